@@ -1,0 +1,43 @@
+# `make run` and `make test` need Python 3.11 or newer, and nothing else.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: run test test-fake test-real lint clean
+
+run: $(VENV)/.installed
+	@exec $(BIN)/python manage.py serve
+
+test: test-fake test-real
+
+test-fake: $(VENV)/.installed-test
+	$(BIN)/python -m pytest --ds=tests.settings.fake
+
+test-real: $(VENV)/.installed-test
+	$(BIN)/python -m pytest --ds=tests.settings.real
+
+lint: $(VENV)/.installed-lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Retwis needs Python 3.11 or newer: make PYTHON=python3.12")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
+	$(PIP) install .
+	@touch $@
+
+$(VENV)/.installed-test: pyproject.toml $(VENV)/.installed
+	$(PIP) install '.[test]'
+	@touch $@
+
+$(VENV)/.installed-lint: pyproject.toml $(VENV)/.installed-test
+	$(PIP) install '.[lint]'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,38 @@
+"""Signing in with a username and a password: an ordinary Django backend on Redis."""
+
+from django.contrib.auth.hashers import check_password, make_password
+from django.http import HttpRequest
+
+from accounts.entities import Login
+from accounts.repositories import TRIES, Users
+from retwis_site.exceptions import StoreError
+from retwis_site.store import connect
+
+
+class RedisBackend:
+    """For `django.contrib.auth.authenticate()`. A plain class: Django's own backends import models."""
+
+    def authenticate(
+        self, request: HttpRequest | None, username: str | None = None, password: str | None = None
+    ) -> Login | None:
+        """The user and their current secret, or None for a wrong name or password, both after the same time.
+
+        Four round trips. No rehash of an old hash: that HSET could undo a password change that happens meanwhile.
+        Raises StoreError.
+        """
+        if username is None or password is None:
+            return None
+        users = Users(connect())
+        uid = users.find(username)
+        for _ in range(TRIES):
+            stored = users.stored_password(uid) if uid is not None else None
+            if uid is None or stored is None:
+                make_password(password)  # an unknown name costs what a wrong password costs
+                return None
+            name, encoded, secret = stored
+            if not check_password(password, encoded):
+                return None
+            login = users.open_session(uid, name, secret)
+            if login is not None:
+                return login
+        raise StoreError("the account kept changing while signing in; try again")

@@ -1,0 +1,47 @@
+"""Who somebody is. Two tiny classes share `is_authenticated`; neither ever holds a password."""
+
+from dataclasses import dataclass
+
+from retwis_site.exceptions import NotFound
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    uid: int
+    username: str  # as typed at registration
+
+    is_authenticated = True
+
+
+@dataclass(frozen=True, slots=True)
+class Visitor:
+    """Somebody who is not signed in."""
+
+    is_authenticated = False
+
+
+@dataclass(slots=True)
+class Login:
+    """A user who has just proved who they are, and the secret that their cookie will carry.
+
+    Not frozen: `django.contrib.auth.authenticate()` notes the backend on it.
+    """
+
+    user: User
+    secret: str
+    backend: str = ""
+
+    def __repr__(self) -> str:  # the secret stays out of logs
+        return f"Login({self.user!r})"
+
+
+class NoSuchUser(NotFound):
+    """Nobody has this name."""
+
+
+class NameTaken(Exception):
+    """Somebody has this name, perhaps in other letter case."""
+
+
+class NotSignedIn(Exception):
+    """The page is for users, and the request's cookie names none."""

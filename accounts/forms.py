@@ -1,0 +1,73 @@
+"""Registration and login, checked at the edge."""
+
+from typing import Any
+
+from django import forms
+from django.contrib.auth import authenticate
+from django.contrib.auth.password_validation import password_validators_help_texts
+from django.core.validators import RegexValidator
+from django.http import HttpRequest
+
+from accounts.entities import Login
+from accounts.passwords import LONGEST_PASSWORD, check_new_password
+
+LONGEST_NAME = 30
+
+valid_username = RegexValidator(
+    rf"\A[A-Za-z0-9_]{{1,{LONGEST_NAME}}}\Z",
+    f"1 to {LONGEST_NAME} letters (A to Z), digits and underscores.",
+)
+
+
+class PasswordField(forms.CharField):
+    def __init__(self, autocomplete: str, **kwargs: Any) -> None:
+        widget = forms.PasswordInput(attrs={"autocomplete": autocomplete})
+        super().__init__(strip=False, max_length=LONGEST_PASSWORD, widget=widget, **kwargs)
+
+
+class RegisterForm(forms.Form):
+    username = forms.CharField(
+        validators=[valid_username],
+        help_text=f"1 to {LONGEST_NAME} letters, digits and underscores.",
+        widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none", "spellcheck": "false"}),
+    )
+    password1 = PasswordField("new-password", label="Password", help_text=" ".join(password_validators_help_texts()))
+    password2 = PasswordField("new-password", label="Password again")
+
+    def clean_password1(self) -> str:
+        password = str(self.cleaned_data["password1"])
+        check_new_password(password)
+        return password
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        first, second = cleaned.get("password1"), cleaned.get("password2")
+        if first and second and first != second:
+            self.add_error("password2", "The two passwords differ.")
+        return cleaned
+
+
+class LoginForm(forms.Form):
+    """Valid when the name and the password fit; then `login` is who it is. Validating it asks the store."""
+
+    username = forms.CharField(
+        widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none", "spellcheck": "false"}),
+    )
+    password = PasswordField("current-password")
+    next = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._request = request
+        self.login: Login | None = None
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        if self.errors:
+            return cleaned
+        # Django's type for a user is its model; ours is what our backend returns.
+        found: Any = authenticate(self._request, username=cleaned["username"], password=cleaned["password"])
+        self.login = found
+        if found is None:
+            raise forms.ValidationError("That username and password do not fit together.")
+        return cleaned

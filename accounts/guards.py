@@ -1,0 +1,53 @@
+"""Views that only users may enter."""
+
+from collections.abc import Callable
+from functools import update_wrapper
+from typing import Any, Concatenate, ParamSpec, cast
+from urllib.parse import urlencode, urlsplit
+
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+
+from accounts.entities import NotSignedIn
+from accounts.middleware import RetwisRequest
+
+P = ParamSpec("P")
+
+
+def login_required(
+    view: Callable[Concatenate[RetwisRequest, P], HttpResponse],
+) -> Callable[Concatenate[HttpRequest, P], HttpResponse]:
+    """Send visitors to the login page, and from there back: to this page, or, since a redirect cannot repeat a POST,
+    to the page whose form they sent. Round trips as for `request.user`."""
+
+    def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        known = cast(RetwisRequest, request)
+        try:
+            known.visit.require_user()
+        except NotSignedIn:
+            here = request.get_full_path() if request.method in {"GET", "HEAD"} else page_of_form(request)
+            return to_login(here)
+        return view(known, *args, **kwargs)
+
+    update_wrapper(guarded, view)
+    return guarded
+
+
+def to_login(after: str) -> HttpResponseRedirect:
+    """To the login page, which leads on to `after`."""
+    return HttpResponseRedirect(f"{reverse('login')}?{urlencode({'next': after})}")
+
+
+def page_of_form(request: HttpRequest) -> str:
+    """The path of our page that a form was sent from, as far as the browser tells; else home."""
+    referer = request.META.get("HTTP_REFERER", "")
+    if not safe_url(request, referer):
+        return "/"
+    parts = urlsplit(referer)
+    return f"{parts.path}?{parts.query}" if parts.query else parts.path or "/"
+
+
+def safe_url(request: HttpRequest, url: Any) -> bool:
+    """Whether it is one of our own addresses."""
+    return url_has_allowed_host_and_scheme(url, allowed_hosts={request.get_host()}, require_https=request.is_secure())

@@ -1,0 +1,36 @@
+"""`manage.py changepassword alice`"""
+
+from typing import Any
+
+from django.contrib.auth.hashers import make_password
+from django.core.exceptions import ValidationError
+from django.core.management.base import CommandError, CommandParser
+
+from accounts.passwords import check_new_password
+from accounts.repositories import Users
+from retwis_site.management.base import PasswordCommand, complaint
+from retwis_site.store import Store
+
+
+class Command(PasswordCommand):
+    help = (
+        "Give a user another password, and end their sessions on every device. "
+        "The password is asked for, or read as one line from standard input."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("username")
+
+    def run(self, store: Store, **options: Any) -> None:
+        username: str = options["username"]
+        users = Users(store)
+        uid = users.find(username)
+        if uid is None:
+            raise CommandError(f"Nobody has the name {username!r}.")
+        password = self.read_password()
+        try:
+            check_new_password(password)
+        except ValidationError as error:
+            raise complaint(error) from error
+        users.change_password(uid, make_password(password))
+        self.say(f"{username} has a new password and is signed out everywhere.")

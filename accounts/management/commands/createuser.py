@@ -1,0 +1,37 @@
+"""`manage.py createuser alice`"""
+
+from typing import Any
+
+from django.contrib.auth.hashers import make_password
+from django.core.exceptions import ValidationError
+from django.core.management.base import CommandError, CommandParser
+
+from accounts.entities import NameTaken
+from accounts.forms import valid_username
+from accounts.passwords import check_new_password
+from accounts.repositories import Users
+from retwis_site.management.base import PasswordCommand, complaint
+from retwis_site.store import Store
+
+
+class Command(PasswordCommand):
+    help = "Make a user. The password is asked for, or read as one line from standard input."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("username", help="1 to 30 letters, digits and underscores")
+
+    def run(self, store: Store, **options: Any) -> None:
+        username: str = options["username"]
+        try:
+            valid_username(username)
+        except ValidationError as error:
+            raise CommandError(f"{username!r} cannot be a username: {' '.join(error.messages)}") from error
+        password = self.read_password()
+        try:
+            check_new_password(password)
+            login = Users(store).register(username, make_password(password))
+        except ValidationError as error:
+            raise complaint(error) from error
+        except NameTaken as error:
+            raise CommandError(f"The name {username!r} is taken, perhaps in other letter case.") from error
+        self.say(f"{username} is user {login.user.uid} now.")

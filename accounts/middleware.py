@@ -1,0 +1,31 @@
+"""Attaches `request.visit`, and with it a lazy `request.user`. A page that asks neither costs no round trip."""
+
+from collections.abc import Callable
+from typing import cast
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.utils.functional import SimpleLazyObject
+
+from accounts.entities import User, Visitor
+from accounts.visit import Visit
+from retwis_site.store import connect
+
+
+class RetwisRequest(HttpRequest):
+    """What views get, for type checkers: a request that has passed this middleware."""
+
+    visit: Visit
+    user: User | Visitor  # type: ignore[assignment]
+
+
+class VisitMiddleware:
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        visit = Visit(connect(), request.COOKIES.get(settings.AUTH_COOKIE, ""))
+        known = cast(RetwisRequest, request)
+        known.visit = visit
+        known.user = cast(User, SimpleLazyObject(lambda: visit.user))
+        return self._get_response(request)

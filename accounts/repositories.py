@@ -1,0 +1,167 @@
+"""Users and their secrets in Redis: register, look up, sign in, sign out everywhere.
+
+The order of the commands is the design's, section 5; it was checked by trying every interleaving with crashes.
+"""
+
+import secrets
+import time
+from collections.abc import Collection, Iterable, Sequence
+
+from accounts.entities import Login, NameTaken, User
+from retwis_site import keys
+from retwis_site.exceptions import StoreError
+from retwis_site.memory import Memory
+from retwis_site.outbox import Outbox, nonce
+from retwis_site.store import Pipe, Store
+
+TRIES = 3  # times that a sequence starts over when the account changed under it
+
+_names: Memory[int, str] = Memory(size=20_000, seconds=5)
+
+
+class Users:
+    """The accounts. Takes its store; knows nothing of requests."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._outbox = Outbox(store)
+
+    def find(self, name: str) -> int | None:
+        """The uid that has this name, as typed or in lower case; None if nobody has. One round trip."""
+        return chosen(self._store.hmget(keys.users(), [name, name.lower()]))
+
+    def names(self, uids: Collection[int]) -> dict[int, str]:
+        """Usernames by uid; a uid without a user is left out. At most one round trip; none while all are remembered."""
+        known = self.remembered(uids)
+        missing = [uid for uid in dict.fromkeys(uids) if uid not in known]
+        pipe = self._store.pipeline()
+        for uid in missing:
+            self.queue_name(pipe, uid)
+        return known | self.named(missing, pipe.execute())
+
+    def remembered(self, uids: Iterable[int]) -> dict[int, str]:
+        """The usernames that this process has seen within seconds. No round trip."""
+        return {uid: name for uid in uids if (name := _names.get(uid)) is not None}
+
+    def queue_name(self, pipe: Pipe, uid: int) -> None:
+        """Ask for a username; for `named`."""
+        pipe.hget(keys.user(uid), "username")
+
+    def named(self, uids: Sequence[int], replies: Sequence[str | None]) -> dict[int, str]:
+        """Usernames by uid, from the replies to `queue_name`; remembers them."""
+        found = {uid: name for uid, name in zip(uids, replies, strict=True) if name is not None}
+        for uid, name in found.items():
+            _names.put(uid, name)
+        return found
+
+    def register(self, username: str, password: str) -> Login:
+        """Make a user; `password` is a Django hash. Eight round trips.
+
+        HSETNX on the lower-cased name decides between people who want it at once: the commit. It is asked again with
+        HGET, since only that answer is the same after a retry. Raises NameTaken.
+        """
+        if self.find(username) is not None:
+            raise NameTaken(username)
+        uid = self._store.incr(keys.next_user_id())
+        secret = new_secret()
+        intent = f"user:{uid}"
+        self._outbox.note(intent)
+        self._store.hset(keys.user(uid), {"username": username, "password": password, "auth": secret})
+        self._store.hsetnx(keys.users(), username.lower(), str(uid))
+        if not self.finish_registration(uid, username, secret):
+            raise NameTaken(username)
+        return Login(User(uid, username), secret)
+
+    def finish_registration(self, uid: int, username: str, secret: str) -> bool:
+        """What follows the commit: whether the name is this user's, with all that belongs to it. Three round trips."""
+        won = self._store.hget(keys.users(), username.lower()) == str(uid)
+        pipe = self._store.pipeline()
+        if won:
+            pipe.hset(keys.auths(), {secret: str(uid)})
+            pipe.zadd_nx(keys.users_by_time(), {username: int(time.time())})
+        else:
+            pipe.unlink(keys.user(uid))
+        pipe.execute()
+        self._outbox.done(f"user:{uid}")
+        return won
+
+    def stored_password(self, uid: int) -> tuple[str, str, str] | None:
+        """`username`, `password` (a Django hash) and `auth` as they stand together; None without. One round trip."""
+        username, password, auth = self._store.hmget(keys.user(uid), ["username", "password", "auth"])
+        if username is None or password is None:
+            return None
+        return str(username), str(password), str(auth or "")
+
+    def open_session(self, uid: int, username: str, secret: str) -> Login | None:
+        """Sign in with the secret that was read beside the verified password. Two round trips.
+
+        None when a password change or a logout came between: then the password must be verified again. So it is for
+        an account that has no secret yet, which is given one.
+        """
+        if not secret:
+            self._rotate(uid, "", {})
+            return None
+        self._store.hset(keys.auths(), {secret: str(uid)})
+        if self._store.hget(keys.user(uid), "auth") != secret:
+            return None
+        return Login(User(uid, username), secret)
+
+    def end_sessions(self, uid: int, secret: str) -> None:
+        """Sign out on every device; `secret` is the one that ends. Five round trips."""
+        self._rotate(uid, secret, {})
+
+    def change_password(self, uid: int, password: str) -> None:
+        """Give a user another password (a Django hash) and end every session. Six round trips.
+
+        One HSET carries the hash and the new secret, so no old session outlives the old password.
+        """
+        secret = str(self._store.hget(keys.user(uid), "auth") or "")
+        self._rotate(uid, secret, {"password": password})
+
+    def _rotate(self, uid: int, old: str, fields: dict[str, str]) -> None:
+        new = new_secret()
+        intent = f"auth:{uid}:{old}:{nonce()}"
+        self._outbox.note(intent)
+        self._store.hset(keys.user(uid), {**fields, "auth": new})
+        self._store.hset(keys.auths(), {new: str(uid)})
+        self._store.hdel(keys.auths(), old)
+        self._outbox.done(intent)
+
+
+def new_secret() -> str:
+    """128 random bits in hex, as the official Retwis has them."""
+    return secrets.token_hex(16)
+
+
+def chosen(found: list[str | None]) -> int | None:
+    """Of a name looked up as typed and lower-cased: the uid. A name as typed wins, for databases from elsewhere."""
+    as_typed, lower = found
+    uid = as_typed or lower
+    return int(uid) if uid is not None and uid.isascii() and uid.isdigit() else None
+
+
+def finish_user(store: Store, intent: str) -> None:
+    """What the worker does for `user:<uid>`: roll a registration forward, up to six round trips."""
+    uid = int(intent.split(":")[1])
+    username, secret = store.hmget(keys.user(uid), ["username", "auth"])
+    if username is None or secret is None:
+        Outbox(store).done(intent)
+        return
+    store.hsetnx(keys.users(), username.lower(), str(uid))
+    Users(store).finish_registration(uid, username, secret)
+
+
+def finish_auth(store: Store, intent: str) -> None:
+    """What the worker does for `auth:<uid>:<old secret>:<nonce>`: make `auths` follow the user hash.
+
+    When the old secret still stands, the change never began. Four round trips.
+    """
+    _, uid, rest = intent.split(":", 2)
+    old = rest.rpartition(":")[0]
+    current = store.hget(keys.user(int(uid)), "auth")
+    if current is None:
+        raise StoreError(f"user:{uid} has no secret, yet {intent} says that it was changed: ask `manage.py doctor`")
+    if current != old:
+        store.hset(keys.auths(), {current: uid})
+        store.hdel(keys.auths(), old)
+    Outbox(store).done(intent)

@@ -1,0 +1,85 @@
+"""Register, log in, log out."""
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.hashers import make_password
+from django.http import HttpResponse, HttpResponseRedirect
+from django.middleware.csrf import rotate_token
+from django.shortcuts import redirect, render
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST
+
+from accounts.entities import Login, NameTaken
+from accounts.forms import LoginForm, RegisterForm
+from accounts.guards import safe_url
+from accounts.middleware import RetwisRequest
+from accounts.repositories import Users
+from retwis_site.store import connect
+
+COOKIE_LIVES = 365 * 24 * 3600  # seconds
+
+
+@sensitive_post_parameters()
+@require_http_methods(["GET", "HEAD", "POST"])
+def register(request: RetwisRequest) -> HttpResponse:
+    form = RegisterForm(request.POST or None)
+    if request.method != "POST":
+        return (
+            redirect("home")
+            if request.user.is_authenticated
+            else render(request, "accounts/register.html", {"form": form})
+        )
+    if form.is_valid():
+        try:
+            login = Users(connect()).register(
+                form.cleaned_data["username"], make_password(form.cleaned_data["password1"])
+            )
+        except NameTaken:
+            form.add_error("username", "That name is taken. Choose another one.")
+        else:
+            messages.success(
+                request, f"Welcome, {login.user.username}! Write your first post, or find people to follow."
+            )
+            return _signed_in(request, login, "/")
+    return render(request, "accounts/register.html", {"form": form}, status=422)
+
+
+@sensitive_post_parameters()
+@require_http_methods(["GET", "HEAD", "POST"])
+def login(request: RetwisRequest) -> HttpResponse:
+    if request.method != "POST":
+        if request.user.is_authenticated:
+            return redirect("home")
+        form = LoginForm(initial={"next": request.GET.get("next", "")}, request=request)
+        return render(request, "accounts/login.html", {"form": form})
+    form = LoginForm(request.POST, request=request)
+    if not form.is_valid() or form.login is None:
+        return render(request, "accounts/login.html", {"form": form}, status=422)
+    messages.success(request, f"Welcome back, {form.login.user.username}.")
+    return _signed_in(request, form.login, form.cleaned_data["next"])
+
+
+@require_POST
+def logout(request: RetwisRequest) -> HttpResponse:
+    """Ends the session on every device. Whoever is not signed in is signed out already."""
+    if request.user.is_authenticated:
+        Users(connect()).end_sessions(request.visit.require_user().uid, request.visit.secret)
+        messages.success(request, "You are logged out, on all your devices.")
+    response = redirect("home")
+    response.delete_cookie(settings.AUTH_COOKIE, samesite="Lax")
+    return response
+
+
+def _signed_in(request: RetwisRequest, login: Login, after: str) -> HttpResponse:
+    """To `after`, or home when that is somewhere else, with the cookie."""
+    rotate_token(request)
+    response = HttpResponseRedirect(after if safe_url(request, after) else "/")
+    response.set_cookie(
+        settings.AUTH_COOKIE,
+        login.secret,
+        max_age=COOKIE_LIVES,
+        httponly=True,
+        samesite="Lax",
+        secure=settings.HTTPS,
+    )
+    return response

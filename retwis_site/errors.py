@@ -1,0 +1,128 @@
+"""What goes wrong, as pages: one look, a clear sentence, and what was typed kept.
+
+These pages never ask who the viewer is: that would need the store, which may be what failed.
+"""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from django.core.exceptions import RequestDataTooBig
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from retwis_site.exceptions import BadCursor, Gone, NotFound, StoreError
+
+logger = logging.getLogger("retwis.store")
+
+RETRY_AFTER = 5  # seconds
+
+
+@dataclass(frozen=True)
+class KeptField:
+    """A field of the form that could not be handled, to be sent again: `kind` is textarea, text, password or hidden."""
+
+    name: str
+    value: str
+    kind: str
+    label: str
+
+
+# Only these are echoed, so that a foreign page cannot make us show a form of its own invention.
+_KEPT = {
+    "body": ("textarea", "Your post"),
+    "username": ("text", "Username"),
+    "password": ("password", "Password"),
+    "password1": ("password", "Password"),
+    "password2": ("password", "Password again"),
+    "token": ("hidden", ""),
+    "next": ("hidden", ""),
+}
+
+
+def kept_fields(request: HttpRequest) -> list[KeptField]:
+    """What was typed; passwords come back empty."""
+    return [
+        KeptField(name, "" if kind == "password" else request.POST.get(name, ""), kind, label)
+        for name, (kind, label) in _KEPT.items()
+        if name in request.POST
+    ]
+
+
+def error_page(
+    request: HttpRequest, status: int, title: str, text: str, kept: list[KeptField] | None = None
+) -> HttpResponse:
+    context = {"status": status, "title": title, "text": text, "kept": kept or [], "again": request.get_full_path()}
+    return render(request, "errors/page.html", context, status=status)
+
+
+class ErrorPages:
+    """Turns what repositories raise into pages, and dresses Django's bare 405."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self._get_response(request)
+        if response.status_code != 405:
+            return response
+        text = "This address takes a form that is sent to it; it is not a page to open."
+        page = error_page(request, 405, "Not a page to open", text)
+        page["Allow"] = response["Allow"]
+        return page
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        if isinstance(exception, StoreError):
+            return store_failure(request, exception)
+        if isinstance(exception, NotFound):
+            return not_found(request, exception)
+        if isinstance(exception, Gone):
+            return error_page(request, 410, "Deleted", "This post was here, and its author has deleted it.")
+        if isinstance(exception, BadCursor):
+            text = "That page of the timeline does not exist. Begin again with the newest posts."
+            return error_page(request, 400, "There is no such page", text)
+        return None
+
+
+def store_failure(request: HttpRequest, exception: StoreError) -> HttpResponse:
+    """503: nothing is known, so nothing is claimed. Whoever typed something can send it again with its token."""
+    logger.error("%s %s: %s", request.method, request.get_full_path(), exception)
+    text = "The site cannot reach its data at the moment. Nothing is lost; try again in a few seconds."
+    page = error_page(request, 503, "Back in a moment", text, kept_fields(request))
+    page["Retry-After"] = str(RETRY_AFTER)
+    page["Cache-Control"] = "no-store"
+    return page
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    if isinstance(exception, RequestDataTooBig):
+        text = "That is more than this site takes at once. Go back: your browser still holds what you typed."
+        return error_page(request, 413, "Too large", text)
+    return error_page(request, 400, "Bad request", "The site could not make sense of that request.")
+
+
+def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return error_page(request, 403, "Not yours", str(exception) or "You may not do that.")
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """403 for a form whose token does not fit: an old page, a login in another tab, or another site's doing."""
+    text = "This form was opened before you signed in or out, or cookies are off, so nothing was done yet."
+    return error_page(request, 403, "Please send that again", text, kept_fields(request))
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    text = "Nobody has that name, or there never was such a page."
+    return error_page(request, 404, "Nothing here", text)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    text = "Something broke on our side. It has been written down; please try again."
+    return error_page(request, 500, "That should not have happened", text)
+
+
+class NotStoreFailures(logging.Filter):
+    """A store failure has had its one line; Django's own for the 503 would be the second."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return getattr(record, "status_code", None) != 503

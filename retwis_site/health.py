@@ -1,0 +1,34 @@
+"""For load balancers: is the process up, can the site work."""
+
+import time
+
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from retwis_site import keys
+from retwis_site.errors import RETRY_AFTER
+from retwis_site.exceptions import StoreError
+from retwis_site.store import connect
+
+HEALTH_LIVES = 60  # seconds
+
+
+@never_cache
+@require_safe
+def livez(request: HttpRequest) -> HttpResponse:
+    """200 whenever the process can answer. No round trip: a store that is down is no reason to restart us."""
+    return HttpResponse("ok\n", content_type="text/plain")
+
+
+@never_cache
+@require_safe
+def readyz(request: HttpRequest) -> HttpResponse:
+    """200 when the store answers and takes a write, else 503. One round trip."""
+    try:
+        connect().set_ex(keys.health(), str(int(time.time())), HEALTH_LIVES)
+    except StoreError as error:
+        unready = HttpResponse(f"{error}\n", content_type="text/plain", status=503)
+        unready["Retry-After"] = str(RETRY_AFTER)
+        return unready
+    return HttpResponse("ok\n", content_type="text/plain")

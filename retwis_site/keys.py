@@ -1,0 +1,124 @@
+"""Every Redis key, one function each. `<uid>`, `<pid>`: decimal integers from INCR, from 1.
+
+| key | type | holds | kind |
+|---|---|---|---|
+| `next_user_id`, `next_post_id` | string | counters | official, truth |
+| `users` | hash | lower-cased username -> uid | official, truth |
+| `user:<uid>` | hash | `username` (as typed), `password` (Django hash), `auth` (current secret) | official, truth |
+| `auths` | hash | secret -> uid; may hold stale entries, never trusted alone | official |
+| `users_by_time` | zset | username as typed, score = registration (unix s) | official |
+| `following:<uid>` | zset | uids this user follows, score = since when (unix s) | official, truth |
+| `followers:<uid>` | zset | the mirror of `following:` | official |
+| `post:<pid>` | hash | `user_id`, `time` (unix s), `body`; a deleted one: `deleted` (unix s), empty body, 30 days | official, truth |
+| `posts:<uid>` | list | home timeline: own and followed people's posts, about the newest 1000 | official, cache |
+| `timeline` | list | everybody's newest posts, about 1000 | official, cache |
+| `updates:<uid>` | zset | the user's own post ids, member = score = pid; never trimmed | truth |
+| `outbox` | zset | intents not finished, score = when another may take over (unix s) | truth |
+| `lease:<intent>` | string | the worker that has it, EX | |
+| `idem:<uid>:<token>` | string | the pid that a form's one-time token became, EX one day | |
+| `health` | string | written by `/readyz`, EX | |
+
+`REDIS_KEY_PREFIX` stands before each. Official: as the Retwis of Redis's documentation has it. Truth: what everything
+else can be rebuilt from. Cache: a list that may vanish at any moment and is rebuilt by the next read.
+"""
+
+from django.conf import settings
+
+PREFIX: str = settings.REDIS_KEY_PREFIX
+
+
+def next_user_id() -> str:
+    return f"{PREFIX}next_user_id"
+
+
+def next_post_id() -> str:
+    return f"{PREFIX}next_post_id"
+
+
+def users() -> str:
+    return f"{PREFIX}users"
+
+
+def user(uid: int) -> str:
+    return f"{PREFIX}user:{uid}"
+
+
+def auths() -> str:
+    return f"{PREFIX}auths"
+
+
+def users_by_time() -> str:
+    return f"{PREFIX}users_by_time"
+
+
+def following(uid: int) -> str:
+    return f"{PREFIX}following:{uid}"
+
+
+def followers(uid: int) -> str:
+    return f"{PREFIX}followers:{uid}"
+
+
+def post(pid: int) -> str:
+    return f"{PREFIX}post:{pid}"
+
+
+def home(uid: int) -> str:
+    return f"{PREFIX}posts:{uid}"
+
+
+def timeline() -> str:
+    return f"{PREFIX}timeline"
+
+
+def updates(uid: int) -> str:
+    return f"{PREFIX}updates:{uid}"
+
+
+def outbox() -> str:
+    return f"{PREFIX}outbox"
+
+
+def lease(intent: str) -> str:
+    return f"{PREFIX}lease:{intent}"
+
+
+def idem(uid: int, token: str) -> str:
+    return f"{PREFIX}idem:{uid}:{token}"
+
+
+def health() -> str:
+    return f"{PREFIX}health"
+
+
+# What SCAN looks for when a command needs all keys of a kind.
+ALL = (
+    "next_user_id",
+    "next_post_id",
+    "users",
+    "user:*",
+    "auths",
+    "users_by_time",
+    "following:*",
+    "followers:*",
+    "post:*",
+    "posts:*",
+    "timeline",
+    "updates:*",
+    "outbox",
+    "lease:*",
+    "idem:*",
+    "health",
+)
+
+
+def matching(pattern: str) -> str:
+    """The SCAN pattern for one of `ALL`; the prefix's own glob characters stand for themselves."""
+    escaped = "".join(f"\\{char}" if char in r"*?[]^\\" else char for char in PREFIX)
+    return f"{escaped}{pattern}"
+
+
+def number(key: str) -> int | None:
+    """The id at the end of a key such as `post:12`; None where there is none."""
+    last = key.rpartition(":")[2]
+    return int(last) if last.isascii() and last.isdigit() else None

@@ -1,0 +1,67 @@
+"""`manage.py serve`: the whole site in one command."""
+
+import errno
+import socket
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import CommandError, CommandParser
+from granian import Granian
+from granian.constants import Interfaces
+
+from retwis_site import keys
+from retwis_site.management.base import StoreCommand
+from retwis_site.store import Store
+
+DEMO = ("--users=200", "--posts=4000", "--follows=30")  # a community that is there in a second
+
+
+class Command(StoreCommand):
+    help = (
+        "Serve the site under a production WSGI server, with WEB_WORKERS processes on PORT. Without REDIS_URL the "
+        "embedded server runs as long, and a demo community is put into it while it holds no users."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1)")
+        parser.add_argument("--port", type=int, default=settings.PORT, help="default: PORT, or 8000")
+        parser.add_argument("--workers", type=int, default=settings.WEB_WORKERS, help="default: WEB_WORKERS, or 2")
+
+    def run(self, store: Store, **options: Any) -> None:
+        host, port = options["host"], options["port"]
+        _refuse_taken(host, port)
+        # A seeding that was killed has left everything but the names; --flush takes that away.
+        if not settings.REDIS_URL and not store.hlen(keys.users()):
+            self.say("Making a demo community ...")
+            call_command("seed", *DEMO, "--flush", "--noinput", verbosity=0)
+        call_command("collectstatic", interactive=False, verbosity=0)
+        self.say(f"\nRetwis is at http://{host}:{port}   (Ctrl-C stops it)")
+        if not settings.REDIS_URL and store.hexists(keys.users(), settings.DEMO_USER):
+            self.say(f"Log in as {settings.DEMO_USER} with the password {settings.DEMO_PASSWORD}, or register.\n")
+        server = Granian(
+            "retwis_site.wsgi:application",
+            address=host,
+            port=port,
+            interface=Interfaces.WSGI,
+            workers=options["workers"],
+            blocking_threads=2,
+            respawn_failed_workers=True,
+            websockets=False,
+            working_dir=Path(settings.BASE_DIR),
+        )
+        server.serve()
+
+
+def _refuse_taken(host: str, port: int) -> None:
+    """Say so now, rather than let the workers fail one after the other."""
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            fix = (
+                "Choose another one: make run PORT=9000" if error.errno == errno.EADDRINUSE else "Choose another --host"
+            )
+            raise CommandError(f"Cannot listen on {host}:{port}: {error.strerror}. {fix}") from error

@@ -1,0 +1,60 @@
+"""Intents: what must follow a commit is noted before it, so whoever is killed in between, somebody else finishes.
+
+An owner notes its intent, does the work, and marks it done. An intent that outlives its time belongs to whichever
+worker claims it; every step of every kind of work can run twice, so two workers on one intent are harmless.
+"""
+
+import secrets
+import time
+from dataclasses import dataclass
+
+from retwis_site import keys
+from retwis_site.store import Store
+
+LEASE = 60  # seconds until another may take over
+OWNER_GIVES_UP = 10.0  # seconds after which an owner leaves its work to others; well before anybody takes it over
+
+
+@dataclass(frozen=True)
+class Intent:
+    """Work that was noted: its member in `outbox`, and until when (monotonic seconds) its owner may go on."""
+
+    name: str
+    deadline: float
+
+    def expired(self) -> bool:
+        return time.monotonic() > self.deadline
+
+
+def nonce() -> str:
+    """Makes each operation's intent its own, so that nobody erases another's."""
+    return secrets.token_hex(6)
+
+
+class Outbox:
+    """The intents that are not finished."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def note(self, name: str) -> Intent:
+        """Write an intent down, for its writer to carry out at once. One round trip."""
+        intent = Intent(name, time.monotonic() + OWNER_GIVES_UP)
+        self._store.zadd(keys.outbox(), {name: int(time.time()) + LEASE})
+        return intent
+
+    def done(self, name: str) -> None:
+        """Strike an intent out. One round trip."""
+        self._store.zrem(keys.outbox(), name)
+
+    def due(self, limit: int) -> list[str]:
+        """The intents that another may take over now, oldest first. One round trip."""
+        return self._store.zrangebyscore(keys.outbox(), "-inf", str(int(time.time())), limit)
+
+    def claim(self, name: str, worker: str) -> bool:
+        """Whether `worker` has the intent now, for LEASE seconds. One round trip."""
+        return self._store.set_nx_ex(keys.lease(name), worker, LEASE)
+
+    def release(self, name: str) -> None:
+        """Give a claimed intent back. One round trip."""
+        self._store.unlink(keys.lease(name))

@@ -1,0 +1,165 @@
+"""Every setting of the site, read from the environment. README.md lists the ones an operator may set."""
+
+import os
+import secrets
+from pathlib import Path
+
+from django.core.exceptions import ImproperlyConfigured
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+
+def env(name: str, default: str = "") -> str:
+    return os.environ.get(name, default).strip()
+
+
+def env_on(name: str) -> bool:
+    return env(name).lower() in {"1", "true", "yes", "on"}
+
+
+def env_list(name: str, default: str = "") -> list[str]:
+    return [part for part in (piece.strip() for piece in env(name, default).split(",")) if part]
+
+
+def env_number(name: str, default: int) -> int:
+    value = env(name, str(default))
+    if not (value.isascii() and value.isdigit()):
+        raise ImproperlyConfigured(f"{name}={value!r}: a whole number is needed, such as {name}={default}.")
+    return int(value)
+
+
+def kept_secret(path: Path) -> str:
+    """The secret in `path`, made on first use. Two processes that start together agree on one."""
+    try:
+        return path.read_text().strip()
+    except FileNotFoundError:
+        pass
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
+    fresh.touch(mode=0o600)
+    fresh.write_text(secrets.token_urlsafe(48))
+    try:
+        os.link(fresh, path)  # link, not rename: the first one stays
+    except FileExistsError:
+        pass
+    finally:
+        fresh.unlink()
+    return path.read_text().strip()
+
+
+# --- The site ---------------------------------------------------------------------------------------------------------
+
+VAR_DIR = Path(env("VAR_DIR") or BASE_DIR / "var").resolve()  # what the site itself writes: secret, store, static files
+DEBUG = env_on("DEBUG")
+SECRET_KEY = env("SECRET_KEY") or kept_secret(VAR_DIR / "secret_key")
+ALLOWED_HOSTS = env_list("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
+CSRF_TRUSTED_ORIGINS = env_list("CSRF_TRUSTED_ORIGINS")
+PORT = env_number("PORT", 8000)
+WEB_WORKERS = max(1, env_number("WEB_WORKERS", 2))
+TRUSTED_PROXIES = env_number("TRUSTED_PROXIES", 0)  # how many reverse proxies stand before the site
+
+DEMO_USER = "demo"  # whom `seed` makes, and `serve` tells of
+DEMO_PASSWORD = "retwis-demo"  # noqa: S105  for everybody to try
+
+INSTALLED_APPS = [
+    "retwis_site",
+    "accounts",
+    "timeline",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "retwis_site.errors.ErrorPages",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "accounts.middleware.VisitMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+ROOT_URLCONF = "retwis_site.urls"
+WSGI_APPLICATION = "retwis_site.wsgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    }
+]
+CSRF_FAILURE_VIEW = "retwis_site.errors.csrf_failure"
+MESSAGE_STORAGE = "django.contrib.messages.storage.cookie.CookieStorage"  # the default would want a sessions table
+DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024  # bytes of a request's body; more is answered with 413
+
+LANGUAGE_CODE = "en-us"
+TIME_ZONE = "UTC"
+USE_TZ = True
+
+STATIC_URL = "/static/"
+STATIC_ROOT = VAR_DIR / "static"
+STORAGES = {"staticfiles": {"BACKEND": "retwis_site.staticfiles.HashedStaticFiles"}}
+WHITENOISE_USE_FINDERS = True  # before the first `collectstatic` the files are served from where they lie
+
+# --- Who you are ------------------------------------------------------------------------------------------------------
+
+HTTPS = env_on("HTTPS")
+AUTH_COOKIE = "__Host-auth" if HTTPS else "auth"
+AUTHENTICATION_BACKENDS = ["accounts.backends.RedisBackend"]
+LOGIN_URL = "login"
+PASSWORD_HASHERS = ["accounts.hashers.LeanArgon2PasswordHasher"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in ("MinimumLengthValidator", "CommonPasswordValidator", "NumericPasswordValidator")
+]
+
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+CSRF_COOKIE_HTTPONLY = True
+SECURE_SSL_REDIRECT = HTTPS
+SECURE_HSTS_SECONDS = 365 * 24 * 3600 if HTTPS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
+SECURE_REDIRECT_EXEMPT = [r"^livez$", r"^readyz$"]  # asked by health checkers that speak plain HTTP
+if TRUSTED_PROXIES:
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+
+# --- The store --------------------------------------------------------------------------------------------------------
+
+DATABASES: dict[str, dict[str, str]] = {}  # Redis is the only datastore
+REDIS_URL = env("REDIS_URL")  # empty: the embedded server
+REDIS_TOPOLOGY = env("REDIS_TOPOLOGY", "server")
+REDIS_KEY_PREFIX = env("REDIS_KEY_PREFIX")
+REDIS_TIMEOUT = 1.0  # seconds, to connect and for each reply
+CACHES = {
+    # Nothing here uses Django's cache; Django wants a default.
+    "default": {"BACKEND": "django.core.cache.backends.dummy.DummyCache"},
+    "store": {
+        "BACKEND": "retwis_site.store.StoreConnections",
+        "LOCATION": REDIS_URL or "embedded",
+        "OPTIONS": {"CONNECTION_FACTORY": "retwis_site.store.ConnectionFactory"},
+    },
+}
+
+# --- What is written down ---------------------------------------------------------------------------------------------
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "filters": {"not_503": {"()": "retwis_site.errors.NotStoreFailures"}},
+    "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "loggers": {
+        "django": {"handlers": ["console"], "level": "INFO", "propagate": False},
+        "django.request": {
+            "handlers": ["console"],
+            "level": "ERROR",
+            "filters": ["not_503"],
+            "propagate": False,
+        },
+        "retwis": {"handlers": ["console"], "level": "INFO", "propagate": False},
+    },
+}

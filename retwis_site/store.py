@@ -1,0 +1,167 @@
+"""The connection to Redis: the one place where commands leave the process.
+
+`connect()` gives the process's `Store`. It has the commands of `commands.py` (`store.hget(...)`), each one round trip,
+and `store.pipeline()` gives a `Pipe` that has the same commands, queues them, and sends them in one round trip with
+`execute()`. Nothing else talks to Redis, so here is where every trip is noted for `watch.py` and where every failure
+becomes a `StoreError`.
+
+No command is ever sent twice: redis-py's own retries are off, since a lost reply to INCR or LPUSH would count or push
+again. A connection that a restarted server closed is noticed, and replaced, when the pool lends it.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import redis
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django_redis import get_redis_connection
+from django_redis import pool as django_redis_pool
+from django_redis.cache import RedisCache
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from retwis_site import embedded, watch
+from retwis_site.commands import Commands
+from retwis_site.exceptions import StoreError, StoreReadOnly
+
+# How a server says that it takes no writes (now).
+_REFUSES_WRITES = ("READONLY", "OOM", "MISCONF", "NOREPLICAS")
+
+
+class Pipe(Commands):
+    """Commands that wait to be sent together. No transaction: other clients' commands may come between."""
+
+    def __init__(self, client: "redis.Redis") -> None:
+        self._client = client
+        self._queued: list[tuple[watch.Command, dict[str, Any]]] = []
+
+    def send(self, *command: str | int, **options: Any) -> Any:
+        self._queued.append((command, options))
+
+    def execute(self) -> list[Any]:
+        """The replies, in the order of the calls. One round trip; none when nothing was queued.
+
+        Raises StoreError when the store did not answer, or refused one of the commands.
+        """
+        queued, self._queued = self._queued, []
+        if not queued:
+            return []
+        with _one_trip([command for command, _ in queued]):
+            pipeline: Any = self._client.pipeline(transaction=False)
+            for command, options in queued:
+                pipeline.execute_command(*command, **options)
+            # Not raise_on_error: that would put the commands, and so secrets, into the error's message.
+            replies: list[Any] = pipeline.execute(raise_on_error=False)
+            for reply in replies:
+                if isinstance(reply, Exception):
+                    raise reply
+        return replies
+
+
+class Store(Commands):
+    """The site's store. Each command is one round trip; it raises StoreError when there is no proper answer."""
+
+    def __init__(self, client: "redis.Redis") -> None:
+        self._client = client
+
+    def send(self, *command: str | int, **options: Any) -> Any:
+        with _one_trip([command]):
+            return self._client.execute_command(*command, **options)  # type: ignore[no-untyped-call]
+
+    def pipeline(self) -> Pipe:
+        return Pipe(self._client)
+
+    # ---- for management commands and checks only: what goes through many keys, or asks the server about itself
+
+    def scan_keys(self, pattern: str, count: int) -> Iterator[str]:
+        """Every key that matches, perhaps twice; about `count` a round trip."""
+        cursor = 0
+        while True:
+            cursor, found = self.send("SCAN", cursor, "MATCH", pattern, "COUNT", count)
+            yield from found
+            if not cursor:
+                return
+
+    def hash_fields(self, key: str, count: int) -> Iterator[tuple[str, str]]:
+        """Every field of a large hash with its value, perhaps twice; about `count` a round trip."""
+        cursor = 0
+        while True:
+            cursor, found = self.hscan(key, cursor, count)
+            yield from found.items()
+            if not cursor:
+                return
+
+    def zset_members(self, key: str, count: int) -> Iterator[list[str]]:
+        """Every member of a large sorted set, perhaps twice, in the chunks in which they come, one round trip each."""
+        cursor = 0
+        while True:
+            cursor, found = self.zscan(key, cursor, count)
+            yield [member for member, _ in found]
+            if not cursor:
+                return
+
+    def config_get(self, name: str) -> str:
+        """One of the server's settings."""
+        found: dict[str, str] = self.send("CONFIG GET", name)
+        return found[name]
+
+
+@contextmanager
+def _one_trip(commands: list[watch.Command]) -> Iterator[None]:
+    watch.note(commands)
+    try:
+        yield
+    except redis.ResponseError as error:
+        if str(error).startswith(_REFUSES_WRITES) or isinstance(error, redis.ReadOnlyError | redis.OutOfMemoryError):
+            raise StoreReadOnly(f"the store takes no writes: {error}") from error
+        raise StoreError(f"the store refused {commands[0][0]}: {error}") from error
+    except redis.RedisError as error:
+        raise StoreError(f"{_name()} does not answer: {error}. {_fix()}") from error
+
+
+def _name() -> str:
+    return "the store at REDIS_URL" if settings.REDIS_URL else "the embedded store"
+
+
+def _fix() -> str:
+    if settings.REDIS_URL:
+        return "Start that server, or set REDIS_URL to one that runs."
+    return "Start it with `make run`, or set REDIS_URL to a server that runs."
+
+
+@cache
+def connect() -> Store:
+    """The process's store, shared by its threads. No round trip: a server that is down is noticed by the first one."""
+    return Store(get_redis_connection("store"))
+
+
+class ConnectionFactory(django_redis_pool.ConnectionFactory):  # type: ignore[misc]
+    """Where django-redis gets its client from: `REDIS_URL`, or the embedded server's socket."""
+
+    def connect(self, url: str) -> "redis.Redis":
+        if settings.REDIS_TOPOLOGY != "server":
+            raise ImproperlyConfigured(
+                f"REDIS_TOPOLOGY={settings.REDIS_TOPOLOGY!r} is not supported yet: leave it out, or set it to 'server'."
+            )
+        params: dict[str, Any] = {
+            "decode_responses": True,
+            "encoding_errors": "replace",  # a database from elsewhere may hold bytes that are no UTF-8
+            "socket_timeout": settings.REDIS_TIMEOUT,
+            "socket_connect_timeout": settings.REDIS_TIMEOUT,
+            "retry": Retry(NoBackoff(), 0),
+            "protocol": 2,
+            "driver_info": None,  # no CLIENT SETINFO: a proxy would hang up on it
+            **self.pool_cls_kwargs,
+        }
+        pool = self.pool_cls.from_url(settings.REDIS_URL or embedded.url(), **params)
+        return redis.Redis(connection_pool=pool)
+
+
+class StoreConnections(RedisCache):  # type: ignore[misc]
+    """What `CACHES["store"]` names: a source of connections for `get_redis_connection`, never a cache."""
+
+    def clear(self) -> bool:
+        raise NotImplementedError("CACHES['store'] holds the site itself: clear() would be FLUSHDB")

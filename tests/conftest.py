@@ -1,0 +1,148 @@
+"""alice, bob and carol, an empty store for each test, and a watch over everything that is sent to it."""
+
+import contextlib
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+import redis
+from django.conf import settings
+from django.test import Client
+
+from accounts.entities import Login
+from accounts.repositories import Users
+from retwis_site import embedded
+from retwis_site.memory import Memory
+from retwis_site.store import Store, connect
+from retwis_site.watch import Watch, keys_of, watching, watching_process
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests that need a real server belong to the second run alone."""
+    if settings.REAL_SERVER:
+        return
+    second_run = [item for item in items if item.get_closest_marker("real_server")]
+    if second_run:
+        items[:] = [item for item in items if item not in second_run]
+        config.hook.pytest_deselected(items=second_run)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def real_server() -> Iterator[None]:
+    if not settings.REAL_SERVER:
+        yield
+        return
+    with run_server(settings.STORE_DIR):
+        yield
+
+
+@contextlib.contextmanager
+def run_server(folder: str, *options: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A server of our own on `<folder>/redis.sock`."""
+    path = f"{folder}/redis.sock"
+    command = [
+        str(embedded.find_binary()),
+        "--port",
+        "0",
+        "--unixsocket",
+        path,
+        "--dir",
+        folder,
+        "--save",
+        "",
+        *options,
+    ]
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    try:
+        wait_until(lambda: redis.Redis(unix_socket_path=path).ping(), f"a server on {path}")
+        yield server
+    finally:
+        server.send_signal(signal.SIGCONT)
+        server.kill()
+        server.wait()
+
+
+def wait_until(condition: Callable[[], object], what: str, seconds: float = 20.0) -> None:
+    """Wait for a condition; an error of the connection counts as not yet."""
+    deadline = time.monotonic() + seconds
+    while True:
+        with contextlib.suppress(redis.RedisError, OSError):
+            if condition():
+                return
+        assert time.monotonic() < deadline, f"waited {seconds} s for {what}"
+        time.sleep(0.01)
+
+
+@pytest.fixture(autouse=True)
+def sent() -> Iterator[Watch]:
+    """Everything that any thread sends during a test. Rule 3, over the whole suite: one command, one key."""
+    with watching_process() as watch:
+        yield watch
+    for command in watch.commands:
+        assert len(keys_of(command)) <= 1, f"{command} names more than one key"
+
+
+@pytest.fixture(autouse=True)
+def raw(real_server: None) -> redis.Redis:
+    """The store as redis-cli sees it, past everything of ours; empty at the beginning."""
+    connect.cache_clear()
+    client = connect()._client
+    client.flushall()
+    Memory.clear_all()
+    return client
+
+
+@pytest.fixture
+def store(raw: redis.Redis) -> Store:
+    return connect()
+
+
+PASSWORD = "correct horse battery"
+
+
+def register(store: Store, username: str) -> Login:
+    from django.contrib.auth.hashers import make_password
+
+    return Users(store).register(username, make_password(PASSWORD))
+
+
+@pytest.fixture
+def alice(store: Store) -> Login:
+    return register(store, "Alice")
+
+
+@pytest.fixture
+def bob(store: Store) -> Login:
+    return register(store, "bob")
+
+
+@pytest.fixture
+def carol(store: Store) -> Login:
+    return register(store, "carol")
+
+
+@pytest.fixture
+def browser() -> Callable[..., Client]:
+    """A browser of one's own: `browser()` for a visitor, `browser(alice)` signed in."""
+
+    def open_browser(login: Login | None = None, csrf: bool = False) -> Client:
+        client = Client(enforce_csrf_checks=csrf)
+        if login is not None:
+            client.cookies[settings.AUTH_COOKIE] = login.secret
+        return client
+
+    return open_browser
+
+
+@pytest.fixture
+def trips() -> Callable[[Callable[[], object]], Watch]:
+    """What a call sends: `len(trips(lambda: client.get("/")).trips)`."""
+
+    def count(call: Callable[[], object]) -> Watch:
+        with watching() as watch:
+            call()
+        return watch
+
+    return count

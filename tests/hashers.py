@@ -1,0 +1,8 @@
+from accounts.hashers import LeanArgon2PasswordHasher
+
+
+class QuickArgon2PasswordHasher(LeanArgon2PasswordHasher):
+    """Argon2 at its weakest."""
+
+    time_cost = 1
+    memory_cost = 8

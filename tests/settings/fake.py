@@ -1,0 +1,15 @@
+"""The first run: fakeredis, in this process."""
+
+import os
+
+os.environ["REDIS_URL"] = "redis://fake.invalid:6379"
+
+import fakeredis
+
+from tests.settings.base import *  # noqa: F403
+
+REAL_SERVER = False
+CACHES["store"]["OPTIONS"]["CONNECTION_POOL_KWARGS"] = {  # noqa: F405
+    "connection_class": fakeredis.FakeRedisConnection,
+    "server": fakeredis.FakeServer(),
+}

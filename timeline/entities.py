@@ -1,0 +1,98 @@
+"""What people read: posts, and the pages they stand on."""
+
+from dataclasses import dataclass
+
+from accounts.entities import User
+from retwis_site.exceptions import Gone, NotFound
+
+LONGEST_POST = 280  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    pid: int
+    author: User
+    body: str
+    time: int  # unix seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Posts, newest first, and the cursor of the next page: `?before=<older>`. None where the timeline begins."""
+
+    posts: list[Post]
+    older: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    following: int
+    followers: int
+
+
+@dataclass(frozen=True, slots=True)
+class HomePage:
+    viewer: User
+    counts: Counts
+    page: Page
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalPage:
+    newest_users: list[str]  # usernames, newest first
+    page: Page
+    at_the_cap: bool  # older posts exist, but this timeline does not keep them
+
+
+@dataclass(frozen=True, slots=True)
+class InCommon:
+    """How many people two users share: exact up to a limit, a lower bound beyond."""
+
+    count: int
+    exact: bool
+
+    def __str__(self) -> str:
+        return str(self.count) if self.exact else f"{self.count}+"
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """How the viewer stands to the person whose profile they read."""
+
+    is_me: bool = False
+    following: bool = False
+    common_followers: InCommon | None = None  # None where there is nothing to compare
+    common_following: InCommon | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProfilePage:
+    person: User
+    counts: Counts
+    relation: Relation
+    page: Page
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """One row of a followers or following page."""
+
+    user: User
+    since: int  # unix seconds
+
+
+@dataclass(frozen=True, slots=True)
+class PeoplePage:
+    """Followers or following, newest first, and the cursor of the next page."""
+
+    person: User
+    edges: list[Edge]
+    older: str | None
+
+
+class NoSuchPost(NotFound):
+    """This author never wrote a post with this id."""
+
+
+class PostDeleted(Gone):
+    """The author deleted it."""

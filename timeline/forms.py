@@ -1,0 +1,51 @@
+"""The composer, checked at the edge."""
+
+import secrets
+import unicodedata
+from typing import Any
+
+from django import forms
+from django.core.validators import MaxLengthValidator, RegexValidator
+
+from timeline.entities import LONGEST_POST
+
+
+class PostField(forms.CharField):
+    """A post's text in one line: a line break becomes a space.
+
+    The length is a validator and not `max_length`, which would make the browser cut off silently what is pasted.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        too_long = "At most %(limit_value)d characters; this has %(show_value)d."
+        super().__init__(validators=[MaxLengthValidator(LONGEST_POST, too_long)], **kwargs)
+
+    def to_python(self, value: Any) -> str:
+        text = " ".join(str(super().to_python(value)).splitlines()).strip()
+        # Nothing but spaces and invisible characters is an empty post.
+        return text if any(unicodedata.category(char)[0] not in "CZ" for char in text) else ""
+
+
+class PostForm(forms.Form):
+    body = PostField(
+        label="What is new?",
+        error_messages={"required": "There is nothing in it yet."},
+        widget=forms.Textarea(attrs={"rows": 3, "placeholder": "What is new?"}),
+    )
+    # Made once for each form that is shown; with it a second click is the same post.
+    token = forms.CharField(
+        required=False, widget=forms.HiddenInput, validators=[RegexValidator(r"\A[A-Za-z0-9_-]{1,64}\Z")]
+    )
+
+    def clean_token(self) -> str:
+        """The form's token, or a fresh one for a client that sends none."""
+        return self.cleaned_data["token"] or new_token()
+
+
+def new_token() -> str:
+    return secrets.token_urlsafe(12)
+
+
+def empty_form(draft: str) -> PostForm:
+    """A composer to show, with a token of its own and perhaps a text that waited for its author to log in."""
+    return PostForm(initial={"body": draft, "token": new_token()})

@@ -1,0 +1,34 @@
+"""`manage.py deliver`"""
+
+import os
+import signal
+import socket
+import threading
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from retwis_site.management.base import StoreCommand
+from retwis_site.store import Store
+from timeline.jobs import drain
+
+LOOKS_EVERY = 0.2  # seconds
+
+
+class Command(StoreCommand):
+    help = "Finish what others left: deliveries, follows, deletions, logouts whose process died. Several may run."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--once", action="store_true", help="finish what is due and exit; for a scheduled task")
+
+    def run(self, store: Store, **options: Any) -> None:
+        worker = f"{socket.gethostname()}:{os.getpid()}"
+        if options["once"]:
+            self.say(f"{drain(store, worker)} finished.")
+            return
+        stop = threading.Event()
+        signal.signal(signal.SIGTERM, lambda *_: stop.set())
+        signal.signal(signal.SIGINT, lambda *_: stop.set())
+        self.say("Watching the outbox; Ctrl-C ends it.")
+        while not stop.wait(LOOKS_EVERY):
+            drain(store, worker)

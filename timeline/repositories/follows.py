@@ -1,0 +1,139 @@
+"""Who follows whom: `following:` is the truth, `followers:` its mirror."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from accounts.entities import User
+from accounts.repositories import Users
+from accounts.visit import Visit
+from retwis_site import keys
+from retwis_site.outbox import Outbox, nonce
+from retwis_site.store import Pipe, Store
+from timeline.cursors import EdgeCursor
+from timeline.entities import Edge, InCommon, PeoplePage
+
+PEOPLE_A_PAGE = 20
+COMPARED = 10_000  # ids of the smaller side that "in common" looks at
+
+
+class Follows:
+    """The edges between users."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._outbox = Outbox(store)
+
+    # ---- writing
+
+    def follow(self, me: int, them: int) -> None:
+        """Follow somebody; twice keeps the first date. Commit: the ZADD to `following:`. Seven round trips."""
+        intent = self._outbox.note(f"follow:{me}:{them}:{nonce()}")
+        self._store.zadd_nx(keys.following(me), {str(them): int(time.time())})
+        self.finish_follow(intent.name)
+
+    def unfollow(self, me: int, them: int) -> None:
+        """Stop following somebody. Commit: the ZREM from `following:`. Seven round trips."""
+        intent = self._outbox.note(f"follow:{me}:{them}:{nonce()}")
+        self._store.zrem(keys.following(me), str(them))
+        self.finish_follow(intent.name)
+
+    def finish_follow(self, intent: str) -> None:
+        """What follows the commit of `follow:<A>:<B>:<nonce>`, for its owner as for the worker: make the mirror match,
+        and drop A's home, whose next read is rebuilt with (or without) B's posts: the whole backfill."""
+        me, them = (int(part) for part in intent.split(":")[1:3])
+        since = self._store.zscore(keys.following(me), str(them))
+        while True:
+            if since is None:
+                self._store.zrem(keys.followers(them), str(me))
+            else:
+                self._store.zadd_nx(keys.followers(them), {str(me): int(since)})
+            again = self._store.zscore(keys.following(me), str(them))
+            if (again is None) == (since is None):
+                break
+            since = again
+        self._store.unlink(keys.home(me))
+        self._outbox.done(intent)
+
+    # ---- reading
+
+    def queue_following_count(self, pipe: Pipe, uid: int) -> None:
+        pipe.zcard(keys.following(uid))
+
+    def queue_followers_count(self, pipe: Pipe, uid: int) -> None:
+        pipe.zcard(keys.followers(uid))
+
+    def queue_which_followed(self, pipe: Pipe, me: int, uids: Sequence[int]) -> None:
+        """Ask which of these (at least one) somebody follows; for `which(uids, reply)`."""
+        pipe.zmscore(keys.following(me), [str(uid) for uid in uids])
+
+    def followers_page(self, visit: Visit, username: str, before: EdgeCursor | None) -> PeoplePage:
+        """Who follows `username`, the newest first. Two round trips with hints, three for a later page; one less while
+        the names are remembered. Raises NoSuchUser."""
+        return self._people(visit, username, before, keys.followers)
+
+    def following_page(self, visit: Visit, username: str, before: EdgeCursor | None) -> PeoplePage:
+        """Whom `username` follows, the newest first. Round trips and errors as above."""
+        return self._people(visit, username, before, keys.following)
+
+    def _people(self, visit: Visit, username: str, before: EdgeCursor | None, side: Callable[[int], str]) -> PeoplePage:
+        def first_page(pipe: Pipe, me: int | None, them: int) -> None:
+            pipe.zrevrange_withscores(side(them), 0, PEOPLE_A_PAGE)
+
+        if before is None:
+            person, (rows,) = visit.ask_about(username, first_page)
+        else:
+            person, rows = self._people_below(visit, username, before, side)
+        shown = [(int(uid), int(since)) for uid, since in rows[:PEOPLE_A_PAGE]]
+        names = Users(self._store).names([uid for uid, _ in shown])
+        edges = [Edge(User(uid, names[uid]), since) for uid, since in shown if uid in names]
+        if len(rows) <= PEOPLE_A_PAGE:
+            return PeoplePage(person, edges, None)
+        last, since = shown[-1]
+        return PeoplePage(person, edges, str(EdgeCursor(since, last)))
+
+    def _people_below(
+        self, visit: Visit, username: str, before: EdgeCursor, side: Callable[[int], str]
+    ) -> tuple[User, list[tuple[str, float]]]:
+        """The rows below the cursor's. Its rank is where to go on, since any number of rows may share one second; when
+        its row has gone, the page begins with the rows of that second, so that none is left out."""
+
+        def where(pipe: Pipe, me: int | None, them: int) -> None:
+            pipe.zrevrank(side(them), str(before.uid))
+            pipe.zcount(side(them), f"({before.since}", "+inf")
+
+        person, (rank, newer) = visit.ask_about(username, where)
+        start = newer if rank is None else rank + 1
+        return person, self._store.zrevrange_withscores(side(person.uid), start, start + PEOPLE_A_PAGE)
+
+
+def which(uids: Sequence[int], reply: Sequence[float | None]) -> set[int]:
+    """Of the uids that were asked about, those that stand in the sorted set."""
+    return {uid for uid, score in zip(uids, reply, strict=True) if score is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two sets of people, of which the smaller is read and looked up in the larger."""
+
+    smaller: str  # keys
+    larger: str
+    size: int  # of the smaller
+
+    def queue_smaller(self, pipe: Pipe) -> None:
+        """Ask for the smaller set's ids; for `queue_shared`."""
+        pipe.zrange(self.smaller, 0, COMPARED - 1)
+
+    def queue_shared(self, pipe: Pipe, ids: Sequence[str]) -> None:
+        """Ask which of them stand in the larger; for `in_common`. There must be one at least."""
+        pipe.zmscore(self.larger, ids)
+
+    def in_common(self, reply: Sequence[float | None]) -> InCommon:
+        return InCommon(sum(score is not None for score in reply), exact=self.size <= COMPARED)
+
+
+def compare(one: str, one_size: int, other: str, other_size: int) -> Comparison:
+    """What to ask to learn how many ids two sorted sets (keys and lengths) share."""
+    if one_size <= other_size:
+        return Comparison(one, other, one_size)
+    return Comparison(other, one, other_size)

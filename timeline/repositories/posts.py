@@ -1,0 +1,184 @@
+"""Posts in Redis: publish, deliver, delete, and read many at once.
+
+The order of the commands is the design's, section 5; it was checked by trying every interleaving with crashes.
+"""
+
+import time
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from accounts.entities import User
+from retwis_site import keys
+from retwis_site.memory import Memory
+from retwis_site.outbox import Intent, Outbox, nonce
+from retwis_site.store import Pipe, Store
+from timeline.entities import NoSuchPost, Post, PostDeleted
+from timeline.repositories.lists import CUT_ABOVE, KEPT
+
+TOKEN_LIVES = 24 * 3600  # seconds that a form's one-time token is remembered
+DELETED_STAYS = 30 * 24 * 3600  # seconds that a deleted post answers "gone"
+FOLLOWERS_AT_ONCE = 1000  # about as many homes are pushed to in one round trip
+
+FIELDS = ("user_id", "time", "body", "deleted")
+
+_authors: Memory[int, int] = Memory(size=20_000, seconds=3600)  # who wrote what never changes
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A post as stored, its author still a number."""
+
+    pid: int
+    uid: int
+    time: int
+    body: str
+
+    def by(self, name: str) -> Post:
+        return Post(self.pid, User(self.uid, name), self.body, self.time)
+
+
+class Posts:
+    """What people have written."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._outbox = Outbox(store)
+
+    # ---- writing
+
+    def publish(self, uid: int, body: str, token: str) -> int:
+        """Post `body` and deliver it; returns its pid. With the same `token` a second click is the same post.
+
+        Commit: the ZADD to the outbox. Nine round trips, and one more for each FOLLOWERS_AT_ONCE further followers and
+        when lists are cut. A second click with the token of a post that stands, or was deleted, costs four and does
+        nothing; one whose first click died is finished with the first click's text (HSETNX).
+        """
+        fresh = self._store.incr(keys.next_post_id())
+        pid = self._claim_token(uid, token, fresh)
+        if pid != fresh and self._is_settled(uid, pid):
+            return pid
+        pipe = self._store.pipeline()
+        pipe.hsetnx(keys.post(pid), "user_id", str(uid))
+        pipe.hsetnx(keys.post(pid), "time", str(int(time.time())))
+        pipe.hsetnx(keys.post(pid), "body", body)
+        pipe.execute()
+        intent = self._outbox.note(f"post:{pid}:{nonce()}")
+        if self._deliver(uid, pid, intent):
+            self._outbox.done(intent.name)
+        return pid
+
+    def _claim_token(self, uid: int, token: str, fresh: int) -> int:
+        key = keys.idem(uid, token)
+        while not self._store.set_nx_ex(key, str(fresh), TOKEN_LIVES):
+            first = self._store.get(key)
+            if first is not None:  # else it expired in between: claim it again
+                return int(first)
+        return fresh
+
+    def _is_settled(self, uid: int, pid: int) -> bool:
+        pipe = self._store.pipeline()
+        pipe.zscore(keys.updates(uid), str(pid))
+        pipe.hget(keys.post(pid), "deleted")
+        stands, deleted = pipe.execute()
+        return stands is not None or deleted is not None
+
+    def _deliver(self, uid: int, pid: int, intent: Intent) -> bool:
+        """Push a new post into every home that exists; whether all was done before the owner has to give up."""
+        if not self._stand(uid, pid):
+            return True
+        pipe = self._store.pipeline()
+        pipe.lpushx(keys.home(uid), str(pid))
+        pipe.lpush(keys.timeline(), str(pid))
+        pipe.zscan(keys.followers(uid), 0, FOLLOWERS_AT_ONCE)
+        own, everybody, (cursor, chunk) = pipe.execute()
+        lengths = {keys.home(uid): own, keys.timeline(): everybody}
+        while lengths:
+            too_long = [key for key, length in lengths.items() if length > CUT_ABOVE]
+            homes = [keys.home(int(follower)) for follower, _ in chunk]
+            for key in too_long:
+                pipe.ltrim(key, 0, KEPT - 1)
+            for key in homes:
+                pipe.lpushx(key, str(pid))
+            if cursor:
+                pipe.zscan(keys.followers(uid), cursor, FOLLOWERS_AT_ONCE)
+            replies = pipe.execute()
+            if intent.expired():
+                return False
+            pushed = replies[len(too_long) : len(too_long) + len(homes)]
+            lengths = dict(zip(homes, pushed, strict=True))
+            if cursor:
+                cursor, chunk = replies[-1]
+            else:
+                chunk = []
+        return True
+
+    def redeliver(self, intent: str) -> None:
+        """What the worker does for `post:<pid>:<nonce>`: finish a delivery that somebody else left.
+
+        Homes are dropped, not pushed to, and rebuild themselves: so old ids never pile up at a list's head.
+        """
+        pid = int(intent.split(":")[1])
+        author = self._store.hget(keys.post(pid), "user_id")
+        if author is not None and self._stand(int(author), pid):
+            pipe = self._store.pipeline()
+            pipe.unlink(keys.home(int(author)))
+            pipe.unlink(keys.timeline())
+            pipe.execute()
+            for followers in self._store.zset_members(keys.followers(int(author)), FOLLOWERS_AT_ONCE):
+                for follower in followers:
+                    pipe.unlink(keys.home(int(follower)))
+                pipe.execute()
+        self._outbox.done(intent)
+
+    def _stand(self, uid: int, pid: int) -> bool:
+        """Put a post among its author's; False when it was deleted meanwhile. Read after the write: either this sees
+        the deletion, or the deletion's own ZREM comes later. Two round trips, three for a deleted one."""
+        self._store.zadd(keys.updates(uid), {str(pid): pid})
+        if self._store.hget(keys.post(pid), "deleted") is None:
+            return True
+        self._store.zrem(keys.updates(uid), str(pid))
+        return False
+
+    def delete(self, uid: int, pid: int) -> None:
+        """Delete one's own post. Six round trips. Raises NoSuchPost (also for another's), PostDeleted."""
+        author, deleted = self._store.hmget(keys.post(pid), ["user_id", "deleted"])
+        if author != str(uid):
+            raise NoSuchPost(pid)
+        if deleted is not None:
+            raise PostDeleted(pid)
+        intent = self._outbox.note(f"del:{pid}:{uid}:{nonce()}")
+        self.finish_delete(intent.name)
+
+    def finish_delete(self, intent: str) -> None:
+        """Carry out `del:<pid>:<uid>:<nonce>`, for its owner as for the worker: it rolls forward. Four round trips."""
+        pid, uid = (int(part) for part in intent.split(":")[1:3])
+        self._store.hset(keys.post(pid), {"deleted": str(int(time.time())), "body": ""})
+        self._store.zrem(keys.updates(uid), str(pid))
+        self._store.expire(keys.post(pid), DELETED_STAYS)
+        self._outbox.done(intent)
+
+    # ---- reading
+
+    def queue(self, pipe: Pipe, pid: int) -> None:
+        """Ask for one post; for `record(pid, reply)`."""
+        pipe.hmget(keys.post(pid), FIELDS)
+
+
+def record(pid: int, reply: Sequence[str | None]) -> Record | None:
+    """A post from the reply to `Posts.queue`; None for one that never was, or is deleted."""
+    uid, when, body, deleted = reply
+    if uid is None or body is None or deleted is not None:
+        return None
+    _authors.put(pid, int(uid))
+    return Record(pid, int(uid), int(when or 0), body)
+
+
+def records_of(pids: Sequence[int], replies: Sequence[Sequence[str | None]]) -> tuple[list[Record], list[int]]:
+    """The posts that stand, in the order given, and the ids of those that do not."""
+    found = {pid: record(pid, reply) for pid, reply in zip(pids, replies, strict=True)}
+    return [one for one in found.values() if one], [pid for pid, one in found.items() if not one]
+
+
+def known_authors(pids: Collection[int]) -> set[int]:
+    """The authors of those posts that this process has seen before. No round trip."""
+    return {uid for pid in pids if (uid := _authors.get(pid)) is not None}

@@ -1,0 +1,87 @@
+"""A profile: somebody's own posts, and how the viewer stands to them."""
+
+from accounts.entities import User
+from accounts.visit import Visit
+from retwis_site import keys
+from retwis_site.store import Pipe, Store
+from timeline.entities import Counts, InCommon, NoSuchPost, Page, Post, PostDeleted, ProfilePage, Relation
+from timeline.repositories.follows import Comparison, Follows, compare
+from timeline.repositories.posts import Posts, record
+
+POSTS_A_PAGE = 20
+
+
+class Profiles:
+    """Pages about one person."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._follows = Follows(store)
+        self._posts = Posts(store)
+
+    def page(self, visit: Visit, username: str, before: int | None) -> ProfilePage:
+        """Their posts below the cursor, newest first. With hints two round trips, three for somebody else's while
+        signed in (what both have in common). Raises NoSuchUser."""
+
+        def questions(pipe: Pipe, me: int | None, them: int) -> None:
+            below = "+inf" if before is None else f"({before}"
+            pipe.zrevrangebyscore(keys.updates(them), below, "-inf", POSTS_A_PAGE + 1)
+            self._follows.queue_following_count(pipe, them)
+            self._follows.queue_followers_count(pipe, them)
+            if me is not None and me != them:
+                self._follows.queue_which_followed(pipe, me, [them])
+                self._follows.queue_following_count(pipe, me)
+                self._follows.queue_followers_count(pipe, me)
+
+        person, (found, following, followers, *mine) = visit.ask_about(username, questions)
+        pids = [int(pid) for pid in found]
+        older = pids[POSTS_A_PAGE - 1] if len(pids) > POSTS_A_PAGE else None
+        comparisons: list[Comparison] = []
+        if mine:
+            me = visit.require_user().uid
+            (is_following,), my_following, my_followers = mine
+            comparisons = [
+                compare(keys.followers(me), my_followers, keys.followers(person.uid), followers),
+                compare(keys.following(me), my_following, keys.following(person.uid), following),
+            ]
+        posts, common = self._posts_and_common(person, pids[:POSTS_A_PAGE], comparisons)
+        relation = Relation(visit.user == person, bool(mine) and is_following is not None, *common)
+        return ProfilePage(person, Counts(following, followers), relation, Page(posts, older))
+
+    def _posts_and_common(
+        self, author: User, pids: list[int], comparisons: list[Comparison]
+    ) -> tuple[list[Post], list[InCommon]]:
+        """The author's posts, and what each comparison counts. One round trip, two with anything to compare."""
+        pipe = self._store.pipeline()
+        for pid in pids:
+            self._posts.queue(pipe, pid)
+        for comparison in comparisons:
+            comparison.queue_smaller(pipe)
+        replies = pipe.execute()
+        found, smaller = replies[: len(pids)], replies[len(pids) :]
+        records = [record(pid, reply) for pid, reply in zip(pids, found, strict=True)]
+        posts = [Post(one.pid, author, one.body, one.time) for one in records if one and one.uid == author.uid]
+
+        shared = [(comparison, ids) for comparison, ids in zip(comparisons, smaller, strict=True) if ids]
+        for comparison, ids in shared:
+            comparison.queue_shared(pipe, ids)
+        counted = {comparison: reply for (comparison, _), reply in zip(shared, pipe.execute(), strict=True)}
+        return posts, [comparison.in_common(counted.get(comparison, [])) for comparison in comparisons]
+
+    def post(self, visit: Visit, username: str, pid: int) -> Post:
+        """One post of theirs. One round trip with hints. Raises NoSuchUser, NoSuchPost, PostDeleted."""
+
+        def questions(pipe: Pipe, me: int | None, them: int) -> None:
+            self._posts.queue(pipe, pid)
+            pipe.zscore(keys.updates(them), str(pid))
+
+        author, (stored, standing) = visit.ask_about(username, questions)
+        written_by, _, _, deleted = stored
+        if written_by != str(author.uid):
+            raise NoSuchPost(pid)
+        if deleted is not None:
+            raise PostDeleted(pid)
+        found = record(pid, stored)
+        if found is None or standing is None:  # it never got as far as its commit
+            raise NoSuchPost(pid)
+        return Post(pid, author, found.body, found.time)

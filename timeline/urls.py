@@ -1,0 +1,20 @@
+from django.urls import path, register_converter
+
+from timeline import views
+from timeline.converters import IdConverter, UsernameConverter
+
+register_converter(UsernameConverter, "username")
+register_converter(IdConverter, "id")
+
+urlpatterns = [
+    path("", views.home, name="home"),
+    path("post/", views.publish, name="publish"),
+    path("timeline/", views.everybody, name="timeline"),
+    path("@<username:username>/", views.profile, name="profile"),
+    path("@<username:username>/followers/", views.followers, name="followers"),
+    path("@<username:username>/following/", views.following, name="following"),
+    path("@<username:username>/follow/", views.follow, name="follow"),
+    path("@<username:username>/unfollow/", views.unfollow, name="unfollow"),
+    path("@<username:username>/<id:pid>/", views.post, name="post"),
+    path("@<username:username>/<id:pid>/delete/", views.delete, name="delete"),
+]
