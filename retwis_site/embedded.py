@@ -100,7 +100,8 @@ def _start() -> None:
     binary = find_binary()
     _refuse_downgrade(binary)
     socket_path().parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    _await_end_of_orphan()
+    if _orphan_came_up():
+        return
     socket_path().unlink(missing_ok=True)
     log = folder() / "server.log"
     options = {
@@ -117,13 +118,12 @@ def _start() -> None:
     command = [os.fspath(binary), *(part for name, value in options.items() for part in (f"--{name}", value))]
     # A session of its own: Ctrl-C at the terminal must reach the web workers first and leave the store for last.
     server = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)  # noqa: S603
-    deadline = time.monotonic() + STARTS_WITHIN
-    while not answers():
-        if server.poll() is not None:
-            raise EmbeddedServerError(f"the embedded server ended with code {server.returncode}: see {log}")
-        if time.monotonic() > deadline:
-            raise EmbeddedServerError(f"the embedded server did not answer in {STARTS_WITHIN:.0f} s: see {log}")
-        time.sleep(0.01)
+    try:
+        _await_answer(server, log)
+    except BaseException:
+        server.terminate()
+        server.wait()
+        raise
     (folder() / "written-by").write_text(f"{version_text(binary)}\n")
 
 
@@ -137,15 +137,28 @@ def _stop() -> None:
     _await_end(pid)
 
 
-def _await_end_of_orphan() -> None:
-    """A server that still writes its last words, or loads, must be gone before another opens the same files."""
+def _await_answer(server: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + STARTS_WITHIN
+    while not answers():
+        if server.poll() is not None:
+            raise EmbeddedServerError(f"the embedded server ended with code {server.returncode}: see {log}")
+        if time.monotonic() > deadline:
+            raise EmbeddedServerError(f"the embedded server did not answer in {STARTS_WITHIN:.0f} s: see {log}")
+        time.sleep(0.01)
+
+
+def _orphan_came_up() -> bool:
+    """A server that somebody killed has left may still load its data, or write its last words: wait until it answers
+    or is gone, since two must never have the same files open."""
     pid = _pid()
-    if pid is not None and _is_server(pid):
-        deadline = time.monotonic() + STARTS_WITHIN
-        while not answers() and _is_server(pid):
-            if time.monotonic() > deadline:
-                raise EmbeddedServerError(f"process {pid} holds {folder()} and does not answer: end it, then try again")
-            time.sleep(0.05)
+    deadline = time.monotonic() + STARTS_WITHIN
+    while pid is not None and _is_server(pid):
+        if answers():
+            return True
+        if time.monotonic() > deadline:
+            raise EmbeddedServerError(f"process {pid} holds {folder()} and does not answer: end it, then try again")
+        time.sleep(0.05)
+    return False
 
 
 def _await_end(pid: int | None) -> None:

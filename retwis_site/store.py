@@ -76,26 +76,26 @@ class Store(Commands):
 
     # ---- for management commands and checks only: what goes through many keys, or asks the server about itself
 
-    def scan_keys(self, pattern: str, count: int) -> Iterator[str]:
-        """Every key that matches, perhaps twice; about `count` a round trip."""
+    def scan_keys(self, pattern: str, count: int) -> Iterator[list[str]]:
+        """Every key that matches, perhaps twice, in chunks of about `count`, one round trip each."""
         cursor = 0
         while True:
             cursor, found = self.send("SCAN", cursor, "MATCH", pattern, "COUNT", count)
-            yield from found
+            yield found
             if not cursor:
                 return
 
-    def hash_fields(self, key: str, count: int) -> Iterator[tuple[str, str]]:
-        """Every field of a large hash with its value, perhaps twice; about `count` a round trip."""
+    def hash_fields(self, key: str, count: int) -> Iterator[list[tuple[str, str]]]:
+        """Every field of a large hash with its value, perhaps twice, in chunks likewise."""
         cursor = 0
         while True:
             cursor, found = self.hscan(key, cursor, count)
-            yield from found.items()
+            yield list(found.items())
             if not cursor:
                 return
 
     def zset_members(self, key: str, count: int) -> Iterator[list[str]]:
-        """Every member of a large sorted set, perhaps twice, in the chunks in which they come, one round trip each."""
+        """Every member of a large sorted set, perhaps twice, in chunks likewise."""
         cursor = 0
         while True:
             cursor, found = self.zscan(key, cursor, count)

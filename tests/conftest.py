@@ -3,12 +3,15 @@
 import contextlib
 import signal
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 import redis
 from django.conf import settings
+from django.core.cache import caches
 from django.test import Client
 
 from accounts.entities import Login
@@ -92,6 +95,22 @@ def raw(real_server: None) -> redis.Redis:
     client.flushall()
     Memory.clear_all()
     return client
+
+
+@pytest.fixture
+def own_server(raw: redis.Redis, settings: Any) -> Iterator[Callable[..., Any]]:
+    """`with own_server("--appendonly", "yes") as server:` puts the site on a server that a test may kill; the next
+    one goes on with its data."""
+    with tempfile.TemporaryDirectory(prefix="retwis-") as folder:
+        settings.REDIS_URL = f"unix://{folder}/redis.sock"
+        _reconnect()
+        yield lambda *options: run_server(folder, *options)
+    _reconnect()
+
+
+def _reconnect() -> None:
+    caches["store"].client._clients[0] = None
+    connect.cache_clear()
 
 
 @pytest.fixture

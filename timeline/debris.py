@@ -12,7 +12,6 @@ from retwis_site import keys
 from retwis_site.outbox import LEASE
 from retwis_site.store import Store
 from timeline.repositories.posts import FIELDS, record
-from timeline.seeding import batches
 
 BATCH = 500  # keys looked at in one round trip
 REMEMBERED = 100_000  # ids of posts that are known to stand, while lists are gone through
@@ -49,7 +48,7 @@ class Debris:
     def stale_secrets(self) -> Iterator[StaleSecret]:
         """Entries of `auths` against the users' own secrets, the truth. A secret is never used twice, so one that is
         stale stays so."""
-        for batch in batches(self._store.hash_fields(keys.auths(), BATCH), BATCH):
+        for batch in self._store.hash_fields(keys.auths(), BATCH):
             pipe = self._store.pipeline()
             for _, uid in batch:
                 pipe.hget(keys.user(int(uid)), "auth")
@@ -97,14 +96,13 @@ class Debris:
         """Ids in homes and the global timeline whose post does not exist or is deleted."""
         alive: set[int] = set()
         for pattern in ("posts:*", "timeline"):
-            for key in self._store.scan_keys(keys.matching(pattern), BATCH):
-                if len(alive) > REMEMBERED:
-                    alive.clear()
-                listed = {int(entry) for entry in self._store.lrange(key, 0, -1) if entry.isdigit() and entry != "0"}
-                dead = self._dead(listed - alive)
-                alive |= listed - dead
-                if dead:
-                    yield DeadIds(key, tuple(sorted(dead)))
+            for found in self._store.scan_keys(keys.matching(pattern), BATCH):
+                for key in found:
+                    listed = {int(entry) for entry in self._store.lrange(key, 0, -1) if entry.isdigit()} - {0}
+                    dead = self._dead(listed - alive)
+                    alive = (alive if len(alive) < REMEMBERED else set()) | listed - dead
+                    if dead:
+                        yield DeadIds(key, tuple(sorted(dead)))
 
     def remove(self, found: StaleSecret | OrphanedKey | DeadIds) -> int:
         """Remove it; returns how many entries or keys that freed. One round trip."""
@@ -120,9 +118,8 @@ class Debris:
                 return sum(pipe.execute())
 
     def _numbered(self, pattern: str) -> Iterator[list[int]]:
-        found = self._store.scan_keys(keys.matching(pattern), BATCH)
-        ids = (number for key in found if (number := keys.number(key)) is not None)
-        return batches(ids, BATCH)
+        for found in self._store.scan_keys(keys.matching(pattern), BATCH):
+            yield [number for key in found if (number := keys.number(key)) is not None]
 
     def _not_standing(self, suspects: list[tuple[int, int]]) -> Iterator[OrphanedKey]:
         """Of (pid, author): those that stand nowhere. A post's intent leaves the outbox only after the post stands, so
@@ -146,10 +143,7 @@ class Debris:
         return [one for one, score in zip(suspects, pipe.execute(), strict=True) if score is None]
 
     def _dead(self, pids: set[int]) -> set[int]:
-        dead: set[int] = set()
-        for batch in batches(sorted(pids), BATCH):
-            pipe = self._store.pipeline()
-            for pid in batch:
-                pipe.hmget(keys.post(pid), FIELDS)
-            dead.update(pid for pid, reply in zip(batch, pipe.execute(), strict=True) if record(pid, reply) is None)
-        return dead
+        pipe = self._store.pipeline()
+        for pid in pids:
+            pipe.hmget(keys.post(pid), FIELDS)
+        return {pid for pid, reply in zip(pids, pipe.execute(), strict=True) if record(pid, reply) is None}

@@ -183,10 +183,10 @@ def set_counters(store: Store, plan: Plan) -> None:
 def flush(store: Store) -> int:
     """Delete every key of the key table under the prefix, and nothing else; returns how many there were."""
     gone = 0
+    pipe = store.pipeline()
     for pattern in keys.ALL:
-        for batch in batches(store.scan_keys(keys.matching(pattern), BATCH), BATCH):
-            pipe = store.pipeline()
-            for key in batch:
+        for found in store.scan_keys(keys.matching(pattern), BATCH):
+            for key in found:
                 pipe.unlink(key)
             gone += sum(pipe.execute())
     return gone

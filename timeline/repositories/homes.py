@@ -81,6 +81,7 @@ class Homes:
                 mark = home.begin(present, HOME_LIVES)
                 found = self._merge_sources(me)
                 if home.finish(mark, found):
+                    _renewed.put(me, True)
                     return found
             except StoreReadOnly:
                 return self._merge_sources(me)

@@ -1,0 +1,173 @@
+"""Killed between any two round trips: after `deliver --once` and a read, it has never begun or fully happened."""
+
+import contextlib
+import time
+
+import pytest
+
+from accounts.entities import NameTaken
+from accounts.repositories import Users
+from accounts.visit import Visit
+from retwis_site import keys
+from retwis_site.store import Store
+from tests.conftest import PASSWORD, register
+from timeline.jobs import drain
+from timeline.repositories.everybody import GlobalTimeline
+from timeline.repositories.follows import Follows
+from timeline.repositories.homes import Homes
+from timeline.repositories.posts import Posts
+
+
+class Killed(BaseException):
+    """Nothing catches it, as nothing catches SIGKILL."""
+
+
+def killed_before_trip(monkeypatch, number, work):
+    """Run `work`, which dies before its round trip `number`; whether it got that far."""
+    from retwis_site import store as store_module
+
+    left = iter(range(number))
+    real = store_module._one_trip
+
+    @contextlib.contextmanager
+    def mortal(commands):
+        if next(left, None) is None:
+            raise Killed
+        with real(commands):
+            yield
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store_module, "_one_trip", mortal)
+        try:
+            work()
+        except Killed:
+            return True
+    return False
+
+
+def others_take_over(store: Store, raw) -> None:
+    """An hour passes: every intent is due."""
+    for intent in raw.zrange("outbox", 0, -1):
+        raw.zadd("outbox", {intent: time.time() - 1})
+    drain(store, "worker")
+    assert raw.zcard("outbox") == 0
+    assert raw.keys("lease:*") == []
+
+
+def home(store, login):
+    return [post.body for post in Homes(store).page(Visit(store, login.secret), None).page.posts]
+
+
+STEPS = range(1, 12)
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_post(store, alice, bob, raw, monkeypatch, step):
+    Follows(store).follow(2, 1)
+    home(store, bob)
+    home(store, alice)
+    died = killed_before_trip(monkeypatch, step, lambda: Posts(store).publish(1, "Hello", "t"))
+    committed = raw.zcard("outbox") > 0 or not died
+    others_take_over(store, raw)
+    expected = ["Hello"] if committed else []
+    assert home(store, alice) == home(store, bob) == expected
+    page = GlobalTimeline(store).page(Visit(store, ""), None, 50).page
+    assert [post.body for post in page.posts] == expected
+    assert raw.zcard("updates:1") == len(expected)
+    # The second click: the same post, whatever became of the first.
+    Posts(store).publish(1, "Hello again", "t")
+    assert len(home(store, bob)) == 1
+    assert raw.zcard("updates:1") == 1
+    assert raw.zcard("outbox") == 0
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_registration(store, raw, monkeypatch, step):
+    killed_before_trip(monkeypatch, step, lambda: register(store, "Dora"))
+    others_take_over(store, raw)
+    if raw.hlen("users"):
+        assert raw.hgetall("users") == {"dora": "1"}
+        secret = raw.hget("user:1", "auth")
+        assert raw.hgetall("auths") == {secret: "1"}
+        assert raw.zrange("users_by_time", 0, -1) == ["Dora"]
+        with pytest.raises(NameTaken):
+            Users(store).register("dora", "hash")
+    else:
+        assert raw.keys("user:*") == []
+        assert register(store, "Dora").user.username == "Dora"
+
+
+@pytest.mark.parametrize("verb", ["follow", "unfollow"])
+@pytest.mark.parametrize("step", STEPS)
+def test_a_follow_or_unfollow(store, alice, bob, raw, monkeypatch, step, verb):
+    Posts(store).publish(2, "Hello", "t")
+    if verb == "unfollow":
+        Follows(store).follow(1, 2)
+    home(store, alice)
+    killed_before_trip(monkeypatch, step, lambda: getattr(Follows(store), verb)(1, 2))
+    others_take_over(store, raw)
+    follows = raw.zscore("following:1", "2")
+    assert raw.zscore("followers:2", "1") == follows
+    assert home(store, alice) == (["Hello"] if follows else [])
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_deletion(store, alice, bob, raw, monkeypatch, step):
+    Follows(store).follow(2, 1)
+    Posts(store).publish(1, "Hello", "t")
+    home(store, bob)
+    killed_before_trip(monkeypatch, step, lambda: Posts(store).delete(1, 1))
+    others_take_over(store, raw)
+    deleted = raw.hexists("post:1", "deleted")
+    assert raw.zcard("updates:1") == (0 if deleted else 1)
+    assert (raw.ttl("post:1") > 0) == deleted
+    assert home(store, bob) == ([] if deleted else ["Hello"])
+
+
+@pytest.mark.parametrize("verb", ["end_sessions", "change_password"])
+@pytest.mark.parametrize("step", STEPS)
+def test_a_logout_or_password_change(store, alice, raw, monkeypatch, step, verb):
+    from django.contrib.auth import authenticate
+    from django.contrib.auth.hashers import make_password
+
+    arguments = (alice.secret,) if verb == "end_sessions" else (make_password("another one"),)
+    killed_before_trip(monkeypatch, step, lambda: getattr(Users(store), verb)(1, *arguments))
+    others_take_over(store, raw)
+    secret = raw.hget("user:1", "auth")
+    assert raw.hgetall("auths") == {secret: "1"}
+    changed = secret != alice.secret
+    assert Visit(store, alice.secret).user.is_authenticated == (not changed)
+    new = "another one" if changed and verb == "change_password" else PASSWORD
+    assert authenticate(None, username="alice", password=new).secret == secret
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_rebuild(store, alice, bob, raw, monkeypatch, step):
+    Follows(store).follow(1, 2)
+    Posts(store).publish(2, "Hello", "t")
+    killed_before_trip(monkeypatch, step, lambda: home(store, alice))
+    Posts(store).publish(2, "again", "u")
+    assert home(store, alice) == ["again", "Hello"]
+    assert raw.ttl(keys.home(1)) > 0 or step == 1
+
+
+def test_a_redelivery_drops_homes_instead_of_pushing_old_ids(store, alice, bob, raw, sent):
+    Follows(store).follow(2, 1)
+    Posts(store).publish(1, "Hello", "t")
+    home(store, bob)
+    raw.zadd("outbox", {"post:1:x": 1})
+    sent.trips.clear()
+    assert drain(store, "worker") == 1
+    assert ("UNLINK", "posts:2") in sent.commands
+    assert not any(command[0].startswith("LPUSH") for command in sent.commands)
+    assert home(store, bob) == ["Hello"]
+
+
+def test_two_workers_on_one_intent_are_harmless(store, alice, bob, raw):
+    Follows(store).follow(2, 1)
+    Posts(store).publish(1, "Hello", "t")
+    for _ in range(2):
+        Posts(store).redeliver("post:1:x")
+        Follows(store).finish_follow("follow:2:1:x")
+    assert home(store, bob) == ["Hello"]
+    assert raw.zcard("followers:1") == 1

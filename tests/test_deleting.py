@@ -1,0 +1,90 @@
+"""Deleting one's own posts."""
+
+import time
+
+from timeline.repositories.posts import Posts
+
+
+def test_a_deleted_post_is_gone_and_says_so_for_thirty_days(browser, alice, raw):
+    client = browser(alice)
+    client.post("/post/", {"body": "oops", "token": "t"})
+    response = client.post("/@alice/1/delete/", follow=True)
+    assert "Deleted." in response.content.decode()
+    assert "oops" not in response.content.decode()
+    post = raw.hgetall("post:1")
+    assert post["body"] == ""
+    assert abs(int(post["deleted"]) - time.time()) < 10
+    assert post["user_id"] == "1"
+    assert 29 * 86400 < raw.ttl("post:1") <= 30 * 86400
+    assert not raw.exists("updates:1")
+    assert raw.zcard("outbox") == 0
+    assert client.get("/@alice/1/").status_code == 410
+    assert browser().get("/@alice/1/").status_code == 410
+
+
+def test_the_commands_go_out_in_the_order_of_the_protocol(store, alice, sent):
+    Posts(store).publish(1, "oops", "t")
+    sent.trips.clear()
+    Posts(store).delete(1, 1)
+    assert [(c[0], c[1]) for c in sent.commands] == [
+        ("HMGET", "post:1"),
+        ("ZADD", "outbox"),
+        ("HSET", "post:1"),
+        ("ZREM", "updates:1"),
+        ("EXPIRE", "post:1"),
+        ("ZREM", "outbox"),
+    ]
+    assert sent.commands[2][2::2] == ("deleted", "body")
+
+
+def test_a_deleted_post_disappears_from_every_timeline(browser, alice, bob):
+    writer, reader = browser(alice), browser(bob)
+    reader.post("/@alice/follow/")
+    writer.post("/post/", {"body": "oops", "token": "t"})
+    for page in ("/", "/timeline/", "/@alice/"):
+        assert b"oops" in reader.get(page).content
+    writer.post("/@alice/1/delete/")
+    for page in ("/", "/timeline/", "/@alice/"):
+        assert b"oops" not in reader.get(page).content
+
+
+def test_dead_ids_are_dropped_from_lists_when_they_leave_a_page_short(browser, store, alice, raw):
+    client = browser(alice)
+    client.get("/")
+    posts = Posts(store)
+    for number in range(30):
+        posts.publish(1, f"post {number}", f"t{number}")
+    for pid in range(25, 31):
+        posts.delete(1, pid)
+    client.get("/")
+    client.get("/timeline/")
+    for key in ("posts:1", "timeline"):
+        assert not {str(pid) for pid in range(25, 31)} & set(raw.lrange(key, 0, -1))
+
+
+def test_only_the_author_deletes(browser, alice, bob, raw):
+    browser(alice).post("/post/", {"body": "mine", "token": "t"})
+    assert browser(bob).post("/@alice/1/delete/").status_code == 403
+    assert browser(bob).post("/@bob/1/delete/").status_code == 404
+    response = browser().post("/@alice/1/delete/")
+    assert response.status_code == 302
+    assert response["Location"].startswith("/login/")
+    assert raw.hget("post:1", "body") == "mine"
+
+
+def test_deleting_twice_says_gone_and_what_never_was_is_not_found(browser, alice):
+    client = browser(alice)
+    client.post("/post/", {"body": "oops", "token": "t"})
+    client.post("/@alice/1/delete/")
+    assert client.post("/@alice/1/delete/").status_code == 410
+    assert client.post("/@alice/99/delete/").status_code == 404
+
+
+def test_one_returns_to_the_page_the_button_was_on(browser, alice):
+    client = browser(alice)
+    for number in range(2):
+        client.post("/post/", {"body": "oops", "token": f"t{number}"})
+    profile = client.post("/@alice/1/delete/", headers={"referer": "http://testserver/@Alice/?before=9"})
+    assert profile["Location"] == "/@Alice/?before=9"
+    permalink = client.post("/@alice/2/delete/", headers={"referer": "http://testserver/@alice/2/"})
+    assert permalink["Location"] == "/"

@@ -1,0 +1,225 @@
+"""Home timelines: rebuilt when they are not there, without holes, down to the beginning."""
+
+import random
+import re
+
+import pytest
+
+from accounts.visit import Visit
+from retwis_site.exceptions import StoreReadOnly
+from retwis_site.memory import Memory
+from retwis_site.store import Pipe
+from tests.conftest import register
+from timeline.repositories import homes as homes_module
+from timeline.repositories.follows import Follows
+from timeline.repositories.homes import Homes
+from timeline.repositories.posts import Posts
+
+POST = re.compile(r'id="post-(\d+)"')
+OLDER = re.compile(r"\?before=(\d+)")
+
+
+def write_posts(raw, uid, pids):
+    """Posts as they stand after delivery, without the deliveries."""
+    for pid in pids:
+        raw.hset(f"post:{pid}", mapping={"user_id": uid, "time": 1_700_000_000 + pid, "body": f"post {pid}"})
+        raw.zadd(f"updates:{uid}", {pid: pid})
+    raw.set("next_post_id", max([*pids, int(raw.get("next_post_id") or 0)]))
+
+
+def all_pages(store, login, limit=1000):
+    """Page from the newest post to the end; the ids in the order in which they were shown."""
+    seen, before = [], None
+    for _ in range(limit):
+        page = Homes(store).page(Visit(store, login.secret), before).page
+        seen += [post.pid for post in page.posts]
+        if page.older is None:
+            return seen
+        before = page.older
+    raise AssertionError("paging does not end")
+
+
+def test_a_first_read_builds_the_home_and_marks_it(store, alice, bob, raw):
+    Follows(store).follow(1, 2)
+    write_posts(raw, 2, [1, 2, 3])
+    write_posts(raw, 1, [4])
+    assert all_pages(store, alice) == [4, 3, 2, 1]
+    mark, end, *ids = raw.lrange("posts:1", 0, -1)
+    assert mark.startswith("b")
+    assert end == "0"
+    assert ids == ["4", "3", "2", "1"]
+    assert 29 * 86400 < raw.ttl("posts:1") <= 30 * 86400
+
+
+def test_a_second_read_serves_the_list_and_does_not_build_it_again(store, alice, raw, trips):
+    write_posts(raw, 1, [1, 2, 3])
+    all_pages(store, alice)
+    before = raw.lrange("posts:1", 0, -1)
+    watch = trips(lambda: all_pages(store, alice))
+    assert not any(c[0].startswith("ZREVRANGE") for c in watch.commands)
+    assert raw.lrange("posts:1", 0, -1) == before
+
+
+def test_a_rebuild_sends_its_commands_in_the_order_of_the_protocol(store, alice, bob, raw, trips):
+    Follows(store).follow(1, 2)
+    write_posts(raw, 2, [1])
+    raw.rpush("posts:1", "b0", "1")  # somebody died on the way
+    watch = trips(lambda: Homes(store).rebuild(1, present=True))
+    assert [[(c[0], c[1]) for c in trip.commands] for trip in watch.trips] == [
+        [("UNLINK", "posts:1")],
+        [("RPUSH", "posts:1"), ("EXPIRE", "posts:1")],
+        [("ZRANGE", "following:1")],
+        [("ZREVRANGEBYSCORE", "updates:1"), ("ZREVRANGEBYSCORE", "updates:2")],
+        [("RPUSHX", "posts:1")],
+        [("LINSERT", "posts:1")],
+    ]
+
+
+@pytest.mark.parametrize("lost", ["all of it", "the marks", "the end mark"])
+def test_a_home_that_was_lost_or_never_finished_comes_back_whole(store, alice, bob, raw, lost):
+    Follows(store).follow(1, 2)
+    write_posts(raw, 2, range(1, 31))
+    all_pages(store, alice)
+    mark, end = raw.lrange("posts:1", 0, 1)
+    if lost == "all of it":
+        raw.delete("posts:1")
+    else:
+        raw.lrem("posts:1", 1, end)
+        raw.lrem("posts:1", 1, "17")
+    if lost == "the marks":
+        raw.lrem("posts:1", 1, mark)
+    assert all_pages(store, alice) == list(range(30, 0, -1))
+
+
+def test_pages_show_every_post_once_from_the_newest_to_the_first(store, alice, bob, carol, raw):
+    Follows(store).follow(1, 2)
+    Follows(store).follow(1, 3)
+    rng = random.Random(7)
+    authors = {1: [], 2: [], 3: []}
+    for pid in range(1, 2501):
+        authors[rng.choice([1, 2, 2, 2, 2, 2, 2, 2, 3])].append(pid)
+    for uid, pids in authors.items():
+        write_posts(raw, uid, pids)
+    assert all_pages(store, alice) == list(range(2500, 0, -1))
+
+
+def test_posts_that_arrive_while_one_pages_move_nothing(store, alice, raw):
+    write_posts(raw, 1, range(1, 46))
+    first = Homes(store).page(Visit(store, alice.secret), None).page
+    Posts(store).publish(1, "meanwhile", "t")
+    second = Homes(store).page(Visit(store, alice.secret), first.older).page
+    assert [post.pid for post in second.posts] == list(range(25, 5, -1))
+
+
+def test_a_home_that_was_pushed_to_for_long_has_no_holes(store, alice, bob, raw):
+    Follows(store).follow(1, 2)
+    Homes(store).rebuild(1, present=False)
+    posts = Posts(store)
+    for number in range(1250):
+        posts.publish(2, f"post {number}", f"t{number}")
+    assert 1000 <= raw.llen("posts:1") <= 1100
+    assert not any(entry.startswith(("b", "-")) for entry in raw.lrange("posts:1", 0, -1))
+    assert all_pages(store, alice) == list(range(1250, 0, -1))
+
+
+def test_pushes_out_of_order_and_twice_are_shown_in_order_and_once(store, alice, bob, raw):
+    Follows(store).follow(1, 2)
+    write_posts(raw, 2, range(1, 11))
+    raw.rpush("posts:1", "9", "10", "9", "b1", "0", *range(8, 0, -1))
+    assert all_pages(store, alice) == list(range(10, 0, -1))
+
+
+def test_ids_of_people_one_does_not_follow_are_not_shown(store, alice, bob, raw):
+    write_posts(raw, 2, [1])
+    write_posts(raw, 1, [2])
+    raw.rpush("posts:1", "2", "1", "b1", "0")
+    for _ in range(2):  # with unknown and with remembered authors
+        assert all_pages(store, alice) == [2]
+
+
+def test_a_follow_between_begin_and_end_of_a_rebuild_is_noticed(store, alice, bob, raw, monkeypatch):
+    write_posts(raw, 2, [1])
+    real = Homes._merge_sources
+    interruptions = iter([True, False])
+
+    def interrupted(self, me):
+        found = real(self, me)
+        if next(interruptions, False):
+            Follows(store).follow(1, 2)
+        return found
+
+    monkeypatch.setattr(Homes, "_merge_sources", interrupted)
+    assert all_pages(store, alice) == [1]
+    assert raw.lrange("posts:1", 0, -1)[1:] == ["0", "1"]
+
+
+def test_a_home_that_is_dropped_again_and_again_is_served_from_the_merge(store, alice, raw, monkeypatch):
+    write_posts(raw, 1, [1, 2])
+    real = Homes._merge_sources
+
+    def interrupted(self, me):
+        raw.delete("posts:1")
+        return real(self, me)
+
+    monkeypatch.setattr(Homes, "_merge_sources", interrupted)
+    assert all_pages(store, alice) == [2, 1]
+    assert not raw.exists("posts:1")
+
+
+def test_a_store_that_takes_no_writes_still_shows_the_home(store, alice, raw, monkeypatch):
+    write_posts(raw, 1, [1, 2])
+    real = Pipe.execute
+
+    def read_only(self):
+        if any(command[0] in {"RPUSH", "LREM"} for command, _ in self._queued):
+            self._queued = []
+            raise StoreReadOnly("READONLY")
+        return real(self)
+
+    monkeypatch.setattr(Pipe, "execute", read_only)
+    assert all_pages(store, alice) == [2, 1]
+
+
+def test_reading_gives_the_home_new_life(store, alice, raw):
+    write_posts(raw, 1, [1])
+    all_pages(store, alice)
+    raw.expire("posts:1", 100)
+    Memory.clear_all()  # an hour later
+    all_pages(store, alice)
+    assert raw.ttl("posts:1") > 29 * 86400
+
+
+def test_a_page_of_only_dead_ids_still_leads_on(store, alice, raw):
+    write_posts(raw, 1, range(1, 251))
+    all_pages(store, alice)
+    for pid in range(30, 251):
+        raw.hset(f"post:{pid}", mapping={"deleted": 1, "body": ""})
+    assert all_pages(store, alice) == list(range(29, 0, -1))
+
+
+def test_the_web_page_leads_through_the_history(browser, store, alice, raw):
+    write_posts(raw, 1, range(1, 46))
+    client, seen, url = browser(alice), [], "/"
+    while url:
+        page = client.get(url).content.decode()
+        seen += [int(pid) for pid in POST.findall(page)]
+        older = OLDER.search(page)
+        url = f"/?before={older[1]}" if older else None
+    assert seen == list(range(45, 0, -1))
+
+
+def test_an_empty_home_says_what_to_do(browser, alice):
+    assert "Nothing here yet: follow somebody" in browser(alice).get("/").content.decode()
+
+
+def test_many_followed_people_are_read_in_short_slices(store, alice, raw, monkeypatch):
+    monkeypatch.setattr(homes_module, "SHORTEST_SLICE", 3)
+    monkeypatch.setattr(homes_module, "KEPT", 12)
+    people = [register(store, f"person{number}").user.uid for number in range(8)]
+    raw.zadd("following:1", dict.fromkeys(people, 1))
+    pids = list(range(1, 201))
+    random.Random(3).shuffle(pids)
+    for number, uid in enumerate(people):
+        write_posts(raw, uid, pids[number::8])
+    assert all_pages(store, alice) == list(range(200, 0, -1))
+    assert raw.lindex("posts:1", 1).startswith("-")

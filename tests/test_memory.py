@@ -1,0 +1,33 @@
+"""What a process remembers is bounded in number and in age."""
+
+from retwis_site.memory import Memory
+
+
+def test_the_oldest_entry_goes_when_it_is_full():
+    memory = Memory(size=2, seconds=60)
+    memory.put("a", 1)
+    memory.put("b", 2)
+    memory.put("a", 3)
+    memory.put("c", 4)
+    assert [memory.get(key) for key in "abc"] == [3, None, 4]
+
+
+def test_an_entry_is_believed_for_its_time_only(monkeypatch):
+    memory = Memory(size=2, seconds=5)
+    monkeypatch.setattr("retwis_site.memory.time.monotonic", lambda: 100.0)
+    memory.put("a", 1)
+    monkeypatch.setattr("retwis_site.memory.time.monotonic", lambda: 104.9)
+    assert memory.get("a") == 1
+    monkeypatch.setattr("retwis_site.memory.time.monotonic", lambda: 105.1)
+    assert memory.get("a") is None
+
+
+def test_forgetting_is_harmless():
+    memory = Memory(size=2, seconds=60)
+    memory.forget("never there")
+    memory.put("a", 1)
+    memory.forget("a")
+    assert memory.get("a") is None
+    memory.put("b", 1)
+    Memory.clear_all()
+    assert memory.get("b") is None
