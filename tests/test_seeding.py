@@ -9,10 +9,11 @@ from types import SimpleNamespace
 import pytest
 from django.conf import settings
 from django.contrib.auth.hashers import check_password
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError, call_command, load_command_class
 
 from retwis_site import keys
-from tests.conftest import register
+from tests.conftest import PASSWORD, register
+from timeline import seeding
 
 DEMO_LOGIN = {"username": "demo", "password": "retwis-demo"}
 
@@ -64,19 +65,9 @@ def test_the_numbers_are_exactly_those_asked_for(raw):
     assert len(edges(raw, "following:")) == 60 * 8
 
 
-def test_without_numbers_there_are_a_thousand_people(raw, monkeypatch):
-    plans = []
-    monkeypatch.setattr("timeline.management.commands.seed.Community", lambda plan, password: plans.append(plan))
-    monkeypatch.setattr("timeline.management.commands.seed.seeding.batches", lambda steps, size: [])
-    monkeypatch.setattr("timeline.management.commands.seed.Community", lambda plan, _: plans.append(plan) or FakeSteps)
-    call_command("seed", verbosity=0)
-    assert (plans[0].users, plans[0].posts, plans[0].follows) == (1000, 20_000, 40)
-
-
-class FakeSteps:
-    @staticmethod
-    def steps():
-        return []
+def test_without_numbers_there_are_a_thousand_people():
+    options = load_command_class("timeline", "seed").create_parser("manage.py", "seed").parse_args([])
+    assert (options.users, options.posts, options.follows) == (1000, 20_000, 40)
 
 
 def test_the_keys_are_those_of_the_key_table(raw):
@@ -172,7 +163,6 @@ def test_a_few_are_followed_by_many_and_many_by_a_few(raw):
     counts = sorted((raw.zcard(f"followers:{uid}") for uid in range(1, 201)), reverse=True)
     assert statistics.mean(counts[:2]) > 6 * statistics.median(counts)
     assert sum(counts[:20]) > 0.3 * sum(counts)
-    assert counts == sorted(counts, reverse=True)
     assert len({raw.zcard(f"following:{uid}") for uid in range(1, 201)}) > 5
 
 
@@ -285,17 +275,14 @@ def test_a_store_with_users_is_refused(raw, alice):
 
 
 def test_flush_deletes_the_sites_own_keys_and_no_others(raw, store, alice):
-    site = {
-        "following:999": raw.zadd,
-        "followers:999": raw.zadd,
-        "updates:999": raw.zadd,
-        "outbox": raw.zadd,
-    }
-    for key, write in site.items():
-        write(key, {"1": 1})
-    for key in ("posts:999", "timeline"):
+    sets = ("following:999", "followers:999", "updates:999", "outbox")
+    lists = ("posts:999", "timeline")
+    strings = ("lease:post:1:abc", "idem:999:token", "health")
+    for key in sets:
+        raw.zadd(key, {"1": 1})
+    for key in lists:
         raw.rpush(key, "1")
-    for key in ("lease:post:1:abc", "idem:999:token", "health"):
+    for key in strings:
         raw.set(key, "1")
     raw.hset("post:999", mapping={"user_id": "1", "time": "1", "body": "gone in a moment"})
     foreign = ["celery", "session:1", "posts_of_another_site", "users2", "my:user:1", "outbox:old", "timeline:old"]
@@ -305,8 +292,7 @@ def test_flush_deletes_the_sites_own_keys_and_no_others(raw, store, alice):
     assert [raw.get(key) for key in foreign] == ["not ours"] * len(foreign)
     assert raw.hlen("users") == 3
     assert "alice" not in raw.hgetall("users")
-    gone = [*site, "posts:999", "timeline", "lease:post:1:abc", "idem:999:token", "health", "post:999"]
-    assert raw.exists(*gone) == 0
+    assert raw.exists(*sets, *lists, *strings, "post:999") == 0
     assert not raw.hexists("auths", alice.secret)
 
 
@@ -346,16 +332,14 @@ def test_flush_asks_on_a_terminal_and_deletes_nothing_without_a_yes(raw, alice, 
 
 
 def test_a_seeding_that_was_killed_counts_as_none(raw, monkeypatch):
-    monkeypatch.setattr("timeline.seeding.BATCH", 20)
+    write = seeding.write
 
     def killed(store, batch):
         if any(step.key == "users" for step in batch):
             raise KeyboardInterrupt
         write(store, batch)
 
-    from timeline import seeding
-
-    write = seeding.write
+    monkeypatch.setattr(seeding, "BATCH", 20)
     monkeypatch.setattr(seeding, "write", killed)
     with pytest.raises(SystemExit):
         seed()
@@ -374,7 +358,7 @@ def test_the_next_user_and_the_next_post_come_after_the_seeded_ones(raw, store, 
     seed()
     assert register(store, "alice").user.uid == 61
     client = browser()
-    client.post("/login/", {"username": "alice", "password": "correct horse battery"})
+    client.post("/login/", {"username": "alice", "password": PASSWORD})
     client.post("/post/", {"body": "Hello, everybody"})
     assert raw.hget("post:301", "body") == "Hello, everybody"
     assert raw.zrange("updates:61", 0, -1) == ["301"]

@@ -1,0 +1,117 @@
+"""What the documentation says is so."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.core.management import get_commands
+
+from retwis_site import commands, keys
+
+ROOT = Path(settings.BASE_DIR)
+README = (ROOT / "README.md").read_text()
+
+
+def table_of(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.startswith("|")]
+
+
+def test_the_readme_has_the_key_table_of_the_code():
+    table = table_of(keys.__doc__)
+    assert len(table) > 12
+    assert "\n".join(table) in README
+
+
+def test_every_key_function_has_its_row_and_every_row_its_scan_pattern():
+    rows = "\n".join(table_of(keys.__doc__))
+    arguments = {"uid": 7, "pid": 7, "intent": "x", "token": "t"}
+    for name, function in vars(keys).items():
+        if getattr(function, "__module__", None) != keys.__name__ or name in {"matching", "number"}:
+            continue
+        names = function.__code__.co_varnames[: function.__code__.co_argcount]
+        key = function(*(f"<{argument}>" for argument in names))
+        assert f"`{key}`" in rows, key
+        real = function(*(arguments[argument] for argument in names))
+        assert any(re.fullmatch(pattern.replace("*", ".*"), real) for pattern in keys.ALL), real
+
+
+def test_every_setting_from_the_environment_is_in_the_readme():
+    source = (ROOT / "retwis_site/settings.py").read_text()
+    named = set(re.findall(r'env(?:_on|_list|_number)?\("([A-Z_]+)"', source))
+    documented = set(re.findall(r"^\| `([A-Z_]+)` \|", README, re.MULTILINE))
+    assert named == documented
+
+
+def test_every_command_of_ours_is_in_the_readme():
+    ours = {name for name, app in get_commands().items() if app in {"retwis_site", "accounts", "timeline"}}
+    documented = set(re.findall(r"^\| `manage.py (\w+)", README, re.MULTILINE))
+    assert documented == ours | {"check"}
+
+
+def test_every_file_that_the_readme_names_exists():
+    for link in re.findall(r"\]\(([^)#:]+)\)", README + (ROOT / "CONTRIBUTING.md").read_text()):
+        assert (ROOT / link).exists(), link
+    for row in table_of(README):
+        folder = "."
+        for name in re.findall(r"`([\w/]+\.py)`", row.split("|")[1]):
+            folder = str(Path(name).parent) if "/" in name else folder
+            assert (ROOT / folder / Path(name).name).exists(), name
+
+
+def test_every_module_is_on_the_map():
+    for folder in ("retwis_site", "accounts", "timeline", "timeline/repositories"):
+        for path in (ROOT / folder).glob("*.py"):
+            usual = {"__init__", "apps", "settings", "urls", "wsgi", "views", "forms", "entities", "staticfiles"}
+            usual |= {"hashers", "passwords", "converters", "cursors"}
+            assert path.stem in usual or path.name in README, path
+
+
+def test_every_command_method_sends_the_command_of_its_name():
+    class Heard(commands.Commands):
+        def send(self, *command, **options):
+            self.said = command
+
+    arguments = {"fields": {"f": "v"}, "members": {"m": 1}, "values": ["v"]}
+    for name, method in vars(commands.Commands).items():
+        if name.startswith("_") or name == "send":
+            continue
+        names = method.__code__.co_varnames[1 : method.__code__.co_argcount]
+        listed = {"hmget": {"fields": ["f"]}, "zmscore": {"members": ["m"]}}.get(name, {})
+        heard = Heard()
+        method(heard, *({**arguments, **listed}.get(argument, argument) for argument in names))
+        assert heard.said[0] == name.split("_")[0].upper()
+        assert heard.said[1] == "key"
+
+
+def test_imports_run_one_way():
+    below = {"retwis_site": {"accounts", "timeline"}, "accounts": {"timeline"}}
+    for folder, forbidden in below.items():
+        for path in (ROOT / folder).rglob("*.py"):
+            imported = set(re.findall(r"^\s*(?:from|import) (\w+)", path.read_text(), re.MULTILINE))
+            assert not imported & forbidden, path
+
+
+def test_no_file_is_over_four_hundred_lines():
+    for folder in ("retwis_site", "accounts", "timeline"):
+        for path in (ROOT / folder).rglob("*.py"):
+            assert len(path.read_text().splitlines()) <= 400, path
+
+
+@pytest.mark.parametrize("command", ["seed", "deliver", "cleanup", "createuser", "changepassword", "serve"])
+def test_every_command_has_help(command):
+    answer = subprocess.run(
+        [sys.executable, ROOT / "manage.py", command, "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "DJANGO_SETTINGS_MODULE": "retwis_site.settings"},
+    )
+    assert "usage:" in answer.stdout
+    if command == "seed":
+        for option in ("--users", "--posts", "--follows", "--seed", "--flush", "--noinput"):
+            assert option in answer.stdout
+            assert option in README
