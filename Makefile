@@ -28,15 +28,15 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
-	$(PIP) install .
+	$(PIP) install --editable .
 	@touch $@
 
 $(VENV)/.installed-test: pyproject.toml $(VENV)/.installed
-	$(PIP) install '.[test]'
+	$(PIP) install --editable '.[test]'
 	@touch $@
 
 $(VENV)/.installed-lint: pyproject.toml $(VENV)/.installed-test
-	$(PIP) install '.[lint]'
+	$(PIP) install --editable '.[lint]'
 	@touch $@
 
 clean:

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from django.core.exceptions import RequestDataTooBig
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
@@ -57,12 +57,15 @@ def error_page(
 
 
 class ErrorPages:
-    """Turns what repositories raise into pages, and dresses Django's bare 405."""
+    """Turns what repositories raise into pages, refuses what is too large unread, and dresses Django's bare 405."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
+        if _length(request) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
+            text = "That is more than this site takes at once. Go back: your browser still holds what you typed."
+            return error_page(request, 413, "Too large", text)
         response = self._get_response(request)
         if response.status_code != 405:
             return response
@@ -84,6 +87,12 @@ class ErrorPages:
         return None
 
 
+def _length(request: HttpRequest) -> int:
+    """A request's body in bytes, as its header says; Django reads no further than that."""
+    said = str(request.META.get("CONTENT_LENGTH") or "0")
+    return int(said) if said.isascii() and said.isdigit() else 0
+
+
 def store_failure(request: HttpRequest, exception: StoreError) -> HttpResponse:
     """503: nothing is known, so nothing is claimed. Whoever typed something can send it again with its token."""
     logger.error("%s %s: %s", request.method, request.get_full_path(), exception)
@@ -95,9 +104,6 @@ def store_failure(request: HttpRequest, exception: StoreError) -> HttpResponse:
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    if isinstance(exception, RequestDataTooBig):
-        text = "That is more than this site takes at once. Go back: your browser still holds what you typed."
-        return error_page(request, 413, "Too large", text)
     return error_page(request, 400, "Bad request", "The site could not make sense of that request.")
 
 
@@ -107,8 +113,11 @@ def permission_denied(request: HttpRequest, exception: Exception) -> HttpRespons
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     """403 for a form whose token does not fit: an old page, a login in another tab, or another site's doing."""
+    kept = kept_fields(request)
     text = "This form was opened before you signed in or out, or cookies are off, so nothing was done yet."
-    return error_page(request, 403, "Please send that again", text, kept_fields(request))
+    if not kept:
+        text += " Go back, reload the page, and try again."
+    return error_page(request, 403, "Please send that again", text, kept)
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -95,7 +95,7 @@ TEMPLATES = [
 ]
 CSRF_FAILURE_VIEW = "retwis_site.errors.csrf_failure"
 MESSAGE_STORAGE = "django.contrib.messages.storage.cookie.CookieStorage"  # the default would want a sessions table
-DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024  # bytes of a request's body; more is answered with 413
+DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024  # bytes of a request's body; more is a 413
 
 LANGUAGE_CODE = "en-us"
 TIME_ZONE = "UTC"

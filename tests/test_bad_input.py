@@ -148,6 +148,14 @@ def test_ten_megabytes_are_answered_and_not_stored(browser, alice, raw):
     assert not raw.exists("next_post_id")
 
 
+def test_a_file_of_ten_megabytes_is_refused_unread(browser, alice):
+    kind = "multipart/form-data; boundary=x"
+    body = (
+        b'--x\r\nContent-Disposition: form-data; name="f"; filename="f"\r\n\r\n' + b"x" * 10_000_000 + b"\r\n--x--\r\n"
+    )
+    assert post_raw(browser(alice), "/post/", body, kind).status_code == 413
+
+
 def test_a_thousand_fields_too_many_are_a_400(browser, alice):
     body = "&".join(f"f{number}=1" for number in range(5000)).encode()
     assert post_raw(browser(alice), "/post/", body).status_code == 400

@@ -29,8 +29,9 @@ class PostField(forms.CharField):
 class PostForm(forms.Form):
     body = PostField(
         label="What is new?",
+        help_text=f"Up to {LONGEST_POST} characters",
         error_messages={"required": "There is nothing in it yet."},
-        widget=forms.Textarea(attrs={"rows": 3, "placeholder": "What is new?"}),
+        widget=forms.Textarea(attrs={"rows": 3, "placeholder": "What is new?", "dir": "auto"}),
     )
     # Made once for each form that is shown; with it a second click is the same post.
     token = forms.CharField(

@@ -128,7 +128,7 @@ class Community:
 
     def _posts(self) -> Iterator[Step]:
         """Post ids grow with time, and the last weeks are the liveliest."""
-        ages = sorted((self._rng.random() ** 2 * OLDEST_POST for _ in range(self._plan.posts)), reverse=True)
+        ages = sorted((self._rng.random() ** 1.5 * OLDEST_POST for _ in range(self._plan.posts)), reverse=True)
         authors = self._rng.choices(range(1, self._plan.users + 1), cum_weights=self._weights, k=self._plan.posts)
         updates: dict[int, dict[str, int]] = {}
         for pid, (age, author) in enumerate(zip(ages, authors, strict=True), 1):

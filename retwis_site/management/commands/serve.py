@@ -41,7 +41,7 @@ class Command(StoreCommand):
         if not settings.REDIS_URL and store.hexists(keys.users(), settings.DEMO_USER):
             self.say(f"Log in as {settings.DEMO_USER} with the password {settings.DEMO_PASSWORD}, or register.\n")
         server = Granian(
-            "retwis_site.wsgi:application",
+            "retwis_site.serving:application",
             address=host,
             port=port,
             interface=Interfaces.WSGI,
