@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterable, Sequence
 
 from accounts.entities import Login, NameTaken, User
 from retwis_site import keys
-from retwis_site.exceptions import StoreError
 from retwis_site.memory import Memory
 from retwis_site.outbox import Outbox, nonce
 from retwis_site.store import Pipe, Store
@@ -154,14 +153,14 @@ def finish_user(store: Store, intent: str) -> None:
 def finish_auth(store: Store, intent: str) -> None:
     """What the worker does for `auth:<uid>:<old secret>:<nonce>`: make `auths` follow the user hash.
 
-    When the old secret still stands, the change never began. Four round trips.
+    When the old secret still stands, the change never began; the old secret of an account that had none is empty. Up
+    to four round trips.
     """
     _, uid, rest = intent.split(":", 2)
     old = rest.rpartition(":")[0]
-    current = store.hget(keys.user(int(uid)), "auth")
-    if current is None:
-        raise StoreError(f"user:{uid} has no secret, yet {intent} says that it was changed: ask `manage.py doctor`")
+    current = store.hget(keys.user(int(uid)), "auth") or ""
     if current != old:
-        store.hset(keys.auths(), {current: uid})
+        if current:
+            store.hset(keys.auths(), {current: uid})
         store.hdel(keys.auths(), old)
     Outbox(store).done(intent)

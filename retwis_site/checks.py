@@ -22,6 +22,8 @@ def topology_is_known(**kwargs: Any) -> list[CheckMessage]:
 @register(Tags.database, deploy=True)
 def server_keeps_what_it_is_given(**kwargs: Any) -> list[CheckMessage]:
     """Two round trips to a server of one's own; the embedded one is started with the right settings."""
+    if settings.REDIS_TOPOLOGY not in TOPOLOGIES:
+        return []
     if not settings.REDIS_URL:
         hint = "Set REDIS_URL to a server that outlives the web processes."
         return [Warning("The embedded server is for trying out and for small sites.", hint=hint, id="retwis.W001")]

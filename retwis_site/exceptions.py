@@ -17,5 +17,9 @@ class StoreError(Exception):
     """The store did not answer, or refused: nothing is known, so nothing may be concluded from it."""
 
 
-class StoreReadOnly(StoreError):
+class StoreRefused(StoreError):
+    """The store answered that it cannot carry out a command, such as one for a hash on a key that holds a list."""
+
+
+class StoreReadOnly(StoreRefused):
     """The store answers reads but takes no write: a replica, out of memory, or a disk that fails."""

@@ -3,6 +3,7 @@
 import os
 import secrets
 from pathlib import Path
+from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -134,7 +135,7 @@ REDIS_URL = env("REDIS_URL")  # empty: the embedded server
 REDIS_TOPOLOGY = env("REDIS_TOPOLOGY", "server")
 REDIS_KEY_PREFIX = env("REDIS_KEY_PREFIX")
 REDIS_TIMEOUT = 1.0  # seconds, to connect and for each reply
-CACHES = {
+CACHES: dict[str, dict[str, Any]] = {
     # Nothing here uses Django's cache; Django wants a default.
     "default": {"BACKEND": "django.core.cache.backends.dummy.DummyCache"},
     "store": {

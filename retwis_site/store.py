@@ -25,7 +25,7 @@ from redis.retry import Retry
 
 from retwis_site import embedded, watch
 from retwis_site.commands import Commands
-from retwis_site.exceptions import StoreError, StoreReadOnly
+from retwis_site.exceptions import StoreError, StoreReadOnly, StoreRefused
 
 # How a server says that it takes no writes (now).
 _REFUSES_WRITES = ("READONLY", "OOM", "MISCONF", "NOREPLICAS")
@@ -117,9 +117,9 @@ def _one_trip(commands: list[watch.Command]) -> Iterator[None]:
     except redis.ResponseError as error:
         if str(error).startswith(_REFUSES_WRITES) or isinstance(error, redis.ReadOnlyError | redis.OutOfMemoryError):
             raise StoreReadOnly(f"the store takes no writes: {error}") from error
-        raise StoreError(f"the store refused {commands[0][0]}: {error}") from error
+        raise StoreRefused(f"the store refused {commands[0][0]}: {error}") from error
     except redis.RedisError as error:
-        raise StoreError(f"{_name()} does not answer: {error}. {_fix()}") from error
+        raise StoreError(f"{_name()} does not answer: {str(error).rstrip('.')}. {_fix()}") from error
 
 
 def _name() -> str:

@@ -10,7 +10,7 @@ import redis
 from django.core.cache import caches
 
 from retwis_site import store as store_module
-from retwis_site.exceptions import StoreError, StoreReadOnly
+from retwis_site.exceptions import StoreError, StoreReadOnly, StoreRefused
 from tests.conftest import wait_until
 from tests.test_home_timeline import write_posts
 
@@ -120,7 +120,7 @@ def test_a_working_store_is_ready(browser, raw):
         (redis.ResponseError("NOREPLICAS Not enough good replicas to write."), StoreReadOnly),
         (redis.ReadOnlyError("You can't write against a read only replica."), StoreReadOnly),
         (redis.OutOfMemoryError("command not allowed"), StoreReadOnly),
-        (redis.ResponseError("WRONGTYPE Operation against a key"), StoreError),
+        (redis.ResponseError("WRONGTYPE Operation against a key"), StoreRefused),
         (redis.AuthenticationError("invalid password"), StoreError),
         (redis.MaxConnectionsError("Too many connections"), StoreError),
     ],

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable
 
 from accounts.repositories import finish_auth, finish_user
+from retwis_site.exceptions import StoreRefused
 from retwis_site.outbox import Outbox
 from retwis_site.store import Store
 from timeline.repositories.follows import Follows
@@ -27,21 +28,25 @@ JOBS: dict[str, Job] = {
 def drain(store: Store, worker: str) -> int:
     """Finish every intent that is due and not claimed by another worker; returns how many.
 
-    An intent of no known kind stays where it is, with a line in the log: a newer version of the site may have noted it.
+    An intent that cannot be finished stays where it is, with a line in the log, and its lease keeps others from trying
+    at once: the store may hold damage, or a newer version of the site may have noted what this one does not know.
     """
     outbox = Outbox(store)
     finished = 0
     passed_over: set[str] = set()
     while due := [intent for intent in outbox.due(BATCH + len(passed_over)) if intent not in passed_over]:
         for intent in due:
-            job = JOBS.get(intent.partition(":")[0])
-            if job is None:
-                logger.error("%s: no job of this kind is known; left in the outbox", intent.partition(":")[0])
-                passed_over.add(intent)
+            kind = intent.partition(":")[0]
+            if kind not in JOBS:
+                logger.error("%s: no job of this kind is known; left in the outbox", kind)
             elif outbox.claim(intent, worker):
-                job(store, intent)
-                outbox.release(intent)
-                finished += 1
-            else:
-                passed_over.add(intent)
+                try:
+                    JOBS[kind](store, intent)
+                except (StoreRefused, ValueError) as error:
+                    logger.error("%s: cannot be finished, left in the outbox: %s", kind, error)
+                else:
+                    outbox.release(intent)
+                    finished += 1
+                    continue
+            passed_over.add(intent)
     return finished

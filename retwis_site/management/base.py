@@ -10,7 +10,7 @@ from getpass import getpass
 from typing import Any, Protocol, TypeVar
 
 from django.conf import settings
-from django.core.exceptions import ValidationError
+from django.core.exceptions import ImproperlyConfigured, ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
 from retwis_site import embedded
@@ -39,7 +39,7 @@ class StoreCommand(BaseCommand):
         try:
             with _sigterm_unwinds(), nullcontext() if settings.REDIS_URL else embedded.running():
                 self.run(connect(), **options)
-        except (StoreError, EmbeddedServerError) as error:
+        except (StoreError, EmbeddedServerError, ImproperlyConfigured) as error:
             raise CommandError(str(error)) from error
         except KeyboardInterrupt:
             sys.exit(128 + signal.SIGINT)
