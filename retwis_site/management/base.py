@@ -26,23 +26,30 @@ class SizedIterable(Sized, Iterable[T_co], Protocol[T_co]):
     """Something to go through whose length is known."""
 
 
-class StoreCommand(BaseCommand):
-    """A command that needs the store. Without REDIS_URL the embedded server runs at least as long as the command.
+@contextmanager
+def a_store() -> Iterator[Store]:
+    """The store while a command lasts; without REDIS_URL the embedded server runs at least as long.
 
-    A failure of the store ends it with one line that names the fix, and exit code 1.
+    A failure of the store ends the command with one line that names the fix, and exit code 1.
     """
+    try:
+        with _sigterm_unwinds(), nullcontext() if settings.REDIS_URL else embedded.running():
+            yield connect()
+    except (StoreError, EmbeddedServerError, ImproperlyConfigured) as error:
+        raise CommandError(str(error)) from error
+    except KeyboardInterrupt:
+        sys.exit(128 + signal.SIGINT)
+
+
+class StoreCommand(BaseCommand):
+    """A command that works on the store."""
 
     requires_system_checks: list[str] = []
 
     def handle(self, *args: Any, **options: Any) -> None:
         self.verbosity: int = options["verbosity"]
-        try:
-            with _sigterm_unwinds(), nullcontext() if settings.REDIS_URL else embedded.running():
-                self.run(connect(), **options)
-        except (StoreError, EmbeddedServerError, ImproperlyConfigured) as error:
-            raise CommandError(str(error)) from error
-        except KeyboardInterrupt:
-            sys.exit(128 + signal.SIGINT)
+        with a_store() as store:
+            self.run(store, **options)
 
     @abstractmethod
     def run(self, store: Store, **options: Any) -> None:

@@ -1,0 +1,15 @@
+"""`manage.py runserver`: Django's development server, with a store."""
+
+from typing import Any
+
+from django.contrib.staticfiles.management.commands.runserver import Command as Runserver
+
+from retwis_site.management.base import a_store
+
+
+class Command(Runserver):
+    help = f"{Runserver.help} Without REDIS_URL the embedded store runs as long."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        with a_store():
+            super().handle(*args, **options)
