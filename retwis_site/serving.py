@@ -1,6 +1,8 @@
-"""The WSGI application as `manage.py serve` runs it: its workers end when the command ends, however that was.
+"""The WSGI application as `manage.py serve` runs it: its workers end when the command ends, and only then.
 
-A worker whose parent was killed would keep the port, and the embedded server, from the next `make run`.
+A worker whose parent was killed would keep the port, and the embedded server, from the next `make run`. And Ctrl-C,
+which a terminal sends to every process of a group, must reach the command alone: a worker that is told twice to stop,
+by the terminal and by the command, can miss both (granian 2.8).
 """
 
 import os
@@ -19,4 +21,5 @@ def _end_with(parent: int) -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
+os.setsid()
 threading.Thread(target=_end_with, args=(os.getppid(),), name="end with serve", daemon=True).start()

@@ -1,6 +1,8 @@
 """`manage.py serve`: the whole site in one command."""
 
 import errno
+import multiprocessing
+import signal
 import socket
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from retwis_site import keys
 from retwis_site.management.base import StoreCommand
 from retwis_site.store import Store
 
+STOPS_WITHIN = 5  # seconds that a worker has for the requests under way; one that just starts may miss the signal
 DEMO = ("--users=200", "--posts=4000", "--follows=30")  # a community that is there in a second
 
 
@@ -40,6 +43,8 @@ class Command(StoreCommand):
         self.say(f"\nRetwis is at http://{host}:{port}   (Ctrl-C stops it)")
         if not settings.REDIS_URL and store.hexists(keys.users(), settings.DEMO_USER):
             self.say(f"Log in as {settings.DEMO_USER} with the password {settings.DEMO_PASSWORD}, or register.\n")
+        # Not fork: a worker would begin with this process's threads, locks and signal handlers.
+        multiprocessing.set_start_method("spawn", force=True)
         server = Granian(
             "retwis_site.serving:application",
             address=host,
@@ -48,9 +53,12 @@ class Command(StoreCommand):
             workers=options["workers"],
             blocking_threads=2,
             respawn_failed_workers=True,
+            workers_kill_timeout=STOPS_WITHIN,
             websockets=False,
             working_dir=Path(settings.BASE_DIR),
         )
+        # granian takes a terminal that closes for a wish to reload; it is one to stop.
+        server.on_startup(lambda: signal.signal(signal.SIGHUP, signal.getsignal(signal.SIGTERM)))
         server.serve()
 
 
