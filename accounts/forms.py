@@ -54,7 +54,6 @@ class LoginForm(forms.Form):
         widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none", "spellcheck": "false"}),
     )
     password = PasswordField("current-password")
-    next = forms.CharField(required=False, widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import update_wrapper
-from typing import Any, Concatenate, ParamSpec, cast
+from typing import Concatenate, ParamSpec, cast
 from urllib.parse import urlencode, urlsplit
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -41,13 +41,13 @@ def to_login(after: str) -> HttpResponseRedirect:
 
 def page_of_form(request: HttpRequest) -> str:
     """The path of our page that a form was sent from, as far as the browser tells; else home."""
-    referer = request.META.get("HTTP_REFERER", "")
-    if not safe_url(request, referer):
+    parts = urlsplit(request.META.get("HTTP_REFERER", ""))
+    if parts.netloc != request.get_host():
         return "/"
-    parts = urlsplit(referer)
-    return f"{parts.path}?{parts.query}" if parts.query else parts.path or "/"
+    return own_page(request, f"{parts.path}?{parts.query}" if parts.query else parts.path)
 
 
-def safe_url(request: HttpRequest, url: Any) -> bool:
-    """Whether it is one of our own addresses."""
-    return url_has_allowed_host_and_scheme(url, allowed_hosts={request.get_host()}, require_https=request.is_secure())
+def own_page(request: HttpRequest, address: str) -> str:
+    """The address when it is the path of one of our pages, else home."""
+    ours = url_has_allowed_host_and_scheme(address, allowed_hosts=None, require_https=request.is_secure())
+    return address if ours and address.startswith("/") else "/"

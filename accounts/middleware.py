@@ -1,10 +1,14 @@
-"""Attaches `request.visit`, and with it a lazy `request.user`. A page that asks neither costs no round trip."""
+"""Attaches `request.visit`, and with it a lazy `request.user`. A page that asks neither costs no round trip.
+
+A page that did ask differs from visitor to visitor, and tells caches so.
+"""
 
 from collections.abc import Callable
 from typing import cast
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+from django.utils.cache import patch_cache_control, patch_vary_headers
 from django.utils.functional import SimpleLazyObject
 
 from accounts.entities import User, Visitor
@@ -28,4 +32,9 @@ class VisitMiddleware:
         known = cast(RetwisRequest, request)
         known.visit = visit
         known.user = cast(User, SimpleLazyObject(lambda: visit.user))
-        return self._get_response(request)
+        response = self._get_response(request)
+        if visit.asked:
+            patch_vary_headers(response, ["Cookie"])
+            if visit.signed_in and "Cache-Control" not in response:
+                patch_cache_control(response, private=True, no_cache=True)
+        return response

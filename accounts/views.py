@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.entities import Login, NameTaken
 from accounts.forms import LoginForm, RegisterForm
-from accounts.guards import safe_url
+from accounts.guards import own_page
 from accounts.middleware import RetwisRequest
 from accounts.repositories import Users
 from retwis_site.store import connect
@@ -22,13 +22,11 @@ COOKIE_LIVES = 365 * 24 * 3600  # seconds
 @sensitive_post_parameters()
 @require_http_methods(["GET", "HEAD", "POST"])
 def register(request: RetwisRequest) -> HttpResponse:
-    form = RegisterForm(request.POST or None)
     if request.method != "POST":
-        return (
-            redirect("home")
-            if request.user.is_authenticated
-            else render(request, "accounts/register.html", {"form": form})
-        )
+        if request.user.is_authenticated:
+            return redirect("home")
+        return render(request, "accounts/register.html", {"form": RegisterForm()})
+    form = RegisterForm(request.POST)
     if form.is_valid():
         try:
             login = Users(connect()).register(
@@ -48,15 +46,16 @@ def register(request: RetwisRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def login(request: RetwisRequest) -> HttpResponse:
     if request.method != "POST":
+        after = own_page(request, request.GET.get("next", ""))
         if request.user.is_authenticated:
-            return redirect("home")
-        form = LoginForm(initial={"next": request.GET.get("next", "")}, request=request)
-        return render(request, "accounts/login.html", {"form": form})
+            return HttpResponseRedirect(after)
+        return render(request, "accounts/login.html", {"form": LoginForm(request=request), "next": after})
+    after = own_page(request, request.POST.get("next", ""))
     form = LoginForm(request.POST, request=request)
     if not form.is_valid() or form.login is None:
-        return render(request, "accounts/login.html", {"form": form}, status=422)
+        return render(request, "accounts/login.html", {"form": form, "next": after}, status=422)
     messages.success(request, f"Welcome back, {form.login.user.username}.")
-    return _signed_in(request, form.login, form.cleaned_data["next"])
+    return _signed_in(request, form.login, after)
 
 
 @require_POST
@@ -71,9 +70,9 @@ def logout(request: RetwisRequest) -> HttpResponse:
 
 
 def _signed_in(request: RetwisRequest, login: Login, after: str) -> HttpResponse:
-    """To `after`, or home when that is somewhere else, with the cookie."""
+    """To `after`, with the cookie."""
     rotate_token(request)
-    response = HttpResponseRedirect(after if safe_url(request, after) else "/")
+    response = HttpResponseRedirect(after)
     response.set_cookie(
         settings.AUTH_COOKIE,
         login.secret,

@@ -33,14 +33,21 @@ class Visit:
         self._store = store
         self.secret = secret if len(secret) <= LONGEST_SECRET else ""
         self._viewer: User | Visitor | None = None if self.secret else Visitor()
+        self.asked = False  # whether anything depended on who it is
 
     @property
     def user(self) -> User | Visitor:
         """Who it is. No round trip once something was asked; else one, or two while no hint is remembered."""
+        self.asked = True
         if self._viewer is None:
             self.ask(lambda pipe, me: None)
         assert self._viewer is not None
         return self._viewer
+
+    @property
+    def signed_in(self) -> bool:
+        """Whether a user is known to be behind it. No round trip, and so False while nothing was asked."""
+        return isinstance(self._viewer, User)
 
     def ask(self, questions: Questions) -> list[Any]:
         """The replies to a page's own commands, asked beside who the viewer is.
@@ -48,6 +55,7 @@ class Visit:
         One round trip with a good hint; one more to find the viewer without; and once over when the hint was wrong.
         `questions` may therefore run more than once. Raises StoreError.
         """
+        self.asked = True
         for _ in range(TRIES):
             pipe = self._store.pipeline()
             if self._viewer is not None:

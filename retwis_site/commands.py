@@ -146,9 +146,9 @@ class Commands(ABC):
     def ltrim(self, key: str, first: int, last: int) -> None:
         self.send("LTRIM", key, first, last)
 
-    def lrem_all(self, key: str, value: str) -> int:
-        """Take out every occurrence; how many there were."""
-        return self.send("LREM", key, 0, value)
+    def lrem_first(self, key: str, value: str) -> int:
+        """Take out the first occurrence; 1, or 0 when there was none."""
+        return self.send("LREM", key, 1, value)
 
     def linsert_after(self, key: str, pivot: str, value: str) -> int:
         """The list's length; -1 without the pivot in it, 0 without the list."""

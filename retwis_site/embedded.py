@@ -37,13 +37,22 @@ def folder() -> Path:
 
 
 def socket_path() -> Path:
-    """Its unix socket: beside the data, or in a short runtime folder where that path would be too long."""
+    """Its unix socket: beside the data, or in a short runtime folder of our own where that path would be too long.
+
+    Raises EmbeddedServerError when that folder is somebody else's.
+    """
     beside = folder() / "redis.sock"
     if len(os.fsencode(beside)) <= SOCKET_PATH_LIMIT:
         return beside
     digest = hashlib.sha256(os.fsencode(beside)).hexdigest()[:16]
-    runtime = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir())
-    return runtime / f"retwis-{os.getuid()}-{digest}" / "redis.sock"
+    runtime = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()) / f"retwis-{os.getuid()}-{digest}"
+    runtime.mkdir(mode=0o700, parents=True, exist_ok=True)
+    owner = runtime.lstat()
+    if owner.st_uid != os.getuid() or owner.st_mode & 0o077 or runtime.is_symlink():
+        raise EmbeddedServerError(
+            f"{runtime} is open to others, who could pose as the store: remove it, or move VAR_DIR"
+        )
+    return runtime / "redis.sock"
 
 
 def url() -> str:
@@ -67,18 +76,30 @@ def running() -> Iterator[None]:
     Two locks: `start.lock` is held while somebody starts or stops it, `users.lock` is shared by all that use it. Both
     go with the process that holds them, however it ends.
     """
-    folder().mkdir(parents=True, exist_ok=True)
+    folder().mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder().chmod(0o700)  # it holds everybody's sign-in secrets
+    started: subprocess.Popen[bytes] | None = None
+    joined = False
     with (folder() / "users.lock").open("w") as users:
-        with _starting_or_stopping():
-            if not answers():
-                _start()
-            fcntl.flock(users, fcntl.LOCK_SH)
         try:
+            with _starting_or_stopping():
+                fcntl.flock(users, fcntl.LOCK_SH)
+                if not answers() and not _orphan_came_up():
+                    binary = find_binary()
+                    ours = _refuse_downgrade(binary)
+                    started = _launch(binary)
+                    _await_answer(started)
+                    (folder() / "written-by").write_text(f"{ours}\n")
+                joined = True
             yield
         finally:
-            with _starting_or_stopping():
-                if _last(users):
-                    _stop()
+            if joined:
+                with _starting_or_stopping():
+                    if _last(users):
+                        _stop()
+            elif started is not None:  # Ctrl-C while it started, or it never answered
+                started.terminate()
+                started.wait()
 
 
 @contextlib.contextmanager
@@ -96,35 +117,28 @@ def _last(users: IO[str]) -> bool:
     return True
 
 
-def _start() -> None:
-    binary = find_binary()
-    _refuse_downgrade(binary)
-    socket_path().parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if _orphan_came_up():
-        return
+def _launch(binary: Path) -> "subprocess.Popen[bytes]":
     socket_path().unlink(missing_ok=True)
-    log = folder() / "server.log"
     options = {
         "port": "0",
         "unixsocket": os.fspath(socket_path()),
         "unixsocketperm": "700",
         "dir": os.fspath(folder()),
         "pidfile": os.fspath(folder() / "server.pid"),
-        "logfile": os.fspath(log),
+        "logfile": os.fspath(_log()),
         "appendonly": "yes",
         "save": "",
         "maxmemory-policy": "noeviction",
     }
     command = [os.fspath(binary), *(part for name, value in options.items() for part in (f"--{name}", value))]
     # A session of its own: Ctrl-C at the terminal must reach the web workers first and leave the store for last.
-    server = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)  # noqa: S603
-    try:
-        _await_answer(server, log)
-    except BaseException:
-        server.terminate()
-        server.wait()
-        raise
-    (folder() / "written-by").write_text(f"{version_text(binary)}\n")
+    return subprocess.Popen(  # noqa: S603
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True, umask=0o077
+    )
+
+
+def _log() -> Path:
+    return folder() / "server.log"
 
 
 def _stop() -> None:
@@ -137,13 +151,13 @@ def _stop() -> None:
     _await_end(pid)
 
 
-def _await_answer(server: subprocess.Popen[bytes], log: Path) -> None:
+def _await_answer(server: "subprocess.Popen[bytes]") -> None:
     deadline = time.monotonic() + STARTS_WITHIN
     while not answers():
         if server.poll() is not None:
-            raise EmbeddedServerError(f"the embedded server ended with code {server.returncode}: see {log}")
+            raise EmbeddedServerError(f"the embedded server ended with code {server.returncode}: see {_log()}")
         if time.monotonic() > deadline:
-            raise EmbeddedServerError(f"the embedded server did not answer in {STARTS_WITHIN:.0f} s: see {log}")
+            raise EmbeddedServerError(f"the embedded server did not answer in {STARTS_WITHIN:.0f} s: see {_log()}")
         time.sleep(0.01)
 
 
@@ -167,9 +181,7 @@ def _await_end(pid: int | None) -> None:
     deadline = time.monotonic() + STOPS_WITHIN
     while _is_server(pid):
         if time.monotonic() > deadline:
-            raise EmbeddedServerError(
-                f"the embedded server (process {pid}) does not stop: see {folder() / 'server.log'}"
-            )
+            raise EmbeddedServerError(f"the embedded server (process {pid}) does not stop: see {_log()}")
         time.sleep(0.01)
     with contextlib.suppress(ChildProcessError):
         os.waitpid(pid, 0)  # if it was our child, nobody else buries it
@@ -219,16 +231,17 @@ def version_text(binary: Path) -> str:
     return f"{said.split()[0].lower()} {version[1]}"
 
 
-def _refuse_downgrade(binary: Path) -> None:
-    """An older server cannot read what a newer one wrote, and would begin anew, empty, over the data."""
+def _refuse_downgrade(binary: Path) -> str:
+    """The binary's version, as in `version_text`. An older server cannot read what a newer one wrote, and would begin
+    anew, empty, over the data: raises EmbeddedServerError."""
     ours = version_text(binary)
     family, numbers = _parsed(ours)
     if numbers[:2] < OLDEST:
         raise EmbeddedServerError(f"{binary} is {ours}: 6.2 or newer is needed. Install one, or set REDIS_URL")
     record = folder() / "written-by"
-    if not record.exists():
-        return
-    wrote = record.read_text().strip()
+    wrote = record.read_text().strip() if record.exists() else ""
+    if not wrote:
+        return ours
     wrote_family, wrote_numbers = _parsed(wrote)
     # Valkey began from Redis 7.2 and reads its files; from there on each goes its own way.
     readable = numbers >= wrote_numbers if family == wrote_family else family == "valkey" and wrote_numbers < (7, 3)
@@ -237,6 +250,7 @@ def _refuse_downgrade(binary: Path) -> None:
             f"the data in {folder()} was written by {wrote}, and {binary} is {ours}, which cannot read it: "
             f"install {wrote} or newer, or set REDIS_URL, or move that folder away to begin anew"
         )
+    return ours
 
 
 def _parsed(text: str) -> tuple[str, tuple[int, ...]]:
@@ -244,4 +258,5 @@ def _parsed(text: str) -> tuple[str, tuple[int, ...]]:
     try:
         return family, tuple(int(part) for part in version.split("."))
     except ValueError as error:
-        raise EmbeddedServerError(f"{folder() / 'written-by'} is damaged: it says {text!r}") from error
+        fix = "put the server's name and version into it, such as 'valkey 9.1.2', or remove it"
+        raise EmbeddedServerError(f"{folder() / 'written-by'} is damaged, it says {text!r}: {fix}") from error

@@ -4,10 +4,13 @@ These pages never ask who the viewer is: that would need the store, which may be
 """
 
 import logging
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from django.conf import settings
+from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
@@ -28,8 +31,9 @@ class KeptField:
     label: str
 
 
-# Only these are echoed, so that a foreign page cannot make us show a form of its own invention.
-_KEPT = {
+# What the forms with something to type hold. Only these are echoed, and only at their own address, so that a foreign
+# page cannot make us show a form of its own invention.
+_LABELS = {
     "body": ("textarea", "Your post"),
     "username": ("text", "Username"),
     "password": ("password", "Password"),
@@ -38,22 +42,41 @@ _KEPT = {
     "token": ("hidden", ""),
     "next": ("hidden", ""),
 }
+_TYPED = {
+    "publish": ("body", "token"),
+    "login": ("username", "password", "next"),
+    "register": ("username", "password1", "password2"),
+}
 
 
 def kept_fields(request: HttpRequest) -> list[KeptField]:
-    """What was typed; passwords come back empty."""
+    """What was typed, to be sent again; passwords come back empty."""
+    form = request.resolver_match.url_name if request.resolver_match else None
     return [
         KeptField(name, "" if kind == "password" else request.POST.get(name, ""), kind, label)
-        for name, (kind, label) in _KEPT.items()
+        for name in _TYPED.get(form or "", ())
         if name in request.POST
+        for kind, label in [_LABELS[name]]
     ]
 
 
 def error_page(
     request: HttpRequest, status: int, title: str, text: str, kept: list[KeptField] | None = None
 ) -> HttpResponse:
-    context = {"status": status, "title": title, "text": text, "kept": kept or [], "again": request.get_full_path()}
+    """A page that says what is wrong; with what was typed in a form that sends it again, if anything was."""
+    context = {"status": status, "title": title, "text": text, "kept": kept or [], "foreign": _is_foreign(request)}
     return render(request, "errors/page.html", context, status=status)
+
+
+def _is_foreign(request: HttpRequest) -> bool:
+    """Whether the browser says that another site sent this form: then no button is shown that would post it."""
+    origin = request.headers.get("Origin")
+    if request.method != "POST" or origin is None or origin in settings.CSRF_TRUSTED_ORIGINS:
+        return False
+    try:
+        return origin != f"{request.scheme}://{request.get_host()}"
+    except DisallowedHost:
+        return True
 
 
 class ErrorPages:
@@ -90,12 +113,14 @@ class ErrorPages:
 def _length(request: HttpRequest) -> int:
     """A request's body in bytes, as its header says; Django reads no further than that."""
     said = str(request.META.get("CONTENT_LENGTH") or "0")
-    return int(said) if said.isascii() and said.isdigit() else 0
+    if not (said.isascii() and said.isdigit()):
+        return 0
+    return int(said) if len(said) < 20 else sys.maxsize
 
 
 def store_failure(request: HttpRequest, exception: StoreError) -> HttpResponse:
     """503: nothing is known, so nothing is claimed. Whoever typed something can send it again with its token."""
-    logger.error("%s %s: %s", request.method, request.get_full_path(), exception)
+    logger.error("%s %s: %s", request.method, quote(request.path), exception)  # the query may be private
     text = "The site cannot reach its data at the moment. Nothing is lost; try again in a few seconds."
     page = error_page(request, 503, "Back in a moment", text, kept_fields(request))
     page["Retry-After"] = str(RETRY_AFTER)

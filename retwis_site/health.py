@@ -1,5 +1,6 @@
 """For load balancers: is the process up, can the site work."""
 
+import logging
 import time
 
 from django.http import HttpRequest, HttpResponse
@@ -10,6 +11,8 @@ from retwis_site import keys
 from retwis_site.errors import RETRY_AFTER
 from retwis_site.exceptions import StoreError
 from retwis_site.store import connect
+
+logger = logging.getLogger("retwis.store")
 
 HEALTH_LIVES = 60  # seconds
 
@@ -28,7 +31,8 @@ def readyz(request: HttpRequest) -> HttpResponse:
     try:
         connect().set_ex(keys.health(), str(int(time.time())), HEALTH_LIVES)
     except StoreError as error:
-        unready = HttpResponse(f"{error}\n", content_type="text/plain", status=503)
+        logger.error("readyz: %s", error)  # the answer is for everybody, and says less
+        unready = HttpResponse("the store does not take a write\n", content_type="text/plain", status=503)
         unready["Retry-After"] = str(RETRY_AFTER)
         return unready
     return HttpResponse("ok\n", content_type="text/plain")

@@ -72,12 +72,12 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "retwis_site.errors.ErrorPages",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "accounts.middleware.VisitMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "retwis_site.errors.ErrorPages",
 ]
 ROOT_URLCONF = "retwis_site.urls"
 WSGI_APPLICATION = "retwis_site.wsgi.application"
@@ -112,7 +112,6 @@ WHITENOISE_USE_FINDERS = True  # before the first `collectstatic` the files are 
 HTTPS = env_on("HTTPS")
 AUTH_COOKIE = "__Host-auth" if HTTPS else "auth"
 AUTHENTICATION_BACKENDS = ["accounts.backends.RedisBackend"]
-LOGIN_URL = "login"
 PASSWORD_HASHERS = ["accounts.hashers.LeanArgon2PasswordHasher"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}

@@ -116,8 +116,13 @@ def _one_trip(commands: list[watch.Command]) -> Iterator[None]:
         yield
     except redis.ResponseError as error:
         if str(error).startswith(_REFUSES_WRITES) or isinstance(error, redis.ReadOnlyError | redis.OutOfMemoryError):
-            raise StoreReadOnly(f"the store takes no writes: {error}") from error
-        raise StoreRefused(f"the store refused {commands[0][0]}: {error}") from error
+            raise StoreReadOnly(
+                f"the store takes no writes: {str(error).rstrip('.')}. "
+                "Give it memory and a disk that works, or set REDIS_URL to the primary."
+            ) from error
+        # A server that does not know a command repeats its arguments, and so secrets.
+        said = str(error).partition(", with args")[0]
+        raise StoreRefused(f"the store refused {commands[0][0]}: {said}") from error
     except redis.RedisError as error:
         raise StoreError(f"{_name()} does not answer: {str(error).rstrip('.')}. {_fix()}") from error
 
@@ -156,7 +161,11 @@ class ConnectionFactory(django_redis_pool.ConnectionFactory):  # type: ignore[mi
             "driver_info": None,  # no CLIENT SETINFO: a proxy would hang up on it
             **self.pool_cls_kwargs,
         }
-        pool = self.pool_cls.from_url(settings.REDIS_URL or embedded.url(), **params)
+        try:
+            pool = self.pool_cls.from_url(settings.REDIS_URL or embedded.url(), **params)
+        except ValueError:  # its text may hold the password
+            fix = "Write redis://host:6379, rediss://user:password@host:6379 or unix:///path/to/redis.sock."
+            raise ImproperlyConfigured(f"REDIS_URL is not the address of a Redis server. {fix}") from None
         return redis.Redis(connection_pool=pool)
 
 

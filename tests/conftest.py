@@ -1,10 +1,7 @@
 """alice, bob and carol, an empty store for each test, and a watch over everything that is sent to it."""
 
-import contextlib
-import signal
-import subprocess
+import io
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,11 +12,12 @@ from django.core.cache import caches
 from django.test import Client
 
 from accounts.entities import Login
-from accounts.repositories import Users
 from retwis_site import embedded
 from retwis_site.memory import Memory
 from retwis_site.store import Store, connect
 from retwis_site.watch import Watch, keys_of, watching, watching_process
+from tests.processes import end, run_server
+from tests.site import register
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -39,43 +37,6 @@ def real_server() -> Iterator[None]:
         return
     with run_server(settings.STORE_DIR):
         yield
-
-
-@contextlib.contextmanager
-def run_server(folder: str, *options: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A server of our own on `<folder>/redis.sock`."""
-    path = f"{folder}/redis.sock"
-    command = [
-        str(embedded.find_binary()),
-        "--port",
-        "0",
-        "--unixsocket",
-        path,
-        "--dir",
-        folder,
-        "--save",
-        "",
-        *options,
-    ]
-    server = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    try:
-        wait_until(lambda: redis.Redis(unix_socket_path=path).ping(), f"a server on {path}")
-        yield server
-    finally:
-        server.send_signal(signal.SIGCONT)
-        server.kill()
-        server.wait()
-
-
-def wait_until(condition: Callable[[], object], what: str, seconds: float = 20.0) -> None:
-    """Wait for a condition; an error of the connection counts as not yet."""
-    deadline = time.monotonic() + seconds
-    while True:
-        with contextlib.suppress(redis.RedisError, OSError):
-            if condition():
-                return
-        assert time.monotonic() < deadline, f"waited {seconds} s for {what}"
-        time.sleep(0.01)
 
 
 @pytest.fixture(autouse=True)
@@ -118,15 +79,6 @@ def store(raw: redis.Redis) -> Store:
     return connect()
 
 
-PASSWORD = "correct horse battery"
-
-
-def register(store: Store, username: str) -> Login:
-    from django.contrib.auth.hashers import make_password
-
-    return Users(store).register(username, make_password(PASSWORD))
-
-
 @pytest.fixture
 def alice(store: Store) -> Login:
     return register(store, "Alice")
@@ -165,3 +117,23 @@ def trips() -> Callable[[Callable[[], object]], Watch]:
         return watch
 
     return count
+
+
+@pytest.fixture
+def typed(monkeypatch):
+    """What stands on standard input, which is no terminal."""
+
+    def type_in(text):
+        monkeypatch.setattr("sys.stdin", io.StringIO(text))
+
+    return type_in
+
+
+@pytest.fixture
+def var(settings, tmp_path):
+    """A var/ of the test's own. No server over it outlives the test."""
+    settings.VAR_DIR = tmp_path / "var"
+    yield settings.VAR_DIR
+    pid = embedded._pid()
+    if pid is not None and embedded._is_server(pid):
+        end(pid)

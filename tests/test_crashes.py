@@ -10,7 +10,7 @@ from accounts.repositories import Users
 from accounts.visit import Visit
 from retwis_site import keys
 from retwis_site.store import Store
-from tests.conftest import PASSWORD, register
+from tests.site import PASSWORD, register
 from timeline.jobs import drain
 from timeline.repositories.everybody import GlobalTimeline
 from timeline.repositories.follows import Follows

@@ -56,6 +56,20 @@ def test_a_csrf_failure_asks_nothing_either(browser, alice, trips):
     assert trips(lambda: browser(alice, csrf=True).post("/post/", {"body": "typed"})).trips == []
 
 
+def test_pages_tell_caches_that_they_differ_by_visitor(browser, alice):
+    for page in ("/", "/timeline/", "/@Alice/"):
+        visitors, users = browser().get(page), browser(alice).get(page)
+        assert "Cookie" in visitors["Vary"]
+        assert "Cookie" in users["Vary"]
+        assert users["Cache-Control"] == "private, no-cache"
+    assert not browser().get("/livez").has_header("Vary")
+
+
+def test_a_page_is_never_shown_in_a_frame(browser, alice):
+    for url in ("/", "/nothing/here/", "/post/", "/?before=x"):
+        assert browser(alice).get(url)["X-Frame-Options"] == "DENY"
+
+
 def in_a_process(code: str, **env: str) -> str:
     """What a fresh process with these settings prints."""
     script = f"import django; django.setup(); from django.conf import settings; from django.test import Client\n{code}"
@@ -103,6 +117,13 @@ print(client.get("/login/").status_code)
 def test_without_a_store_the_process_starts_and_serves_503():
     code = 'print(Client().get("/timeline/", headers={"host": "localhost"}).status_code)'
     assert in_a_process(code) == "503"
+
+
+@pytest.mark.parametrize("url", ["localhost:6379", "http://localhost", "redis://localhost:port", "redis://[::1"])
+def test_an_address_that_is_none_is_refused_with_the_fix_and_without_its_password(url):
+    with pytest.raises(subprocess.CalledProcessError) as caught:
+        in_a_process("from retwis_site.store import connect; connect()", REDIS_URL=url)
+    assert "REDIS_URL is not the address of a Redis server. Write redis://" in caught.value.stderr.splitlines()[-1]
 
 
 def test_a_setting_that_is_no_number_is_refused_with_the_fix():

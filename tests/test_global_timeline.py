@@ -2,7 +2,9 @@
 
 import re
 
-from tests.conftest import register
+import pytest
+
+from tests.site import register
 from tests.test_home_timeline import write_posts
 from timeline.repositories.posts import Posts
 
@@ -80,3 +82,18 @@ def test_the_welcome_page_shows_the_newest_posts_and_the_ways_in(browser, alice,
 def test_empty_pages_are_pages_too(browser):
     assert browser().get("/").status_code == 200
     assert browser().get("/timeline/").status_code == 200
+
+
+@pytest.mark.parametrize("deleted", [121, 161, 300])
+def test_where_the_newest_are_deleted_the_older_ones_are_shown(browser, alice, raw, deleted):
+    write_posts(raw, 1, range(1, 801))
+    client = browser()
+    client.get("/timeline/")
+    for pid in range(801 - deleted, 801):
+        raw.hset(f"post:{pid}", mapping={"deleted": 5, "body": ""})
+    page = client.get("/timeline/").content.decode()
+    assert "Nobody has posted yet" not in page
+    assert "This is as far back" not in page
+    if deleted < 300:
+        assert [int(pid) for pid in POST.findall(page)] == list(range(800 - deleted, 750 - deleted, -1))
+    assert shown(client) == list(range(800 - deleted, 750 - deleted, -1))

@@ -9,7 +9,7 @@ from accounts.visit import Visit
 from retwis_site.exceptions import StoreReadOnly
 from retwis_site.memory import Memory
 from retwis_site.store import Pipe
-from tests.conftest import register
+from tests.site import register
 from timeline.repositories import homes as homes_module
 from timeline.repositories.follows import Follows
 from timeline.repositories.homes import Homes
@@ -64,8 +64,8 @@ def test_a_rebuild_sends_its_commands_in_the_order_of_the_protocol(store, alice,
     Follows(store).follow(1, 2)
     write_posts(raw, 2, [1])
     raw.rpush("posts:1", "b0", "1")  # somebody died on the way
-    watch = trips(lambda: Homes(store).rebuild(1, present=True))
-    assert [[(c[0], c[1]) for c in trip.commands] for trip in watch.trips] == [
+    watch = trips(lambda: Homes(store).page(Visit(store, alice.secret), None))
+    assert [[(c[0], c[1]) for c in trip.commands] for trip in watch.trips[2:-2]] == [
         [("UNLINK", "posts:1")],
         [("RPUSH", "posts:1"), ("EXPIRE", "posts:1")],
         [("ZRANGE", "following:1")],
@@ -113,7 +113,7 @@ def test_posts_that_arrive_while_one_pages_move_nothing(store, alice, raw):
 
 def test_a_home_that_was_pushed_to_for_long_has_no_holes(store, alice, bob, raw):
     Follows(store).follow(1, 2)
-    Homes(store).rebuild(1, present=False)
+    all_pages(store, alice)
     posts = Posts(store)
     for number in range(1250):
         posts.publish(2, f"post {number}", f"t{number}")
@@ -139,7 +139,7 @@ def test_ids_of_people_one_does_not_follow_are_not_shown(store, alice, bob, raw)
 
 def test_a_follow_between_begin_and_end_of_a_rebuild_is_noticed(store, alice, bob, raw, monkeypatch):
     write_posts(raw, 2, [1])
-    real = Homes._merge_sources
+    real = Homes._newest
     interruptions = iter([True, False])
 
     def interrupted(self, me):
@@ -148,20 +148,20 @@ def test_a_follow_between_begin_and_end_of_a_rebuild_is_noticed(store, alice, bo
             Follows(store).follow(1, 2)
         return found
 
-    monkeypatch.setattr(Homes, "_merge_sources", interrupted)
+    monkeypatch.setattr(Homes, "_newest", interrupted)
     assert all_pages(store, alice) == [1]
     assert raw.lrange("posts:1", 0, -1)[1:] == ["0", "1"]
 
 
 def test_a_home_that_is_dropped_again_and_again_is_served_from_the_merge(store, alice, raw, monkeypatch):
     write_posts(raw, 1, [1, 2])
-    real = Homes._merge_sources
+    real = Homes._newest
 
     def interrupted(self, me):
         raw.delete("posts:1")
         return real(self, me)
 
-    monkeypatch.setattr(Homes, "_merge_sources", interrupted)
+    monkeypatch.setattr(Homes, "_newest", interrupted)
     assert all_pages(store, alice) == [2, 1]
     assert not raw.exists("posts:1")
 
@@ -215,6 +215,7 @@ def test_an_empty_home_says_what_to_do(browser, alice):
 def test_many_followed_people_are_read_in_short_slices(store, alice, raw, monkeypatch):
     monkeypatch.setattr(homes_module, "SHORTEST_SLICE", 3)
     monkeypatch.setattr(homes_module, "KEPT", 12)
+    monkeypatch.setattr(homes_module, "FIRST_READ", 0)
     people = [register(store, f"person{number}").user.uid for number in range(8)]
     raw.zadd("following:1", dict.fromkeys(people, 1))
     pids = list(range(1, 201))
@@ -223,3 +224,29 @@ def test_many_followed_people_are_read_in_short_slices(store, alice, raw, monkey
         write_posts(raw, uid, pids[number::8])
     assert all_pages(store, alice) == list(range(200, 0, -1))
     assert raw.lindex("posts:1", 1).startswith("-")
+
+
+def test_somebody_who_writes_much_does_not_shorten_everybody_elses_home(store, alice, raw, trips):
+    people = [register(store, f"person{number}").user.uid for number in range(110)]
+    raw.zadd("following:1", dict.fromkeys(people, 1))
+    for number, uid in enumerate(people[:-1]):
+        write_posts(raw, uid, range(number * 10 + 1, number * 10 + 9))
+    write_posts(raw, people[-1], range(2000, 2100))
+    assert all_pages(store, alice)[:100] == list(range(2099, 1999, -1))
+    assert raw.llen("posts:1") > 900
+    page = trips(lambda: Homes(store).page(Visit(store, alice.secret), None))
+    assert len(page.trips) == 2
+
+
+def test_a_list_that_was_cut_keeps_its_length_when_dead_ids_are_dropped(store, alice, bob, raw):
+    """Else its mark, which says that it reaches to the beginning, would be believed again."""
+    Follows(store).follow(1, 2)
+    write_posts(raw, 2, range(1, 1106))
+    raw.rpush("posts:1", *range(1105, 990, -1), "b1", "0", *range(990, 107, -1))  # 115 pushes, then a cut
+    assert raw.llen("posts:1") == 1000
+    for pid in range(985, 1095):
+        Posts(store).delete(2, pid)
+    expected = [*range(1105, 1094, -1), *range(984, 0, -1)]
+    for _ in range(3):
+        assert all_pages(store, alice) == expected
+    assert raw.llen("posts:1") == 1000

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tests.conftest import register
+from tests.site import register
 from tests.test_home_timeline import write_posts
 from timeline.repositories.follows import Follows, compare
 

@@ -7,7 +7,7 @@ from django.contrib.auth.hashers import check_password, identify_hasher
 
 from accounts.entities import NameTaken
 from accounts.repositories import Users
-from tests.conftest import PASSWORD
+from tests.site import PASSWORD
 
 FORM = {"username": "Alice", "password1": PASSWORD, "password2": PASSWORD}
 

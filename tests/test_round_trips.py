@@ -3,7 +3,7 @@
 import pytest
 
 from retwis_site.memory import Memory
-from tests.conftest import register
+from tests.site import register
 from tests.test_home_timeline import write_posts
 from timeline.repositories.follows import Follows
 from timeline.repositories.posts import Posts

@@ -12,7 +12,7 @@ from django.contrib.auth.hashers import check_password
 from django.core.management import CommandError, call_command, load_command_class
 
 from retwis_site import keys
-from tests.conftest import PASSWORD, register
+from tests.site import PASSWORD, register
 from timeline import seeding
 
 DEMO_LOGIN = {"username": "demo", "password": "retwis-demo"}
@@ -349,6 +349,23 @@ def test_a_seeding_that_was_killed_counts_as_none(raw, monkeypatch):
     seed("--flush")
     assert raw.hlen("users") == 60
     assert len(raw.keys("post:*")) == 300
+
+
+def test_a_smaller_seeding_does_not_mix_with_one_that_was_killed(raw, browser):
+    """Refused or cleared away: leftover posts would lend their texts to new ones of the same number."""
+    seed()
+    raw.delete("users")
+    try:
+        seed(users=5, posts=3, follows=1)
+    except CommandError:
+        seed("--flush", users=5, posts=3, follows=1)
+    assert raw.hlen("users") == raw.hlen("auths") == raw.zcard("users_by_time") == len(raw.keys("user:*")) == 5
+    assert len(edges(raw, "following:")) == 5
+    client = browser()
+    client.post("/login/", DEMO_LOGIN)
+    client.post("/post/", {"body": "Mine, and new"})
+    assert raw.hget("post:4", "body") == "Mine, and new"
+    assert raw.hget("post:4", "user_id") == "1"
 
 
 # ---- a site on it

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth import authenticate
 
 from accounts.repositories import Users
-from tests.conftest import PASSWORD, register
+from tests.site import PASSWORD, register
 
 
 def signed_in(client) -> bool:

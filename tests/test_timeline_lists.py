@@ -3,61 +3,65 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timeline.repositories.lists import CUT_ABOVE, FIRST_TRUSTED, KEPT, TRUSTED, merge, parse
+from timeline.repositories.lists import CUT_ABOVE, FIRST_TRUSTED, KEPT, TRUSTED, Slice, merge, parse_head, parse_whole
 
 ids = st.integers(min_value=1, max_value=5000)
 
 
 def test_a_finished_list_is_complete_down_to_its_mark():
-    listing = parse(["9", "b1", "-5", "7", "5", "3"], all_read=True)
+    listing = parse_whole(["9", "b1", "-5", "7", "5", "3"])
     assert listing.complete
     assert listing.horizon == 5
     assert listing.ids == [9, 7, 5]
 
 
 def test_a_mark_of_zero_reaches_to_the_beginning():
-    listing = parse(["b1", "0", "2", "1"], all_read=True)
+    listing = parse_whole(["b1", "0", "2", "1"])
     assert (listing.complete, listing.horizon, listing.ids) == (True, 0, [2, 1])
 
 
 def test_the_highest_of_several_marks_counts():
-    assert parse(["b2", "-4", "b1", "-2", "6", "5", "4", "3"], all_read=True).ids == [6, 5, 4]
+    assert parse_whole(["b2", "-4", "b1", "-2", "6", "5", "4", "3"]).ids == [6, 5, 4]
 
 
 def test_a_list_without_a_mark_is_not_complete():
-    assert not parse([], all_read=True).complete
-    assert not parse(["3", "2", "1"], all_read=True).complete
-    assert not parse(["4", "b1", "3", "2"], all_read=True).complete
+    assert not parse_whole([]).complete
+    assert not parse_whole(["3", "2", "1"]).complete
+    assert not parse_whole(["4", "b1", "3", "2"]).complete
 
 
 def test_a_long_list_whose_marks_were_cut_off_is_complete_but_its_tail_is_not_relied_on():
     entries = [str(pid) for pid in range(1000, 0, -1)]
-    listing = parse(entries, all_read=True)
+    listing = parse_whole(entries)
     assert listing.complete
     assert len(listing.ids) == TRUSTED
     assert listing.horizon == listing.ids[-1] == 201
 
 
 def test_a_long_list_with_a_rebuild_under_way_is_not_complete():
-    assert not parse([*(str(pid) for pid in range(1000, 0, -1)), "b1"], all_read=True).complete
+    assert not parse_whole([*(str(pid) for pid in range(1000, 0, -1)), "b1"]).complete
 
 
 def test_the_head_of_a_longer_list_is_complete_unless_a_rebuild_is_under_way():
     head = [str(pid) for pid in range(700, 500, -1)]
-    assert parse(head, all_read=False).complete
-    assert not parse([*head[:-1], "b1"], all_read=False).complete
-    assert parse([*head[:100], "b1", "0", *head[102:]], all_read=False).complete
+    assert parse_head(head).complete
+    assert not parse_head([*head[:-1], "b1"]).complete
+    assert parse_head([*head[:100], "b1", "0", *head[102:]]).complete
+
+
+def test_fillers_stand_for_dead_ids_and_say_nothing():
+    assert parse_whole(["x", "3", "b1", "0", "x", "2"]).ids == [3, 2]
 
 
 def test_the_head_says_nothing_about_what_lies_below_it():
-    listing = parse(["b1", "0", *(str(pid) for pid in range(700, 502, -1))], all_read=False)
+    listing = parse_head(["b1", "0", *(str(pid) for pid in range(700, 502, -1))])
     assert listing.horizon == listing.ids[-1]
     assert len(listing.ids) == FIRST_TRUSTED
 
 
-@given(st.lists(ids, max_size=CUT_ABOVE), st.booleans(), st.integers(0, 5000))
-def test_ids_come_newest_first_once_each_and_none_below_the_horizon(pids, all_read, horizon):
-    listing = parse(["b1", str(-horizon), *map(str, pids)], all_read)
+@given(st.lists(ids, max_size=CUT_ABOVE), st.sampled_from([parse_head, parse_whole]), st.integers(0, 5000))
+def test_ids_come_newest_first_once_each_and_none_below_the_horizon(pids, parse, horizon):
+    listing = parse(["b1", str(-horizon), *map(str, pids)])
     assert listing.ids == sorted(set(listing.ids), reverse=True)
     assert set(listing.ids) <= set(pids)
     assert all(pid >= listing.horizon >= 0 for pid in listing.ids)
@@ -70,7 +74,7 @@ sources = st.lists(st.sets(ids, max_size=40), min_size=1, max_size=12)
 @given(sources, st.integers(1, 15), st.integers(1, 60))
 def test_a_merge_has_no_holes_above_its_horizon(everything, length, keep):
     cut = [sorted(source, reverse=True)[:length] for source in everything]
-    found = merge(cut, length, keep)
+    found = merge([Slice(piece, len(piece) == length) for piece in cut], keep)
     truth = set().union(*everything)
     assert found.ids == sorted((pid for pid in truth if pid >= found.horizon), reverse=True)
     assert len(found.ids) <= max(keep, 1)
@@ -78,6 +82,6 @@ def test_a_merge_has_no_holes_above_its_horizon(everything, length, keep):
 
 @given(sources)
 def test_a_merge_of_uncut_sources_reaches_to_the_beginning(everything):
-    found = merge([sorted(source, reverse=True) for source in everything], 41, KEPT)
+    found = merge([Slice(sorted(source, reverse=True), goes_on=False) for source in everything], KEPT)
     assert found.horizon == 0
     assert set(found.ids) == set().union(*everything)

@@ -8,9 +8,12 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from django.contrib.auth.hashers import identify_hasher, is_password_usable
+
 from retwis_site import keys
-from retwis_site.outbox import LEASE
+from retwis_site.outbox import OWNER_GIVES_UP
 from retwis_site.store import Store
+from timeline.repositories.lists import TimelineList
 from timeline.repositories.posts import FIELDS, record
 
 BATCH = 500  # keys looked at in one round trip
@@ -33,7 +36,7 @@ class OrphanedKey:
 
 @dataclass(frozen=True)
 class DeadIds:
-    """Ids in a list of which no post stands."""
+    """Ids in a list of which no post stands, each as often as it is there."""
 
     key: str
     pids: tuple[int, ...]
@@ -58,7 +61,9 @@ class Debris:
 
     def orphaned_users(self) -> Iterator[OrphanedKey]:
         """`user:` hashes to which `users` does not lead. The outbox is asked first: a registration under way has its
-        intent there until `users` leads to it."""
+        intent there until `users` leads to it. None in a store without any name: it is being seeded."""
+        if not self._store.hlen(keys.users()):
+            return
         for batch in self._numbered("user:*"):
             pipe = self._store.pipeline()
             for uid in batch:
@@ -77,20 +82,30 @@ class Debris:
                     yield OrphanedKey(keys.user(uid))
 
     def orphaned_posts(self) -> Iterator[OrphanedKey]:
-        """`post:` hashes, older than an owner's lease, that stand in no `updates:` and wait in no outbox."""
+        """`post:` hashes that stand in no `updates:` and wait in no outbox.
+
+        One that was written just now may be a post under way: it is looked at again when its owner has given up,
+        OWNER_GIVES_UP seconds later. None in a database that another Retwis wrote and nobody has adopted: it has no
+        `updates:`, so that all of its posts would look like orphans. None in a store that is being seeded.
+        """
+        if self.is_from_elsewhere() or not self._store.hlen(keys.users()):
+            return
+        young: list[tuple[int, int]] = []
         for batch in self._numbered("post:*"):
             pipe = self._store.pipeline()
             for pid in batch:
                 pipe.hmget(keys.post(pid), FIELDS)
-            records = [(pid, *reply) for pid, reply in zip(batch, pipe.execute(), strict=True)]
-            before = time.time() - LEASE
-            yield from self._not_standing(
-                [
-                    (pid, int(uid or 0))
-                    for pid, uid, when, _, deleted in records
-                    if not deleted and int(when or 0) < before
-                ]
-            )
+            suspects = [
+                (pid, int(uid or 0), int(when or 0))
+                for pid, (uid, when, _, deleted) in zip(batch, pipe.execute(), strict=True)
+                if not deleted
+            ]
+            settled = time.time() - OWNER_GIVES_UP - 1
+            young += self._missing([(pid, author) for pid, author, when in suspects if when >= settled])
+            yield from self._not_standing([(pid, author) for pid, author, when in suspects if when < settled])
+        if young:
+            time.sleep(OWNER_GIVES_UP + 1)
+            yield from self._not_standing(young)
 
     def dead_ids(self) -> Iterator[DeadIds]:
         """Ids in homes and the global timeline whose post does not exist or is deleted."""
@@ -98,11 +113,12 @@ class Debris:
         for pattern in ("posts:*", "timeline"):
             for found in self._store.scan_keys(keys.matching(pattern), BATCH):
                 for key in found:
-                    listed = {int(entry) for entry in self._store.lrange(key, 0, -1) if entry.isdigit()} - {0}
-                    dead = self._dead(listed - alive)
-                    alive = (alive if len(alive) < REMEMBERED else set()) | listed - dead
+                    entries = self._store.lrange(key, 0, -1)
+                    listed = [int(entry) for entry in entries if entry.isdigit() and entry != "0"]
+                    dead = self._dead(set(listed) - alive)
+                    alive = (alive if len(alive) < REMEMBERED else set()) | set(listed) - dead
                     if dead:
-                        yield DeadIds(key, tuple(sorted(dead)))
+                        yield DeadIds(key, tuple(pid for pid in listed if pid in dead))
 
     def remove(self, found: StaleSecret | OrphanedKey | DeadIds) -> int:
         """Remove it; returns how many entries or keys that freed. One round trip."""
@@ -112,14 +128,26 @@ class Debris:
             case OrphanedKey(key):
                 return int(self._store.unlink(key))
             case DeadIds(key, pids):
-                pipe = self._store.pipeline()
-                for pid in pids:
-                    pipe.lrem_all(key, str(pid))
-                return sum(pipe.execute())
+                return TimelineList(self._store, key, lives=None).drop(pids)
 
     def _numbered(self, pattern: str) -> Iterator[list[int]]:
         for found in self._store.scan_keys(keys.matching(pattern), BATCH):
             yield [number for key in found if (number := keys.number(key)) is not None]
+
+    def is_from_elsewhere(self) -> bool:
+        """Whether somebody who can be found by name has a password that is no Django hash: the official Retwis keeps
+        them as typed."""
+        for batch in self._numbered("user:*"):
+            pipe = self._store.pipeline()
+            for uid in batch:
+                pipe.hmget(keys.user(uid), ["username", "password"])
+            accounts = list(zip(batch, pipe.execute(), strict=True))
+            strange = [(uid, name) for uid, (name, password) in accounts if name and password and not _hashed(password)]
+            for _, name in strange:
+                pipe.hmget(keys.users(), [name, name.lower()])
+            if any(str(uid) in found for (uid, _), found in zip(strange, pipe.execute(), strict=True)):
+                return True
+        return False
 
     def _not_standing(self, suspects: list[tuple[int, int]]) -> Iterator[OrphanedKey]:
         """Of (pid, author): those that stand nowhere. A post's intent leaves the outbox only after the post stands, so
@@ -128,12 +156,12 @@ class Debris:
         if not missing:
             return
         waiting = {
-            int(intent.split(":")[1])
+            intent.split(":")[1]
             for intents in self._store.zset_members(keys.outbox(), BATCH)
             for intent in intents
             if intent.startswith("post:")
         }
-        for pid, _ in self._missing([one for one in missing if one[0] not in waiting]):
+        for pid, _ in self._missing([one for one in missing if str(one[0]) not in waiting]):
             yield OrphanedKey(keys.post(pid))
 
     def _missing(self, suspects: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -147,3 +175,12 @@ class Debris:
         for pid in pids:
             pipe.hmget(keys.post(pid), FIELDS)
         return {pid for pid, reply in zip(pids, pipe.execute(), strict=True) if record(pid, reply) is None}
+
+
+def _hashed(password: str) -> bool:
+    """Whether Django made it: a hash of one of PASSWORD_HASHERS, or the mark of an account without a password."""
+    try:
+        identify_hasher(password)
+    except ValueError:
+        return not is_password_usable(password)
+    return True

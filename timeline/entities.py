@@ -17,6 +17,14 @@ class Post:
 
 
 @dataclass(frozen=True, slots=True)
+class Published:
+    """What a form became: a new post, or with its token's second use the first one, whose text may be another."""
+
+    pid: int
+    body: str  # empty when it was deleted meanwhile
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
     """Posts, newest first, and the cursor of the next page: `?before=<older>`. None where the timeline begins."""
 

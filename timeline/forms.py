@@ -48,5 +48,5 @@ def new_token() -> str:
 
 
 def empty_form(draft: str) -> PostForm:
-    """A composer to show, with a token of its own and perhaps a text that waited for its author to log in."""
+    """A composer to show, with a token of its own and perhaps a text that waited."""
     return PostForm(initial={"body": draft, "token": new_token()})

@@ -167,9 +167,13 @@ def write(store: Store, batch: list[Step]) -> None:
     pipe.execute()
 
 
-def holds_users(store: Store) -> bool:
-    """Whether anybody is registered. One round trip."""
-    return bool(store.hlen(keys.users()))
+def is_used(store: Store) -> bool:
+    """Whether anybody is registered, or was being made when a seeding was killed. One round trip."""
+    pipe = store.pipeline()
+    pipe.hlen(keys.users())
+    pipe.get(keys.next_user_id())
+    users, counter = pipe.execute()
+    return bool(users) or counter is not None
 
 
 def set_counters(store: Store, plan: Plan) -> None:

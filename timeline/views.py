@@ -1,7 +1,5 @@
 """The pages: what people read, and the forms by which they write."""
 
-from urllib.parse import urlencode
-
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse, HttpResponseRedirect
@@ -11,7 +9,9 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.entities import NotSignedIn, User
 from accounts.guards import login_required, page_of_form, to_login
 from accounts.middleware import RetwisRequest
+from retwis_site.errors import error_page, kept_fields
 from retwis_site.store import connect
+from timeline import drafts
 from timeline.cursors import edge_cursor, post_cursor
 from timeline.forms import PostForm, empty_form
 from timeline.repositories.everybody import GlobalTimeline
@@ -22,15 +22,13 @@ from timeline.repositories.profiles import Profiles
 
 WELCOME_POSTS = 20
 GLOBAL_POSTS = 50
-LONGEST_DRAFT = 1000  # characters that are carried through the login page
 
 
 @require_safe
 def home(request: RetwisRequest) -> HttpResponse:
     before = post_cursor(request.GET.get("before"))
-    form = empty_form(request.GET.get("draft", "")[:LONGEST_DRAFT])
     try:
-        return _home(request, form, before, status=200)
+        return _home(request, empty_form(drafts.kept(request)), before, status=200)
     except NotSignedIn:
         found = GlobalTimeline(connect()).page(request.visit, None, WELCOME_POSTS)
         return render(request, "timeline/welcome.html", {"page": found.page, "newest_users": found.newest_users})
@@ -44,16 +42,35 @@ def _home(request: RetwisRequest, form: PostForm, before: int | None, status: in
 
 @require_POST
 def publish(request: RetwisRequest) -> HttpResponse:
+    form = PostForm(request.POST)
     try:
         author = request.visit.require_user()
+        if not form.is_valid():
+            return _home(request, form, None, status=422)
     except NotSignedIn:
-        return to_login("/?" + urlencode({"draft": request.POST.get("body", "")[:LONGEST_DRAFT]}))
-    form = PostForm(request.POST)
+        return _signed_out(request, form)
+    body = form.cleaned_data["body"]
+    published = Posts(connect()).publish(author.uid, body, form.cleaned_data["token"])
+    response = redirect("home")
+    if published.body == body:
+        messages.success(request, "Posted.")
+        drafts.forget(request, response)
+    else:  # the page that was left with Back, changed, and sent again
+        messages.error(request, "That form had posted something before. Your new text is below: post it from here.")
+        drafts.keep(response, body)
+    return response
+
+
+def _signed_out(request: RetwisRequest, form: PostForm) -> HttpResponse:
+    """A visitor's post waits behind the login. One that could not be posted anyway comes back at once."""
     if not form.is_valid():
-        return _home(request, form, None, status=422)
-    Posts(connect()).publish(author.uid, form.cleaned_data["body"], form.cleaned_data["token"])
-    messages.success(request, "Posted.")
-    return redirect("home")
+        why = " ".join(str(error) for errors in form.errors.values() for error in errors)
+        return error_page(
+            request, 422, "Not posted", f"You are not logged in, and this cannot be a post: {why}", kept_fields(request)
+        )
+    response = to_login("/")
+    drafts.keep(response, form.cleaned_data["body"])
+    return response
 
 
 @require_safe

@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from accounts.repositories import Users
 from accounts.visit import Visit
 from retwis_site import keys
-from retwis_site.exceptions import StoreReadOnly
 from retwis_site.store import Pipe, Store
 from timeline.entities import GlobalPage, Page, Post
-from timeline.repositories.lists import FIRST_READ, KEPT, REBUILD_TRIES, Listing, Merge, TimelineList, parse
+from timeline.repositories.lists import KEPT, Merge, Slice, TimelineList, merge
 from timeline.repositories.paging import fill
 from timeline.repositories.posts import Posts, records_of
 
@@ -21,48 +20,33 @@ class GlobalTimeline:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._list = TimelineList(store, keys.timeline())
+        self._list = TimelineList(store, keys.timeline(), lives=None)
         self._posts = Posts(store)
         self._users = Users(store)
 
     def page(self, visit: Visit, before: int | None, size: int) -> GlobalPage:
         """`size` posts below the cursor, newest first, and the newest users' names.
 
-        Two round trips; one more while authors' names are not remembered. A list that is not there costs five or more
-        to rebuild.
+        Two round trips; one more while authors' names are not remembered; at most four more where many of the newest
+        posts are deleted. A list that is not there costs six or more to rebuild.
         """
 
         def questions(pipe: Pipe, me: int | None) -> None:
-            if before is None:
-                self._list.queue_head(pipe)
-            else:
-                self._list.queue_all(pipe)
+            self._list.queue_page(pipe, before)
             pipe.zrevrange(keys.users_by_time(), 0, NEWEST_USERS - 1)
 
         entries, newest_users = visit.ask(questions)
-        listing = parse(entries, all_read=before is not None or len(entries) < FIRST_READ)
-        if not listing.complete:
-            found = self.rebuild(present=bool(entries))
-            listing = Listing(found.ids, found.horizon, complete=True)
-        candidates = [pid for pid in listing.ids if before is None or pid < before]
-        filled = fill(candidates, size, self._shown)
-        self._list.drop(filled.dead)
+        listing = self._list.page(entries, before, self._newest)
+        filled = fill([pid for pid in listing.ids if before is None or pid < before], size, self._shown)
+        posts, dead = filled.posts, filled.dead
+        if before is None and filled.older is None and listing.horizon and len(posts) < size:
+            # The head of the list was not enough: go on where it ended.
+            rest = [pid for pid in self._list.whole().ids if filled.last is None or pid < filled.last]
+            filled = fill(rest, size - len(posts), self._shown)
+            posts, dead = posts + filled.posts, dead + filled.dead
+        self._list.drop(dead)
         at_the_cap = filled.older is None and listing.horizon > 0
-        return GlobalPage(newest_users, Page(filled.posts, filled.older), at_the_cap)
-
-    def rebuild(self, present: bool) -> Merge:
-        """Make the list anew from the posts themselves, and return what was found. As with homes, a fence notices when
-        it was dropped meanwhile, and a store that takes no writes is only read."""
-        for _ in range(REBUILD_TRIES):
-            try:
-                mark = self._list.begin(present, expire=None)
-                found = self._newest()
-                if self._list.finish(mark, found):
-                    return found
-            except StoreReadOnly:
-                return self._newest()
-            present = False
-        return found
+        return GlobalPage(newest_users, Page(posts, filled.older), at_the_cap)
 
     def _newest(self) -> Merge:
         """The newest KEPT ids that stand among their author's posts, from the last one given out downwards.
@@ -77,7 +61,8 @@ class GlobalTimeline:
             top = bottom
             if not top or len(found) >= KEPT:
                 break
-        return Merge(found, top + 1 if top else 0)
+        kept = merge([Slice(found, goes_on=False)])
+        return Merge(kept.ids, max(kept.horizon, top + 1 if top else 0))
 
     def _standing(self, pids: Sequence[int]) -> list[int]:
         pipe = self._store.pipeline()

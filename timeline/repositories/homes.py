@@ -1,36 +1,21 @@
-"""Home timelines: one's own and followed people's posts, read from a list and rebuilt when it is not there.
-
-The order of a rebuild's commands is the design's, section 6; it was checked by trying every interleaving with crashes.
-"""
+"""Home timelines: one's own and followed people's posts, read from a list and rebuilt when it is not there."""
 
 from collections.abc import Sequence
 
 from accounts.repositories import Users
 from accounts.visit import Visit
 from retwis_site import keys
-from retwis_site.exceptions import StoreReadOnly
-from retwis_site.memory import Memory
 from retwis_site.store import Pipe, Store
 from timeline.entities import Counts, HomePage, Page, Post
 from timeline.repositories.follows import Follows, which
-from timeline.repositories.lists import (
-    FIRST_READ,
-    KEPT,
-    REBUILD_TRIES,
-    Listing,
-    Merge,
-    TimelineList,
-    merge,
-    parse,
-)
-from timeline.repositories.paging import fill
+from timeline.repositories.lists import FIRST_READ, KEPT, Listing, Merge, Slice, TimelineList, merge
+from timeline.repositories.paging import POSTS_A_PAGE, fill
 from timeline.repositories.posts import Posts, known_authors, records_of
 
-POSTS_A_PAGE = 20
 HOME_LIVES = 30 * 24 * 3600  # seconds that a home stays after its owner's last visit
 SHORTEST_SLICE = 10  # ids read of each followed person, at least
-
-_renewed: Memory[int, bool] = Memory(size=20_000, seconds=3600)  # whose home was given new life within the hour
+WORDY = 20  # of how many people more is read, where they write so much that they cut the others' slices short
+LONG_SLICE = 200  # ids read of each of those
 
 
 class Homes:
@@ -45,69 +30,51 @@ class Homes:
     def page(self, visit: Visit, before: int | None) -> HomePage:
         """The posts below the cursor, newest first, and the viewer's counts.
 
-        Warm: two round trips; one more while an author or a name is not remembered; and, however long the history, at
-        most seven more where ids are dead, or where the list ends and the `updates:` sets are merged. A home that is
-        not there costs five or six to rebuild. Raises NotSignedIn.
+        Warm: two round trips; one more while an author or a name is not remembered, and one an hour to renew the list;
+        and, however long the history, at most seven more where ids are dead, or where the list ends and the `updates:`
+        sets are merged. A home that is not there costs five to seven to rebuild. Raises NotSignedIn.
         """
 
         def questions(pipe: Pipe, me: int) -> None:
-            home = self._list(me)
-            if before is None:
-                home.queue_head(pipe)
-            else:
-                home.queue_all(pipe)
+            self._list(me).queue_page(pipe, before)
             self._follows.queue_following_count(pipe, me)
             self._follows.queue_followers_count(pipe, me)
 
         viewer, (entries, following, followers) = visit.ask_as_user(questions)
-        listing = parse(entries, all_read=before is not None or len(entries) < FIRST_READ)
-        if not listing.complete:
-            found = self.rebuild(viewer.uid, present=bool(entries))
-            listing = Listing(found.ids, found.horizon, complete=True)
-        else:
-            self._renew(viewer.uid)
-        page = self._page(viewer.uid, listing, before)
-        return HomePage(viewer, Counts(following, followers), page)
-
-    def rebuild(self, me: int, present: bool) -> Merge:
-        """Make a home anew from the truth, and return what was found. `present`: an unfinished list stands there.
-
-        The fence of `TimelineList.finish` notices a follow or unfollow that came between, and it is done again; after
-        a few times one's own merge is served, and the next read rebuilds. A store that takes no writes is only read.
-        """
-        home = self._list(me)
-        for _ in range(REBUILD_TRIES):
-            try:
-                mark = home.begin(present, HOME_LIVES)
-                found = self._merge_sources(me)
-                if home.finish(mark, found):
-                    _renewed.put(me, True)
-                    return found
-            except StoreReadOnly:
-                return self._merge_sources(me)
-            present = False
-        return found
+        listing = self._list(viewer.uid).page(entries, before, lambda: self._newest(viewer.uid))
+        return HomePage(viewer, Counts(following, followers), self._page(viewer.uid, listing, before))
 
     def _list(self, me: int) -> TimelineList:
-        return TimelineList(self._store, keys.home(me))
+        return TimelineList(self._store, keys.home(me), HOME_LIVES)
 
-    def _merge_sources(self, me: int) -> Merge:
-        """The newest ids of oneself and everybody one follows. Two round trips.
+    def _newest(self, me: int) -> Merge:
+        """The newest ids of oneself and everybody one follows. Two or three round trips.
 
-        The more sources, the shorter the slice that is read of each, so that the whole stays near KEPT ids.
+        The more sources, the shorter the slice that is read of each, so that the whole stays near KEPT ids. Where a few
+        wordy ones fill theirs with the last hour, and so leave nearly nothing that is complete, more is read of them.
         """
         sources = self._sources(me)
-        length = max(SHORTEST_SLICE, KEPT // len(sources))
-        return merge(self._slices(sources, "+inf", length), length)
+        slices = self._slices(dict.fromkeys(sources, "+inf"), max(SHORTEST_SLICE, KEPT // len(sources)))
+        found = merge(slices.values())
+        if not found.horizon or len(found.ids) >= FIRST_READ:
+            return found
+        cut = [uid for uid, piece in slices.items() if piece.goes_on]
+        wordy = sorted(cut, key=lambda uid: slices[uid].ids[-1], reverse=True)[:WORDY]
+        further = self._slices({uid: f"({slices[uid].ids[-1]}" for uid in wordy}, LONG_SLICE)
+        for uid, piece in further.items():
+            slices[uid] = Slice(slices[uid].ids + piece.ids, piece.goes_on)
+        return merge(slices.values())
 
     def _sources(self, me: int) -> list[int]:
         return [me, *(int(uid) for uid in self._store.zrange(keys.following(me), 0, -1))]
 
-    def _slices(self, sources: Sequence[int], below: str, length: int) -> list[list[int]]:
+    def _slices(self, below: dict[int, str], length: int) -> dict[int, Slice]:
+        """Of each user the newest ids below a limit: `+inf`, or `(7` for less than 7. One round trip."""
         pipe = self._store.pipeline()
-        for uid in sources:
-            pipe.zrevrangebyscore(keys.updates(uid), below, "-inf", length)
-        return [[int(pid) for pid in piece] for piece in pipe.execute()]
+        for uid, limit in below.items():
+            pipe.zrevrangebyscore(keys.updates(uid), limit, "-inf", length)
+        found = [[int(pid) for pid in piece] for piece in pipe.execute()]
+        return {uid: Slice(ids, len(ids) >= length) for uid, ids in zip(below, found, strict=True)}
 
     def _page(self, me: int, listing: Listing, before: int | None) -> Page:
         candidates = [pid for pid in listing.ids if before is None or pid < before]
@@ -124,7 +91,8 @@ class Homes:
         """Fill a page up from the `updates:` sets, where the list ends. Four round trips, whatever is below."""
         length = POSTS_A_PAGE + 1
         limit = "+inf" if below is None else f"({below}"
-        found = merge(self._slices(self._sources(me), limit, length), length, keep=length).ids
+        slices = self._slices(dict.fromkeys(self._sources(me), limit), length)
+        found = merge(slices.values(), keep=length).ids
         more, _ = self._shown(me, found[:POSTS_A_PAGE])
         page = [*posts, *more][:POSTS_A_PAGE]
         if len(posts) + len(more) > POSTS_A_PAGE:
@@ -161,13 +129,3 @@ class Homes:
             followed |= which(strangers, replies[0])
         names |= self._users.named(unnamed, replies[1 if strangers else 0 :])
         return [one.by(names[one.uid]) for one in records if one.uid in followed and one.uid in names], dead
-
-    def _renew(self, me: int) -> None:
-        """Let the home live on while its owner reads. At most one round trip an hour."""
-        if _renewed.get(me) is not None:
-            return
-        try:
-            self._store.expire(keys.home(me), HOME_LIVES)
-        except StoreReadOnly:  # it can wait: the home has days
-            return
-        _renewed.put(me, True)

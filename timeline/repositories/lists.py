@@ -2,19 +2,22 @@
 
 Homes (`posts:<uid>`) and the global `timeline` are caches: about the newest 1000 ids, in a list because that costs 6 KB
 where a sorted set would cost 100 KB. Ids are pushed at the head in whatever order deliveries run, so a reader sorts
-them. Two kinds of marks stand among the ids:
+them. Other entries stand among the ids:
 
     b<n>   a rebuild began here; `n` is that rebuild's own
     -H     a rebuild ended: every source was read down to the id H (0: to its very beginning)
+    x      an id that died stood in the list; it is left as long as it was
 
-The second is inserted right after its own `b<n>`, so a list that was dropped and begun anew meanwhile refuses it.
+The second is inserted right after its own `b<n>`, so a list that was dropped and begun anew meanwhile refuses it. The
+third keeps a list that was cut from looking like one that never was, whose marks can be believed.
 """
 
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from retwis_site.exceptions import StoreReadOnly
+from retwis_site.memory import Memory
 from retwis_site.store import Pipe, Store
 
 KEPT = 1000  # ids that a list is cut to
@@ -24,6 +27,9 @@ TRUSTED = 800  # how many of such a list's highest ids are relied on
 FIRST_READ = 200  # entries that a first page reads
 FIRST_TRUSTED = 150  # of those, likewise
 REBUILD_TRIES = 3
+FILLER = "x"
+
+_renewed: Memory[str, bool] = Memory(size=20_000, seconds=3600)  # lists that were given new life within the hour
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,27 +41,44 @@ class Listing:
     complete: bool
 
 
-def parse(entries: Sequence[str], all_read: bool) -> Listing:
-    """Make sense of a list's entries; `all_read` when they are the whole list and not only its head."""
-    ids: set[int] = set()
-    ends: list[int] = []
-    begun = False
-    for entry in entries:
-        if entry.startswith("b"):
-            begun = True
-        elif entry == "0" or entry.startswith("-"):
-            ends.append(-int(entry))
-        else:
-            ids.add(int(entry))
-    newest_first = sorted(ids, reverse=True)
+def parse_whole(entries: Sequence[str]) -> Listing:
+    """Make sense of a whole list."""
+    ids, ends, begun = _sorted_out(entries)
+    if len(entries) >= WHOLE_FROM:
+        return _relied_on(ids[:TRUSTED], ends, begun)
     horizon = max(ends, default=0)
-    if all_read and len(entries) < WHOLE_FROM:
-        return Listing([pid for pid in newest_first if pid >= horizon], horizon, complete=bool(ends))
-    # The marks of a long list may lie beyond what was read, or have been cut off. Its lowest ids are not relied on:
-    # one that was pushed late can stand where higher ones are missing.
-    trusted = newest_first[: TRUSTED if all_read else FIRST_TRUSTED]
-    horizon = max(horizon, trusted[-1] if trusted else 0)
+    return Listing([pid for pid in ids if pid >= horizon], horizon, complete=bool(ends))
+
+
+def parse_head(entries: Sequence[str]) -> Listing:
+    """Make sense of a list's first FIRST_READ entries."""
+    if len(entries) < FIRST_READ:
+        return parse_whole(entries)
+    ids, ends, begun = _sorted_out(entries)
+    return _relied_on(ids[:FIRST_TRUSTED], ends, begun)
+
+
+def _sorted_out(entries: Sequence[str]) -> tuple[list[int], list[int], bool]:
+    """Ids, newest first; the ends of rebuilds; whether one began."""
+    ids = {int(entry) for entry in entries if entry.isdigit()}
+    ids.discard(0)
+    ends = [-int(entry) for entry in entries if entry == "0" or entry.startswith("-")]
+    return sorted(ids, reverse=True), ends, any(entry.startswith("b") for entry in entries)
+
+
+def _relied_on(trusted: list[int], ends: list[int], begun: bool) -> Listing:
+    """A list of which not all is known: its marks may lie deeper, or may have been cut off. Its lowest ids are not
+    relied on, since one that was pushed late can stand where higher ones are missing."""
+    horizon = max(max(ends, default=0), trusted[-1] if trusted else 0)
     return Listing([pid for pid in trusted if pid >= horizon], horizon, complete=bool(ends) or not begun)
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """The newest ids of one source, newest first; whether it may go on below them."""
+
+    ids: list[int]
+    goes_on: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +89,14 @@ class Merge:
     horizon: int
 
 
-def merge(slices: Iterable[Sequence[int]], slice_length: int, keep: int = KEPT) -> Merge:
-    """The newest `keep` ids of several sources, each given newest first and cut at `slice_length`.
-
-    A source that fills its slice may go on below it, so nothing below its last id is known to be complete.
-    """
+def merge(slices: Iterable[Slice], keep: int = KEPT) -> Merge:
+    """The newest `keep` ids of several sources. Where one goes on below its slice, nothing below is complete."""
     horizon = 0
     ids: set[int] = set()
     for piece in slices:
-        ids.update(piece)
-        if len(piece) >= slice_length:
-            horizon = max(horizon, piece[-1])
+        ids.update(piece.ids)
+        if piece.goes_on:
+            horizon = max(horizon, piece.ids[-1])
     newest_first = sorted(ids, reverse=True)
     if len(newest_first) > keep:
         horizon = max(horizon, newest_first[keep - 1])
@@ -84,48 +104,89 @@ def merge(slices: Iterable[Sequence[int]], slice_length: int, keep: int = KEPT) 
 
 
 class TimelineList:
-    """One such list in the store."""
+    """One such list in the store; `lives`: seconds until it goes by itself, None for never."""
 
-    def __init__(self, store: Store, key: str) -> None:
+    def __init__(self, store: Store, key: str, lives: int | None) -> None:
         self._store = store
-        self.key = key
+        self._key = key
+        self._lives = lives
 
-    def queue_head(self, pipe: Pipe) -> None:
-        """Ask for what a first page needs; for `parse(reply, all_read=len(reply) < FIRST_READ)`."""
-        pipe.lrange(self.key, 0, FIRST_READ - 1)
+    def queue_page(self, pipe: Pipe, before: int | None) -> None:
+        """Ask for what a page below the cursor needs: the head for the first page, the whole list for later ones."""
+        pipe.lrange(self._key, 0, -1 if before is not None else FIRST_READ - 1)
 
-    def queue_all(self, pipe: Pipe) -> None:
-        """Ask for the whole list; for `parse(reply, all_read=True)`."""
-        pipe.lrange(self.key, 0, -1)
+    def page(self, entries: Sequence[str], before: int | None, sources: Callable[[], Merge]) -> Listing:
+        """The reply to `queue_page`, made sense of; rebuilt from the sources when the list cannot be relied on."""
+        listing = parse_head(entries) if before is None else parse_whole(entries)
+        if listing.complete:
+            self._renew()
+            return listing
+        found = self.rebuild(entries, sources)
+        return Listing(found.ids, found.horizon, complete=True)
 
-    def begin(self, present: bool, expire: int | None) -> str:
-        """Put up a rebuild's first mark, and return it. One round trip; two when an unfinished list is `present`."""
+    def whole(self) -> Listing:
+        """All that the list says. One round trip."""
+        return parse_whole(self._store.lrange(self._key, 0, -1))
+
+    def rebuild(self, unfinished: Sequence[str], sources: Callable[[], Merge]) -> Merge:
+        """Make the list anew from its sources, and return what they hold. `unfinished`: what stands there now.
+
+        Three round trips and the sources' own; one more to take away what stands there. A fence notices that the list
+        was dropped meanwhile (somebody followed or unfollowed): then what was found may be out of date, and it is done
+        again; after a few times it is served as it is, and the next read rebuilds. A store that takes no writes is only
+        read. Order of commands: the design's section 6, checked by trying every interleaving with crashes.
+        """
+        for _ in range(REBUILD_TRIES):
+            try:
+                mark = self._begin(unfinished)
+                found = sources()
+                if self._finish(mark, found):
+                    return found
+            except StoreReadOnly:
+                return sources()
+            unfinished = ()
+        return found
+
+    def _renew(self) -> None:
+        """Let the list live on while it is read. At most one round trip an hour."""
+        if self._lives is None or _renewed.get(self._key) is not None:
+            return
+        try:
+            self._store.expire(self._key, self._lives)
+        except StoreReadOnly:  # it can wait: a list lives for days
+            return
+        _renewed.put(self._key, True)
+
+    def _begin(self, unfinished: Sequence[str]) -> str:
         mark = f"b{secrets.token_hex(4)}"
-        if present:
-            self._store.unlink(self.key)
+        if unfinished:
+            self._store.unlink(self._key)
         pipe = self._store.pipeline()
-        pipe.rpush(self.key, mark)
-        if expire is not None:
-            pipe.expire(self.key, expire)
+        pipe.rpush(self._key, mark)
+        if self._lives is not None:
+            pipe.expire(self._key, self._lives)
+            _renewed.put(self._key, True)
         pipe.execute()
         return mark
 
-    def finish(self, mark: str, found: Merge) -> bool:
-        """Fill in what the rebuild found and mark its end. Two round trips.
-
-        False when the list was dropped since `begin`: what was found may be out of date.
-        """
+    def _finish(self, mark: str, found: Merge) -> bool:
         if found.ids:
-            self._store.rpushx(self.key, [str(pid) for pid in found.ids])
+            self._store.rpushx(self._key, [str(pid) for pid in found.ids])
         # LINSERT answers 0 without the list and -1 without our mark in it: both say that it was dropped meanwhile.
-        return self._store.linsert_after(self.key, mark, str(-found.horizon)) > 0
+        return self._store.linsert_after(self._key, mark, str(-found.horizon)) > 0
 
-    def drop(self, pids: Sequence[int]) -> None:
-        """Take dead ids out. One round trip, if there are any. A store that takes no writes keeps them."""
+    def drop(self, pids: Sequence[int]) -> int:
+        """Take dead ids out, one occurrence of each; how many there were. One round trip, if there are any.
+
+        A store that takes no writes keeps them: they are skipped when read.
+        """
+        if not pids:
+            return 0
         pipe = self._store.pipeline()
+        pipe.rpushx(self._key, [FILLER] * len(pids))
         for pid in pids:
-            pipe.lrem_all(self.key, str(pid))
+            pipe.lrem_first(self._key, str(pid))
         try:
-            pipe.execute()
+            return sum(pipe.execute()[1:])
         except StoreReadOnly:
-            return
+            return 0

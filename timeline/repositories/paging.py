@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from timeline.entities import Post
 
+POSTS_A_PAGE = 20
 READ_ON = 180  # ids that are looked at in one go when the first ones leave a page short
 
 # Reads posts: those to show, and the ids of those that no longer exist.

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 from accounts.entities import User
 from retwis_site import keys
+from retwis_site.exceptions import StoreError
 from retwis_site.memory import Memory
-from retwis_site.outbox import Intent, Outbox, nonce
+from retwis_site.outbox import OWNER_GIVES_UP, Intent, Outbox, nonce
 from retwis_site.store import Pipe, Store
-from timeline.entities import NoSuchPost, Post, PostDeleted
+from timeline.entities import NoSuchPost, Post, PostDeleted, Published
 from timeline.repositories.lists import CUT_ABOVE, KEPT
 
 TOKEN_LIVES = 24 * 3600  # seconds that a form's one-time token is remembered
@@ -46,26 +47,33 @@ class Posts:
 
     # ---- writing
 
-    def publish(self, uid: int, body: str, token: str) -> int:
-        """Post `body` and deliver it; returns its pid. With the same `token` a second click is the same post.
+    def publish(self, uid: int, body: str, token: str) -> Published:
+        """Post `body` and deliver it; with the same `token` a second click is the same post.
 
         Commit: the ZADD to the outbox. Nine round trips, and one more for each FOLLOWERS_AT_ONCE further followers and
-        when lists are cut. A second click with the token of a post that stands, or was deleted, costs four and does
-        nothing; one whose first click died is finished with the first click's text (HSETNX).
+        when lists are cut. A second click on a post that stands, or was deleted, costs three and drops the author's
+        home, in case the first died before it got there; one whose first click died earlier still is finished with the
+        first click's text (HSETNX).
         """
+        gives_up = time.monotonic() + OWNER_GIVES_UP
         fresh = self._store.incr(keys.next_post_id())
         pid = self._claim_token(uid, token, fresh)
-        if pid != fresh and self._is_settled(uid, pid):
-            return pid
+        if pid != fresh:
+            settled = self._settled(uid, pid)
+            if settled is not None:
+                return settled
         pipe = self._store.pipeline()
         pipe.hsetnx(keys.post(pid), "user_id", str(uid))
         pipe.hsetnx(keys.post(pid), "time", str(int(time.time())))
         pipe.hsetnx(keys.post(pid), "body", body)
-        pipe.execute()
+        pipe.hget(keys.post(pid), "body")
+        *_, stands = pipe.execute()
+        if time.monotonic() > gives_up:  # `cleanup` may take the hash for debris by now
+            raise StoreError("the store was too slow for this post; send it again")
         intent = self._outbox.note(f"post:{pid}:{nonce()}")
         if self._deliver(uid, pid, intent):
             self._outbox.done(intent.name)
-        return pid
+        return Published(pid, stands)
 
     def _claim_token(self, uid: int, token: str, fresh: int) -> int:
         key = keys.idem(uid, token)
@@ -75,12 +83,14 @@ class Posts:
                 return int(first)
         return fresh
 
-    def _is_settled(self, uid: int, pid: int) -> bool:
+    def _settled(self, uid: int, pid: int) -> Published | None:
+        """A post that stands, or was deleted; None for one that never got as far."""
         pipe = self._store.pipeline()
         pipe.zscore(keys.updates(uid), str(pid))
-        pipe.hget(keys.post(pid), "deleted")
-        stands, deleted = pipe.execute()
-        return stands is not None or deleted is not None
+        pipe.hmget(keys.post(pid), ["deleted", "body"])
+        pipe.unlink(keys.home(uid))
+        score, (deleted, body), _ = pipe.execute()
+        return Published(pid, body or "") if score is not None or deleted is not None else None
 
     def _deliver(self, uid: int, pid: int, intent: Intent) -> bool:
         """Push a new post into every home that exists; whether all was done before the owner has to give up."""
@@ -92,7 +102,7 @@ class Posts:
         pipe.zscan(keys.followers(uid), 0, FOLLOWERS_AT_ONCE)
         own, everybody, (cursor, chunk) = pipe.execute()
         lengths = {keys.home(uid): own, keys.timeline(): everybody}
-        while lengths:
+        while lengths or chunk or cursor:
             too_long = [key for key, length in lengths.items() if length > CUT_ABOVE]
             homes = [keys.home(int(follower)) for follower, _ in chunk]
             for key in too_long:
@@ -132,11 +142,17 @@ class Posts:
 
     def _stand(self, uid: int, pid: int) -> bool:
         """Put a post among its author's; False when it was deleted meanwhile. Read after the write: either this sees
-        the deletion, or the deletion's own ZREM comes later. Two round trips, three for a deleted one."""
+        the deletion, or the deletion's own ZREM comes later. Two round trips, three for a deleted one.
+
+        Raises StoreError for one whose hash is gone: `cleanup` took it for debris while an old form was sent again.
+        """
         self._store.zadd(keys.updates(uid), {str(pid): pid})
-        if self._store.hget(keys.post(pid), "deleted") is None:
+        author, deleted = self._store.hmget(keys.post(pid), ["user_id", "deleted"])
+        if author is not None and deleted is None:
             return True
         self._store.zrem(keys.updates(uid), str(pid))
+        if author is None:
+            raise StoreError("this post was cleaned away before it was sent again; send it once more")
         return False
 
     def delete(self, uid: int, pid: int) -> None:

@@ -6,9 +6,8 @@ from retwis_site import keys
 from retwis_site.store import Pipe, Store
 from timeline.entities import Counts, InCommon, NoSuchPost, Page, Post, PostDeleted, ProfilePage, Relation
 from timeline.repositories.follows import Comparison, Follows, compare
+from timeline.repositories.paging import POSTS_A_PAGE
 from timeline.repositories.posts import Posts, record
-
-POSTS_A_PAGE = 20
 
 
 class Profiles:

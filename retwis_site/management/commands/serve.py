@@ -4,6 +4,7 @@ import errno
 import multiprocessing
 import signal
 import socket
+from argparse import ArgumentTypeError
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ class Command(StoreCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1)")
-        parser.add_argument("--port", type=int, default=settings.PORT, help="default: PORT, or 8000")
+        parser.add_argument("--port", type=_port, default=settings.PORT, help="default: PORT, or 8000")
         parser.add_argument("--workers", type=int, default=settings.WEB_WORKERS, help="default: WEB_WORKERS, or 2")
 
     def run(self, store: Store, **options: Any) -> None:
@@ -60,6 +61,12 @@ class Command(StoreCommand):
         # granian takes a terminal that closes for a wish to reload; it is one to stop.
         server.on_startup(lambda: signal.signal(signal.SIGHUP, signal.getsignal(signal.SIGTERM)))
         server.serve()
+
+
+def _port(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 0 < int(text[:6]) < 65536):
+        raise ArgumentTypeError(f"{text!r} is no port: a number from 1 to 65535 is needed")
+    return int(text)
 
 
 def _refuse_taken(host: str, port: int) -> None:

@@ -44,8 +44,10 @@ class Command(StoreCommand):
             raise CommandError("A community needs one user at least: --users 1")
         if options["flush"]:
             self._flush(store, options["interactive"])
-        elif seeding.holds_users(store):
-            raise CommandError("This store holds users. To delete everything and begin anew: --flush")
+        elif seeding.is_used(store):
+            raise CommandError(
+                "This store holds users, or what is left of some. To delete it all and begin anew: --flush"
+            )
         seeding.set_counters(store, plan)
         steps = Community(plan, make_password(settings.DEMO_PASSWORD)).steps()
         for batch in self.progress("Seeding", list(seeding.batches(steps, seeding.BATCH))):
@@ -54,7 +56,7 @@ class Command(StoreCommand):
         self.say(f"{plan.users} users and {plan.posts} posts. {login}")
 
     def _flush(self, store: Store, interactive: bool) -> None:
-        if interactive and sys.stdin.isatty() and seeding.holds_users(store):
+        if interactive and sys.stdin.isatty() and seeding.is_used(store):
             answer = input("This deletes every user and every post of the site. Type 'yes' to go on: ")
             if answer != "yes":
                 raise CommandError("Nothing was deleted.")

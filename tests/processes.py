@@ -1,0 +1,140 @@
+"""Processes that tests start, watch and end: servers, commands, somebody else who uses the embedded server."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import redis
+from django.conf import settings
+
+from retwis_site import embedded
+
+
+@contextlib.contextmanager
+def run_server(folder: str, *options: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A server of our own on `<folder>/redis.sock`."""
+    path = f"{folder}/redis.sock"
+    command = [
+        str(embedded.find_binary()),
+        "--port",
+        "0",
+        "--unixsocket",
+        path,
+        "--dir",
+        folder,
+        "--save",
+        "",
+        *options,
+    ]
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    try:
+        wait_until(lambda: redis.Redis(unix_socket_path=path).ping(), f"a server on {path}")
+        yield server
+    finally:
+        server.send_signal(signal.SIGCONT)
+        server.kill()
+        server.wait()
+
+
+def wait_until(condition: Callable[[], object], what: str, seconds: float = 20.0) -> None:
+    """Wait for a condition; an error of the connection counts as not yet."""
+    deadline = time.monotonic() + seconds
+    while True:
+        with contextlib.suppress(redis.RedisError, OSError):
+            if condition():
+                return
+        assert time.monotonic() < deadline, f"waited {seconds} s for {what}"
+        time.sleep(0.01)
+
+
+def environment(var, **changes):
+    """The environment of a `manage.py` of its own."""
+    return {**os.environ, "DJANGO_SETTINGS_MODULE": "retwis_site.settings", "VAR_DIR": str(var), **changes}
+
+
+def manage(*arguments, env, **options):
+    command = [sys.executable, "manage.py", *arguments]
+    return subprocess.run(
+        command, cwd=settings.BASE_DIR, env=env, capture_output=True, text=True, check=False, timeout=30, **options
+    )
+
+
+# ---- createuser
+
+
+def server_pid():
+    return int((embedded.folder() / "server.pid").read_text())
+
+
+def alive(pid):
+    """Whether a process runs; one that has ended and was not buried yet does not."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return not Path("/proc/self").exists()
+
+
+def end(pid):
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGCONT)
+        os.kill(pid, signal.SIGKILL)
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(pid, 0)
+    wait_until(lambda: not alive(pid), f"the end of process {pid}")
+
+
+@contextlib.contextmanager
+def embedded_client():
+    with redis.Redis(unix_socket_path=str(embedded.socket_path()), decode_responses=True) as found:
+        yield found
+
+
+def contents(folder):
+    """Every file under it; the two lock files are always empty."""
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+SOMEBODY_ELSE = """
+import sys
+from retwis_site import embedded
+with embedded.running():
+    print((embedded.folder() / "server.pid").read_text().strip(), flush=True)
+    sys.stdin.read()
+"""
+
+
+@contextlib.contextmanager
+def somebody_else(settings):
+    """Another process that goes into `running()`."""
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "retwis_site.settings", "VAR_DIR": str(settings.VAR_DIR)}
+    environment.pop("REDIS_URL")
+    with subprocess.Popen(
+        [sys.executable, "-c", SOMEBODY_ELSE],
+        cwd=settings.BASE_DIR,
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def entered(process):
+    """The server's pid, once the process is inside."""
+    return int(process.stdout.readline())
+
+
+def leave(process):
+    process.stdin.close()
+    assert process.wait(20) == 0

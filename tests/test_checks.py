@@ -1,0 +1,101 @@
+"""System checks: the topology, and what the server keeps."""
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import SystemCheckError
+
+from tests.processes import environment, manage
+
+LONG_AGO = 1_700_000_000
+NEW_PASSWORD = "battery staple horse"
+SECRET = "0123456789abcdef0123456789abcdef"
+NEWER_SECRET = "fedcba9876543210fedcba9876543210"
+
+
+def retwis_messages(capsys, *arguments):
+    """The lines of `manage.py check` that are the site's own."""
+    capsys.readouterr()
+    call_command("check", *arguments)
+    printed = capsys.readouterr()
+    return [line for line in (printed.out + printed.err).splitlines() if "retwis." in line]
+
+
+def test_check_finds_nothing(capsys):
+    call_command("check")
+    assert capsys.readouterr().out == "System check identified no issues (0 silenced).\n"
+
+
+def test_an_unknown_topology_is_an_error(settings):
+    settings.REDIS_TOPOLOGY = "ring"
+    with pytest.raises(SystemCheckError, match=r"retwis\.E001.* REDIS_TOPOLOGY='ring' is not supported"):
+        call_command("check")
+
+
+@pytest.mark.parametrize("command", [("check",), ("check", "--deploy"), ("seed",), ("deliver", "--once")], ids=" ".join)
+def test_with_an_unknown_topology_every_command_fails_and_says_why(tmp_path, command):
+    env = environment(tmp_path, REDIS_TOPOLOGY="ring", REDIS_URL="redis://127.0.0.1:1")
+    ended = manage(*command, env=env)
+    assert ended.returncode == 1
+    assert "REDIS_TOPOLOGY='ring' is not supported" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+@pytest.fixture
+def config(raw):
+    """Set the test server's own settings; they are set back afterwards."""
+    before = {**raw.config_get("appendonly"), **raw.config_get("maxmemory-policy")}
+
+    def change(name, value):
+        raw.config_set(name, value)
+
+    yield change
+    for name, value in before.items():
+        raw.config_set(name, value)
+
+
+@pytest.mark.real_server
+def test_the_deploy_check_is_content_with_a_server_that_keeps_everything(config, capsys):
+    config("appendonly", "yes")
+    config("maxmemory-policy", "noeviction")
+    assert retwis_messages(capsys, "--deploy") == []
+
+
+@pytest.mark.real_server
+def test_the_deploy_check_warns_of_a_server_that_keeps_no_append_only_file(config, capsys):
+    config("appendonly", "no")
+    (line,) = retwis_messages(capsys, "--deploy")
+    assert "(retwis.W003)" in line
+    assert "appendonly no" in line
+
+
+@pytest.mark.real_server
+def test_the_deploy_check_warns_of_a_server_that_may_evict_keys(config, capsys):
+    config("appendonly", "yes")
+    config("maxmemory-policy", "allkeys-lru")
+    (line,) = retwis_messages(capsys, "--deploy")
+    assert "(retwis.W004)" in line
+    assert "maxmemory-policy allkeys-lru" in line
+
+
+@pytest.mark.real_server
+def test_without_deploy_the_server_is_not_asked(config, sent, capsys):
+    config("maxmemory-policy", "allkeys-lru")
+    assert retwis_messages(capsys) == []
+    assert sent.commands == []
+
+
+def test_the_deploy_check_warns_of_the_embedded_server(settings, capsys, sent):
+    settings.REDIS_URL = ""
+    (line,) = retwis_messages(capsys, "--deploy")
+    assert "(retwis.W001)" in line
+    assert sent.commands == []
+
+
+def test_the_deploy_check_warns_when_the_server_cannot_be_asked(tmp_path):
+    ended = manage("check", "--deploy", env=environment(tmp_path, REDIS_URL="redis://127.0.0.1:1"))
+    assert ended.returncode == 0
+    assert "(retwis.W002)" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+# ---- a store that cannot be reached

@@ -1,0 +1,290 @@
+"""`manage.py serve`: the whole site in one command, from its first start to its next one after a kill -9."""
+
+import contextlib
+import http.cookiejar
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import urllib.error
+import urllib.parse
+import urllib.request
+
+import pytest
+import redis
+
+from retwis_site import embedded
+from tests.processes import alive, end, wait_until
+from tests.site import PASSWORD
+
+pytestmark = [pytest.mark.real_server, pytest.mark.usefixtures("var")]
+
+SIGNED_IN = 'action="/logout/"'
+
+
+@pytest.fixture
+def port():
+    """One that is free."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Browser:
+    """A browser over real HTTP, with cookies."""
+
+    def __init__(self, port):
+        self.origin = f"http://127.0.0.1:{port}"
+        cookies = urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar())
+        self.opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), cookies)
+
+    def open(self, path, form=None):
+        """The status and the page, after redirects."""
+        data = urllib.parse.urlencode(form).encode() if form else None
+        try:
+            with self.opener.open(self.origin + path, data, timeout=10) as response:
+                return response.status, response.read().decode()
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.read().decode()
+
+    def submit(self, path, **fields):
+        """Open the page of a form, fill it in and send it."""
+        status, page = self.open(path)
+        assert status == 200, page
+        token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page)
+        return self.open(path, {"csrfmiddlewaretoken": token[1], **fields})
+
+
+class Site:
+    """One `manage.py serve` and what it prints."""
+
+    def __init__(self, process, port, log):
+        self.process = process
+        self.browser = Browser(port)
+        self.log = log
+
+    def printed(self):
+        return self.log.read_text()
+
+    def wait_until_it_serves(self):
+        wait_until(lambda: self.process.poll() is not None or self.browser.open("/livez")[0] == 200, "the site")
+        assert self.process.poll() is None, self.printed()
+
+    def announced(self):
+        """The pids of the command and of its web workers, as far as it has told."""
+        return {int(pid) for pid in re.findall(r"PID: ([0-9]+)", self.printed())}
+
+    def pids(self):
+        """The same once it has told all."""
+        wait_until(lambda: self.printed().count("Started worker") >= 2, "both workers")
+        return self.announced()
+
+    def stop(self, with_signal=signal.SIGTERM):
+        self.process.send_signal(with_signal)
+        return self.process.wait(15)
+
+
+@pytest.fixture
+def serve(settings, tmp_path, port):
+    """Runs `manage.py serve` for as long as the block; without REDIS_URL, or with the changes to the environment."""
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "retwis_site.settings", "VAR_DIR": str(settings.VAR_DIR)}
+    for name in ("REDIS_URL", "SECRET_KEY", "PORT", "WEB_WORKERS"):
+        environment.pop(name, None)
+    runs = iter(range(1, 10))
+
+    @contextlib.contextmanager
+    def run(**changes):
+        log = tmp_path / f"log{next(runs)}"
+        with (
+            log.open("wb") as output,
+            subprocess.Popen(
+                [sys.executable, "manage.py", "serve", f"--port={port}"],
+                cwd=settings.BASE_DIR,
+                env={**environment, **changes},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            ) as process,
+        ):
+            site = Site(process, port, log)
+            try:
+                yield site
+            finally:
+                process.kill()
+                process.wait()
+                for pid in filter(alive, site.announced()):
+                    end(pid)
+
+    return run
+
+
+@contextlib.contextmanager
+def embedded_store():
+    with redis.Redis(unix_socket_path=str(embedded.socket_path()), decode_responses=True) as client:
+        yield client
+
+
+def embedded_pid():
+    return int((embedded.folder() / "server.pid").read_text())
+
+
+def nothing_is_left(pids):
+    wait_until(lambda: not any(alive(pid) for pid in pids), "the end of every process")
+    assert not embedded.answers()
+    assert not (embedded.folder() / "server.pid").exists()
+    return True
+
+
+def test_the_first_start_makes_a_demo_community_and_serves_it(serve, port, var):
+    with serve() as site:
+        site.wait_until_it_serves()
+        assert f"Retwis is at http://127.0.0.1:{port}" in site.printed()
+        assert "Log in as demo with the password retwis-demo" in site.printed()
+        with embedded_store() as store:
+            assert store.hlen("users") == 200
+            assert store.get("next_post_id") == "4000"
+        status, page = site.browser.open("/")
+        assert status == 200
+        assert page.count("ago via web") == 20
+        stylesheet = re.search(r'href="(/static/[^"]+\.css)"', page)[1]
+        assert site.browser.open(stylesheet)[0] == 200
+        assert re.search(r"\.[0-9a-f]{12}\.css$", stylesheet)
+        status, page = site.browser.submit("/login/", username="demo", password="retwis-demo")
+        assert status == 200
+        assert SIGNED_IN in page
+        assert "ago via web" in page
+        assert (var / "secret_key").stat().st_mode & 0o077 == 0
+
+
+def test_sigterm_stops_everything_and_the_next_start_finds_everything(serve):
+    with serve() as site:
+        site.wait_until_it_serves()
+        status, page = site.browser.submit("/register/", username="Alice", password1=PASSWORD, password2=PASSWORD)
+        assert status == 200
+        assert SIGNED_IN in page
+        pids = {*site.pids(), embedded_pid()}
+        assert len(pids) == 4
+        assert all(alive(pid) for pid in pids)
+        assert site.stop() == 0
+        assert nothing_is_left(pids)
+    with serve() as site:
+        site.wait_until_it_serves()
+        assert "demo community" not in site.printed()
+        status, page = site.browser.submit("/login/", username="alice", password=PASSWORD)
+        assert status == 200
+        assert SIGNED_IN in page
+        with embedded_store() as store:
+            assert store.hlen("users") == 201
+            assert store.hget("users", "alice") == "201"
+
+
+@pytest.mark.parametrize("to_all", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_stops_everything(serve, to_all):
+    """A terminal sends it to the command and to its web workers at once; service managers do the same with SIGTERM."""
+    with serve() as site:
+        site.wait_until_it_serves()
+        pids = {*site.pids(), embedded_pid()}
+        os.killpg(site.process.pid, to_all)
+        assert site.process.wait(15) == 0
+        assert nothing_is_left(pids)
+        assert "Traceback" not in site.printed()
+
+
+def test_with_redis_url_it_serves_that_server_and_puts_nothing_into_it(serve, settings, raw, var):
+    with serve(REDIS_URL=settings.REDIS_URL) as site:
+        site.wait_until_it_serves()
+        assert site.browser.open("/")[0] == 200
+        assert raw.exists("users", "next_user_id", "next_post_id") == 0
+        assert "demo" not in site.printed()
+        assert not (var / "store").exists()
+        _, page = site.browser.submit("/register/", username="Alice", password1=PASSWORD, password2=PASSWORD)
+        assert SIGNED_IN in page
+        assert raw.hgetall("users") == {"alice": "1"}
+        pids = site.pids()
+        assert site.stop() == 0
+        wait_until(lambda: not any(alive(pid) for pid in pids), "the end of every process")
+    assert raw.hgetall("users") == {"alice": "1"}
+
+
+def test_a_port_that_is_taken_is_named_with_the_fix_and_nothing_is_left(serve, port):
+    with socket.socket() as other:
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        other.bind(("127.0.0.1", port))
+        other.listen()
+        with serve() as site:
+            assert site.process.wait(15) == 1
+            (line,) = site.printed().splitlines()
+    assert line.startswith(f"CommandError: Cannot listen on 127.0.0.1:{port}: ")
+    assert line.endswith("Choose another one: make run PORT=9000")
+    assert nothing_is_left([])
+
+
+def test_after_a_kill_9_the_next_start_works_on_the_same_port_with_all_data(serve):
+    with serve() as site:
+        site.wait_until_it_serves()
+        site.browser.submit("/register/", username="Alice", password1=PASSWORD, password2=PASSWORD)
+        pids = {*site.pids(), embedded_pid()}
+        site.process.kill()
+        site.process.wait(15)
+        workers = pids - {site.process.pid, embedded_pid()}
+        wait_until(lambda: not any(alive(pid) for pid in workers), "the end of the web workers", seconds=5)
+        with serve() as again:
+            again.wait_until_it_serves()
+            assert "demo community" not in again.printed()
+            _, page = again.browser.submit("/login/", username="alice", password=PASSWORD)
+            assert SIGNED_IN in page
+            pids |= again.pids()
+            assert again.stop() == 0
+            assert nothing_is_left(pids)
+
+
+def test_a_seeding_that_was_killed_is_done_again(serve):
+    """It has left everything but the `users` hash, which comes last."""
+    with serve() as site:
+        site.wait_until_it_serves()
+        assert site.stop() == 0
+    with embedded.running(), embedded_store() as store:
+        store.delete("users")
+        store.hset("user:999", mapping={"username": "half_done", "password": "hash", "auth": "secret"})
+        store.hset("auths", "secret", "999")
+        store.set("celery", "not ours")
+        with serve() as site:
+            site.wait_until_it_serves()
+            assert "Making a demo community" in site.printed()
+            assert store.hlen("users") == store.hlen("auths") == 200
+            assert not store.exists("user:999")
+            assert store.get("celery") == "not ours"
+            _, page = site.browser.submit("/login/", username="demo", password="retwis-demo")
+            assert SIGNED_IN in page
+            assert site.stop() == 0
+        assert store.hlen("users") == 200
+
+
+def test_livez_and_readyz_answer_and_readyz_tells_when_the_store_has_gone(serve):
+    with serve() as site:
+        site.wait_until_it_serves()
+        assert site.browser.open("/livez") == (200, "ok\n")
+        assert site.browser.open("/readyz") == (200, "ok\n")
+        pids = {*site.pids(), embedded_pid()}
+        os.kill(embedded_pid(), signal.SIGKILL)
+        wait_until(lambda: site.browser.open("/readyz")[0] == 503, "the store to be missed")
+        assert site.browser.open("/livez") == (200, "ok\n")
+        status, page = site.browser.open("/")
+        assert status == 503
+        assert "Traceback" not in page
+        assert site.stop() == 0
+        wait_until(lambda: not any(alive(pid) for pid in pids), "the end of every process")
+
+
+def test_sigterm_while_it_starts_leaves_nothing(serve):
+    with serve() as site:
+        wait_until(lambda: embedded_pid(), "the embedded server")
+        pid = embedded_pid()
+        site.process.send_signal(signal.SIGTERM)
+        site.process.wait(20)
+        wait_until(lambda: not alive(pid), "the end of the embedded server", seconds=5)
+        assert "Traceback" not in site.printed()
