@@ -1,18 +1,26 @@
-"""Views that only users may enter."""
+"""Which requests a view takes, where they came from, and where they lead."""
 
 from collections.abc import Callable
 from functools import update_wrapper
 from typing import Concatenate, ParamSpec, cast
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import unquote, urlencode, urlsplit
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import reverse
+from django.urls import Resolver404, resolve, reverse
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_POST
 
 from accounts.entities import NotSignedIn
 from accounts.middleware import RetwisRequest
 
 P = ParamSpec("P")
+
+
+def change(view: Callable[P, HttpResponse]) -> Callable[P, HttpResponse]:
+    """A view that changes something: it takes a POST, so nothing leads back to its address."""
+    guarded = require_POST(view)
+    guarded.is_change = True  # type: ignore[attr-defined]
+    return guarded
 
 
 def login_required(
@@ -40,9 +48,16 @@ def to_login(after: str) -> HttpResponseRedirect:
 
 
 def page_of_form(request: HttpRequest) -> str:
-    """The path of our page that a form was sent from, as far as the browser tells; else home."""
+    """The path of our page that a form was sent from, as far as the browser tells; else home. A form that came back
+    with an error stands at the address of a change, which is none to return to."""
     parts = urlsplit(request.META.get("HTTP_REFERER", ""))
     if parts.netloc != request.get_host():
+        return "/"
+    try:
+        view = resolve(unquote(parts.path)).func
+    except Resolver404:
+        return "/"
+    if getattr(view, "is_change", False):
         return "/"
     return own_page(request, f"{parts.path}?{parts.query}" if parts.query else parts.path)
 

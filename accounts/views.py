@@ -7,11 +7,11 @@ from django.http import HttpResponse, HttpResponseRedirect
 from django.middleware.csrf import rotate_token
 from django.shortcuts import redirect, render
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 
 from accounts.entities import Login, NameTaken
 from accounts.forms import LoginForm, RegisterForm
-from accounts.guards import own_page
+from accounts.guards import change, own_page
 from accounts.middleware import RetwisRequest
 from accounts.repositories import Users
 from retwis_site.store import connect
@@ -58,7 +58,7 @@ def login(request: RetwisRequest) -> HttpResponse:
     return _signed_in(request, form.login, after)
 
 
-@require_POST
+@change
 def logout(request: RetwisRequest) -> HttpResponse:
     """Ends the session on every device. Whoever is not signed in is signed out already."""
     if request.user.is_authenticated:

@@ -133,7 +133,12 @@ def _launch(binary: Path) -> "subprocess.Popen[bytes]":
     command = [os.fspath(binary), *(part for name, value in options.items() for part in (f"--{name}", value))]
     # A session of its own: Ctrl-C at the terminal must reach the web workers first and leave the store for last.
     return subprocess.Popen(  # noqa: S603
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True, umask=0o077
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        umask=0o077,
     )
 
 

@@ -12,6 +12,7 @@ from urllib.parse import quote
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse
+from django.http.request import UnreadablePostError
 from django.shortcuts import render
 
 from retwis_site.exceptions import BadCursor, Gone, NotFound, StoreError
@@ -19,6 +20,7 @@ from retwis_site.exceptions import BadCursor, Gone, NotFound, StoreError
 logger = logging.getLogger("retwis.store")
 
 RETRY_AFTER = 5  # seconds
+_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST"})
 
 
 @dataclass(frozen=True)
@@ -80,15 +82,19 @@ def _is_foreign(request: HttpRequest) -> bool:
 
 
 class ErrorPages:
-    """Turns what repositories raise into pages, refuses what is too large unread, and dresses Django's bare 405."""
+    """Turns what repositories raise into pages, refuses bodies that are not what their header says, and dresses
+    Django's bare 405."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if _length(request) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
-            text = "That is more than this site takes at once. Go back: your browser still holds what you typed."
-            return error_page(request, 413, "Too large", text)
+        refusal = _refuse_body(request)
+        if refusal is not None:
+            return refusal
+        if request.method not in _METHODS:
+            # Every view refuses it; the check for a token would only speak first, and of something else.
+            request.csrf_processing_done = True  # type: ignore[attr-defined]
         response = self._get_response(request)
         if response.status_code != 405:
             return response
@@ -105,9 +111,27 @@ class ErrorPages:
         if isinstance(exception, Gone):
             return error_page(request, 410, "Deleted", "This post was here, and its author has deleted it.")
         if isinstance(exception, BadCursor):
-            text = "That page of the timeline does not exist. Begin again with the newest posts."
-            return error_page(request, 400, "There is no such page", text)
+            return error_page(request, 400, "There is no such page", "No page of this timeline begins there.")
         return None
+
+
+def _refuse_body(request: HttpRequest) -> HttpResponse | None:
+    """A page for a body that is too large, not as long as its header says, or of no said length; else None."""
+    if request.headers.get("Transfer-Encoding"):
+        text = "A form must say how long it is (Content-Length)."
+        return error_page(request, 411, "How long is it?", text)
+    length = _length(request)
+    if length > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
+        text = "That is more than this site takes at once. Go back: your browser still holds what you typed."
+        return error_page(request, 413, "Too large", text)
+    try:
+        whole = not length or len(request.body) == length
+    except UnreadablePostError:
+        whole = False
+    if whole:
+        return None
+    # Half a form is none: what is left of a text that was cut off on its way must not be posted.
+    return error_page(request, 400, "Cut off", "Only a part of that arrived, so nothing was done. Send it again.")
 
 
 def _length(request: HttpRequest) -> int:
@@ -153,6 +177,14 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 def server_error(request: HttpRequest) -> HttpResponse:
     text = "Something broke on our side. It has been written down; please try again."
     return error_page(request, 500, "That should not have happened", text)
+
+
+class WithoutTraceback(logging.Filter):
+    """Requests that make no sense are a line in the log; anybody can send them, and none tells of a fault of ours."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.exc_info = None
+        return True
 
 
 class NotStoreFailures(logging.Filter):

@@ -149,15 +149,26 @@ CACHES: dict[str, dict[str, Any]] = {
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"not_503": {"()": "retwis_site.errors.NotStoreFailures"}},
+    "filters": {
+        "not_503": {"()": "retwis_site.errors.NotStoreFailures"},
+        "without_traceback": {"()": "retwis_site.errors.WithoutTraceback"},
+    },
     "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "handlers": {
+        "console": {"class": "logging.StreamHandler", "formatter": "line"},
+        "security": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["without_traceback"]},
+    },
     "loggers": {
         "django": {"handlers": ["console"], "level": "INFO", "propagate": False},
         "django.request": {
             "handlers": ["console"],
             "level": "ERROR",
             "filters": ["not_503"],
+            "propagate": False,
+        },
+        "django.security": {
+            "handlers": ["security"],
+            "level": "WARNING",
             "propagate": False,
         },
         "retwis": {"handlers": ["console"], "level": "INFO", "propagate": False},

@@ -9,6 +9,7 @@ No command is ever sent twice: redis-py's own retries are off, since a lost repl
 again. A connection that a restarted server closed is noticed, and replaced, when the pool lends it.
 """
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -109,11 +110,21 @@ class Store(Commands):
         return found[name]
 
 
+_hung_until = 0.0  # monotonic; until then the store is not asked
+
+
 @contextmanager
 def _one_trip(commands: list[watch.Command]) -> Iterator[None]:
+    global _hung_until
+    if time.monotonic() < _hung_until:
+        raise StoreError(f"{_name()} did not answer a moment ago. {_fix()}")
     watch.note(commands)
     try:
         yield
+    except redis.TimeoutError as error:
+        # Else every request would wait its own second, one after the other.
+        _hung_until = time.monotonic() + settings.REDIS_TIMEOUT
+        raise StoreError(f"{_name()} does not answer: {str(error).rstrip('.')}. {_fix()}") from error
     except redis.ResponseError as error:
         if str(error).startswith(_REFUSES_WRITES) or isinstance(error, redis.ReadOnlyError | redis.OutOfMemoryError):
             raise StoreReadOnly(

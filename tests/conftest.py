@@ -13,6 +13,7 @@ from django.test import Client
 
 from accounts.entities import Login
 from retwis_site import embedded
+from retwis_site import store as store_module
 from retwis_site.memory import Memory
 from retwis_site.store import Store, connect
 from retwis_site.watch import Watch, keys_of, watching, watching_process
@@ -52,6 +53,7 @@ def sent() -> Iterator[Watch]:
 def raw(real_server: None) -> redis.Redis:
     """The store as redis-cli sees it, past everything of ours; empty at the beginning."""
     connect.cache_clear()
+    store_module._hung_until = 0.0
     client = connect()._client
     client.flushall()
     Memory.clear_all()

@@ -187,6 +187,7 @@ def test_ctrl_c_stops_everything(serve, to_all):
     """A terminal sends it to the command and to its web workers at once; service managers do the same with SIGTERM."""
     with serve() as site:
         site.wait_until_it_serves()
+        wait_until(lambda: site.printed().count("Started worker") == 2, "both workers")
         pids = {*site.pids(), embedded_pid()}
         os.killpg(site.process.pid, to_all)
         assert site.process.wait(15) == 0
@@ -288,3 +289,44 @@ def test_sigterm_while_it_starts_leaves_nothing(serve):
         site.process.wait(20)
         wait_until(lambda: not alive(pid), "the end of the embedded server", seconds=5)
         assert "Traceback" not in site.printed()
+
+
+def test_clients_who_never_finish_their_form_do_not_stop_the_site(serve, port):
+    with serve() as site, contextlib.ExitStack() as slow:
+        site.wait_until_it_serves()
+        for _ in range(20):
+            client = slow.enter_context(socket.create_connection(("127.0.0.1", port), timeout=10))
+            client.sendall(
+                b"POST /login/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n"
+                b"Content-Type: application/x-www-form-urlencoded\r\n\r\nbody="
+            )
+        assert site.browser.open("/timeline/")[0] == 200
+        _, page = site.browser.submit("/register/", username="Alice", password1=PASSWORD, password2=PASSWORD)
+        assert SIGNED_IN in page
+        pids = site.pids()
+        assert site.stop() == 0
+        wait_until(lambda: not any(alive(pid) for pid in pids), "the end of every process")
+
+
+def test_a_form_that_was_cut_off_is_not_posted(serve, port):
+    with serve() as site:
+        site.wait_until_it_serves()
+        with socket.create_connection(("127.0.0.1", port), timeout=10) as client:
+            client.sendall(
+                b"POST /post/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n"
+                b"Content-Type: application/x-www-form-urlencoded\r\n\r\nbody=half"
+            )
+            client.shutdown(socket.SHUT_WR)
+            assert client.recv(100).startswith(b"HTTP/1.1 400")
+        assert site.stop() == 0
+
+
+def test_a_worker_finishes_what_a_killed_request_left(serve):
+    with serve() as site:
+        site.wait_until_it_serves()
+        with embedded_store() as store:
+            store.hset("post:90001", mapping={"user_id": "1", "time": "1700000000", "body": "Never delivered"})
+            store.zadd("outbox", {"post:90001:abc": 1})
+            wait_until(lambda: store.zcard("outbox") == 0, "the worker to finish it")
+            assert store.zscore("updates:1", "90001") == 90001
+        assert site.stop() == 0

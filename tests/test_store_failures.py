@@ -203,3 +203,18 @@ def test_out_of_memory_still_shows_what_can_be_read(browser, alice, bob, raw):
     finally:
         raw.config_set("maxmemory", limit)
     assert client.post("/post/", {"body": "fits again", "token": "u"}).status_code == 302
+
+
+def test_a_store_that_hangs_is_not_waited_for_by_every_request(browser, raw, monkeypatch):
+    asked = []
+
+    def hang(*args, **kwargs):
+        asked.append(args)
+        raise redis.TimeoutError("Timeout reading from socket")
+
+    monkeypatch.setattr(redis.client.Pipeline, "execute", hang)
+    assert [browser().get("/timeline/").status_code for _ in range(16)] == [503] * 16
+    assert len(asked) == 1
+    monkeypatch.undo()
+    monkeypatch.setattr("retwis_site.store._hung_until", 0.0)  # a second later
+    assert browser().get("/timeline/").status_code == 200

@@ -4,10 +4,10 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from accounts.entities import NotSignedIn, User
-from accounts.guards import login_required, page_of_form, to_login
+from accounts.guards import change, login_required, page_of_form, to_login
 from accounts.middleware import RetwisRequest
 from retwis_site.errors import error_page, kept_fields
 from retwis_site.store import connect
@@ -40,7 +40,7 @@ def _home(request: RetwisRequest, form: PostForm, before: int | None, status: in
     return render(request, "timeline/home.html", context, status=status)
 
 
-@require_POST
+@change
 def publish(request: RetwisRequest) -> HttpResponse:
     form = PostForm(request.POST)
     try:
@@ -105,7 +105,7 @@ def post(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
     return render(request, "timeline/post.html", {"post": Profiles(connect()).post(request.visit, username, pid)})
 
 
-@require_POST
+@change
 @login_required
 def delete(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
     author = _person(request, username)
@@ -118,7 +118,7 @@ def delete(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
     return HttpResponseRedirect("/" if back.startswith(request.path.removesuffix("delete/")) else back)
 
 
-@require_POST
+@change
 @login_required
 def follow(request: RetwisRequest, username: str) -> HttpResponse:
     person = _person(request, username)
@@ -131,7 +131,7 @@ def follow(request: RetwisRequest, username: str) -> HttpResponse:
     return redirect("profile", person.username)
 
 
-@require_POST
+@change
 @login_required
 def unfollow(request: RetwisRequest, username: str) -> HttpResponse:
     person = _person(request, username)

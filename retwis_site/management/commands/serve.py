@@ -8,6 +8,7 @@ from argparse import ArgumentTypeError
 from pathlib import Path
 from typing import Any
 
+import django
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import CommandError, CommandParser
@@ -16,16 +17,18 @@ from granian.constants import Interfaces
 
 from retwis_site import keys
 from retwis_site.management.base import StoreCommand
+from retwis_site.parent import end_with_parent
 from retwis_site.store import Store
 
+THREADS = 64  # in each worker; retwis_site/serving.py says what for
 STOPS_WITHIN = 5  # seconds that a worker has for the requests under way; one that just starts may miss the signal
 DEMO = ("--users=200", "--posts=4000", "--follows=30")  # a community that is there in a second
 
 
 class Command(StoreCommand):
     help = (
-        "Serve the site under a production WSGI server, with WEB_WORKERS processes on PORT. Without REDIS_URL the "
-        "embedded server runs as long, and a demo community is put into it while it holds no users."
+        "Serve the site under a production WSGI server, with WEB_WORKERS processes on PORT and one that delivers. "
+        "Without REDIS_URL the embedded server runs as long, and a demo community is put into it while it is empty."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -52,7 +55,7 @@ class Command(StoreCommand):
             port=port,
             interface=Interfaces.WSGI,
             workers=options["workers"],
-            blocking_threads=2,
+            blocking_threads=THREADS,
             respawn_failed_workers=True,
             workers_kill_timeout=STOPS_WITHIN,
             websockets=False,
@@ -60,7 +63,23 @@ class Command(StoreCommand):
         )
         # granian takes a terminal that closes for a wish to reload; it is one to stop.
         server.on_startup(lambda: signal.signal(signal.SIGHUP, signal.getsignal(signal.SIGTERM)))
-        server.serve()
+        worker = multiprocessing.Process(target=_deliver, name="deliver")
+        # Ctrl-C while it still starts would be a traceback; it is told to stop below anyway.
+        at_ctrl_c = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        worker.start()
+        signal.signal(signal.SIGINT, at_ctrl_c)
+        try:
+            server.serve()
+        finally:
+            worker.terminate()
+            worker.join()
+
+
+def _deliver() -> None:
+    """The worker that finishes what killed requests left, in a process of its own."""
+    django.setup()
+    end_with_parent()
+    call_command("deliver", verbosity=0)
 
 
 def _port(text: str) -> int:

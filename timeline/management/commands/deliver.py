@@ -1,5 +1,6 @@
 """`manage.py deliver`"""
 
+import logging
 import os
 import signal
 import socket
@@ -8,11 +9,15 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from retwis_site.exceptions import StoreError
 from retwis_site.management.base import StoreCommand
 from retwis_site.store import Store
 from timeline.jobs import drain
 
+logger = logging.getLogger("retwis.deliver")
+
 LOOKS_EVERY = 0.2  # seconds
+AFTER_A_FAILURE = 5.0  # of the store
 
 
 class Command(StoreCommand):
@@ -30,5 +35,11 @@ class Command(StoreCommand):
         signal.signal(signal.SIGTERM, lambda *_: stop.set())
         signal.signal(signal.SIGINT, lambda *_: stop.set())
         self.say("Watching the outbox; Ctrl-C ends it.")
-        while not stop.wait(LOOKS_EVERY):
-            drain(store, worker)
+        pause = LOOKS_EVERY
+        while not stop.wait(pause):
+            try:
+                drain(store, worker)
+                pause = LOOKS_EVERY
+            except StoreError as error:
+                logger.error("deliver: %s", error)
+                pause = AFTER_A_FAILURE
