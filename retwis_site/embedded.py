@@ -89,7 +89,7 @@ def running() -> Iterator[None]:
                     ours = _refuse_downgrade(binary)
                     started = _launch(binary)
                     _await_answer(started)
-                    (folder() / "written-by").write_text(f"{ours}\n")
+                    _record(ours)
                 joined = True
             yield
         finally:
@@ -100,6 +100,21 @@ def running() -> Iterator[None]:
             elif started is not None:  # Ctrl-C while it started, or it never answered
                 started.terminate()
                 started.wait()
+
+
+def revive() -> None:
+    """Start the server again when it has died under us. Nothing while it lives, even if it loads or hangs. Raises
+    EmbeddedServerError. Only inside of `running()`."""
+    with _starting_or_stopping():
+        pid = _pid()
+        if answers() or (pid is not None and _is_server(pid)):
+            return
+        if pid is not None:
+            _bury(pid)
+        binary = find_binary()
+        ours = _refuse_downgrade(binary)
+        _await_answer(_launch(binary))
+        _record(ours)
 
 
 @contextlib.contextmanager
@@ -140,6 +155,10 @@ def _launch(binary: Path) -> "subprocess.Popen[bytes]":
         start_new_session=True,
         umask=0o077,
     )
+
+
+def _record(version: str) -> None:
+    (folder() / "written-by").write_text(f"{version}\n")
 
 
 def _log() -> Path:
@@ -188,8 +207,13 @@ def _await_end(pid: int | None) -> None:
         if time.monotonic() > deadline:
             raise EmbeddedServerError(f"the embedded server (process {pid}) does not stop: see {_log()}")
         time.sleep(0.01)
+    _bury(pid)
+
+
+def _bury(pid: int) -> None:
+    """If it was our child, nobody else does."""
     with contextlib.suppress(ChildProcessError):
-        os.waitpid(pid, 0)  # if it was our child, nobody else buries it
+        os.waitpid(pid, 0)
 
 
 def _pid() -> int | None:

@@ -79,9 +79,11 @@ def _read(stream: InputStream, length: int) -> bytes | None:
     arrived: queue.SimpleQueue[bytes] = queue.SimpleQueue()
 
     def read() -> None:
+        body = b""
         try:
-            arrived.put(stream.read(length))
-        finally:
+            body = stream.read(length)
+        finally:  # a client that went away leaves less than it said, and the site refuses that
+            arrived.put(body)
             _readers.release()
 
     threading.Thread(target=read, daemon=True).start()

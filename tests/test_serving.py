@@ -330,3 +330,18 @@ def test_a_worker_finishes_what_a_killed_request_left(serve):
             wait_until(lambda: store.zcard("outbox") == 0, "the worker to finish it")
             assert store.zscore("updates:1", "90001") == 90001
         assert site.stop() == 0
+
+
+def test_an_embedded_server_that_died_is_started_again_with_all_data(serve):
+    with serve() as site:
+        site.wait_until_it_serves()
+        _, page = site.browser.submit("/register/", username="Alice", password1=PASSWORD, password2=PASSWORD)
+        assert SIGNED_IN in page
+        first = embedded_pid()
+        os.kill(first, signal.SIGKILL)
+        wait_until(lambda: not alive(first) and embedded_pid() != first, "another server")
+        wait_until(lambda: site.browser.open("/readyz")[0] == 200, "the site to go on")
+        assert SIGNED_IN in site.browser.open("/")[1]
+        pids = {*site.pids(), embedded_pid()}
+        assert site.stop() == 0
+        assert nothing_is_left(pids)

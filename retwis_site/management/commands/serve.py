@@ -1,10 +1,14 @@
 """`manage.py serve`: the whole site in one command."""
 
 import errno
+import logging
 import multiprocessing
 import signal
 import socket
+import threading
 from argparse import ArgumentTypeError
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +19,17 @@ from django.core.management.base import CommandError, CommandParser
 from granian import Granian
 from granian.constants import Interfaces
 
-from retwis_site import keys
+from retwis_site import embedded, keys
+from retwis_site.embedded import EmbeddedServerError
 from retwis_site.management.base import StoreCommand
 from retwis_site.parent import end_with_parent
 from retwis_site.store import Store
 
+logger = logging.getLogger("retwis.store")
+
 THREADS = 64  # in each worker; retwis_site/serving.py says what for
 STOPS_WITHIN = 5  # seconds that a worker has for the requests under way; one that just starts may miss the signal
+LOOKS_EVERY = 1.0  # seconds, after the embedded server
 DEMO = ("--users=200", "--posts=4000", "--follows=30")  # a community that is there in a second
 
 
@@ -34,7 +42,7 @@ class Command(StoreCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1)")
         parser.add_argument("--port", type=_port, default=settings.PORT, help="default: PORT, or 8000")
-        parser.add_argument("--workers", type=int, default=settings.WEB_WORKERS, help="default: WEB_WORKERS, or 2")
+        parser.add_argument("--workers", type=_count, default=settings.WEB_WORKERS, help="default: WEB_WORKERS, or 2")
 
     def run(self, store: Store, **options: Any) -> None:
         host, port = options["host"], options["port"]
@@ -63,20 +71,47 @@ class Command(StoreCommand):
         )
         # granian takes a terminal that closes for a wish to reload; it is one to stop.
         server.on_startup(lambda: signal.signal(signal.SIGHUP, signal.getsignal(signal.SIGTERM)))
-        worker = multiprocessing.Process(target=_deliver, name="deliver")
-        # Ctrl-C while it still starts would be a traceback; it is told to stop below anyway.
-        at_ctrl_c = signal.signal(signal.SIGINT, signal.SIG_IGN)
-        worker.start()
-        signal.signal(signal.SIGINT, at_ctrl_c)
-        try:
+        with _delivering(), nullcontext() if settings.REDIS_URL else _keeping_the_store():
             server.serve()
-        finally:
-            worker.terminate()
-            worker.join()
+
+
+@contextmanager
+def _delivering() -> Iterator[None]:
+    """Have one worker for the outbox, in a process of its own."""
+    worker = multiprocessing.Process(target=_deliver, name="deliver")
+    # Ctrl-C while it still starts would be a traceback; it is told to stop below anyway.
+    at_ctrl_c = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    worker.start()
+    signal.signal(signal.SIGINT, at_ctrl_c)
+    try:
+        yield
+    finally:
+        worker.terminate()
+        worker.join()
+
+
+@contextmanager
+def _keeping_the_store() -> Iterator[None]:
+    """Start the embedded server again when it dies, but not once we stop it ourselves."""
+    stop = threading.Event()
+
+    def watch() -> None:
+        while not stop.wait(LOOKS_EVERY):
+            try:
+                embedded.revive()
+            except EmbeddedServerError as error:
+                logger.error("%s", error)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        watcher.join()
 
 
 def _deliver() -> None:
-    """The worker that finishes what killed requests left, in a process of its own."""
     django.setup()
     end_with_parent()
     call_command("deliver", verbosity=0)
@@ -85,6 +120,12 @@ def _deliver() -> None:
 def _port(text: str) -> int:
     if not (text.isascii() and text.isdigit() and 0 < int(text[:6]) < 65536):
         raise ArgumentTypeError(f"{text!r} is no port: a number from 1 to 65535 is needed")
+    return int(text)
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 0 < int(text[:4]) < 1000):
+        raise ArgumentTypeError(f"{text!r} is no number of workers: one at least is needed")
     return int(text)
 
 
