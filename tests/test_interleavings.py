@@ -1,0 +1,178 @@
+"""Whatever interleaves with whatever, and whoever is killed: afterwards every timeline is what the truth says.
+
+The protocols were checked exhaustively in a model; this runs the real code, a number of random interleavings for each
+scenario.
+"""
+
+import contextlib
+
+import pytest
+
+from accounts.repositories import Users
+from accounts.visit import Visit
+from retwis_site.memory import Memory
+from tests.interleaving import Schedule
+from tests.test_home_timeline import write_posts
+from timeline.entities import NoSuchPost, PostDeleted
+from timeline.jobs import JOBS, drain
+from timeline.repositories.everybody import GlobalTimeline
+from timeline.repositories.follows import Follows
+from timeline.repositories.homes import Homes
+from timeline.repositories.posts import Posts
+
+RUNS = 25
+ALICE, BOB, CAROL = 1, 2, 3
+
+
+def a_small_site(raw):
+    """alice follows carol; bob and carol have written a post each."""
+    raw.flushall()
+    Memory.clear_all()
+    raw.set("next_user_id", 3)
+    for uid, name in ((ALICE, "alice"), (BOB, "bob"), (CAROL, "carol")):
+        raw.hset(f"user:{uid}", mapping={"username": name, "password": "hash", "auth": f"secret{uid}"})
+        raw.hset("users", name, uid)
+        raw.hset("auths", f"secret{uid}", uid)
+        raw.zadd("users_by_time", {name: uid})
+    raw.zadd("following:1", {CAROL: 1})
+    raw.zadd("followers:3", {ALICE: 1})
+    write_posts(raw, BOB, [1])
+    write_posts(raw, CAROL, [2])
+
+
+def home(store):
+    return [post.pid for post in Homes(store).page(Visit(store, "secret1"), None).page.posts]
+
+
+def everybody(store):
+    return [post.pid for post in GlobalTimeline(store).page(Visit(store, ""), None, 50).page.posts]
+
+
+def delete(store, uid, pid):
+    with contextlib.suppress(NoSuchPost, PostDeleted):  # it may not be there yet, or not any more
+        Posts(store).delete(uid, pid)
+
+
+def evict(store):
+    store.unlink("posts:1")
+    store.unlink("timeline")
+
+
+def impatient_worker(store):
+    """One that respects neither scores nor leases."""
+    for intent in store.zrangebyscore("outbox", "-inf", "+inf", 100):
+        JOBS[intent.partition(":")[0]](store, intent)
+
+
+def post(store, uid, token="t"):  # noqa: S107
+    return lambda: Posts(store).publish(uid, f"by {uid}", token)
+
+
+SCENARIOS = {
+    "follow, post, read": lambda s: [lambda: Follows(s).follow(ALICE, BOB), post(s, BOB), lambda: home(s)],
+    "follow, unfollow, post, read": lambda s: [
+        lambda: Follows(s).follow(ALICE, BOB),
+        lambda: Follows(s).unfollow(ALICE, BOB),
+        post(s, BOB),
+        lambda: home(s),
+    ],
+    "unfollow, post, two readers": lambda s: [
+        lambda: Follows(s).unfollow(ALICE, CAROL),
+        post(s, CAROL),
+        lambda: home(s),
+        lambda: home(s),
+    ],
+    "double click, delete, read": lambda s: [
+        post(s, CAROL),
+        post(s, CAROL),
+        lambda: delete(s, CAROL, 3),
+        lambda: home(s),
+    ],
+    "delete, two readers, everybody": lambda s: [
+        lambda: delete(s, CAROL, 2),
+        lambda: home(s),
+        lambda: home(s),
+        lambda: everybody(s),
+    ],
+    "two posts, two readers of everybody": lambda s: [
+        lambda: everybody(s),
+        post(s, CAROL),
+        post(s, BOB, "u"),
+        lambda: everybody(s),
+    ],
+    "lists vanish, post, read": lambda s: [lambda: evict(s), post(s, CAROL), lambda: home(s), lambda: everybody(s)],
+    "a worker beside a living owner": lambda s: [lambda: impatient_worker(s), post(s, CAROL), lambda: home(s)],
+}
+
+
+def quiet(store, raw):
+    """An hour later: every intent is due, nobody holds a lease, a worker has been."""
+    for intent in raw.zrange("outbox", 0, -1):
+        raw.zadd("outbox", {intent: 1})
+    for lease in raw.keys("lease:*"):
+        raw.delete(lease)
+    drain(store, "worker")
+    assert raw.zcard("outbox") == 0
+
+
+def standing(raw, uids):
+    return sorted((int(pid) for uid in uids for pid in raw.zrange(f"updates:{uid}", 0, -1)), reverse=True)
+
+
+@pytest.mark.parametrize("kills", [0, 2])
+@pytest.mark.parametrize("warm", [False, True], ids=["cold", "warm"])
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_timelines_agree_with_the_truth(store, raw, scenario, warm, kills):
+    for seed in range(RUNS):
+        a_small_site(raw)
+        if warm:
+            home(store)
+            everybody(store)
+        schedule = Schedule(seed, kills)
+        schedule.run({str(number): work for number, work in enumerate(SCENARIOS[scenario](store))})
+        assert schedule.errors == [], seed
+        quiet(store, raw)
+        followed = [int(uid) for uid in raw.zrange("following:1", 0, -1)]
+        for _ in range(2):  # what is rebuilt, and what is read then
+            assert home(store) == standing(raw, [ALICE, *followed]), seed
+            assert everybody(store) == standing(raw, [ALICE, BOB, CAROL]), seed
+        for uid in (BOB, CAROL):
+            assert raw.zscore("following:1", uid) == raw.zscore(f"followers:{uid}", ALICE), seed
+        for pid in standing(raw, [BOB, CAROL]):
+            assert not raw.hexists(f"post:{pid}", "deleted"), seed
+        if scenario.startswith("double click"):
+            assert raw.zcard("updates:3") <= 2, seed
+
+
+@pytest.mark.parametrize("kills", [0, 1])
+def test_three_who_register_one_name_are_one_user(store, raw, kills):
+    for seed in range(RUNS):
+        raw.flushall()
+        schedule = Schedule(seed, kills)
+        schedule.run({name: lambda name=name: Users(store).register(name, "hash") for name in ("Dora", "dora", "DORA")})
+        quiet(store, raw)
+        [uid] = raw.hvals("users") or [None]
+        assert raw.keys("user:*") == ([f"user:{uid}"] if uid else []), seed
+        if uid:
+            assert raw.hgetall("auths") == {raw.hget(f"user:{uid}", "auth"): uid}, seed
+            assert raw.zrange("users_by_time", 0, -1) == [raw.hget(f"user:{uid}", "username")], seed
+
+
+@pytest.mark.parametrize("kills", [0, 1])
+def test_logouts_and_a_password_change_leave_one_secret_that_opens(store, raw, kills):
+    for seed in range(RUNS):
+        a_small_site(raw)
+        Schedule(seed, kills).run(
+            {
+                "out": lambda: Users(store).end_sessions(ALICE, "secret1"),
+                "out too": lambda: Users(store).end_sessions(ALICE, "secret1"),
+                "change": lambda: Users(store).change_password(ALICE, "another hash"),
+                "in": lambda: Users(store).open_session(ALICE, "alice", "secret1"),
+            }
+        )
+        quiet(store, raw)
+        secret = raw.hget("user:1", "auth")
+        assert raw.hget("auths", secret) == "1", seed
+        assert Visit(store, secret).user.is_authenticated, seed
+        for stale in set(raw.hgetall("auths")) - {secret, "secret2", "secret3"}:
+            assert not Visit(store, stale).user.is_authenticated, seed
