@@ -6,8 +6,20 @@ from django.core.management import call_command
 from accounts.entities import Login
 from accounts.repositories import Users
 from retwis_site.store import Store
+from timeline.repositories.posts import Posts
 
 PASSWORD = "correct horse battery"
+NEW_PASSWORD = "battery staple horse"
+SECRET = "0123456789abcdef0123456789abcdef"
+NEWER_SECRET = "fedcba9876543210fedcba9876543210"
+LONG_AGO = 1_700_000_000
+WEAK_PASSWORDS = [
+    ("short1!", "too short"),
+    ("password123", "too common"),
+    ("83746529384", "entirely numeric"),
+    ("x" * 129, "t most 128 characters"),
+    ("a null \0 in it", "Null characters"),
+]
 
 
 def register(store: Store, username: str) -> Login:
@@ -36,7 +48,10 @@ def everything(raw):
 
 def left_behind(raw, intent):
     """An owner died; its intent is overdue."""
-    raw.zadd("outbox", {intent: 1_700_000_000})
+    raw.zadd("outbox", {intent: LONG_AGO})
 
 
-# Somebody else who has the embedded server until their standard input ends.
+def publish(raw, store, author, body):
+    """The id of a new post."""
+    Posts(store).publish(author.user.uid, body, body.replace(" ", "-"))
+    return int(raw.get("next_post_id"))

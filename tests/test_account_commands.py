@@ -4,12 +4,7 @@ import pytest
 from django.contrib.auth.hashers import check_password
 from django.core.management import CommandError, call_command
 
-from tests.site import PASSWORD, everything, said
-
-LONG_AGO = 1_700_000_000
-NEW_PASSWORD = "battery staple horse"
-SECRET = "0123456789abcdef0123456789abcdef"
-NEWER_SECRET = "fedcba9876543210fedcba9876543210"
+from tests.site import NEW_PASSWORD, PASSWORD, everything, said
 
 
 def test_createuser_makes_a_user_who_can_log_in(raw, typed, browser, capsys):

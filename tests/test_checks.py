@@ -6,11 +6,6 @@ from django.core.management.base import SystemCheckError
 
 from tests.processes import environment, manage
 
-LONG_AGO = 1_700_000_000
-NEW_PASSWORD = "battery staple horse"
-SECRET = "0123456789abcdef0123456789abcdef"
-NEWER_SECRET = "fedcba9876543210fedcba9876543210"
-
 
 def retwis_messages(capsys, *arguments):
     """The lines of `manage.py check` that are the site's own."""

@@ -5,20 +5,9 @@ import time
 import pytest
 from django.contrib.auth.hashers import make_password
 
-from tests.site import PASSWORD, everything, left_behind, said
+from tests.site import LONG_AGO, NEWER_SECRET, PASSWORD, SECRET, everything, left_behind, publish, said
 from timeline.repositories.follows import Follows
 from timeline.repositories.posts import Posts
-
-LONG_AGO = 1_700_000_000
-NEW_PASSWORD = "battery staple horse"
-SECRET = "0123456789abcdef0123456789abcdef"
-NEWER_SECRET = "fedcba9876543210fedcba9876543210"
-
-
-def publish(raw, store, author, body):
-    """The id of a new post."""
-    Posts(store).publish(author.user.uid, body, body.replace(" ", "-"))
-    return int(raw.get("next_post_id"))
 
 
 @pytest.fixture

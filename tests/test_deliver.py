@@ -10,20 +10,8 @@ import pytest
 from django.conf import settings
 
 from tests.processes import environment, wait_until
-from tests.site import everything, left_behind, said
+from tests.site import LONG_AGO, NEWER_SECRET, SECRET, everything, left_behind, publish, said
 from timeline.repositories.follows import Follows
-from timeline.repositories.posts import Posts
-
-LONG_AGO = 1_700_000_000
-NEW_PASSWORD = "battery staple horse"
-SECRET = "0123456789abcdef0123456789abcdef"
-NEWER_SECRET = "fedcba9876543210fedcba9876543210"
-
-
-def publish(raw, store, author, body):
-    """The id of a new post."""
-    Posts(store).publish(author.user.uid, body, body.replace(" ", "-"))
-    return int(raw.get("next_post_id"))
 
 
 def deliver(capsys):

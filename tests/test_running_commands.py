@@ -12,12 +12,7 @@ from django.core.management import call_command
 
 from retwis_site import embedded
 from tests.processes import environment, manage, run_server, wait_until
-from tests.site import PASSWORD, register, said
-
-LONG_AGO = 1_700_000_000
-NEW_PASSWORD = "battery staple horse"
-SECRET = "0123456789abcdef0123456789abcdef"
-NEWER_SECRET = "fedcba9876543210fedcba9876543210"
+from tests.site import LONG_AGO, NEW_PASSWORD, PASSWORD, register, said
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from django.contrib.auth.hashers import check_password
 from django.core.management import CommandError, call_command, load_command_class
 
 from retwis_site import keys
-from tests.site import PASSWORD, register
+from tests.site import PASSWORD, everything, register
 from timeline import seeding
 
 DEMO_LOGIN = {"username": "demo", "password": "retwis-demo"}
@@ -21,17 +21,6 @@ DEMO_LOGIN = {"username": "demo", "password": "retwis-demo"}
 def seed(*arguments, users=60, posts=300, follows=8, **options):
     numbers = (f"--users={users}", f"--posts={posts}", f"--follows={follows}")
     call_command("seed", *numbers, *arguments, **{"verbosity": 0, **options})
-
-
-def everything(raw):
-    """All keys with what they hold."""
-    read = {
-        "string": raw.get,
-        "hash": raw.hgetall,
-        "list": lambda key: raw.lrange(key, 0, -1),
-        "zset": lambda key: raw.zrange(key, 0, -1, withscores=True),
-    }
-    return {key: read[raw.type(key)](key) for key in raw.keys()}  # noqa: SIM118  a client, not a dict
 
 
 def edges(raw, side):
