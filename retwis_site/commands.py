@@ -63,6 +63,10 @@ class Commands(ABC):
     def hdel(self, key: str, field: str) -> int:
         return self.send("HDEL", key, field)
 
+    def hincrby(self, key: str, field: str, by: int) -> int:
+        """The field's new value."""
+        return self.send("HINCRBY", key, field, by)
+
     def hexists(self, key: str, field: str) -> bool:
         return bool(self.send("HEXISTS", key, field))
 

@@ -14,6 +14,8 @@
 | `timeline` | list | everybody's newest posts, about 1000 | official, cache |
 | `updates:<uid>` | zset | the user's own post ids, member = score = pid; never trimmed | truth |
 | `outbox` | zset | intents not finished, score = when another may take over (unix s) | truth |
+| `attempts` | hash | intent -> how often a worker has claimed it | |
+| `set_aside` | zset | intents that no worker could finish, score = since when (unix s); `deliver` leaves them alone | truth |
 | `lease:<intent>` | string | the worker that has it, EX | |
 | `idem:<uid>:<token>` | string | the pid that a form's one-time token became, EX one day | |
 | `health` | string | written by `/readyz`, EX | |
@@ -79,6 +81,14 @@ def outbox() -> str:
     return f"{PREFIX}outbox"
 
 
+def attempts() -> str:
+    return f"{PREFIX}attempts"
+
+
+def set_aside() -> str:
+    return f"{PREFIX}set_aside"
+
+
 def lease(intent: str) -> str:
     return f"{PREFIX}lease:{intent}"
 
@@ -106,6 +116,8 @@ ALL = (
     "timeline",
     "updates:*",
     "outbox",
+    "attempts",
+    "set_aside",
     "lease:*",
     "idem:*",
     "health",

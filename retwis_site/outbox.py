@@ -43,6 +43,10 @@ class Outbox:
         self._store.zadd(keys.outbox(), {name: int(time.time()) + LEASE})
         return intent
 
+    def leave(self, name: str) -> None:
+        """Write an intent down for a worker to carry out at once. One round trip."""
+        self._store.zadd(keys.outbox(), {name: int(time.time())})
+
     def done(self, name: str) -> None:
         """Strike an intent out. One round trip."""
         self._store.zrem(keys.outbox(), name)
@@ -51,10 +55,41 @@ class Outbox:
         """The intents that another may take over now, oldest first. One round trip."""
         return self._store.zrangebyscore(keys.outbox(), "-inf", str(int(time.time())), limit)
 
-    def claim(self, name: str, worker: str) -> bool:
-        """Whether `worker` has the intent now, for LEASE seconds. One round trip."""
-        return self._store.set_nx_ex(keys.lease(name), worker, LEASE)
+    def claim(self, name: str, worker: str) -> "Claim | None":
+        """An intent for `worker` alone, for LEASE seconds; None when another has it. At most two round trips."""
+        if not self._store.set_nx_ex(keys.lease(name), worker, LEASE):
+            return None
+        return Claim(self, name, self._store.hincrby(keys.attempts(), name, 1))
+
+    def keep(self, name: str) -> None:
+        """Have a claimed intent for another LEASE seconds. One round trip."""
+        self._store.expire(keys.lease(name), LEASE)
 
     def release(self, name: str) -> None:
-        """Give a claimed intent back. One round trip."""
+        """Give a claimed intent back, for others to go on with. One round trip."""
         self._store.unlink(keys.lease(name))
+
+    def forget(self, name: str) -> None:
+        """A claimed intent is finished. One round trip."""
+        pipe = self._store.pipeline()
+        pipe.hdel(keys.attempts(), name)
+        pipe.unlink(keys.lease(name))
+        pipe.execute()
+
+    def set_aside(self, name: str) -> None:
+        """Let no worker try again what none could finish. Three round trips."""
+        self._store.zadd(keys.set_aside(), {name: int(time.time())})
+        self._store.zrem(keys.outbox(), name)
+        self.forget(name)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """An intent that a worker has, and the how many-th to have it the worker is."""
+
+    outbox: Outbox
+    name: str
+    attempt: int
+
+    def keep(self) -> None:
+        self.outbox.keep(self.name)

@@ -134,6 +134,7 @@ REDIS_URL = env("REDIS_URL")  # empty: the embedded server
 REDIS_TOPOLOGY = env("REDIS_TOPOLOGY", "server")
 REDIS_KEY_PREFIX = env("REDIS_KEY_PREFIX")
 REDIS_TIMEOUT = 1.0  # seconds, to connect and for each reply
+DELIVER_INLINE_LIMIT = env_number("DELIVER_INLINE_LIMIT", 1000)  # followers; a post for more is left to `deliver`
 CACHES: dict[str, dict[str, Any]] = {
     # Nothing here uses Django's cache; Django wants a default.
     "default": {"BACKEND": "django.core.cache.backends.dummy.DummyCache"},

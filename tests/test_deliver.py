@@ -5,13 +5,17 @@ import signal
 import subprocess
 import sys
 import time
+from threading import Event
 
 import pytest
 from django.conf import settings
 
 from tests.processes import environment, wait_until
 from tests.site import LONG_AGO, NEWER_SECRET, SECRET, everything, left_behind, publish, said
+from timeline import jobs
+from timeline.jobs import drain
 from timeline.repositories.follows import Follows
+from timeline.repositories.posts import Posts
 
 
 def deliver(capsys):
@@ -294,3 +298,70 @@ def test_deliver_watches_the_outbox_until_sigterm(raw, alice, tmp_path):
 
 
 # ---- cleanup
+
+
+@pytest.fixture
+def left_to_the_worker(settings, store, alice, bob, carol, raw):
+    """alice has two followers with homes, which are more than are delivered to inline, and posts."""
+    settings.DELIVER_INLINE_LIMIT = 1
+    for reader in (bob, carol):
+        Follows(store).follow(reader.user.uid, alice.user.uid)
+        raw.rpush(f"posts:{reader.user.uid}", "b1", "0")
+    return publish(raw, store, alice, "To very many")
+
+
+def test_a_post_for_many_followers_is_left_to_the_worker(raw, left_to_the_worker, browser, alice):
+    [(intent, due)] = raw.zrange("outbox", 0, -1, withscores=True)
+    assert intent.startswith("fan:1:")
+    assert due <= time.time()
+    assert raw.lrange("posts:2", 0, -1) == ["b1", "0"]
+    assert raw.zrange("updates:1", 0, -1) == ["1"]
+    assert raw.lrange("timeline", 0, -1) == ["1"]
+    assert "To very many" in browser(alice).get("/").content.decode()
+
+
+def test_the_first_worker_pushes_and_leaves_nothing_behind(raw, left_to_the_worker, capsys):
+    assert deliver(capsys) == "1 finished.\n"
+    assert raw.lrange("posts:2", 0, 0) == raw.lrange("posts:3", 0, 0) == ["1"]
+    assert is_finished(raw)
+    assert not raw.exists("attempts")
+
+
+def test_whoever_comes_after_a_killed_worker_drops_homes_instead(raw, left_to_the_worker, capsys):
+    [intent] = raw.zrange("outbox", 0, -1)
+    raw.hset("attempts", intent, 1)
+    assert deliver(capsys) == "1 finished.\n"
+    assert not raw.exists("posts:2", "posts:3")
+    assert is_finished(raw)
+
+
+def test_a_worker_that_must_stop_finishes_its_chunk_and_gives_the_lease_back(
+    raw, store, left_to_the_worker, monkeypatch, capsys
+):
+    monkeypatch.setattr("timeline.jobs.stop", Event())
+    real = Posts._push
+
+    def told_to_stop(self, uid, pid):
+        for pushed in real(self, uid, pid):
+            jobs.stop.set()
+            yield pushed
+
+    monkeypatch.setattr(Posts, "_push", told_to_stop)
+    assert drain(store, "worker") == 0
+    assert raw.zcard("outbox") == 1
+    assert raw.keys("lease:*") == []
+    jobs.stop.clear()
+    monkeypatch.setattr(Posts, "_push", real)
+    assert deliver(capsys) == "1 finished.\n"
+    assert is_finished(raw)
+
+
+def test_what_fails_again_and_again_is_set_aside(raw, alice, capsys, log):
+    left_behind(raw, "post:seven:abc")
+    for _ in range(6):
+        deliver(capsys)
+        raw.delete("lease:post:seven:abc")
+    assert is_finished(raw)
+    assert raw.zrange("set_aside", 0, -1) == ["post:seven:abc"]
+    assert not raw.exists("attempts")
+    assert "set aside after 5 attempts" in log.text

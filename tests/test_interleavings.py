@@ -7,10 +7,12 @@ scenario.
 import contextlib
 
 import pytest
+from django.test import override_settings
 
 from accounts.repositories import Users
 from accounts.visit import Visit
 from retwis_site.memory import Memory
+from retwis_site.outbox import Claim, Outbox
 from tests.interleaving import Schedule
 from tests.test_home_timeline import write_posts
 from timeline.entities import NoSuchPost, PostDeleted
@@ -61,11 +63,19 @@ def evict(store):
 def impatient_worker(store):
     """One that respects neither scores nor leases."""
     for intent in store.zrangebyscore("outbox", "-inf", "+inf", 100):
-        JOBS[intent.partition(":")[0]](store, intent)
+        JOBS[intent.partition(":")[0]](store, Claim(Outbox(store), intent, attempt=1))
 
 
 def post(store, uid, token="t"):  # noqa: S107
     return lambda: Posts(store).publish(uid, f"by {uid}", token)
+
+
+def post_for_many(store, uid):
+    def publish():
+        with override_settings(DELIVER_INLINE_LIMIT=0):
+            Posts(store).publish(uid, f"by {uid}", "t")
+
+    return publish
 
 
 SCENARIOS = {
@@ -101,6 +111,19 @@ SCENARIOS = {
         lambda: everybody(s),
     ],
     "lists vanish, post, read": lambda s: [lambda: evict(s), post(s, CAROL), lambda: home(s), lambda: everybody(s)],
+    "a post left to a worker, a follow, a reader": lambda s: [
+        post_for_many(s, CAROL),
+        lambda: impatient_worker(s),
+        lambda: Follows(s).follow(ALICE, BOB),
+        lambda: home(s),
+    ],
+    "a post left to two workers, a delete": lambda s: [
+        post_for_many(s, CAROL),
+        lambda: drain(s, "one"),
+        lambda: drain(s, "two"),
+        lambda: delete(s, CAROL, 3),
+        lambda: home(s),
+    ],
     "a worker beside a living owner": lambda s: [lambda: impatient_worker(s), post(s, CAROL), lambda: home(s)],
 }
 

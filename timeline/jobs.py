@@ -2,10 +2,11 @@
 
 import logging
 from collections.abc import Callable
+from threading import Event
 
 from accounts.repositories import finish_auth, finish_user
 from retwis_site.exceptions import StoreRefused
-from retwis_site.outbox import Outbox
+from retwis_site.outbox import Claim, Outbox
 from retwis_site.store import Store
 from timeline.repositories.follows import Follows
 from timeline.repositories.posts import Posts
@@ -13,40 +14,62 @@ from timeline.repositories.posts import Posts
 logger = logging.getLogger("retwis.deliver")
 
 BATCH = 100  # intents looked at in one go
+ATTEMPTS = 5  # after which an intent is set aside
 
-Job = Callable[[Store, str], None]
+stop: Event = Event()  # set by a worker's SIGTERM: finish the chunk, give the lease back
+
+Job = Callable[[Store, Claim], object]  # False: not finished, because the worker has to stop
 
 JOBS: dict[str, Job] = {
-    "user": finish_user,
-    "auth": finish_auth,
-    "post": lambda store, intent: Posts(store).redeliver(intent),
-    "del": lambda store, intent: Posts(store).finish_delete(intent),
-    "follow": lambda store, intent: Follows(store).finish_follow(intent),
+    "user": lambda store, claim: finish_user(store, claim.name),
+    "auth": lambda store, claim: finish_auth(store, claim.name),
+    "post": lambda store, claim: Posts(store).redeliver(claim.name),
+    "fan": lambda store, claim: Posts(store).fan_out(claim, stop.is_set),
+    "del": lambda store, claim: Posts(store).finish_delete(claim.name),
+    "follow": lambda store, claim: Follows(store).finish_follow(claim.name),
 }
 
 
 def drain(store: Store, worker: str) -> int:
-    """Finish every intent that is due and not claimed by another worker; returns how many.
+    """Finish every intent that is due and not claimed by another worker, until told to stop; returns how many.
 
-    An intent that cannot be finished stays where it is, with a line in the log, and its lease keeps others from trying
-    at once: the store may hold damage, or a newer version of the site may have noted what this one does not know.
+    One that cannot be finished stays where it is, with a line in the log, and its lease keeps others from trying at
+    once: the store may hold damage. After ATTEMPTS it is set aside. One of an unknown kind is left alone: a newer
+    version of the site may have noted it.
     """
     outbox = Outbox(store)
     finished = 0
     passed_over: set[str] = set()
     while due := [intent for intent in outbox.due(BATCH + len(passed_over)) if intent not in passed_over]:
         for intent in due:
-            kind = intent.partition(":")[0]
-            if kind not in JOBS:
-                logger.error("%s: no job of this kind is known; left in the outbox", kind)
-            elif outbox.claim(intent, worker):
-                try:
-                    JOBS[kind](store, intent)
-                except (StoreRefused, ValueError) as error:
-                    logger.error("%s: cannot be finished, left in the outbox: %s", kind, error)
-                else:
-                    outbox.release(intent)
-                    finished += 1
-                    continue
-            passed_over.add(intent)
+            if stop.is_set():
+                return finished
+            if _work(store, outbox, intent, worker):
+                finished += 1
+            else:
+                passed_over.add(intent)
     return finished
+
+
+def _work(store: Store, outbox: Outbox, intent: str, worker: str) -> bool:
+    """Whether the intent is finished now."""
+    kind = intent.partition(":")[0]
+    if kind not in JOBS:
+        logger.error("%s: no job of this kind is known; left in the outbox", kind)
+        return False
+    claim = outbox.claim(intent, worker)
+    if claim is None:
+        return False
+    if claim.attempt > ATTEMPTS:
+        logger.error("%s: set aside after %d attempts", kind, ATTEMPTS)
+        outbox.set_aside(intent)
+        return False
+    try:
+        if JOBS[kind](store, claim) is False:
+            outbox.release(intent)
+            return False
+    except (StoreRefused, ValueError) as error:
+        logger.error("%s: cannot be finished, left in the outbox: %s", kind, error)
+        return False
+    outbox.forget(intent)
+    return True

@@ -4,21 +4,25 @@ The order of the commands is the design's, section 5; it was checked by trying e
 """
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+
+from django.conf import settings
 
 from accounts.entities import User
 from retwis_site import keys
 from retwis_site.exceptions import StoreError
 from retwis_site.memory import Memory
-from retwis_site.outbox import OWNER_GIVES_UP, Intent, Outbox, nonce
+from retwis_site.outbox import OWNER_GIVES_UP, Claim, Outbox, nonce
 from retwis_site.store import Pipe, Store
 from timeline.entities import NoSuchPost, Post, PostDeleted, Published
 from timeline.repositories.lists import CUT_ABOVE, KEPT
 
 TOKEN_LIVES = 24 * 3600  # seconds that a form's one-time token is remembered
 DELETED_STAYS = 30 * 24 * 3600  # seconds that a deleted post answers "gone"
-FOLLOWERS_AT_ONCE = 1000  # about as many homes are pushed to in one round trip
+FOLLOWERS_AT_ONCE = 2048  # homes pushed to in one round trip: one chunk for what is delivered inline
+
+KEEPS_EVERY = 20.0  # seconds after which a worker asks for more time
 
 FIELDS = ("user_id", "time", "body", "deleted")
 
@@ -50,10 +54,10 @@ class Posts:
     def publish(self, uid: int, body: str, token: str) -> Published:
         """Post `body` and deliver it; with the same `token` a second click is the same post.
 
-        Commit: the ZADD to the outbox. Nine round trips, and one more for each FOLLOWERS_AT_ONCE further followers and
-        when lists are cut. A second click on a post that stands, or was deleted, costs three and drops the author's
-        home, in case the first died before it got there; one whose first click died earlier still is finished with the
-        first click's text (HSETNX).
+        Commit: the ZADD to the outbox. Ten round trips whatever the number of followers, and up to two more where lists
+        are cut: it is delivered here to up to DELIVER_INLINE_LIMIT of them, and left to a worker beyond. A second click
+        on a post that stands, or was deleted, costs three and drops the author's home, in case the first died before it
+        got there; one whose first click died earlier still is finished with the first one's text (HSETNX).
         """
         gives_up = time.monotonic() + OWNER_GIVES_UP
         fresh = self._store.incr(keys.next_post_id())
@@ -67,12 +71,18 @@ class Posts:
         pipe.hsetnx(keys.post(pid), "time", str(int(time.time())))
         pipe.hsetnx(keys.post(pid), "body", body)
         pipe.hget(keys.post(pid), "body")
-        *_, stands = pipe.execute()
+        pipe.zcard(keys.followers(uid))
+        *_, stands, followers = pipe.execute()
         if time.monotonic() > gives_up:  # `cleanup` may take the hash for debris by now
             raise StoreError("the store was too slow for this post; send it again")
         intent = self._outbox.note(f"post:{pid}:{nonce()}")
-        if self._deliver(uid, pid, intent):
-            self._outbox.done(intent.name)
+        if self._stand(uid, pid):
+            self._push_own(uid, pid)
+            if followers > settings.DELIVER_INLINE_LIMIT:
+                self._outbox.leave(f"fan:{pid}:{nonce()}")
+            elif any(intent.expired() for _ in self._push(uid, pid)):
+                return Published(pid, stands)  # took too long: whoever takes the intent over finishes it
+        self._outbox.done(intent.name)
         return Published(pid, stands)
 
     def _claim_token(self, uid: int, token: str, fresh: int) -> int:
@@ -92,34 +102,50 @@ class Posts:
         score, (deleted, body), _ = pipe.execute()
         return Published(pid, body or "") if score is not None or deleted is not None else None
 
-    def _deliver(self, uid: int, pid: int, intent: Intent) -> bool:
-        """Push a new post into every home that exists; whether all was done before the owner has to give up."""
-        if not self._stand(uid, pid):
-            return True
+    def _push_own(self, uid: int, pid: int) -> None:
+        """Push a new post into its author's home and the global timeline. One round trip, two where one is cut."""
         pipe = self._store.pipeline()
         pipe.lpushx(keys.home(uid), str(pid))
         pipe.lpush(keys.timeline(), str(pid))
-        pipe.zscan(keys.followers(uid), 0, FOLLOWERS_AT_ONCE)
-        own, everybody, (cursor, chunk) = pipe.execute()
-        lengths = {keys.home(uid): own, keys.timeline(): everybody}
-        while lengths or chunk or cursor:
-            too_long = [key for key, length in lengths.items() if length > CUT_ABOVE]
-            homes = [keys.home(int(follower)) for follower, _ in chunk]
-            for key in too_long:
+        lengths = pipe.execute()
+        self._cut([keys.home(uid), keys.timeline()], lengths)
+
+    def _push(self, uid: int, pid: int) -> Iterator[int]:
+        """Push a new post into its followers' homes, in chunks; yields how many after each. Two round trips a chunk,
+        one more where homes are cut."""
+        pipe = self._store.pipeline()
+        for followers in self._store.zset_members(keys.followers(uid), FOLLOWERS_AT_ONCE):
+            homes = [keys.home(int(follower)) for follower in followers]
+            for home in homes:
+                pipe.lpushx(home, str(pid))
+            self._cut(homes, pipe.execute())
+            yield len(homes)
+
+    def _cut(self, lists: Sequence[str], lengths: Sequence[int]) -> None:
+        pipe = self._store.pipeline()
+        for key, length in zip(lists, lengths, strict=True):
+            if length > CUT_ABOVE:
                 pipe.ltrim(key, 0, KEPT - 1)
-            for key in homes:
-                pipe.lpushx(key, str(pid))
-            if cursor:
-                pipe.zscan(keys.followers(uid), cursor, FOLLOWERS_AT_ONCE)
-            replies = pipe.execute()
-            if intent.expired():
-                return False
-            pushed = replies[len(too_long) : len(too_long) + len(homes)]
-            lengths = dict(zip(homes, pushed, strict=True))
-            if cursor:
-                cursor, chunk = replies[-1]
-            else:
-                chunk = []
+        pipe.execute()
+
+    def fan_out(self, claim: Claim, stopping: Callable[[], bool]) -> bool:
+        """What the worker does for `fan:<pid>:<nonce>`: push into the homes that the author's request left to it; whether
+        all was done before it had to stop. Whoever is not the first to claim it drops homes instead, like `redeliver`.
+        """
+        if claim.attempt > 1:
+            self.redeliver(claim.name)
+            return True
+        pid = int(claim.name.split(":")[1])
+        author = self._store.hget(keys.post(pid), "user_id")
+        if author is not None and self._stand(int(author), pid):
+            kept_at = time.monotonic()
+            for _ in self._push(int(author), pid):
+                if stopping():
+                    return False
+                if time.monotonic() - kept_at > KEEPS_EVERY:
+                    claim.keep()
+                    kept_at = time.monotonic()
+        self._outbox.done(claim.name)
         return True
 
     def redeliver(self, intent: str) -> None:

@@ -4,7 +4,6 @@ import logging
 import os
 import signal
 import socket
-import threading
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -12,7 +11,7 @@ from django.core.management.base import CommandParser
 from retwis_site.exceptions import StoreError
 from retwis_site.management.base import StoreCommand
 from retwis_site.store import Store
-from timeline.jobs import drain
+from timeline.jobs import drain, stop
 
 logger = logging.getLogger("retwis.deliver")
 
@@ -31,7 +30,7 @@ class Command(StoreCommand):
         if options["once"]:
             self.say(f"{drain(store, worker)} finished.")
             return
-        stop = threading.Event()
+        stop.clear()
         signal.signal(signal.SIGTERM, lambda *_: stop.set())
         signal.signal(signal.SIGINT, lambda *_: stop.set())
         self.say("Watching the outbox; Ctrl-C ends it.")
