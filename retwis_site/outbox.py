@@ -43,9 +43,13 @@ class Outbox:
         self._store.zadd(keys.outbox(), {name: int(time.time()) + LEASE})
         return intent
 
-    def leave(self, name: str) -> None:
-        """Write an intent down for a worker to carry out at once. One round trip."""
-        self._store.zadd(keys.outbox(), {name: int(time.time())})
+    def hand_over(self, name: str, rest: str) -> None:
+        """Strike an intent out and leave the rest of it, under another name, for a worker to carry out at once. One
+        round trip: both commands are for one key, and so stay in order everywhere."""
+        pipe = self._store.pipeline()
+        pipe.zadd(keys.outbox(), {rest: int(time.time())})
+        pipe.zrem(keys.outbox(), name)
+        pipe.execute()
 
     def done(self, name: str) -> None:
         """Strike an intent out. One round trip."""

@@ -76,14 +76,16 @@ class Posts:
         if time.monotonic() > gives_up:  # `cleanup` may take the hash for debris by now
             raise StoreError("the store was too slow for this post; send it again")
         intent = self._outbox.note(f"post:{pid}:{nonce()}")
+        published = Published(pid, stands)
         if self._stand(uid, pid):
             self._push_own(uid, pid)
             if followers > settings.DELIVER_INLINE_LIMIT:
-                self._outbox.leave(f"fan:{pid}:{nonce()}")
-            elif any(intent.expired() for _ in self._push(uid, pid)):
-                return Published(pid, stands)  # took too long: whoever takes the intent over finishes it
+                self._outbox.hand_over(intent.name, f"fan:{pid}:{nonce()}")
+                return published
+            if any(intent.expired() for _ in self._push(uid, pid)):
+                return published  # it took too long: whoever takes the intent over finishes it
         self._outbox.done(intent.name)
-        return Published(pid, stands)
+        return published
 
     def _claim_token(self, uid: int, token: str, fresh: int) -> int:
         key = keys.idem(uid, token)
@@ -129,8 +131,8 @@ class Posts:
         pipe.execute()
 
     def fan_out(self, claim: Claim, stopping: Callable[[], bool]) -> bool:
-        """What the worker does for `fan:<pid>:<nonce>`: push into the homes that the author's request left to it; whether
-        all was done before it had to stop. Whoever is not the first to claim it drops homes instead, like `redeliver`.
+        """What the worker does for `fan:<pid>:<nonce>`: push into the homes that the author's request left to it;
+        whether all was done before it had to stop. Whoever is not the first to claim it drops homes, as `redeliver`.
         """
         if claim.attempt > 1:
             self.redeliver(claim.name)
