@@ -25,12 +25,9 @@ class PasswordField(forms.CharField):
         super().__init__(strip=False, max_length=LONGEST_PASSWORD, widget=widget, **kwargs)
 
 
-class RegisterForm(forms.Form):
-    username = forms.CharField(
-        validators=[valid_username],
-        help_text=f"1 to {LONGEST_NAME} letters, digits and underscores.",
-        widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none", "spellcheck": "false"}),
-    )
+class NewPasswordForm(forms.Form):
+    """A new password, typed twice."""
+
     password1 = PasswordField("new-password", label="Password", help_text=" ".join(password_validators_help_texts()))
     password2 = PasswordField("new-password", label="Password again")
 
@@ -45,6 +42,34 @@ class RegisterForm(forms.Form):
         if first and second and first != second:
             self.add_error("password2", "The two passwords differ.")
         return cleaned
+
+
+class RegisterForm(NewPasswordForm):
+    username = forms.CharField(
+        validators=[valid_username],
+        help_text=f"1 to {LONGEST_NAME} letters, digits and underscores.",
+        widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none", "spellcheck": "false"}),
+    )
+
+
+class PasswordForm(NewPasswordForm):
+    """Another password for whoever knows the present one. Validating it asks the store."""
+
+    password = PasswordField("current-password", label="Present password")
+    field_order = ("password", "password1", "password2")
+
+    def __init__(self, *args: Any, request: HttpRequest, username: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["password1"].label = "New password"
+        self.fields["password2"].label = "New password again"
+        self._request = request
+        self._username = username
+
+    def clean_password(self) -> str:
+        password = str(self.cleaned_data["password"])
+        if authenticate(self._request, username=self._username, password=password) is None:
+            raise forms.ValidationError("That is not your present password.")
+        return password
 
 
 class LoginForm(forms.Form):

@@ -109,15 +109,15 @@ class Users:
         """Sign out on every device; `secret` is the one that ends. Five round trips."""
         self._rotate(uid, secret, {})
 
-    def change_password(self, uid: int, password: str) -> None:
-        """Give a user another password (a Django hash) and end every session. Six round trips.
+    def change_password(self, uid: int, password: str) -> str:
+        """Give a user another password (a Django hash) and end every session; returns the new secret. Six round trips.
 
         One HSET carries the hash and the new secret, so no old session outlives the old password.
         """
         secret = str(self._store.hget(keys.user(uid), "auth") or "")
-        self._rotate(uid, secret, {"password": password})
+        return self._rotate(uid, secret, {"password": password})
 
-    def _rotate(self, uid: int, old: str, fields: dict[str, str]) -> None:
+    def _rotate(self, uid: int, old: str, fields: dict[str, str]) -> str:
         new = new_secret()
         intent = f"auth:{uid}:{old}:{nonce()}"
         self._outbox.note(intent)
@@ -125,6 +125,7 @@ class Users:
         self._store.hset(keys.auths(), {new: str(uid)})
         self._store.hdel(keys.auths(), old)
         self._outbox.done(intent)
+        return new
 
 
 def new_secret() -> str:

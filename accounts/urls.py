@@ -5,5 +5,6 @@ from accounts import views
 urlpatterns = [
     path("register/", views.register, name="register"),
     path("login/", views.login, name="login"),
+    path("settings/password/", views.password, name="password"),
     path("logout/", views.logout, name="logout"),
 ]

@@ -6,15 +6,18 @@ from django.contrib.auth.hashers import make_password
 from django.http import HttpResponse, HttpResponseRedirect
 from django.middleware.csrf import rotate_token
 from django.shortcuts import redirect, render
+from django.views.decorators.cache import cache_control
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from accounts.entities import Login, NameTaken
-from accounts.forms import LoginForm, RegisterForm
-from accounts.guards import change, own_page
+from accounts.forms import LoginForm, PasswordForm, RegisterForm
+from accounts.guards import change, login_required, own_page
 from accounts.middleware import RetwisRequest
 from accounts.repositories import Users
 from retwis_site.store import connect
+
+never_store = cache_control(private=True, no_store=True)
 
 COOKIE_LIVES = 365 * 24 * 3600  # seconds
 
@@ -67,6 +70,22 @@ def logout(request: RetwisRequest) -> HttpResponse:
     response = redirect("home")
     response.delete_cookie(settings.AUTH_COOKIE, samesite="Lax")
     return response
+
+
+@sensitive_post_parameters()
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+@never_store
+def password(request: RetwisRequest) -> HttpResponse:
+    """Change one's password, which ends every other session."""
+    me = request.visit.require_user()
+    form = PasswordForm(request.POST if request.method == "POST" else None, request=request, username=me.username)
+    if request.method != "POST" or not form.is_valid():
+        status = 422 if request.method == "POST" else 200
+        return render(request, "accounts/password.html", {"form": form}, status=status)
+    secret = Users(connect()).change_password(me.uid, make_password(form.cleaned_data["password1"]))
+    messages.success(request, "Your password is changed, and all your other devices are logged out.")
+    return _signed_in(request, Login(me, secret), "/")
 
 
 def _signed_in(request: RetwisRequest, login: Login, after: str) -> HttpResponse:
