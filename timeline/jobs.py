@@ -6,6 +6,7 @@ from threading import Event
 
 from accounts.repositories import finish_auth, finish_user
 from retwis_site.exceptions import StoreRefused
+from retwis_site.memory import Memory
 from retwis_site.outbox import Claim, Outbox
 from retwis_site.store import Store
 from timeline.repositories.follows import Follows
@@ -17,6 +18,8 @@ BATCH = 100  # intents looked at in one go
 ATTEMPTS = 5  # after which an intent is set aside
 
 stop: Event = Event()  # set by a worker's SIGTERM: finish the chunk, give the lease back
+
+_strangers: Memory[str, bool] = Memory(size=100, seconds=3600)  # unknown kinds that were logged within the hour
 
 Job = Callable[[Store, Claim], object]  # False: not finished, because the worker has to stop
 
@@ -55,7 +58,9 @@ def _work(store: Store, outbox: Outbox, intent: str, worker: str) -> bool:
     """Whether the intent is finished now."""
     kind = intent.partition(":")[0]
     if kind not in JOBS:
-        logger.error("%s: no job of this kind is known; left in the outbox", kind)
+        if _strangers.get(kind) is None:  # a worker looks five times a second
+            _strangers.put(kind, True)
+            logger.error("%s: no job of this kind is known; left in the outbox", kind)
         return False
     claim = outbox.claim(intent, worker)
     if claim is None:
