@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, Tags, Warning, register
+from django.core.checks import CheckMessage, Error, Warning, register
 
 from retwis_site.exceptions import StoreError
 from retwis_site.store import connect
@@ -11,7 +11,7 @@ from retwis_site.store import connect
 TOPOLOGIES = ("server",)
 
 
-@register(Tags.database)
+@register("store")
 def topology_is_known(**kwargs: Any) -> list[CheckMessage]:
     if settings.REDIS_TOPOLOGY in TOPOLOGIES:
         return []
@@ -19,7 +19,7 @@ def topology_is_known(**kwargs: Any) -> list[CheckMessage]:
     return [Error(f"REDIS_TOPOLOGY={settings.REDIS_TOPOLOGY!r} is not supported.", hint=hint, id="retwis.E001")]
 
 
-@register(Tags.database, deploy=True)
+@register("store", deploy=True)
 def server_keeps_what_it_is_given(**kwargs: Any) -> list[CheckMessage]:
     """Two round trips to a server of one's own; the embedded one is started with the right settings."""
     if settings.REDIS_TOPOLOGY not in TOPOLOGIES:
