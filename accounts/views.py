@@ -79,10 +79,12 @@ def logout(request: RetwisRequest) -> HttpResponse:
 def password(request: RetwisRequest) -> HttpResponse:
     """Change one's password, which ends every other session."""
     me = request.visit.require_user()
-    form = PasswordForm(request.POST if request.method == "POST" else None, request=request, username=me.username)
-    if request.method != "POST" or not form.is_valid():
-        status = 422 if request.method == "POST" else 200
-        return render(request, "accounts/password.html", {"form": form}, status=status)
+    if request.method != "POST":
+        form = PasswordForm(request=request, username=me.username)
+        return render(request, "accounts/password.html", {"form": form})
+    form = PasswordForm(request.POST, request=request, username=me.username)
+    if not form.is_valid():
+        return render(request, "accounts/password.html", {"form": form}, status=422)
     secret = Users(connect()).change_password(me.uid, make_password(form.cleaned_data["password1"]))
     messages.success(request, "Your password is changed, and all your other devices are logged out.")
     return _signed_in(request, Login(me, secret), "/")

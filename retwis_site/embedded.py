@@ -78,18 +78,13 @@ def running() -> Iterator[None]:
     """
     folder().mkdir(mode=0o700, parents=True, exist_ok=True)
     folder().chmod(0o700)  # it holds everybody's sign-in secrets
-    started: subprocess.Popen[bytes] | None = None
     joined = False
     with (folder() / "users.lock").open("w") as users:
         try:
             with _starting_or_stopping():
                 fcntl.flock(users, fcntl.LOCK_SH)
                 if not answers() and not _orphan_came_up():
-                    binary = find_binary()
-                    ours = _refuse_downgrade(binary)
-                    started = _launch(binary)
-                    _await_answer(started)
-                    _record(ours)
+                    _start()
                 joined = True
             yield
         finally:
@@ -97,9 +92,6 @@ def running() -> Iterator[None]:
                 with _starting_or_stopping():
                     if _last(users):
                         _stop()
-            elif started is not None:  # Ctrl-C while it started, or it never answered
-                started.terminate()
-                started.wait()
 
 
 def revive() -> None:
@@ -111,10 +103,7 @@ def revive() -> None:
             return
         if pid is not None:
             _bury(pid)
-        binary = find_binary()
-        ours = _refuse_downgrade(binary)
-        _await_answer(_launch(binary))
-        _record(ours)
+        _start()
 
 
 @contextlib.contextmanager
@@ -130,6 +119,20 @@ def _last(users: IO[str]) -> bool:
     except OSError:
         return False
     return True
+
+
+def _start() -> None:
+    """Have a server that answers, or none: one that never does, or whose start is interrupted, is ended again."""
+    binary = find_binary()
+    ours = _refuse_downgrade(binary)
+    server = _launch(binary)
+    try:
+        _await_answer(server)
+        (folder() / "written-by").write_text(f"{ours}\n")
+    except BaseException:
+        server.terminate()
+        server.wait()
+        raise
 
 
 def _launch(binary: Path) -> "subprocess.Popen[bytes]":
@@ -155,10 +158,6 @@ def _launch(binary: Path) -> "subprocess.Popen[bytes]":
         start_new_session=True,
         umask=0o077,
     )
-
-
-def _record(version: str) -> None:
-    (folder() / "written-by").write_text(f"{version}\n")
 
 
 def _log() -> Path:

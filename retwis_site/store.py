@@ -10,10 +10,10 @@ again. A connection that a restarted server closed is noticed, and replaced, whe
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import redis
 from django.conf import settings
@@ -27,6 +27,8 @@ from redis.retry import Retry
 from retwis_site import embedded, watch
 from retwis_site.commands import Commands
 from retwis_site.exceptions import StoreError, StoreReadOnly, StoreRefused
+
+T = TypeVar("T")
 
 # How a server says that it takes no writes (now).
 _REFUSES_WRITES = ("READONLY", "OOM", "MISCONF", "NOREPLICAS")
@@ -79,35 +81,30 @@ class Store(Commands):
 
     def scan_keys(self, pattern: str, count: int) -> Iterator[list[str]]:
         """Every key that matches, perhaps twice, in chunks of about `count`, one round trip each."""
-        cursor = 0
-        while True:
-            cursor, found = self.send("SCAN", cursor, "MATCH", pattern, "COUNT", count)
-            yield found
-            if not cursor:
-                return
+        return _chunks(lambda cursor: self.send("SCAN", cursor, "MATCH", pattern, "COUNT", count))
 
     def hash_fields(self, key: str, count: int) -> Iterator[list[tuple[str, str]]]:
         """Every field of a large hash with its value, perhaps twice, in chunks likewise."""
-        cursor = 0
-        while True:
-            cursor, found = self.hscan(key, cursor, count)
-            yield list(found.items())
-            if not cursor:
-                return
+        return (list(found.items()) for found in _chunks(lambda cursor: self.hscan(key, cursor, count)))
 
     def zset_members(self, key: str, count: int) -> Iterator[list[str]]:
         """Every member of a large sorted set, perhaps twice, in chunks likewise."""
-        cursor = 0
-        while True:
-            cursor, found = self.zscan(key, cursor, count)
-            yield [member for member, _ in found]
-            if not cursor:
-                return
+        found = _chunks(lambda cursor: self.zscan(key, cursor, count))
+        return ([member for member, _ in scored] for scored in found)
 
     def config_get(self, name: str) -> str:
         """One of the server's settings."""
         found: dict[str, str] = self.send("CONFIG GET", name)
         return found[name]
+
+
+def _chunks(scan: Callable[[int], tuple[int, T]]) -> Iterator[T]:
+    """What the SCAN family finds, from cursor to cursor. An empty chunk is not the last one: a cursor of 0 is."""
+    cursor, found = scan(0)
+    yield found
+    while cursor:
+        cursor, found = scan(cursor)
+        yield found
 
 
 _hung_until = 0.0  # monotonic; until then the store is not asked
@@ -121,10 +118,6 @@ def _one_trip(commands: list[watch.Command]) -> Iterator[None]:
     watch.note(commands)
     try:
         yield
-    except redis.TimeoutError as error:
-        # Else every request would wait its own second, one after the other.
-        _hung_until = time.monotonic() + settings.REDIS_TIMEOUT
-        raise StoreError(f"{_name()} does not answer: {str(error).rstrip('.')}. {_fix()}") from error
     except redis.ResponseError as error:
         if str(error).startswith(_REFUSES_WRITES) or isinstance(error, redis.ReadOnlyError | redis.OutOfMemoryError):
             raise StoreReadOnly(
@@ -135,6 +128,8 @@ def _one_trip(commands: list[watch.Command]) -> Iterator[None]:
         said = str(error).partition(", with args")[0]
         raise StoreRefused(f"the store refused {commands[0][0]}: {said}") from error
     except redis.RedisError as error:
+        if isinstance(error, redis.TimeoutError):  # else every request would wait its own second, one after the other
+            _hung_until = time.monotonic() + settings.REDIS_TIMEOUT
         raise StoreError(f"{_name()} does not answer: {str(error).rstrip('.')}. {_fix()}") from error
 
 

@@ -97,7 +97,8 @@ def test_three_processes_that_come_at_once_start_one_server(settings):
             leave(process)
         assert embedded.answers()
         leave(carol)
-    wait_until(lambda: not alive(pids.pop()), "the end of the server")
+    [pid] = pids
+    wait_until(lambda: not alive(pid), "the end of the server")
 
 
 # ---- what is kept

@@ -7,6 +7,7 @@ remove it. Memory stays bounded however many keys there are.
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from django.contrib.auth.hashers import identify_hasher, is_password_usable
 
@@ -14,7 +15,7 @@ from retwis_site import keys
 from retwis_site.outbox import OWNER_GIVES_UP
 from retwis_site.store import Store
 from timeline.repositories.lists import TimelineList
-from timeline.repositories.posts import FIELDS, record
+from timeline.repositories.posts import Posts, record
 
 BATCH = 500  # keys looked at in one round trip
 REMEMBERED = 100_000  # ids of posts that are known to stand, while lists are gone through
@@ -47,6 +48,7 @@ class Debris:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._posts = Posts(store)
 
     def stale_secrets(self) -> Iterator[StaleSecret]:
         """Entries of `auths` against the users' own secrets, the truth. A secret is never used twice, so one that is
@@ -88,13 +90,13 @@ class Debris:
         OWNER_GIVES_UP seconds later. None in a database that another Retwis wrote and nobody has adopted: it has no
         `updates:`, so that all of its posts would look like orphans. None in a store that is being seeded.
         """
-        if self.is_from_elsewhere() or not self._store.hlen(keys.users()):
+        if self.is_from_elsewhere or not self._store.hlen(keys.users()):
             return
         young: list[tuple[int, int]] = []
         for batch in self._numbered("post:*"):
             pipe = self._store.pipeline()
             for pid in batch:
-                pipe.hmget(keys.post(pid), FIELDS)
+                self._posts.queue(pipe, pid)
             suspects = [
                 (pid, int(uid or 0), int(when or 0))
                 for pid, (uid, when, _, deleted) in zip(batch, pipe.execute(), strict=True)
@@ -134,6 +136,7 @@ class Debris:
         for found in self._store.scan_keys(keys.matching(pattern), BATCH):
             yield [number for key in found if (number := keys.number(key)) is not None]
 
+    @cached_property
     def is_from_elsewhere(self) -> bool:
         """Whether somebody who can be found by name has a password that is no Django hash: the official Retwis keeps
         them as typed."""
@@ -173,7 +176,7 @@ class Debris:
     def _dead(self, pids: set[int]) -> set[int]:
         pipe = self._store.pipeline()
         for pid in pids:
-            pipe.hmget(keys.post(pid), FIELDS)
+            self._posts.queue(pipe, pid)
         return {pid for pid, reply in zip(pids, pipe.execute(), strict=True) if record(pid, reply) is None}
 
 

@@ -36,7 +36,7 @@ class Command(StoreCommand):
                     freed += debris.remove(one)
             total += found
             self.say(f"{label}: {found} found, {'none removed (dry run)' if options['dry_run'] else f'{freed} freed'}")
-        if debris.is_from_elsewhere():
+        if debris.is_from_elsewhere:
             self.say("Another Retwis made these accounts: posts are left alone until the database is adopted.")
         elif not total:
             self.say("Nothing to clean up.")
