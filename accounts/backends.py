@@ -5,6 +5,8 @@ from django.http import HttpRequest
 
 from accounts.entities import Login
 from accounts.repositories import TRIES, Users
+from accounts.throttle import LOGINS, Throttle, somebody_at
+from retwis_site.address import client_address
 from retwis_site.exceptions import StoreError
 from retwis_site.store import connect
 
@@ -17,11 +19,22 @@ class RedisBackend:
     ) -> Login | None:
         """The user and their current secret, or None for a wrong name or password, both after the same time.
 
-        Four round trips. No rehash of an old hash: that HSET could undo a password change that happens meanwhile.
-        Raises StoreError.
+        Six round trips. No rehash of an old hash: that HSET could undo a password change that happens meanwhile.
+        Raises StoreError, and TooOften for an account that was tried too often from the request's address.
         """
         if username is None or password is None:
             return None
+        if request is None:
+            return self._verified(username, password)
+        throttle = Throttle(connect())
+        somebody = somebody_at(username, client_address(request))
+        throttle.count(LOGINS, somebody)
+        login = self._verified(username, password)
+        if login is not None:
+            throttle.forget(LOGINS, somebody)
+        return login
+
+    def _verified(self, username: str, password: str) -> Login | None:
         users = Users(connect())
         uid = users.find(username)
         for _ in range(TRIES):

@@ -15,6 +15,8 @@ from accounts.forms import LoginForm, PasswordForm, RegisterForm
 from accounts.guards import change, login_required, own_page
 from accounts.middleware import RetwisRequest
 from accounts.repositories import Users
+from accounts.throttle import REGISTRATIONS, Throttle
+from retwis_site.address import client_address
 from retwis_site.store import connect
 
 never_store = cache_control(private=True, no_store=True)
@@ -31,11 +33,14 @@ def register(request: RetwisRequest) -> HttpResponse:
         return render(request, "accounts/register.html", {"form": RegisterForm()})
     form = RegisterForm(request.POST)
     if form.is_valid():
+        throttle = Throttle(connect())
+        counted = throttle.count(REGISTRATIONS, client_address(request))
         try:
             login = Users(connect()).register(
                 form.cleaned_data["username"], make_password(form.cleaned_data["password1"])
             )
         except NameTaken:
+            throttle.take_back(counted)
             form.add_error("username", "That name is taken. Choose another one.")
         else:
             messages.success(

@@ -5,6 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning, register
 
+from retwis_site.advice import advice
 from retwis_site.exceptions import StoreError
 from retwis_site.store import connect
 
@@ -21,24 +22,13 @@ def topology_is_known(**kwargs: Any) -> list[CheckMessage]:
 
 @register("store", deploy=True)
 def server_keeps_what_it_is_given(**kwargs: Any) -> list[CheckMessage]:
-    """Two round trips to a server of one's own; the embedded one is started with the right settings."""
+    """One round trip to a server of one's own; the embedded one is started with the right settings."""
     if settings.REDIS_TOPOLOGY not in TOPOLOGIES:
         return []
     if not settings.REDIS_URL:
         hint = "Set REDIS_URL to a server that outlives the web processes."
         return [Warning("The embedded server is for trying out and for small sites.", hint=hint, id="retwis.W001")]
     try:
-        kept = connect().config_get("appendonly")
-        policy = connect().config_get("maxmemory-policy")
+        return [Warning(one.text, hint=one.hint, id=one.id) for one in advice(connect())]
     except StoreError as error:
         return [Warning(f"The server could not be asked what it keeps: {error}", id="retwis.W002")]
-    messages: list[CheckMessage] = []
-    if kept != "yes":
-        hint = "Set `appendonly yes`: without it a restart loses what was written since the last snapshot."
-        messages.append(
-            Warning(f"The server keeps no append-only file (appendonly {kept}).", hint=hint, id="retwis.W003")
-        )
-    if policy != "noeviction":
-        hint = "Set `maxmemory-policy noeviction`: this is the site's only copy, not a cache."
-        messages.append(Warning(f"The server may evict keys (maxmemory-policy {policy}).", hint=hint, id="retwis.W004"))
-    return messages

@@ -9,6 +9,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from redis.client import NEVER_DECODE
+
 Scored = list[tuple[str, float]]  # members with their scores
 
 
@@ -16,7 +18,7 @@ class Commands(ABC):
     """What both a store and a pipe can be asked. The reply types are a store's."""
 
     @abstractmethod
-    def send(self, *command: str | int, **options: Any) -> Any:
+    def send(self, *command: str | int | bytes, **options: Any) -> Any:
         """One command as it goes over the wire; `options` tell redis-py how to read the reply."""
 
     # ---- strings and keys
@@ -37,12 +39,32 @@ class Commands(ABC):
     def incr(self, key: str) -> int:
         return self.send("INCR", key)
 
+    def incrby(self, key: str, by: int) -> int:
+        """The number's new value."""
+        return self.send("INCRBY", key, by)
+
     def expire(self, key: str, seconds: int) -> int:
         return self.send("EXPIRE", key, seconds)
 
     def unlink(self, key: str) -> int:
         """How many keys that freed: 1, or 0 when there was none."""
         return self.send("UNLINK", key)
+
+    def ttl(self, key: str) -> int:
+        """Seconds that the key has left; -1 for one without an end, -2 for none."""
+        return self.send("TTL", key)
+
+    def type(self, key: str) -> str:
+        """`string`, `hash`, `list`, `zset`, ...; `none` without such a key."""
+        return self.send("TYPE", key)
+
+    def dump(self, key: str) -> bytes | None:
+        """What the key holds, in Redis's own form; for `restore`."""
+        return self.send("DUMP", key, **{NEVER_DECODE: True})
+
+    def restore(self, key: str, seconds: int, dumped: bytes) -> None:
+        """Make the key, or make it anew, hold what was dumped."""
+        self.send("RESTORE", key, seconds * 1000, dumped, "REPLACE")
 
     # ---- hashes
 
@@ -89,6 +111,10 @@ class Commands(ABC):
     def zrem(self, key: str, member: str) -> int:
         return self.send("ZREM", key, member)
 
+    def zremrangebyscore(self, key: str, low: str, high: str) -> int:
+        """How many members were taken out: those whose score lies between."""
+        return self.send("ZREMRANGEBYSCORE", key, low, high)
+
     def zcard(self, key: str) -> int:
         return self.send("ZCARD", key)
 
@@ -108,6 +134,10 @@ class Commands(ABC):
 
     def zrange(self, key: str, first: int, last: int) -> list[str]:
         return self.send("ZRANGE", key, first, last)
+
+    def zrange_withscores(self, key: str, first: int, last: int) -> Scored:
+        """By rank, the lowest score first; both ends belong to it."""
+        return self.send("ZRANGE", key, first, last, "WITHSCORES", withscores=True)
 
     def zrevrange(self, key: str, first: int, last: int) -> list[str]:
         """By rank, the highest score first; both ends belong to it."""
@@ -146,6 +176,10 @@ class Commands(ABC):
 
     def lrange(self, key: str, first: int, last: int) -> list[str]:
         return self.send("LRANGE", key, first, last)
+
+    def lpos(self, key: str, value: str) -> int | None:
+        """Where the value stands first; None when it is not there."""
+        return self.send("LPOS", key, value)
 
     def ltrim(self, key: str, first: int, last: int) -> None:
         self.send("LTRIM", key, first, last)

@@ -15,7 +15,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.request import UnreadablePostError
 from django.shortcuts import render
 
-from retwis_site.exceptions import BadCursor, Gone, NotFound, StoreError
+from retwis_site.exceptions import BadCursor, Gone, NotFound, StoreError, TooOften
 
 logger = logging.getLogger("retwis.store")
 
@@ -106,6 +106,8 @@ class ErrorPages:
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         if isinstance(exception, StoreError):
             return store_failure(request, exception)
+        if isinstance(exception, TooOften):
+            return too_often(request, exception)
         if isinstance(exception, NotFound):
             return not_found(request, exception)
         if isinstance(exception, Gone):
@@ -148,6 +150,17 @@ def store_failure(request: HttpRequest, exception: StoreError) -> HttpResponse:
     text = "The site cannot reach its data at the moment. Nothing is lost; try again in a few seconds."
     page = error_page(request, 503, "Back in a moment", text, kept_fields(request))
     page["Retry-After"] = str(RETRY_AFTER)
+    page["Cache-Control"] = "no-store"
+    return page
+
+
+def too_often(request: HttpRequest, exception: TooOften) -> HttpResponse:
+    """429, until the oldest of what was counted has left its window. What was typed can be sent again then."""
+    minutes = -(-exception.retry_after // 60)
+    wait = f"{minutes} minutes" if minutes > 1 else "a minute"
+    text = f"That would be more than {exception.times} {exception.what} in a short time. Try again in {wait}."
+    page = error_page(request, 429, "Too much at once", text, kept_fields(request))
+    page["Retry-After"] = str(exception.retry_after)
     page["Cache-Control"] = "no-store"
     return page
 

@@ -13,6 +13,16 @@ class BadCursor(Exception):
     """A `?before=` that no page of this site has ever handed out."""
 
 
+class TooOften(Exception):
+    """Somebody did something more often than they may; `retry_after`: seconds until they may again."""
+
+    def __init__(self, times: int, what: str, retry_after: int) -> None:
+        super().__init__(f"{times} {what}")
+        self.times = times
+        self.what = what
+        self.retry_after = retry_after
+
+
 class StoreError(Exception):
     """The store did not answer, or refused: nothing is known, so nothing may be concluded from it."""
 

@@ -18,6 +18,8 @@
 | `set_aside` | zset | intents that no worker could finish, score = since when (unix s); `deliver` leaves them alone | truth |
 | `lease:<intent>` | string | the worker that has it, EX | |
 | `idem:<uid>:<token>` | string | the pid that a form's one-time token became, EX one day | |
+| `throttle:<limit>:<who>` | zset | one member for each time that somebody did something limited, score = when (unix s), EX the limit's window | |
+| `damaged:<key>` | any | what `doctor --fix` found in a key's place that has no business there, EX 30 days | |
 | `health` | string | written by `/readyz`, EX | |
 
 `REDIS_KEY_PREFIX` stands before each. Official: as the Retwis of Redis's documentation has it. Truth: what everything
@@ -97,31 +99,41 @@ def idem(uid: int, token: str) -> str:
     return f"{PREFIX}idem:{uid}:{token}"
 
 
+def throttle(limit: str, who: str) -> str:
+    return f"{PREFIX}throttle:{limit}:{who}"
+
+
+def damaged(key: str) -> str:
+    return f"{PREFIX}damaged:{key.removeprefix(PREFIX)}"
+
+
 def health() -> str:
     return f"{PREFIX}health"
 
 
-# What SCAN looks for when a command needs all keys of a kind.
-ALL = (
-    "next_user_id",
-    "next_post_id",
-    "users",
-    "user:*",
-    "auths",
-    "users_by_time",
-    "following:*",
-    "followers:*",
-    "post:*",
-    "posts:*",
-    "timeline",
-    "updates:*",
-    "outbox",
-    "attempts",
-    "set_aside",
-    "lease:*",
-    "idem:*",
-    "health",
-)
+# What SCAN looks for when a command needs all keys of a kind, and the type that Redis must have for them.
+TYPES = {
+    "next_user_id": "string",
+    "next_post_id": "string",
+    "users": "hash",
+    "user:*": "hash",
+    "auths": "hash",
+    "users_by_time": "zset",
+    "following:*": "zset",
+    "followers:*": "zset",
+    "post:*": "hash",
+    "posts:*": "list",
+    "timeline": "list",
+    "updates:*": "zset",
+    "outbox": "zset",
+    "attempts": "hash",
+    "set_aside": "zset",
+    "lease:*": "string",
+    "idem:*": "string",
+    "throttle:*": "zset",
+    "health": "string",
+}
+ALL = (*TYPES, "damaged:*")
 
 
 def matching(pattern: str) -> str:
@@ -131,6 +143,6 @@ def matching(pattern: str) -> str:
 
 
 def number(key: str) -> int | None:
-    """The id at the end of a key such as `post:12`; None where there is none."""
-    last = key.rpartition(":")[2]
-    return int(last) if last.isascii() and last.isdigit() else None
+    """The id in a key such as `post:12`; None for a key of another form, such as `post:12:likes` or `user:settings`."""
+    last = key.removeprefix(PREFIX).partition(":")[2]
+    return int(last) if last.isascii() and last.isdecimal() and last == last.lstrip("0") else None

@@ -7,11 +7,13 @@ worker claims it; every step of every kind of work can run twice, so two workers
 import secrets
 import time
 from dataclasses import dataclass
+from itertools import accumulate
 
 from retwis_site import keys
 from retwis_site.store import Store
 
 LEASE = 60  # seconds until another may take over
+READ_AT_ONCE = 500  # intents
 OWNER_GIVES_UP = 10.0  # seconds after which an owner leaves its work to others; well before anybody takes it over
 
 
@@ -58,6 +60,16 @@ class Outbox:
     def due(self, limit: int) -> list[str]:
         """The intents that another may take over now, oldest first. One round trip."""
         return self._store.zrangebyscore(keys.outbox(), "-inf", str(int(time.time())), limit)
+
+    def under_way(self) -> set[str]:
+        """What somebody is at work on: the beginnings of every intent, such as `follow:1` and `follow:1:2` for
+        `follow:1:2:<nonce>`. As many round trips as the outbox is long, divided by READ_AT_ONCE."""
+        return {
+            beginning
+            for intents in self._store.zset_members(keys.outbox(), READ_AT_ONCE)
+            for intent in intents
+            for beginning in accumulate(intent.split(":"), lambda left, right: f"{left}:{right}")
+        }
 
     def claim(self, name: str, worker: str) -> "Claim | None":
         """An intent for `worker` alone, for LEASE seconds; None when another has it. At most two round trips."""

@@ -14,8 +14,8 @@ def env(name: str, default: str = "") -> str:
     return os.environ.get(name, default).strip()
 
 
-def env_on(name: str) -> bool:
-    return env(name).lower() in {"1", "true", "yes", "on"}
+def env_on(name: str, default: str = "") -> bool:
+    return env(name, default).lower() in {"1", "true", "yes", "on"}
 
 
 def env_list(name: str, default: str = "") -> list[str]:
@@ -112,6 +112,7 @@ WHITENOISE_USE_FINDERS = True  # before the first `collectstatic` the files are 
 
 HTTPS = env_on("HTTPS")
 AUTH_COOKIE = "__Host-auth" if HTTPS else "auth"
+THROTTLE = env_on("THROTTLE", "1")  # whether logins, registrations, posts and follows are limited
 AUTHENTICATION_BACKENDS = ["accounts.backends.RedisBackend"]
 PASSWORD_HASHERS = ["accounts.hashers.LeanArgon2PasswordHasher"]
 AUTH_PASSWORD_VALIDATORS = [

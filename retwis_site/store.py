@@ -25,7 +25,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from retwis_site import embedded, watch
-from retwis_site.commands import Commands
+from retwis_site.commands import Commands, Scored
 from retwis_site.exceptions import StoreError, StoreReadOnly, StoreRefused
 
 T = TypeVar("T")
@@ -41,7 +41,7 @@ class Pipe(Commands):
         self._client = client
         self._queued: list[tuple[watch.Command, dict[str, Any]]] = []
 
-    def send(self, *command: str | int, **options: Any) -> Any:
+    def send(self, *command: str | int | bytes, **options: Any) -> Any:
         self._queued.append((command, options))
 
     def execute(self) -> list[Any]:
@@ -70,7 +70,7 @@ class Store(Commands):
     def __init__(self, client: "redis.Redis") -> None:
         self._client = client
 
-    def send(self, *command: str | int, **options: Any) -> Any:
+    def send(self, *command: str | int | bytes, **options: Any) -> Any:
         with _one_trip([command]):
             return self._client.execute_command(*command, **options)  # type: ignore[no-untyped-call]
 
@@ -87,15 +87,22 @@ class Store(Commands):
         """Every field of a large hash with its value, perhaps twice, in chunks likewise."""
         return (list(found.items()) for found in _chunks(lambda cursor: self.hscan(key, cursor, count)))
 
-    def zset_members(self, key: str, count: int) -> Iterator[list[str]]:
-        """Every member of a large sorted set, perhaps twice, in chunks likewise."""
-        found = _chunks(lambda cursor: self.zscan(key, cursor, count))
-        return ([member for member, _ in scored] for scored in found)
+    def zset_scored(self, key: str, count: int) -> Iterator[Scored]:
+        """Every member of a large sorted set with its score, perhaps twice, in chunks likewise."""
+        return _chunks(lambda cursor: self.zscan(key, cursor, count))
 
-    def config_get(self, name: str) -> str:
-        """One of the server's settings."""
-        found: dict[str, str] = self.send("CONFIG GET", name)
-        return found[name]
+    def zset_members(self, key: str, count: int) -> Iterator[list[str]]:
+        """The same without the scores."""
+        return ([member for member, _ in scored] for scored in self.zset_scored(key, count))
+
+    def dbsize(self) -> int:
+        """How many keys there are, whosever they are."""
+        return int(self.send("DBSIZE"))
+
+    def info(self) -> dict[str, Any]:
+        """What the server says about itself."""
+        found: dict[str, Any] = self.send("INFO")
+        return found
 
 
 def _chunks(scan: Callable[[int], tuple[int, T]]) -> Iterator[T]:

@@ -34,13 +34,22 @@ def litter(raw):
     raw.hset("post:60", mapping={"user_id": "1", "time": int(time.time()) - 120, "body": "Never sent"})
     raw.lpush("posts:1", "998", "2", "998")
     raw.rpush("timeline", "999")
+    raw.rpush("posts:70", "1")
+    raw.persist("post:2")
+    raw.persist("idem:1:First")
+    raw.set("lease:gone", "a worker")
+    raw.hset("attempts", "follow:1:2:x", 3)
 
 
 FOUND = """\
 stale entries in auths: 2 found, {2}
 orphaned user: hashes: 3 found, {3}
 orphaned post: hashes: 1 found, {1}
-lists with dead ids: 2 found, {4}
+deleted posts without an expiry: 1 found, {1}
+lists with dead ids: 2 found, {2}
+home timelines of nobody: 1 found, {1}
+tokens without an expiry: 2 found, {2}
+attempts at nothing: 1 found, {1}
 """
 
 
@@ -53,7 +62,7 @@ def stands(raw, pid):
 def test_cleanup_finds_nothing_on_a_healthy_site(site, capsys):
     before = everything(site)
     out = said(capsys, "cleanup")
-    assert out.count("0 found, 0 freed") == 4
+    assert out.count("0 found, 0 removed") == 8
     assert out.endswith("Nothing to clean up.\n")
     assert everything(site) == before
 
@@ -61,8 +70,11 @@ def test_cleanup_finds_nothing_on_a_healthy_site(site, capsys):
 def test_cleanup_removes_each_kind_of_debris_and_nothing_else(site, capsys):
     before = everything(site)
     litter(site)
-    freed = {number: f"{number} freed" for number in range(1, 5)}
-    assert said(capsys, "cleanup") == FOUND.format(None, freed[1], freed[2], freed[3], freed[4])
+    assert said(capsys, "cleanup") == FOUND.format(None, "1 removed", "2 removed", "3 removed")
+    assert 0 < site.ttl("post:2") <= 30 * 24 * 3600
+    assert 0 < site.ttl("idem:1:First") <= 24 * 3600
+    assert 0 < site.ttl("lease:gone") <= 60
+    site.delete("lease:gone")
     after = everything(site)
     for key in ("posts:1", "timeline"):  # a dead id may leave a mark in its place
         after[key] = [entry for entry in after[key] if entry != "x"]
@@ -73,7 +85,7 @@ def test_cleanup_removes_each_kind_of_debris_and_nothing_else(site, capsys):
 def test_cleanup_in_a_dry_run_finds_the_same_and_changes_nothing(site, capsys):
     litter(site)
     before = everything(site)
-    assert said(capsys, "cleanup", "--dry-run") == FOUND.format(*["none removed (dry run)"] * 5)
+    assert said(capsys, "cleanup", "--dry-run") == FOUND.format(*["none removed (dry run)"] * 4)
     assert everything(site) == before
 
 
@@ -92,9 +104,9 @@ def test_cleanup_goes_through_large_collections(raw, alice, capsys):
         raw.hset(f"post:{pid}", mapping={"user_id": "1", "time": LONG_AGO, "body": "Never sent"})
     raw.rpush("timeline", *range(2000, 3100))
     out = said(capsys, "cleanup")
-    assert "stale entries in auths: 1200 found, 1200 freed" in out
-    assert "orphaned post: hashes: 690 found, 690 freed" in out
-    assert "lists with dead ids: 1 found, 1100 freed" in out
+    assert "stale entries in auths: 1200 found, 1200 removed" in out
+    assert "orphaned post: hashes: 690 found, 690 removed" in out
+    assert "lists with dead ids: 1 found, 1 removed" in out
     assert raw.hgetall("auths") == {alice.secret: "1"}
     assert raw.keys("post:*") == ["post:5"]
     assert not [entry for entry in raw.lrange("timeline", 0, -1) if entry.isdigit()]
@@ -113,7 +125,7 @@ def test_cleanup_leaves_a_logout_under_way_alone(raw, alice, capsys):
     raw.zadd("outbox", {f"auth:1:{alice.secret}:abc": int(time.time()) + 60})
     raw.hset("user:1", "auth", NEWER_SECRET)
     raw.hset("auths", NEWER_SECRET, "1")
-    assert "stale entries in auths: 1 found, 1 freed" in said(capsys, "cleanup")
+    assert "stale entries in auths: 1 found, 1 removed" in said(capsys, "cleanup")
     assert raw.hgetall("auths") == {NEWER_SECRET: "1"}
 
 
@@ -136,7 +148,7 @@ def test_cleanup_looks_at_a_young_post_again_when_its_owner_has_given_up(raw, al
     raw.hset("post:8", mapping={"user_id": "1", "time": now - 90, "body": "Never sent"})
     waited = []
     monkeypatch.setattr("timeline.debris.time.sleep", lambda seconds: (waited.append(seconds), stands(raw, 6)))
-    assert "orphaned post: hashes: 2 found, 2 freed" in said(capsys, "cleanup")
+    assert "orphaned post: hashes: 2 found, 2 removed" in said(capsys, "cleanup")
     assert sorted(raw.keys("post:*")) == ["post:5", "post:6"]
     assert waited == [11]
 

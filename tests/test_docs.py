@@ -28,7 +28,7 @@ def test_the_readme_has_the_key_table_of_the_code():
 
 def test_every_key_function_has_its_row_and_every_row_its_scan_pattern():
     rows = "\n".join(table_of(keys.__doc__))
-    arguments = {"uid": 7, "pid": 7, "intent": "x", "token": "t"}
+    arguments = {"uid": 7, "pid": 7, "intent": "x", "token": "t", "key": "user:7", "limit": "post", "who": "7"}
     for name, function in vars(keys).items():
         if getattr(function, "__module__", None) != keys.__name__ or name in {"matching", "number"}:
             continue
@@ -101,7 +101,7 @@ def test_no_file_is_over_four_hundred_lines():
             assert len(path.read_text().splitlines()) <= 400, path
 
 
-OURS = ["seed", "deliver", "cleanup", "createuser", "changepassword", "serve", "runserver", "shell"]
+OURS = ["seed", "deliver", "cleanup", "doctor", "createuser", "changepassword", "serve", "runserver", "shell"]
 
 
 @pytest.mark.parametrize("command", OURS)

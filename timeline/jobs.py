@@ -17,6 +17,8 @@ logger = logging.getLogger("retwis.deliver")
 BATCH = 100  # intents looked at in one go
 ATTEMPTS = 5  # after which an intent is set aside
 
+MALFORMED = (ValueError, IndexError)  # what a job makes of an intent without its numbers
+
 stop: Event = Event()  # set by a worker's SIGTERM: finish the chunk, give the lease back
 
 _strangers: Memory[str, bool] = Memory(size=100, seconds=3600)  # unknown kinds that were logged within the hour
@@ -73,7 +75,7 @@ def _work(store: Store, outbox: Outbox, intent: str, worker: str) -> bool:
         if JOBS[kind](store, claim) is False:
             outbox.release(intent)
             return False
-    except (StoreRefused, ValueError) as error:
+    except (StoreRefused, *MALFORMED) as error:
         logger.error("%s: cannot be finished, left in the outbox: %s", kind, error)
         return False
     outbox.forget(intent)

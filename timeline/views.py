@@ -9,6 +9,7 @@ from django.views.decorators.http import require_safe
 from accounts.entities import NotSignedIn, User
 from accounts.guards import change, login_required, page_of_form, to_login
 from accounts.middleware import RetwisRequest
+from accounts.throttle import FOLLOWS, POSTS, Throttle
 from retwis_site.errors import error_page, kept_fields
 from retwis_site.store import connect
 from timeline import drafts
@@ -49,6 +50,7 @@ def publish(request: RetwisRequest) -> HttpResponse:
             return _home(request, form, None, status=422)
     except NotSignedIn:
         return _signed_out(request, form)
+    Throttle(connect()).count(POSTS, str(author.uid))
     body = form.cleaned_data["body"]
     published = Posts(connect()).publish(author.uid, body, form.cleaned_data["token"])
     response = redirect("home")
@@ -126,6 +128,7 @@ def follow(request: RetwisRequest, username: str) -> HttpResponse:
     if person == me:
         messages.error(request, "You cannot follow yourself: your own posts are in your home timeline anyway.")
     else:
+        Throttle(connect()).count(FOLLOWS, str(me.uid))
         Follows(connect()).follow(me.uid, person.uid)
         messages.success(request, f"You follow {person.username} now.")
     return redirect("profile", person.username)

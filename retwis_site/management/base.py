@@ -61,15 +61,17 @@ class StoreCommand(BaseCommand):
             self.stdout.write(text)
 
     def progress(self, label: str, steps: "SizedIterable[T_co]") -> Iterator[T_co]:
-        """Go through `steps`, with a bar while somebody watches on a terminal."""
-        total = len(steps)
+        """Go through `steps`, with a bar while somebody watches on a terminal. Their length may be an estimate."""
+        total = max(len(steps), 1)
         shown = self.verbosity > 0 and sys.stderr.isatty()
         for number, step in enumerate(steps, 1):
             yield step
             if shown:
-                filled = BAR * number // total
+                filled = BAR * min(number, total) // total
                 bar = "#" * filled + "." * (BAR - filled)
-                self.stderr.write(f"\r{label} [{bar}] {number}/{total}", ending="\n" if number == total else "")
+                self.stderr.write(f"\r{label} [{bar}] {100 * filled // BAR:3} %", ending="")
+        if shown:
+            self.stderr.write("\r\x1b[K", ending="")
 
 
 @contextmanager

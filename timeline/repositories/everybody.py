@@ -57,14 +57,15 @@ class GlobalTimeline:
         found: list[int] = []
         for _ in range(STRETCHES):
             bottom = max(top - KEPT, 0)
-            found += self._standing(range(top, bottom, -1))
+            found += self.standing(range(top, bottom, -1))
             top = bottom
             if not top or len(found) >= KEPT:
                 break
         kept = merge([Slice(found, goes_on=False)])
         return Merge(kept.ids, max(kept.horizon, top + 1 if top else 0))
 
-    def _standing(self, pids: Sequence[int]) -> list[int]:
+    def standing(self, pids: Sequence[int]) -> list[int]:
+        """Of these posts, those that stand among their author's. Two round trips."""
         pipe = self._store.pipeline()
         for pid in pids:
             self._posts.queue(pipe, pid)

@@ -38,6 +38,11 @@ class Follows:
         self._store.zrem(keys.following(me), str(them))
         self.finish_follow(intent.name)
 
+    def mend(self, me: int, them: int) -> None:
+        """Make the mirror match, whichever side was damaged. Six round trips."""
+        intent = self._outbox.note(f"follow:{me}:{them}:{nonce()}")
+        self.finish_follow(intent.name)
+
     def finish_follow(self, intent: str) -> None:
         """What follows the commit of `follow:<A>:<B>:<nonce>`, for its owner as for the worker: make the mirror match,
         and drop A's home, whose next read is rebuilt with (or without) B's posts: the whole backfill."""

@@ -60,9 +60,9 @@ def parse_head(entries: Sequence[str]) -> Listing:
 
 def _sorted_out(entries: Sequence[str]) -> tuple[list[int], list[int], bool]:
     """Ids, newest first; the ends of rebuilds; whether one began."""
-    ids = {int(entry) for entry in entries if entry.isdigit()}
+    ids = {int(entry) for entry in entries if entry.isdecimal()}
     ids.discard(0)
-    ends = [-int(entry) for entry in entries if entry == "0" or entry.startswith("-")]
+    ends = [int(entry[1:] or 0) for entry in entries if entry == "0" or (entry[0:1] == "-" and entry[1:].isdecimal())]
     return sorted(ids, reverse=True), ends, any(entry.startswith("b") for entry in entries)
 
 

@@ -214,7 +214,7 @@ def record(pid: int, reply: Sequence[str | None]) -> Record | None:
     if uid is None or body is None or deleted is not None:
         return None
     _authors.put(pid, int(uid))
-    return Record(pid, int(uid), int(when or 0), body)
+    return Record(pid, int(uid), int(when) if when and when.isdecimal() else 0, body)
 
 
 def records_of(pids: Sequence[int], replies: Sequence[Sequence[str | None]]) -> tuple[list[Record], list[int]]:

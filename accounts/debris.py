@@ -1,0 +1,48 @@
+"""What killed processes leave behind of accounts: harmless, and in nobody's way."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from accounts.damage import AccountDamage
+from retwis_site import keys
+from retwis_site.findings import AT_ONCE, Check, Chunks, Finding, numbered, settled
+from retwis_site.store import Store
+
+
+class AccountDebris:
+    """Searches over accounts."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._damage = AccountDamage(store)
+
+    def checks(self) -> list[Check]:
+        return [
+            Check("stale entries in auths", self.stale_secrets, lambda: self._store.hlen(keys.auths())),
+            Check("orphaned user: hashes", self.orphaned_users, self._store.dbsize),
+        ]
+
+    def stale_secrets(self) -> Chunks:
+        """Entries of `auths` against the users' own secrets, the truth. A secret is never used twice, so one that is
+        stale stays so."""
+        for batch in self._store.hash_fields(keys.auths(), AT_ONCE):
+            pipe = self._store.pipeline()
+            for _, uid in batch:
+                pipe.hget(f"{keys.PREFIX}user:{uid}", "auth")
+            yield [
+                Finding(f"an old secret of user {uid}", partial(self._store.hdel, keys.auths(), secret))
+                for (secret, uid), current in zip(batch, pipe.execute(), strict=True)
+                if current != secret
+            ]
+
+    def orphaned_users(self) -> Chunks:
+        """`user:` hashes of registrations that died before their commit. None in a store without any name: it is being
+        seeded."""
+        if not self._store.hlen(keys.users()):
+            return
+        for batch in numbered(self._store, "user:*"):
+            orphans = settled(self._store, self._orphans(batch), lambda uid: {f"user:{uid}"}, self._orphans)
+            yield [Finding(keys.user(uid), partial(self._store.unlink, keys.user(uid))) for uid in orphans]
+
+    def _orphans(self, uids: Sequence[int]) -> list[int]:
+        return [uid for uid in self._damage.without_name(uids) if not self._damage.was_registered(uid)]

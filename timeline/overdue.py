@@ -1,0 +1,60 @@
+"""Intents that nobody finishes: no worker runs, or they cannot be finished."""
+
+import time
+from contextlib import suppress
+from functools import partial
+
+from retwis_site import keys
+from retwis_site.findings import AT_ONCE, Check, Chunks, Finding
+from retwis_site.outbox import LEASE, Claim, Outbox
+from retwis_site.store import Store
+from timeline.jobs import JOBS, MALFORMED
+
+LATER = 2  # an attempt that is not the first: homes are dropped, not pushed to
+
+
+class Overdue:
+    """Searches in the outbox and among what was set aside."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._outbox = Outbox(store)
+
+    def checks(self) -> list[Check]:
+        return [
+            Check("intents overdue", self.overdue, lambda: self._store.zcard(keys.outbox())),
+            Check("intents set aside", self.set_aside, lambda: self._store.zcard(keys.set_aside())),
+        ]
+
+    def overdue(self) -> Chunks:
+        """Intents that could have been taken over LEASE seconds ago and that no worker has."""
+        for scored in self._store.zset_scored(keys.outbox(), AT_ONCE):
+            late = [intent for intent, score in scored if score < time.time() - LEASE]
+            pipe = self._store.pipeline()
+            for intent in late:
+                pipe.get(keys.lease(intent))
+                pipe.zscore(keys.outbox(), intent)
+            replies = pipe.execute()
+            yield [
+                self._finding(keys.outbox(), intent)
+                for intent, lease, still in zip(late, replies[::2], replies[1::2], strict=True)
+                if lease is None and still is not None
+            ]
+
+    def set_aside(self) -> Chunks:
+        """Intents that failed as often as `deliver` tries."""
+        for intents in self._store.zset_members(keys.set_aside(), AT_ONCE):
+            yield [self._finding(keys.set_aside(), intent) for intent in intents]
+
+    def _finding(self, where: str, intent: str) -> Finding:
+        # Not the whole name: that of a logout holds a secret.
+        return Finding(":".join(intent.split(":")[:2])[:40], partial(self._carry_out, where, intent))
+
+    def _carry_out(self, where: str, intent: str) -> None:
+        """Finish it now, as a later worker would. What is no intent of ours is struck out: nobody ever will."""
+        job = JOBS.get(intent.partition(":")[0])
+        with suppress(*MALFORMED):
+            if job is not None:
+                job(self._store, Claim(self._outbox, intent, attempt=LATER))
+        self._store.zrem(where, intent)
+        self._outbox.forget(intent)
