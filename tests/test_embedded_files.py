@@ -199,3 +199,13 @@ def test_a_program_that_is_no_server_is_refused(tmp_path):
     program.chmod(0o755)
     with pytest.raises(EmbeddedServerError, match="does not tell its version"):
         embedded.version_text(program)
+
+
+@pytest.mark.real_server
+def test_what_the_server_has_written_is_put_on_the_disk(var, monkeypatch):
+    synced = set()
+    monkeypatch.setattr(os, "fsync", lambda file: synced.add(Path(os.readlink(f"/proc/self/fd/{file}"))))
+    with embedded.running():
+        embedded.sync()
+        assert synced == {path.resolve() for path in embedded.folder().rglob("*.aof")}
+        assert any(".incr." in path.name for path in synced)

@@ -58,6 +58,7 @@ def test_a_block_within_a_block_shares_the_server():
 def test_it_keeps_everything_and_listens_on_its_socket_alone():
     with embedded.running(), embedded_client() as store:
         assert store.config_get("appendonly") == {"appendonly": "yes"}
+        assert store.config_get("appendfsync") == {"appendfsync": "no"}
         assert store.config_get("maxmemory-policy") == {"maxmemory-policy": "noeviction"}
         assert store.config_get("port") == {"port": "0"}
         assert embedded.socket_path().stat().st_mode & 0o077 == 0

@@ -92,14 +92,15 @@ def _delivering() -> Iterator[None]:
 
 @contextmanager
 def _keeping_the_store() -> Iterator[None]:
-    """Start the embedded server again when it dies, but not once we stop it ourselves."""
+    """Start the embedded server again when it dies, but not once we stop it ourselves; and have its files on disk."""
     stop = threading.Event()
 
     def watch() -> None:
         while not stop.wait(LOOKS_EVERY):
             try:
                 embedded.revive()
-            except EmbeddedServerError as error:
+                embedded.sync()
+            except (EmbeddedServerError, OSError) as error:
                 logger.error("%s", error)
 
     watcher = threading.Thread(target=watch)
