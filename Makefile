@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run test test-fake test-real lint clean
+.PHONY: run test test-fake test-real test-faults lint clean
 
 run: $(VENV)/.installed
 	@exec $(BIN)/python manage.py serve
@@ -13,10 +13,14 @@ run: $(VENV)/.installed
 test: test-fake test-real
 
 test-fake: $(VENV)/.installed-test
-	$(BIN)/python -m pytest --ds=tests.settings.fake
+	$(BIN)/python -m pytest --ds=tests.settings.fake -m "not faults"
 
 test-real: $(VENV)/.installed-test
-	$(BIN)/python -m pytest --ds=tests.settings.real
+	$(BIN)/python -m pytest --ds=tests.settings.real -m "not faults"
+
+# Real processes killed, starved and crowded.
+test-faults: $(VENV)/.installed-test
+	$(BIN)/python -m pytest --ds=tests.settings.real -m faults
 
 lint: $(VENV)/.installed-lint
 	$(BIN)/python -m ruff check .

@@ -137,17 +137,21 @@ def _one_trip(commands: list[watch.Command]) -> Iterator[None]:
     except redis.RedisError as error:
         if isinstance(error, redis.TimeoutError):  # else every request would wait its own second, one after the other
             _hung_until = time.monotonic() + settings.REDIS_TIMEOUT
-        raise StoreError(f"{_name()} does not answer: {str(error).rstrip('.')}. {_fix()}") from error
+        raise StoreError(f"{_name()} does not answer: {str(error).rstrip('.')}. {_fix(error)}") from error
 
 
 def _name() -> str:
     return "the store at REDIS_URL" if settings.REDIS_URL else "the embedded store"
 
 
-def _fix() -> str:
-    if settings.REDIS_URL:
-        return "Start that server, or set REDIS_URL to one that runs."
-    return "Start it with `make run`, or set REDIS_URL to a server that runs."
+def _fix(error: redis.RedisError | None = None) -> str:
+    if not settings.REDIS_URL:
+        return "Start it with `make run`, or set REDIS_URL to a server that runs."
+    if "certificate verify failed" in str(error):
+        return "Use the host name of its certificate in REDIS_URL, and name its authority: ?ssl_ca_certs=/path/ca.pem."
+    if isinstance(error, redis.AuthenticationError):
+        return "Give REDIS_URL a user and password that the server knows."
+    return "Start that server, or set REDIS_URL to one that runs."
 
 
 @cache

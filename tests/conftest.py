@@ -3,6 +3,7 @@
 import io
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from retwis_site import store as store_module
 from retwis_site.memory import Memory
 from retwis_site.store import Store, connect
 from retwis_site.watch import Watch, keys_of, watching, watching_process
+from tests import acl
 from tests.processes import end, run_server
 from tests.site import register
 
@@ -51,24 +53,57 @@ def sent() -> Iterator[Watch]:
 
 @pytest.fixture(autouse=True)
 def raw(real_server: None) -> redis.Redis:
-    """The store as redis-cli sees it, past everything of ours; empty at the beginning."""
+    """The store as redis-cli sees it, past everything of ours; empty at the beginning. On a real server it is the
+    administrator's, who may do what the site may not."""
     connect.cache_clear()
     store_module._hung_until = 0.0
-    client = connect()._client
+    client = _administrator() if settings.REAL_SERVER else connect()._client
     client.flushall()
     Memory.clear_all()
     return client
 
 
+@cache
+def _administrator() -> redis.Redis:
+    """The site's own connection, but for who it is."""
+    pool = connect()._client.connection_pool
+    identity = {"username": acl.ADMIN, "password": acl.PASSWORDS[acl.ADMIN]}
+    return redis.Redis(
+        connection_pool=redis.ConnectionPool(pool.connection_class, **{**pool.connection_kwargs, **identity})
+    )
+
+
 @pytest.fixture
-def own_server(raw: redis.Redis, settings: Any) -> Iterator[Callable[..., Any]]:
+def rights(raw: redis.Redis) -> Iterator[Callable[..., None]]:
+    """`rights("-zadd", "~other")` changes what the site's user may do on a real server, until the test ends."""
+
+    def change(*rules: str) -> None:
+        if settings.REAL_SERVER:
+            raw.execute_command("ACL", "SETUSER", acl.SITE, *rules)
+
+    yield change
+    change("reset", *acl.rules())
+
+
+@pytest.fixture
+def moved(raw: redis.Redis, settings: Any) -> Iterator[Callable[[str], None]]:
+    """`moved("redis://elsewhere")`: the site has its store at another address until the test ends."""
+
+    def move(url: str) -> None:
+        settings.REDIS_URL = url
+        _reconnect()
+
+    yield move
+    _reconnect()
+
+
+@pytest.fixture
+def own_server(moved: Callable[[str], None]) -> Iterator[Callable[..., Any]]:
     """`with own_server("--appendonly", "yes") as server:` puts the site on a server that a test may kill; the next
     one goes on with its data."""
     with tempfile.TemporaryDirectory(prefix="retwis-") as folder:
-        settings.REDIS_URL = f"unix://{folder}/redis.sock"
-        _reconnect()
+        moved(acl.url(folder))
         yield lambda *options: run_server(folder, *options)
-    _reconnect()
 
 
 def _reconnect() -> None:

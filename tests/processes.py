@@ -2,7 +2,9 @@
 
 import contextlib
 import os
+import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -13,18 +15,24 @@ import redis
 from django.conf import settings
 
 from retwis_site import embedded
+from tests import acl
+from tests.web import Browser
 
 
 @contextlib.contextmanager
-def run_server(folder: str, *options: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A server of our own on `<folder>/redis.sock`."""
-    path = f"{folder}/redis.sock"
+def launch_server(folder: str, *options: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A server of our own on `<folder>/redis.sock`, which need not answer yet. It has the users of docs/redis.md, so
+    `acl.url(folder)` leads to it."""
+    users = Path(folder) / "users.acl"
+    users.write_text("\n".join(acl.lines()))
     command = [
         str(embedded.find_binary()),
         "--port",
         "0",
         "--unixsocket",
-        path,
+        f"{folder}/redis.sock",
+        "--aclfile",
+        str(users),
         "--dir",
         folder,
         "--save",
@@ -33,12 +41,20 @@ def run_server(folder: str, *options: str) -> Iterator[subprocess.Popen[bytes]]:
     ]
     server = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     try:
-        wait_until(lambda: redis.Redis(unix_socket_path=path).ping(), f"a server on {path}")
         yield server
     finally:
         server.send_signal(signal.SIGCONT)
         server.kill()
         server.wait()
+
+
+@contextlib.contextmanager
+def run_server(folder: str, *options: str) -> Iterator[subprocess.Popen[bytes]]:
+    """The same once it answers."""
+    administrator = redis.Redis.from_url(acl.url(folder, acl.ADMIN))
+    with launch_server(folder, *options) as server, administrator:
+        wait_until(administrator.ping, f"a server in {folder}")
+        yield server
 
 
 def wait_until(condition: Callable[[], object], what: str, seconds: float = 20.0) -> None:
@@ -62,9 +78,6 @@ def manage(*arguments, env, **options):
     return subprocess.run(
         command, cwd=settings.BASE_DIR, env=env, capture_output=True, text=True, check=False, timeout=30, **options
     )
-
-
-# ---- createuser
 
 
 def server_pid():
@@ -138,3 +151,67 @@ def entered(process):
 def leave(process):
     process.stdin.close()
     assert process.wait(20) == 0
+
+
+class Site:
+    """One `manage.py serve` and what it prints."""
+
+    def __init__(self, process, port, log):
+        self.process = process
+        self.port = port
+        self.browser = Browser(port)
+        self.log = log
+
+    def printed(self):
+        return self.log.read_text()
+
+    def wait_until_it_serves(self):
+        wait_until(lambda: self.process.poll() is not None or self.browser.open("/livez")[0] == 200, "the site")
+        assert self.process.poll() is None, self.printed()
+
+    def announced(self):
+        """The pids of the command and of its web workers, as far as it has told."""
+        return {int(pid) for pid in re.findall(r"PID: ([0-9]+)", self.printed())}
+
+    def pids(self):
+        """The same once it has told all."""
+        wait_until(lambda: self.printed().count("Started worker") >= 2, "both workers")
+        return self.announced()
+
+    def stop(self, with_signal=signal.SIGTERM):
+        self.process.send_signal(with_signal)
+        return self.process.wait(15)
+
+
+@contextlib.contextmanager
+def run_site(var, log, port, **changes):
+    """`manage.py serve` for as long as the block; without REDIS_URL, or with the changes to the environment."""
+    given = environment(var)
+    for name in ("REDIS_URL", "SECRET_KEY", "PORT", "WEB_WORKERS"):
+        given.pop(name, None)
+    with (
+        log.open("wb") as output,
+        subprocess.Popen(
+            [sys.executable, "manage.py", "serve", f"--port={port}"],
+            cwd=settings.BASE_DIR,
+            env={**given, **changes},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        ) as process,
+    ):
+        site = Site(process, port, log)
+        try:
+            yield site
+        finally:
+            process.kill()
+            process.wait()
+            for pid in filter(alive, site.announced()):
+                end(pid)
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]

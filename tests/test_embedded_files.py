@@ -204,7 +204,7 @@ def test_a_program_that_is_no_server_is_refused(tmp_path):
 @pytest.mark.real_server
 def test_what_the_server_has_written_is_put_on_the_disk(var, monkeypatch):
     synced = set()
-    monkeypatch.setattr(os, "fsync", lambda file: synced.add(Path(os.readlink(f"/proc/self/fd/{file}"))))
+    monkeypatch.setattr(os, "fsync", lambda file: synced.add(Path(f"/proc/self/fd/{file}").readlink()))
     with embedded.running():
         embedded.sync()
         assert synced == {path.resolve() for path in embedded.folder().rglob("*.aof")}

@@ -74,10 +74,10 @@ def test_nothing_in_common_is_not_mentioned(browser, alice, bob, raw):
 
 @pytest.mark.parametrize(("size", "expected"), [(9_999, "9999"), (10_000, "10000"), (10_001, "10000+")])
 def test_what_is_in_common_is_exact_up_to_ten_thousand(store, raw, size, expected):
-    raw.zadd("a", {str(uid): uid for uid in range(size)})
-    raw.zadd("b", {str(uid): uid for uid in range(size + 500)})
-    comparison = compare("b", size + 500, "a", size)
-    assert (comparison.smaller, comparison.larger) == ("a", "b")
+    raw.zadd("following:1", {str(uid): uid for uid in range(size)})
+    raw.zadd("followers:2", {str(uid): uid for uid in range(size + 500)})
+    comparison = compare("followers:2", size + 500, "following:1", size)
+    assert (comparison.smaller, comparison.larger) == ("following:1", "followers:2")
     pipe = store.pipeline()
     comparison.queue_smaller(pipe)
     [smaller] = pipe.execute()

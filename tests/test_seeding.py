@@ -293,11 +293,12 @@ def test_after_a_flush_the_old_cookie_opens_nothing(raw, alice, browser):
 
 
 @pytest.mark.parametrize("prefix", ["retwis:", "a*b:", "[ab]?:", "back\\slash:"])
-def test_flush_with_a_prefix_deletes_only_what_has_it(raw, monkeypatch, prefix):
+def test_flush_with_a_prefix_deletes_only_what_has_it(raw, rights, monkeypatch, prefix):
     foreign = ["users", "user:1", "post:1", "other:users", "aXb:user:1", "aX:user:1", "bX:user:1", "backslash:user:1"]
     for key in foreign:
         raw.hset(key, "name", "not ours")
     monkeypatch.setattr(keys, "PREFIX", prefix)
+    rights("resetkeys", *(f"~{keys.matching(pattern)}" for pattern in keys.ALL))
     raw.hset(f"{prefix}user:999", "username", "ours")
     raw.set(f"{prefix}celery", "not ours")
     seed("--flush", users=3, posts=2, follows=1)

@@ -1,22 +1,17 @@
 """`manage.py serve`: the whole site in one command, from its first start to its next one after a kill -9."""
 
 import contextlib
-import http.cookiejar
+import itertools
 import os
 import re
 import signal
 import socket
-import subprocess
-import sys
-import urllib.error
-import urllib.parse
-import urllib.request
 
 import pytest
 import redis
 
 from retwis_site import embedded
-from tests.processes import alive, end, wait_until
+from tests.processes import alive, free_port, run_site, wait_until
 from tests.site import PASSWORD
 
 pytestmark = [pytest.mark.real_server, pytest.mark.usefixtures("var")]
@@ -27,99 +22,14 @@ SIGNED_IN = 'action="/logout/"'
 @pytest.fixture
 def port():
     """One that is free."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-class Browser:
-    """A browser over real HTTP, with cookies."""
-
-    def __init__(self, port):
-        self.origin = f"http://127.0.0.1:{port}"
-        cookies = urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar())
-        self.opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), cookies)
-
-    def open(self, path, form=None):
-        """The status and the page, after redirects."""
-        data = urllib.parse.urlencode(form).encode() if form else None
-        try:
-            with self.opener.open(self.origin + path, data, timeout=10) as response:
-                return response.status, response.read().decode()
-        except urllib.error.HTTPError as error:
-            with error:
-                return error.code, error.read().decode()
-
-    def submit(self, path, **fields):
-        """Open the page of a form, fill it in and send it."""
-        status, page = self.open(path)
-        assert status == 200, page
-        token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page)
-        return self.open(path, {"csrfmiddlewaretoken": token[1], **fields})
-
-
-class Site:
-    """One `manage.py serve` and what it prints."""
-
-    def __init__(self, process, port, log):
-        self.process = process
-        self.browser = Browser(port)
-        self.log = log
-
-    def printed(self):
-        return self.log.read_text()
-
-    def wait_until_it_serves(self):
-        wait_until(lambda: self.process.poll() is not None or self.browser.open("/livez")[0] == 200, "the site")
-        assert self.process.poll() is None, self.printed()
-
-    def announced(self):
-        """The pids of the command and of its web workers, as far as it has told."""
-        return {int(pid) for pid in re.findall(r"PID: ([0-9]+)", self.printed())}
-
-    def pids(self):
-        """The same once it has told all."""
-        wait_until(lambda: self.printed().count("Started worker") >= 2, "both workers")
-        return self.announced()
-
-    def stop(self, with_signal=signal.SIGTERM):
-        self.process.send_signal(with_signal)
-        return self.process.wait(15)
+    return free_port()
 
 
 @pytest.fixture
 def serve(settings, tmp_path, port):
     """Runs `manage.py serve` for as long as the block; without REDIS_URL, or with the changes to the environment."""
-    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "retwis_site.settings", "VAR_DIR": str(settings.VAR_DIR)}
-    for name in ("REDIS_URL", "SECRET_KEY", "PORT", "WEB_WORKERS"):
-        environment.pop(name, None)
-    runs = iter(range(1, 10))
-
-    @contextlib.contextmanager
-    def run(**changes):
-        log = tmp_path / f"log{next(runs)}"
-        with (
-            log.open("wb") as output,
-            subprocess.Popen(
-                [sys.executable, "manage.py", "serve", f"--port={port}"],
-                cwd=settings.BASE_DIR,
-                env={**environment, **changes},
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            ) as process,
-        ):
-            site = Site(process, port, log)
-            try:
-                yield site
-            finally:
-                process.kill()
-                process.wait()
-                for pid in filter(alive, site.announced()):
-                    end(pid)
-
-    return run
+    logs = (tmp_path / f"log{run}" for run in itertools.count(1))
+    return lambda **changes: run_site(settings.VAR_DIR, next(logs), port, **changes)
 
 
 @contextlib.contextmanager

@@ -148,8 +148,8 @@ def test_the_cache_api_cannot_flush_the_store(raw):
     assert raw.get("a") == "1"
 
 
-def test_nothing_is_sent_twice(monkeypatch, raw):
-    retry = raw.connection_pool.connection_kwargs["retry"]
+def test_nothing_is_sent_twice(store):
+    retry = store._client.connection_pool.connection_kwargs["retry"]
     assert retry.get_retries() == 0
 
 

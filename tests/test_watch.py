@@ -9,35 +9,38 @@ from retwis_site.watch import keys_of, watching, watching_process
 
 def test_it_sees_every_trip_and_the_commands_in_it(store):
     with watching() as watch:
-        store.get("a")
+        store.get("lease:a")
         pipe = store.pipeline()
-        pipe.get("b")
-        pipe.hget("c", "d")
+        pipe.get("lease:b")
+        pipe.hget("users", "d")
         pipe.execute()
         pipe.execute()  # nothing queued, nothing sent
-    assert [trip.commands for trip in watch.trips] == [(("GET", "a"),), (("GET", "b"), ("HGET", "c", "d"))]
-    assert watch.commands == [("GET", "a"), ("GET", "b"), ("HGET", "c", "d")]
+    assert [trip.commands for trip in watch.trips] == [
+        (("GET", "lease:a"),),
+        (("GET", "lease:b"), ("HGET", "users", "d")),
+    ]
+    assert watch.commands == [("GET", "lease:a"), ("GET", "lease:b"), ("HGET", "users", "d")]
 
 
 def test_it_sees_its_own_thread_only_and_the_process_watch_all(store):
     with watching_process() as everything, watching() as mine:
-        thread = threading.Thread(target=store.get, args=("theirs",))
+        thread = threading.Thread(target=store.get, args=("lease:theirs",))
         thread.start()
         thread.join()
-        store.get("mine")
-    assert mine.commands == [("GET", "mine")]
-    assert everything.commands == [("GET", "theirs"), ("GET", "mine")]
+        store.get("lease:mine")
+    assert mine.commands == [("GET", "lease:mine")]
+    assert everything.commands == [("GET", "lease:theirs"), ("GET", "lease:mine")]
 
 
 def test_watches_nest_and_end(store):
     with watching() as outer:
-        store.get("a")
+        store.get("lease:a")
         with watching() as inner:
-            store.get("b")
-        store.get("c")
-    store.get("d")
-    assert [c[1] for c in outer.commands] == ["a", "b", "c"]
-    assert [c[1] for c in inner.commands] == ["b"]
+            store.get("lease:b")
+        store.get("lease:c")
+    store.get("lease:d")
+    assert [c[1] for c in outer.commands] == ["lease:a", "lease:b", "lease:c"]
+    assert [c[1] for c in inner.commands] == ["lease:b"]
 
 
 def test_one_command_names_one_key():
