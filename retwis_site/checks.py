@@ -20,6 +20,21 @@ def topology_is_known(**kwargs: Any) -> list[CheckMessage]:
     return [Error(f"REDIS_TOPOLOGY={settings.REDIS_TOPOLOGY!r} is not supported.", hint=hint, id="retwis.E001")]
 
 
+@register("security", deploy=True)
+def sign_in_cookie_is_safe(**kwargs: Any) -> list[CheckMessage]:
+    """Django's own checks know of its sessions alone; who is signed in here is told by a cookie of ours."""
+    messages: list[CheckMessage] = []
+    if not settings.HTTPS:
+        hint = "Serve the site over HTTPS and set HTTPS=1."
+        text = f"The sign-in cookie `{settings.AUTH_COOKIE}` travels unencrypted, where others can take it."
+        messages.append(Warning(text, hint=hint, id="retwis.W005"))
+    if settings.HTTPS and not settings.AUTH_COOKIE.startswith("__Host-"):
+        hint = "Let its name begin with __Host-, as retwis_site/settings.py has it."
+        text = f"Another host of the domain could set the sign-in cookie `{settings.AUTH_COOKIE}`."
+        messages.append(Error(text, hint=hint, id="retwis.E002"))
+    return messages
+
+
 @register("store", deploy=True)
 def server_keeps_what_it_is_given(**kwargs: Any) -> list[CheckMessage]:
     """One round trip to a server of one's own; the embedded one is started with the right settings."""

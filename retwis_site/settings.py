@@ -96,7 +96,7 @@ TEMPLATES = [
     }
 ]
 CSRF_FAILURE_VIEW = "retwis_site.errors.csrf_failure"
-MESSAGE_STORAGE = "django.contrib.messages.storage.cookie.CookieStorage"  # the default would want a sessions table
+MESSAGE_STORAGE = "retwis_site.flash.FlashStorage"  # the default would want a sessions table
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024  # bytes of a request's body; more is a 413
 
 LANGUAGE_CODE = "en-us"
@@ -111,7 +111,8 @@ WHITENOISE_USE_FINDERS = True  # before the first `collectstatic` the files are 
 # --- Who you are ------------------------------------------------------------------------------------------------------
 
 HTTPS = env_on("HTTPS")
-AUTH_COOKIE = "__Host-auth" if HTTPS else "auth"
+COOKIE_PREFIX = "__Host-" if HTTPS else ""  # browsers take such a cookie from this very host over HTTPS alone
+AUTH_COOKIE = f"{COOKIE_PREFIX}auth"
 THROTTLE = env_on("THROTTLE", "1")  # whether logins, registrations, posts and follows are limited
 AUTHENTICATION_BACKENDS = ["accounts.backends.RedisBackend"]
 PASSWORD_HASHERS = ["accounts.hashers.LeanArgon2PasswordHasher"]
@@ -121,6 +122,7 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+CSRF_COOKIE_NAME = f"{COOKIE_PREFIX}csrftoken"
 CSRF_COOKIE_HTTPONLY = True
 SECURE_SSL_REDIRECT = HTTPS
 SECURE_HSTS_SECONDS = 365 * 24 * 3600 if HTTPS else 0

@@ -4,13 +4,14 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import SystemCheckError
 
+from retwis_site.checks import sign_in_cookie_is_safe
 from tests.processes import environment, manage
 
 
 def retwis_messages(capsys, *arguments):
-    """The lines of `manage.py check` that are the site's own."""
+    """The lines of `manage.py check` about the store."""
     capsys.readouterr()
-    call_command("check", *arguments)
+    call_command("check", "--tag=store", *arguments)
     printed = capsys.readouterr()
     return [line for line in (printed.out + printed.err).splitlines() if "retwis." in line]
 
@@ -77,6 +78,15 @@ def test_without_deploy_the_server_is_not_asked(config, sent, capsys):
     config("maxmemory-policy", "allkeys-lru")
     assert retwis_messages(capsys) == []
     assert sent.commands == []
+
+
+@pytest.mark.parametrize(
+    ("https", "cookie", "expected"),
+    [(False, "auth", "retwis.W005"), (True, "auth", "retwis.E002"), (True, "__Host-auth", None)],
+)
+def test_the_deploy_check_looks_at_the_sign_in_cookie(settings, https, cookie, expected):
+    settings.HTTPS, settings.AUTH_COOKIE = https, cookie
+    assert [message.id for message in sign_in_cookie_is_safe()] == ([expected] if expected else [])
 
 
 def test_the_deploy_check_warns_of_the_embedded_server(settings, capsys, sent):

@@ -160,7 +160,8 @@ def homes_are_the_merges_of_their_sources(raw):
     """As they stand, all pages, and once more rebuilt."""
     for uid in sorted(raw.hvals("users")):
         sources = [uid, *raw.zrange(f"following:{uid}", 0, -1)]
-        merged = sorted((int(pid) for source in sources for pid in raw.zrange(f"updates:{source}", 0, -1)), reverse=True)
+        written = [int(pid) for source in sources for pid in raw.zrange(f"updates:{source}", 0, -1)]
+        merged = sorted(written, reverse=True)
         assert home(raw, uid) == merged, uid
         raw.delete(f"posts:{uid}")
         assert home(raw, uid) == merged, uid
