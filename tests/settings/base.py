@@ -1,11 +1,12 @@
 """The site's own settings, with what every run of the suite changes."""
 
 import os
-import tempfile
 
-for name in ("DEBUG", "HTTPS", "REDIS_KEY_PREFIX", "REDIS_TOPOLOGY", "TRUSTED_PROXIES", "ALLOWED_HOSTS"):
+from tests.settings import folder
+
+for name in ("DEBUG", "HTTPS", "THROTTLE", "REDIS_KEY_PREFIX", "REDIS_TOPOLOGY", "TRUSTED_PROXIES", "ALLOWED_HOSTS"):
     os.environ.pop(name, None)
-os.environ["VAR_DIR"] = tempfile.mkdtemp(prefix="retwis-tests-")
+os.environ["VAR_DIR"] = folder("retwis-tests-")
 os.environ["SECRET_KEY"] = "only for tests"
 
 from retwis_site.settings import *  # noqa: E402, F403

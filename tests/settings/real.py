@@ -2,11 +2,11 @@
 docs/redis.md gives it. conftest.py starts it."""
 
 import os
-import tempfile
 
 from tests import acl
+from tests.settings import folder
 
-STORE_DIR = tempfile.mkdtemp(prefix="retwis-store-")
+STORE_DIR = folder("retwis-store-")
 os.environ["REDIS_URL"] = acl.url(STORE_DIR)
 
 from tests.settings.base import *  # noqa: E402, F403
