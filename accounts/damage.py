@@ -13,6 +13,7 @@ from django.contrib.auth.hashers import make_password
 from accounts.repositories import chosen, new_secret
 from retwis_site import keys
 from retwis_site.findings import AT_ONCE, Check, Chunks, Finding, numbered, settled
+from retwis_site.outbox import nonce
 from retwis_site.store import Store
 
 NEIGHBOURS = 20  # uids below a user's, whose registrations tell about when theirs was
@@ -106,14 +107,14 @@ class AccountDamage:
         return self._owns_anything(uid)
 
     def _name(self, uid: int) -> None:
+        """Lead their name to a user; or, where it is somebody else's by now, another one like it."""
         [username] = self._usernames([uid])
         name = username or f"user_{uid}"
-        if self._store.hsetnx(keys.users(), name.lower(), str(uid)):
-            self._store.hset(keys.user(uid), {"username": name})
-            return
-        # Somebody else has it by now. Names have at most 30 characters, uids at most 16.
-        self._store.hset(keys.user(uid), {"username": f"{name[:13]}_{uid}"})
-        self._store.hset(keys.users(), {f"{name[:13]}_{uid}".lower(): str(uid)})
+        # Names have at most 30 characters, uids at most 16.
+        for free in (name, f"{name[:13]}_{uid}", f"{uid}_{nonce()}"):
+            if self._store.hsetnx(keys.users(), free.lower(), str(uid)):
+                self._store.hset(keys.user(uid), {"username": free})
+                return
 
     def _owns_anything(self, uid: int) -> bool:
         pipe = self._store.pipeline()
