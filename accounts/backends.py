@@ -1,14 +1,18 @@
 """Signing in with a username and a password: an ordinary Django backend on Redis."""
 
+import logging
+
 from django.contrib.auth.hashers import check_password, make_password
 from django.http import HttpRequest
 
 from accounts.entities import Login
 from accounts.repositories import TRIES, Users
-from accounts.throttle import LOGINS, Throttle, somebody_at
+from accounts.throttle import GUESSES, LOGINS, Throttle, somebody_at
 from retwis_site.address import client_address
 from retwis_site.exceptions import StoreError
 from retwis_site.store import connect
+
+logger = logging.getLogger("retwis.accounts")
 
 
 class RedisBackend:
@@ -19,7 +23,7 @@ class RedisBackend:
     ) -> Login | None:
         """The user and their current secret, or None for a wrong name or password, both after the same time.
 
-        Six round trips. No rehash of an old hash: that HSET could undo a password change that happens meanwhile.
+        Eight round trips. No rehash of an old hash: that HSET could undo a password change that happens meanwhile.
         Raises StoreError, and TooOften for an account that was tried too often from the request's address.
         """
         if username is None or password is None:
@@ -27,11 +31,17 @@ class RedisBackend:
         if request is None:
             return self._verified(username, password)
         throttle = Throttle(connect())
-        somebody = somebody_at(username, client_address(request))
+        address = client_address(request)
+        somebody = somebody_at(username, address)
         throttle.count(LOGINS, somebody)
+        guess = throttle.count(GUESSES, address)
         login = self._verified(username, password)
-        if login is not None:
-            throttle.forget(LOGINS, somebody)
+        if login is None:
+            # Not the name: people type their password into its field.
+            logger.warning("wrong name or password from %s, tried as %s", address, somebody)
+            return None
+        throttle.forget(LOGINS, somebody)
+        throttle.take_back(guess)
         return login
 
     def _verified(self, username: str, password: str) -> Login | None:

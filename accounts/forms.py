@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 from django.contrib.auth import authenticate
 from django.contrib.auth.password_validation import password_validators_help_texts
-from django.core.validators import RegexValidator
+from django.core.validators import MaxLengthValidator, RegexValidator
 from django.http import HttpRequest
 
 from accounts.entities import Login
@@ -20,9 +20,11 @@ valid_username = RegexValidator(
 
 
 class PasswordField(forms.CharField):
+    """The length is a validator and not `max_length`, which would make the browser cut off silently what is pasted."""
+
     def __init__(self, autocomplete: str, **kwargs: Any) -> None:
         widget = forms.PasswordInput(attrs={"autocomplete": autocomplete})
-        super().__init__(strip=False, max_length=LONGEST_PASSWORD, widget=widget, **kwargs)
+        super().__init__(strip=False, validators=[MaxLengthValidator(LONGEST_PASSWORD)], widget=widget, **kwargs)
 
 
 class NewPasswordForm(forms.Form):

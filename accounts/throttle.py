@@ -28,6 +28,7 @@ class Limit:
 
 
 LOGINS = Limit("login", 10, 15 * 60, "wrong passwords")  # an account and an address together
+GUESSES = Limit("guess", 200, 15 * 60, "guesses from your network")  # an address, at whatever accounts
 REGISTRATIONS = Limit("register", 30, 3600, "new accounts from your network")
 POSTS = Limit("post", 60, 3600, "posts")
 FOLLOWS = Limit("follow", 120, 3600, "follows")

@@ -1,5 +1,7 @@
 """Register, log in, log out."""
 
+import logging
+
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.hashers import make_password
@@ -10,7 +12,7 @@ from django.views.decorators.cache import cache_control
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
-from accounts.entities import Login, NameTaken
+from accounts.entities import Login, NameTaken, User
 from accounts.forms import LoginForm, PasswordForm, RegisterForm
 from accounts.guards import change, login_required, own_page
 from accounts.middleware import RetwisRequest
@@ -18,6 +20,8 @@ from accounts.repositories import Users
 from accounts.throttle import REGISTRATIONS, Throttle
 from retwis_site.address import client_address
 from retwis_site.store import connect
+
+logger = logging.getLogger("retwis.accounts")
 
 never_store = cache_control(private=True, no_store=True)
 
@@ -46,6 +50,7 @@ def register(request: RetwisRequest) -> HttpResponse:
             messages.success(
                 request, f"Welcome, {login.user.username}! Write your first post, or find people to follow."
             )
+            _note(request, "registered", login.user)
             return _signed_in(request, login, "/")
     return render(request, "accounts/register.html", {"form": form}, status=422)
 
@@ -63,6 +68,7 @@ def login(request: RetwisRequest) -> HttpResponse:
     if not form.is_valid() or form.login is None:
         return render(request, "accounts/login.html", {"form": form, "next": after}, status=422)
     messages.success(request, f"Welcome back, {form.login.user.username}.")
+    _note(request, "logged in", form.login.user)
     return _signed_in(request, form.login, after)
 
 
@@ -70,7 +76,9 @@ def login(request: RetwisRequest) -> HttpResponse:
 def logout(request: RetwisRequest) -> HttpResponse:
     """Ends the session on every device. Whoever is not signed in is signed out already."""
     if request.user.is_authenticated:
-        Users(connect()).end_sessions(request.visit.require_user().uid, request.visit.secret)
+        me = request.visit.require_user()
+        Users(connect()).end_sessions(me.uid, request.visit.secret)
+        _note(request, "logged out", me)
         messages.success(request, "You are logged out, on all your devices.")
     response = redirect("home")
     response.delete_cookie(settings.AUTH_COOKIE, samesite="Lax")
@@ -91,8 +99,14 @@ def password(request: RetwisRequest) -> HttpResponse:
     if not form.is_valid():
         return render(request, "accounts/password.html", {"form": form}, status=422)
     secret = Users(connect()).change_password(me.uid, make_password(form.cleaned_data["password1"]))
+    _note(request, "changed the password", me)
     messages.success(request, "Your password is changed, and all your other devices are logged out.")
     return _signed_in(request, Login(me, secret), "/")
+
+
+def _note(request: RetwisRequest, what: str, user: User) -> None:
+    """For the log: who did something to an account, and from where."""
+    logger.info("user %d %s from %s", user.uid, what, client_address(request))
 
 
 def _signed_in(request: RetwisRequest, login: Login, after: str) -> HttpResponse:

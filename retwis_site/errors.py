@@ -18,6 +18,7 @@ from django.shortcuts import render
 from retwis_site.exceptions import BadCursor, Gone, NotFound, StoreError, TooOften
 
 logger = logging.getLogger("retwis.store")
+security = logging.getLogger("retwis.security")
 
 RETRY_AFTER = 5  # seconds
 _METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST"})
@@ -156,6 +157,7 @@ def store_failure(request: HttpRequest, exception: StoreError) -> HttpResponse:
 
 def too_often(request: HttpRequest, exception: TooOften) -> HttpResponse:
     """429, until the oldest of what was counted has left its window. What was typed can be sent again then."""
+    security.warning("%s %s: too often, more than %s", request.method, quote(request.path), exception)
     minutes = -(-exception.retry_after // 60)
     wait = f"{minutes} minutes" if minutes > 1 else "a minute"
     text = f"That would be more than {exception.times} {exception.what} in a short time. Try again in {wait}."
@@ -170,6 +172,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
+    security.warning("%s %s: not theirs", request.method, quote(request.path))
     return error_page(request, 403, "Not yours", str(exception) or "You may not do that.")
 
 

@@ -5,7 +5,7 @@ disagreeing for a moment is no finding: `settled` tells the two apart.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from retwis_site import keys
@@ -22,7 +22,7 @@ class Finding:
     """Something wrong, in words without secrets, and what puts it right. Doing that twice does no harm."""
 
     what: str
-    repair: Callable[[], object]
+    repair: Callable[[], object] = field(repr=False)  # may have a secret for an argument
 
 
 Chunks = Iterator[list[Finding]]

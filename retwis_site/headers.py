@@ -17,15 +17,25 @@ POLICY = "; ".join(
     )
 )
 
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Frame-Options": "DENY",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
 
-class ContentSecurityPolicy:
-    """Says so on every answer; with DEBUG not, since Django's debug pages bring styles and scripts of their own."""
+
+class BrowserHeaders:
+    """Says so on every answer, static files and redirects to HTTPS among them: it stands before all other middleware.
+    With DEBUG without a policy, since Django's debug pages bring styles and scripts of their own."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self._get_response(request)
-        if not settings.DEBUG:
-            response["Content-Security-Policy"] = POLICY
+        for name, value in HEADERS.items():
+            if not (settings.DEBUG and name == "Content-Security-Policy"):
+                response.setdefault(name, value)
         return response

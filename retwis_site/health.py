@@ -15,13 +15,14 @@ from retwis_site.store import connect
 logger = logging.getLogger("retwis.store")
 
 HEALTH_LIVES = 60  # seconds
+PLAIN = "text/plain; charset=utf-8"
 
 
 @never_cache
 @require_safe
 def livez(request: HttpRequest) -> HttpResponse:
     """200 whenever the process can answer. No round trip: a store that is down is no reason to restart us."""
-    return HttpResponse("ok\n", content_type="text/plain")
+    return HttpResponse("ok\n", content_type=PLAIN)
 
 
 @never_cache
@@ -32,7 +33,7 @@ def readyz(request: HttpRequest) -> HttpResponse:
         connect().set_ex(keys.health(), str(int(time.time())), HEALTH_LIVES)
     except StoreError as error:
         logger.error("readyz: %s", error)  # the answer is for everybody, and says less
-        unready = HttpResponse("the store does not take a write\n", content_type="text/plain", status=503)
+        unready = HttpResponse("the store does not take a write\n", content_type=PLAIN, status=503)
         unready["Retry-After"] = str(RETRY_AFTER)
         return unready
-    return HttpResponse("ok\n", content_type="text/plain")
+    return HttpResponse("ok\n", content_type=PLAIN)

@@ -6,7 +6,7 @@ worker claims it; every step of every kind of work can run twice, so two workers
 
 import secrets
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate
 
 from retwis_site import keys
@@ -21,7 +21,7 @@ OWNER_GIVES_UP = 10.0  # seconds after which an owner leaves its work to others;
 class Intent:
     """Work that was noted: its member in `outbox`, and until when (monotonic seconds) its owner may go on."""
 
-    name: str
+    name: str = field(repr=False)  # a logout's holds a secret
     deadline: float
 
     def expired(self) -> bool:
@@ -104,7 +104,7 @@ class Claim:
     """An intent that a worker has, and the how many-th to have it the worker is."""
 
     outbox: Outbox
-    name: str
+    name: str = field(repr=False)
     attempt: int
 
     def keep(self) -> None:

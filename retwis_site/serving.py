@@ -21,6 +21,7 @@ from wsgiref.types import InputStream, StartResponse, WSGIEnvironment
 
 from django.conf import settings
 
+from retwis_site.headers import HEADERS
 from retwis_site.parent import end_with_parent
 from retwis_site.wsgi import application as site
 
@@ -37,7 +38,8 @@ def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iter
     if length.isdigit() and 0 < int(length[:20]) <= settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
         body = _read(environ["wsgi.input"], int(length))
         if body is None:
-            start_response("408 Request Timeout", [("Content-Type", "text/plain"), ("Connection", "close")])
+            said = {"Content-Type": "text/plain; charset=utf-8", "Connection": "close", **HEADERS}
+            start_response("408 Request Timeout", list(said.items()))
             return [b"The form did not arrive in time. Go back, and send it again.\n"]
         environ["wsgi.input"] = io.BytesIO(body)
     with _gate:

@@ -70,9 +70,9 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
 ]
 MIDDLEWARE = [
+    "retwis_site.headers.BrowserHeaders",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "retwis_site.headers.ContentSecurityPolicy",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "accounts.middleware.VisitMiddleware",
@@ -106,6 +106,7 @@ USE_TZ = True
 STATIC_URL = "/static/"
 STATIC_ROOT = VAR_DIR / "static"
 STORAGES = {"staticfiles": {"BACKEND": "retwis_site.staticfiles.HashedStaticFiles"}}
+WHITENOISE_MIMETYPES = {".svg": "image/svg+xml; charset=utf-8"}
 WHITENOISE_USE_FINDERS = True  # before the first `collectstatic` the files are served from where they lie
 
 # --- Who you are ------------------------------------------------------------------------------------------------------
@@ -118,7 +119,7 @@ AUTHENTICATION_BACKENDS = ["accounts.backends.RedisBackend"]
 PASSWORD_HASHERS = ["accounts.hashers.LeanArgon2PasswordHasher"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
-    for name in ("MinimumLengthValidator", "CommonPasswordValidator", "NumericPasswordValidator")
+    for name in ("MinimumLengthValidator", "CommonPasswordValidator")
 ]
 
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS

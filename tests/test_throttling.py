@@ -5,7 +5,7 @@ import time
 import pytest
 from django.contrib.auth import authenticate
 
-from accounts.throttle import FOLLOWS, LOGINS, POSTS, REGISTRATIONS, Throttle, somebody_at
+from accounts.throttle import FOLLOWS, GUESSES, LOGINS, POSTS, REGISTRATIONS, Throttle, somebody_at
 from retwis_site.exceptions import TooOften
 from tests.site import NEW_PASSWORD, PASSWORD, register
 
@@ -66,6 +66,19 @@ def test_other_accounts_can_be_tried_from_the_same_address(browser, alice, bob):
     assert log_in(browser(), username="bob").status_code == 302
 
 
+def test_somebody_who_tries_many_accounts_waits_too(browser, store, alice, bob):
+    full(store, GUESSES, HERE)
+    is_refused(log_in(browser()), GUESSES)
+    assert log_in(browser(), address=ELSEWHERE).status_code == 302
+
+
+def test_only_wrong_passwords_count_against_an_address(browser, alice, raw):
+    for _ in range(3):
+        assert log_in(browser()).status_code == 302
+    assert log_in(browser(), password="wrong").status_code == 422
+    assert raw.zcard(f"throttle:guess:{HERE}") == 1
+
+
 def test_other_letters_are_the_same_account(browser, alice):
     for username in ("alice", "ALICE", "Alice", "aLICE") * 3:
         last = log_in(browser(), username=username, password="wrong")
@@ -75,7 +88,7 @@ def test_other_letters_are_the_same_account(browser, alice):
 def test_a_name_that_nobody_has_is_throttled_like_any_other(browser, raw):
     answers = [log_in(browser(), username="nobody at all ö" * 9, password="wrong").status_code for _ in range(11)]
     assert answers == [422] * 10 + [429]
-    [key] = raw.keys("throttle:*")
+    [key] = raw.keys("throttle:login:*")
     assert len(key) < 60
 
 
@@ -84,7 +97,7 @@ def test_who_signs_in_begins_anew(browser, alice, raw):
         for _ in range(9):
             log_in(browser(), password="wrong")
         assert log_in(browser()).status_code == 302
-        assert raw.keys("throttle:*") == []
+        assert raw.keys("throttle:login:*") == []
 
 
 def test_a_blocked_try_is_not_even_verified(browser, alice, store, monkeypatch):

@@ -5,7 +5,7 @@ import shutil
 import tempfile
 
 
-def folder(prefix):
+def folder(prefix: str) -> str:
     """A new one, which goes with this process."""
     path = tempfile.mkdtemp(prefix=prefix)
     atexit.register(shutil.rmtree, path, ignore_errors=True)

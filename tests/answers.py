@@ -1,0 +1,112 @@
+"""What must hold of every answer: no failure, no element of somebody else's making, no way that leads elsewhere."""
+
+import re
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from urllib.parse import urlsplit
+
+from django.conf import settings
+
+from retwis_site.flash import FlashStorage
+from retwis_site.headers import POLICY
+from tests.hostile import MARK
+from timeline.drafts import COOKIE as DRAFT
+
+UNESCAPED = re.compile(rf"<{MARK}|{MARK}=b>|c\"{MARK}|{MARK}'d|d&e", re.IGNORECASE)
+ACTIVE = {"script", "svg", "iframe", "object", "embed", "base", "style", "math", "template"}
+ADDRESSES = {"href", "src", "action", "formaction", "data", "poster"}
+FIELD_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+FIELD_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
+
+
+class Page(HTMLParser):
+    """What a browser makes of a page; `foreign` is what our templates did not put there."""
+
+    def __init__(self, html):
+        super().__init__(convert_charrefs=True)
+        self.foreign, self.links, self._texts = [], [], []
+        self.feed(html)
+        self.close()
+
+    def texts(self, element):
+        """What stands in the page's `p.body`, or `textarea.body`."""
+        return [text for known, text in self._texts if known == element]
+
+    def handle_starttag(self, tag, attrs):
+        has = {name: value or "" for name, value in attrs}
+        suspects = [name for name in has if name.startswith("on") or name == "style" or MARK in name]
+        suspects += [name for name in ADDRESSES & has.keys() if not leads_home(has[name])]
+        if tag in ACTIVE or MARK in tag or suspects or (has.get("type") == "password" and has.get("value")):
+            self.foreign.append((tag, attrs))
+        self.links.append(has.get("href"))
+        self._texts.append((f"{tag}.{has.get('class') or has.get('name')}", ""))
+
+    def handle_endtag(self, tag):
+        self._texts.append(("", ""))
+
+    def handle_data(self, data):
+        if self._texts:
+            element, text = self._texts[-1]
+            self._texts[-1] = (element, text + data)
+
+
+def leads_home(address):
+    """Whether a browser that follows an address stays with us. To it, a backslash is a slash, and tabs are nothing."""
+    seen = re.sub(r"[\t\r\n]", "", address.strip("".join(map(chr, range(33))))).replace("\\", "/")
+    if seen.startswith(("?", "#")) or seen == "":
+        return True
+    return seen.startswith("/") and not seen.startswith("//")
+
+
+def foreign(html):
+    """What stands in a page that must not; nothing if all is well."""
+    return Page(html).foreign or UNESCAPED.findall(html)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the application said."""
+
+    status: int
+    headers: list
+    body: bytes
+
+    def all(self, name):
+        """A header's values; its name in lower case."""
+        return [value for known, value in self.headers if known.lower() == name]
+
+    @property
+    def html(self):
+        """The page; empty when it is none."""
+        return self.body.decode() if self.all("content-type")[:1] == ["text/html; charset=utf-8"] else ""
+
+    @property
+    def cookies(self):
+        """By name; what is deleted is None."""
+        found = {}
+        for line in self.all("set-cookie"):
+            name, _, value = line.partition(";")[0].strip().partition("=")
+            found[name] = None if "max-age=0" in line.lower() else value
+        return found
+
+
+def check(answer):
+    """What must hold of every answer, whatever was asked."""
+    assert answer.status < 500, answer
+    for name, value in answer.headers:
+        assert FIELD_NAME.fullmatch(name), name
+        assert FIELD_VALUE.fullmatch(value), (name, value)
+    for location in answer.all("location"):
+        assert leads_home(location) or _is_this_site(location), location
+    strange = answer.cookies.keys() - {settings.AUTH_COOKIE, settings.CSRF_COOKIE_NAME, FlashStorage.cookie_name, DRAFT}
+    assert not strange, strange
+    if any("html" in kind for kind in answer.all("content-type")):
+        assert answer.html or not answer.body, answer
+        assert answer.all("content-security-policy") == [POLICY], answer
+        assert not foreign(answer.html), foreign(answer.html)
+
+
+def _is_this_site(address):
+    """For the way from HTTP to HTTPS, which is a whole address. A host's last dot says nothing."""
+    parts = urlsplit(address)
+    return parts.scheme == "https" and (parts.hostname or "").removesuffix(".") in settings.ALLOWED_HOSTS
