@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run test test-fake test-real test-faults lint clean
+.PHONY: run test test-fake test-real test-faults fuzz lint clean
 
 run: $(VENV)/.installed
 	@exec $(BIN)/python manage.py serve
@@ -21,6 +21,10 @@ test-real: $(VENV)/.installed-test
 # Real processes killed, starved and crowded.
 test-faults: $(VENV)/.installed-test
 	$(BIN)/python -m pytest --ds=tests.settings.real -m faults
+
+# Hostile requests to every address, round after round, until one finds something; Ctrl-C ends it.
+fuzz: $(VENV)/.installed-test
+	@trap 'exit 0' INT; while FUZZ=1 $(BIN)/python -m pytest --ds=tests.settings.fake -x tests/test_fuzz.py; do :; done; exit 1
 
 lint: $(VENV)/.installed-lint
 	$(BIN)/python -m ruff check .

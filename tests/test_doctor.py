@@ -37,6 +37,12 @@ def site(raw, store, alice, bob, carol):
     return raw
 
 
+@pytest.fixture(autouse=True)
+def nobody_is_at_work(monkeypatch):
+    """So nothing is gained by waiting for posts that are seconds old."""
+    monkeypatch.setattr("timeline.debris.time.sleep", lambda seconds: None)
+
+
 def home(store, login):
     return [post.pid for post in Homes(store).page(Visit(store, login.secret), None).page.posts]
 
