@@ -65,4 +65,4 @@ def page_of_form(request: HttpRequest) -> str:
 def own_page(request: HttpRequest, address: str) -> str:
     """The address when it is the path of one of our pages, else home."""
     ours = url_has_allowed_host_and_scheme(address, allowed_hosts=None, require_https=request.is_secure())
-    return address if ours and address.startswith("/") else "/"
+    return address if ours and address.startswith("/") and not address.startswith("//") else "/"

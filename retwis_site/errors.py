@@ -131,10 +131,21 @@ def _refuse_body(request: HttpRequest) -> HttpResponse | None:
         whole = not length or len(request.body) == length
     except UnreadablePostError:
         whole = False
-    if whole:
+    if whole and _is_readable(request):
         return None
+    if whole:
+        return error_page(request, 400, "Unreadable", "That form is in no encoding that this site reads: send UTF-8.")
     # Half a form is none: what is left of a text that was cut off on its way must not be posted.
     return error_page(request, 400, "Cut off", "Only a part of that arrived, so nothing was done. Send it again.")
+
+
+def _is_readable(request: HttpRequest) -> bool:
+    """Whether a form can be made sense of. Its encodings, as it names them, may be unknown, none for text, or not what
+    follows; Django lets what Python then says pass."""
+    try:
+        return request.POST is not None
+    except (LookupError, ValueError):
+        return False
 
 
 def _length(request: HttpRequest) -> int:
