@@ -335,6 +335,14 @@ def test_whoever_comes_after_a_killed_worker_drops_homes_instead(raw, left_to_th
     assert is_finished(raw)
 
 
+def test_a_worker_that_comes_late_drops_homes_instead(raw, left_to_the_worker, capsys):
+    """An hour later the id would stand at the heads of lists, above many that are newer."""
+    raw.hset("post:1", "time", int(time.time()) - 3600)
+    assert deliver(capsys) == "1 finished.\n"
+    assert not raw.exists("posts:2", "posts:3")
+    assert is_finished(raw)
+
+
 def test_a_worker_that_must_stop_finishes_its_chunk_and_gives_the_lease_back(
     raw, store, left_to_the_worker, monkeypatch, capsys
 ):

@@ -97,3 +97,15 @@ def test_where_the_newest_are_deleted_the_older_ones_are_shown(browser, alice, r
     if deleted < 300:
         assert [int(pid) for pid in POST.findall(page)] == list(range(800 - deleted, 750 - deleted, -1))
     assert shown(client) == list(range(800 - deleted, 750 - deleted, -1))
+
+
+def test_a_page_that_the_lists_head_just_fills_leads_on(browser, store, alice, raw):
+    """The head is 150 ids; 100 of them are deleted, and fifty posts are left."""
+    write_posts(raw, 1, range(1, 301))
+    shown(browser())
+    for pid in range(151, 251):
+        Posts(store).delete(1, pid)
+    page = browser().get("/timeline/").content.decode()
+    assert [int(pid) for pid in POST.findall(page)] == list(range(300, 250, -1))
+    assert "?before=251" in page
+    assert shown(browser(), "/timeline/?before=251") == list(range(150, 100, -1))

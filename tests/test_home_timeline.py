@@ -238,15 +238,37 @@ def test_somebody_who_writes_much_does_not_shorten_everybody_elses_home(store, a
     assert len(page.trips) == 2
 
 
-def test_a_list_that_was_cut_keeps_its_length_when_dead_ids_are_dropped(store, alice, bob, raw):
-    """Else its mark, which says that it reaches to the beginning, would be believed again."""
+def a_list_that_was_cut(store, raw):
+    """alice follows bob, who has written 1105 posts: 115 were pushed after a rebuild, and then the list was cut."""
     Follows(store).follow(1, 2)
     write_posts(raw, 2, range(1, 1106))
-    raw.rpush("posts:1", *range(1105, 990, -1), "b1", "0", *range(990, 107, -1))  # 115 pushes, then a cut
+    raw.rpush("posts:1", *range(1105, 990, -1), "b1", "0", *range(990, 107, -1))
     assert raw.llen("posts:1") == 1000
-    for pid in range(985, 1095):
+
+
+def test_a_list_that_was_cut_keeps_its_length_when_dead_ids_are_dropped(store, alice, bob, raw):
+    """Else its mark, which says that it reaches to the beginning, would be believed again."""
+    a_list_that_was_cut(store, raw)
+    for pid in range(1015, 1095):
         Posts(store).delete(2, pid)
-    expected = [*range(1105, 1094, -1), *range(984, 0, -1)]
+    expected = [*range(1105, 1094, -1), *range(1014, 0, -1)]
     for _ in range(3):
         assert all_pages(store, alice) == expected
     assert raw.llen("posts:1") == 1000
+
+
+def test_a_list_of_which_many_have_died_is_rebuilt(store, alice, bob, raw):
+    """Too few are left to rely on the highest 800."""
+    a_list_that_was_cut(store, raw)
+    for pid in range(105, 1095):
+        Posts(store).delete(2, pid)
+    expected = [*range(1105, 1094, -1), *range(104, 0, -1)]
+    for _ in range(3):
+        assert all_pages(store, alice) == expected
+    assert "x" not in raw.lrange("posts:1", 0, -1)
+
+
+def test_a_list_of_nothing_but_the_dead_is_no_empty_timeline(store, alice, raw):
+    write_posts(raw, 1, [1, 2])
+    raw.rpush("posts:1", *["x"] * 950)
+    assert all_pages(store, alice) == [2, 1]

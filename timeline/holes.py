@@ -47,7 +47,7 @@ class Holes:
 
     def _lacks(self, uid: int) -> bool:
         home = TimelineList(self._store, keys.home(uid), lives=None)
-        listing = home.whole()
+        listing = home.read()
         if not listing.complete:  # the next read rebuilds it
             return False
         followed = [int(other) for other in self._store.zrange(keys.following(uid), 0, -1) if other.isdecimal()]
@@ -59,7 +59,7 @@ class Holes:
     def everybody(self) -> Chunks:
         """The global timeline against the newest posts that stand."""
         timeline = TimelineList(self._store, keys.timeline(), lives=None)
-        listing = timeline.whole()
+        listing = timeline.read()
         newest = int(self._store.get(keys.next_post_id()) or 0)
         if listing.complete and not is_from_elsewhere(self._store):
             standing = self._everybody.standing(range(max(listing.horizon, newest - KEPT) + 1, newest + 1))
@@ -69,7 +69,7 @@ class Holes:
     def _is_missing(self, expected: set[int], timeline: TimelineList) -> bool:
         """Whether a list that is complete now lacks one of these posts, which is not just being delivered."""
         under_way = Outbox(self._store).under_way()
-        listing = timeline.whole()
+        listing = timeline.read()
         missing = [
             pid
             for pid in expected.difference(listing.ids)

@@ -38,15 +38,15 @@ class GlobalTimeline:
         entries, newest_users = visit.ask(questions)
         listing = self._list.page(entries, before, self._newest)
         filled = fill([pid for pid in listing.ids if before is None or pid < before], size, self._shown)
-        posts, dead = filled.posts, filled.dead
-        if before is None and filled.older is None and listing.horizon and len(posts) < size:
-            # The head of the list was not enough: go on where it ended.
-            rest = [pid for pid in self._list.whole().ids if filled.last is None or pid < filled.last]
+        posts, dead, older = filled.posts, filled.dead, filled.older
+        if before is None and older is None and listing.horizon and len(posts) == size:
+            older = filled.last  # the head of the list was just enough; the rest may go on
+        elif before is None and older is None and listing.horizon:
+            rest = [pid for pid in self._list.whole(self._newest).ids if filled.last is None or pid < filled.last]
             filled = fill(rest, size - len(posts), self._shown)
-            posts, dead = posts + filled.posts, dead + filled.dead
+            posts, dead, older = posts + filled.posts, dead + filled.dead, filled.older
         self._list.drop(dead)
-        at_the_cap = filled.older is None and listing.horizon > 0
-        return GlobalPage(newest_users, Page(posts, filled.older), at_the_cap)
+        return GlobalPage(newest_users, Page(posts, older), at_the_cap=older is None and listing.horizon > 0)
 
     def _newest(self) -> Merge:
         """The newest KEPT ids that stand among their author's posts, from the last one given out downwards.

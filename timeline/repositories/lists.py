@@ -14,7 +14,7 @@ third keeps a list that was cut from looking like one that never was, whose mark
 
 import secrets
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from retwis_site.exceptions import StoreReadOnly
 from retwis_site.memory import Memory
@@ -24,6 +24,7 @@ KEPT = 1000  # ids that a list is cut to
 CUT_ABOVE = 1100  # length from which it is cut: cutting at every push would double the writes
 WHOLE_FROM = 900  # length from which a list without marks counts as whole: its marks were cut off its tail
 TRUSTED = 800  # how many of such a list's highest ids are relied on
+LOST = 100  # dead ids that such a list may have lost; with more, its TRUSTED highest ids would reach too far down
 FIRST_READ = 200  # entries that a first page reads
 FIRST_TRUSTED = 150  # of those, likewise
 REBUILD_TRIES = 3
@@ -45,7 +46,8 @@ def parse_whole(entries: Sequence[str]) -> Listing:
     """Make sense of a whole list."""
     ids, ends, begun = _sorted_out(entries)
     if len(entries) >= WHOLE_FROM:
-        return _relied_on(ids[:TRUSTED], ends, begun)
+        listing = _relied_on(ids[:TRUSTED], ends, begun)
+        return replace(listing, complete=listing.complete and entries.count(FILLER) <= LOST)
     horizon = max(ends, default=0)
     return Listing([pid for pid in ids if pid >= horizon], horizon, complete=bool(ends))
 
@@ -70,7 +72,8 @@ def _relied_on(trusted: list[int], ends: list[int], begun: bool) -> Listing:
     """A list of which not all is known: its marks may lie deeper, or may have been cut off. Its lowest ids are not
     relied on, since one that was pushed late can stand where higher ones are missing."""
     horizon = max(max(ends, default=0), trusted[-1] if trusted else 0)
-    return Listing([pid for pid in trusted if pid >= horizon], horizon, complete=bool(ends) or not begun)
+    complete = bool(trusted) and (bool(ends) or not begun)
+    return Listing([pid for pid in trusted if pid >= horizon], horizon, complete)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,16 +120,23 @@ class TimelineList:
 
     def page(self, entries: Sequence[str], before: int | None, sources: Callable[[], Merge]) -> Listing:
         """The reply to `queue_page`, made sense of; rebuilt from the sources when the list cannot be relied on."""
-        listing = parse_head(entries) if before is None else parse_whole(entries)
+        return self._believed(entries, parse_head(entries) if before is None else parse_whole(entries), sources)
+
+    def _believed(self, entries: Sequence[str], listing: Listing, sources: Callable[[], Merge]) -> Listing:
         if listing.complete:
             self._renew()
             return listing
         found = self.rebuild(entries, sources)
         return Listing(found.ids, found.horizon, complete=True)
 
-    def whole(self) -> Listing:
-        """All that the list says. One round trip."""
+    def read(self) -> Listing:
+        """All that the list says, whether it can be relied on or not. One round trip."""
         return parse_whole(self._store.lrange(self._key, 0, -1))
+
+    def whole(self, sources: Callable[[], Merge]) -> Listing:
+        """All of it, rebuilt when it cannot be relied on. One round trip, and a rebuild's."""
+        entries = self._store.lrange(self._key, 0, -1)
+        return self._believed(entries, parse_whole(entries), sources)
 
     def rebuild(self, unfinished: Sequence[str], sources: Callable[[], Merge]) -> Merge:
         """Make the list anew from its sources, and return what they hold. `unfinished`: what stands there now.

@@ -22,6 +22,7 @@ TOKEN_LIVES = 24 * 3600  # seconds that a form's one-time token is remembered
 DELETED_STAYS = 30 * 24 * 3600  # seconds that a deleted post answers "gone"
 FOLLOWERS_AT_ONCE = 2048  # homes pushed to in one round trip: one chunk for what is delivered inline
 
+FRESH = 60  # seconds that a post may be pushed into homes; an older one's id would stand too near their heads
 KEEPS_EVERY = 20.0  # seconds after which a worker asks for more time
 
 FIELDS = ("user_id", "time", "body", "deleted")
@@ -132,13 +133,14 @@ class Posts:
 
     def fan_out(self, claim: Claim, stopping: Callable[[], bool]) -> bool:
         """What the worker does for `fan:<pid>:<nonce>`: push into the homes that the author's request left to it;
-        whether all was done before it had to stop. Whoever is not the first to claim it drops homes, as `redeliver`.
+        whether all was done before it had to stop. Whoever is not the first to claim it, or comes late, drops homes, as
+        `redeliver`.
         """
-        if claim.attempt > 1:
+        pid = int(claim.name.split(":")[1])
+        author, when = self._store.hmget(keys.post(pid), ["user_id", "time"])
+        if claim.attempt > 1 or time.time() - int(when or 0) > FRESH:
             self.redeliver(claim.name)
             return True
-        pid = int(claim.name.split(":")[1])
-        author = self._store.hget(keys.post(pid), "user_id")
         if author is not None and self._stand(int(author), pid):
             kept_at = time.monotonic()
             for _ in self._push(int(author), pid):
