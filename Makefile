@@ -18,7 +18,7 @@ test-fake: $(VENV)/.installed-test
 test-real: $(VENV)/.installed-test
 	$(BIN)/python -m pytest --ds=tests.settings.real -m "not faults"
 
-# Real processes killed, starved and crowded.
+# Real processes killed, starved and crowded, and hostile requests.
 test-faults: $(VENV)/.installed-test
 	$(BIN)/python -m pytest --ds=tests.settings.real -m faults
 

@@ -1,0 +1,259 @@
+"""The site and its model side by side: whether every page shows what the model says, and every key holds it.
+
+What somebody who died has left undone is finished first: an hour passes, and a worker looks.
+"""
+
+import functools
+
+import pytest
+from django.contrib.auth.hashers import make_password
+from hypothesis.stateful import RuleBasedStateMachine
+
+from accounts.entities import NoSuchUser, Visitor
+from accounts.visit import Visit
+from retwis_site.memory import Memory
+from retwis_site.store import connect
+from tests.model import Model
+from tests.site import LONG_AGO
+from tests.test_crashes import killed_before_trip
+from timeline.cursors import EdgeCursor, edge_cursor
+from timeline.entities import NoSuchPost, PostDeleted
+from timeline.jobs import drain
+from timeline.repositories import everybody, follows, lists, paging
+from timeline.repositories.everybody import GlobalTimeline
+from timeline.repositories.follows import Follows
+from timeline.repositories.homes import Homes
+from timeline.repositories.profiles import Profiles
+
+DEAD = object()
+ALL = 300  # pages, and then some
+NOBODYS = 10**9  # an id that nothing has
+
+
+class Clock:
+    """Stands where the site's modules have `time`, and stands still unless it is told to go on."""
+
+    now = LONG_AGO
+
+    def time(self):
+        return self.now
+
+    monotonic = time
+
+    def sleep(self, seconds):
+        self.now += seconds
+
+
+CLOCK = Clock()
+
+
+@functools.cache
+def hashed(password):
+    return make_password(password)
+
+
+def pages(read, before, most=ALL):
+    """The pages from a cursor to the end."""
+    found = [read(before)]
+    while older_than(found[-1]) is not None and len(found) < most:
+        found.append(read(older_than(found[-1])))
+    assert len(found) < ALL, "paging does not end"
+    return found
+
+
+def older_than(page):
+    """The cursor of the next page."""
+    return getattr(page, "page", page).older
+
+
+def posts_on(found, size):
+    assert all(len(one.page.posts) <= size for one in found)
+    return [post for one in found for post in one.page.posts]
+
+
+def edges_on(found):
+    assert all(len(one.edges) <= follows.PEOPLE_A_PAGE for one in found)
+    return [edge for one in found for edge in one.edges]
+
+
+class Agreement(RuleBasedStateMachine):
+    as_redis_cli = None  # the store past everything of ours; the test knows it
+
+    def __init__(self):
+        super().__init__()
+        self.store = connect()
+        self.raw = self.as_redis_cli
+        self.raw.flushall()
+        Memory.clear_all()
+        CLOCK.now = LONG_AGO
+        self.model = Model()
+        self.unsettled = False  # somebody died, and nobody has finished it
+
+    # ---- doing things
+
+    def carry_out(self, work, dies):
+        """What the work returns, or DEAD when its process died: before round trip `dies`, the first one being 0."""
+        result = self.alone(work, dies)
+        self.unsettled |= result is DEAD
+        return result
+
+    def alone(self, work, dies):
+        """The same for work that leaves nothing undone."""
+        if dies is None:
+            return work()
+        results = []
+        died = killed_before_trip(pytest.MonkeyPatch, dies, lambda: results.append(work()))
+        return DEAD if died else results[0]
+
+    def finish(self):
+        """If somebody has died: every intent is due, nobody holds a lease, and a worker looks."""
+        if not self.unsettled:
+            return
+        CLOCK.sleep(3600)
+        for lease in self.raw.keys("lease:*"):
+            self.raw.unlink(lease)
+        drain(self.store, "worker")
+        assert self.raw.zcard("outbox") == self.raw.zcard("set_aside") == 0
+        self.unsettled = False
+
+    def settle(self):
+        if self.unsettled:
+            self.finish()
+            self.check_the_keys()
+
+    def intents(self, kind):
+        """What the intents of this kind are about."""
+        names = [intent.split(":") for intent in self.raw.zrange("outbox", 0, -1)]
+        return {name[1] for name in names if name[0] == kind}
+
+    def waiting(self):
+        """Posts that wait for the worker."""
+        return {int(pid) for pid in self.intents("fan")}
+
+    def visit(self, viewer):
+        return Visit(self.store, self.model.people[viewer].secret if viewer else "")
+
+    # ---- whether it agrees
+
+    def check_who_is_signed_in(self):
+        for secret in ("", *self.model.ended):
+            assert Visit(self.store, secret).user == Visitor()
+        self.settle()
+        for person in self.model.people.values():
+            assert Visit(self.store, person.secret).user == person.user
+
+    def check_home(self, me, before, most=ALL):
+        self.settle()
+        found = pages(lambda below: Homes(self.store).page(self.visit(me), below), before, most)
+        assert {(one.viewer, one.counts) for one in found} == {(self.model.people[me].user, self.model.counts(me))}
+        # Until the worker has looked, followers may see a post or not.
+        perhaps = {pid for pid in self.waiting() if self.model.posts[pid].author != me}
+        shown = [one for one in posts_on(found, paging.POSTS_A_PAGE) if one.pid not in perhaps]
+        expected = [one for one in self.model.home(me, before) if one.pid not in perhaps]
+        assert shown == (expected if older_than(found[-1]) is None else expected[: len(shown)])
+
+    def check_everybody(self, before, size):
+        """The global timeline need not lead to the first post, but has the newest, and says where it ends."""
+        self.settle()
+        found = pages(lambda below: GlobalTimeline(self.store).page(self.visit(None), below, size), before)
+        assert found[0].newest_users == self.model.newest_users()[: everybody.NEWEST_USERS]
+        shown, expected = posts_on(found, size), self.model.posts_of(self.model.people, before)
+        assert shown == expected[: len(shown)]
+        if len(shown) < len(expected):
+            assert found[-1].at_the_cap
+            assert int(self.raw.get("next_post_id")) - expected[len(shown)].pid >= lists.TRUSTED
+
+    def check_profile(self, viewer, name, before):
+        self.settle()
+        person = self.model.named(name)
+        if person is None:
+            with pytest.raises(NoSuchUser):
+                Profiles(self.store).page(self.visit(viewer), name, before)
+            return
+        found = pages(lambda below: Profiles(self.store).page(self.visit(viewer), name, below), before)
+        assert posts_on(found, paging.POSTS_A_PAGE) == self.model.posts_of({person.uid}, before)
+        about = (person.user, self.model.counts(person.uid), self.model.relation(viewer, person.uid))
+        assert {(one.person, one.counts, one.relation) for one in found} == {about}
+
+    def check_people(self, viewer, name, side, row):
+        """All pages; and those below a row, also when it has gone: then its second is shown again."""
+        self.settle()
+        person = self.model.named(name)
+
+        def read(before):
+            page = getattr(Follows(self.store), f"{side}_page")
+            return page(self.visit(viewer), name, edge_cursor(before))
+
+        if person is None:
+            with pytest.raises(NoSuchUser):
+                read(None)
+            return
+        expected = self.model.edges(getattr(self.model, side)(person.uid))
+        found = pages(read, None)
+        assert {page.person for page in found} == {person.user}
+        assert edges_on(found) == expected
+        if row < len(expected):
+            since, uid = expected[row].since, expected[row].user.uid
+            assert edges_on(pages(read, str(EdgeCursor(since, uid)))) == expected[row + 1 :]
+            rest = [edge for edge in expected if edge.since <= since]
+            assert edges_on(pages(read, str(EdgeCursor(since, NOBODYS)))) == rest
+
+    def check_post(self, viewer, name, pid):
+        self.settle()
+        person, post = self.model.named(name), self.model.posts.get(pid)
+        if person is None:
+            expected = NoSuchUser
+        elif post is None or post.author != person.uid:
+            expected = NoSuchPost
+        elif post.deleted:
+            expected = PostDeleted
+        else:
+            expected = self.model.posts_of({person.uid}, pid + 1)[0]
+        try:
+            found = Profiles(self.store).post(self.visit(viewer), name, pid)
+        except (NoSuchUser, NoSuchPost, PostDeleted) as error:
+            found = type(error)
+        assert found == expected
+
+    def check_the_keys(self):
+        """Only while nobody's work is undone."""
+        people, raw = self.model.people, self.raw
+        assert raw.hgetall("users") == {one.name.lower(): str(one.uid) for one in people.values()}
+        assert raw.hgetall("auths") == {one.secret: str(one.uid) for one in people.values()}
+        registered = {one.name: one.registered for one in people.values()}
+        assert dict(raw.zrange("users_by_time", 0, -1, withscores=True)) == registered
+        for uid, one in people.items():
+            stored = {"username": one.name, "password": hashed(one.password), "auth": one.secret}
+            assert raw.hgetall(f"user:{uid}") == stored
+            for side in ("following", "followers"):
+                edges = {str(them): since for them, since in getattr(self.model, side)(uid).items()}
+                assert dict(raw.zrange(f"{side}:{uid}", 0, -1, withscores=True)) == edges
+            written = {str(post.pid): post.pid for post in self.model.posts_of({uid})}
+            assert dict(raw.zrange(f"updates:{uid}", 0, -1, withscores=True)) == written
+        pipe = raw.pipeline(transaction=False)
+        for pid in self.model.posts:
+            pipe.hget(f"post:{pid}", "body")
+            pipe.ttl(f"post:{pid}")
+        replies = pipe.execute()
+        for post, body, ttl in zip(self.model.posts.values(), replies[::2], replies[1::2], strict=True):
+            assert (body, ttl > 0) == (("", True) if post.deleted else (post.body, False))
+
+    def check_nothing_is_left_over(self):
+        """After `cleanup`."""
+        assert set(self.raw.keys("user:*")) == {f"user:{uid}" for uid in self.model.people}
+        assert set(self.raw.keys("post:*")) == {f"post:{pid}" for pid in self.model.posts}
+        standing = {str(post.pid) for post in self.model.posts_of(self.model.people)}
+        for key in ("timeline", *self.raw.keys("posts:*")):
+            assert {entry for entry in self.raw.lrange(key, 0, -1) if entry.isdigit()} - {"0"} <= standing
+
+    def check_everything(self):
+        self.finish()
+        drain(self.store, "worker")
+        self.check_the_keys()
+        self.check_who_is_signed_in()
+        self.check_everybody(None, 5)
+        for person in self.model.people.values():
+            self.check_home(person.uid, None)
+            self.check_profile(1, person.name, None)
+            for side in ("followers", "following"):
+                self.check_people(None, person.name, side, 0)

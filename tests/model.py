@@ -1,0 +1,76 @@
+"""What the site is, without Redis: a few dicts, and what a page shows, said in a line or two."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from accounts.entities import User
+from timeline.entities import Counts, Edge, InCommon, Post, Relation
+
+
+@dataclass
+class Person:
+    uid: int
+    name: str  # as typed
+    registered: int  # unix seconds
+    password: str
+    secret: str
+
+    @property
+    def user(self) -> User:
+        return User(self.uid, self.name)
+
+
+@dataclass
+class Written:
+    author: int
+    body: str
+    time: int  # unix seconds
+    deleted: bool = False
+
+
+@dataclass
+class Model:
+    people: dict[int, Person] = field(default_factory=dict)
+    posts: dict[int, Written] = field(default_factory=dict)
+    since: dict[tuple[int, int], int] = field(default_factory=dict)  # (who follows, whom): since when (unix s)
+    ended: set[str] = field(default_factory=set)  # secrets that have been somebody's
+
+    def named(self, name: str) -> Person | None:
+        return next((one for one in self.people.values() if one.name.lower() == name.lower()), None)
+
+    def following(self, me: int) -> dict[int, int]:
+        return {them: since for (who, them), since in self.since.items() if who == me}
+
+    def followers(self, me: int) -> dict[int, int]:
+        return {who: since for (who, them), since in self.since.items() if them == me}
+
+    def edges(self, people: dict[int, int]) -> list[Edge]:
+        """The newest first; those of one second as a sorted set has them."""
+        newest_first = sorted(people, key=lambda uid: (people[uid], str(uid)), reverse=True)
+        return [Edge(self.people[uid].user, people[uid]) for uid in newest_first]
+
+    def counts(self, me: int) -> Counts:
+        return Counts(len(self.following(me)), len(self.followers(me)))
+
+    def relation(self, me: int | None, them: int) -> Relation:
+        if me is None or me == them:
+            return Relation(is_me=me == them)
+        followers = self.followers(me).keys() & self.followers(them).keys()
+        following = self.following(me).keys() & self.following(them).keys()
+        common = [InCommon(len(people), exact=True) for people in (followers, following)]
+        return Relation(False, them in self.following(me), *common)
+
+    def posts_of(self, authors: Collection[int], before: int | None = None) -> list[Post]:
+        """Those that are not deleted, newest first."""
+        return [
+            Post(pid, self.people[post.author].user, post.body, post.time)
+            for pid, post in sorted(self.posts.items(), reverse=True)
+            if post.author in authors and not post.deleted and (before is None or pid < before)
+        ]
+
+    def home(self, me: int, before: int | None) -> list[Post]:
+        return self.posts_of({me, *self.following(me)}, before)
+
+    def newest_users(self) -> list[str]:
+        rows = sorted(((one.registered, one.name) for one in self.people.values()), reverse=True)
+        return [name for _, name in rows]
