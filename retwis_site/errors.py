@@ -144,7 +144,7 @@ def _is_readable(request: HttpRequest) -> bool:
     follows; Django lets what Python then says pass."""
     try:
         return request.POST is not None
-    except (LookupError, ValueError):
+    except (LookupError, ValueError, UnreadablePostError):
         return False
 
 

@@ -13,16 +13,20 @@ _site = get_wsgi_application()
 
 
 def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-    """The site. It reads UTF-8 alone: a content type that says something else, or that cannot be parsed, is left out,
-    since Django would decode the address with it, and fail before any page can be made."""
-    if not _says_utf8(environ.get("CONTENT_TYPE", "")):
-        environ["CONTENT_TYPE"] = ""
+    """The site."""
+    environ["CONTENT_TYPE"] = _without_charset(environ.get("CONTENT_TYPE", ""))
     return _site(environ, start_response)
 
 
-def _says_utf8(content_type: str) -> bool:
+def _without_charset(content_type: str) -> str:
+    """What the site reads is UTF-8. With any charset Django would decode the address at once, and could fail before
+    there is a page to say so on; a form in another one, or of a type that cannot be parsed, is none."""
     try:
-        _, parameters = parse_header_parameters(content_type)
+        kind, parameters = parse_header_parameters(content_type)
     except (LookupError, ValueError):
-        return False
-    return parameters.get("charset", "utf-8").lower() in {"utf-8", "utf8"}
+        return ""
+    if "charset" not in parameters:
+        return content_type
+    if parameters["charset"].lower() not in {"utf-8", "utf8"}:
+        return ""
+    return f'{kind}; boundary="{parameters["boundary"]}"' if "boundary" in parameters else kind

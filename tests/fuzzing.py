@@ -356,3 +356,5 @@ def one_odd_header(name: str) -> Iterator[Request]:
     for value in hostile.HEADERS[name]:
         yield Request("GET", b"/static/retwis.css", {name: value})
         yield Request("GET", b"/?" + hostile.TOO_MANY, {name: value})
+        gone = {"Content-Type": MULTIPART, name: value}
+        yield Request("POST", b"/post/", gone, multipart(pairs), hangs_up=True)
