@@ -50,12 +50,12 @@ def to_login(after: str) -> HttpResponseRedirect:
 def page_of_form(request: HttpRequest) -> str:
     """The path of our page that a form was sent from, as far as the browser tells; else home. A form that came back
     with an error stands at the address of a change, which is none to return to."""
-    parts = urlsplit(request.META.get("HTTP_REFERER", ""))
-    if parts.netloc != request.get_host():
-        return "/"
     try:
+        parts = urlsplit(request.META.get("HTTP_REFERER", ""))
         view = resolve(unquote(parts.path)).func
-    except Resolver404:
+    except (Resolver404, ValueError):  # it may be anything
+        return "/"
+    if parts.netloc != request.get_host():
         return "/"
     if getattr(view, "is_change", False):
         return "/"

@@ -272,7 +272,7 @@ def test_a_form_that_came_back_with_an_error_leads_to_pages_that_can_be_opened(b
 
 
 @pytest.mark.parametrize(
-    "referer", ["http://testserver//evil.example/", "http://evil.example/@Alice/", "null", "x", ""]
+    "referer", ["http://testserver//evil.example/", "http://evil.example/@Alice/", "http://[/", "null", "x", ""]
 )
 def test_a_referer_from_elsewhere_leads_home(browser, alice, raw, referer):
     write_posts(raw, 1, [1])
