@@ -9,6 +9,7 @@ from django.core.management import call_command
 
 from accounts.visit import Visit
 from tests.site import LONG_AGO, PASSWORD, SECRET, everything, publish, said
+from timeline.damage import TimelineDamage
 from timeline.jobs import ATTEMPTS, drain
 from timeline.repositories.everybody import GlobalTimeline
 from timeline.repositories.follows import Follows
@@ -413,3 +414,18 @@ def test_a_store_that_does_not_answer_is_neither_healthy_nor_damaged(site, monke
     monkeypatch.setattr(redis.client.Redis, "execute_command", fail)
     with pytest.raises(CommandError, match="does not answer"):
         call_command("doctor")
+
+
+def test_a_post_that_is_deleted_while_doctor_looks_is_no_error(site, store, capsys, monkeypatch):
+    """Between its two looks at the post, and with its intent gone by the second."""
+    real = TimelineDamage.was_listed
+
+    def and_then_it_is_deleted(self, pid, author):
+        answer = real(self, pid, author)
+        site.hset(f"post:{pid}", mapping={"deleted": LONG_AGO, "body": ""})
+        site.expire(f"post:{pid}", 1000)
+        return answer
+
+    site.zrem("updates:1", 3)
+    monkeypatch.setattr(TimelineDamage, "was_listed", and_then_it_is_deleted)
+    assert doctor(capsys)[:2] == (0, {})

@@ -145,11 +145,16 @@ class TimelineDamage:
         if self.is_from_elsewhere:
             return
         for batch in numbered(self._store, "post:*"):
-            lost = [one for one in self.unlisted(batch) if self.was_listed(*one)]
             yield [
                 Finding(f"{keys.updates(author)} lacks {pid}", partial(self._put_back, pid))
-                for pid, author in settled(self._store, lost, lambda one: at_work_on(str(one[0])), self._still_unlisted)
+                for pid, author in self._lost([one for one in self.unlisted(batch) if self.was_listed(*one)])
             ]
+
+    def _lost(self, suspects: Sequence[Written]) -> Sequence[Written]:
+        def still(some: Sequence[Written]) -> list[Written]:
+            return self.unlisted([pid for pid, _ in some])  # which may be deleted by now
+
+        return settled(self._store, suspects, lambda one: at_work_on(str(one[0])), still)
 
     def unlisted(self, pids: Sequence[int]) -> list[Written]:
         """Of these posts: those that are not deleted and that their author's `updates:` lacks; with their authors, 0
@@ -162,10 +167,6 @@ class TimelineDamage:
             for pid, (author, deleted) in zip(pids, pipe.execute(), strict=True)
             if deleted is None
         ]
-        return self._still_unlisted(written)
-
-    def _still_unlisted(self, written: Sequence[Written]) -> list[Written]:
-        pipe = self._store.pipeline()
         for pid, author in written:
             pipe.zscore(keys.updates(author), str(pid))
         return [one for one, score in zip(written, pipe.execute(), strict=True) if score is None]
@@ -184,7 +185,7 @@ class TimelineDamage:
     def _authors_with_losses(self) -> set[int]:
         """Whose posts stand in the global timeline and not among their own."""
         listed = [pid for entry in self._store.lrange(keys.timeline(), 0, -1) if (pid := parse_id(entry)) is not None]
-        return {author for _, author in self.unlisted(listed)}
+        return {author for _, author in self._lost(self.unlisted(listed))}
 
     def _put_back(self, pid: int) -> None:
         """Deliver it again, which puts it into `updates:` and drops the homes that lack it."""
