@@ -1,5 +1,6 @@
 """`doctor`: whatever is damaged is found and put right, and nothing else is."""
 
+import contextlib
 import json
 import time
 
@@ -9,7 +10,9 @@ from django.core.management import call_command
 
 from accounts.visit import Visit
 from tests.site import LONG_AGO, PASSWORD, SECRET, everything, publish, said
+from timeline import damage
 from timeline.damage import TimelineDamage
+from timeline.entities import PostDeleted
 from timeline.jobs import ATTEMPTS, drain
 from timeline.repositories.everybody import GlobalTimeline
 from timeline.repositories.follows import Follows
@@ -428,4 +431,27 @@ def test_a_post_that_is_deleted_while_doctor_looks_is_no_error(site, store, caps
 
     site.zrem("updates:1", 3)
     monkeypatch.setattr(TimelineDamage, "was_listed", and_then_it_is_deleted)
+    assert doctor(capsys)[:2] == (0, {})
+
+
+@pytest.mark.parametrize(
+    "happens",
+    [
+        lambda store: Follows(store).unfollow(BOB, ALICE),
+        lambda store: Posts(store).delete(ALICE, 1),
+        lambda store: Follows(store).follow(ALICE, BOB),
+    ],
+    ids=["an unfollow", "a deletion", "a follow"],
+)
+def test_what_is_done_between_finding_and_looking_is_no_error(site, store, capsys, monkeypatch, happens):
+    """Sets are read in chunks; a member may be gone when it is looked up on the other side."""
+    real = damage.members
+
+    def and_then(store, pattern):
+        chunks = list(real(store, pattern))
+        with contextlib.suppress(PostDeleted):
+            happens(store)
+        yield from chunks
+
+    monkeypatch.setattr(damage, "members", and_then)
     assert doctor(capsys)[:2] == (0, {})

@@ -72,11 +72,14 @@ class TimelineDamage:
             pipe = self._store.pipeline()
             for uid, member in edges:
                 other = parse_id(member) or 0
+                pipe.zscore(side.own(uid), member)  # it may be gone since it was found
                 pipe.zscore(side.mirror(other), str(uid))
                 pipe.hexists(keys.user(other), "username")
             replies = pipe.execute()
-            seen = zip(edges, replies[::2], replies[1::2], strict=True)
-            return [edge for edge, mirrored, exists in seen if mirrored is None or not exists]
+            seen = zip(edges, replies[::3], replies[1::3], replies[2::3], strict=True)
+            return [
+                edge for edge, own, mirrored, exists in seen if own is not None and (mirrored is None or not exists)
+            ]
 
         def under_way(edge: Edge) -> set[str]:
             me, them = side.follows(edge[0], parse_id(edge[1]) or 0)
@@ -110,11 +113,18 @@ class TimelineDamage:
 
     def _wrong(self, chunk: Sequence[Standing]) -> list[Standing]:
         pipe = self._store.pipeline()
-        for _, member, _ in chunk:
+        for uid, member, _ in chunk:
             pipe.hmget(keys.post(parse_id(member) or 0), FIELDS)
+            pipe.zscore(keys.updates(uid), member)  # it may be gone since it was found
+        replies = pipe.execute()
+        still = [
+            (one, fields)
+            for one, fields, score in zip(chunk, replies[::2], replies[1::2], strict=True)
+            if score is not None
+        ]
         return [
             (uid, member, score)
-            for (uid, member, score), (author, when, body, deleted) in zip(chunk, pipe.execute(), strict=True)
+            for (uid, member, score), (author, when, body, deleted) in still
             if author != str(uid)
             or deleted is not None
             or body is None
