@@ -1,6 +1,7 @@
 """The WSGI application, for any WSGI server: `retwis_site.wsgi:application`."""
 
 import os
+import re
 from collections.abc import Iterable
 from wsgiref.types import StartResponse, WSGIEnvironment
 
@@ -10,6 +11,8 @@ from django.utils.http import parse_header_parameters
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "retwis_site.settings")
 
 _site = get_wsgi_application()
+
+BOUNDARY = re.compile(r"[0-9A-Za-z'()+_,./:=? -]{1,70}")  # RFC 2046, 5.1.1
 
 
 def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
@@ -29,4 +32,5 @@ def _without_charset(content_type: str) -> str:
         return content_type
     if parameters["charset"].lower() not in {"utf-8", "utf8"}:
         return ""
-    return f'{kind}; boundary="{parameters["boundary"]}"' if "boundary" in parameters else kind
+    boundary = parameters.get("boundary", "")
+    return f'{kind}; boundary="{boundary}"' if BOUNDARY.fullmatch(boundary) else kind

@@ -358,3 +358,10 @@ def one_odd_header(name: str) -> Iterator[Request]:
         yield Request("GET", b"/?" + hostile.TOO_MANY, {name: value})
         gone = {"Content-Type": MULTIPART, name: value}
         yield Request("POST", b"/post/", gone, multipart(pairs), hangs_up=True)
+
+
+def one_odd_header_of_a_form(name: str) -> Iterator[Request]:
+    """Each odd value of a header, where a form with its token leads back to where it came from."""
+    for value in [*hostile.HEADERS[name], *ODD]:
+        yield _sent(b"/@Alice/1/delete/", TOKEN, SIGNED_IN + TOKEN_COOKIES, **{name: value})
+        yield _sent(b"/@carol/follow/", TOKEN, TOKEN_COOKIES, **{name: value})

@@ -151,6 +151,8 @@ CHARSETS = [
     b"; charset=",
     b"; charset=" + b"x" * 3000,
     b"; =;;; =",
+    b'; charset=utf-8; boundary="x\\"; charset=hex"',
+    b'; charset=utf-8; boundary="x\\"; charset*=nonsense\'\'x"',
 ]
 HEADERS["Content-Type"] = [*KINDS, *[kind + charset for kind in (FORM, MULTIPART) for charset in CHARSETS]]
 PART = b'Content-Disposition: form-data; name="%s"\r\n'

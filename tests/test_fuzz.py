@@ -250,16 +250,25 @@ def test_nor_is_anything_changed_behind_a_proxy(behind_a_proxy, site, request):
     changes_nothing(site, request)
 
 
+def works(site, request):
+    site.put_back()
+    site.send(request)
+    for page in (b"/", b"/timeline/") if site.changes() else ():
+        site.browser().get(page)
+
+
 @pytest.mark.parametrize("route", SOMEWHERE, ids=name_of)
 def test_with_a_token_anything_else_may_be_hostile(site, route):
-    def works(request):
-        site.put_back()
-        site.send(request)
-        for page in (b"/", b"/timeline/") if site.changes() else ():
-            site.browser().get(page)
+    def goes(request):
+        works(site, request)
 
-    each(fuzzing.plain_with_a_token(route), works)
-    times(0.3)(given(request=fuzzing.with_a_token(route))(works))()
+    each(fuzzing.plain_with_a_token(route), goes)
+    times(0.3)(given(request=fuzzing.with_a_token(route))(goes))()
+
+
+@pytest.mark.parametrize("name", hostile.HEADERS)
+def test_any_header_of_a_form_may_be_odd(site, name):
+    each(fuzzing.one_odd_header_of_a_form(name), lambda request: works(site, request))
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=name_of)
