@@ -10,7 +10,7 @@ from accounts.repositories import Users
 from accounts.visit import Visit
 from retwis_site import keys
 from retwis_site.store import Store
-from tests.site import PASSWORD, register
+from tests.site import LONG_AGO, PASSWORD, register
 from timeline.jobs import drain
 from timeline.repositories.everybody import GlobalTimeline
 from timeline.repositories.follows import Follows
@@ -171,3 +171,13 @@ def test_two_workers_on_one_intent_are_harmless(store, alice, bob, raw):
         Follows(store).finish_follow("follow:2:1:x")
     assert home(store, bob) == ["Hello"]
     assert raw.zcard("followers:1") == 1
+
+
+def test_a_follow_after_an_unfollow_that_died_has_one_date(store, alice, bob, raw, monkeypatch):
+    Follows(store).follow(2, 1)
+    raw.zadd("following:2", {"1": LONG_AGO})
+    raw.zadd("followers:1", {"2": LONG_AGO})
+    assert killed_before_trip(monkeypatch, 2, lambda: Follows(store).unfollow(2, 1))
+    Follows(store).follow(2, 1)
+    others_take_over(store, raw)
+    assert raw.zscore("followers:1", "2") == raw.zscore("following:2", "1") > LONG_AGO

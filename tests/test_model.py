@@ -32,7 +32,7 @@ from timeline.repositories.follows import Follows
 from timeline.repositories.homes import Homes
 from timeline.repositories.posts import Posts
 
-EXAMPLES, STEPS = 80, 100
+EXAMPLES, STEPS = 60, 100
 
 SIZES = {
     "KEPT": 50,

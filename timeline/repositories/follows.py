@@ -52,9 +52,9 @@ class Follows:
             if since is None:
                 self._store.zrem(keys.followers(them), str(me))
             else:
-                self._store.zadd_nx(keys.followers(them), {str(me): int(since)})
+                self._store.zadd(keys.followers(them), {str(me): int(since)})
             again = self._store.zscore(keys.following(me), str(them))
-            if (again is None) == (since is None):
+            if again == since:
                 break
             since = again
         self._store.unlink(keys.home(me))
