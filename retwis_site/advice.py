@@ -19,8 +19,11 @@ class Advice:
 
 
 def advice(store: Store) -> list[Advice]:
-    """What to change at the server; empty when all is well. One round trip. Raises StoreError."""
-    said = store.info()
+    """What to change at each server; empty when all is well. One round trip a server. Raises StoreError."""
+    return [piece for said in store.info() for piece in _advice(said)]
+
+
+def _advice(said: dict[str, Any]) -> list[Advice]:
     found = []
     if not said.get("aof_enabled"):
         hint = "Set `appendonly yes`: without it a restart loses what was written since the last snapshot."

@@ -4,20 +4,22 @@ from typing import Any
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning, register
+from django.core.exceptions import ImproperlyConfigured
 
+from retwis_site import topology
 from retwis_site.advice import advice
 from retwis_site.exceptions import StoreError
 from retwis_site.store import connect
 
-TOPOLOGIES = ("server",)
-
 
 @register("store")
-def topology_is_known(**kwargs: Any) -> list[CheckMessage]:
-    if settings.REDIS_TOPOLOGY in TOPOLOGIES:
-        return []
-    hint = f"Leave it out, or set it to one of: {', '.join(TOPOLOGIES)}."
-    return [Error(f"REDIS_TOPOLOGY={settings.REDIS_TOPOLOGY!r} is not supported.", hint=hint, id="retwis.E001")]
+def store_is_named(**kwargs: Any) -> list[CheckMessage]:
+    """Whether the settings say where the store is. No round trip."""
+    try:
+        topology.wire({})
+    except ImproperlyConfigured as error:
+        return [Error(str(error), id="retwis.E001")]
+    return []
 
 
 @register("security", deploy=True)
@@ -37,8 +39,8 @@ def sign_in_cookie_is_safe(**kwargs: Any) -> list[CheckMessage]:
 
 @register("store", deploy=True)
 def server_keeps_what_it_is_given(**kwargs: Any) -> list[CheckMessage]:
-    """One round trip to a server of one's own; the embedded one is started with the right settings."""
-    if settings.REDIS_TOPOLOGY not in TOPOLOGIES:
+    """One round trip to each server of one's own; the embedded one is started with the right settings."""
+    if store_is_named():
         return []
     if not settings.REDIS_URL:
         hint = "Set REDIS_URL to a server that outlives the web processes."

@@ -137,8 +137,11 @@ if TRUSTED_PROXIES:
 DATABASES: dict[str, dict[str, str]] = {}  # Redis is the only datastore
 REDIS_URL = env("REDIS_URL")  # empty: the embedded server
 REDIS_TOPOLOGY = env("REDIS_TOPOLOGY", "server")
+REDIS_SENTINEL_SERVICE = env("REDIS_SENTINEL_SERVICE")
+REDIS_NODES = env_list("REDIS_NODES")  # behind a proxy: the servers that the commands which scan ask
 REDIS_KEY_PREFIX = env("REDIS_KEY_PREFIX")
-REDIS_TIMEOUT = 1.0  # seconds, to connect and for each reply
+# Seconds to connect, and for each reply; where another server may take over, there is less to wait for.
+REDIS_TIMEOUT = 0.5 if REDIS_TOPOLOGY in {"sentinel", "cluster"} else 1.0
 DELIVER_INLINE_LIMIT = env_number("DELIVER_INLINE_LIMIT", 1000)  # followers; a post for more is left to `deliver`
 CACHES: dict[str, dict[str, Any]] = {
     # Nothing here uses Django's cache; Django wants a default.

@@ -17,16 +17,14 @@ from typing import Any, TypeVar
 
 import redis
 from django.conf import settings
-from django.core.exceptions import ImproperlyConfigured
 from django_redis import get_redis_connection
 from django_redis import pool as django_redis_pool
 from django_redis.cache import RedisCache
-from redis.backoff import NoBackoff
-from redis.retry import Retry
 
-from retwis_site import embedded, watch
+from retwis_site import topology, watch
 from retwis_site.commands import Commands, Scored
 from retwis_site.exceptions import StoreError, StoreReadOnly, StoreRefused
+from retwis_site.wire import OneServer, Queued, Wire
 
 T = TypeVar("T")
 
@@ -37,9 +35,9 @@ _REFUSES_WRITES = ("READONLY", "OOM", "MISCONF", "NOREPLICAS")
 class Pipe(Commands):
     """Commands that wait to be sent together. No transaction: other clients' commands may come between."""
 
-    def __init__(self, client: "redis.Redis") -> None:
-        self._client = client
-        self._queued: list[tuple[watch.Command, dict[str, Any]]] = []
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+        self._queued: list[Queued] = []
 
     def send(self, *command: str | int | bytes, **options: Any) -> Any:
         self._queued.append((command, options))
@@ -50,37 +48,30 @@ class Pipe(Commands):
         Raises StoreError when the store did not answer, or refused one of the commands.
         """
         queued, self._queued = self._queued, []
-        if not queued:
-            return []
-        with _one_trip([command for command, _ in queued]):
-            pipeline: Any = self._client.pipeline(transaction=False)
-            for command, options in queued:
-                pipeline.execute_command(*command, **options)
-            # Not raise_on_error: that would put the commands, and so secrets, into the error's message.
-            replies: list[Any] = pipeline.execute(raise_on_error=False)
-            for reply in replies:
-                if isinstance(reply, Exception):
-                    raise reply
-        return replies
+        return _exchange(self._wire, queued) if queued else []
 
 
 class Store(Commands):
     """The site's store. Each command is one round trip; it raises StoreError when there is no proper answer."""
 
-    def __init__(self, client: "redis.Redis") -> None:
-        self._client = client
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
 
     def send(self, *command: str | int | bytes, **options: Any) -> Any:
-        with _one_trip([command]):
-            return self._client.execute_command(*command, **options)  # type: ignore[no-untyped-call]
+        [reply] = _exchange(self._wire, [(command, options)])
+        return reply
 
     def pipeline(self) -> Pipe:
-        return Pipe(self._client)
+        return Pipe(self._wire)
 
     # ---- for management commands and checks only: what goes through many keys, or asks the server about itself
 
     def scan_keys(self, pattern: str, count: int) -> Iterator[list[str]]:
         """Every key that matches, perhaps twice, in chunks of about `count`, one round trip each."""
+        for server in self._each():
+            yield from server._scan(pattern, count)
+
+    def _scan(self, pattern: str, count: int) -> Iterator[list[str]]:
         return _chunks(lambda cursor: self.send("SCAN", cursor, "MATCH", pattern, "COUNT", count))
 
     def hash_fields(self, key: str, count: int) -> Iterator[list[tuple[str, str]]]:
@@ -96,13 +87,26 @@ class Store(Commands):
         return ([member for member, _ in scored] for scored in self.zset_scored(key, count))
 
     def dbsize(self) -> int:
-        """How many keys there are, whosever they are."""
-        return int(self.send("DBSIZE"))
+        """How many keys there are, whosever they are. One round trip a server."""
+        return sum(int(server.send("DBSIZE")) for server in self._each())
 
-    def info(self) -> dict[str, Any]:
-        """What the server says about itself."""
-        found: dict[str, Any] = self.send("INFO")
-        return found
+    def info(self) -> list[dict[str, Any]]:
+        """What each server says about itself. One round trip each."""
+        return [server.send("INFO") for server in self._each()]
+
+    def _each(self) -> list["Store"]:
+        """Every server that holds keys, as a store of its own."""
+        with _failures():  # a cluster must be asked for them
+            return [Store(OneServer(server)) for server in self._wire.servers()]
+
+
+def _exchange(wire: Wire, queued: list[Queued]) -> list[Any]:
+    with _one_trip([command for command, _ in queued]):
+        replies = wire.exchange(queued)
+    for (command, _), reply in zip(queued, replies, strict=True):
+        if isinstance(reply, redis.ResponseError):
+            raise _refusal(str(command[0]), reply) from reply
+    return replies
 
 
 def _chunks(scan: Callable[[int], tuple[int, T]]) -> Iterator[T]:
@@ -119,32 +123,42 @@ _hung_until = 0.0  # monotonic; until then the store is not asked
 
 @contextmanager
 def _one_trip(commands: list[watch.Command]) -> Iterator[None]:
+    watch.note(commands)
+    with _failures():
+        yield
+
+
+@contextmanager
+def _failures() -> Iterator[None]:
+    """Every failure as a StoreError."""
     global _hung_until
     if time.monotonic() < _hung_until:
-        raise StoreError(f"{_name()} did not answer a moment ago. {_fix()}")
-    watch.note(commands)
+        raise StoreError(f"{_name()} did not answer a moment ago. {_fix(None)}")
     try:
         yield
-    except redis.ResponseError as error:
-        if str(error).startswith(_REFUSES_WRITES) or isinstance(error, redis.ReadOnlyError | redis.OutOfMemoryError):
-            raise StoreReadOnly(
-                f"the store takes no writes: {str(error).rstrip('.')}. "
-                "Give it memory and a disk that works, or set REDIS_URL to the primary."
-            ) from error
-        # A server that does not know a command repeats its arguments, and so secrets.
-        said = str(error).partition(", with args")[0]
-        raise StoreRefused(f"the store refused {commands[0][0]}: {said}") from error
+    except redis.ResponseError as error:  # while connecting
+        raise _refusal("the connection", error) from error
     except redis.RedisError as error:
         if isinstance(error, redis.TimeoutError):  # else every request would wait its own second, one after the other
             _hung_until = time.monotonic() + settings.REDIS_TIMEOUT
         raise StoreError(f"{_name()} does not answer: {str(error).rstrip('.')}. {_fix(error)}") from error
 
 
+def _refusal(what: str, error: redis.ResponseError) -> StoreRefused:
+    if str(error).startswith(_REFUSES_WRITES) or isinstance(error, redis.ReadOnlyError | redis.OutOfMemoryError):
+        return StoreReadOnly(
+            f"the store takes no writes: {str(error).rstrip('.')}. "
+            "Give it memory and a disk that works, or set REDIS_URL to the primary."
+        )
+    # A server that does not know a command repeats its arguments, and so secrets.
+    return StoreRefused(f"the store refused {what}: {str(error).partition(', with args')[0]}")
+
+
 def _name() -> str:
     return "the store at REDIS_URL" if settings.REDIS_URL else "the embedded store"
 
 
-def _fix(error: redis.RedisError | None = None) -> str:
+def _fix(error: redis.RedisError | None) -> str:
     if not settings.REDIS_URL:
         return "Start it with `make run`, or set REDIS_URL to a server that runs."
     if "certificate verify failed" in str(error):
@@ -161,29 +175,10 @@ def connect() -> Store:
 
 
 class ConnectionFactory(django_redis_pool.ConnectionFactory):  # type: ignore[misc]
-    """Where django-redis gets its client from: `REDIS_URL`, or the embedded server's socket."""
+    """Where django-redis gets its client from: what REDIS_TOPOLOGY says, and not the address alone."""
 
-    def connect(self, url: str) -> "redis.Redis":
-        if settings.REDIS_TOPOLOGY != "server":
-            raise ImproperlyConfigured(
-                f"REDIS_TOPOLOGY={settings.REDIS_TOPOLOGY!r} is not supported yet: leave it out, or set it to 'server'."
-            )
-        params: dict[str, Any] = {
-            "decode_responses": True,
-            "encoding_errors": "replace",  # a database from elsewhere may hold bytes that are no UTF-8
-            "socket_timeout": settings.REDIS_TIMEOUT,
-            "socket_connect_timeout": settings.REDIS_TIMEOUT,
-            "retry": Retry(NoBackoff(), 0),
-            "protocol": 2,
-            "driver_info": None,  # no CLIENT SETINFO: a proxy would hang up on it
-            **self.pool_cls_kwargs,
-        }
-        try:
-            pool = self.pool_cls.from_url(settings.REDIS_URL or embedded.url(), **params)
-        except ValueError:  # its text may hold the password
-            fix = "Write redis://host:6379, rediss://user:password@host:6379 or unix:///path/to/redis.sock."
-            raise ImproperlyConfigured(f"REDIS_URL is not the address of a Redis server. {fix}") from None
-        return redis.Redis(connection_pool=pool)
+    def connect(self, url: str) -> Wire:
+        return topology.wire(self.pool_cls_kwargs)
 
 
 class StoreConnections(RedisCache):  # type: ignore[misc]

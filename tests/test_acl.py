@@ -54,7 +54,7 @@ def test_nothing_else_stands_in_the_documented_line():
 def test_the_site_is_that_user(store, raw):
     store.set_ex("health", "1", 60)
     assert acl.SITE in {client["user"] for client in raw.client_list()}
-    assert store._client.connection_pool.connection_kwargs["username"] == acl.SITE
+    assert store._wire.client.connection_pool.connection_kwargs["username"] == acl.SITE
 
 
 @pytest.mark.real_server
@@ -82,7 +82,7 @@ def test_the_site_is_that_user(store, raw):
 def test_what_the_site_does_not_need_is_refused(store, raw, command):
     raw.set("foreign", "somebody else's")
     with pytest.raises(redis.exceptions.NoPermissionError):
-        store._client.execute_command(*command)
+        store._wire.client.execute_command(*command)
     assert raw.get("foreign") == "somebody else's"
 
 

@@ -11,6 +11,7 @@ from django.core.cache import caches
 
 from retwis_site import store as store_module
 from retwis_site.exceptions import StoreError, StoreReadOnly, StoreRefused
+from retwis_site.store import connect
 from tests.processes import wait_until
 from tests.test_home_timeline import write_posts
 
@@ -41,8 +42,7 @@ def broken(request, monkeypatch, raw):
         raise errors[request.param]
 
     def start():
-        monkeypatch.setattr(redis.client.Redis, "execute_command", fail)
-        monkeypatch.setattr(redis.client.Pipeline, "execute", fail)
+        monkeypatch.setattr(type(connect()._wire), "exchange", fail)
 
     yield start
     monkeypatch.undo()
@@ -93,7 +93,7 @@ def test_the_site_goes_on_by_itself_when_the_store_is_back(browser, alice, raw, 
     client = browser(alice)
     with monkeypatch.context() as patched:
         patched.setattr(
-            redis.client.Pipeline, "execute", lambda *a, **k: (_ for _ in ()).throw(redis.ConnectionError())
+            type(connect()._wire), "exchange", lambda *a, **k: (_ for _ in ()).throw(redis.ConnectionError())
         )
         assert client.get("/").status_code == 503
     assert client.get("/").status_code == 200
@@ -148,8 +148,9 @@ def test_the_cache_api_cannot_flush_the_store(raw):
     assert raw.get("a") == "1"
 
 
+@pytest.mark.one_server
 def test_nothing_is_sent_twice(store):
-    retry = store._client.connection_pool.connection_kwargs["retry"]
+    retry = store._wire.client.connection_pool.connection_kwargs["retry"]
     assert retry.get_retries() == 0
 
 
@@ -212,7 +213,7 @@ def test_a_store_that_hangs_is_not_waited_for_by_every_request(browser, raw, mon
         asked.append(args)
         raise redis.TimeoutError("Timeout reading from socket")
 
-    monkeypatch.setattr(redis.client.Pipeline, "execute", hang)
+    monkeypatch.setattr(type(connect()._wire), "exchange", hang)
     assert [browser().get("/timeline/").status_code for _ in range(16)] == [503] * 16
     assert len(asked) == 1
     monkeypatch.undo()

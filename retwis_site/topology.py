@@ -1,0 +1,117 @@
+"""What stands at REDIS_URL: one server, one that sentinels watch over, a cluster, or servers behind a proxy.
+
+Each becomes a `Wire`; nothing else in the site knows which. None is asked anything here: a server that is down is
+noticed by the first command.
+"""
+
+from typing import Any
+
+import redis
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from redis.backoff import NoBackoff
+from redis.cluster import ClusterNode, RedisCluster
+from redis.connection import SSLConnection, parse_url
+from redis.retry import Retry
+from redis.sentinel import Sentinel
+
+from retwis_site import embedded
+from retwis_site.cluster import ClusterWire
+from retwis_site.wire import OneServer, Wire
+
+Options = dict[str, Any]
+
+
+def wire(options: Options) -> Wire:
+    """Whatever REDIS_TOPOLOGY says, with `options` for each connection. Raises ImproperlyConfigured."""
+    build = TOPOLOGIES.get(settings.REDIS_TOPOLOGY)
+    if build is None:
+        known = ", ".join(TOPOLOGIES)
+        raise ImproperlyConfigured(f"REDIS_TOPOLOGY={settings.REDIS_TOPOLOGY!r} is not supported. Set one of: {known}.")
+    return build(_every_connection() | options)
+
+
+def _every_connection() -> Options:
+    return {
+        "decode_responses": True,
+        "encoding_errors": "replace",  # a database from elsewhere may hold bytes that are no UTF-8
+        "socket_timeout": settings.REDIS_TIMEOUT,
+        "socket_connect_timeout": settings.REDIS_TIMEOUT,
+        "protocol": 2,
+        "driver_info": None,  # no CLIENT SETINFO: a proxy would hang up on it
+    }
+
+
+def _never_again() -> Retry:
+    return Retry(NoBackoff(), 0)
+
+
+def _server(options: Options) -> Wire:
+    return OneServer(_client(_one_url() if settings.REDIS_URL else embedded.url(), options))
+
+
+def _twemproxy(options: Options) -> Wire:
+    """The proxy takes all commands on keys; what goes through all keys is asked of the servers themselves."""
+    if not settings.REDIS_NODES:
+        fix = "Set it to the servers behind the proxy: redis://one:6379,redis://two:6379."
+        raise ImproperlyConfigured(f"REDIS_TOPOLOGY='twemproxy' needs REDIS_NODES. {fix}")
+    return OneServer(_client(_one_url(), options), holders=[_client(url, options) for url in settings.REDIS_NODES])
+
+
+def _sentinel(options: Options) -> Wire:
+    """The primary that the sentinels name, asked for with each new connection. User, password and TLS are for the
+    primary; the sentinels themselves are asked without."""
+    if not settings.REDIS_SENTINEL_SERVICE:
+        fix = "Set it to the name that the sentinels' configuration gives the primary."
+        raise ImproperlyConfigured(f"REDIS_TOPOLOGY='sentinel' needs REDIS_SENTINEL_SERVICE. {fix}")
+    addresses, common = _addresses()
+    sentinels: Any = Sentinel(addresses, retry=_never_again(), **options, **common)
+    return OneServer(sentinels.master_for(settings.REDIS_SENTINEL_SERVICE))
+
+
+def _cluster(options: Options) -> Wire:
+    addresses, common = _addresses()
+    nodes = [ClusterNode(host, port) for host, port in addresses]
+    return ClusterWire(lambda: RedisCluster(startup_nodes=nodes, retry=_never_again(), **options, **common))
+
+
+TOPOLOGIES = {"server": _server, "sentinel": _sentinel, "cluster": _cluster, "twemproxy": _twemproxy}
+
+
+def _client(url: str, options: Options) -> "redis.Redis":
+    _parsed(url)
+    return redis.Redis(connection_pool=redis.ConnectionPool.from_url(url, retry=_never_again(), **options))
+
+
+def _one_url() -> str:
+    if len(_urls()) != 1:
+        raise ImproperlyConfigured(
+            f"REDIS_TOPOLOGY={settings.REDIS_TOPOLOGY!r} needs one address in REDIS_URL, such as redis://host:6379."
+        )
+    return _urls()[0]
+
+
+def _urls() -> list[str]:
+    return [url.strip() for url in settings.REDIS_URL.split(",") if url.strip()]
+
+
+def _addresses() -> tuple[list[tuple[str, int]], Options]:
+    """The hosts and ports in REDIS_URL, and the user, password and TLS that the first of them gives for all."""
+    if not _urls():
+        raise ImproperlyConfigured(
+            f"REDIS_TOPOLOGY={settings.REDIS_TOPOLOGY!r} needs REDIS_URL: redis://one:6379,redis://two:6379 and so on."
+        )
+    parsed = [_parsed(url) for url in _urls()]
+    first = dict(parsed[0])
+    common: Options = {"ssl": True} if first.pop("connection_class", None) is SSLConnection else {}
+    common |= {name: value for name, value in first.items() if name not in {"host", "port", "db"}}
+    default = 26379 if settings.REDIS_TOPOLOGY == "sentinel" else 6379
+    return [(one.get("host", "localhost"), one.get("port", default)) for one in parsed], common
+
+
+def _parsed(url: str) -> Options:
+    try:
+        return dict(parse_url(url))
+    except ValueError:  # its text may hold the password
+        fix = "Write redis://host:6379, rediss://user:password@host:6379 or unix:///path/to/redis.sock."
+        raise ImproperlyConfigured(f"REDIS_URL is not the address of a Redis server. {fix}") from None
