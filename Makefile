@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run test test-fake test-real test-faults fuzz lint clean
+.PHONY: run test test-fake test-real test-faults test-sentinel test-cluster test-twemproxy test-all fuzz lint clean
 
 run: $(VENV)/.installed
 	@exec $(BIN)/python manage.py serve
@@ -21,6 +21,12 @@ test-real: $(VENV)/.installed-test
 # Real processes killed, starved and crowded, and hostile requests.
 test-faults: $(VENV)/.installed-test
 	$(BIN)/python -m pytest --ds=tests.settings.real -m faults
+
+# The suite on more than one server. They need Debian's redis-server, redis-sentinel and nutcracker.
+test-sentinel test-cluster test-twemproxy: $(VENV)/.installed-test
+	$(BIN)/python -m pytest --ds=tests.settings.$(@:test-%=%)
+
+test-all: test test-faults test-sentinel test-cluster test-twemproxy
 
 # Hostile requests to every address, round after round, until one finds something; Ctrl-C ends it.
 fuzz: $(VENV)/.installed-test

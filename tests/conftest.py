@@ -1,5 +1,6 @@
 """alice, bob and carol, an empty store for each test, and a watch over everything that is sent to it."""
 
+import contextlib
 import io
 import tempfile
 from collections.abc import Callable, Iterator
@@ -18,19 +19,22 @@ from retwis_site import store as store_module
 from retwis_site.memory import Memory
 from retwis_site.store import Store, connect
 from retwis_site.watch import Watch, keys_of, watching, watching_process
-from tests import acl
+from tests import acl, topologies
 from tests.processes import end, run_server
 from tests.site import register
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Tests that need a real server belong to the second run alone."""
-    if settings.REAL_SERVER:
-        return
-    second_run = [item for item in items if item.get_closest_marker("real_server")]
-    if second_run:
-        items[:] = [item for item in items if item not in second_run]
-        config.hook.pytest_deselected(items=second_run)
+    """Each run has the tests that can be made on its store: a real server, one alone, a cluster, ..."""
+    topology = settings.REDIS_TOPOLOGY
+    elsewhere = {"cluster", "sentinel", "twemproxy"} - {topology}
+    if topology != "server":
+        elsewhere |= {"real_server", "one_server", "faults"}
+    elif not settings.REAL_SERVER:
+        elsewhere |= {"real_server"}
+    others = [item for item in items if any(item.get_closest_marker(name) for name in elsewhere)]
+    items[:] = [item for item in items if item not in others]
+    config.hook.pytest_deselected(items=others)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -38,8 +42,39 @@ def real_server() -> Iterator[None]:
     if not settings.REAL_SERVER:
         yield
         return
-    with run_server(settings.STORE_DIR):
+    with SERVERS[settings.REDIS_TOPOLOGY]():
         yield
+
+
+@contextlib.contextmanager
+def _a_cluster() -> Iterator[None]:
+    with topologies.running(settings.SERVERS):
+        topologies.join(settings.SERVERS)
+        yield
+
+
+@contextlib.contextmanager
+def _a_primary_with_sentinels() -> Iterator[None]:
+    [primary] = settings.SERVERS
+    with topologies.running([primary]), topologies.sentinels(settings.STORE_DIR, settings.SENTINELS, primary.port):
+        yield
+
+
+@contextlib.contextmanager
+def _servers_behind_a_proxy() -> Iterator[None]:
+    with (
+        topologies.running(settings.SERVERS),
+        topologies.proxy(settings.STORE_DIR, settings.PROXY_PORT, settings.SERVERS),
+    ):
+        yield
+
+
+SERVERS = {
+    "server": lambda: run_server(settings.STORE_DIR),
+    "cluster": _a_cluster,
+    "sentinel": _a_primary_with_sentinels,
+    "twemproxy": _servers_behind_a_proxy,
+}
 
 
 @pytest.fixture(autouse=True)
@@ -57,7 +92,7 @@ def raw(real_server: None) -> redis.Redis:
     administrator's, who may do what the site may not."""
     connect.cache_clear()
     store_module._hung_until = 0.0
-    client = _administrator() if settings.REAL_SERVER else connect()._client
+    client = _administrator() if settings.REAL_SERVER else connect()._wire.client
     client.flushall()
     Memory.clear_all()
     return client
@@ -65,8 +100,14 @@ def raw(real_server: None) -> redis.Redis:
 
 @cache
 def _administrator() -> redis.Redis:
-    """The site's own connection, but for who it is."""
-    pool = connect()._client.connection_pool
+    """The site's own connection, but for who it is; of several servers, one that knows them all."""
+    if settings.REDIS_TOPOLOGY == "cluster":
+        return topologies.Clustered([server.port for server in settings.SERVERS])
+    if settings.REDIS_TOPOLOGY == "twemproxy":
+        return topologies.Proxied(settings.PROXY_PORT, [server.client for server in settings.SERVERS])
+    if settings.REDIS_TOPOLOGY == "sentinel":
+        return settings.SERVERS[0].client
+    pool = connect()._wire.client.connection_pool
     identity = {"username": acl.ADMIN, "password": acl.PASSWORDS[acl.ADMIN]}
     return redis.Redis(
         connection_pool=redis.ConnectionPool(pool.connection_class, **{**pool.connection_kwargs, **identity})
@@ -78,7 +119,7 @@ def rights(raw: redis.Redis) -> Iterator[Callable[..., None]]:
     """`rights("-zadd", "~other")` changes what the site's user may do on a real server, until the test ends."""
 
     def change(*rules: str) -> None:
-        if settings.REAL_SERVER:
+        if settings.REAL_SERVER and settings.REDIS_TOPOLOGY == "server":
             raw.execute_command("ACL", "SETUSER", acl.SITE, *rules)
 
     yield change

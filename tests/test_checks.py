@@ -89,6 +89,7 @@ def test_the_deploy_check_looks_at_the_sign_in_cookie(settings, https, cookie, e
     assert [message.id for message in sign_in_cookie_is_safe()] == ([expected] if expected else [])
 
 
+@pytest.mark.one_server
 def test_the_deploy_check_warns_of_the_embedded_server(settings, capsys, sent):
     settings.REDIS_URL = ""
     (line,) = retwis_messages(capsys, "--deploy")
@@ -96,6 +97,7 @@ def test_the_deploy_check_warns_of_the_embedded_server(settings, capsys, sent):
     assert sent.commands == []
 
 
+@pytest.mark.one_server
 def test_the_deploy_check_warns_when_the_server_cannot_be_asked(tmp_path):
     ended = manage("check", "--deploy", env=environment(tmp_path, REDIS_URL="redis://127.0.0.1:1"))
     assert ended.returncode == 0

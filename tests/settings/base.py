@@ -4,12 +4,10 @@ import os
 
 from tests.settings import folder
 
-for name in ("DEBUG", "HTTPS", "THROTTLE", "REDIS_KEY_PREFIX", "REDIS_TOPOLOGY", "TRUSTED_PROXIES", "ALLOWED_HOSTS"):
-    os.environ.pop(name, None)
 os.environ["VAR_DIR"] = folder("retwis-tests-")
 os.environ["SECRET_KEY"] = "only for tests"
 
-from retwis_site.settings import *  # noqa: E402, F403
+from retwis_site.settings import *  # noqa: F403
 
 STATIC_ROOT.mkdir()  # noqa: F405  whitenoise would warn in every test
 
