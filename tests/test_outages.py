@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from retwis_site.store import Store
+from retwis_site.wire import OneServer
 from tests.faults import FAULTS, READING_WORKS, a_server, down, hanging
 from tests.processes import alive, free_port, run_site, wait_until
 from tests.site import LONG_AGO, PASSWORD, publish, register
@@ -156,7 +157,7 @@ def test_what_can_be_read_is_shown_even_where_its_lists_are_gone(site, server, a
 @pytest.mark.parametrize("fault", READING_WORKS)
 def test_a_home_that_another_process_made_is_shown_too(site, server, fault):
     """A web worker that meets it lets it live on, which is a write."""
-    store, browser = Store(server.admin), Browser(site.port)
+    store, browser = Store(OneServer(server.admin)), Browser(site.port)
     bob = register(store, f"bob_{next(numbers)}")
     home = f"posts:{bob.user.uid}"
     server.admin.rpush(home, publish(server.admin, store, bob, WRITTEN), "b1", "0")
