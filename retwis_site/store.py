@@ -123,8 +123,8 @@ _hung_until = 0.0  # monotonic; until then the store is not asked
 
 @contextmanager
 def _one_trip(commands: list[watch.Command]) -> Iterator[None]:
-    watch.note(commands)
     with _failures():
+        watch.note(commands)
         yield
 
 
