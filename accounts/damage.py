@@ -11,7 +11,7 @@ from functools import partial
 from django.contrib.auth.hashers import make_password
 
 from accounts.repositories import chosen, new_secret
-from retwis_site import keys
+from retwis_site import keys, snowflake
 from retwis_site.findings import AT_ONCE, Check, Chunks, Finding, numbered, settled
 from retwis_site.outbox import nonce
 from retwis_site.store import Store
@@ -182,10 +182,14 @@ class AccountDamage:
 
     def _list(self, uid: int) -> None:
         [name] = self._usernames([uid])
+        if name is not None:
+            self._store.zadd_nx(keys.users_by_time(), {name: snowflake.made_at(uid) or self._about_when(uid)})
+
+    def _about_when(self, uid: int) -> int:
+        """When somebody registered, in unix seconds. Counted uids are given out in order: soon after the one before."""
         neighbours = [other for other in self._usernames(range(max(uid - NEIGHBOURS, 1), uid)) if other is not None]
         known = [int(when) for when in self._registered(neighbours) if when is not None]
-        if name is not None:  # uids are given out in order, so they registered soon after the one before
-            self._store.zadd_nx(keys.users_by_time(), {name: max(known, default=int(time.time()))})
+        return max(known, default=int(time.time()))
 
     def strangers(self) -> Chunks:
         """Members of `users_by_time` that are nobody's name, or not as they typed it."""

@@ -7,8 +7,10 @@ import secrets
 import time
 from collections.abc import Collection, Iterable, Sequence
 
+from django.conf import settings
+
 from accounts.entities import Login, NameTaken, User
-from retwis_site import keys
+from retwis_site import keys, snowflake
 from retwis_site.memory import Memory
 from retwis_site.outbox import Outbox, nonce
 from retwis_site.store import Pipe, Store
@@ -61,17 +63,33 @@ class Users:
         """
         if self.find(username) is not None:
             raise NameTaken(username)
-        uid = self._store.incr(keys.next_user_id())
+        uid, intent = self._new_uid(username)
         secret = new_secret()
-        intent = f"user:{uid}"
-        self._outbox.note(intent)
         self._store.hset(keys.user(uid), {"username": username, "password": password, "auth": secret})
         self._store.hsetnx(keys.users(), username.lower(), str(uid))
-        if not self.finish_registration(uid, username, secret):
+        if not self.finish_registration(intent, uid, username, secret):
             raise NameTaken(username)
         return Login(User(uid, username), secret)
 
-    def finish_registration(self, uid: int, username: str, secret: str) -> bool:
+    def _new_uid(self, username: str) -> tuple[int, str]:
+        """A uid that nobody else has, and the intent to make a user of it, noted. Two round trips.
+
+        One that was made from the time is claimed with HSETNX, after its intent, which says what the claim is for;
+        where another process had made the same, the next one is, in three round trips more.
+        """
+        if settings.POST_IDS == "incr":
+            uid = self._store.incr(keys.next_user_id())
+            self._outbox.note(f"user:{uid}")
+            return uid, f"user:{uid}"
+        while True:
+            uid = snowflake.make()
+            intent = f"user:{uid}:{nonce()}"
+            self._outbox.note(intent)
+            if self._store.hsetnx(keys.user(uid), "username", username):
+                return uid, intent
+            self._outbox.done(intent)
+
+    def finish_registration(self, intent: str, uid: int, username: str, secret: str) -> bool:
         """What follows the commit: whether the name is this user's, with all that belongs to it. Three round trips."""
         won = self._store.hget(keys.users(), username.lower()) == str(uid)
         pipe = self._store.pipeline()
@@ -81,7 +99,7 @@ class Users:
         else:
             pipe.unlink(keys.user(uid))
         pipe.execute()
-        self._outbox.done(f"user:{uid}")
+        self._outbox.done(intent)
         return won
 
     def stored_password(self, uid: int) -> tuple[str, str, str] | None:
@@ -141,14 +159,15 @@ def chosen(found: list[str | None]) -> int | None:
 
 
 def finish_user(store: Store, intent: str) -> None:
-    """What the worker does for `user:<uid>`: roll a registration forward, up to six round trips."""
+    """What the worker does for `user:<uid>` or `user:<uid>:<nonce>`: roll a registration forward, up to six round
+    trips."""
     uid = int(intent.split(":")[1])
     username, secret = store.hmget(keys.user(uid), ["username", "auth"])
     if username is None or secret is None:
         Outbox(store).done(intent)
         return
     store.hsetnx(keys.users(), username.lower(), str(uid))
-    Users(store).finish_registration(uid, username, secret)
+    Users(store).finish_registration(intent, uid, username, secret)
 
 
 def finish_auth(store: Store, intent: str) -> None:

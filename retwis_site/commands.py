@@ -115,6 +115,10 @@ class Commands(ABC):
         """How many members were taken out: those whose score lies between."""
         return self.send("ZREMRANGEBYSCORE", key, low, high)
 
+    def zremrangebyrank(self, key: str, start: int, stop: int) -> int:
+        """Likewise by place, lowest score first; `-1` is the last."""
+        return self.send("ZREMRANGEBYRANK", key, start, stop)
+
     def zcard(self, key: str) -> int:
         return self.send("ZCARD", key)
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterator
 
+from django.conf import settings
+
 from retwis_site import keys
 from retwis_site.findings import AT_ONCE, Check, Chunks, Finding, numbered
 from retwis_site.store import Store
@@ -42,7 +44,10 @@ class Damage:
             self._store.unlink(key)
 
     def counters(self) -> Chunks:
-        """`next_user_id` and `next_post_id` against the ids that are there: a lower one would give ids out again."""
+        """`next_user_id` and `next_post_id` against the ids that are there: a lower one would give ids out again. Not
+        while ids are made from the time, and nothing is counted."""
+        if settings.POST_IDS != "incr":
+            return
         yield from self._counter(keys.next_user_id(), "user:*", self._users)
         yield from self._counter(keys.next_post_id(), "post:*", lambda: iter(()))
 
@@ -76,6 +81,8 @@ def _type_of(key: str) -> str | None:
     kind = own.partition(":")[0]
     if kind in {"lease", "idem", "throttle"} or keys.number(key) is not None:
         return keys.TYPES.get(f"{kind}:*")
+    if kind in keys.SPLIT and key in keys.whatever_shards(kind):
+        return keys.TYPES[kind]
     return keys.TYPES.get(own)
 
 

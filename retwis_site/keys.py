@@ -1,4 +1,5 @@
-"""Every Redis key, one function each. `<uid>`, `<pid>`: decimal integers from INCR, from 1.
+"""Every Redis key, one function each. `<uid>`, `<pid>`: decimal integers from INCR, from 1; or, with
+`POST_IDS=snowflake`, made from the time, below 2^53.
 
 | key | type | holds | kind |
 |---|---|---|---|
@@ -12,8 +13,11 @@
 | `post:<pid>` | hash | `user_id`, `time` (unix s), `body`; a deleted one: `deleted` (unix s), empty body, 30 days | official, truth |
 | `posts:<uid>` | list | home timeline: own and followed people's posts, about the newest 1000 | official, cache |
 | `timeline` | list | everybody's newest posts, about 1000 | official, cache |
+| `timeline:<n>` | list | with `TIMELINE_SHARDS` above 1, instead of `timeline`: of every so many posts' ids one, counted from 0 | cache |
+| `recent`, `recent:<n>` | zset | with `POST_IDS=snowflake`, what a `timeline` is rebuilt from: the newest 2000 ids, member = score = pid | truth |
 | `updates:<uid>` | zset | the user's own post ids, member = score = pid; never trimmed | truth |
 | `outbox` | zset | intents not finished, score = when another may take over (unix s) | truth |
+| `outbox:<n>` | zset | with `OUTBOX_SHARDS` above 1, instead of `outbox`: those about certain ids, counted from 0 | truth |
 | `attempts` | hash | intent -> how often a worker has claimed it | |
 | `set_aside` | zset | intents that no worker could finish, score = since when (unix s); `deliver` leaves them alone | truth |
 | `lease:<intent>` | string | the worker that has it, EX | |
@@ -25,6 +29,8 @@
 `REDIS_KEY_PREFIX` stands before each. Official: as the Retwis of Redis's documentation has it. Truth: what everything
 else can be rebuilt from. Cache: a list that may vanish at any moment and is rebuilt by the next read.
 """
+
+from zlib import crc32
 
 from django.conf import settings
 
@@ -71,16 +77,24 @@ def home(uid: int) -> str:
     return f"{PREFIX}posts:{uid}"
 
 
-def timeline() -> str:
-    return f"{PREFIX}timeline"
+def timeline(pid: int) -> str:
+    """The one of TIMELINE_SHARDS lists in which a post has its place."""
+    return _shard("timeline", pid, settings.TIMELINE_SHARDS)
+
+
+def recent(pid: int) -> str:
+    """Likewise."""
+    return _shard("recent", pid, settings.TIMELINE_SHARDS)
 
 
 def updates(uid: int) -> str:
     return f"{PREFIX}updates:{uid}"
 
 
-def outbox() -> str:
-    return f"{PREFIX}outbox"
+def outbox(intent: str) -> str:
+    """The one of OUTBOX_SHARDS sorted sets that has all intents about the same id."""
+    about = intent.partition(":")[2].partition(":")[0]
+    return _shard("outbox", crc32(about.encode()), settings.OUTBOX_SHARDS)
 
 
 def attempts() -> str:
@@ -111,6 +125,32 @@ def health() -> str:
     return f"{PREFIX}health"
 
 
+# ---- keys that may be split into several
+
+SPLIT = {"timeline", "recent", "outbox"}
+
+
+def _shard(name: str, number: int, shards: int) -> str:
+    return f"{PREFIX}{name}" if shards == 1 else f"{PREFIX}{name}:{number % shards}"
+
+
+def timelines() -> list[str]:
+    return _shards("timeline", settings.TIMELINE_SHARDS)
+
+
+def outboxes() -> list[str]:
+    return _shards("outbox", settings.OUTBOX_SHARDS)
+
+
+def _shards(name: str, shards: int) -> list[str]:
+    return [_shard(name, number, shards) for number in range(shards)]
+
+
+def whatever_shards(name: str) -> list[str]:
+    """All that a split key is called with any number of shards."""
+    return [f"{PREFIX}{name}", *_shards(name, settings.MOST_SHARDS)]
+
+
 # What SCAN looks for when a command needs all keys of a kind, and the type that Redis must have for them.
 TYPES = {
     "next_user_id": "string",
@@ -124,8 +164,12 @@ TYPES = {
     "post:*": "hash",
     "posts:*": "list",
     "timeline": "list",
+    "timeline:[0-9]*": "list",
+    "recent": "zset",
+    "recent:[0-9]*": "zset",
     "updates:*": "zset",
     "outbox": "zset",
+    "outbox:[0-9]*": "zset",
     "attempts": "hash",
     "set_aside": "zset",
     "lease:*": "string",

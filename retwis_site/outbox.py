@@ -6,6 +6,7 @@ worker claims it; every step of every kind of work can run twice, so two workers
 
 import secrets
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate
 
@@ -42,34 +43,51 @@ class Outbox:
     def note(self, name: str) -> Intent:
         """Write an intent down, for its writer to carry out at once. One round trip."""
         intent = Intent(name, time.monotonic() + OWNER_GIVES_UP)
-        self._store.zadd(keys.outbox(), {name: int(time.time()) + LEASE})
+        self._store.zadd(keys.outbox(name), {name: int(time.time()) + LEASE})
         return intent
 
     def hand_over(self, name: str, rest: str) -> None:
-        """Strike an intent out and leave the rest of it, under another name, for a worker to carry out at once. One
-        round trip: both commands are for one key, and so stay in order everywhere."""
+        """Strike an intent out and leave the rest of it, under another name about the same id, for a worker to carry
+        out at once. One round trip: both commands are for one key, and so stay in order everywhere."""
         pipe = self._store.pipeline()
-        pipe.zadd(keys.outbox(), {rest: int(time.time())})
-        pipe.zrem(keys.outbox(), name)
+        pipe.zadd(keys.outbox(rest), {rest: int(time.time())})
+        pipe.zrem(keys.outbox(name), name)
         pipe.execute()
 
     def done(self, name: str) -> None:
         """Strike an intent out. One round trip."""
-        self._store.zrem(keys.outbox(), name)
+        self._store.zrem(keys.outbox(name), name)
 
     def due(self, limit: int) -> list[str]:
-        """The intents that another may take over now, oldest first. One round trip."""
-        return self._store.zrangebyscore(keys.outbox(), "-inf", str(int(time.time())), limit)
+        """The intents that another may take over now, at most `limit` of each of the OUTBOX_SHARDS, where the oldest
+        come first. One round trip."""
+        pipe = self._store.pipeline()
+        for key in keys.outboxes():
+            pipe.zrangebyscore(key, "-inf", str(int(time.time())), limit)
+        return [intent for found in pipe.execute() for intent in found]
 
     def under_way(self) -> set[str]:
         """What somebody is at work on: the beginnings of every intent, such as `follow:1` and `follow:1:2` for
-        `follow:1:2:<nonce>`. As many round trips as the outbox is long, divided by READ_AT_ONCE."""
+        `follow:1:2:<nonce>`. One round trip for each READ_AT_ONCE intents."""
         return {
             beginning
-            for intents in self._store.zset_members(keys.outbox(), READ_AT_ONCE)
+            for key in keys.outboxes()
+            for intents in self._store.zset_members(key, READ_AT_ONCE)
             for intent in intents
             for beginning in accumulate(intent.split(":"), lambda left, right: f"{left}:{right}")
         }
+
+    def strays(self) -> Iterator[list[tuple[str, str, float]]]:
+        """The intents that stand where another number of OUTBOX_SHARDS has put them, and no worker looks: in which key,
+        their names and scores. MOST_SHARDS round trips and one more."""
+        for key in keys.whatever_shards("outbox"):
+            for scored in self._store.zset_scored(key, READ_AT_ONCE):
+                yield [(key, name, score) for name, score in scored if keys.outbox(name) != key]
+
+    def bring_in(self, key: str, name: str, score: float) -> None:
+        """Put a stray intent where workers look. Two round trips."""
+        self._store.zadd_nx(keys.outbox(name), {name: int(score)})
+        self._store.zrem(key, name)
 
     def claim(self, name: str, worker: str) -> "Claim | None":
         """An intent for `worker` alone, for LEASE seconds; None when another has it. At most two round trips."""
@@ -95,7 +113,7 @@ class Outbox:
     def set_aside(self, name: str) -> None:
         """Let no worker try again what none could finish. Three round trips."""
         self._store.zadd(keys.set_aside(), {name: int(time.time())})
-        self._store.zrem(keys.outbox(), name)
+        self._store.zrem(keys.outbox(name), name)
         self.forget(name)
 
 

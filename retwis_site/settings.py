@@ -29,6 +29,20 @@ def env_number(name: str, default: int) -> int:
     return int(value)
 
 
+def env_within(name: str, default: int, lowest: int, highest: int) -> int:
+    value = env_number(name, default)
+    if not lowest <= value <= highest:
+        raise ImproperlyConfigured(f"{name}={value}: a number from {lowest} to {highest} is needed.")
+    return value
+
+
+def env_one_of(name: str, *values: str) -> str:
+    value = env(name, values[0])
+    if value not in values:
+        raise ImproperlyConfigured(f"{name}={value!r} is not known. Set one of: {', '.join(values)}.")
+    return value
+
+
 def kept_secret(path: Path) -> str:
     """The secret in `path`, made on first use. Two processes that start together agree on one."""
     try:
@@ -142,6 +156,11 @@ REDIS_NODES = env_list("REDIS_NODES")  # behind a proxy: the servers that the co
 REDIS_KEY_PREFIX = env("REDIS_KEY_PREFIX")
 # Seconds to connect, and for each reply; where another server may take over, there is less to wait for.
 REDIS_TIMEOUT = 0.5 if REDIS_TOPOLOGY in {"sentinel", "cluster"} else 1.0
+POST_IDS = env_one_of("POST_IDS", "incr", "snowflake")  # of posts and users: from counters, or from time
+NODE_ID = env_within("NODE_ID", 0, lowest=0, highest=31)  # this machine's part of each id that is made from time
+MOST_SHARDS = 16
+TIMELINE_SHARDS = env_within("TIMELINE_SHARDS", 1, lowest=1, highest=MOST_SHARDS)  # lists: the global timeline
+OUTBOX_SHARDS = env_within("OUTBOX_SHARDS", TIMELINE_SHARDS, lowest=1, highest=MOST_SHARDS)  # sorted sets: the outbox
 DELIVER_INLINE_LIMIT = env_number("DELIVER_INLINE_LIMIT", 1000)  # followers; a post for more is left to `deliver`
 CACHES: dict[str, dict[str, Any]] = {
     # Nothing here uses Django's cache; Django wants a default.

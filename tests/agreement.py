@@ -13,6 +13,7 @@ from accounts.entities import NoSuchUser, Visitor
 from accounts.visit import Visit
 from retwis_site.memory import Memory
 from retwis_site.store import connect
+from tests.layout import noted
 from tests.model import Model
 from tests.site import LONG_AGO
 from tests.test_crashes import killed_before_trip
@@ -78,12 +79,14 @@ def edges_on(found):
 
 class Agreement(RuleBasedStateMachine):
     as_redis_cli = None  # the store past everything of ours; the test knows it
+    layout = None  # how its keys are split; likewise
 
     def __init__(self):
         super().__init__()
         self.store = connect()
         self.raw = self.as_redis_cli
         self.raw.flushall()
+        self.layout.begin_at(1)
         Memory.clear_all()
         CLOCK.now = LONG_AGO
         self.model = Model()
@@ -113,7 +116,7 @@ class Agreement(RuleBasedStateMachine):
         for lease in self.raw.keys("lease:*"):
             self.raw.unlink(lease)
         drain(self.store, "worker")
-        assert self.raw.zcard("outbox") == self.raw.zcard("set_aside") == 0
+        assert noted(self.raw) == self.raw.zrange("set_aside", 0, -1) == []
         self.unsettled = False
 
     def settle(self):
@@ -123,7 +126,7 @@ class Agreement(RuleBasedStateMachine):
 
     def intents(self, kind):
         """What the intents of this kind are about."""
-        names = [intent.split(":") for intent in self.raw.zrange("outbox", 0, -1)]
+        names = [intent.split(":") for intent in noted(self.raw)]
         return {name[1] for name in names if name[0] == kind}
 
     def waiting(self):
@@ -161,7 +164,7 @@ class Agreement(RuleBasedStateMachine):
         assert shown == expected[: len(shown)]
         if len(shown) < len(expected):
             assert found[-1].at_the_cap
-            assert int(self.raw.get("next_post_id")) - expected[len(shown)].pid >= lists.TRUSTED
+            assert self.layout.newest(self.raw) - expected[len(shown)].pid >= lists.TRUSTED // self.layout.of
 
     def check_profile(self, viewer, name, before):
         self.settle()
@@ -243,7 +246,7 @@ class Agreement(RuleBasedStateMachine):
         assert set(self.raw.keys("user:*")) == {f"user:{uid}" for uid in self.model.people}
         assert set(self.raw.keys("post:*")) == {f"post:{pid}" for pid in self.model.posts}
         standing = {str(post.pid) for post in self.model.posts_of(self.model.people)}
-        for key in ("timeline", *self.raw.keys("posts:*")):
+        for key in (*self.raw.keys("timeline*"), *self.raw.keys("posts:*")):
             assert {entry for entry in self.raw.lrange(key, 0, -1) if entry.isdigit()} - {"0"} <= standing
 
     def check_everything(self):

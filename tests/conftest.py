@@ -14,14 +14,16 @@ from django.core.cache import caches
 from django.test import Client
 
 from accounts.entities import Login
-from retwis_site import embedded
+from retwis_site import embedded, snowflake
 from retwis_site import store as store_module
 from retwis_site.memory import Memory
 from retwis_site.store import Store, connect
 from retwis_site.watch import Watch, keys_of, watching, watching_process
 from tests import acl, topologies
+from tests.layout import SHARDS, Counted, Split
 from tests.processes import end, run_server
 from tests.site import register
+from timeline import holes
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -155,6 +157,20 @@ def _reconnect() -> None:
 @pytest.fixture
 def store(raw: redis.Redis) -> Store:
     return connect()
+
+
+@pytest.fixture(params=["counted", "split"])
+def layout(request: pytest.FixtureRequest, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A test is made twice: with the keys as they are by default, and with the hot ones split."""
+    if request.param == "counted":
+        return Counted()
+    split = Split()
+    settings.POST_IDS = "snowflake"
+    for name, number in SHARDS.items():
+        setattr(settings, name, number)
+    monkeypatch.setattr(snowflake, "make", split.make)
+    monkeypatch.setattr(holes, "SMALLEST", 1)
+    return split
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from django.core.management import call_command
 
 from accounts.entities import Login
 from accounts.repositories import Users
+from retwis_site import keys
 from retwis_site.store import Store
 from timeline.repositories.posts import Posts
 
@@ -47,7 +48,7 @@ def everything(raw):
 
 def left_behind(raw, intent):
     """An owner died; its intent is overdue."""
-    raw.zadd("outbox", {intent: LONG_AGO})
+    raw.zadd(keys.outbox(intent), {intent: LONG_AGO})
 
 
 def publish(raw, store, author, body):

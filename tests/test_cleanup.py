@@ -34,6 +34,7 @@ def litter(raw):
     raw.hset("post:60", mapping={"user_id": "1", "time": int(time.time()) - 120, "body": "Never sent"})
     raw.lpush("posts:1", "998", "2", "998")
     raw.rpush("timeline", "999")
+    raw.rpush("timeline:3", "1")
     raw.rpush("posts:70", "1")
     raw.persist("post:2")
     raw.persist("idem:1:First")
@@ -48,6 +49,7 @@ orphaned post: hashes: 1 found, {1}
 deleted posts without an expiry: 1 found, {1}
 lists with dead ids: 2 found, {2}
 home timelines of nobody: 1 found, {1}
+global timelines of another number of shards: 1 found, {1}
 tokens without an expiry: 2 found, {2}
 attempts at nothing: 1 found, {1}
 """
@@ -62,7 +64,7 @@ def stands(raw, pid):
 def test_cleanup_finds_nothing_on_a_healthy_site(site, capsys):
     before = everything(site)
     out = said(capsys, "cleanup")
-    assert out.count("0 found, 0 removed") == 8
+    assert out.count("0 found, 0 removed") == 9
     assert out.endswith("Nothing to clean up.\n")
     assert everything(site) == before
 

@@ -22,11 +22,12 @@ from accounts.repositories import Users
 from accounts.visit import Visit
 from retwis_site.memory import Memory
 from tests.agreement import CLOCK, DEAD, NOBODYS, Agreement, hashed
+from tests.layout import noted
 from tests.model import Person, Written
 from timeline.entities import NoSuchPost, PostDeleted, Published
 from timeline.jobs import drain
 from timeline.management.commands import cleanup  # noqa: F401  so that the clock is its clock too
-from timeline.repositories import everybody, follows, homes, lists, paging, posts, profiles
+from timeline.repositories import everybody, follows, homes, ids, lists, paging, posts, profiles, shards
 from timeline.repositories.everybody import GlobalTimeline
 from timeline.repositories.follows import Follows
 from timeline.repositories.homes import Homes
@@ -49,10 +50,12 @@ SIZES = {
     "WORDY": 1,
     "LONG_SLICE": 12,
     "STRETCHES": 2,
+    "RECENT": 100,
     "NEWEST_USERS": 3,
     "FOLLOWERS_AT_ONCE": 2,
 }
-MODULES = (everybody, follows, homes, lists, paging, posts, profiles)
+SHARED = ("KEPT", "CUT_ABOVE", "WHOLE_FROM", "TRUSTED", "LOST", "FIRST_READ", "FIRST_TRUSTED")  # by several lists
+MODULES = (everybody, follows, homes, ids, lists, paging, posts, profiles, shards)
 MANY = 1  # followers; a post for more waits for the worker
 LATE = 4  # ids pushed out of turn that lists of these sizes bear
 
@@ -205,7 +208,7 @@ class Site(Agreement):
             return
         assert pid not in self.model.posts
         assert published in (DEAD, Published(pid, text))
-        assert pid == int(begun or self.raw.get("next_post_id"))
+        assert pid == int(begun or self.layout.newest(self.raw))
         when = int(self.raw.hget(f"post:{pid}", "time"))
         assert begun or when == CLOCK.now
         self.late += pid in self.waiting()
@@ -321,7 +324,7 @@ class Site(Agreement):
             return
         self.check_the_keys()
         if what == "deliver":
-            assert self.raw.zcard("outbox") == 0
+            assert noted(self.raw) == []
         else:
             self.check_nothing_is_left_over()
 
@@ -343,21 +346,24 @@ class Site(Agreement):
 
 
 @pytest.fixture
-def small(monkeypatch):
+def small(layout, monkeypatch):
     """A site of small lists and pages, by a clock of its own."""
     for name, size in SIZES.items():
+        if name in SHARED:
+            size *= layout.of
         modules = [module for module in MODULES if hasattr(module, name)]
         assert modules, name
         for module in modules:
             monkeypatch.setattr(module, name, size)
-    monkeypatch.setattr(lists.merge, "__defaults__", (SIZES["KEPT"],))
+    monkeypatch.setattr(lists.merge, "__defaults__", (lists.KEPT,))
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] in ("accounts", "retwis_site", "timeline") and vars(module).get("time") is time:
             monkeypatch.setattr(module, "time", CLOCK)
 
 
-def test_the_site_shows_what_its_model_shows(small, raw, sent, monkeypatch):
+def test_the_site_shows_what_its_model_shows(layout, small, raw, sent, monkeypatch):
     monkeypatch.setattr(Agreement, "as_redis_cli", raw)
+    monkeypatch.setattr(Agreement, "layout", layout)
     settings = hypothesis.settings(
         max_examples=EXAMPLES,
         stateful_step_count=STEPS,

@@ -186,7 +186,7 @@ class TimelineDamage:
         is no such author, to whom it could be given back. One round trip."""
         pipe = self._store.pipeline()
         pipe.hexists(keys.user(author), "username")
-        pipe.lpos(keys.timeline(), str(pid))
+        pipe.lpos(keys.timeline(pid), str(pid))
         pipe.lpos(keys.home(author), str(pid))
         exists, *places = pipe.execute()
         return exists and (author in self._authors_with_losses or any(place is not None for place in places))
@@ -194,7 +194,10 @@ class TimelineDamage:
     @cached_property
     def _authors_with_losses(self) -> set[int]:
         """Whose posts stand in the global timeline and not among their own."""
-        listed = [pid for entry in self._store.lrange(keys.timeline(), 0, -1) if (pid := parse_id(entry)) is not None]
+        pipe = self._store.pipeline()
+        for key in keys.timelines():
+            pipe.lrange(key, 0, -1)
+        listed = [pid for entries in pipe.execute() for entry in entries if (pid := parse_id(entry)) is not None]
         return {author for _, author in self._lost(self.unlisted(listed))}
 
     def _put_back(self, pid: int) -> None:

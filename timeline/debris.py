@@ -34,8 +34,9 @@ class TimelineDebris:
         return [
             Check("orphaned post: hashes", self.orphaned_posts, size),
             Check("deleted posts without an expiry", self.lasting_tombstones, size),
-            Check("lists with dead ids", self.dead_ids, lambda: 2 * size()),
+            Check("lists with dead ids", self.dead_ids, lambda: 3 * size()),
             Check("home timelines of nobody", self.homes_of_nobody, size),
+            Check("global timelines of another number of shards", self.other_shards, lambda: 1),
             Check("tokens without an expiry", self.lasting_tokens, lambda: len(FLEETING) * size()),
             Check("attempts at nothing", self.attempts, lambda: self._store.hlen(keys.attempts())),
         ]
@@ -97,7 +98,7 @@ class TimelineDebris:
     def dead_ids(self) -> Chunks:
         """Ids in homes and the global timeline whose post does not exist or is deleted."""
         alive: set[int] = set()
-        for pattern in ("posts:*", "timeline"):
+        for pattern in ("posts:*", "timeline", "timeline:[0-9]*"):
             for found in self._store.scan_keys(keys.matching(pattern), AT_ONCE):
                 findings = []
                 for key in found:
@@ -126,6 +127,19 @@ class TimelineDebris:
                 for uid in nobodies(self._store, batch)
             ]
 
+    def other_shards(self) -> Chunks:
+        """Lists that nobody pushes to while TIMELINE_SHARDS is what it is, and that would be out of date if it were
+        changed back."""
+        pipe = self._store.pipeline()
+        others = [key for key in keys.whatever_shards("timeline") if key not in keys.timelines()]
+        for key in others:
+            pipe.type(key)
+        yield [
+            Finding(key, partial(self._store.unlink, key))
+            for key, is_type in zip(others, pipe.execute(), strict=True)
+            if is_type != "none"
+        ]
+
     def lasting_tokens(self) -> Chunks:
         """Keys that must end by themselves and do not."""
         for pattern, lives in FLEETING.items():
@@ -144,7 +158,7 @@ class TimelineDebris:
         for counted in self._store.hash_fields(keys.attempts(), AT_ONCE):
             pipe = self._store.pipeline()
             for intent, _ in counted:
-                pipe.zscore(keys.outbox(), intent)
+                pipe.zscore(keys.outbox(intent), intent)
             yield [
                 Finding(f"attempts at {intent.partition(':')[0]}", partial(self._store.hdel, keys.attempts(), intent))
                 for (intent, _), due in zip(counted, pipe.execute(), strict=True)

@@ -1,17 +1,22 @@
 """Timelines that count as complete and lack a post. They are caches, but nothing rebuilds what looks whole."""
 
+import heapq
 from collections.abc import Sequence
 from functools import partial
+
+from django.conf import settings
 
 from accounts.origin import is_from_elsewhere
 from retwis_site import keys
 from retwis_site.findings import Check, Chunks, Finding, numbered, settled
 from retwis_site.outbox import Outbox
+from retwis_site.snowflake import SMALLEST
 from retwis_site.store import Store
 from timeline.damage import at_work_on
-from timeline.repositories.everybody import GlobalTimeline
+from timeline.repositories.ids import RECENT
 from timeline.repositories.lists import KEPT, TimelineList
 from timeline.repositories.posts import Posts, record
+from timeline.repositories.shards import GlobalList
 
 
 class Holes:
@@ -24,11 +29,12 @@ class Holes:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._posts = Posts(store)
-        self._everybody = GlobalTimeline(store)
+        self._everybody = GlobalList(store)
 
     def checks(self) -> list[Check]:
         return [
             Check("home timelines that lack a post", self.homes, self._store.dbsize),
+            Check("posts that recent lacks", self.recent, self._store.dbsize),
             Check("global timelines that lack a post", self.everybody, lambda: 1),
         ]
 
@@ -56,15 +62,37 @@ class Holes:
             pipe.zrevrangebyscore(keys.updates(source), "+inf", str(listing.horizon), KEPT)
         return self._is_missing({int(pid) for found in pipe.execute() for pid in found if pid.isdecimal()}, home)
 
+    def recent(self) -> Chunks:
+        """What `recent` should hold against the newest ids of every `updates:` that were made from the time."""
+        if settings.POST_IDS == "incr":
+            return
+        newest: list[int] = []
+        for uids in numbered(self._store, "updates:*"):
+            pipe = self._store.pipeline()
+            for uid in uids:
+                pipe.zrevrangebyscore(keys.updates(uid), "+inf", str(SMALLEST), RECENT)
+            pids = {int(member) for found in pipe.execute() for member in found if member.isdecimal()}
+            newest = heapq.nlargest(RECENT, pids.union(newest))
+            yield []
+        missing = settled(self._store, self._not_noted(newest), lambda pid: at_work_on(str(pid)), self._not_noted)
+        yield [
+            Finding(f"{keys.recent(pid)} lacks {pid}", partial(self._store.zadd, keys.recent(pid), {str(pid): pid}))
+            for pid in missing
+        ]
+
+    def _not_noted(self, pids: Sequence[int]) -> list[int]:
+        noted, lowest = self._everybody.noted()
+        return self._standing([pid for pid in pids if pid >= lowest and pid not in noted])
+
     def everybody(self) -> Chunks:
-        """The global timeline against the newest posts that stand."""
-        timeline = TimelineList(self._store, keys.timeline(), lives=None)
-        listing = timeline.read()
-        newest = int(self._store.get(keys.next_post_id()) or 0)
-        if listing.complete and not is_from_elsewhere(self._store):
-            standing = self._everybody.standing(range(max(listing.horizon, newest - KEPT) + 1, newest + 1))
-            if self._is_missing(set(standing), timeline):
-                yield [Finding(keys.timeline(), partial(self._store.unlink, keys.timeline()))]
+        """The global timeline against what it would be rebuilt from."""
+        if is_from_elsewhere(self._store):
+            return
+        for number, timeline in enumerate(self._everybody.lists):
+            listing = timeline.read()
+            newest = self._everybody.newest(number)
+            if listing.complete and self._is_missing({pid for pid in newest.ids if pid >= listing.horizon}, timeline):
+                yield [Finding(keys.timeline(number), partial(self._store.unlink, keys.timeline(number)))]
 
     def _is_missing(self, expected: set[int], timeline: TimelineList) -> bool:
         """Whether a list that is complete now lacks one of these posts, which is not just being delivered."""
@@ -75,10 +103,11 @@ class Holes:
             for pid in expected.difference(listing.ids)
             if pid >= listing.horizon and under_way.isdisjoint(at_work_on(str(pid)))
         ]
-        return listing.complete and bool(missing) and self._any_stands(missing)
+        return listing.complete and bool(self._standing(missing))
 
-    def _any_stands(self, pids: Sequence[int]) -> bool:
+    def _standing(self, pids: Sequence[int]) -> list[int]:
+        """Of these posts, those that exist and are not deleted. One round trip."""
         pipe = self._store.pipeline()
         for pid in pids:
             self._posts.queue(pipe, pid)
-        return any(record(pid, reply) for pid, reply in zip(pids, pipe.execute(), strict=True))
+        return [pid for pid, reply in zip(pids, pipe.execute(), strict=True) if record(pid, reply)]

@@ -6,13 +6,13 @@ from accounts.repositories import Users
 from accounts.visit import Visit
 from retwis_site import keys
 from retwis_site.store import Pipe, Store
+from timeline.cursors import LARGEST_ID
 from timeline.entities import GlobalPage, Page, Post
-from timeline.repositories.lists import KEPT, Merge, Slice, TimelineList, merge
 from timeline.repositories.paging import fill
 from timeline.repositories.posts import Posts, records_of
+from timeline.repositories.shards import GlobalList
 
 NEWEST_USERS = 10
-STRETCHES = 5  # times that a rebuild looks at KEPT further ids, where many are deleted
 
 
 class GlobalTimeline:
@@ -20,7 +20,7 @@ class GlobalTimeline:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._list = TimelineList(store, keys.timeline(), lives=None)
+        self._list = GlobalList(store)
         self._posts = Posts(store)
         self._users = Users(store)
 
@@ -35,44 +35,19 @@ class GlobalTimeline:
             self._list.queue_page(pipe, before)
             pipe.zrevrange(keys.users_by_time(), 0, NEWEST_USERS - 1)
 
-        entries, newest_users = visit.ask(questions)
-        listing = self._list.page(entries, before, self._newest)
+        *entries, newest_users = visit.ask(questions)
+        listing = self._list.page(entries, before)
         filled = fill([pid for pid in listing.ids if before is None or pid < before], size, self._shown)
         posts, dead, older = filled.posts, filled.dead, filled.older
         if before is None and older is None and listing.horizon and len(posts) == size:
             older = filled.last  # the head of the list was just enough; the rest may go on
         elif before is None and older is None and listing.horizon:
-            rest = [pid for pid in self._list.whole(self._newest).ids if filled.last is None or pid < filled.last]
+            last = filled.last or LARGEST_ID
+            rest = [pid for pid in self._list.below(last).ids if pid < last]
             filled = fill(rest, size - len(posts), self._shown)
             posts, dead, older = posts + filled.posts, dead + filled.dead, filled.older
         self._list.drop(dead)
         return GlobalPage(newest_users, Page(posts, older), at_the_cap=older is None and listing.horizon > 0)
-
-    def _newest(self) -> Merge:
-        """The newest KEPT ids that stand among their author's posts, from the last one given out downwards.
-
-        Three round trips; two more for each further stretch of ids where most are deleted.
-        """
-        top = int(self._store.get(keys.next_post_id()) or 0)
-        found: list[int] = []
-        for _ in range(STRETCHES):
-            bottom = max(top - KEPT, 0)
-            found += self.standing(range(top, bottom, -1))
-            top = bottom
-            if not top or len(found) >= KEPT:
-                break
-        kept = merge([Slice(found, goes_on=False)])
-        return Merge(kept.ids, max(kept.horizon, top + 1 if top else 0))
-
-    def standing(self, pids: Sequence[int]) -> list[int]:
-        """Of these posts, those that stand among their author's. Two round trips."""
-        pipe = self._store.pipeline()
-        for pid in pids:
-            self._posts.queue(pipe, pid)
-        records, _ = records_of(pids, pipe.execute())
-        for one in records:
-            pipe.zscore(keys.updates(one.uid), str(one.pid))
-        return [one.pid for one, score in zip(records, pipe.execute(), strict=True) if score is not None]
 
     def _shown(self, pids: Sequence[int]) -> tuple[list[Post], list[int]]:
         pipe = self._store.pipeline()

@@ -10,10 +10,13 @@ them. Other entries stand among the ids:
 
 The second is inserted right after its own `b<n>`, so a list that was dropped and begun anew meanwhile refuses it. The
 third keeps a list that was cut from looking like one that never was, whose marks can be believed.
+
+The global timeline may be shared by several lists. All lengths below are then divided by their number, `of`.
 """
 
 import secrets
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from retwis_site.exceptions import StoreReadOnly
@@ -42,22 +45,22 @@ class Listing:
     complete: bool
 
 
-def parse_whole(entries: Sequence[str]) -> Listing:
+def parse_whole(entries: Sequence[str], of: int = 1) -> Listing:
     """Make sense of a whole list."""
     ids, ends, begun = _sorted_out(entries)
-    if len(entries) >= WHOLE_FROM:
-        listing = _relied_on(ids[:TRUSTED], ends, begun)
-        return replace(listing, complete=listing.complete and entries.count(FILLER) <= LOST)
+    if len(entries) >= WHOLE_FROM // of:
+        listing = _relied_on(ids[: TRUSTED // of], ends, begun)
+        return replace(listing, complete=listing.complete and entries.count(FILLER) <= LOST // of)
     horizon = max(ends, default=0)
     return Listing([pid for pid in ids if pid >= horizon], horizon, complete=bool(ends))
 
 
-def parse_head(entries: Sequence[str]) -> Listing:
+def parse_head(entries: Sequence[str], of: int = 1) -> Listing:
     """Make sense of a list's first FIRST_READ entries."""
-    if len(entries) < FIRST_READ:
-        return parse_whole(entries)
+    if len(entries) < FIRST_READ // of:
+        return parse_whole(entries, of)
     ids, ends, begun = _sorted_out(entries)
-    return _relied_on(ids[:FIRST_TRUSTED], ends, begun)
+    return _relied_on(ids[: FIRST_TRUSTED // of], ends, begun)
 
 
 def _sorted_out(entries: Sequence[str]) -> tuple[list[int], list[int], bool]:
@@ -106,23 +109,30 @@ def merge(slices: Iterable[Slice], keep: int = KEPT) -> Merge:
     return Merge([pid for pid in newest_first if pid >= horizon], horizon)
 
 
-class TimelineList:
-    """One such list in the store; `lives`: seconds until it goes by itself, None for never."""
+def queue_cut(pipe: Pipe, key: str, length: int, of: int = 1) -> None:
+    """Cut a list that a push has made too long; for a shorter one, nothing."""
+    if length > CUT_ABOVE // of:
+        pipe.ltrim(key, 0, KEPT // of - 1)
 
-    def __init__(self, store: Store, key: str, lives: int | None) -> None:
+
+class TimelineList:
+    """One such list in the store, alone or one `of` several; `lives`: seconds until it goes by itself, None for
+    never."""
+
+    def __init__(self, store: Store, key: str, lives: int | None, of: int = 1) -> None:
         self._store = store
         self._key = key
         self._lives = lives
+        self._of = of
 
     def queue_page(self, pipe: Pipe, before: int | None) -> None:
         """Ask for what a page below the cursor needs: the head for the first page, the whole list for later ones."""
-        pipe.lrange(self._key, 0, -1 if before is not None else FIRST_READ - 1)
+        pipe.lrange(self._key, 0, -1 if before is not None else FIRST_READ // self._of - 1)
 
     def page(self, entries: Sequence[str], before: int | None, sources: Callable[[], Merge]) -> Listing:
         """The reply to `queue_page`, made sense of; rebuilt from the sources when the list cannot be relied on."""
-        return self._believed(entries, parse_head(entries) if before is None else parse_whole(entries), sources)
-
-    def _believed(self, entries: Sequence[str], listing: Listing, sources: Callable[[], Merge]) -> Listing:
+        parse = parse_head if before is None else parse_whole
+        listing = parse(entries, self._of)
         if listing.complete:
             self._renew()
             return listing
@@ -131,12 +141,7 @@ class TimelineList:
 
     def read(self) -> Listing:
         """All that the list says, whether it can be relied on or not. One round trip."""
-        return parse_whole(self._store.lrange(self._key, 0, -1))
-
-    def whole(self, sources: Callable[[], Merge]) -> Listing:
-        """All of it, rebuilt when it cannot be relied on. One round trip, and a rebuild's."""
-        entries = self._store.lrange(self._key, 0, -1)
-        return self._believed(entries, parse_whole(entries), sources)
+        return parse_whole(self._store.lrange(self._key, 0, -1), self._of)
 
     def rebuild(self, unfinished: Sequence[str], sources: Callable[[], Merge]) -> Merge:
         """Make the list anew from its sources, and return what they hold. `unfinished`: what stands there now.
@@ -185,18 +190,17 @@ class TimelineList:
         # LINSERT answers 0 without the list and -1 without our mark in it: both say that it was dropped meanwhile.
         return self._store.linsert_after(self._key, mark, str(-found.horizon)) > 0
 
-    def drop(self, pids: Sequence[int]) -> int:
-        """Take dead ids out, one occurrence of each; how many there were. One round trip, if there are any.
-
-        A store that takes no writes keeps them: they are skipped when read.
-        """
-        if not pids:
-            return 0
+    def drop(self, pids: Sequence[int]) -> None:
+        """Take dead ids out. One round trip, if there are any; a store that takes no writes keeps them: they are
+        skipped when read."""
         pipe = self._store.pipeline()
-        pipe.rpushx(self._key, [FILLER] * len(pids))
+        self.queue_drop(pipe, pids)
+        with suppress(StoreReadOnly):
+            pipe.execute()
+
+    def queue_drop(self, pipe: Pipe, pids: Sequence[int]) -> None:
+        """One occurrence of each dead id goes, and fillers come for them: the list stays as long as it was."""
+        if pids:
+            pipe.rpushx(self._key, [FILLER] * len(pids))
         for pid in pids:
             pipe.lrem_first(self._key, str(pid))
-        try:
-            return sum(pipe.execute()[1:])
-        except StoreReadOnly:
-            return 0

@@ -16,7 +16,8 @@ from retwis_site.memory import Memory
 from retwis_site.outbox import OWNER_GIVES_UP, Claim, Outbox, nonce
 from retwis_site.store import Pipe, Store
 from timeline.entities import NoSuchPost, Post, PostDeleted, Published
-from timeline.repositories.lists import CUT_ABOVE, KEPT
+from timeline.repositories.ids import post_ids
+from timeline.repositories.lists import queue_cut
 
 TOKEN_LIVES = 24 * 3600  # seconds that a form's one-time token is remembered
 DELETED_STAYS = 30 * 24 * 3600  # seconds that a deleted post answers "gone"
@@ -24,6 +25,8 @@ FOLLOWERS_AT_ONCE = 2048  # homes pushed to in one round trip: one chunk for wha
 
 FRESH = 60  # seconds that a post may be pushed into homes; an older one's id would stand too near their heads
 KEEPS_EVERY = 20.0  # seconds after which a worker asks for more time
+
+CLEANED_AWAY = "this post was cleaned away before it was sent again; send it once more"
 
 FIELDS = ("user_id", "time", "body", "deleted")
 
@@ -49,6 +52,7 @@ class Posts:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._outbox = Outbox(store)
+        self._ids = post_ids(store)
 
     # ---- writing
 
@@ -61,10 +65,11 @@ class Posts:
         got there; one whose first click died earlier still is finished with the first one's text (HSETNX).
         """
         gives_up = time.monotonic() + OWNER_GIVES_UP
-        fresh = self._store.incr(keys.next_post_id())
+        fresh = self._ids.take(uid)
         pid = self._claim_token(uid, token, fresh)
         if pid != fresh:
-            settled = self._settled(uid, pid)
+            self._ids.give_back(fresh)
+            settled = self._settled(uid, pid, token)
             if settled is not None:
                 return settled
         pipe = self._store.pipeline()
@@ -96,22 +101,31 @@ class Posts:
                 return int(first)
         return fresh
 
-    def _settled(self, uid: int, pid: int) -> Published | None:
-        """A post that stands, or was deleted; None for one that never got as far."""
+    def _settled(self, uid: int, pid: int, token: str) -> Published | None:
+        """A post that stands, or was deleted; None for one that never got as far.
+
+        Raises StoreError when the id has another author: it was cleaned away, and claimed anew. Then the token is free.
+        """
         pipe = self._store.pipeline()
+        pipe.hsetnx(keys.post(pid), "user_id", str(uid))
+        pipe.hmget(keys.post(pid), ["user_id", "deleted", "body"])
         pipe.zscore(keys.updates(uid), str(pid))
-        pipe.hmget(keys.post(pid), ["deleted", "body"])
         pipe.unlink(keys.home(uid))
-        score, (deleted, body), _ = pipe.execute()
+        _, (author, deleted, body), score, _ = pipe.execute()
+        if author != str(uid):
+            self._store.unlink(keys.idem(uid, token))
+            raise StoreError(CLEANED_AWAY)
         return Published(pid, body or "") if score is not None or deleted is not None else None
 
     def _push_own(self, uid: int, pid: int) -> None:
         """Push a new post into its author's home and the global timeline. One round trip, two where one is cut."""
         pipe = self._store.pipeline()
         pipe.lpushx(keys.home(uid), str(pid))
-        pipe.lpush(keys.timeline(), str(pid))
-        lengths = pipe.execute()
-        self._cut([keys.home(uid), keys.timeline()], lengths)
+        pipe.lpush(keys.timeline(pid), str(pid))
+        home, timeline = pipe.execute()
+        queue_cut(pipe, keys.home(uid), home)
+        queue_cut(pipe, keys.timeline(pid), timeline, of=settings.TIMELINE_SHARDS)
+        pipe.execute()
 
     def _push(self, uid: int, pid: int) -> Iterator[int]:
         """Push a new post into its followers' homes, in chunks; yields how many after each. Two round trips a chunk,
@@ -121,15 +135,10 @@ class Posts:
             homes = [keys.home(int(follower)) for follower in followers]
             for home in homes:
                 pipe.lpushx(home, str(pid))
-            self._cut(homes, pipe.execute())
+            for home, length in zip(homes, pipe.execute(), strict=True):
+                queue_cut(pipe, home, length)
+            pipe.execute()
             yield len(homes)
-
-    def _cut(self, lists: Sequence[str], lengths: Sequence[int]) -> None:
-        pipe = self._store.pipeline()
-        for key, length in zip(lists, lengths, strict=True):
-            if length > CUT_ABOVE:
-                pipe.ltrim(key, 0, KEPT - 1)
-        pipe.execute()
 
     def fan_out(self, claim: Claim, stopping: Callable[[], bool]) -> bool:
         """What the worker does for `fan:<pid>:<nonce>`: push into the homes that the author's request left to it;
@@ -162,7 +171,7 @@ class Posts:
         if author is not None and self._stand(int(author), pid):
             pipe = self._store.pipeline()
             pipe.unlink(keys.home(int(author)))
-            pipe.unlink(keys.timeline())
+            pipe.unlink(keys.timeline(pid))
             pipe.execute()
             for followers in self._store.zset_members(keys.followers(int(author)), FOLLOWERS_AT_ONCE):
                 for follower in followers:
@@ -176,13 +185,16 @@ class Posts:
 
         Raises StoreError for one whose hash is gone: `cleanup` took it for debris while an old form was sent again.
         """
-        self._store.zadd(keys.updates(uid), {str(pid): pid})
+        pipe = self._store.pipeline()
+        pipe.zadd(keys.updates(uid), {str(pid): pid})
+        self._ids.queue_as_recent(pipe, pid)
+        pipe.execute()
         author, deleted = self._store.hmget(keys.post(pid), ["user_id", "deleted"])
         if author is not None and deleted is None:
             return True
         self._store.zrem(keys.updates(uid), str(pid))
         if author is None:
-            raise StoreError("this post was cleaned away before it was sent again; send it once more")
+            raise StoreError(CLEANED_AWAY)
         return False
 
     def delete(self, uid: int, pid: int) -> None:

@@ -10,6 +10,7 @@ from django.core.management.base import CommandParser
 
 from retwis_site.exceptions import StoreError
 from retwis_site.management.base import StoreCommand
+from retwis_site.outbox import Outbox
 from retwis_site.store import Store
 from timeline.jobs import drain, stop
 
@@ -26,6 +27,10 @@ class Command(StoreCommand):
         parser.add_argument("--once", action="store_true", help="finish what is due and exit; for a scheduled task")
 
     def run(self, store: Store, **options: Any) -> None:
+        outbox = Outbox(store)
+        for found in outbox.strays():  # OUTBOX_SHARDS may have been another number the last time
+            for stray in found:
+                outbox.bring_in(*stray)
         worker = f"{socket.gethostname()}:{os.getpid()}"
         if options["once"]:
             self.say(f"{drain(store, worker)} finished.")
