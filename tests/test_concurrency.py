@@ -16,6 +16,7 @@ from accounts.visit import Visit
 from retwis_site.memory import Memory
 from retwis_site.store import connect
 from tests import acl
+from tests.layout import noted
 from tests.processes import environment, free_port, manage, run_site, wait_until
 from tests.site import PASSWORD
 from tests.web import Browser
@@ -24,6 +25,7 @@ from timeline.repositories.homes import Homes
 
 pytestmark = [pytest.mark.real_server, pytest.mark.faults]
 
+SPLIT = {"POST_IDS": "snowflake", "TIMELINE_SHARDS": "3", "OUTBOX_SHARDS": "3"}  # workers share a NODE_ID
 SEED = 20
 CLIENTS = 50
 TWO_DEVICES = 10  # of those, how many share an account with another
@@ -129,9 +131,12 @@ def administrator(own_server, settings):
         yield redis.Redis.from_url(acl.url(str(folder), acl.ADMIN), decode_responses=True)
 
 
-def test_fifty_at_once_leave_a_site_that_agrees_with_itself(administrator, settings, tmp_path):
+@pytest.mark.parametrize("keys_are", [{}, SPLIT], ids=["as they are", "split"])
+def test_fifty_at_once_leave_a_site_that_agrees_with_itself(administrator, settings, tmp_path, keys_are):
     raw = administrator
-    changes = {"REDIS_URL": settings.REDIS_URL, "THROTTLE": "0", "DELIVER_INLINE_LIMIT": "10"}
+    changes = {"REDIS_URL": settings.REDIS_URL, "THROTTLE": "0", "DELIVER_INLINE_LIMIT": "10", **keys_are}
+    for name, value in keys_are.items():
+        setattr(settings, name, int(value) if value.isdigit() else value)
     with run_site(tmp_path / "var", tmp_path / "log", free_port(), **changes) as site:
         site.wait_until_it_serves()
         names = set()
@@ -146,7 +151,7 @@ def test_fifty_at_once_leave_a_site_that_agrees_with_itself(administrator, setti
             thread.join()
         assert [trouble for client in clients for trouble in client.trouble] == []
         assert sum(client.done for client in clients) > 500
-        wait_until(lambda: not raw.zcard("outbox"), "the last deliveries")
+        wait_until(lambda: not noted(raw), "the last deliveries")
 
         no_errors(tmp_path, changes)
     homes_are_the_merges_of_their_sources(raw)
