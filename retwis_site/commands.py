@@ -18,7 +18,7 @@ class Commands(ABC):
     """What both a store and a pipe can be asked. The reply types are a store's."""
 
     @abstractmethod
-    def send(self, *command: str | int | bytes, **options: Any) -> Any:
+    def send(self, *command: str | float | bytes, **options: Any) -> Any:
         """One command as it goes over the wire; `options` tell redis-py how to read the reply."""
 
     # ---- strings and keys
@@ -53,6 +53,13 @@ class Commands(ABC):
     def ttl(self, key: str) -> int:
         """Seconds that the key has left; -1 for one without an end, -2 for none."""
         return self.send("TTL", key)
+
+    def pttl(self, key: str) -> int:
+        """The same in milliseconds."""
+        return self.send("PTTL", key)
+
+    def pexpire(self, key: str, milliseconds: int) -> int:
+        return self.send("PEXPIRE", key, milliseconds)
 
     def type(self, key: str) -> str:
         """`string`, `hash`, `list`, `zset`, ...; `none` without such a key."""
@@ -100,7 +107,7 @@ class Commands(ABC):
 
     # ---- sorted sets
 
-    def zadd(self, key: str, members: Mapping[str, int]) -> int:
+    def zadd(self, key: str, members: Mapping[str, float]) -> int:
         """How many of the members are new; the others have their score changed."""
         return self.send("ZADD", key, *_scored(members))
 
@@ -201,5 +208,5 @@ def _flat(pairs: Iterable[tuple[str, str]]) -> list[str]:
     return [part for pair in pairs for part in pair]
 
 
-def _scored(members: Mapping[str, int]) -> list[str | int]:
+def _scored(members: Mapping[str, float]) -> list[str | float]:
     return [part for member, score in members.items() for part in (score, member)]

@@ -10,8 +10,8 @@ again. A connection that a restarted server closed is noticed, and replaced, whe
 """
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any, TypeVar
 
@@ -39,7 +39,7 @@ class Pipe(Commands):
         self._wire = wire
         self._queued: list[Queued] = []
 
-    def send(self, *command: str | int | bytes, **options: Any) -> Any:
+    def send(self, *command: str | float | bytes, **options: Any) -> Any:
         self._queued.append((command, options))
 
     def execute(self) -> list[Any]:
@@ -57,7 +57,7 @@ class Store(Commands):
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
 
-    def send(self, *command: str | int | bytes, **options: Any) -> Any:
+    def send(self, *command: str | float | bytes, **options: Any) -> Any:
         [reply] = _exchange(self._wire, [(command, options)])
         return reply
 
@@ -68,7 +68,7 @@ class Store(Commands):
 
     def scan_keys(self, pattern: str, count: int) -> Iterator[list[str]]:
         """Every key that matches, perhaps twice, in chunks of about `count`, one round trip each."""
-        for server in self._each():
+        for server in self.servers():
             yield from server._scan(pattern, count)
 
     def _scan(self, pattern: str, count: int) -> Iterator[list[str]]:
@@ -88,13 +88,13 @@ class Store(Commands):
 
     def dbsize(self) -> int:
         """How many keys there are, whosever they are. One round trip a server."""
-        return sum(int(server.send("DBSIZE")) for server in self._each())
+        return sum(int(server.send("DBSIZE")) for server in self.servers())
 
     def info(self) -> list[dict[str, Any]]:
         """What each server says about itself. One round trip each."""
-        return [server.send("INFO") for server in self._each()]
+        return [server.send("INFO") for server in self.servers()]
 
-    def _each(self) -> list["Store"]:
+    def servers(self) -> list["Store"]:
         """Every server that holds keys, as a store of its own."""
         with _failures():  # a cluster must be asked for them
             return [Store(OneServer(server)) for server in self._wire.servers()]
@@ -172,6 +172,23 @@ def _fix(error: redis.RedisError | None) -> str:
 def connect() -> Store:
     """The process's store, shared by its threads. No round trip: a server that is down is noticed by the first one."""
     return Store(get_redis_connection("store"))
+
+
+# For whoever copies: bytes that are no UTF-8 stay what they are, and there is no page for which nobody may wait.
+_EXACTLY = {"encoding_errors": "surrogateescape", "socket_timeout": 10.0}
+
+
+def connect_exactly(urls: Sequence[str] = ()) -> Store:
+    """The site's store, or the one that those servers have between them, with every byte as it is. For management
+    commands alone: what comes out of it is not for a page. One round trip to each of the servers that are named."""
+    options = settings.CACHES["store"]["OPTIONS"].get("CONNECTION_POOL_KWARGS", {}) | _EXACTLY
+    if not urls:
+        return Store(topology.wire(options))
+    store = Store(topology.servers(urls, options))
+    with suppress(StoreRefused):  # it tells nothing about itself
+        if any(said.get("cluster_enabled") for said in store.info()):
+            return Store(topology.cluster(urls, options))
+    return store
 
 
 class ConnectionFactory(django_redis_pool.ConnectionFactory):  # type: ignore[misc]

@@ -4,6 +4,7 @@ Each becomes a `Wire`; nothing else in the site knows which. None is asked anyth
 noticed by the first command.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import redis
@@ -29,6 +30,20 @@ def wire(options: Options) -> Wire:
         known = ", ".join(TOPOLOGIES)
         raise ImproperlyConfigured(f"REDIS_TOPOLOGY={settings.REDIS_TOPOLOGY!r} is not supported. Set one of: {known}.")
     return build(_every_connection() | options)
+
+
+def servers(urls: Sequence[str], options: Options) -> Wire:
+    """Those that `copy --from` names, each to be asked for the keys that it has. Raises ImproperlyConfigured."""
+    clients = [_client(url, _every_connection() | options, "--from") for url in urls]
+    return OneServer(clients[0], holders=clients)
+
+
+def cluster(urls: Sequence[str], options: Options) -> Wire:
+    """The cluster that some servers belong to. User, password and TLS in the first address are for all."""
+    addresses, common = _addresses(urls, 6379)
+    nodes = [ClusterNode(host, port) for host, port in addresses]
+    options = {"retry": _never_again(), **_every_connection(), **options, **common}
+    return ClusterWire(lambda: RedisCluster(startup_nodes=nodes, **options))
 
 
 def _every_connection() -> Options:
@@ -64,22 +79,20 @@ def _sentinel(options: Options) -> Wire:
     if not settings.REDIS_SENTINEL_SERVICE:
         fix = "Set it to the name that the sentinels' configuration gives the primary."
         raise ImproperlyConfigured(f"REDIS_TOPOLOGY='sentinel' needs REDIS_SENTINEL_SERVICE. {fix}")
-    addresses, common = _addresses()
+    addresses, common = _addresses(_some_urls(), 26379)
     sentinels: Any = Sentinel(addresses, retry=_never_again(), **options, **common)
     return OneServer(sentinels.master_for(settings.REDIS_SENTINEL_SERVICE))
 
 
 def _cluster(options: Options) -> Wire:
-    addresses, common = _addresses()
-    nodes = [ClusterNode(host, port) for host, port in addresses]
-    return ClusterWire(lambda: RedisCluster(startup_nodes=nodes, retry=_never_again(), **options, **common))
+    return cluster(_some_urls(), options)
 
 
 TOPOLOGIES = {"server": _server, "sentinel": _sentinel, "cluster": _cluster, "twemproxy": _twemproxy}
 
 
-def _client(url: str, options: Options) -> "redis.Redis":
-    _parsed(url)
+def _client(url: str, options: Options, where: str = "REDIS_URL") -> "redis.Redis":
+    _parsed(url, where)
     return redis.Redis(connection_pool=redis.ConnectionPool.from_url(url, retry=_never_again(), **options))
 
 
@@ -95,23 +108,26 @@ def _urls() -> list[str]:
     return [url.strip() for url in settings.REDIS_URL.split(",") if url.strip()]
 
 
-def _addresses() -> tuple[list[tuple[str, int]], Options]:
-    """The hosts and ports in REDIS_URL, and the user, password and TLS that the first of them gives for all."""
+def _some_urls() -> list[str]:
     if not _urls():
         raise ImproperlyConfigured(
             f"REDIS_TOPOLOGY={settings.REDIS_TOPOLOGY!r} needs REDIS_URL: redis://one:6379,redis://two:6379 and so on."
         )
-    parsed = [_parsed(url) for url in _urls()]
+    return _urls()
+
+
+def _addresses(urls: Sequence[str], default_port: int) -> tuple[list[tuple[str, int]], Options]:
+    """Hosts and ports, and the user, password and TLS that the first of the addresses gives for all."""
+    parsed = [_parsed(url) for url in urls]
     first = dict(parsed[0])
     common: Options = {"ssl": True} if first.pop("connection_class", None) is SSLConnection else {}
     common |= {name: value for name, value in first.items() if name not in {"host", "port", "db"}}
-    default = 26379 if settings.REDIS_TOPOLOGY == "sentinel" else 6379
-    return [(one.get("host", "localhost"), one.get("port", default)) for one in parsed], common
+    return [(one.get("host", "localhost"), one.get("port", default_port)) for one in parsed], common
 
 
-def _parsed(url: str) -> Options:
+def _parsed(url: str, where: str = "REDIS_URL") -> Options:
     try:
         return dict(parse_url(url))
     except ValueError:  # its text may hold the password
         fix = "Write redis://host:6379, rediss://user:password@host:6379 or unix:///path/to/redis.sock."
-        raise ImproperlyConfigured(f"REDIS_URL is not the address of a Redis server. {fix}") from None
+        raise ImproperlyConfigured(f"{where} is not the address of a Redis server. {fix}") from None

@@ -35,10 +35,17 @@ class Line:
 
     def write(self, commands: Sequence[Command]) -> None:
         try:
-            self._connection.send_packed_command(self._connection.pack_commands(commands))
+            self._connection.send_packed_command(self._packed(commands))
         except BaseException:
             self.cut()
             raise
+
+    def _packed(self, commands: Sequence[Command]) -> list[bytes]:
+        try:
+            return list(self._connection.pack_commands(commands))
+        except UnicodeEncodeError:  # bytes that are no UTF-8, read as such: only the connection knows what they were
+            encode = self._connection.encoder.encode
+            return list(self._connection.pack_commands([(name, *map(encode, rest)) for name, *rest in commands]))
 
     def read(self, queued: Sequence[Queued]) -> list[Any]:
         """The replies to all that was sent."""

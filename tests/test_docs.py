@@ -104,7 +104,7 @@ def test_no_file_is_over_four_hundred_lines():
             assert len(path.read_text().splitlines()) <= 400, path
 
 
-OURS = ["seed", "deliver", "cleanup", "doctor", "createuser", "changepassword", "serve", "runserver", "shell"]
+OURS = ["seed", "deliver", "cleanup", "doctor", "copy", "createuser", "changepassword", "serve", "runserver", "shell"]
 
 
 @pytest.mark.parametrize("command", OURS)
