@@ -29,6 +29,12 @@ def management_only() -> list[str]:
     return [word.removeprefix("+") for word in listed.split()]
 
 
+def for_a_cluster() -> list[str]:
+    """The words that it adds on a cluster."""
+    (listed,) = re.findall(r"^On a Redis Cluster .*: add `([^`]*)`", DOCUMENT, re.MULTILINE)
+    return listed.split()
+
+
 def url(folder: str, user: str = SITE) -> str:
     """Where the server on `<folder>/redis.sock` lets that user in."""
     return f"unix://{user}:{quote(PASSWORDS[user], safe='')}@{folder}/redis.sock"

@@ -1,6 +1,7 @@
 """A cluster changes under load: slots move, primaries are replaced. Nothing is lost, and nothing is a 500."""
 
 import tempfile
+from urllib.parse import quote
 
 import pytest
 from django.core.management import call_command
@@ -9,7 +10,7 @@ from redis.cluster import ClusterNode
 from accounts.visit import Visit
 from retwis_site.exceptions import StoreError
 from retwis_site.store import connect
-from tests import topologies
+from tests import acl, topologies
 from tests.load import Load
 from tests.processes import wait_until
 from tests.site import register
@@ -48,28 +49,51 @@ def test_slots_move_under_load_and_nobody_notices(raw):
     call_command("doctor", verbosity=0)
 
 
+@pytest.fixture
+def as_documented(raw, moved, settings):
+    """The site is the user of docs/redis.md on every server."""
+    for server in settings.SERVERS:
+        server.client.execute_command("ACL", "SETUSER", acl.SITE, *acl.rules(), *acl.for_a_cluster())
+    identity = f"{acl.SITE}:{quote(acl.PASSWORDS[acl.SITE], safe='')}@"
+    moved(settings.REDIS_URL.replace("redis://", f"redis://{identity}", 1))
+    yield
+    for server in settings.SERVERS:
+        server.client.execute_command("ACL", "DELUSER", acl.SITE)
+
+
+def test_the_documented_user_may_do_what_the_site_does_on_a_cluster(as_documented, raw, browser):
+    call_command("seed", "--users=30", "--posts=60", "--follows=5", verbosity=0)
+    call_command("doctor", verbosity=0)
+    assert browser().get("/timeline/").status_code == 200
+    found_at_either_end("user:99", connect(), raw)
+
+
 def test_a_key_that_is_on_its_way_is_found_at_either_end(store, raw):
+    found_at_either_end("user:7", store, raw)
+
+
+def found_at_either_end(key, store, raw):
     """ASK: the slot still belongs to the old server, and the key is at the new one already."""
-    slot = raw.keyslot("user:7")
+    slot = raw.keyslot(key)
     source = raw.nodes_manager.get_node_from_slot(slot)
     target = next(node for node in raw.get_primaries() if node.name != source.name)
     giving, taking = (raw.get_redis_connection(node) for node in (source, target))
     ids = [giving.cluster("myid"), taking.cluster("myid")]
-    store.hset("user:7", {"username": "alice"})
+    store.hset(key, {"username": "alice"})
     taking.execute_command("CLUSTER", "SETSLOT", slot, "IMPORTING", ids[0])
     giving.execute_command("CLUSTER", "SETSLOT", slot, "MIGRATING", ids[1])
     try:
-        giving.execute_command("MIGRATE", target.host, target.port, "user:7", 0, 5000)
+        giving.execute_command("MIGRATE", target.host, target.port, key, 0, 5000)
         pipe = store.pipeline()
-        pipe.hget("user:7", "username")
-        pipe.hget("user:8", "username")
+        pipe.hget(key, "username")
+        pipe.hget(f"{key}0", "username")
         assert pipe.execute() == ["alice", None]
-        store.hset("user:7", {"username": "bob"})
+        store.hset(key, {"username": "bob"})
     finally:
         for client in (taking, giving):
             client.execute_command("CLUSTER", "SETSLOT", slot, "NODE", ids[1])
     raw.nodes_manager.initialize()
-    assert store.hget("user:7", "username") == "bob"
+    assert store.hget(key, "username") == "bob"
 
 
 def test_a_pipeline_for_many_servers_is_one_round_trip(store, raw, trips):
