@@ -10,13 +10,13 @@ import redis
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from redis.backoff import NoBackoff
-from redis.cluster import ClusterNode, RedisCluster
 from redis.connection import SSLConnection, parse_url
 from redis.retry import Retry
-from redis.sentinel import Sentinel
 
 from retwis_site import embedded
 from retwis_site.cluster import ClusterWire
+from retwis_site.sentinels import Sentinels
+from retwis_site.slots import Slots
 from retwis_site.wire import OneServer, Wire
 
 Options = dict[str, Any]
@@ -59,20 +59,36 @@ def _twemproxy(options: Options) -> Wire:
 
 
 def _sentinel(options: Options) -> Wire:
-    """The primary that the sentinels name, asked for with each new connection. User, password and TLS are for the
-    primary; the sentinels themselves are asked without."""
+    """The primary that the sentinels name, asked for with each new connection. User and password in REDIS_URL are for
+    the primary; the sentinels have their own. TLS is for both."""
     if not settings.REDIS_SENTINEL_SERVICE:
         fix = "Set it to the name that the sentinels' configuration gives the primary."
         raise ImproperlyConfigured(f"REDIS_TOPOLOGY='sentinel' needs REDIS_SENTINEL_SERVICE. {fix}")
-    addresses, common = _addresses()
-    sentinels: Any = Sentinel(addresses, retry=_never_again(), **options, **common)
+    addresses, common = _addresses(26379)
+    encryption = {name: value for name, value in common.items() if name.startswith("ssl")}
+    asked = options | encryption | _sentinel_user() | {"retry": _never_again()}
+    build: Any = Sentinels
+    sentinels = build(addresses, sentinel_kwargs=asked, retry=_never_again(), **options, **common)
     return OneServer(sentinels.master_for(settings.REDIS_SENTINEL_SERVICE))
 
 
+def _sentinel_user() -> Options:
+    username, password = settings.REDIS_SENTINEL_USERNAME, settings.REDIS_SENTINEL_PASSWORD
+    if username and not password:
+        fix = "Set both, or only the password where the sentinels have `requirepass`."
+        raise ImproperlyConfigured(f"REDIS_SENTINEL_USERNAME needs REDIS_SENTINEL_PASSWORD. {fix}")
+    return {"username": username or None, "password": password or None}
+
+
 def _cluster(options: Options) -> Wire:
-    addresses, common = _addresses()
-    nodes = [ClusterNode(host, port) for host, port in addresses]
-    return ClusterWire(lambda: RedisCluster(startup_nodes=nodes, retry=_never_again(), **options, **common))
+    addresses, common = _addresses(6379)
+    if common.pop("db", 0):
+        raise ImproperlyConfigured("A cluster has one database, number 0. Take the number out of REDIS_URL.")
+
+    def client(host: str, port: int) -> "redis.Redis":
+        return redis.Redis(host=host, port=port, retry=_never_again(), **options, **common)
+
+    return ClusterWire(Slots(addresses, client))
 
 
 TOPOLOGIES = {"server": _server, "sentinel": _sentinel, "cluster": _cluster, "twemproxy": _twemproxy}
@@ -95,18 +111,22 @@ def _urls() -> list[str]:
     return [url.strip() for url in settings.REDIS_URL.split(",") if url.strip()]
 
 
-def _addresses() -> tuple[list[tuple[str, int]], Options]:
-    """The hosts and ports in REDIS_URL, and the user, password and TLS that the first of them gives for all."""
+def _addresses(default_port: int) -> tuple[list[tuple[str, int]], Options]:
+    """The hosts and ports in REDIS_URL, and what the first address says besides, for all: user, password, TLS and so
+    on."""
     if not _urls():
         raise ImproperlyConfigured(
             f"REDIS_TOPOLOGY={settings.REDIS_TOPOLOGY!r} needs REDIS_URL: redis://one:6379,redis://two:6379 and so on."
         )
     parsed = [_parsed(url) for url in _urls()]
+    if any("path" in one for one in parsed):
+        raise ImproperlyConfigured(
+            f"REDIS_TOPOLOGY={settings.REDIS_TOPOLOGY!r} needs hosts in REDIS_URL, and no unix:// socket."
+        )
     first = dict(parsed[0])
     common: Options = {"ssl": True} if first.pop("connection_class", None) is SSLConnection else {}
-    common |= {name: value for name, value in first.items() if name not in {"host", "port", "db"}}
-    default = 26379 if settings.REDIS_TOPOLOGY == "sentinel" else 6379
-    return [(one.get("host", "localhost"), one.get("port", default)) for one in parsed], common
+    common |= {name: value for name, value in first.items() if name not in {"host", "port"}}
+    return [(one.get("host", "localhost"), one.get("port", default_port)) for one in parsed], common
 
 
 def _parsed(url: str) -> Options:
