@@ -118,12 +118,17 @@ def _administrator() -> redis.Redis:
 def rights(raw: redis.Redis) -> Iterator[Callable[..., None]]:
     """`rights("-zadd", "~other")` changes what the site's user may do on a real server, until the test ends."""
 
+    users = acl.cluster_lines() if settings.REDIS_TOPOLOGY == "cluster" else acl.lines()
+    # Behind the proxy everybody is the same user.
+    has_users = settings.REAL_SERVER and settings.REDIS_TOPOLOGY != "twemproxy"
+    several = [server.client for server in getattr(settings, "SERVERS", [])]
+
     def change(*rules: str) -> None:
-        if settings.REAL_SERVER and settings.REDIS_TOPOLOGY == "server":
-            raw.execute_command("ACL", "SETUSER", acl.SITE, *rules)
+        for server in (several or [raw]) if has_users else []:
+            server.execute_command("ACL", "SETUSER", acl.SITE, *rules)
 
     yield change
-    change("reset", *acl.rules())
+    change("reset", *acl.rules(users))
 
 
 @pytest.fixture

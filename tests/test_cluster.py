@@ -4,12 +4,11 @@ import tempfile
 
 import pytest
 from django.core.management import call_command
-from redis.cluster import ClusterNode
 
 from accounts.visit import Visit
 from retwis_site.exceptions import StoreError
 from retwis_site.store import connect
-from tests import topologies
+from tests import acl, topologies
 from tests.load import Load
 from tests.processes import wait_until
 from tests.site import register
@@ -18,6 +17,11 @@ from timeline.repositories.posts import Posts
 pytestmark = pytest.mark.cluster
 
 HOT = ["outbox", "timeline", "next_post_id", "post:1", "updates:1", "posts:1", "followers:1", "users", "auths"]
+
+
+def migrate(giving, target, key):
+    identity = ("AUTH2", acl.ADMIN, acl.PASSWORDS[acl.ADMIN])
+    giving.execute_command("MIGRATE", target.host, target.port, key, 0, 5000, *identity)
 
 
 def move_slot(cluster, slot):
@@ -30,7 +34,7 @@ def move_slot(cluster, slot):
     giving.execute_command("CLUSTER", "SETSLOT", slot, "MIGRATING", name[target.name])
     while keys := giving.execute_command("CLUSTER", "GETKEYSINSLOT", slot, 10):
         for key in keys:
-            giving.execute_command("MIGRATE", target.host, target.port, key, 0, 5000)
+            migrate(giving, target, key)
     for client in (taking, giving, *(cluster.get_redis_connection(node) for node in cluster.get_primaries())):
         client.execute_command("CLUSTER", "SETSLOT", slot, "NODE", name[target.name])
     cluster.nodes_manager.initialize()
@@ -59,7 +63,7 @@ def test_a_key_that_is_on_its_way_is_found_at_either_end(store, raw):
     taking.execute_command("CLUSTER", "SETSLOT", slot, "IMPORTING", ids[0])
     giving.execute_command("CLUSTER", "SETSLOT", slot, "MIGRATING", ids[1])
     try:
-        giving.execute_command("MIGRATE", target.host, target.port, "user:7", 0, 5000)
+        migrate(giving, target, "user:7")
         pipe = store.pipeline()
         pipe.hget("user:7", "username")
         pipe.hget("user:8", "username")
@@ -96,7 +100,7 @@ def with_replicas(moved):
         servers = topologies.cluster_servers(folder, 6)
         with topologies.running(servers):
             topologies.join(servers)
-            moved(",".join(f"redis://127.0.0.1:{server.port}" for server in servers))
+            moved(",".join(f"redis://{acl.credentials()}127.0.0.1:{server.port}" for server in servers))
             yield servers, topologies.Clustered([server.port for server in servers])
 
 
@@ -121,7 +125,7 @@ def test_a_killed_primary_is_a_store_error_until_its_replica_takes_over(with_rep
     holder = raw.nodes_manager.get_node_from_slot(raw.keyslot("user:1"))
     [victim] = [server for server in servers if server.port == holder.port]
     wait_until(
-        lambda: raw.get_redis_connection(ClusterNode("127.0.0.1", victim.port)).execute_command("WAIT", 1, 1000),
+        lambda: victim.client.execute_command("WAIT", 1, 1000),
         "the replica",
     )
     victim.kill()

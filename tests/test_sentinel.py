@@ -5,7 +5,7 @@ import tempfile
 import pytest
 
 from retwis_site.store import connect
-from tests import topologies
+from tests import acl, topologies
 from tests.processes import wait_until
 from tests.site import register
 from timeline.repositories.posts import Posts
@@ -18,13 +18,13 @@ def watched(moved):
     """A primary with a replica and three sentinels, of the test's own."""
     with tempfile.TemporaryDirectory(prefix="retwis-") as folder:
         ports = topologies.free_ports(5)
-        servers = [topologies.Server(folder, port) for port in ports[:2]]
+        servers = [topologies.Server(folder, port, users=acl.sentinel_lines()) for port in ports[:2]]
         with topologies.running(servers):
             primary, replica = servers
             replica.client.execute_command("REPLICAOF", "127.0.0.1", primary.port)
             wait_until(lambda: replica.client.info()["master_link_status"] == "up", "the replica")
             with topologies.sentinels(folder, ports[2:], primary.port):
-                moved(",".join(f"redis://127.0.0.1:{port}" for port in ports[2:]))
+                moved(",".join(f"redis://{acl.credentials()}127.0.0.1:{port}" for port in ports[2:]))
                 yield primary, replica
 
 
