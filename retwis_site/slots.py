@@ -75,18 +75,15 @@ class Slots:
             if isinstance(error, redis.TimeoutError):
                 self._hangs[address] = time.monotonic() + HANGS_FOR
             self.look_again()
-            if isinstance(error, redis.TimeoutError):  # the others need not be waited for
-                raise redis.ConnectionError(f"{_written(address)}: {error}") from error
-            raise
+            named = _named(address, error)
+            # The site need not stop for a server that hangs: the others answer.
+            raise redis.ConnectionError(str(named)) if isinstance(named, redis.TimeoutError) else named from error
 
     def line(self, address: Address) -> Line:
         """A connection to a server. Raises redis.RedisError, for one that hangs at once."""
         if time.monotonic() < self._hangs.get(address, 0.0):
-            raise redis.ConnectionError(f"{_written(address)} did not answer a moment ago")
-        try:
-            return Line(self.client(address))
-        except redis.AuthenticationError as error:
-            raise redis.AuthenticationError(f"{_written(address)}: {error}") from error
+            raise redis.ConnectionError(f"{address[0]}:{address[1]} did not answer a moment ago")
+        return Line(self.client(address))
 
     def doubt(self, address: Address) -> None:
         """From now on the server is the last to be asked for the map."""
@@ -136,7 +133,7 @@ class Slots:
                 found = max(found, self._told_by(address), key=len)
             except redis.RedisError as error:
                 self.doubt(address)
-                failures.append(error)
+                failures.append(_named(address, error))
             if len(found) == SLOTS or time.monotonic() > begun + GIVES_UP:
                 break
         if not found:
@@ -167,8 +164,10 @@ def address_of(told: Sequence[Any], asked: Address) -> Address:
     return host or asked[0], int(port)
 
 
-def _written(address: Address) -> str:
-    return f"{address[0]}:{address[1]}"
+def _named(address: Address, error: redis.RedisError) -> redis.RedisError:
+    """The same error, with the server that it came from."""
+    name = f"{address[0]}:{address[1]}"
+    return error if name in str(error) else type(error)(f"{name}: {error}")
 
 
 def _most_telling(failures: Sequence[redis.RedisError]) -> redis.RedisError:

@@ -44,6 +44,11 @@ _FIXES: list[tuple[type[Exception] | tuple[type[Exception], ...], str]] = [
     ((MovedError, AskError), "That server belongs to a cluster: set REDIS_TOPOLOGY=cluster."),
     (ClusterDownError, "Start the servers that are missing: `redis-cli --cluster check` names them."),
 ]
+# Of the servers that REDIS_URL does not name, others say where they are; certificates must be for that.
+_NAMED_BY = {
+    "cluster": "Give its certificate the address that the cluster tells, or the cluster `cluster-announce-hostname`.",
+    "sentinel": "Give its certificate the address that the sentinels tell, or the sentinels `resolve-hostnames yes`.",
+}
 
 
 class Pipe(Commands):
@@ -180,9 +185,8 @@ def _fix(error: redis.RedisError | None) -> str:
     if not settings.REDIS_URL:
         return "Start it with `make run`, or set REDIS_URL to a server that runs."
     if "certificate verify failed" in str(error):
-        return "Use the host name of its certificate in REDIS_URL, and name its authority: ?ssl_ca_certs=/path/ca.pem."
-    if "[SSL" in str(error):
-        return "Write rediss:// in REDIS_URL for servers that speak TLS on that port, and redis:// for all others."
+        named = _NAMED_BY.get(settings.REDIS_TOPOLOGY, "Use the host name of its certificate in REDIS_URL.")
+        return f"{named} Name its authority in REDIS_URL: ?ssl_ca_certs=/path/ca.pem."
     for kind, fix in _FIXES:
         if isinstance(error, kind):
             return fix

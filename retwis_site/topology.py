@@ -4,6 +4,7 @@ Each becomes a `Wire`; nothing else in the site knows which. None is asked anyth
 noticed by the first command.
 """
 
+from contextlib import suppress
 from typing import Any
 
 import redis
@@ -42,6 +43,20 @@ def _every_connection() -> Options:
     }
 
 
+def _greeting(options: Options) -> Options:
+    """What a connection needs besides that is encrypted and asks for no password. A TLS server begins with tickets for
+    later sessions, and redis-py takes a connection for broken from which something came before the first reply."""
+    encrypted = options.get("ssl") or options.get("connection_class") is SSLConnection
+    return {"redis_connect_func": _greet} if encrypted and not options.get("password") else {}
+
+
+def _greet(connection: Any) -> None:
+    connection.on_connect()
+    connection.send_command("PING", check_health=False)
+    with suppress(redis.ResponseError):  # one that says no is as good
+        connection.read_response()
+
+
 def _never_again() -> Retry:
     return Retry(NoBackoff(), 0)
 
@@ -66,9 +81,10 @@ def _sentinel(options: Options) -> Wire:
         raise ImproperlyConfigured(f"REDIS_TOPOLOGY='sentinel' needs REDIS_SENTINEL_SERVICE. {fix}")
     addresses, common = _addresses(26379)
     encryption = {name: value for name, value in common.items() if name.startswith("ssl")}
-    asked = options | encryption | _sentinel_user() | {"retry": _never_again()}
+    user = encryption | _sentinel_user()
+    asked = options | user | _greeting(user) | {"retry": _never_again()}
     build: Any = Sentinels
-    sentinels = build(addresses, sentinel_kwargs=asked, retry=_never_again(), **options, **common)
+    sentinels = build(addresses, sentinel_kwargs=asked, retry=_never_again(), **options, **common, **_greeting(common))
     return OneServer(sentinels.master_for(settings.REDIS_SENTINEL_SERVICE))
 
 
@@ -85,6 +101,8 @@ def _cluster(options: Options) -> Wire:
     if common.pop("db", 0):
         raise ImproperlyConfigured("A cluster has one database, number 0. Take the number out of REDIS_URL.")
 
+    common |= _greeting(common)
+
     def client(host: str, port: int) -> "redis.Redis":
         return redis.Redis(host=host, port=port, retry=_never_again(), **options, **common)
 
@@ -95,8 +113,8 @@ TOPOLOGIES = {"server": _server, "sentinel": _sentinel, "cluster": _cluster, "tw
 
 
 def _client(url: str, options: Options) -> "redis.Redis":
-    _parsed(url)
-    return redis.Redis(connection_pool=redis.ConnectionPool.from_url(url, retry=_never_again(), **options))
+    more = options | _greeting(_parsed(url))
+    return redis.Redis(connection_pool=redis.ConnectionPool.from_url(url, retry=_never_again(), **more))
 
 
 def _one_url() -> str:

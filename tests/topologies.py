@@ -58,10 +58,10 @@ class Tls:
         return ["port 0", f"tls-port {port}", "tls-auth-clients no", "tls-replication yes", *named]
 
     def client(self):
-        return {"ssl": True, "ssl_ca_certs": self.authority}
+        return {"ssl": True, "ssl_ca_certs": self.authority, "ssl_check_hostname": False}
 
 
-def _administrator(port, users, tls=None):
+def administrator(port, users=True, tls=None):
     """redis-cli's view of a server; `users`: its `user ...` lines, none: it asks nobody who they are."""
     identity = {"username": acl.ADMIN, "password": acl.PASSWORDS[acl.ADMIN]} if users else {}
     return redis.Redis(port=port, decode_responses=True, **identity, **(tls.client() if tls else {}))
@@ -74,7 +74,7 @@ class Server:
         self.port = port
         self.folder = Path(folder) / str(port)
         self.folder.mkdir()
-        self.client = _administrator(port, users, tls)
+        self.client = administrator(port, users, tls)
         self._options = options
         self._lines = [*(tls.lines(port) if tls else [f"port {port}"]), "bind 127.0.0.1", f"dir {self.folder}"]
         if users:
@@ -190,7 +190,7 @@ def sentinels(folder, ports, primary, users=None, tls=None):
             settings.write_text("\n".join(lines))
             processes.append(_launch([program("redis-sentinel"), str(settings)]))
         for port in ports:
-            client = _administrator(port, locked, tls)
+            client = administrator(port, locked, tls)
             knows = lambda c=client: c.sentinel_master(SERVICE)["num-other-sentinels"] == len(ports) - 1  # noqa: E731
             wait_until(knows, "the sentinels to know each other")
         yield processes
