@@ -27,12 +27,18 @@ from tests.site import register
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Each run has the tests that can be made on its store: a real server, one alone, a cluster, ..."""
     topology = settings.REDIS_TOPOLOGY
-    elsewhere = {"cluster", "sentinel", "twemproxy"} - {topology}
+    several = {"cluster", "sentinel", "twemproxy"}
+    elsewhere = several - {topology}
     if topology != "server":
         elsewhere |= {"real_server", "one_server", "faults"}
     elif not settings.REAL_SERVER:
         elsewhere |= {"real_server"}
-    others = [item for item in items if any(item.get_closest_marker(name) for name in elsewhere)]
+
+    def is_elsewhere(item: pytest.Item) -> bool:
+        marks = {mark.name for mark in item.iter_markers()}
+        return bool(marks & elsewhere) and not (topology in several and topology in marks)
+
+    others = [item for item in items if is_elsewhere(item)]
     items[:] = [item for item in items if item not in others]
     config.hook.pytest_deselected(items=others)
 

@@ -1,5 +1,6 @@
 """A cluster changes under load: slots move, primaries are replaced. Nothing is lost, and nothing is a 500."""
 
+import contextlib
 import tempfile
 
 import pytest
@@ -52,27 +53,34 @@ def test_slots_move_under_load_and_nobody_notices(raw):
     call_command("doctor", verbosity=0)
 
 
-def test_a_key_that_is_on_its_way_is_found_at_either_end(store, raw):
-    """ASK: the slot still belongs to the old server, and the key is at the new one already."""
-    slot = raw.keyslot("user:7")
-    source = raw.nodes_manager.get_node_from_slot(slot)
-    target = next(node for node in raw.get_primaries() if node.name != source.name)
-    giving, taking = (raw.get_redis_connection(node) for node in (source, target))
+@contextlib.contextmanager
+def on_its_way(cluster, key):
+    """The key's slot still belongs to the old server, and the key is at the new one already."""
+    slot = cluster.keyslot(key)
+    source = cluster.nodes_manager.get_node_from_slot(slot)
+    target = next(node for node in cluster.get_primaries() if node.name != source.name)
+    giving, taking = (cluster.get_redis_connection(node) for node in (source, target))
     ids = [giving.cluster("myid"), taking.cluster("myid")]
-    store.hset("user:7", {"username": "alice"})
     taking.execute_command("CLUSTER", "SETSLOT", slot, "IMPORTING", ids[0])
     giving.execute_command("CLUSTER", "SETSLOT", slot, "MIGRATING", ids[1])
     try:
-        migrate(giving, target, "user:7")
+        migrate(giving, target, key)
+        yield
+    finally:
+        for client in (taking, giving):
+            client.execute_command("CLUSTER", "SETSLOT", slot, "NODE", ids[1])
+        cluster.nodes_manager.initialize()
+
+
+def test_a_key_that_is_on_its_way_is_found_at_either_end(store, raw):
+    """ASK, and no longer ASK."""
+    store.hset("user:7", {"username": "alice"})
+    with on_its_way(raw, "user:7"):
         pipe = store.pipeline()
         pipe.hget("user:7", "username")
         pipe.hget("user:8", "username")
         assert pipe.execute() == ["alice", None]
         store.hset("user:7", {"username": "bob"})
-    finally:
-        for client in (taking, giving):
-            client.execute_command("CLUSTER", "SETSLOT", slot, "NODE", ids[1])
-    raw.nodes_manager.initialize()
     assert store.hget("user:7", "username") == "bob"
 
 
@@ -116,6 +124,7 @@ def test_a_replica_is_made_the_primary_under_load_and_nothing_is_lost(with_repli
         before = load.written()
         wait_until(lambda: load.written() > before + 10, "more posts")
     load.is_all_there(topologies.Clustered([server.port for server in servers]))
+    assert [entry for server in servers for entry in server.refused()] == []
 
 
 def test_a_killed_primary_is_a_store_error_until_its_replica_takes_over(with_replicas, browser):

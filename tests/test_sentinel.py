@@ -53,6 +53,7 @@ def test_a_primary_that_fails_is_replaced(watched, browser, fault):
     primary.go_on() if fault == "hang" else primary.start()
     for _ in range(20):  # the old one comes back, and is believed no more
         assert "Again" in client.get("/").content.decode()
+    assert replica.refused() == []
 
 
 def test_sentinels_that_know_no_primary_are_a_503(moved, browser):
