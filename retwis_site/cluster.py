@@ -32,7 +32,7 @@ class ClusterWire:
             asked = {place: self._holder(queued[place]) for place in waiting}
             self._ask(asked, queued, replies)
             for place in waiting:
-                if isinstance(replies[place], AskError):
+                if _is_elsewhere_for_now(replies[place]):
                     replies[place] = self._ask_in_passing(_target(replies[place], asked[place]), queued[place])
             waiting = [place for place in waiting if isinstance(replies[place], MovedError)]
             if not waiting:
@@ -88,6 +88,11 @@ class ClusterWire:
             finally:
                 line.give_back()
         return permitted if isinstance(permitted, redis.ResponseError) else reply
+
+
+def _is_elsewhere_for_now(reply: Any) -> bool:
+    """ASK. To redis-py MOVED is one too, but what has moved stays there."""
+    return isinstance(reply, AskError) and not isinstance(reply, MovedError)
 
 
 def _target(error: MovedError, asked: Address) -> Address:

@@ -46,9 +46,11 @@ class Slots:
         """The server that has the key's slot. Raises redis.RedisError when that is not known."""
         if not self._holders:
             self._look_first()
-        found = self._holders.get(key_slot(key.encode(errors="replace")))
-        if found is None:
+        slot = key_slot(key.encode(errors="replace"))
+        if slot not in self._holders:
             self.look_again()
+        found = self._holders.get(slot)
+        if found is None:
             raise redis.ConnectionError("no server of the cluster has that slot")
         return found
 
@@ -141,6 +143,13 @@ class Slots:
         return found
 
     def _told_by(self, address: Address) -> dict[int, Address]:
+        return {
+            slot: address_of(primary, address)
+            for first, last, primary, *_ in self._rows(address)
+            for slot in range(first, last + 1)
+        }
+
+    def _rows(self, address: Address) -> list[Any]:
         line = self.line(address)
         try:
             line.write([WHO_HAS_WHAT[0]])
@@ -149,9 +158,7 @@ class Slots:
             line.give_back()
         if isinstance(reply, redis.ResponseError):
             raise reply
-        return {
-            slot: address_of(primary, address) for first, last, primary, *_ in reply for slot in range(first, last + 1)
-        }
+        return list(reply)
 
 
 def address_of(told: Sequence[Any], asked: Address) -> Address:
