@@ -39,7 +39,7 @@ _FIXES: list[tuple[type[Exception] | tuple[type[Exception], ...], str]] = [
     (SentinelRefused, "Give REDIS_SENTINEL_PASSWORD, and REDIS_SENTINEL_USERNAME if need be, what the sentinels know."),
     (NoSuchService, "Set REDIS_SENTINEL_SERVICE to the name that the sentinels' configuration gives the primary."),
     (MasterNotFoundError, "Wait until the sentinels have elected another, or start it."),
-    (redis.AuthenticationError, "Give REDIS_URL a user and password that the server knows, and all servers the same."),
+    (redis.AuthenticationError, "Give REDIS_URL a user and password that all servers know; REDIS_NODES likewise."),
     (NoPermissionError, "Give the site's user all rights that docs/redis.md lists, on every server."),
     ((MovedError, AskError), "That server belongs to a cluster: set REDIS_TOPOLOGY=cluster."),
     (ClusterDownError, "Start the servers that are missing: `redis-cli --cluster check` names them."),

@@ -27,6 +27,12 @@ def cluster_lines() -> list[str]:
     return [f"{line} {more}" if line.startswith(f"user {SITE} ") else line for line in sentinel_lines()]
 
 
+def proxied_lines() -> list[str]:
+    """The same for servers behind a Twemproxy, which can sign in as `default` alone."""
+    words = " ".join(word for word in rules() if word != "on" and not word.startswith(">"))
+    return [line.replace("<the words of the site's line>", words) for line in _block("acl-twemproxy")]
+
+
 def lines_of_sentinels() -> list[str]:
     """What stands in the configuration of the sentinels themselves."""
     return _block("sentinel-acl")

@@ -136,7 +136,7 @@ def test_one_server_of_a_cluster_that_does_not_know_the_site_is_named(store, rig
     mine = answers.pop(server.port)
     assert set(answers.values()) == {None}
     assert f"127.0.0.1:{server.port}" in mine
-    assert "all servers the same" in mine
+    assert "that all servers know" in mine
 
 
 @pytest.mark.cluster

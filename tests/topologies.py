@@ -61,20 +61,20 @@ class Tls:
         return {"ssl": True, "ssl_ca_certs": self.authority, "ssl_check_hostname": False}
 
 
-def administrator(port, users=True, tls=None):
+def administrator(port, users=True, tls=None, name=acl.ADMIN):
     """redis-cli's view of a server; `users`: its `user ...` lines, none: it asks nobody who they are."""
-    identity = {"username": acl.ADMIN, "password": acl.PASSWORDS[acl.ADMIN]} if users else {}
+    identity = {"username": name, "password": acl.PASSWORDS[acl.ADMIN]} if users else {}
     return redis.Redis(port=port, decode_responses=True, **identity, **(tls.client() if tls else {}))
 
 
 class Server:
     """One `redis-server` on a port, which a test may kill, stop and start again."""
 
-    def __init__(self, folder, port, *options, users=(), tls=None):
+    def __init__(self, folder, port, *options, users=(), tls=None, admin=acl.ADMIN):
         self.port = port
         self.folder = Path(folder) / str(port)
         self.folder.mkdir()
-        self.client = administrator(port, users, tls)
+        self.client = administrator(port, users, tls, admin)
         self._options = options
         self._lines = [*(tls.lines(port) if tls else [f"port {port}"]), "bind 127.0.0.1", f"dir {self.folder}"]
         if users:
@@ -210,21 +210,22 @@ retwis:
   timeout: 1000
   server_retry_timeout: 500
   auto_eject_hosts: false
-  servers:
+{secret}  servers:
 {servers}
 """
 
 
 @contextlib.contextmanager
-def proxy(folder, port, servers):
-    """Twemproxy before plain servers."""
+def proxy(folder, port, servers, password=None):
+    """Twemproxy before plain servers, or before some whose user `default` has that password."""
     lines = "\n".join(f"   - 127.0.0.1:{server.port}:1 node{number}" for number, server in enumerate(servers))
+    secret = f"  redis_auth: {password}\n" if password else ""
     settings = Path(folder) / "nutcracker.yml"
-    settings.write_text(PROXY.format(port=port, servers=lines))
+    settings.write_text(PROXY.format(port=port, servers=lines, secret=secret))
     stats = free_ports(1)[0]
     process = _launch([program("nutcracker"), "-c", str(settings), "-s", str(stats), "-m", "16384"])
     try:
-        wait_until(lambda: Proxied(port, []).get("x") is None, "the proxy")
+        wait_until(lambda: Proxied(port, [], password).get("users") is None, "the proxy")
         yield process
     finally:
         _end(process)
@@ -233,8 +234,8 @@ def proxy(folder, port, servers):
 class Proxied(redis.Redis):
     """The store behind a proxy as redis-cli sees it: what names no key goes to every server."""
 
-    def __init__(self, port, nodes):
-        super().__init__(port=port, decode_responses=True, protocol=2, driver_info=None)
+    def __init__(self, port, nodes, password=None):
+        super().__init__(port=port, decode_responses=True, protocol=2, driver_info=None, password=password)
         self._nodes = nodes
 
     def keys(self, pattern="*"):
