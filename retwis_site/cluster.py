@@ -25,7 +25,8 @@ class ClusterWire:
         self._slots = slots
 
     def exchange(self, queued: Sequence[Queued]) -> list[Any]:
-        """As `Wire.exchange`; one round trip, however many servers it takes, and one more where a slot has moved."""
+        """As `Wire.exchange`; one round trip, however many servers it takes. Where a slot has moved, one more, and at
+        most twice a second another for the map."""
         replies: list[Any] = [None] * len(queued)
         waiting = list(range(len(queued)))  # places in the pipeline
         for _ in range(REDIRECTIONS):

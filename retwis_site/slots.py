@@ -77,9 +77,9 @@ class Slots:
             if isinstance(error, redis.TimeoutError):
                 self._hangs[address] = time.monotonic() + HANGS_FOR
             self.look_again()
-            named = _named(address, error)
-            # The site need not stop for a server that hangs: the others answer.
-            raise redis.ConnectionError(str(named)) if isinstance(named, redis.TimeoutError) else named from error
+            if isinstance(error, redis.TimeoutError):  # the store need not stop for one server: the others answer
+                raise redis.ConnectionError(str(_named(address, error))) from error
+            raise _named(address, error) from error
 
     def line(self, address: Address) -> Line:
         """A connection to a server. Raises redis.RedisError, for one that hangs at once."""
@@ -121,7 +121,7 @@ class Slots:
         finally:
             self._looked = time.monotonic()
         here = {*self._holders.values(), *self._named}
-        for address in [address for address in self._clients if address not in here]:
+        for address in {*self._clients} - here:
             del self._clients[address]  # its connections are closed with it
 
     def _told(self) -> dict[int, Address]:
@@ -174,7 +174,7 @@ def address_of(told: Sequence[Any], asked: Address) -> Address:
 def _named(address: Address, error: redis.RedisError) -> redis.RedisError:
     """The same error, with the server that it came from."""
     name = f"{address[0]}:{address[1]}"
-    return error if name in str(error) else type(error)(f"{name}: {error}")
+    return type(error)(str(error) if name in str(error) else f"{name}: {error}")
 
 
 def _most_telling(failures: Sequence[redis.RedisError]) -> redis.RedisError:
