@@ -1,116 +1,100 @@
 """Redis Cluster: each command goes to the server that holds its key's slot, and those of one pipeline go at once.
 
-redis-py's `RedisCluster` knows which server has which slot. It does not send: it would repeat a command whose reply was
-lost. What a server refuses because the slot has moved was not carried out, and is sent once more, to where it says.
+No command is repeated whose reply was lost. What a server refuses because the slot has moved was not carried out, and
+is sent once more, to where it says.
 """
 
-import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from threading import Lock
+from collections.abc import Sequence
 from typing import Any
 
 import redis
-from redis.cluster import ClusterNode, RedisCluster
-from redis.exceptions import AskError, MovedError, RedisClusterException, SlotNotCoveredError
+from redis.exceptions import AskError, ClusterDownError, MovedError
 
+from retwis_site.slots import Address, Slots, address_of
 from retwis_site.wire import Line, Queued
 
 REDIRECTIONS = 8  # a slot moves once; more often only while the servers themselves disagree
-LOOKS_EVERY = 0.5  # seconds from one question for who has which slot to the next, while a server does not answer
 ASKING: Queued = (("ASKING",), {})
-
-Places = list[int]  # where commands stand in the pipeline
 
 
 class ClusterWire:
-    """A cluster. `connect` makes the client, which asks a server for the others: not before the first use."""
+    """A cluster. Nothing is asked before the first use."""
 
-    def __init__(self, connect: Callable[[], RedisCluster]) -> None:
-        self._connect = connect
-        self._known: RedisCluster | None = None
-        self._lock = Lock()
-        self._looked = 0.0
+    def __init__(self, slots: Slots) -> None:
+        self._slots = slots
 
     def exchange(self, queued: Sequence[Queued]) -> list[Any]:
-        """As `Wire.exchange`; one round trip, however many servers it takes, and one more where a slot has moved."""
+        """As `Wire.exchange`; one round trip, however many servers it takes. Where a slot has moved, one more, and at
+        most twice a second another for the map."""
         replies: list[Any] = [None] * len(queued)
-        waiting: Places = list(range(len(queued)))
+        waiting = list(range(len(queued)))  # places in the pipeline
         for _ in range(REDIRECTIONS):
-            holders: dict[ClusterNode, Places] = defaultdict(list)
+            asked = {place: self._holder(queued[place]) for place in waiting}
+            self._ask(asked, queued, replies)
             for place in waiting:
-                holders[self._holder(queued[place])].append(place)
-            self._ask(holders, queued, replies)
-            self._ask_in_passing([place for place in waiting if isinstance(replies[place], AskError)], queued, replies)
-            moved = [place for place in waiting if isinstance(replies[place], MovedError)]
-            if not moved:
+                if _is_elsewhere_for_now(replies[place]):
+                    replies[place] = self._ask_in_passing(_target(replies[place], asked[place]), queued[place])
+            waiting = [place for place in waiting if isinstance(replies[place], MovedError)]
+            if not waiting:
                 return replies
-            for place in moved:
-                self._cluster().nodes_manager.move_slot(replies[place])
-            waiting = moved
+            self._slots.look_again()
+            for place in waiting:  # newer than what was just told
+                self._slots.move(replies[place].slot_id, _target(replies[place], asked[place]))
         raise redis.ConnectionError("the servers of the cluster send each other for one slot")
 
     def servers(self) -> list["redis.Redis"]:
-        cluster = self._cluster()
-        return [cluster.get_redis_connection(node) for node in cluster.get_primaries()]
+        return self._slots.primaries()
 
-    def _cluster(self) -> RedisCluster:
-        with self._lock:
-            if self._known is None:
-                try:
-                    self._known = self._connect()
-                except RedisClusterException as error:  # no RedisError, although it is one
-                    raise redis.ConnectionError(str(error)) from error
-            return self._known
-
-    def _holder(self, queued: Queued) -> ClusterNode:
+    def _holder(self, queued: Queued) -> Address:
         (_, key, *_), _ = queued
-        cluster = self._cluster()
-        try:
-            return cluster.nodes_manager.get_node_from_slot(cluster.keyslot(str(key)))
-        except SlotNotCoveredError as error:
-            self._look_again()
-            raise redis.ConnectionError("no server of the cluster has that slot") from error
+        return self._slots.holder(str(key))
 
-    def _ask(self, holders: dict[ClusterNode, Places], queued: Sequence[Queued], replies: list[Any]) -> None:
+    def _ask(self, asked: dict[int, Address], queued: Sequence[Queued], replies: list[Any]) -> None:
         """Send to all, then read from all."""
-        unread: dict[ClusterNode, Line] = {}
+        shares: dict[Address, list[int]] = defaultdict(list)
+        for place, address in asked.items():
+            shares[address].append(place)
+        unread: dict[Address, Line] = {}
         try:
-            for node, places in holders.items():
-                unread[node] = Line(self._cluster().get_redis_connection(node))
-                unread[node].write([queued[place][0] for place in places])
-            for node, places in holders.items():
-                for place, reply in zip(places, unread[node].read([queued[at] for at in places]), strict=True):
+            for address, places in shares.items():
+                with self._slots.asking(address):
+                    unread[address] = self._slots.line(address)
+                    unread[address].write([queued[place][0] for place in places])
+            for address, places in shares.items():
+                with self._slots.asking(address):
+                    said = unread[address].read([queued[place] for place in places])
+                unread.pop(address).give_back()
+                for place, reply in zip(places, said, strict=True):
                     replies[place] = reply
-                unread.pop(node).give_back()
-        except (redis.ConnectionError, redis.TimeoutError):
-            self._look_again()
-            raise
+                self._believe(address, said)
         finally:
             for line in unread.values():
                 line.cut()
                 line.give_back()
 
-    def _ask_in_passing(self, places: Places, queued: Sequence[Queued], replies: list[Any]) -> None:
-        """While a slot moves, the keys that are not at its old server any more are asked for at the new one."""
-        for place in places:
-            error: AskError = replies[place]
-            node = self._cluster().get_node(host=error.host, port=error.port)
-            if node is None:
-                self._look_again()
-                raise redis.ConnectionError("a server of the cluster names one that nobody knows yet")
-            line = Line(self._cluster().get_redis_connection(node))
+    def _believe(self, address: Address, said: Sequence[Any]) -> None:
+        """A server that takes the cluster for down may be cut off from the others, and replaced by one of them."""
+        if any(isinstance(reply, ClusterDownError) for reply in said):
+            self._slots.doubt(address)
+            self._slots.look_again()
+
+    def _ask_in_passing(self, address: Address, queued: Queued) -> Any:
+        """While a slot moves, a key that is not at its old server any more is asked for at the new one."""
+        with self._slots.asking(address):
+            line = self._slots.line(address)
             try:
-                line.write([ASKING[0], queued[place][0]])
-                _, replies[place] = line.read([ASKING, queued[place]])
+                line.write([ASKING[0], queued[0]])
+                permitted, reply = line.read([ASKING, queued])
             finally:
                 line.give_back()
+        return permitted if isinstance(permitted, redis.ResponseError) else reply
 
-    def _look_again(self) -> None:
-        """Ask who has which slot now: a server that does not answer may have been replaced."""
-        if time.monotonic() < self._looked + LOOKS_EVERY:
-            return
-        self._looked = time.monotonic()
-        with suppress(redis.RedisError, RedisClusterException):  # the failure that led here is the one that is told
-            self._cluster().nodes_manager.initialize()
+
+def _is_elsewhere_for_now(reply: Any) -> bool:
+    """ASK. To redis-py MOVED is one too, but what has moved stays there."""
+    return isinstance(reply, AskError) and not isinstance(reply, MovedError)
+
+
+def _target(error: MovedError, asked: Address) -> Address:
+    return address_of((error.host, error.port), asked)

@@ -152,6 +152,8 @@ DATABASES: dict[str, dict[str, str]] = {}  # Redis is the only datastore
 REDIS_URL = env("REDIS_URL")  # empty: the embedded server
 REDIS_TOPOLOGY = env("REDIS_TOPOLOGY", "server")
 REDIS_SENTINEL_SERVICE = env("REDIS_SENTINEL_SERVICE")
+REDIS_SENTINEL_USERNAME = env("REDIS_SENTINEL_USERNAME")  # of the sentinels themselves; the primary's are in REDIS_URL
+REDIS_SENTINEL_PASSWORD = env("REDIS_SENTINEL_PASSWORD")
 REDIS_NODES = env_list("REDIS_NODES")  # behind a proxy: the servers that the commands which scan ask
 REDIS_KEY_PREFIX = env("REDIS_KEY_PREFIX")
 # Seconds to connect, and for each reply; where another server may take over, there is less to wait for.

@@ -20,16 +20,35 @@ from django.conf import settings
 from django_redis import get_redis_connection
 from django_redis import pool as django_redis_pool
 from django_redis.cache import RedisCache
+from redis.exceptions import AskError, ClusterDownError, MovedError, NoPermissionError
+from redis.sentinel import MasterNotFoundError
 
 from retwis_site import topology, watch
 from retwis_site.commands import Commands, Scored
 from retwis_site.exceptions import StoreError, StoreReadOnly, StoreRefused
+from retwis_site.sentinels import NoSuchService, SentinelRefused
 from retwis_site.wire import OneServer, Queued, Wire
 
 T = TypeVar("T")
 
 # How a server says that it takes no writes (now).
 _REFUSES_WRITES = ("READONLY", "OOM", "MISCONF", "NOREPLICAS")
+
+# What helps against an error; the first that fits.
+_FIXES: list[tuple[type[Exception] | tuple[type[Exception], ...], str]] = [
+    (SentinelRefused, "Give REDIS_SENTINEL_PASSWORD, and REDIS_SENTINEL_USERNAME if need be, what the sentinels know."),
+    (NoSuchService, "Set REDIS_SENTINEL_SERVICE to the name that the sentinels' configuration gives the primary."),
+    (MasterNotFoundError, "Wait until the sentinels have elected another, or start it."),
+    (redis.AuthenticationError, "Give REDIS_URL a user and password that all servers know; REDIS_NODES likewise."),
+    (NoPermissionError, "Give the site's user all rights that docs/redis.md lists, on every server."),
+    ((MovedError, AskError), "That server belongs to a cluster: set REDIS_TOPOLOGY=cluster."),
+    (ClusterDownError, "Start the servers that are missing: `redis-cli --cluster check` names them."),
+]
+# Of the servers that REDIS_URL does not name, others say where they are; certificates must be for that.
+_NAMED_BY = {
+    "cluster": "Give its certificate the address that the cluster tells, or the cluster `cluster-announce-hostname`.",
+    "sentinel": "Give its certificate the address that the sentinels tell, or the sentinels `resolve-hostnames yes`.",
+}
 
 
 class Pipe(Commands):
@@ -151,7 +170,11 @@ def _refusal(what: str, error: redis.ResponseError) -> StoreRefused:
             "Give it memory and a disk that works, or set REDIS_URL to the primary."
         )
     # A server that does not know a command repeats its arguments, and so secrets.
-    return StoreRefused(f"the store refused {what}: {str(error).partition(', with args')[0]}")
+    said = f"the store refused {what}: {str(error).partition(', with args')[0].rstrip('.')}"
+    fix = next((fix for kind, fix in _FIXES if isinstance(error, kind)), "")
+    if "cluster support disabled" in said:
+        fix = "REDIS_TOPOLOGY=cluster needs servers with `cluster-enabled yes`."
+    return StoreRefused(f"{said}. {fix}".rstrip())
 
 
 def _name() -> str:
@@ -162,9 +185,11 @@ def _fix(error: redis.RedisError | None) -> str:
     if not settings.REDIS_URL:
         return "Start it with `make run`, or set REDIS_URL to a server that runs."
     if "certificate verify failed" in str(error):
-        return "Use the host name of its certificate in REDIS_URL, and name its authority: ?ssl_ca_certs=/path/ca.pem."
-    if isinstance(error, redis.AuthenticationError):
-        return "Give REDIS_URL a user and password that the server knows."
+        named = _NAMED_BY.get(settings.REDIS_TOPOLOGY, "Use the host name of its certificate in REDIS_URL.")
+        return f"{named} Name its authority in REDIS_URL: ?ssl_ca_certs=/path/ca.pem."
+    for kind, fix in _FIXES:
+        if isinstance(error, kind):
+            return fix
     return "Start that server, or set REDIS_URL to one that runs."
 
 

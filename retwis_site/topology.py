@@ -5,19 +5,20 @@ noticed by the first command.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import redis
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from redis.backoff import NoBackoff
-from redis.cluster import ClusterNode, RedisCluster
 from redis.connection import SSLConnection, parse_url
 from redis.retry import Retry
-from redis.sentinel import Sentinel
 
 from retwis_site import embedded
 from retwis_site.cluster import ClusterWire
+from retwis_site.sentinels import Sentinels
+from retwis_site.slots import Slots
 from retwis_site.wire import OneServer, Wire
 
 Options = dict[str, Any]
@@ -38,12 +39,14 @@ def servers(urls: Sequence[str], options: Options) -> Wire:
     return OneServer(clients[0], holders=clients)
 
 
-def cluster(urls: Sequence[str], options: Options) -> Wire:
-    """The cluster that some servers belong to. User, password and TLS in the first address are for all."""
-    addresses, common = _addresses(urls, 6379)
-    nodes = [ClusterNode(host, port) for host, port in addresses]
-    options = {"retry": _never_again(), **_every_connection(), **options, **common}
-    return ClusterWire(lambda: RedisCluster(startup_nodes=nodes, **options))
+def cluster(urls: Sequence[str], options: Options, where: str = "--from") -> Wire:
+    """The cluster that some servers belong to. What the first address says besides is for all: user, password, TLS.
+    Raises ImproperlyConfigured."""
+    addresses, common = _addresses(urls, 6379, where)
+    if common.pop("db", 0):
+        raise ImproperlyConfigured(f"A cluster has one database, number 0. Take the number out of {where}.")
+    every = {"retry": _never_again(), **_every_connection(), **options, **common, **_greeting(common)}
+    return ClusterWire(Slots(addresses, lambda host, port: redis.Redis(host=host, port=port, **every)))
 
 
 def _every_connection() -> Options:
@@ -55,6 +58,20 @@ def _every_connection() -> Options:
         "protocol": 2,
         "driver_info": None,  # no CLIENT SETINFO: a proxy would hang up on it
     }
+
+
+def _greeting(options: Options) -> Options:
+    """What a connection needs besides that is encrypted and asks for no password. A TLS server begins with tickets for
+    later sessions, and redis-py takes a connection for broken from which something came before the first reply."""
+    encrypted = options.get("ssl") or options.get("connection_class") is SSLConnection
+    return {"redis_connect_func": _greet} if encrypted and not options.get("password") else {}
+
+
+def _greet(connection: Any) -> None:
+    connection.on_connect()
+    connection.send_command("PING", check_health=False)
+    with suppress(redis.ResponseError):  # one that says no is as good
+        connection.read_response()
 
 
 def _never_again() -> Retry:
@@ -74,26 +91,38 @@ def _twemproxy(options: Options) -> Wire:
 
 
 def _sentinel(options: Options) -> Wire:
-    """The primary that the sentinels name, asked for with each new connection. User, password and TLS are for the
-    primary; the sentinels themselves are asked without."""
+    """The primary that the sentinels name, asked for with each new connection. User and password in REDIS_URL are for
+    the primary; the sentinels have their own. TLS is for both."""
     if not settings.REDIS_SENTINEL_SERVICE:
         fix = "Set it to the name that the sentinels' configuration gives the primary."
         raise ImproperlyConfigured(f"REDIS_TOPOLOGY='sentinel' needs REDIS_SENTINEL_SERVICE. {fix}")
-    addresses, common = _addresses(_some_urls(), 26379)
-    sentinels: Any = Sentinel(addresses, retry=_never_again(), **options, **common)
+    addresses, common = _addresses(_some_urls(), 26379, "REDIS_URL")
+    encryption = {name: value for name, value in common.items() if name.startswith("ssl")}
+    user = encryption | _sentinel_user()
+    asked = options | user | _greeting(user) | {"retry": _never_again()}
+    build: Any = Sentinels
+    sentinels = build(addresses, sentinel_kwargs=asked, retry=_never_again(), **options, **common, **_greeting(common))
     return OneServer(sentinels.master_for(settings.REDIS_SENTINEL_SERVICE))
 
 
+def _sentinel_user() -> Options:
+    username, password = settings.REDIS_SENTINEL_USERNAME, settings.REDIS_SENTINEL_PASSWORD
+    if username and not password:
+        fix = "Set both, or only the password where the sentinels have `requirepass`."
+        raise ImproperlyConfigured(f"REDIS_SENTINEL_USERNAME needs REDIS_SENTINEL_PASSWORD. {fix}")
+    return {"username": username or None, "password": password or None}
+
+
 def _cluster(options: Options) -> Wire:
-    return cluster(_some_urls(), options)
+    return cluster(_some_urls(), options, "REDIS_URL")
 
 
 TOPOLOGIES = {"server": _server, "sentinel": _sentinel, "cluster": _cluster, "twemproxy": _twemproxy}
 
 
 def _client(url: str, options: Options, where: str = "REDIS_URL") -> "redis.Redis":
-    _parsed(url, where)
-    return redis.Redis(connection_pool=redis.ConnectionPool.from_url(url, retry=_never_again(), **options))
+    more = options | _greeting(_parsed(url, where))
+    return redis.Redis(connection_pool=redis.ConnectionPool.from_url(url, retry=_never_again(), **more))
 
 
 def _one_url() -> str:
@@ -116,16 +145,18 @@ def _some_urls() -> list[str]:
     return _urls()
 
 
-def _addresses(urls: Sequence[str], default_port: int) -> tuple[list[tuple[str, int]], Options]:
-    """Hosts and ports, and the user, password and TLS that the first of the addresses gives for all."""
-    parsed = [_parsed(url) for url in urls]
+def _addresses(urls: Sequence[str], default_port: int, where: str) -> tuple[list[tuple[str, int]], Options]:
+    """Hosts and ports, and what the first address says besides, for all: user, password, TLS and so on."""
+    parsed = [_parsed(url, where) for url in urls]
+    if any("path" in one for one in parsed):
+        raise ImproperlyConfigured(f"Several servers need hosts in {where}, and no unix:// socket.")
     first = dict(parsed[0])
     common: Options = {"ssl": True} if first.pop("connection_class", None) is SSLConnection else {}
-    common |= {name: value for name, value in first.items() if name not in {"host", "port", "db"}}
+    common |= {name: value for name, value in first.items() if name not in {"host", "port"}}
     return [(one.get("host", "localhost"), one.get("port", default_port)) for one in parsed], common
 
 
-def _parsed(url: str, where: str = "REDIS_URL") -> Options:
+def _parsed(url: str, where: str) -> Options:
     try:
         return dict(parse_url(url))
     except ValueError:  # its text may hold the password

@@ -5,22 +5,56 @@ from pathlib import Path
 from urllib.parse import quote
 
 DOCUMENT = (Path(__file__).parent.parent / "docs/redis.md").read_text()
-SITE, ADMIN = "retwis", "default"
+SITE, ADMIN, REPLICA, SENTINEL = "retwis", "default", "replica", "sentinel"
 # With characters that a URL must not hold as they are.
-PASSWORDS = {SITE: "only/for:tests@site", ADMIN: "only/for:tests@admin"}
+PASSWORDS = {user: f"only/for:tests@{user}" for user in (REPLICA, SENTINEL)}
+PASSWORDS |= {SITE: "only/for:tests@site", ADMIN: "only/for:tests@admin"}
 
 
 def lines() -> list[str]:
-    """The document's `user ...` lines, with passwords for its placeholders."""
-    (block,) = re.findall(r"^```acl\n(.*?)^```$", DOCUMENT, re.MULTILINE | re.DOTALL)
-    block = block.replace("SITE-PASSWORD", PASSWORDS[SITE]).replace("ADMIN-PASSWORD", PASSWORDS[ADMIN])
+    """The document's `user ...` lines for a server alone, with passwords for its placeholders."""
+    return _block("acl")
+
+
+def sentinel_lines() -> list[str]:
+    """The same for servers that sentinels watch over, and that follow each other."""
+    return lines() + _block("acl-replication")
+
+
+def cluster_lines() -> list[str]:
+    """The same for the servers of a cluster."""
+    more = " ".join(f"+{command}" for command in cluster_only())
+    return [f"{line} {more}" if line.startswith(f"user {SITE} ") else line for line in sentinel_lines()]
+
+
+def proxied_lines() -> list[str]:
+    """The same for servers behind a Twemproxy, which can sign in as `default` alone."""
+    words = " ".join(word for word in rules() if word != "on" and not word.startswith(">"))
+    return [line.replace("<the words of the site's line>", words) for line in _block("acl-twemproxy")]
+
+
+def lines_of_sentinels() -> list[str]:
+    """What stands in the configuration of the sentinels themselves."""
+    return _block("sentinel-acl")
+
+
+def _block(name: str) -> list[str]:
+    (block,) = re.findall(rf"^```{name}\n(.*?)^```$", DOCUMENT, re.MULTILINE | re.DOTALL)
+    for user, word in {SITE: "SITE", ADMIN: "ADMIN", REPLICA: "REPLICA", SENTINEL: "SENTINEL"}.items():
+        block = block.replace(f"{word}-PASSWORD", PASSWORDS[user])
     return block.splitlines()
 
 
-def rules() -> list[str]:
+def rules(of: list[str] | None = None) -> list[str]:
     """The words that say what the site's user may do."""
-    (line,) = [line for line in lines() if line.startswith(f"user {SITE} ")]
+    (line,) = [line for line in of or lines() if line.startswith(f"user {SITE} ")]
     return line.split()[2:]
+
+
+def cluster_only() -> list[str]:
+    """The commands that the site sends to a cluster besides."""
+    (listed,) = re.findall(r"^On a cluster, add: `([^`]*)`", DOCUMENT, re.MULTILINE)
+    return [word.removeprefix("+") for word in listed.split()]
 
 
 def management_only() -> list[str]:
@@ -29,12 +63,11 @@ def management_only() -> list[str]:
     return [word.removeprefix("+") for word in listed.split()]
 
 
-def for_a_cluster() -> list[str]:
-    """The words that it adds on a cluster."""
-    (listed,) = re.findall(r"^On a Redis Cluster .*: add `([^`]*)`", DOCUMENT, re.MULTILINE)
-    return listed.split()
-
-
 def url(folder: str, user: str = SITE) -> str:
     """Where the server on `<folder>/redis.sock` lets that user in."""
-    return f"unix://{user}:{quote(PASSWORDS[user], safe='')}@{folder}/redis.sock"
+    return f"unix://{credentials(user)}{folder}/redis.sock"
+
+
+def credentials(user: str = SITE) -> str:
+    """The beginning of an address, up to its host."""
+    return f"{user}:{quote(PASSWORDS[user], safe='')}@"

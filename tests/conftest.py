@@ -29,12 +29,18 @@ from timeline import holes
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Each run has the tests that can be made on its store: a real server, one alone, a cluster, ..."""
     topology = settings.REDIS_TOPOLOGY
-    elsewhere = {"cluster", "sentinel", "twemproxy"} - {topology}
+    several = {"cluster", "sentinel", "twemproxy"}
+    elsewhere = several - {topology}
     if topology != "server":
         elsewhere |= {"real_server", "one_server", "faults"}
     elif not settings.REAL_SERVER:
         elsewhere |= {"real_server"}
-    others = [item for item in items if any(item.get_closest_marker(name) for name in elsewhere)]
+
+    def is_elsewhere(item: pytest.Item) -> bool:
+        marks = {mark.name for mark in item.iter_markers()}
+        return bool(marks & elsewhere) and not (topology in several and topology in marks)
+
+    others = [item for item in items if is_elsewhere(item)]
     items[:] = [item for item in items if item not in others]
     config.hook.pytest_deselected(items=others)
 
@@ -120,12 +126,17 @@ def _administrator() -> redis.Redis:
 def rights(raw: redis.Redis) -> Iterator[Callable[..., None]]:
     """`rights("-zadd", "~other")` changes what the site's user may do on a real server, until the test ends."""
 
+    users = acl.cluster_lines() if settings.REDIS_TOPOLOGY == "cluster" else acl.lines()
+    # Behind the proxy everybody is the same user.
+    has_users = settings.REAL_SERVER and settings.REDIS_TOPOLOGY != "twemproxy"
+    several = [server.client for server in getattr(settings, "SERVERS", [])]
+
     def change(*rules: str) -> None:
-        if settings.REAL_SERVER and settings.REDIS_TOPOLOGY == "server":
-            raw.execute_command("ACL", "SETUSER", acl.SITE, *rules)
+        for server in (several or [raw]) if has_users else []:
+            server.execute_command("ACL", "SETUSER", acl.SITE, *rules)
 
     yield change
-    change("reset", *acl.rules())
+    change("reset", *acl.rules(users))
 
 
 @pytest.fixture

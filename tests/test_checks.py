@@ -4,7 +4,8 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import SystemCheckError
 
-from retwis_site.checks import sign_in_cookie_is_safe
+from retwis_site.checks import sign_in_cookie_is_safe, store_is_named
+from retwis_site.topology import wire as topology_of
 from tests.processes import environment, manage
 
 
@@ -25,6 +26,46 @@ def test_an_unknown_topology_is_an_error(settings):
     settings.REDIS_TOPOLOGY = "ring"
     with pytest.raises(SystemCheckError, match=r"retwis\.E001.* REDIS_TOPOLOGY='ring' is not supported"):
         call_command("check")
+
+
+HOSTS = "redis://site:hidden@one:6379,redis://two:6379"
+
+
+@pytest.mark.parametrize(
+    ("topology", "changes", "fix"),
+    [
+        ("server", {"REDIS_URL": HOSTS}, "needs one address"),
+        ("server", {"REDIS_URL": "tcp://site:hidden@one:6379"}, "is not the address of a Redis server"),
+        ("sentinel", {"REDIS_URL": HOSTS, "REDIS_SENTINEL_SERVICE": ""}, "needs REDIS_SENTINEL_SERVICE"),
+        ("sentinel", {"REDIS_URL": "unix://site:hidden@/run/redis.sock"}, "no unix:// socket"),
+        ("sentinel", {"REDIS_URL": HOSTS, "REDIS_SENTINEL_USERNAME": "site"}, "needs REDIS_SENTINEL_PASSWORD"),
+        ("cluster", {"REDIS_URL": ""}, "needs REDIS_URL"),
+        ("cluster", {"REDIS_URL": "unix://site:hidden@/run/redis.sock"}, "no unix:// socket"),
+        ("cluster", {"REDIS_URL": "redis://site:hidden@one:6379/1"}, "one database"),
+        ("twemproxy", {"REDIS_URL": "redis://one:6379", "REDIS_NODES": []}, "needs REDIS_NODES"),
+    ],
+)
+def test_what_a_topology_lacks_is_named_and_no_password_is(settings, topology, changes, fix):
+    settings.REDIS_TOPOLOGY = topology
+    settings.REDIS_SENTINEL_SERVICE, settings.REDIS_SENTINEL_USERNAME, settings.REDIS_SENTINEL_PASSWORD = "one", "", ""
+    for name, value in changes.items():
+        setattr(settings, name, value)
+    (error,) = store_is_named()
+    assert error.id == "retwis.E001"
+    assert fix in error.msg
+    assert "hidden" not in error.msg
+
+
+@pytest.mark.parametrize("topology", ["sentinel", "cluster"])
+@pytest.mark.parametrize("scheme", ["redis", "rediss"])
+def test_no_topology_shows_a_password_when_it_is_shown(settings, topology, scheme):
+    settings.REDIS_TOPOLOGY, settings.REDIS_URL = topology, f"{scheme}://site:hidden@one:6379"
+    settings.REDIS_SENTINEL_SERVICE, settings.REDIS_SENTINEL_USERNAME = "one", "site"
+    settings.REDIS_SENTINEL_PASSWORD = "hidden too"
+    wire = topology_of({})
+    held = [wire, *vars(wire).values(), *(vars(wire._slots).values() if topology == "cluster" else [])]
+    assert [repr(one) for one in held if "hidden" in repr(one)] == []
+    assert store_is_named() == []
 
 
 @pytest.mark.parametrize("command", [("check",), ("check", "--deploy"), ("seed",), ("deliver", "--once")], ids=" ".join)

@@ -1,11 +1,10 @@
 """A cluster changes under load: slots move, primaries are replaced. Nothing is lost, and nothing is a 500."""
 
+import contextlib
 import tempfile
-from urllib.parse import quote
 
 import pytest
 from django.core.management import call_command
-from redis.cluster import ClusterNode
 
 from accounts.visit import Visit
 from retwis_site.exceptions import StoreError
@@ -21,6 +20,11 @@ pytestmark = pytest.mark.cluster
 HOT = ["outbox", "timeline", "next_post_id", "post:1", "updates:1", "posts:1", "followers:1", "users", "auths"]
 
 
+def migrate(giving, target, key):
+    identity = ("AUTH2", acl.ADMIN, acl.PASSWORDS[acl.ADMIN])
+    giving.execute_command("MIGRATE", target.host, target.port, key, 0, 5000, *identity)
+
+
 def move_slot(cluster, slot):
     """To another primary, key by key, as `redis-cli --cluster reshard` does it."""
     source = cluster.nodes_manager.get_node_from_slot(slot)
@@ -31,7 +35,7 @@ def move_slot(cluster, slot):
     giving.execute_command("CLUSTER", "SETSLOT", slot, "MIGRATING", name[target.name])
     while keys := giving.execute_command("CLUSTER", "GETKEYSINSLOT", slot, 10):
         for key in keys:
-            giving.execute_command("MIGRATE", target.host, target.port, key, 0, 5000)
+            migrate(giving, target, key)
     for client in (taking, giving, *(cluster.get_redis_connection(node) for node in cluster.get_primaries())):
         client.execute_command("CLUSTER", "SETSLOT", slot, "NODE", name[target.name])
     cluster.nodes_manager.initialize()
@@ -49,51 +53,35 @@ def test_slots_move_under_load_and_nobody_notices(raw):
     call_command("doctor", verbosity=0)
 
 
-@pytest.fixture
-def as_documented(raw, moved, settings):
-    """The site is the user of docs/redis.md on every server."""
-    for server in settings.SERVERS:
-        server.client.execute_command("ACL", "SETUSER", acl.SITE, *acl.rules(), *acl.for_a_cluster())
-    identity = f"{acl.SITE}:{quote(acl.PASSWORDS[acl.SITE], safe='')}@"
-    moved(settings.REDIS_URL.replace("redis://", f"redis://{identity}", 1))
-    yield
-    for server in settings.SERVERS:
-        server.client.execute_command("ACL", "DELUSER", acl.SITE)
-
-
-def test_the_documented_user_may_do_what_the_site_does_on_a_cluster(as_documented, raw, browser):
-    call_command("seed", "--users=30", "--posts=60", "--follows=5", verbosity=0)
-    call_command("doctor", verbosity=0)
-    assert browser().get("/timeline/").status_code == 200
-    found_at_either_end("user:99", connect(), raw)
-
-
-def test_a_key_that_is_on_its_way_is_found_at_either_end(store, raw):
-    found_at_either_end("user:7", store, raw)
-
-
-def found_at_either_end(key, store, raw):
-    """ASK: the slot still belongs to the old server, and the key is at the new one already."""
-    slot = raw.keyslot(key)
-    source = raw.nodes_manager.get_node_from_slot(slot)
-    target = next(node for node in raw.get_primaries() if node.name != source.name)
-    giving, taking = (raw.get_redis_connection(node) for node in (source, target))
+@contextlib.contextmanager
+def on_its_way(cluster, key):
+    """The key's slot still belongs to the old server, and the key is at the new one already."""
+    slot = cluster.keyslot(key)
+    source = cluster.nodes_manager.get_node_from_slot(slot)
+    target = next(node for node in cluster.get_primaries() if node.name != source.name)
+    giving, taking = (cluster.get_redis_connection(node) for node in (source, target))
     ids = [giving.cluster("myid"), taking.cluster("myid")]
-    store.hset(key, {"username": "alice"})
     taking.execute_command("CLUSTER", "SETSLOT", slot, "IMPORTING", ids[0])
     giving.execute_command("CLUSTER", "SETSLOT", slot, "MIGRATING", ids[1])
     try:
-        giving.execute_command("MIGRATE", target.host, target.port, key, 0, 5000)
-        pipe = store.pipeline()
-        pipe.hget(key, "username")
-        pipe.hget(f"{key}0", "username")
-        assert pipe.execute() == ["alice", None]
-        store.hset(key, {"username": "bob"})
+        migrate(giving, target, key)
+        yield
     finally:
         for client in (taking, giving):
             client.execute_command("CLUSTER", "SETSLOT", slot, "NODE", ids[1])
-    raw.nodes_manager.initialize()
-    assert store.hget(key, "username") == "bob"
+        cluster.nodes_manager.initialize()
+
+
+def test_a_key_that_is_on_its_way_is_found_at_either_end(store, raw):
+    """ASK, and no longer ASK."""
+    store.hset("user:7", {"username": "alice"})
+    with on_its_way(raw, "user:7"):
+        pipe = store.pipeline()
+        pipe.hget("user:7", "username")
+        pipe.hget("user:8", "username")
+        assert pipe.execute() == ["alice", None]
+        store.hset("user:7", {"username": "bob"})
+    assert store.hget("user:7", "username") == "bob"
 
 
 def test_a_pipeline_for_many_servers_is_one_round_trip(store, raw, trips):
@@ -120,7 +108,7 @@ def with_replicas(moved):
         servers = topologies.cluster_servers(folder, 6)
         with topologies.running(servers):
             topologies.join(servers)
-            moved(",".join(f"redis://127.0.0.1:{server.port}" for server in servers))
+            moved(",".join(f"redis://{acl.credentials()}127.0.0.1:{server.port}" for server in servers))
             yield servers, topologies.Clustered([server.port for server in servers])
 
 
@@ -136,6 +124,7 @@ def test_a_replica_is_made_the_primary_under_load_and_nothing_is_lost(with_repli
         before = load.written()
         wait_until(lambda: load.written() > before + 10, "more posts")
     load.is_all_there(topologies.Clustered([server.port for server in servers]))
+    assert [entry for server in servers for entry in server.refused()] == []
 
 
 def test_a_killed_primary_is_a_store_error_until_its_replica_takes_over(with_replicas, browser):
@@ -145,7 +134,7 @@ def test_a_killed_primary_is_a_store_error_until_its_replica_takes_over(with_rep
     holder = raw.nodes_manager.get_node_from_slot(raw.keyslot("user:1"))
     [victim] = [server for server in servers if server.port == holder.port]
     wait_until(
-        lambda: raw.get_redis_connection(ClusterNode("127.0.0.1", victim.port)).execute_command("WAIT", 1, 1000),
+        lambda: victim.client.execute_command("WAIT", 1, 1000),
         "the replica",
     )
     victim.kill()

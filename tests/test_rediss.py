@@ -125,6 +125,15 @@ def test_the_site_works_over_tls_with_an_authority_that_the_system_trusts(
     assert tls.taken >= 1
 
 
+def test_a_server_that_asks_for_no_password_is_used_over_tls_too(browser, raw, tls, authority_file, moved):
+    raw.execute_command("ACL", "SETUSER", acl.ADMIN, "nopass")
+    try:
+        moved(address(tls, ssl_ca_certs=authority_file).replace(f"{acl.SITE}:{PASSWORD_IN_URL}@", ""))
+        use_the_site(browser, raw)
+    finally:
+        raw.execute_command("ACL", "SETUSER", acl.ADMIN, "resetpass", f">{acl.PASSWORDS[acl.ADMIN]}")
+
+
 def test_an_authority_that_nobody_knows_is_refused(browser, tls, moved, caplog):
     moved(address(tls))
     line = refusal(browser, caplog)

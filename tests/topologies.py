@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 import redis
+import trustme
 from redis.cluster import ClusterNode, RedisCluster
 
+from tests import acl
 from tests.processes import wait_until
 
 PACKAGES = {"redis-server": "redis-server", "redis-sentinel": "redis-sentinel", "nutcracker": "nutcracker"}
@@ -34,21 +36,64 @@ def free_ports(count):
         return [probe.getsockname()[1] for probe in found]
 
 
+class Tls:
+    """An authority and a certificate that it issued, as files."""
+
+    def __init__(self, folder, *names):
+        self._folder = Path(folder)
+        authority = trustme.CA()
+        authority.cert_pem.write_to_path(self.authority)
+        certificate = authority.issue_cert(*names)
+        certificate.cert_chain_pems[0].write_to_path(self._folder / "server.pem")
+        certificate.private_key_pem.write_to_path(self._folder / "server.key")
+
+    @property
+    def authority(self):
+        return str(self._folder / "ca.pem")
+
+    def lines(self, port):
+        """The configuration of a server or a sentinel that speaks nothing else."""
+        files = {"cert": self._folder / "server.pem", "key": self._folder / "server.key", "ca-cert": self.authority}
+        named = [f"tls-{name}-file {path}" for name, path in files.items()]
+        return ["port 0", f"tls-port {port}", "tls-auth-clients no", "tls-replication yes", *named]
+
+    def client(self):
+        return {"ssl": True, "ssl_ca_certs": self.authority, "ssl_check_hostname": False}
+
+
+def administrator(port, users=True, tls=None, name=acl.ADMIN):
+    """redis-cli's view of a server; `users`: its `user ...` lines, none: it asks nobody who they are."""
+    identity = {"username": name, "password": acl.PASSWORDS[acl.ADMIN]} if users else {}
+    return redis.Redis(port=port, decode_responses=True, **identity, **(tls.client() if tls else {}))
+
+
 class Server:
     """One `redis-server` on a port, which a test may kill, stop and start again."""
 
-    def __init__(self, folder, port, *options):
+    def __init__(self, folder, port, *options, users=(), tls=None, admin=acl.ADMIN):
         self.port = port
         self.folder = Path(folder) / str(port)
         self.folder.mkdir()
-        self.client = redis.Redis(port=port, decode_responses=True)
+        self.client = administrator(port, users, tls, admin)
         self._options = options
+        self._lines = [*(tls.lines(port) if tls else [f"port {port}"]), "bind 127.0.0.1", f"dir {self.folder}"]
+        if users:
+            (self.folder / "users.acl").write_text("\n".join(users))
+            password = acl.PASSWORDS[acl.REPLICA]
+            self._lines += [f"aclfile {self.folder}/users.acl", f"masteruser {acl.REPLICA}", f"masterauth {password}"]
         self._process = None
 
     def start(self):
-        options = ["--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self.folder), "--save", ""]
-        self._process = _launch([program("redis-server"), *options, *self._options])
+        settings = self.folder / "redis.conf"
+        settings.write_text("\n".join([*self._lines, 'save ""']))
+        self._process = _launch([program("redis-server"), str(settings), *self._options])
         wait_until(self.client.ping, f"a server on {self.port}")
+
+    def refused(self):
+        """What was asked for that its users may not, since it was last asked that."""
+        found = [(entry["username"], entry["object"]) for entry in self.client.acl_log()]
+        self.client.acl_log_reset()
+        return found
 
     def kill(self):
         _end(self._process)
@@ -74,10 +119,13 @@ def running(servers):
 # ---- cluster
 
 
-def cluster_servers(folder, count):
+def cluster_servers(folder, count, tls=None, *options):
+    """Servers of a cluster, with the users that docs/redis.md gives it."""
     ports = free_ports(2 * count)
+    options = ["--cluster-enabled", "yes", "--cluster-node-timeout", "1000", *options]
+    options += ["--tls-cluster", "yes"] if tls else []
     return [
-        Server(folder, port, "--cluster-enabled", "yes", "--cluster-port", str(bus), "--cluster-node-timeout", "1000")
+        Server(folder, port, *options, "--cluster-port", str(bus), users=acl.cluster_lines(), tls=tls)
         for port, bus in zip(ports[:count], ports[count:], strict=True)
     ]
 
@@ -105,7 +153,8 @@ class Clustered(RedisCluster):
 
     def __init__(self, ports):
         nodes = [ClusterNode("127.0.0.1", port) for port in ports]
-        super().__init__(startup_nodes=nodes, decode_responses=True)
+        identity = {"username": acl.ADMIN, "password": acl.PASSWORDS[acl.ADMIN]}
+        super().__init__(startup_nodes=nodes, decode_responses=True, **identity)
 
     def keys(self, pattern="*"):
         return super().keys(pattern, target_nodes=self.PRIMARIES)
@@ -118,8 +167,6 @@ class Clustered(RedisCluster):
 
 SERVICE = "retwis"
 SENTINEL = """\
-port {port}
-bind 127.0.0.1
 dir {folder}
 sentinel monitor {service} 127.0.0.1 {primary} 2
 sentinel down-after-milliseconds {service} 1000
@@ -128,21 +175,25 @@ sentinel failover-timeout {service} 3000
 
 
 @contextlib.contextmanager
-def sentinels(folder, ports, primary):
-    """Three that watch over the primary on a port."""
+def sentinels(folder, ports, primary, users=None, tls=None):
+    """Three that watch over the primary on a port, with the users that docs/redis.md gives them, or other lines."""
+    users = acl.lines_of_sentinels() if users is None else users
+    locked = any(line.startswith("requirepass ") for line in users)
     processes = []
     try:
         for port in ports:
             own = Path(folder) / f"sentinel-{port}"
             own.mkdir()
             settings = own / "sentinel.conf"
-            settings.write_text(SENTINEL.format(port=port, folder=own, service=SERVICE, primary=primary))
+            lines = [*(tls.lines(port) if tls else [f"port {port}"]), "bind 127.0.0.1"]
+            lines += [SENTINEL.format(folder=own, service=SERVICE, primary=primary), *users]
+            settings.write_text("\n".join(lines))
             processes.append(_launch([program("redis-sentinel"), str(settings)]))
         for port in ports:
-            client = redis.Redis(port=port, decode_responses=True)
+            client = administrator(port, locked, tls)
             knows = lambda c=client: c.sentinel_master(SERVICE)["num-other-sentinels"] == len(ports) - 1  # noqa: E731
             wait_until(knows, "the sentinels to know each other")
-        yield
+        yield processes
     finally:
         for process in processes:
             _end(process)
@@ -159,21 +210,22 @@ retwis:
   timeout: 1000
   server_retry_timeout: 500
   auto_eject_hosts: false
-  servers:
+{secret}  servers:
 {servers}
 """
 
 
 @contextlib.contextmanager
-def proxy(folder, port, servers):
-    """Twemproxy before plain servers."""
+def proxy(folder, port, servers, password=None):
+    """Twemproxy before plain servers, or before some whose user `default` has that password."""
     lines = "\n".join(f"   - 127.0.0.1:{server.port}:1 node{number}" for number, server in enumerate(servers))
+    secret = f"  redis_auth: {password}\n" if password else ""
     settings = Path(folder) / "nutcracker.yml"
-    settings.write_text(PROXY.format(port=port, servers=lines))
+    settings.write_text(PROXY.format(port=port, servers=lines, secret=secret))
     stats = free_ports(1)[0]
     process = _launch([program("nutcracker"), "-c", str(settings), "-s", str(stats), "-m", "16384"])
     try:
-        wait_until(lambda: Proxied(port, []).get("x") is None, "the proxy")
+        wait_until(lambda: Proxied(port, [], password).get("users") is None, "the proxy")
         yield process
     finally:
         _end(process)
@@ -182,8 +234,8 @@ def proxy(folder, port, servers):
 class Proxied(redis.Redis):
     """The store behind a proxy as redis-cli sees it: what names no key goes to every server."""
 
-    def __init__(self, port, nodes):
-        super().__init__(port=port, decode_responses=True, protocol=2, driver_info=None)
+    def __init__(self, port, nodes, password=None):
+        super().__init__(port=port, decode_responses=True, protocol=2, driver_info=None, password=password)
         self._nodes = nodes
 
     def keys(self, pattern="*"):

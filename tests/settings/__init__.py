@@ -5,7 +5,8 @@ import os
 import shutil
 import tempfile
 
-for name in ("DEBUG", "HTTPS", "THROTTLE", "REDIS_KEY_PREFIX", "REDIS_TOPOLOGY", "TRUSTED_PROXIES", "ALLOWED_HOSTS"):
+STORE = ("KEY_PREFIX", "TOPOLOGY", "NODES", "SENTINEL_SERVICE", "SENTINEL_USERNAME", "SENTINEL_PASSWORD")
+for name in ("DEBUG", "HTTPS", "THROTTLE", "TRUSTED_PROXIES", "ALLOWED_HOSTS", *(f"REDIS_{name}" for name in STORE)):
     os.environ.pop(name, None)
 
 

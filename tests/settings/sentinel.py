@@ -1,16 +1,20 @@
-"""The suite on a server that three sentinels watch over. conftest.py starts them."""
+"""The suite on a server that three sentinels watch over, and the site as the user that docs/redis.md gives it.
+conftest.py starts them."""
 
 import os
 
+from tests import acl
 from tests.settings import folder
 from tests.topologies import SERVICE, Server, free_ports
 
 STORE_DIR = folder("retwis-sentinel-")
 SENTINELS = free_ports(3)
-SERVERS = [Server(STORE_DIR, free_ports(1)[0])]
+SERVERS = [Server(STORE_DIR, free_ports(1)[0], users=acl.sentinel_lines())]
 os.environ["REDIS_TOPOLOGY"] = "sentinel"
-os.environ["REDIS_URL"] = ",".join(f"redis://127.0.0.1:{port}" for port in SENTINELS)
+os.environ["REDIS_URL"] = ",".join(f"redis://{acl.credentials()}127.0.0.1:{port}" for port in SENTINELS)
 os.environ["REDIS_SENTINEL_SERVICE"] = SERVICE
+os.environ["REDIS_SENTINEL_USERNAME"] = acl.SITE
+os.environ["REDIS_SENTINEL_PASSWORD"] = acl.PASSWORDS[acl.SITE]
 
 from tests.settings.base import *  # noqa: E402, F403
 
