@@ -15,6 +15,7 @@ from multiprocessing import Pool
 import hiredis
 import redis
 
+from benchmarks import paper
 from tests.topologies import Server, free_ports
 from timeline.seeding import batches
 
@@ -145,8 +146,7 @@ def _client(port: int, works: Sequence[Sequence[Trip]]) -> int:
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A Markdown table; numbers with commas, small ones with one decimal."""
-    lines = [heads, ["---"] * len(heads), *([_cell(cell) for cell in row] for row in rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+    return paper.table(heads, [[_cell(cell) for cell in row] for row in rows])
 
 
 def _cell(value: object) -> str:

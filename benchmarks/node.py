@@ -18,6 +18,12 @@ from tests.topologies import Server, cluster_servers, running
 from timeline.seeding import batches
 
 WIDTHS = (1, 3, 24)
+VARIANTS = (
+    (),
+    ("--hash-max-listpack-value", "1200"),
+    ("--hash-max-listpack-value", "1200", "--zset-max-listpack-entries", "1024"),
+    ("--appendonly", "yes", "--appendfsync", "always"),
+)
 CHUNK = 700  # pushes that a server gets at once when three share a chunk of 2048 followers
 
 
@@ -100,6 +106,25 @@ def _row(name: str, rate: Rate, works: list[list[Trip]]) -> tuple[object, ...]:
     return name, round(commands), round(rate.a_second), rate.cpu, round(rate.a_core)
 
 
+def variants() -> None:
+    """A site of large sets and long posts, by what its server was told."""
+    rows: list[tuple[object, ...]] = []
+    for options in VARIANTS:
+        with tempfile.TemporaryDirectory() as folder:
+            server = alone(folder, *options)
+            with running([server]):
+                own_all(server)
+                site = Site(store_of([server]), 2000, 60_000)
+                seed(site.store, site.users, site.posts, 200)
+                held = server.client.info("memory")["used_memory"] / 2**20
+                pages = [captured(site, name, range(100, 400)) for name in ("home", "profile", "publish")]
+                what = " ".join(options).replace("--", "")
+                rows.append((f"`{what}`" if what else "defaults", held, *(drive(server, works).cpu for works in pages)))
+    Memory.clear_all()
+    print("2,000 users, 60,000 posts, 200 follows each; microseconds of the server's processor\n")
+    print(table(["server", "memory, MiB", "home, µs", "profile, µs", "publish, µs"], rows))
+
+
 def widths() -> None:
     """The same small site on clusters of one server and more: what a warm home costs both ends."""
     rows = []
@@ -109,6 +134,8 @@ def widths() -> None:
             servers = cluster_servers(folder, width)
             with running(servers):
                 topologies.join(servers)
+                for server in servers:
+                    server.client.config_set("cluster-node-timeout", 30_000)
                 rows.append((width, *_width(servers)))
     topologies.PRIMARIES = 3
     heads = ["servers", "servers asked", "round trips", "client CPU, ms", "server CPU of all, µs"]
