@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run test test-fake test-real test-faults test-sentinel test-cluster test-twemproxy test-all fuzz lint clean
+.PHONY: run test test-fake test-real test-faults test-sentinel test-cluster test-twemproxy test-all fuzz growth lint clean
 
 run: $(VENV)/.installed
 	@exec $(BIN)/python manage.py serve
@@ -31,6 +31,10 @@ test-all: test test-faults test-sentinel test-cluster test-twemproxy
 # Hostile requests to every address, round after round, until one finds something; Ctrl-C ends it.
 fuzz: $(VENV)/.installed-test
 	@trap 'exit 0' INT; while FUZZ=1 $(BIN)/python -m pytest --ds=tests.settings.fake -x tests/test_fuzz.py; do :; done; exit 1
+
+# Measures the site as it grows, for docs/scaling.md: ten minutes, 2 GB of memory and Debian's redis-server.
+growth: $(VENV)/.installed-test
+	@$(BIN)/python -m benchmarks.growth && $(BIN)/python -m benchmarks.paper
 
 lint: $(VENV)/.installed-lint
 	$(BIN)/python -m ruff check .

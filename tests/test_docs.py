@@ -10,6 +10,7 @@ import pytest
 from django.conf import settings
 from django.core.management import get_commands
 
+from benchmarks import paper
 from retwis_site import commands, keys
 
 ROOT = Path(settings.BASE_DIR)
@@ -66,7 +67,7 @@ def test_every_file_that_the_readme_names_exists():
 
 
 def test_every_module_is_on_the_map():
-    for folder in ("retwis_site", "accounts", "timeline", "timeline/repositories"):
+    for folder in ("retwis_site", "accounts", "timeline", "timeline/repositories", "benchmarks"):
         for path in (ROOT / folder).glob("*.py"):
             usual = {"__init__", "apps", "settings", "urls", "wsgi", "views", "forms", "entities", "staticfiles"}
             usual |= {"hashers", "passwords", "converters", "cursors"}
@@ -99,9 +100,14 @@ def test_imports_run_one_way():
 
 
 def test_no_file_is_over_four_hundred_lines():
-    for folder in ("retwis_site", "accounts", "timeline"):
+    for folder in ("retwis_site", "accounts", "timeline", "benchmarks"):
         for path in (ROOT / folder).rglob("*.py"):
             assert len(path.read_text().splitlines()) <= 400, path
+
+
+@pytest.mark.parametrize("sums", [paper.assumptions, paper.sizes, paper.binding, paper.hot])
+def test_the_sums_of_growth_on_paper_are_those_of_the_script(sums):
+    assert sums().strip() in (ROOT / "docs/scaling.md").read_text()
 
 
 OURS = ["seed", "deliver", "cleanup", "doctor", "copy", "createuser", "changepassword", "serve", "runserver", "shell"]

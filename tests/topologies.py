@@ -1,6 +1,7 @@
 """Servers of every topology, on ports of their own on loopback, for as long as a block."""
 
 import contextlib
+import os
 import shutil
 import signal
 import socket
@@ -21,7 +22,7 @@ PRIMARIES = 3
 
 
 def program(name):
-    found = shutil.which(name)
+    found = shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin")  # where Debian has nutcracker
     if found is None:
         pytest.exit(f"{name} is needed: apt-get install {PACKAGES[name]}", returncode=2)
     return found

@@ -1,0 +1,155 @@
+"""How the benchmarks look at a server and load it.
+
+Processor time is what the server says it has used (INFO cpu): on a machine that others share it stays the same from run
+to run, while what a clock says does not. Whatever is driven is driven three times, and the median counts.
+"""
+
+import socket
+import statistics
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import cycle, islice
+from multiprocessing import Pool
+
+import hiredis
+import redis
+
+from benchmarks import paper
+from tests.topologies import Server, free_ports
+from timeline.seeding import batches
+
+SECONDS = 2.0  # that each drive lasts
+TIMES = 3
+PROCESSES = 2
+CONNECTIONS = 16  # of each process
+SLOTS = 16384
+
+Command = tuple[str | bytes | int | float, ...]
+Trip = tuple[bytes, int]  # what is sent at once, and how many replies it gets
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What servers have used and done up to now, together or alone."""
+
+    cpu: float  # seconds
+    memory: int  # bytes
+    commands: int
+
+    def since(self, before: "Reading") -> "Reading":
+        return Reading(self.cpu - before.cpu, self.memory - before.memory, self.commands - before.commands)
+
+
+def reading(client: "redis.Redis") -> Reading:
+    info = client.info("all")
+    cpu = info["used_cpu_user"] + info["used_cpu_sys"]
+    return Reading(cpu, info["used_memory"], info["total_commands_processed"])
+
+
+def alone(folder: str, *options: str) -> Server:
+    """A server that has all slots of a cluster of its own, once `own_all` gave it them: keys cost more there."""
+    port, bus = free_ports(2)
+    return Server(folder, port, "--cluster-enabled", "yes", "--cluster-port", str(bus), *options)
+
+
+def own_all(server: Server) -> None:
+    server.client.execute_command("CLUSTER", "ADDSLOTSRANGE", 0, SLOTS - 1)
+    while server.client.cluster("info")["cluster_state"] != "ok":
+        time.sleep(0.05)
+
+
+class Line:
+    """A connection that sends what was packed before, so that the load costs less than the server."""
+
+    def __init__(self, port: int) -> None:
+        self._socket = socket.create_connection(("127.0.0.1", port))
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._reader = hiredis.Reader()
+
+    def send(self, trip: Trip) -> None:
+        self._socket.sendall(trip[0])
+
+    def read(self, trip: Trip) -> list[object]:
+        replies: list[object] = []
+        while len(replies) < trip[1]:
+            reply = self._reader.gets()
+            if reply is False:  # not whole yet
+                self._reader.feed(self._socket.recv(1 << 20))
+                continue
+            if isinstance(reply, Exception):
+                raise reply
+            replies.append(reply)
+        return replies
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+def pack(commands: Sequence[Command]) -> Trip:
+    return b"".join(hiredis.pack_command(one) for one in commands), len(commands)  # type: ignore[arg-type]
+
+
+def load(port: int, commands: Iterable[Command]) -> None:
+    line = Line(port)
+    for batch in batches(commands, 1000):
+        trip = pack(batch)
+        line.send(trip)
+        line.read(trip)
+    line.close()
+
+
+@dataclass(frozen=True)
+class Rate:
+    """How often a second something was done, by the clock, and the microseconds of the server's processor it took."""
+
+    a_second: float
+    cpu: float
+
+    @property
+    def a_core(self) -> float:
+        """How often a second a core would do it that does nothing else."""
+        return 1e6 / self.cpu
+
+
+def drive(server: Server, works: Sequence[Sequence[Trip]]) -> Rate:
+    """Do the works over and over, from PROCESSES times CONNECTIONS connections at once. A work's trips follow each
+    other; all works have as many."""
+    rates = []
+    with Pool(PROCESSES) as pool:
+        for _ in range(TIMES):
+            before, began = reading(server.client), time.perf_counter()
+            shares = [(server.port, works[number::PROCESSES]) for number in range(PROCESSES)]
+            done = sum(pool.starmap(_client, shares, chunksize=1))
+            took, used = time.perf_counter() - began, reading(server.client).since(before)
+            rates.append(Rate(done / took, used.cpu / done * 1e6))
+    return Rate(statistics.median(r.a_second for r in rates), statistics.median(r.cpu for r in rates))
+
+
+def _client(port: int, works: Sequence[Sequence[Trip]]) -> int:
+    lines = [Line(port) for _ in range(CONNECTIONS)]
+    ends = time.monotonic() + SECONDS
+    done = 0
+    queue = cycle(works)
+    while time.monotonic() < ends:
+        together = list(islice(queue, CONNECTIONS))
+        for step in range(len(together[0])):
+            for line, work in zip(lines, together, strict=True):
+                line.send(work[step])
+            for line, work in zip(lines, together, strict=True):
+                line.read(work[step])
+        done += len(together)
+    for line in lines:
+        line.close()
+    return done
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A Markdown table; numbers with commas, small ones with one decimal."""
+    return paper.table(heads, [[_cell(cell) for cell in row] for row in rows])
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:,.1f}" if abs(value) < 100 else f"{value:,.0f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)

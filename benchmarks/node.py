@@ -1,0 +1,171 @@
+"""What one server serves that does nothing else, and what pages cost on clusters of several widths."""
+
+import random
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+
+import redis
+
+from benchmarks import site as sites
+from benchmarks.measure import TIMES, Command, Rate, Trip, alone, drive, own_all, pack, table
+from benchmarks.site import Site, captured, seed, store_of, watched
+from retwis_site import keys
+from retwis_site.memory import Memory
+from tests import topologies
+from tests.topologies import Server, cluster_servers, running
+from timeline.seeding import batches
+
+WIDTHS = (1, 3, 24)
+VARIANTS = (
+    (),
+    ("--hash-max-listpack-value", "1200"),
+    ("--hash-max-listpack-value", "1200", "--zset-max-listpack-entries", "1024"),
+    ("--appendonly", "yes", "--appendfsync", "always"),
+)
+CHUNK = 700  # pushes that a server gets at once when three share a chunk of 2048 followers
+
+
+def copy(servers: list[Server], target: Server) -> None:
+    """Every key of a cluster, on one server."""
+    there = redis.Redis(port=target.port)
+    for server in servers:
+        here = redis.Redis(port=server.port)
+        for found in batches(here.scan_iter(count=1000), 1000):
+            dumps, writes = here.pipeline(transaction=False), there.pipeline(transaction=False)
+            for key in found:
+                dumps.dump(key)
+            for key, dump in zip(found, dumps.execute(), strict=True):
+                writes.restore(key, 0, dump)
+            writes.execute()
+
+
+def simple(site: Site) -> dict[str, list[list[Trip]]]:
+    """The commands that every page or post sends to the same key."""
+    now = int(time.time())
+    some = random.choices(range(1, site.users + 1), k=4000)
+
+    def each(*commands: Callable[[int], Command]) -> list[list[Trip]]:
+        return [[pack([command(uid)]) for command in commands] for uid in some]
+
+    pushes = [("LPUSHX", keys.home(uid), site.posts) for uid in range(1, site.users + 1)]
+    return {
+        "HGET auths": each(lambda uid: ("HGET", keys.auths(), site.secrets[uid])),
+        "HMGET users": each(lambda uid: ("HMGET", keys.users(), site.names[uid], site.names[uid].lower())),
+        "INCR next_post_id": each(lambda uid: ("INCR", keys.next_post_id())),
+        "LPUSH timeline": each(lambda uid: ("LPUSH", keys.timeline(), site.posts)),
+        "LRANGE timeline 0 199": each(lambda uid: ("LRANGE", keys.timeline(), 0, 199)),
+        "ZADD outbox, then ZREM": each(
+            lambda uid: ("ZADD", keys.outbox(), now + 60, f"post:{uid}:0123456789ab"),
+            lambda uid: ("ZREM", keys.outbox(), f"post:{uid}:0123456789ab"),
+        ),
+        "ZREVRANGE users_by_time 0 9": each(lambda uid: ("ZREVRANGE", keys.users_by_time(), 0, 9)),
+        "LPUSHX to one home": each(lambda uid: ("LPUSHX", keys.home(uid), site.posts)),
+        f"LPUSHX to {CHUNK} homes at once": [[pack(chunk)] for chunk in batches(pushes, CHUNK)],
+    }
+
+
+def report(site: Site, servers: list[Server], folder: str) -> None:
+    """What a server alone makes of the same site: of pages, as captured, and of single commands."""
+    server = alone(folder)
+    with running([server]):
+        own_all(server)
+        copy(servers, server)
+        here = Site(store_of([server]), site.users, site.posts)
+        viewers = range(100, 500)
+        rows: list[tuple[object, ...]] = []
+        for name in ("home", "global timeline", "profile", "own profile", "post"):
+            works = captured(here, name, viewers)
+            rows.append(_row(name, drive(server, works), works))
+        # As a cluster of very many sees it: hardly two keys of a page on one server, each command its own message.
+        apart = [[pack_alone(trip) for trip in unpacked] for unpacked in _commands(here, viewers)]
+        rows.append(_row("home, each command alone", drive(server, apart), apart))
+        for name, works in simple(here).items():
+            rows.append(_row(name, drive(server, works), works))
+        for name in ("publish", "follow"):  # the last, since it drops homes
+            works = captured(here, name, viewers)
+            rows.append(_row(name, drive(server, works), works))
+        print("One server, the same site, from 32 connections of 2 processes beside it\n")
+        print(table(["what", "commands", "a second, by the clock", "server CPU, µs", "a second and core"], rows))
+
+
+def pack_alone(command: Command) -> Trip:
+    return pack([command])
+
+
+def _commands(site: Site, viewers: range) -> list[list[Command]]:
+    """Of warm homes, the commands; as many of each."""
+    found = [list(watched(site.pages(1, site.names[1])["home"], me).commands) for me in viewers]
+    usual = statistics.mode(len(commands) for commands in found)
+    return [commands for commands in found if len(commands) == usual]  # type: ignore[misc]
+
+
+def _row(name: str, rate: Rate, works: list[list[Trip]]) -> tuple[object, ...]:
+    commands = statistics.mean(sum(trip[1] for trip in work) for work in works)
+    return name, round(commands), round(rate.a_second), rate.cpu, round(rate.a_core)
+
+
+def variants() -> None:
+    """A site of large sets and long posts, by what its server was told."""
+    rows: list[tuple[object, ...]] = []
+    for options in VARIANTS:
+        with tempfile.TemporaryDirectory() as folder:
+            server = alone(folder, *options)
+            with running([server]):
+                own_all(server)
+                site = Site(store_of([server]), 2000, 60_000)
+                seed(site.store, site.users, site.posts, 200)
+                held = server.client.info("memory")["used_memory"] / 2**20
+                pages = [captured(site, name, range(100, 400)) for name in ("home", "profile", "publish")]
+                what = " ".join(options).replace("--", "")
+                rows.append((f"`{what}`" if what else "defaults", held, *(drive(server, works).cpu for works in pages)))
+    Memory.clear_all()
+    print("2,000 users, 60,000 posts, 200 follows each; microseconds of the server's processor\n")
+    print(table(["server", "memory, MiB", "home, µs", "profile, µs", "publish, µs"], rows))
+
+
+def widths() -> None:
+    """The same small site on clusters of one server and more: what a warm home costs both ends."""
+    rows = []
+    for width in WIDTHS:
+        topologies.PRIMARIES = width
+        with tempfile.TemporaryDirectory() as folder:
+            servers = cluster_servers(folder, width)
+            with running(servers):
+                topologies.join(servers)
+                for server in servers:
+                    server.client.config_set("cluster-node-timeout", 30_000)
+                rows.append((width, *_width(servers)))
+    topologies.PRIMARIES = 3
+    heads = ["servers", "servers asked", "round trips", "client CPU, ms", "server CPU of all, µs"]
+    print("A warm home, one reader at a time, without Django\n")
+    print(table(heads, rows))
+
+
+def _width(servers: list[Server]) -> tuple[object, ...]:
+    Memory.clear_all()
+    site = Site(store_of(servers), 500, 10_000)
+    seed(site.store, site.users, site.posts, 40)
+    viewers = range(1, 301)
+    home = site.pages(1, site.names[1])["home"]
+    for me in viewers:
+        home(me)
+    costs = []
+    for _ in range(TIMES):
+        for me in viewers:
+            home(me)  # names are remembered for five seconds
+        before, mine = sites.total(servers), time.process_time()
+        for me in viewers:
+            home(me)
+        own, used = time.process_time() - mine, sites.total(servers).since(before)
+        costs.append((own / len(viewers) * 1e3, used.cpu / len(viewers) * 1e6))
+    client, server = (statistics.median(column) for column in zip(*costs, strict=True))
+    watch = watched(home, 7)
+    asked = [len({_slot_owner(command, len(servers)) for command in trip.commands}) for trip in watch.trips]
+    return " + ".join(map(str, asked)), len(watch.trips), round(client, 2), round(server)
+
+
+def _slot_owner(command: tuple[object, ...], count: int) -> int:
+    slot = redis.crc.key_slot(str(command[1]).encode())
+    return int(slot // (topologies.SLOTS // count + 1))

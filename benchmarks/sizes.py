@@ -1,0 +1,168 @@
+"""Bytes that each thing costs: what `used_memory` grows by while many of one kind are written to an empty server."""
+
+import random
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from django.contrib.auth.hashers import make_password
+
+from benchmarks.measure import Command, Line, alone, load, own_all, pack, table
+from retwis_site import keys
+from tests.topologies import Server, running
+from timeline.community import post_body
+
+NOW = 1_760_000_000
+SMALL = 1_000_000  # ids of seven digits, as INCR gives a site of a million
+LARGE = 1 << 50  # sixteen digits
+BODIES = [post_body(random.Random(number)) for number in range(5000)]
+SAMPLED = 100  # keys that MEMORY USAGE is asked about
+
+
+def secret(number: int) -> str:
+    return f"{number * 0x9E3779B97F4A7C15 % (1 << 128) | 1 << 127:032x}"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """So many things of a kind, and the commands that write them with ids from `base`."""
+
+    name: str
+    count: int  # things
+    commands: Callable[[int], Iterator[Command]]
+    settings: tuple[tuple[str, str], ...] = ()
+
+
+def users(base: int) -> Iterator[Command]:
+    password = make_password("a password")
+    for uid in range(base, base + 100_000):
+        yield ("HSET", keys.user(uid), "username", f"user_{uid % 1000000}", "password", password, "auth", secret(uid))
+
+
+def names(base: int) -> Iterator[Command]:
+    for uid in range(base, base + 100_000):
+        yield ("HSET", keys.users(), f"user_{uid % 1000000}", uid)
+
+
+def auths(base: int) -> Iterator[Command]:
+    for uid in range(base, base + 100_000):
+        yield ("HSET", keys.auths(), secret(uid), uid)
+
+
+def newest(base: int) -> Iterator[Command]:
+    for uid in range(base, base + 100_000):
+        yield ("ZADD", keys.users_by_time(), NOW + uid % 10_000_000, f"user_{uid % 1000000}")
+
+
+def posts(base: int) -> Iterator[Command]:
+    for pid in range(base, base + 100_000):
+        body = BODIES[pid % len(BODIES)]
+        yield ("HSET", keys.post(pid), "user_id", base + pid % 1000, "time", NOW, "body", body)
+
+
+def tokens(base: int) -> Iterator[Command]:
+    for pid in range(base, base + 100_000):
+        yield ("SET", keys.idem(pid, secret(pid)[:22]), pid, "EX", 86400)
+
+
+def updates(each: int) -> Callable[[int], Iterator[Command]]:
+    """The posts of people who wrote `each`: everybody's in turn, so ids lie apart."""
+
+    def commands(base: int) -> Iterator[Command]:
+        people = 200_000 // each
+        for number in range(people * each):
+            yield ("ZADD", keys.updates(base + number % people), base + number, base + number)
+
+    return commands
+
+
+def edges(each: int) -> Callable[[int], Iterator[Command]]:
+    """Both sides of edges between people who follow `each`."""
+
+    def commands(base: int) -> Iterator[Command]:
+        people = 100_000 // each
+        for me in range(people):
+            for step in range(1, each + 1):
+                them = base + me + step * 7
+                yield ("ZADD", keys.following(base + me), NOW + step, them)
+                yield ("ZADD", keys.followers(base + me), NOW + step, them)  # as many, and what an id costs is the same
+
+    return commands
+
+
+def homes(base: int) -> Iterator[Command]:
+    for uid in range(base, base + 500):
+        for start in range(base + uid % 100, base + 1_000_000, 100_000):
+            yield ("RPUSH", keys.home(uid), *range(start, start + 100_000, 1000))
+
+
+COMPACT = (("hash-max-listpack-value", "1200"),)
+LONGER = (("zset-max-listpack-entries", "1024"),)
+KINDS = [
+    Kind("`user:<uid>`", 100_000, users),
+    Kind("`user:<uid>`, `hash-max-listpack-value 1200`", 100_000, users, COMPACT),
+    Kind("an entry of `users`", 100_000, names),
+    Kind("an entry of `auths`", 100_000, auths),
+    Kind("an entry of `users_by_time`", 100_000, newest),
+    Kind("`post:<pid>`", 100_000, posts),
+    Kind("`post:<pid>`, `hash-max-listpack-value 1200`", 100_000, posts, COMPACT),
+    Kind("an entry of `updates:`, 20 each", 200_000, updates(20)),
+    Kind("the same, 100 each", 200_000, updates(100)),
+    Kind("the same, 1,000 each", 200_000, updates(1000)),
+    Kind("an edge, both sides, 40 each", 100_000, edges(40)),
+    Kind("the same, 100 each", 100_000, edges(100)),
+    Kind("the same, 1,000 each", 100_000, edges(1000)),
+    Kind("the same, `zset-max-listpack-entries 1024`", 100_000, edges(1000), LONGER),
+    Kind("a home of 1,000 ids", 500, homes),
+    Kind("`idem:<uid>:<token>`", 100_000, tokens),
+]
+
+
+def weigh(server: Server, kind: Kind, base: int) -> tuple[float, float]:
+    """Bytes a thing: by `used_memory`, and by MEMORY USAGE, which leaves out the keys' own table."""
+    usual = {name: str(server.client.config_get(name)[name]) for name, _ in kind.settings}
+    for name, value in kind.settings:
+        server.client.config_set(name, value)
+    server.client.execute_command("FLUSHALL", "SYNC")
+    empty = server.client.info("memory")["used_memory"]
+    load(server.port, kind.commands(base))
+    grown = server.client.info("memory")["used_memory"] - empty
+    found = server.client.dbsize()
+    sample = {str(server.client.randomkey()) for _ in range(SAMPLED)}
+    usage = sum(int(server.client.memory_usage(key, samples=0) or 0) for key in sample) / len(sample)
+    for name, value in usual.items():
+        server.client.config_set(name, value)
+    return grown / kind.count, usage * found / kind.count
+
+
+def connection(server: Server) -> float:
+    """Bytes that a connection takes that has been used."""
+    before = server.client.info("memory")["used_memory"]
+    lines = [Line(server.port) for _ in range(500)]
+    for line in lines:
+        trip = pack([("GET", "x")])
+        line.send(trip)
+        line.read(trip)
+    grown = server.client.info("memory")["used_memory"] - before
+    for line in lines:
+        line.close()
+    return float(grown / len(lines))
+
+
+def report() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        server = alone(folder)
+        with running([server]):
+            own_all(server)
+            print(f"Bytes of a thing, {version(server)}\n")
+            rows = []
+            for kind in KINDS:
+                (small, said), (large, said_large) = (weigh(server, kind, base) for base in (SMALL, LARGE))
+                rows.append((kind.name, round(small), round(large), round(said), round(said_large)))
+            print(table(["thing", "ids of 7 digits", "of 16", "MEMORY USAGE", "of 16"], rows))
+            print(f"A connection: {connection(server):,.0f} bytes\n")
+
+
+def version(server: Server) -> str:
+    info = server.client.info("server")
+    return f"Valkey {info['valkey_version']}" if "valkey_version" in info else f"Redis {info['redis_version']}"
