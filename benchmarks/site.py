@@ -12,13 +12,11 @@ import redis
 from django.conf import settings
 from django.contrib.auth.hashers import make_password
 from django.test import Client
-from redis.cluster import ClusterNode, RedisCluster
 
 from accounts.visit import Visit
 from benchmarks.measure import Reading, Trip, pack, reading, table
 from benchmarks.paper import MIXTURE
-from retwis_site import keys
-from retwis_site.cluster import ClusterWire
+from retwis_site import keys, topology
 from retwis_site.memory import Memory
 from retwis_site.store import Store
 from retwis_site.watch import Watch, watching
@@ -39,8 +37,7 @@ def store_of(servers: list[Server]) -> Store:
     """A store of our own on servers that stand: a cluster, or one."""
     if len(servers) == 1:
         return Store(OneServer(redis.Redis(port=servers[0].port, **OPTIONS)))
-    nodes = [ClusterNode("127.0.0.1", server.port) for server in servers]
-    return Store(ClusterWire(lambda: RedisCluster(startup_nodes=nodes, **OPTIONS)))
+    return Store(topology.cluster([f"redis://127.0.0.1:{server.port}" for server in servers], {}))
 
 
 def total(servers: list[Server]) -> Reading:
