@@ -500,7 +500,7 @@ def servers(settings):
     if settings.REDIS_TOPOLOGY == "twemproxy":
         return ",".join(settings.REDIS_NODES)
     if settings.REDIS_TOPOLOGY == "sentinel":
-        return f"redis://127.0.0.1:{settings.SERVERS[0].port}"
+        return f"redis://{acl.credentials()}127.0.0.1:{settings.SERVERS[0].port}"
     return settings.REDIS_URL.partition(",")[0]  # any of a cluster will do
 
 
