@@ -8,6 +8,7 @@ import threading
 import urllib.error
 
 import pytest
+import redis
 
 from tests import topologies
 from tests.processes import environment, free_port, manage, run_site, wait_until
@@ -111,6 +112,12 @@ def server(tmp_path):
         yield server
 
 
+def names(port, server):
+    """Whether a sentinel takes that server for the primary."""
+    with redis.Redis(port=port, decode_responses=True) as sentinel:
+        return sentinel.sentinel_get_master_addr_by_name(topologies.SERVICE) == ("127.0.0.1", server.port)
+
+
 @pytest.mark.sentinel
 def test_from_the_embedded_server_to_one_of_its_own_to_sentinels(site, copy, server, author, tmp_path):
     one = {**ONE_SERVER, "REDIS_URL": f"redis://127.0.0.1:{server.port}"}
@@ -122,7 +129,7 @@ def test_from_the_embedded_server_to_one_of_its_own_to_sentinels(site, copy, ser
         with site(**one):
             replica.client.replicaof("127.0.0.1", server.port)
             wait_until(lambda: replica.client.info()["master_link_status"] == "up", "the replica")
-            watching.enter_context(topologies.sentinels(tmp_path, ports[1:], server.port))
+            watching.enter_context(topologies.sentinels(tmp_path, ports[1:], server.port, users=[]))
         watched = {
             "REDIS_TOPOLOGY": "sentinel",
             "REDIS_SENTINEL_SERVICE": topologies.SERVICE,
@@ -132,7 +139,7 @@ def test_from_the_embedded_server_to_one_of_its_own_to_sentinels(site, copy, ser
             pass
         assert server.client.execute_command("WAIT", 1, 2000) == 1
         server.kill()
-        wait_until(lambda: replica.client.info()["role"] == "master", "another primary", seconds=30)
+        wait_until(lambda: all(names(port, replica) for port in ports[1:]), "another primary", seconds=30)
         with site(**watched):
             pass
 

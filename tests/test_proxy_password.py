@@ -40,7 +40,7 @@ def test_the_site_works_and_nothing_is_refused(guarded, browser):
 
 def test_who_scans_may_do_nothing_else(guarded):
     register(connect(), "alice")
-    for server in connect()._each():
+    for server in connect().servers():
         for refused in (lambda server=server: server.get("users"), lambda server=server: server.unlink("users")):
             with pytest.raises(StoreRefused, match="permission"):
                 refused()
