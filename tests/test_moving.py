@@ -133,6 +133,8 @@ def test_from_the_embedded_server_to_one_of_its_own_to_sentinels(site, copy, ser
         watched = {
             "REDIS_TOPOLOGY": "sentinel",
             "REDIS_SENTINEL_SERVICE": topologies.SERVICE,
+            "REDIS_SENTINEL_USERNAME": "",
+            "REDIS_SENTINEL_PASSWORD": "",
             "REDIS_URL": ",".join(f"redis://127.0.0.1:{port}" for port in ports[1:]),
         }
         with site(**watched):
