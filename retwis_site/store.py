@@ -11,7 +11,7 @@ again. A connection that a restarted server closed is noticed, and replaced, whe
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import cache
 from typing import Any, TypeVar
 
@@ -122,8 +122,9 @@ class Store(Commands):
 def _exchange(wire: Wire, queued: list[Queued]) -> list[Any]:
     with _one_trip([command for command, _ in queued]):
         replies = wire.exchange(queued)
-    for (command, _), reply in zip(queued, replies, strict=True):
+    for place, reply in enumerate(replies):
         if isinstance(reply, redis.ResponseError):
+            command, _ = queued[place]
             raise _refusal(str(command[0]), reply) from reply
     return replies
 
@@ -140,27 +141,32 @@ def _chunks(scan: Callable[[int], tuple[int, T]]) -> Iterator[T]:
 _hung_until = 0.0  # monotonic; until then the store is not asked
 
 
-@contextmanager
-def _one_trip(commands: list[watch.Command]) -> Iterator[None]:
-    with _failures():
-        watch.note(commands)
-        yield
+class _failures:  # noqa: N801  read as a word: with _failures()
+    """Every failure as a StoreError. A class, since a page makes several, and a generator costs four times as much."""
+
+    def __enter__(self) -> None:
+        if time.monotonic() < _hung_until:
+            raise StoreError(f"{_name()} did not answer a moment ago. {_fix(None)}")
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        global _hung_until
+        if isinstance(error, redis.ResponseError):  # while connecting
+            raise _refusal("the connection", error) from error
+        if isinstance(error, redis.RedisError):
+            if isinstance(error, redis.TimeoutError):  # else every request would wait its own second, in turn
+                _hung_until = time.monotonic() + settings.REDIS_TIMEOUT
+            raise StoreError(f"{_name()} does not answer: {str(error).rstrip('.')}. {_fix(error)}") from error
 
 
-@contextmanager
-def _failures() -> Iterator[None]:
-    """Every failure as a StoreError."""
-    global _hung_until
-    if time.monotonic() < _hung_until:
-        raise StoreError(f"{_name()} did not answer a moment ago. {_fix(None)}")
-    try:
-        yield
-    except redis.ResponseError as error:  # while connecting
-        raise _refusal("the connection", error) from error
-    except redis.RedisError as error:
-        if isinstance(error, redis.TimeoutError):  # else every request would wait its own second, one after the other
-            _hung_until = time.monotonic() + settings.REDIS_TIMEOUT
-        raise StoreError(f"{_name()} does not answer: {str(error).rstrip('.')}. {_fix(error)}") from error
+class _one_trip(_failures):  # noqa: N801
+    """The same for what is sent together, which the watch sees."""
+
+    def __init__(self, commands: list[watch.Command]) -> None:
+        self._commands = commands
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        watch.note(self._commands)
 
 
 def _refusal(what: str, error: redis.ResponseError) -> StoreRefused:

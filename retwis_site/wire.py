@@ -4,14 +4,19 @@ redis-py keeps the connections, speaks the protocol and makes sense of replies. 
 send again after an error, which would count or push twice, and take three times as long for a page's commands.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import redis
+from hiredis import pack_command
+from redis.client import NEVER_DECODE
 
 from retwis_site.watch import Command
 
 Queued = tuple[Command, dict[str, Any]]  # a command, and how redis-py is to read the reply
+
+
+_pack: Callable[[Any], bytes] = pack_command
 
 
 class Wire(Protocol):
@@ -29,7 +34,7 @@ class Line:
     """One connection, borrowed from a server's pool for one exchange: `write`, then `read`, then `give_back`."""
 
     def __init__(self, client: "redis.Redis") -> None:
-        self._client = client
+        self._callbacks: dict[object, Any] = client.response_callbacks
         self._pool = client.connection_pool
         self._connection: Any = self._pool.get_connection()
 
@@ -42,24 +47,28 @@ class Line:
 
     def _packed(self, commands: Sequence[Command]) -> list[bytes]:
         try:
-            return list(self._connection.pack_commands(commands))
+            return [b"".join(map(_pack, commands))]
         except UnicodeEncodeError:  # bytes that are no UTF-8, read as such: only the connection knows what they were
             encode = self._connection.encoder.encode
-            return list(self._connection.pack_commands([(name, *map(encode, rest)) for name, *rest in commands]))
+            return [_pack((name, *map(encode, rest))) for name, *rest in commands]
 
     def read(self, queued: Sequence[Queued]) -> list[Any]:
         """The replies to all that was sent."""
         try:
-            return [self._reply(command, options) for command, options in queued]
+            return [self._reply(command[0], options) for command, options in queued]
         except BaseException:
             self.cut()
             raise
 
-    def _reply(self, command: Command, options: dict[str, Any]) -> Any:
+    def _reply(self, name: object, options: dict[str, Any]) -> Any:
+        if NEVER_DECODE in options:
+            return self._connection.read_response(disable_decoding=True)
         try:
-            return self._client.parse_response(self._connection, command[0], **options)
+            reply = self._connection.read_response()
         except redis.ResponseError as error:
             return error
+        made_sense_of = self._callbacks.get(name)
+        return reply if made_sense_of is None else made_sense_of(reply, **options)
 
     def cut(self) -> None:
         """Replies may still come that nobody reads: the connection must not be used again."""
