@@ -1,98 +1,130 @@
-"""The WSGI application as `manage.py serve` runs it, in each of its workers.
+"""The site as `manage.py serve` runs it, in each of its workers: a WSGI application behind granian's RSGI.
+
+A worker has one thread of Python. It waits for the bodies of many requests at once, so clients who send their forms
+slowly hold nobody up, and works on one request at a time: in Python more get in each other's way. A form that does not
+arrive is given up after a while.
 
 A worker ends when the command ends, however that was: one whose parent was killed would keep the port, and the embedded
 server, from the next `make run`. Ctrl-C, which a terminal sends to every process of a group, reaches the command alone:
 a worker that is told twice to stop, by the terminal and by the command, can miss both (granian 2.8).
-
-A worker has many threads, so that clients who send their forms slowly do not hold it up, but only one works at a time:
-in Python more get in each other's way, and make everybody's slowest requests slower. A form that does not arrive is
-given up after a while.
 """
 
+import asyncio
 import atexit
+import gc
 import io
 import os
-import queue
 import sys
-import threading
-from collections import deque
-from collections.abc import Iterable
-from wsgiref.types import InputStream, StartResponse, WSGIEnvironment
+from typing import Any
+from wsgiref.types import StartResponse, WSGIEnvironment
 
 from django.conf import settings
+from granian._granian import RSGIHTTPProtocol as HTTPProtocol
+from granian._granian import RSGIProtocolClosed as ProtocolClosed
+from granian.rsgi import Scope
 
 from retwis_site.headers import HEADERS
-from retwis_site.parent import end_with_parent
+from retwis_site.parent import PARENT, end_with_parent
 from retwis_site.wsgi import application as site
 
 BODY_WITHIN = 10.0  # seconds that a client has for a body of at most DATA_UPLOAD_MAX_MEMORY_SIZE
 READERS = 200  # bodies that may be waited for at once
-AT_WORK = 1  # requests that are worked on at once
 
-_readers = threading.BoundedSemaphore(READERS)
-
-
-def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-    """The site, once the request's body is there; 408 when it does not come. A body over the limit stays unread."""
-    length = environ.get("CONTENT_LENGTH") or "0"
-    if length.isdigit() and 0 < int(length[:20]) <= settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
-        body = _read(environ["wsgi.input"], int(length))
-        if body is None:
-            said = {"Content-Type": "text/plain; charset=utf-8", "Connection": "close", **HEADERS}
-            start_response("408 Request Timeout", list(said.items()))
-            return [b"The form did not arrive in time. Go back, and send it again.\n"]
-        environ["wsgi.input"] = io.BytesIO(body)
-    with _gate:
-        return site(environ, start_response)
+_waited_for = 0
 
 
-class Gate:
-    """Lets `places` threads in, and the others in the order in which they came."""
+class Application:
+    """What granian calls for each request, on the worker's only event loop."""
 
-    def __init__(self, places: int) -> None:
-        self._lock = threading.Lock()
-        self._places = places
-        self._waiting: deque[threading.Lock] = deque()
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if self._places:
-                self._places -= 1
+    async def __rsgi__(self, scope: Scope, protocol: HTTPProtocol) -> None:
+        environ = environ_of(scope)
+        length = environ.get("CONTENT_LENGTH", "")
+        if length.isascii() and length.isdigit() and 0 < int(length[:20]) <= settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
+            body = await _body(protocol)
+            if body is None:
+                said = {"content-type": "text/plain; charset=utf-8", "connection": "close", **HEADERS}
+                protocol.response_str(
+                    408, list(said.items()), "The form did not arrive in time. Go back, and send it again.\n"
+                )
                 return
-            turn = threading.Lock()
-            turn.acquire()
-            self._waiting.append(turn)
-        turn.acquire()
-
-    def __exit__(self, *error: object) -> None:
-        with self._lock:
-            if self._waiting:
-                self._waiting.popleft().release()
-            else:
-                self._places += 1
+            environ["wsgi.input"] = io.BytesIO(body)  # a body over the limit stays unread
+        await _answer(environ, protocol)
 
 
-_gate = Gate(AT_WORK)
-
-
-def _read(stream: InputStream, length: int) -> bytes | None:
-    if not _readers.acquire(blocking=False):
+async def _body(protocol: HTTPProtocol) -> bytes | None:
+    """The request's body; None when it does not come in time. Of a client that went away, nothing: the site refuses a
+    body that is shorter than it said."""
+    global _waited_for
+    if _waited_for >= READERS:
         return None
-    arrived: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-
-    def read() -> None:
-        body = b""
-        try:
-            body = stream.read(length)
-        finally:  # a client that went away leaves less than it said, and the site refuses that
-            arrived.put(body)
-            _readers.release()
-
-    threading.Thread(target=read, daemon=True).start()
+    _waited_for += 1
     try:
-        return arrived.get(timeout=BODY_WITHIN)
-    except queue.Empty:
+        return bytes(await asyncio.wait_for(protocol(), BODY_WITHIN))
+    except TimeoutError:
         return None
+    except ProtocolClosed:
+        return b""
+    finally:
+        _waited_for -= 1
+
+
+async def _answer(environ: WSGIEnvironment, protocol: HTTPProtocol) -> None:
+    start: list[tuple[int, list[tuple[str, str]]]] = []
+
+    def start_response(status: str, headers: list[tuple[str, str]], exc_info: object = None) -> Any:
+        start.append((int(status[:3]), [(name.lower(), value.strip()) for name, value in headers]))
+
+    begin: StartResponse = start_response
+    answer: Any = site(environ, begin)
+    try:
+        status, headers = start[0]
+        if not getattr(answer, "streaming", False) or environ["REQUEST_METHOD"] == "HEAD":
+            protocol.response_bytes(status, headers, b"".join(answer))
+            return
+        stream = protocol.response_stream(status, headers)
+        for chunk in answer:
+            await stream.send_bytes(chunk)
+    except ProtocolClosed:  # whoever asked has gone
+        pass
+    finally:
+        answer.close()
+
+
+def environ_of(scope: Scope) -> WSGIEnvironment:
+    """A request as WSGI (PEP 3333) has it, with an empty body."""
+    host, _, port = scope.server.rpartition(":")
+    environ: WSGIEnvironment = {
+        "REQUEST_METHOD": scope.method,
+        "SCRIPT_NAME": "",
+        "PATH_INFO": scope.path.encode().decode("latin-1"),
+        "QUERY_STRING": scope.query_string,
+        "SERVER_NAME": host,
+        "SERVER_PORT": port,
+        "SERVER_PROTOCOL": f"HTTP/{scope.http_version}",
+        "REMOTE_ADDR": scope.client.rpartition(":")[0].strip("[]"),
+        "wsgi.version": (1, 0),
+        "wsgi.url_scheme": scope.scheme,
+        "wsgi.input": io.BytesIO(),
+        "wsgi.errors": sys.stderr,
+        "wsgi.multithread": False,
+        "wsgi.multiprocess": True,
+        "wsgi.run_once": False,
+    }
+    for name, value in scope.headers.items():
+        if "_" in name:  # in the environment it could not be told from the same one with a dash, which a proxy sets
+            continue
+        key = _VARIABLES.get(name) or f"HTTP_{name.upper().replace('-', '_')}"
+        environ[key] = f"{environ[key]}{'; ' if name == 'cookie' else ','}{value}" if key in environ else value
+    if scope.authority is not None and "HTTP_HOST" not in environ:  # HTTP/2 has no Host
+        environ["HTTP_HOST"] = scope.authority
+    return environ
+
+
+_VARIABLES = {
+    "content-type": "CONTENT_TYPE",
+    "content-length": "CONTENT_LENGTH",
+    **{name: f"HTTP_{name.upper().replace('-', '_')}" for name in ("host", "cookie", "accept", "user-agent")},
+}
 
 
 def _leave() -> None:
@@ -101,6 +133,12 @@ def _leave() -> None:
     os._exit(0)
 
 
+application = Application()
+
 os.setsid()
 atexit.register(_leave)
-end_with_parent()
+if PARENT in os.environ:
+    end_with_parent()
+# What is loaded stays, and a page leaves hardly any circles: the collector need not look so often.
+gc.freeze()
+gc.set_threshold(20_000, 20, 20)

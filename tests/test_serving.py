@@ -97,7 +97,7 @@ def test_ctrl_c_stops_everything(serve, to_all):
     """A terminal sends it to the command and to its web workers at once; service managers do the same with SIGTERM."""
     with serve() as site:
         site.wait_until_it_serves()
-        wait_until(lambda: site.printed().count("Started worker") == 2, "both workers")
+        wait_until(lambda: len(set(re.findall(r"Started worker-[0-9]+", site.printed()))) == 2, "both workers")
         pids = {*site.pids(), embedded_pid()}
         os.killpg(site.process.pid, to_all)
         assert site.process.wait(15) == 0

@@ -17,17 +17,16 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import CommandError, CommandParser
 from granian import Granian
-from granian.constants import Interfaces
+from granian.constants import Interfaces, Loops
 
 from retwis_site import embedded, keys
 from retwis_site.embedded import EmbeddedServerError
 from retwis_site.management.base import StoreCommand
-from retwis_site.parent import end_with_parent
+from retwis_site.parent import be_parent, end_with_parent
 from retwis_site.store import Store
 
 logger = logging.getLogger("retwis.store")
 
-THREADS = 64  # in each worker; retwis_site/serving.py says what for
 STOPS_WITHIN = 5  # seconds that a worker has for the requests under way; one that just starts may miss the signal
 LOOKS_EVERY = 1.0  # seconds, after the embedded server
 DEMO = ("--users=200", "--posts=4000", "--follows=30")  # a community that is there in a second
@@ -55,15 +54,16 @@ class Command(StoreCommand):
         self.say(f"\nRetwis is at http://{host}:{port}   (Ctrl-C stops it)")
         if not settings.REDIS_URL and store.hexists(keys.users(), settings.DEMO_USER):
             self.say(f"Log in as {settings.DEMO_USER} with the password {settings.DEMO_PASSWORD}, or register.\n")
+        be_parent()
         # Not fork: a worker would begin with this process's threads, locks and signal handlers.
         multiprocessing.set_start_method("spawn", force=True)
         server = Granian(
             "retwis_site.serving:application",
             address=host,
             port=port,
-            interface=Interfaces.WSGI,
+            interface=Interfaces.RSGI,
             workers=options["workers"],
-            blocking_threads=THREADS,
+            loop=Loops.asyncio,
             respawn_failed_workers=True,
             workers_kill_timeout=STOPS_WITHIN,
             websockets=False,
