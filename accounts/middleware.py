@@ -8,7 +8,7 @@ from typing import cast
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
-from django.utils.cache import patch_cache_control, patch_vary_headers
+from django.utils.cache import patch_vary_headers
 from django.utils.functional import SimpleLazyObject
 
 from accounts.entities import User, Visitor
@@ -34,7 +34,7 @@ class VisitMiddleware:
         known.user = cast(User, SimpleLazyObject(lambda: visit.user))
         response = self._get_response(request)
         if visit.asked:
-            patch_vary_headers(response, ["Cookie"])
-            if visit.signed_in and "Cache-Control" not in response:
-                patch_cache_control(response, private=True, no_cache=True)
+            patch_vary_headers(response, ["Cookie"]) if "Vary" in response else response.setdefault("Vary", "Cookie")
+            if visit.signed_in:
+                response.setdefault("Cache-Control", "private, no-cache")
         return response

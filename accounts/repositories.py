@@ -11,13 +11,13 @@ from django.conf import settings
 
 from accounts.entities import Login, NameTaken, User
 from retwis_site import keys, snowflake
-from retwis_site.memory import Memory
+from retwis_site.memory import PageMemory
 from retwis_site.outbox import Outbox, nonce
 from retwis_site.store import Pipe, Store
 
 TRIES = 3  # times that a sequence starts over when the account changed under it
 
-_names: Memory[int, str] = Memory(size=20_000, seconds=5)
+_names: PageMemory[int, str] = PageMemory(size=20_000, seconds=5)
 
 
 class Users:
@@ -42,7 +42,7 @@ class Users:
 
     def remembered(self, uids: Iterable[int]) -> dict[int, str]:
         """The usernames that this process has seen within seconds. No round trip."""
-        return {uid: name for uid in uids if (name := _names.get(uid)) is not None}
+        return _names.some(uids)
 
     def queue_name(self, pipe: Pipe, uid: int) -> None:
         """Ask for a username; for `named`."""

@@ -7,7 +7,7 @@ from django.contrib import messages
 from django.contrib.auth.hashers import make_password
 from django.http import HttpResponse, HttpResponseRedirect
 from django.middleware.csrf import rotate_token
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.views.decorators.cache import cache_control
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
@@ -19,6 +19,7 @@ from accounts.middleware import RetwisRequest
 from accounts.repositories import Users
 from accounts.throttle import REGISTRATIONS, Throttle
 from retwis_site.address import client_address
+from retwis_site.pages import page
 from retwis_site.store import connect
 
 logger = logging.getLogger("retwis.accounts")
@@ -34,7 +35,7 @@ def register(request: RetwisRequest) -> HttpResponse:
     if request.method != "POST":
         if request.user.is_authenticated:
             return redirect("home")
-        return render(request, "accounts/register.html", {"form": RegisterForm()})
+        return page(request, "accounts/register.html", {"form": RegisterForm()})
     form = RegisterForm(request.POST)
     if form.is_valid():
         throttle = Throttle(connect())
@@ -52,7 +53,7 @@ def register(request: RetwisRequest) -> HttpResponse:
             )
             _note(request, "registered", login.user)
             return _signed_in(request, login, "/")
-    return render(request, "accounts/register.html", {"form": form}, status=422)
+    return page(request, "accounts/register.html", {"form": form}, status=422)
 
 
 @sensitive_post_parameters()
@@ -62,11 +63,11 @@ def login(request: RetwisRequest) -> HttpResponse:
         after = own_page(request, request.GET.get("next", ""))
         if request.user.is_authenticated:
             return HttpResponseRedirect(after)
-        return render(request, "accounts/login.html", {"form": LoginForm(request=request), "next": after})
+        return page(request, "accounts/login.html", {"form": LoginForm(request=request), "next": after})
     after = own_page(request, request.POST.get("next", ""))
     form = LoginForm(request.POST, request=request)
     if not form.is_valid() or form.login is None:
-        return render(request, "accounts/login.html", {"form": form, "next": after}, status=422)
+        return page(request, "accounts/login.html", {"form": form, "next": after}, status=422)
     messages.success(request, f"Welcome back, {form.login.user.username}.")
     _note(request, "logged in", form.login.user)
     return _signed_in(request, form.login, after)
@@ -94,10 +95,10 @@ def password(request: RetwisRequest) -> HttpResponse:
     me = request.visit.require_user()
     if request.method != "POST":
         form = PasswordForm(request=request, username=me.username)
-        return render(request, "accounts/password.html", {"form": form})
+        return page(request, "accounts/password.html", {"form": form})
     form = PasswordForm(request.POST, request=request, username=me.username)
     if not form.is_valid():
-        return render(request, "accounts/password.html", {"form": form}, status=422)
+        return page(request, "accounts/password.html", {"form": form}, status=422)
     secret = Users(connect()).change_password(me.uid, make_password(form.cleaned_data["password1"]))
     _note(request, "changed the password", me)
     messages.success(request, "Your password is changed, and all your other devices are logged out.")

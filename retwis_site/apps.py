@@ -1,4 +1,6 @@
 from django.apps import AppConfig
+from django.core.signals import request_finished, request_started
+from django.db import close_old_connections, reset_queries
 
 
 class RetwisSiteConfig(AppConfig):
@@ -6,3 +8,8 @@ class RetwisSiteConfig(AppConfig):
 
     def ready(self) -> None:
         from retwis_site import checks  # noqa: F401  registers them
+
+        # Django looks after its database at both ends of every request; there is none.
+        for signal in (request_started, request_finished):
+            signal.disconnect(close_old_connections)
+        request_started.disconnect(reset_queries)

@@ -13,9 +13,9 @@ from django.conf import settings
 from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse
 from django.http.request import UnreadablePostError
-from django.shortcuts import render
 
 from retwis_site.exceptions import BadCursor, Gone, NotFound, StoreError, TooOften
+from retwis_site.pages import page
 
 logger = logging.getLogger("retwis.store")
 security = logging.getLogger("retwis.security")
@@ -68,7 +68,7 @@ def error_page(
 ) -> HttpResponse:
     """A page that says what is wrong; with what was typed in a form that sends it again, if anything was."""
     context = {"status": status, "title": title, "text": text, "kept": kept or [], "foreign": _is_foreign(request)}
-    return render(request, "errors/page.html", context, status=status)
+    return page(request, "errors/page.html", context, status=status)
 
 
 def _is_foreign(request: HttpRequest) -> bool:
@@ -100,9 +100,9 @@ class ErrorPages:
         if response.status_code != 405:
             return response
         text = "This address takes a form that is sent to it; it is not a page to open."
-        page = error_page(request, 405, "Not a page to open", text)
-        page["Allow"] = response["Allow"]
-        return page
+        answer = error_page(request, 405, "Not a page to open", text)
+        answer["Allow"] = response["Allow"]
+        return answer
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         if isinstance(exception, StoreError):
@@ -120,15 +120,17 @@ class ErrorPages:
 
 def _refuse_body(request: HttpRequest) -> HttpResponse | None:
     """A page for a body that is too large, not as long as its header says, or of no said length; else None."""
-    if request.headers.get("Transfer-Encoding"):
+    if "HTTP_TRANSFER_ENCODING" in request.META:
         text = "A form must say how long it is (Content-Length)."
         return error_page(request, 411, "How long is it?", text)
     length = _length(request)
+    if not length:
+        return None
     if length > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
         text = "That is more than this site takes at once. Go back: your browser still holds what you typed."
         return error_page(request, 413, "Too large", text)
     try:
-        whole = not length or len(request.body) == length
+        whole = len(request.body) == length
     except UnreadablePostError:
         whole = False
     if whole and _is_readable(request):
@@ -160,10 +162,10 @@ def store_failure(request: HttpRequest, exception: StoreError) -> HttpResponse:
     """503: nothing is known, so nothing is claimed. Whoever typed something can send it again with its token."""
     logger.error("%s %s: %s", request.method, quote(request.path), exception)  # the query may be private
     text = "The site cannot reach its data at the moment. Nothing is lost; try again in a few seconds."
-    page = error_page(request, 503, "Back in a moment", text, kept_fields(request))
-    page["Retry-After"] = str(RETRY_AFTER)
-    page["Cache-Control"] = "no-store"
-    return page
+    answer = error_page(request, 503, "Back in a moment", text, kept_fields(request))
+    answer["Retry-After"] = str(RETRY_AFTER)
+    answer["Cache-Control"] = "no-store"
+    return answer
 
 
 def too_often(request: HttpRequest, exception: TooOften) -> HttpResponse:
@@ -172,10 +174,10 @@ def too_often(request: HttpRequest, exception: TooOften) -> HttpResponse:
     minutes = -(-exception.retry_after // 60)
     wait = f"{minutes} minutes" if minutes > 1 else "a minute"
     text = f"That would be more than {exception.times} {exception.what} in a short time. Try again in {wait}."
-    page = error_page(request, 429, "Too much at once", text, kept_fields(request))
-    page["Retry-After"] = str(exception.retry_after)
-    page["Cache-Control"] = "no-store"
-    return page
+    answer = error_page(request, 429, "Too much at once", text, kept_fields(request))
+    answer["Retry-After"] = str(exception.retry_after)
+    answer["Cache-Control"] = "no-store"
+    return answer
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -90,8 +90,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "accounts.middleware.VisitMiddleware",
-    "django.contrib.messages.middleware.MessageMiddleware",
-    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "retwis_site.flash.FlashMiddleware",
     "retwis_site.errors.ErrorPages",
 ]
 ROOT_URLCONF = "retwis_site.urls"
@@ -110,7 +109,7 @@ TEMPLATES = [
     }
 ]
 CSRF_FAILURE_VIEW = "retwis_site.errors.csrf_failure"
-MESSAGE_STORAGE = "retwis_site.flash.FlashStorage"  # the default would want a sessions table
+SILENCED_SYSTEM_CHECKS = ["security.W002"]  # X-Frame-Options is one of retwis_site/headers.py's
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024  # bytes of a request's body; more is a 413
 
 LANGUAGE_CODE = "en-us"
@@ -139,6 +138,7 @@ AUTH_PASSWORD_VALIDATORS = [
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_NAME = f"{COOKIE_PREFIX}csrftoken"
 CSRF_COOKIE_HTTPONLY = True
+CSRF_COOKIE_AGE = 365 * 24 * 3600  # seconds, as a login's
 SECURE_SSL_REDIRECT = HTTPS
 SECURE_HSTS_SECONDS = 365 * 24 * 3600 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
@@ -163,6 +163,7 @@ NODE_ID = env_within("NODE_ID", 0, lowest=0, highest=31)  # this machine's part 
 MOST_SHARDS = 16
 TIMELINE_SHARDS = env_within("TIMELINE_SHARDS", 1, lowest=1, highest=MOST_SHARDS)  # lists: the global timeline
 OUTBOX_SHARDS = env_within("OUTBOX_SHARDS", TIMELINE_SHARDS, lowest=1, highest=MOST_SHARDS)  # sorted sets: the outbox
+PAGE_MEMORY = env_on("PAGE_MEMORY", "1")  # whether a process remembers parts of pages that it has rendered
 DELIVER_INLINE_LIMIT = env_number("DELIVER_INLINE_LIMIT", 1000)  # followers; a post for more is left to `deliver`
 CACHES: dict[str, dict[str, Any]] = {
     # Nothing here uses Django's cache; Django wants a default.

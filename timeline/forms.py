@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 from django.core.validators import MaxLengthValidator, RegexValidator
 
+from retwis_site.pages import mark
 from timeline.entities import LONGEST_POST
 
 
@@ -47,6 +48,10 @@ def new_token() -> str:
     return secrets.token_urlsafe(12)
 
 
-def empty_form(draft: str) -> PostForm:
-    """A composer to show, with a token of its own and perhaps a text that waited."""
-    return PostForm(initial={"body": draft, "token": new_token()})
+def form_with(draft: str) -> PostForm:
+    """A composer with a text that waited."""
+    return PostForm(initial={"body": draft, "token": FORM_TOKEN})
+
+
+FORM_TOKEN = mark(lambda request: new_token())
+BLANK = form_with("")

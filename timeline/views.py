@@ -1,9 +1,13 @@
 """The pages: what people read, and the forms by which they write."""
 
+from collections.abc import Hashable
+from functools import cache
+
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse, HttpResponseRedirect
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from accounts.entities import NotSignedIn, User
@@ -11,15 +15,18 @@ from accounts.guards import change, login_required, page_of_form, to_login
 from accounts.middleware import RetwisRequest
 from accounts.throttle import FOLLOWS, POSTS, Throttle
 from retwis_site.errors import error_page, kept_fields
+from retwis_site.pages import page, page_of
 from retwis_site.store import connect
 from timeline import drafts
 from timeline.cursors import edge_cursor, post_cursor
-from timeline.forms import PostForm, empty_form
+from timeline.entities import HomePage
+from timeline.forms import BLANK, PostForm, form_with
 from timeline.repositories.everybody import GlobalTimeline
 from timeline.repositories.follows import Follows
 from timeline.repositories.homes import Homes
 from timeline.repositories.posts import Posts
 from timeline.repositories.profiles import Profiles
+from timeline.showing import holes, posts_as_html
 
 WELCOME_POSTS = 20
 GLOBAL_POSTS = 50
@@ -29,16 +36,37 @@ GLOBAL_POSTS = 50
 def home(request: RetwisRequest) -> HttpResponse:
     before = post_cursor(request.GET.get("before"))
     try:
-        return _home(request, empty_form(drafts.kept(request)), before, status=200)
+        found = Homes(connect()).page(request.visit, before)
     except NotSignedIn:
-        found = GlobalTimeline(connect()).page(request.visit, None, WELCOME_POSTS)
-        return render(request, "timeline/welcome.html", {"page": found.page, "newest_users": found.newest_users})
+        return _welcome(request)
+    draft = drafts.kept(request)
+    shown = _home(found, form_with(draft) if draft else BLANK, before)
+    show = page if draft else page_of
+    return show(request, "timeline/home.html", shown, holes(found.page, found.viewer))
 
 
-def _home(request: RetwisRequest, form: PostForm, before: int | None, status: int) -> HttpResponse:
-    found = Homes(connect()).page(request.visit, before)
-    context = {"form": form, "counts": found.counts, "page": found.page, "first": before is None}
-    return render(request, "timeline/home.html", context, status=status)
+def _home(found: HomePage, form: PostForm, before: int | None) -> dict[str, Hashable]:
+    return {
+        "user": found.viewer,
+        "counts": found.counts,
+        "form": form,
+        "first": before is None,
+        "older_at": _address("home"),
+    }
+
+
+def _welcome(request: RetwisRequest) -> HttpResponse:
+    found = GlobalTimeline(connect()).page(request.visit, None, WELCOME_POSTS)
+    shown = {
+        "user": request.visit.user,
+        "newest_users": tuple(found.newest_users),
+        "first": True,
+        "older_at": _address("timeline"),
+    }
+    return page_of(request, "timeline/welcome.html", shown, holes(found.page, request.visit.user))
+
+
+_address = cache(reverse)
 
 
 @change
@@ -47,7 +75,9 @@ def publish(request: RetwisRequest) -> HttpResponse:
     try:
         author = request.visit.require_user()
         if not form.is_valid():
-            return _home(request, form, None, status=422)
+            found = Homes(connect()).page(request.visit, None)
+            shown = _home(found, form, None)
+            return page(request, "timeline/home.html", shown, holes(found.page, found.viewer), status=422)
     except NotSignedIn:
         return _signed_out(request, form)
     Throttle(connect()).count(POSTS, str(author.uid))
@@ -79,32 +109,33 @@ def _signed_out(request: RetwisRequest, form: PostForm) -> HttpResponse:
 def everybody(request: RetwisRequest) -> HttpResponse:
     before = post_cursor(request.GET.get("before"))
     found = GlobalTimeline(connect()).page(request.visit, before, GLOBAL_POSTS)
-    context = {
-        "newest_users": found.newest_users,
-        "page": found.page,
+    shown = {
+        "user": request.visit.user,
+        "newest_users": tuple(found.newest_users),
         "at_the_cap": found.at_the_cap,
         "first": before is None,
     }
-    return render(request, "timeline/everybody.html", context)
+    return page_of(request, "timeline/everybody.html", shown, holes(found.page, request.visit.user))
 
 
 @require_safe
 def profile(request: RetwisRequest, username: str) -> HttpResponse:
     before = post_cursor(request.GET.get("before"))
     found = Profiles(connect()).page(request.visit, username, before)
-    context = {
+    shown = {
+        "user": request.visit.user,
         "person": found.person,
         "counts": found.counts,
         "relation": found.relation,
-        "page": found.page,
         "first": before is None,
     }
-    return render(request, "timeline/profile.html", context)
+    return page_of(request, "timeline/profile.html", shown, holes(found.page, request.visit.user))
 
 
 @require_safe
 def post(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
-    return render(request, "timeline/post.html", {"post": Profiles(connect()).post(request.visit, username, pid)})
+    found = Profiles(connect()).post(request.visit, username, pid)
+    return page(request, "timeline/post.html", {"post": found}, {"posts": posts_as_html([found], request.visit.user)})
 
 
 @change
@@ -147,14 +178,14 @@ def unfollow(request: RetwisRequest, username: str) -> HttpResponse:
 def followers(request: RetwisRequest, username: str) -> HttpResponse:
     before = edge_cursor(request.GET.get("before"))
     found = Follows(connect()).followers_page(request.visit, username, before)
-    return render(request, "timeline/people.html", {"people": found, "side": "followers", "first": before is None})
+    return page(request, "timeline/people.html", {"people": found, "side": "followers", "first": before is None})
 
 
 @require_safe
 def following(request: RetwisRequest, username: str) -> HttpResponse:
     before = edge_cursor(request.GET.get("before"))
     found = Follows(connect()).following_page(request.visit, username, before)
-    return render(request, "timeline/people.html", {"people": found, "side": "following", "first": before is None})
+    return page(request, "timeline/people.html", {"people": found, "side": "following", "first": before is None})
 
 
 def _person(request: RetwisRequest, username: str) -> User:

@@ -1,7 +1,9 @@
 """The global timeline: everybody's newest posts, and the newest users."""
 
 from collections.abc import Sequence
+from functools import partial
 
+from accounts.entities import User
 from accounts.repositories import Users
 from accounts.visit import Visit
 from retwis_site import keys
@@ -9,7 +11,7 @@ from retwis_site.store import Pipe, Store
 from timeline.cursors import LARGEST_ID
 from timeline.entities import GlobalPage, Page, Post
 from timeline.repositories.paging import fill
-from timeline.repositories.posts import Posts, records_of
+from timeline.repositories.posts import Posts, note_shown, records_of, shown_lately
 from timeline.repositories.shards import GlobalList
 
 NEWEST_USERS = 10
@@ -36,23 +38,26 @@ class GlobalTimeline:
             pipe.zrevrange(keys.users_by_time(), 0, NEWEST_USERS - 1)
 
         *entries, newest_users = visit.ask(questions)
+        shown = partial(self._shown, visit.user.uid if isinstance(visit.user, User) else None)
         listing = self._list.page(entries, before)
-        filled = fill([pid for pid in listing.ids if before is None or pid < before], size, self._shown)
+        filled = fill([pid for pid in listing.ids if before is None or pid < before], size, shown)
         posts, dead, older = filled.posts, filled.dead, filled.older
         if before is None and older is None and listing.horizon and len(posts) == size:
             older = filled.last  # the head of the list was just enough; the rest may go on
         elif before is None and older is None and listing.horizon:
             last = filled.last or LARGEST_ID
             rest = [pid for pid in self._list.below(last).ids if pid < last]
-            filled = fill(rest, size - len(posts), self._shown)
+            filled = fill(rest, size - len(posts), shown)
             posts, dead, older = posts + filled.posts, dead + filled.dead, filled.older
         self._list.drop(dead)
         return GlobalPage(newest_users, Page(posts, older), at_the_cap=older is None and listing.horizon > 0)
 
-    def _shown(self, pids: Sequence[int]) -> tuple[list[Post], list[int]]:
+    def _shown(self, me: int | None, pids: Sequence[int]) -> tuple[list[Post], list[int]]:
+        known = shown_lately(pids, me)
+        asked = [pid for pid in pids if pid not in known]
         pipe = self._store.pipeline()
-        for pid in pids:
+        for pid in asked:
             self._posts.queue(pipe, pid)
-        records, dead = records_of(pids, pipe.execute())
-        names = self._users.names({one.uid for one in records})
-        return [one.by(names[one.uid]) for one in records if one.uid in names], dead
+        records, dead = records_of(asked, pipe.execute())
+        known |= note_shown(records, self._users.names({one.uid for one in records}))
+        return [known[pid] for pid in pids if pid in known], dead

@@ -1,21 +1,26 @@
 """Home timelines: one's own and followed people's posts, read from a list and rebuilt when it is not there."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from accounts.repositories import Users
 from accounts.visit import Visit
 from retwis_site import keys
+from retwis_site.memory import PageMemory
 from retwis_site.store import Pipe, Store
 from timeline.entities import Counts, HomePage, Page, Post
 from timeline.repositories.follows import Follows, which
 from timeline.repositories.lists import FIRST_READ, KEPT, Listing, Merge, Slice, TimelineList, merge
 from timeline.repositories.paging import POSTS_A_PAGE, fill
-from timeline.repositories.posts import Posts, known_authors, records_of
+from timeline.repositories.posts import Posts, known_authors, note_shown, records_of, shown_lately
 
 HOME_LIVES = 30 * 24 * 3600  # seconds that a home stays after its owner's last visit
 SHORTEST_SLICE = 10  # ids read of each followed person, at least
 WORDY = 20  # of how many people more is read, where they write so much that they cut the others' slices short
 LONG_SLICE = 200  # ids read of each of those
+
+# Whose posts somebody's last page had: whether these are still followed is asked beside the page's ids.
+_authors: PageMemory[int, tuple[int, ...]] = PageMemory(size=20_000, seconds=3600)
 
 
 class Homes:
@@ -30,19 +35,27 @@ class Homes:
     def page(self, visit: Visit, before: int | None) -> HomePage:
         """The posts below the cursor, newest first, and the viewer's counts.
 
-        Warm: two round trips; one more while an author or a name is not remembered, and one an hour to renew the list;
-        and, however long the history, at most seven more where ids are dead, or where the list ends and the `updates:`
-        sets are merged. A home that is not there costs five to seven to rebuild. Raises NotSignedIn.
+        Warm: one round trip while all its posts are remembered, else two; one more while an author or a name is not,
+        and one an hour to renew the list; and, however long the history, at most seven more where ids are dead, or
+        where the list ends and the `updates:` sets are merged. A home that is not there costs five to seven to rebuild.
+        Raises NotSignedIn.
         """
 
+        authors: Sequence[int] = ()
+
         def questions(pipe: Pipe, me: int) -> None:
+            nonlocal authors
             self._list(me).queue_page(pipe, before)
             self._follows.queue_following_count(pipe, me)
             self._follows.queue_followers_count(pipe, me)
+            authors = _authors.get(me) or ()
+            if authors:
+                self._follows.queue_which_followed(pipe, me, authors)
 
-        viewer, (entries, following, followers) = visit.ask_as_user(questions)
+        viewer, (entries, following, followers, *scores) = visit.ask_as_user(questions)
+        asked = Asked(set(authors), which(authors, scores[0]) if scores else set())
         listing = self._list(viewer.uid).page(entries, before, lambda: self._newest(viewer.uid))
-        return HomePage(viewer, Counts(following, followers), self._page(viewer.uid, listing, before))
+        return HomePage(viewer, Counts(following, followers), self._page(viewer.uid, listing, before, asked))
 
     def _list(self, me: int) -> TimelineList:
         return TimelineList(self._store, keys.home(me), HOME_LIVES)
@@ -76,56 +89,79 @@ class Homes:
         found = [[int(pid) for pid in piece] for piece in pipe.execute()]
         return {uid: Slice(ids, len(ids) >= length) for uid, ids in zip(below, found, strict=True)}
 
-    def _page(self, me: int, listing: Listing, before: int | None) -> Page:
+    def _page(self, me: int, listing: Listing, before: int | None, asked: "Asked") -> Page:
         candidates = [pid for pid in listing.ids if before is None or pid < before]
-        filled = fill(candidates, POSTS_A_PAGE, lambda pids: self._shown(me, pids))
+        filled = fill(candidates, POSTS_A_PAGE, lambda pids: self._shown(me, pids, asked))
         self._list(me).drop(filled.dead)
         if filled.older is not None or not listing.horizon:
             return Page(filled.posts, filled.older)
         below = filled.last if filled.last is not None else before
         if len(filled.posts) == POSTS_A_PAGE:
             return Page(filled.posts, below)
-        return self._below_the_list(me, filled.posts, below)
+        return self._below_the_list(me, filled.posts, below, asked)
 
-    def _below_the_list(self, me: int, posts: list[Post], below: int | None) -> Page:
+    def _below_the_list(self, me: int, posts: list[Post], below: int | None, asked: "Asked") -> Page:
         """Fill a page up from the `updates:` sets, where the list ends. Four round trips, whatever is below."""
         length = POSTS_A_PAGE + 1
         limit = "+inf" if below is None else f"({below}"
         slices = self._slices(dict.fromkeys(self._sources(me), limit), length)
         found = merge(slices.values(), keep=length).ids
-        more, _ = self._shown(me, found[:POSTS_A_PAGE])
+        more, _ = self._shown(me, found[:POSTS_A_PAGE], asked)
         page = [*posts, *more][:POSTS_A_PAGE]
         if len(posts) + len(more) > POSTS_A_PAGE:
             return Page(page, page[-1].pid)
         return Page(page, found[POSTS_A_PAGE - 1] if len(found) > POSTS_A_PAGE else None)
 
-    def _shown(self, me: int, pids: Sequence[int]) -> tuple[list[Post], list[int]]:
+    def _shown(self, me: int, pids: Sequence[int], asked: "Asked") -> tuple[list[Post], list[int]]:
         """Those posts that exist and whose author one follows, and the ids of those that do not exist.
 
-        One round trip while all authors and names are remembered, else two.
+        No round trip while all posts are remembered and `asked` has their authors; one while all authors and names are
+        remembered, else two.
         """
-        expected = sorted(known_authors(pids) - {me})
+        known = shown_lately(pids, me)
+        unknown = [pid for pid in pids if pid not in known]
         pipe = self._store.pipeline()
-        for pid in pids:
+        for pid in unknown:
             self._posts.queue(pipe, pid)
-        if expected:
-            self._follows.queue_which_followed(pipe, me, expected)
+        expected = self._ask_about(
+            pipe, me, {post.author.uid for post in known.values()} | known_authors(unknown), asked
+        )
         replies = pipe.execute()
-        records, dead = records_of(pids, replies[: len(pids)])
-        followed = {me}
-        if expected:
-            followed |= which(expected, replies[-1])
+        records, dead = records_of(unknown, replies[: len(unknown)])
+        asked = asked.with_replies(expected, replies[len(unknown) :])
 
         authors = {one.uid for one in records}
-        strangers = sorted(authors - {me, *expected})
         names = self._users.remembered(authors)
         unnamed = sorted(authors - names.keys())
-        if strangers:
-            self._follows.queue_which_followed(pipe, me, strangers)
         for uid in unnamed:
             self._users.queue_name(pipe, uid)
+        strangers = self._ask_about(pipe, me, authors, asked)
         replies = pipe.execute()
-        if strangers:
-            followed |= which(strangers, replies[0])
-        names |= self._users.named(unnamed, replies[1 if strangers else 0 :])
-        return [one.by(names[one.uid]) for one in records if one.uid in followed and one.uid in names], dead
+        names |= self._users.named(unnamed, replies[: len(unnamed)])
+        asked = asked.with_replies(strangers, replies[len(unnamed) :])
+
+        known |= note_shown(records, names)
+        found = [known[pid] for pid in pids if pid in known]
+        _authors.put(me, tuple({post.author.uid for post in found} - {me}))
+        return [post for post in found if post.author.uid in asked.followed or post.author.uid == me], dead
+
+    def _ask_about(self, pipe: Pipe, me: int, authors: set[int], asked: "Asked") -> list[int]:
+        """Ask which of the authors somebody follows; who was asked about for the first time."""
+        new = sorted(authors - asked.about - {me})
+        if new:
+            self._follows.queue_which_followed(pipe, me, new)
+        return new
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Of which people it is known whether somebody follows them, and whom of these they do."""
+
+    about: set[int]
+    followed: set[int]
+
+    def with_replies(self, about: Sequence[int], replies: Sequence[Sequence[float | None]]) -> "Asked":
+        """`replies`: the one to what was asked about them; none where nobody was."""
+        if not replies:
+            return self
+        return Asked(self.about.union(about), self.followed | which(about, replies[0]))

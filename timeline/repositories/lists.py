@@ -18,6 +18,7 @@ import secrets
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import filterfalse
 
 from retwis_site.exceptions import StoreReadOnly
 from retwis_site.memory import Memory
@@ -65,10 +66,12 @@ def parse_head(entries: Sequence[str], of: int = 1) -> Listing:
 
 def _sorted_out(entries: Sequence[str]) -> tuple[list[int], list[int], bool]:
     """Ids, newest first; the ends of rebuilds; whether one began."""
-    ids = {int(entry) for entry in entries if entry.isdecimal()}
-    ids.discard(0)
-    ends = [int(entry[1:] or 0) for entry in entries if entry == "0" or (entry[0:1] == "-" and entry[1:].isdecimal())]
-    return sorted(ids, reverse=True), ends, any(entry.startswith("b") for entry in entries)
+    ids = sorted(dict.fromkeys(map(int, filter(str.isdecimal, entries))), reverse=True)  # nearly sorted as they come
+    marks = list(filterfalse(str.isdecimal, entries))
+    ends = [int(mark[1:]) for mark in marks if mark.startswith("-") and mark[1:].isdecimal()]
+    if ids and ids[-1] == 0:
+        ends.append(ids.pop())
+    return ids, ends, any(mark.startswith("b") for mark in marks)
 
 
 def _relied_on(trusted: list[int], ends: list[int], begun: bool) -> Listing:

@@ -4,7 +4,7 @@ The order of the commands is the design's, section 5; it was checked by trying e
 """
 
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.conf import settings
@@ -12,7 +12,7 @@ from django.conf import settings
 from accounts.entities import User
 from retwis_site import keys
 from retwis_site.exceptions import StoreError
-from retwis_site.memory import Memory
+from retwis_site.memory import Memory, PageMemory
 from retwis_site.outbox import OWNER_GIVES_UP, Claim, Outbox, nonce
 from retwis_site.store import Pipe, Store
 from timeline.entities import NoSuchPost, Post, PostDeleted, Published
@@ -31,6 +31,7 @@ CLEANED_AWAY = "this post was cleaned away before it was sent again; send it onc
 FIELDS = ("user_id", "time", "body", "deleted")
 
 _authors: Memory[int, int] = Memory(size=20_000, seconds=3600)  # who wrote what never changes
+_shown: PageMemory[int, Post] = PageMemory(size=20_000, seconds=5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +212,7 @@ class Posts:
         """Carry out `del:<pid>:<uid>:<nonce>`, for its owner as for the worker: it rolls forward. Four round trips."""
         pid, uid = (int(part) for part in intent.split(":")[1:3])
         self._store.hset(keys.post(pid), {"deleted": str(int(time.time())), "body": ""})
+        _shown.forget(pid)
         self._store.zrem(keys.updates(uid), str(pid))
         self._store.expire(keys.post(pid), DELETED_STAYS)
         self._outbox.done(intent)
@@ -227,7 +229,8 @@ def record(pid: int, reply: Sequence[str | None]) -> Record | None:
     uid, when, body, deleted = reply
     if uid is None or body is None or deleted is not None:
         return None
-    _authors.put(pid, int(uid))
+    if _authors.get(pid) is None:
+        _authors.put(pid, int(uid))
     return Record(pid, int(uid), int(when) if when and when.isdecimal() else 0, body)
 
 
@@ -237,6 +240,20 @@ def records_of(pids: Sequence[int], replies: Sequence[Sequence[str | None]]) -> 
     return [one for one in found.values() if one], [pid for pid, one in found.items() if not one]
 
 
+def shown_lately(pids: Collection[int], me: int | None) -> dict[int, Post]:
+    """Those posts that this process has shown within seconds. Not one's own: whoever deletes one sees it go at once. No
+    round trip."""
+    return {pid: post for pid, post in _shown.some(pids).items() if post.author.uid != me}
+
+
+def note_shown(records: Collection[Record], names: Mapping[int, str]) -> dict[int, Post]:
+    """Records with their authors' names, noted for `shown_lately`. No round trip."""
+    shown = {one.pid: one.by(names[one.uid]) for one in records if one.uid in names}
+    for pid, post in shown.items():
+        _shown.put(pid, post)
+    return shown
+
+
 def known_authors(pids: Collection[int]) -> set[int]:
     """The authors of those posts that this process has seen before. No round trip."""
-    return {uid for pid in pids if (uid := _authors.get(pid)) is not None}
+    return set(_authors.some(pids).values())

@@ -7,7 +7,7 @@ from retwis_site.store import Pipe, Store
 from timeline.entities import Counts, InCommon, NoSuchPost, Page, Post, PostDeleted, ProfilePage, Relation
 from timeline.repositories.follows import Comparison, Follows, compare
 from timeline.repositories.paging import POSTS_A_PAGE
-from timeline.repositories.posts import Posts, record
+from timeline.repositories.posts import Posts, note_shown, record, records_of, shown_lately
 
 
 class Profiles:
@@ -43,23 +43,26 @@ class Profiles:
                 compare(keys.followers(me), my_followers, keys.followers(person.uid), followers),
                 compare(keys.following(me), my_following, keys.following(person.uid), following),
             ]
-        posts, common = self._posts_and_common(person, pids[:POSTS_A_PAGE], comparisons)
+        known = {} if visit.user == person else shown_lately(pids, None)
+        posts, common = self._posts_and_common(person, pids[:POSTS_A_PAGE], known, comparisons)
         relation = Relation(visit.user == person, bool(mine) and is_following is not None, *common)
         return ProfilePage(person, Counts(following, followers), relation, Page(posts, older))
 
     def _posts_and_common(
-        self, author: User, pids: list[int], comparisons: list[Comparison]
+        self, author: User, pids: list[int], known: dict[int, Post], comparisons: list[Comparison]
     ) -> tuple[list[Post], list[InCommon]]:
         """The author's posts, and what each comparison counts. One round trip, two with anything to compare."""
         pipe = self._store.pipeline()
-        for pid in pids:
+        asked = [pid for pid in pids if pid not in known]
+        for pid in asked:
             self._posts.queue(pipe, pid)
         for comparison in comparisons:
             comparison.queue_smaller(pipe)
         replies = pipe.execute()
-        found, smaller = replies[: len(pids)], replies[len(pids) :]
-        records = [record(pid, reply) for pid, reply in zip(pids, found, strict=True)]
-        posts = [Post(one.pid, author, one.body, one.time) for one in records if one and one.uid == author.uid]
+        records, _ = records_of(asked, replies[: len(asked)])
+        smaller = replies[len(asked) :]
+        known = known | note_shown([one for one in records if one.uid == author.uid], {author.uid: author.username})
+        posts = [known[pid] for pid in pids if pid in known]
 
         shared = [(comparison, ids) for comparison, ids in zip(comparisons, smaller, strict=True) if ids]
         for comparison, ids in shared:

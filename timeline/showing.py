@@ -1,0 +1,73 @@
+"""Posts as HTML: each rendered once for its content, and then remembered but for its age."""
+
+import secrets
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.template import loader
+
+from accounts.entities import User, Visitor
+from retwis_site.memory import PageMemory
+from retwis_site.pages import CSRF_TOKEN, Holes
+from timeline.entities import Page, Post
+
+_AGE = secrets.token_hex(16)  # stands in a card for the age; nobody who writes a post can guess it
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A post's HTML, in two parts: the age comes between them."""
+
+    post: Post
+    own: bool
+    before: str
+    after: str
+
+
+_cards: PageMemory[int, Card] = PageMemory(size=10_000, seconds=3600)  # some 10 MB
+
+
+def posts_as_html(posts: Sequence[Post], viewer: User | Visitor) -> str:
+    """As `_post.html` has them; the viewer's own can be deleted."""
+    me = viewer.uid if isinstance(viewer, User) else None
+    known = _cards.some([post.pid for post in posts])
+    now = int(time.time())
+    pieces: list[str] = []
+    for post in posts:
+        card = known.get(post.pid)
+        own = post.author.uid == me
+        if card is None or card.own != own or card.post != post:
+            card = _card(post, own)
+        pieces += (card.before, age(now - post.time), card.after)
+    return "".join(pieces)
+
+
+def _card(post: Post, own: bool) -> Card:
+    html = loader.render_to_string(
+        "timeline/_post.html", {"post": post, "own": own, "age": _AGE, "csrf_token": CSRF_TOKEN}
+    )
+    before, _, after = html.partition(_AGE)
+    card = Card(post, own, before, after)
+    _cards.put(post.pid, card)
+    return card
+
+
+def holes(page: Page, viewer: User | Visitor) -> Holes:
+    """What a page of posts shows in the holes of its template: the posts, and the next page's cursor."""
+    return {"posts": posts_as_html(page.posts, viewer), "older": str(page.older or "")}
+
+
+def age(seconds: int) -> str:
+    """In words, as the official Retwis tells it: `0 seconds`, `1 minute`, `2 hours`, `3 days`."""
+    if seconds < 60:
+        return f"{max(0, seconds)} seconds"
+    if seconds < 3600:
+        return _count(seconds // 60, "minute")
+    if seconds < 86400:
+        return _count(seconds // 3600, "hour")
+    return _count(seconds // 86400, "day")
+
+
+def _count(number: int, unit: str) -> str:
+    return f"{number} {unit}" if number == 1 else f"{number} {unit}s"
