@@ -105,8 +105,8 @@ The same with `PAGE_MEMORY=0`, where web processes remember nothing of a page ({
 {forgetful}
 An answer's bytes are those with its headers. Failures: answers that were no page, and connections that broke.
 
-Home and the empty view under other web servers, each compared with the empty view of the tables above ({fewer.rounds} rounds;
-what `manage.py serve` makes of home is the first row of all):
+Home and the empty view under other web servers, each compared with the empty view of the tables above
+({fewer.rounds} rounds; what `manage.py serve` makes of home is the first row of all):
 
 {servers}
 Home with more and more clients:
