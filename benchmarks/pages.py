@@ -106,7 +106,7 @@ The same with `PAGE_MEMORY=0`, where web processes remember nothing of a page ({
 An answer's bytes are those with its headers. Failures: answers that were no page, and connections that broke.
 
 Home and the empty view under other web servers, each compared with the empty view of the tables above
-({fewer.rounds} rounds; what `manage.py serve` makes of home is the first row of all):
+({fewer.rounds} rounds). `manage.py serve` has granian with many threads, of which one works at a time:
 
 {servers}
 Home with more and more clients:
@@ -127,7 +127,7 @@ def _measure(plan: Plan, pages: list[Page], port: int, base: Target, figures: di
     for clients in plan.clients:
         for name, its in race(base, targets, clients, plan.rounds, plan.seconds).items():
             rows.append(row(name, clients, its))
-            if not 0.9 < its.size / sizes[name] < 1.2:
+            if not its.failures and not 0.9 < its.size / sizes[name] < 1.2:
                 raise RuntimeError(f"{name}: answers of {its.size:.0f} bytes, where pages have {sizes[name]:.0f}")
             if figures is not None:
                 figures[f"{name}, {clients}"] = its.ratio
@@ -158,8 +158,8 @@ def _curve(plan: Plan, page: Page, port: int) -> tuple[str, str]:
 
 def _servers(plan: Plan, page: Page, place: Place, base: Target) -> str:
     with contextlib.ExitStack() as stack:
-        place.manage("collectstatic", "--noinput", "--verbosity=0")
         ports = {
+            "`manage.py serve`": stack.enter_context(site(place, plan.folder / "again.log")),
             "granian, 1 blocking thread": stack.enter_context(granian(place, plan.folder / "granian-1.log", 1)),
             "granian, 2 blocking threads": stack.enter_context(granian(place, plan.folder / "granian-2.log", 2)),
             "gunicorn, sync workers": stack.enter_context(gunicorn(place, plan.folder / "gunicorn.log")),

@@ -1,14 +1,17 @@
 """What `make bench` makes of what it measured: figures from wrk, ratios, and the page with a row for every goal."""
 
+import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from benchmarks import document, plot, stand, wrk
 from benchmarks.plan import Plan, Report
 from benchmarks.wrk import Found, Race
+from tests.processes import alive, wait_until
+
+PAGE = stand.ROOT / "docs/benchmarks.md"
 
 SAID = """\
 Running 1s test @ http://127.0.0.1:8000
@@ -93,13 +96,23 @@ def test_every_part_has_its_heading_and_its_text_on_the_page(tmp_path, monkeypat
 
 
 def test_the_plot_draws_every_line_inside_of_its_frame():
-    drawn = plot.curves((1, 8, 100), {"rate": {"rate": [10, 900, 880]}, "ms": {"p50": [1, 2, 3], "p99": [4, 5, 60]}})
-    assert drawn.count("<polyline") == 3
-    points = [
-        float(y) for line in drawn.split('points="')[1:] for y in line.split('"')[0].replace(",", " ").split()[1::2]
-    ]
-    assert min(points) >= plot.TOP
-    assert max(points) <= plot.TOP + plot.GAP + 2 * plot.HEIGHT
+    lines = {"rate": {"rate": [10, 900, 880]}, "milliseconds": {"p50": [1, 2, 3], "p99": [4, 5, 60]}}
+    drawn = re.findall(r'<polyline points="([^"]*)"', plot.curves((1, 8, 100), lines))
+    assert [len(line.split()) for line in drawn] == [3, 3, 3]
+    heights = [float(point.split(",")[1]) for line in drawn for point in line.split()]
+    assert min(heights) >= plot.TOP
+    assert max(heights) <= plot.TOP + plot.GAP + 2 * plot.HEIGHT
+
+
+@pytest.mark.skipif(not PAGE.exists(), reason="nothing was measured yet")
+def test_the_page_in_the_documentation_has_the_goals_and_parts_of_the_script():
+    page = PAGE.read_text()
+    for goal in document.GOALS:
+        assert sum(row.startswith(f"| {goal.what} |") for row in rows_of(page)) == 1, goal.what
+    assert re.findall(r"^## (.*)$", page, re.MULTILINE)[1:] == list(document.HEADINGS.values())
+    assert "not measured" not in page
+    for shown in re.findall(r"\]\(([^)]+)\)", page):
+        assert (PAGE.parent / shown).exists()
 
 
 def test_a_missing_program_is_named_by_its_package(tmp_path, monkeypatch):
@@ -120,12 +133,8 @@ def test_a_process_ends_with_its_children(tmp_path):
     script = "import subprocess, sys, time; subprocess.Popen(['sleep', '60']); print('up', flush=True); time.sleep(60)"
     log = tmp_path / "log"
     with log.open("wb") as output, stand.running([sys.executable, "-c", script], {}, output) as process:
-        stand.wait_for(lambda: "up" in log.read_text(), "the process", 20)
+        wait_until(lambda: "up" in log.read_text(), "the process")
         children = stand.family(process.pid)
     assert len(children) == 1
     assert process.returncode is not None
-    stand.wait_for(
-        lambda: not any(Path(f"/proc/{pid}/cmdline").read_bytes() for pid in children if Path(f"/proc/{pid}").exists()),
-        "the end of its child",
-        20,
-    )
+    wait_until(lambda: not any(alive(pid) for pid in children), "the end of its child")
