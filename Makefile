@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run test test-fake test-real test-faults test-sentinel test-cluster test-twemproxy test-all fuzz growth lint clean
+.PHONY: run test test-fake test-real test-faults test-sentinel test-cluster test-twemproxy test-all fuzz growth bench lint clean
 
 run: $(VENV)/.installed
 	@exec $(BIN)/python manage.py serve
@@ -36,6 +36,11 @@ fuzz: $(VENV)/.installed-test
 growth: $(VENV)/.installed-test
 	@$(BIN)/python -m benchmarks.growth && $(BIN)/python -m benchmarks.paper
 
+# Measures how fast the site is, and writes docs/benchmarks.md: a quarter of an hour, 1 GB of memory and Debian's wrk,
+# apache2-utils, redis-tools and redis-server.
+bench: $(VENV)/.installed-bench
+	@$(BIN)/python -m benchmarks.bench
+
 lint: $(VENV)/.installed-lint
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m ruff format --check .
@@ -51,6 +56,10 @@ $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/.installed-test: pyproject.toml $(VENV)/.installed
 	$(PIP) install --editable '.[test]'
+	@touch $@
+
+$(VENV)/.installed-bench: pyproject.toml $(VENV)/.installed-test
+	$(PIP) install --editable '.[bench]'
 	@touch $@
 
 $(VENV)/.installed-lint: pyproject.toml $(VENV)/.installed-test

@@ -1,0 +1,100 @@
+"""`make bench`: measures how fast the site is, and writes docs/benchmarks.md.
+
+`python -m benchmarks.bench [part ...]` measures only some parts, and prints what it found instead. It needs Debian's
+wrk, apache2-utils, redis-tools and redis-server. All that it starts is on loopback, and ends with it.
+"""
+
+import argparse
+import os
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+os.environ["DJANGO_SETTINGS_MODULE"] = "retwis_site.settings"
+os.environ["SECRET_KEY"] = "a secret for a bench that nobody else reaches"  # noqa: S105
+
+import django
+
+django.setup()
+
+from benchmarks import document, large, memory, mix, pages, stand, writes  # noqa: E402
+from benchmarks.plan import Plan, Report, small  # noqa: E402
+
+PARTS: dict[str, Callable[[Plan], Report]] = {
+    "pages": pages.report,
+    "delivery": writes.delivery,
+    "post": writes.post,
+    "memory": memory.report,
+    "large": large.report,
+    "mix": mix.report,
+}
+DOCS = stand.ROOT / "docs"
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.bench", description=__doc__.split("\n")[0])
+    parser.add_argument(
+        "parts", nargs="*", help=f"of {', '.join(PARTS)}; default: all, and docs/benchmarks.md is written"
+    )
+    parser.add_argument("--rounds", type=int, default=5, help="how often each comparison is made (default 5)")
+    parser.add_argument("--seconds", type=int, default=2, help="that each run of wrk lasts (default 2)")
+    parser.add_argument("--small", action="store_true", help="small sizes, to try the script; nothing is written")
+    given = parser.parse_args()
+    if unknown := [part for part in given.parts if part not in PARTS]:
+        parser.error(f"no such part: {', '.join(unknown)}")
+    if given.rounds < 1 or given.seconds < 1:
+        parser.error("one round of one second is the least")
+    return given
+
+
+def measure(plan: Plan, names: list[str]) -> dict[str, Report]:
+    """What the parts found, one after the other. One that fails is told of, and left out."""
+    reports = {}
+    for name in names:
+        began = time.monotonic()
+        print(f"{name} ...", end=" ", file=sys.stderr, flush=True)
+        folder = plan.folder / name
+        folder.mkdir()
+        try:
+            reports[name] = PARTS[name](replace(plan, folder=folder))
+            print(f"{time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+        except Exception:
+            print("failed", file=sys.stderr)
+            traceback.print_exc()
+    return reports
+
+
+def main() -> int:
+    given = arguments()
+    if packages := stand.missing():
+        print(f"make bench needs more programs: apt-get install {' '.join(packages)}", file=sys.stderr)
+        return 2
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # as Ctrl-C, all ends in order
+    load = ", ".join(f"{one:.2f}" for one in os.getloadavg())
+    names = given.parts or list(PARTS)
+    with tempfile.TemporaryDirectory(prefix="retwis-bench-") as folder:
+        plan = Plan(Path(folder), given.rounds, given.seconds)
+        if given.small:
+            plan = small(Path(folder), given.rounds, given.seconds)
+        reports = measure(plan, names)
+    if len(reports) == len(PARTS) and not given.parts and not given.small:
+        (DOCS / "benchmarks.md").write_text(document.document(plan, stand.WORKERS, load, reports))
+        for report in reports.values():
+            for name, text in report.files.items():
+                (DOCS / name).write_text(text)
+        print("docs/benchmarks.md is written.", file=sys.stderr)
+        return 0
+    print(document.document(plan, stand.WORKERS, load, reports))
+    return 0 if len(reports) == len(names) else 1
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

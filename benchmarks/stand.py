@@ -1,0 +1,264 @@
+"""What `make bench` starts, each for as long as a block and on loopback: stores, the site, the empty view."""
+
+import contextlib
+import ctypes
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO
+
+import redis
+
+from benchmarks.visitor import Visitor
+from tests.topologies import free_ports
+
+ROOT = Path(__file__).parent.parent
+NEEDED = {"wrk": "wrk", "ab": "apache2-utils", "redis-benchmark": "redis-tools", "redis-server": "redis-server"}
+WORKERS = 2
+STARTS_WITHIN = 120.0  # seconds; a busy machine takes its time
+ENDS_WITHIN = 20.0
+PR_SET_PDEATHSIG = 1
+OURS = {"WEB_WORKERS": str(WORKERS), "THROTTLE": "0", "DJANGO_SETTINGS_MODULE": "retwis_site.settings"}
+# What the site reads from its environment, and nobody has set here by chance.
+UNSET = (
+    "REDIS_URL",
+    "REDIS_TOPOLOGY",
+    "REDIS_NODES",
+    "REDIS_KEY_PREFIX",
+    "POST_IDS",
+    "NODE_ID",
+    "TIMELINE_SHARDS",
+    "OUTBOX_SHARDS",
+    "HTTPS",
+    "DEBUG",
+    "DELIVER_INLINE_LIMIT",
+    "ALLOWED_HOSTS",
+    "CSRF_TRUSTED_ORIGINS",
+    "TRUSTED_PROXIES",
+    "SECRET_KEY",
+    "PORT",
+    "VAR_DIR",
+    "PAGE_MEMORY",
+    "REDIS_SENTINEL_SERVICE",
+    "REDIS_SENTINEL_USERNAME",
+    "REDIS_SENTINEL_PASSWORD",
+)
+HOLD = """
+import sys
+from retwis_site import embedded
+with embedded.running():
+    print(embedded.socket_path(), flush=True)
+    sys.stdin.read()
+"""
+
+
+def missing() -> list[str]:
+    """The Debian packages of the programs that are not there."""
+    return [package for program, package in NEEDED.items() if shutil.which(program) is None]
+
+
+def wait_for(condition: Callable[[], object], what: str, seconds: float = STARTS_WITHIN, every: float = 0.02) -> None:
+    """Wait for a condition; an error of a connection counts as not yet."""
+    deadline = time.monotonic() + seconds
+    while True:
+        with contextlib.suppress(OSError, redis.RedisError):
+            if condition():
+                return
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"waited {seconds:.0f} s for {what}")
+        time.sleep(every)
+
+
+# ---- processes
+
+
+def _started(pid: int) -> tuple[int, str] | None:
+    """A process's parent, and when it began, which tells it from a later one with its number."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return int(fields[1]), fields[19]
+
+
+def family(pid: int) -> dict[int, str]:
+    """A process's children and theirs, with when they began."""
+    everybody = {int(path.name): _started(int(path.name)) for path in Path("/proc").glob("[0-9]*")}
+    found: dict[int, str] = {}
+    parents = [pid]
+    while parents:
+        parent = parents.pop()
+        children = {one: its[1] for one, its in everybody.items() if its and its[0] == parent and one not in found}
+        found |= children
+        parents.extend(children)
+    return found
+
+
+def end(process: "subprocess.Popen[bytes]") -> None:
+    """Ask a process to end, then make it and all that it started."""
+    children = family(process.pid)
+    if process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(ENDS_WITHIN)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+    for pid, began in children.items():
+        now = _started(pid)
+        if now is not None and now[1] == began:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
+def _end_with_us() -> None:
+    """Have the kernel send this process SIGTERM when the one that started it is gone, killed perhaps."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+@contextlib.contextmanager
+def running(command: Sequence[str], env: dict[str, str], log: IO[bytes]) -> Iterator["subprocess.Popen[bytes]"]:
+    # A session of its own: Ctrl-C reaches this process alone, which then ends each in order.
+    process = subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=log,
+        start_new_session=True,
+        preexec_fn=_end_with_us,
+    )
+    try:
+        yield process
+    finally:
+        end(process)
+
+
+# ---- a store
+
+
+@dataclass(frozen=True)
+class Place:
+    """A store, and the environment in which the site finds it."""
+
+    client: redis.Redis
+    env: dict[str, str]
+
+    def remembering(self, on: bool) -> "Place":
+        """The same for a site with or without what web processes remember of pages."""
+        return replace(self, env={**self.env, "PAGE_MEMORY": str(int(on))})
+
+    def manage(self, *arguments: str) -> None:
+        command = [sys.executable, "manage.py", *arguments]
+        subprocess.run(command, cwd=ROOT, env=self.env, check=True, timeout=600, stdout=subprocess.DEVNULL)
+
+    def seed(self, users: int, posts: int, follows: int) -> None:
+        self.manage("seed", f"--users={users}", f"--posts={posts}", f"--follows={follows}", "--verbosity=0")
+
+    def settle(self) -> None:
+        """Wait until the server no longer rewrites its file in the background."""
+        wait_for(lambda: not self._rewrites(), "the server to have rewritten its file", 600, every=0.2)
+
+    def _rewrites(self) -> bool:
+        info = self.client.info("persistence")
+        return bool(info["aof_rewrite_in_progress"] or info["aof_rewrite_scheduled"])
+
+
+def site_env(folder: Path, **more: str) -> dict[str, str]:
+    """Of a site of its own, that writes into a folder of its own."""
+    others = {name: value for name, value in os.environ.items() if name not in UNSET}
+    return {
+        **others,
+        **OURS,
+        "VAR_DIR": str(folder),
+        "SECRET_KEY": "a secret for a bench that nobody else reaches",
+        **more,
+    }
+
+
+@contextlib.contextmanager
+def embedded_store(folder: Path) -> Iterator[Place]:
+    """The embedded server as `make run` has it. A process of ours holds it, and lets it go when we end, however."""
+    env = site_env(folder)
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLD],
+        cwd=ROOT,
+        env=env,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    )
+    assert holder.stdin is not None
+    assert holder.stdout is not None
+    try:
+        path = holder.stdout.readline().decode().strip()
+        if not path:
+            raise RuntimeError("the embedded server did not start")
+        with redis.Redis(unix_socket_path=path, decode_responses=True) as client:
+            yield Place(client, env)
+    finally:
+        holder.stdin.close()
+        try:
+            holder.wait(60)
+        finally:
+            end(holder)
+
+
+# ---- web servers
+
+
+@contextlib.contextmanager
+def web(place: Place, command: Sequence[str], port: int, path: str, told: str, log: Path) -> Iterator[int]:
+    """A web server's port, once it answers and has told of each of its workers."""
+    with log.open("wb") as output, running(command, place.env, output) as process:
+
+        def ready() -> bool:
+            if process.poll() is not None:
+                raise RuntimeError(f"{' '.join(command)} ended:\n{log.read_text()[-2000:]}")
+            visitor = Visitor(port)
+            try:
+                return visitor.get(path).status == 200 and log.read_text().count(told) >= WORKERS
+            finally:
+                visitor.close()
+
+        wait_for(ready, f"{' '.join(command)} on port {port}")
+        yield port
+
+
+def site(place: Place, log: Path) -> "contextlib.AbstractContextManager[int]":
+    """The site as shipped: `manage.py serve`, and so its worker too."""
+    (port,) = free_ports(1)
+    command = [sys.executable, "manage.py", "serve", f"--port={port}"]
+    return web(place, command, port, "/livez", "Started worker", log)
+
+
+def granian(
+    place: Place, log: Path, threads: int, application: str = "retwis_site.wsgi:application", path: str = "/livez"
+) -> "contextlib.AbstractContextManager[int]":
+    """An application under plain granian."""
+    (port,) = free_ports(1)
+    command = [sys.executable, "-m", "granian", application, "--interface", "wsgi", "--workers", str(WORKERS)]
+    command += ["--blocking-threads", str(threads), "--no-ws", "--host", "127.0.0.1", "--port", str(port)]
+    factory = ["--factory"] if application.startswith("benchmarks.") else []
+    return web(place, [*command, *factory], port, path, "Started worker", log)
+
+
+def empty_view(place: Place, log: Path) -> "contextlib.AbstractContextManager[int]":
+    """What pages are compared with, under granian with one blocking thread a worker."""
+    return granian(place, log, 1, "benchmarks.hello:application", "/")
+
+
+def gunicorn(
+    place: Place, log: Path, application: str = "retwis_site.wsgi:application", path: str = "/livez"
+) -> "contextlib.AbstractContextManager[int]":
+    """An application under gunicorn's sync workers."""
+    (port,) = free_ports(1)
+    command = [sys.executable, "-m", "gunicorn", application, "--workers", str(WORKERS)]
+    return web(place, [*command, "--bind", f"127.0.0.1:{port}"], port, path, "Booting worker", log)
