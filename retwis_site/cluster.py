@@ -4,7 +4,7 @@ No command is repeated whose reply was lost. What a server refuses because the s
 is sent once more, to where it says.
 """
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Sequence
 from typing import Any
 
@@ -42,6 +42,9 @@ class ClusterWire:
             for place in waiting:  # newer than what was just told
                 self._slots.move(replies[place].slot_id, _target(replies[place], asked[place]))
         raise redis.ConnectionError("the servers of the cluster send each other for one slot")
+
+    def conversation(self) -> "Turns":
+        return Turns(self)
 
     def servers(self) -> list["redis.Redis"]:
         return self._slots.primaries()
@@ -89,6 +92,23 @@ class ClusterWire:
             finally:
                 line.give_back()
         return permitted if isinstance(permitted, redis.ResponseError) else reply
+
+
+class Turns:
+    """A conversation with a cluster: one exchange after the other, since any may have to be sent on."""
+
+    def __init__(self, wire: ClusterWire) -> None:
+        self._wire = wire
+        self._replies: deque[list[Any]] = deque()
+
+    def write(self, queued: Sequence[Queued]) -> None:
+        self._replies.append(self._wire.exchange(queued))
+
+    def read(self) -> list[Any]:
+        return self._replies.popleft()
+
+    def hang_up(self) -> None:
+        """Nothing is on its way."""
 
 
 def _is_elsewhere_for_now(reply: Any) -> bool:

@@ -91,6 +91,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "accounts.middleware.VisitMiddleware",
     "retwis_site.flash.FlashMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "retwis_site.errors.ErrorPages",
 ]
 ROOT_URLCONF = "retwis_site.urls"
@@ -109,7 +110,6 @@ TEMPLATES = [
     }
 ]
 CSRF_FAILURE_VIEW = "retwis_site.errors.csrf_failure"
-SILENCED_SYSTEM_CHECKS = ["security.W002"]  # X-Frame-Options is one of retwis_site/headers.py's
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024  # bytes of a request's body; more is a 413
 
 LANGUAGE_CODE = "en-us"

@@ -10,7 +10,7 @@ again. A connection that a restarted server closed is noticed, and replaced, whe
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache
 from typing import Any, TypeVar
@@ -27,7 +27,7 @@ from retwis_site import topology, watch
 from retwis_site.commands import Commands, Scored
 from retwis_site.exceptions import StoreError, StoreReadOnly, StoreRefused
 from retwis_site.sentinels import NoSuchService, SentinelRefused
-from retwis_site.wire import OneServer, Queued, Wire
+from retwis_site.wire import Conversation, OneServer, Queued, Wire
 
 T = TypeVar("T")
 
@@ -66,8 +66,13 @@ class Pipe(Commands):
 
         Raises StoreError when the store did not answer, or refused one of the commands.
         """
-        queued, self._queued = self._queued, []
+        queued = self.take()
         return _exchange(self._wire, queued) if queued else []
+
+    def take(self) -> list[Queued]:
+        """What was queued, for whoever sends it otherwise."""
+        queued, self._queued = self._queued, []
+        return queued
 
 
 class Store(Commands):
@@ -82,6 +87,33 @@ class Store(Commands):
 
     def pipeline(self) -> Pipe:
         return Pipe(self._wire)
+
+    def stream(self, pipes: Iterable[Pipe]) -> Iterator[list[Any]]:
+        """The replies to each pipe, one round trip each, but the next one is made and sent while the server works on
+        the one before. For much that is alike: nothing may depend on the replies to what went just before."""
+        with _failures():
+            conversation = self._wire.conversation()
+        try:
+            yield from self._converse(conversation, pipes)
+        finally:
+            conversation.hang_up()
+
+    def _converse(self, conversation: Conversation, pipes: Iterable[Pipe]) -> Iterator[list[Any]]:
+        ahead: list[Queued] = []
+        for pipe in pipes:
+            queued = pipe.take()
+            with _one_trip([command for command, _ in queued]):
+                conversation.write(queued)
+            if ahead:
+                yield self._read(conversation, ahead)
+            ahead = queued
+        if ahead:
+            yield self._read(conversation, ahead)
+
+    def _read(self, conversation: Conversation, queued: list[Queued]) -> list[Any]:
+        with _failures():
+            replies = conversation.read()
+        return _checked(queued, replies)
 
     # ---- for management commands and checks only: what goes through many keys, or asks the server about itself
 
@@ -122,6 +154,10 @@ class Store(Commands):
 def _exchange(wire: Wire, queued: list[Queued]) -> list[Any]:
     with _one_trip([command for command, _ in queued]):
         replies = wire.exchange(queued)
+    return _checked(queued, replies)
+
+
+def _checked(queued: list[Queued], replies: list[Any]) -> list[Any]:
     for place, reply in enumerate(replies):
         if isinstance(reply, redis.ResponseError):
             command, _ = queued[place]

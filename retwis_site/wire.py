@@ -4,6 +4,7 @@ redis-py keeps the connections, speaks the protocol and makes sense of replies. 
 send again after an error, which would count or push twice, and take three times as long for a page's commands.
 """
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
@@ -26,8 +27,24 @@ class Wire(Protocol):
         """The replies, in order; what the server refused is an exception among them. Raises redis.RedisError when there
         is no answer: then nobody knows which of the commands were carried out."""
 
+    def conversation(self) -> "Conversation":
+        """For one exchange after the other, each sent before the replies to the one before are read."""
+
     def servers(self) -> list["redis.Redis"]:
         """Every server that holds keys, for what must be asked of each."""
+
+
+class Conversation(Protocol):
+    """`write` and `read` take turns, and a write may be one ahead. At its end `hang_up`, whatever has happened."""
+
+    def write(self, queued: Sequence[Queued]) -> None:
+        """Send it. Raises redis.RedisError."""
+
+    def read(self) -> list[Any]:
+        """The replies to the first of what was sent and not read. Raises redis.RedisError."""
+
+    def hang_up(self) -> None:
+        """Replies that nobody has read stay so."""
 
 
 class Line:
@@ -91,8 +108,33 @@ class OneServer:
     def exchange(self, queued: Sequence[Queued]) -> list[Any]:
         return exchange(self.client, queued)
 
+    def conversation(self) -> Conversation:
+        return Stream(self.client)
+
     def servers(self) -> list["redis.Redis"]:
         return self._holders
+
+
+class Stream:
+    """A conversation with one server: it works on one exchange while the next is made."""
+
+    def __init__(self, client: "redis.Redis") -> None:
+        self._line = Line(client)
+        self._unread: deque[Sequence[Queued]] = deque()
+
+    def write(self, queued: Sequence[Queued]) -> None:
+        self._unread.append(queued)
+        self._line.write([command for command, _ in queued])
+
+    def read(self) -> list[Any]:
+        replies = self._line.read(self._unread[0])
+        self._unread.popleft()
+        return replies
+
+    def hang_up(self) -> None:
+        if self._unread:
+            self._line.cut()
+        self._line.give_back()
 
 
 def exchange(client: "redis.Redis", queued: Sequence[Queued]) -> list[Any]:

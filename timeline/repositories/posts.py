@@ -4,6 +4,7 @@ The order of the commands is the design's, section 5; it was checked by trying e
 """
 
 import time
+from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -130,15 +131,26 @@ class Posts:
 
     def _push(self, uid: int, pid: int) -> Iterator[int]:
         """Push a new post into its followers' homes, in chunks; yields how many after each. Two round trips a chunk,
-        one more where homes are cut."""
-        pipe = self._store.pipeline()
-        for followers in self._store.zset_members(keys.followers(uid), FOLLOWERS_AT_ONCE):
-            homes = [keys.home(int(follower)) for follower in followers]
-            for home in homes:
-                pipe.lpushx(home, str(pid))
-            for home, length in zip(homes, pipe.execute(), strict=True):
-                queue_cut(pipe, home, length)
-            pipe.execute()
+        one more where homes are cut; the store works on one chunk while the next is made."""
+        chunks: deque[list[str]] = deque()
+
+        def pushes() -> Iterator[Pipe]:
+            for followers in self._store.zset_members(keys.followers(uid), FOLLOWERS_AT_ONCE):
+                if not followers:
+                    continue
+                homes = [keys.home(int(follower)) for follower in followers]
+                chunks.append(homes)
+                pipe = self._store.pipeline()
+                for home in homes:
+                    pipe.lpushx(home, str(pid))
+                yield pipe
+
+        cuts = self._store.pipeline()
+        for lengths in self._store.stream(pushes()):
+            homes = chunks.popleft()
+            for home, length in zip(homes, lengths, strict=True):
+                queue_cut(cuts, home, length)
+            cuts.execute()
             yield len(homes)
 
     def fan_out(self, claim: Claim, stopping: Callable[[], bool]) -> bool:
