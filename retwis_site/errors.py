@@ -123,14 +123,14 @@ def _refuse_body(request: HttpRequest) -> HttpResponse | None:
     if "HTTP_TRANSFER_ENCODING" in request.META:
         text = "A form must say how long it is (Content-Length)."
         return error_page(request, 411, "How long is it?", text)
-    length = _length(request)
-    if not length:
+    if request.method == "GET" and not request.META.get("CONTENT_LENGTH"):
         return None
+    length = _length(request)
     if length > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
         text = "That is more than this site takes at once. Go back: your browser still holds what you typed."
         return error_page(request, 413, "Too large", text)
     try:
-        whole = len(request.body) == length
+        whole = not length or len(request.body) == length
     except UnreadablePostError:
         whole = False
     if whole and _is_readable(request):
