@@ -110,6 +110,7 @@ TEMPLATES = [
     }
 ]
 CSRF_FAILURE_VIEW = "retwis_site.errors.csrf_failure"
+MESSAGE_STORAGE = "retwis_site.flash.FlashStorage"  # the default would want a sessions table
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024  # bytes of a request's body; more is a 413
 
 LANGUAGE_CODE = "en-us"
