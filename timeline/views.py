@@ -1,13 +1,11 @@
 """The pages: what people read, and the forms by which they write."""
 
 from collections.abc import Hashable
-from functools import cache
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect
-from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from accounts.entities import NotSignedIn, User
@@ -40,18 +38,17 @@ def home(request: RetwisRequest) -> HttpResponse:
     except NotSignedIn:
         return _welcome(request)
     draft = drafts.kept(request)
-    shown = _home(found, form_with(draft) if draft else BLANK, before)
+    shown = _home(found, form_with(draft) if draft else BLANK, _newest_at(request))
     show = page if draft else page_of
     return show(request, "timeline/home.html", shown, holes(found.page, found.viewer))
 
 
-def _home(found: HomePage, form: PostForm, before: int | None) -> dict[str, Hashable]:
+def _home(found: HomePage, form: PostForm, newest_at: str) -> dict[str, Hashable]:
     return {
         "user": found.viewer,
         "counts": found.counts,
         "form": form,
-        "first": before is None,
-        "older_at": _address("home"),
+        "newest_at": newest_at,
     }
 
 
@@ -60,13 +57,13 @@ def _welcome(request: RetwisRequest) -> HttpResponse:
     shown = {
         "user": request.visit.user,
         "newest_users": tuple(found.newest_users),
-        "first": True,
-        "older_at": _address("timeline"),
     }
     return page_of(request, "timeline/welcome.html", shown, holes(found.page, request.visit.user))
 
 
-_address = cache(reverse)
+def _newest_at(request: RetwisRequest) -> str:
+    """Where the newest of what is shown stands; empty on the page that has it."""
+    return request.path if "before" in request.GET else ""
 
 
 @change
@@ -76,7 +73,7 @@ def publish(request: RetwisRequest) -> HttpResponse:
         author = request.visit.require_user()
         if not form.is_valid():
             found = Homes(connect()).page(request.visit, None)
-            shown = _home(found, form, None)
+            shown = _home(found, form, "")
             return page(request, "timeline/home.html", shown, holes(found.page, found.viewer), status=422)
     except NotSignedIn:
         return _signed_out(request, form)
@@ -113,7 +110,7 @@ def everybody(request: RetwisRequest) -> HttpResponse:
         "user": request.visit.user,
         "newest_users": tuple(found.newest_users),
         "at_the_cap": found.at_the_cap,
-        "first": before is None,
+        "newest_at": _newest_at(request),
     }
     return page_of(request, "timeline/everybody.html", shown, holes(found.page, request.visit.user))
 
@@ -127,7 +124,7 @@ def profile(request: RetwisRequest, username: str) -> HttpResponse:
         "person": found.person,
         "counts": found.counts,
         "relation": found.relation,
-        "first": before is None,
+        "newest_at": _newest_at(request),
     }
     return page_of(request, "timeline/profile.html", shown, holes(found.page, request.visit.user))
 
@@ -178,14 +175,18 @@ def unfollow(request: RetwisRequest, username: str) -> HttpResponse:
 def followers(request: RetwisRequest, username: str) -> HttpResponse:
     before = edge_cursor(request.GET.get("before"))
     found = Follows(connect()).followers_page(request.visit, username, before)
-    return page(request, "timeline/people.html", {"people": found, "side": "followers", "first": before is None})
+    return page(
+        request, "timeline/people.html", {"people": found, "side": "followers", "newest_at": _newest_at(request)}
+    )
 
 
 @require_safe
 def following(request: RetwisRequest, username: str) -> HttpResponse:
     before = edge_cursor(request.GET.get("before"))
     found = Follows(connect()).following_page(request.visit, username, before)
-    return page(request, "timeline/people.html", {"people": found, "side": "following", "first": before is None})
+    return page(
+        request, "timeline/people.html", {"people": found, "side": "following", "newest_at": _newest_at(request)}
+    )
 
 
 def _person(request: RetwisRequest, username: str) -> User:
