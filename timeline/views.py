@@ -17,7 +17,7 @@ from retwis_site.pages import page, page_of
 from retwis_site.store import connect
 from timeline import drafts
 from timeline.cursors import edge_cursor, post_cursor
-from timeline.entities import HomePage
+from timeline.entities import HomePage, PeoplePage
 from timeline.forms import BLANK, PostForm, form_with
 from timeline.repositories.everybody import GlobalTimeline
 from timeline.repositories.follows import Follows
@@ -174,19 +174,17 @@ def unfollow(request: RetwisRequest, username: str) -> HttpResponse:
 @require_safe
 def followers(request: RetwisRequest, username: str) -> HttpResponse:
     before = edge_cursor(request.GET.get("before"))
-    found = Follows(connect()).followers_page(request.visit, username, before)
-    return page(
-        request, "timeline/people.html", {"people": found, "side": "followers", "newest_at": _newest_at(request)}
-    )
+    return _people(request, Follows(connect()).followers_page(request.visit, username, before), "followers")
 
 
 @require_safe
 def following(request: RetwisRequest, username: str) -> HttpResponse:
     before = edge_cursor(request.GET.get("before"))
-    found = Follows(connect()).following_page(request.visit, username, before)
-    return page(
-        request, "timeline/people.html", {"people": found, "side": "following", "newest_at": _newest_at(request)}
-    )
+    return _people(request, Follows(connect()).following_page(request.visit, username, before), "following")
+
+
+def _people(request: RetwisRequest, found: PeoplePage, side: str) -> HttpResponse:
+    return page(request, "timeline/people.html", {"people": found, "side": side, "newest_at": _newest_at(request)})
 
 
 def _person(request: RetwisRequest, username: str) -> User:
