@@ -124,6 +124,7 @@ class Comparison:
     smaller: str  # keys
     larger: str
     size: int  # of the smaller
+    larger_size: int
 
     def queue_smaller(self, pipe: Pipe) -> None:
         """Ask for the smaller set's ids; for `queue_shared`."""
@@ -140,5 +141,5 @@ class Comparison:
 def compare(one: str, one_size: int, other: str, other_size: int) -> Comparison:
     """What to ask to learn how many ids two sorted sets (keys and lengths) share."""
     if one_size <= other_size:
-        return Comparison(one, other, one_size)
-    return Comparison(other, one, other_size)
+        return Comparison(one, other, one_size, other_size)
+    return Comparison(other, one, other_size, one_size)

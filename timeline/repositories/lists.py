@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from itertools import filterfalse
 
 from retwis_site.exceptions import StoreReadOnly
-from retwis_site.memory import Memory
+from retwis_site.memory import Memory, PageMemory
 from retwis_site.store import Pipe, Store
 
 KEPT = 1000  # ids that a list is cut to
@@ -44,6 +44,9 @@ class Listing:
     ids: list[int]
     horizon: int  # from here down the list says nothing; 0: it reaches to the beginning
     complete: bool
+
+
+_heads: PageMemory[str, tuple[Sequence[str], Listing]] = PageMemory(size=1000, seconds=3600)  # some 20 MB
 
 
 def parse_whole(entries: Sequence[str], of: int = 1) -> Listing:
@@ -134,13 +137,21 @@ class TimelineList:
 
     def page(self, entries: Sequence[str], before: int | None, sources: Callable[[], Merge]) -> Listing:
         """The reply to `queue_page`, made sense of; rebuilt from the sources when the list cannot be relied on."""
-        parse = parse_head if before is None else parse_whole
-        listing = parse(entries, self._of)
+        listing = self._head(entries) if before is None else parse_whole(entries, self._of)
         if listing.complete:
             self._renew()
             return listing
         found = self.rebuild(entries, sources)
         return Listing(found.ids, found.horizon, complete=True)
+
+    def _head(self, entries: Sequence[str]) -> Listing:
+        """What parse_head makes of it, or made of the very same entries."""
+        known = _heads.get(self._key)
+        if known is not None and known[0] == entries:
+            return known[1]
+        listing = parse_head(entries, self._of)
+        _heads.put(self._key, (entries, listing))
+        return listing
 
     def read(self) -> Listing:
         """All that the list says, whether it can be relied on or not. One round trip."""

@@ -3,11 +3,14 @@
 from accounts.entities import User
 from accounts.visit import Visit
 from retwis_site import keys
+from retwis_site.memory import PageMemory
 from retwis_site.store import Pipe, Store
 from timeline.entities import Counts, InCommon, NoSuchPost, Page, Post, PostDeleted, ProfilePage, Relation
 from timeline.repositories.follows import Comparison, Follows, compare
 from timeline.repositories.paging import POSTS_A_PAGE
 from timeline.repositories.posts import Posts, note_shown, record, records_of, shown_lately
+
+_common: PageMemory[Comparison, InCommon] = PageMemory(size=20_000, seconds=5)
 
 
 class Profiles:
@@ -51,12 +54,15 @@ class Profiles:
     def _posts_and_common(
         self, author: User, pids: list[int], known: dict[int, Post], comparisons: list[Comparison]
     ) -> tuple[list[Post], list[InCommon]]:
-        """The author's posts, and what each comparison counts. One round trip, two with anything to compare."""
+        """The author's posts, and what each comparison counts. No round trip while all is remembered, else one; two
+        with anything to compare."""
         pipe = self._store.pipeline()
         asked = [pid for pid in pids if pid not in known]
         for pid in asked:
             self._posts.queue(pipe, pid)
-        for comparison in comparisons:
+        common = _common.some(comparisons)
+        comparing = [comparison for comparison in comparisons if comparison not in common]
+        for comparison in comparing:
             comparison.queue_smaller(pipe)
         replies = pipe.execute()
         records, _ = records_of(asked, replies[: len(asked)])
@@ -64,11 +70,14 @@ class Profiles:
         known = known | note_shown([one for one in records if one.uid == author.uid], {author.uid: author.username})
         posts = [known[pid] for pid in pids if pid in known]
 
-        shared = [(comparison, ids) for comparison, ids in zip(comparisons, smaller, strict=True) if ids]
+        shared = [(comparison, ids) for comparison, ids in zip(comparing, smaller, strict=True) if ids]
         for comparison, ids in shared:
             comparison.queue_shared(pipe, ids)
         counted = {comparison: reply for (comparison, _), reply in zip(shared, pipe.execute(), strict=True)}
-        return posts, [comparison.in_common(counted.get(comparison, [])) for comparison in comparisons]
+        for comparison in comparing:
+            common[comparison] = comparison.in_common(counted.get(comparison, []))
+            _common.put(comparison, common[comparison])
+        return posts, [common[comparison] for comparison in comparisons]
 
     def post(self, visit: Visit, username: str, pid: int) -> Post:
         """One post of theirs. One round trip with hints. Raises NoSuchUser, NoSuchPost, PostDeleted."""
