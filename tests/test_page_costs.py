@@ -9,7 +9,6 @@ from tests.agreement import Clock
 from tests.test_home_timeline import write_posts
 from timeline.repositories.follows import Follows
 
-
 # Each as (round trips, commands, templates). Which page, and who reads it: for the second time; for the first, in a
 # process that remembers nothing; for the second with PAGE_MEMORY=0.
 COSTS = {
