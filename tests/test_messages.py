@@ -5,7 +5,7 @@ from django.contrib import messages
 
 from accounts.entities import Visitor
 from retwis_site import pages
-from retwis_site.flash import FlashMiddleware, waits
+from retwis_site.flash import FlashMiddleware, FlashStorage, waits
 
 
 def page(client, url="/"):
@@ -77,3 +77,17 @@ def test_a_message_is_shown_in_the_same_request_too(rf, raw):
     assert waited == [True, False, False]
     assert ["Now." in answer.content.decode() for answer in answers] == [True, False, False]
     assert "messages" not in answers[1].cookies
+
+
+@pytest.mark.parametrize("url", ["/", "/timeline/", "/@bob/"])
+def test_nothing_is_done_for_messages_where_none_waits(browser, alice, bob, url, monkeypatch):
+    made = []
+    make = FlashStorage.__init__
+    monkeypatch.setattr(FlashStorage, "__init__", lambda self, *args: (made.append(1), make(self, *args))[1])
+    client = browser(alice)
+    for _ in range(3):
+        client.get(url)
+    assert not made
+    client.post("/@bob/follow/")
+    client.get(url)
+    assert made

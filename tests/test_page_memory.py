@@ -58,6 +58,16 @@ def test_what_another_process_deleted_is_gone_at_once_for_its_author(browser, ra
     assert "soon gone" not in page(browser(bob), url)
 
 
+@pytest.mark.parametrize("url", ["/", "/timeline/", "/@bob/"])
+def test_what_is_half_deleted_is_gone_for_its_author_too(browser, raw, store, followed, alice, bob, url):
+    """Whoever deleted it was killed before it left its author's list."""
+    pid = publish(raw, store, bob, "soon gone")
+    for client in (browser(alice), browser(bob), browser(bob)):
+        page(client, url)
+    raw.hset(f"post:{pid}", mapping={"deleted": "1700000000", "body": ""})
+    assert "soon gone" not in page(browser(bob), url)
+
+
 @pytest.mark.parametrize("url", ["/", "/timeline/"])
 def test_what_another_process_deleted_is_gone_for_everybody_within_five_seconds(
     browser, raw, store, followed, alice, bob, clock, url

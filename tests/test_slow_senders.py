@@ -52,6 +52,21 @@ def test_a_form_that_comes_in_pieces_is_whole(site, raw):
     assert raw.hexists("users", "piecemeal")
 
 
+def test_who_asks_first_whether_to_send_a_form_is_told_to_go_on(site):
+    with connect(site) as connection:
+        connection.sendall(post(b"/login/", 6, b"Expect: 100-continue\r\nConnection: close\r\n"))
+        assert connection.recv(1000) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        connection.sendall(b"body=x")
+        assert all_of(connection).startswith("HTTP/1.1 403 ")  # no token
+
+
+def test_a_form_that_is_too_large_is_refused_unread(site):
+    length = settings.DATA_UPLOAD_MAX_MEMORY_SIZE + 1
+    with connect(site) as connection:
+        connection.sendall(post(b"/post/", length, b"Connection: close\r\n"))
+        assert all_of(connection).startswith("HTTP/1.1 413 ")
+
+
 def test_a_form_that_is_cut_off_is_refused(site, raw):
     with connect(site) as connection:
         connection.sendall(post(b"/post/", 1000) + b"body=half")
