@@ -10,6 +10,7 @@ from retwis_site import memory
 from retwis_site.memory import Memory, PageMemory
 from tests.agreement import Clock
 from tests.site import publish, register
+from tests.test_error_pages import in_a_process
 from timeline import showing
 from timeline.repositories import posts
 from timeline.repositories.follows import Follows
@@ -267,6 +268,14 @@ def test_without_it_nothing_is_remembered(browser, raw, store, settings, followe
     kept = [one for one in Memory.every if isinstance(one, PageMemory)]
     assert len(kept) >= 5
     assert not any(one._entries for one in kept)
+
+
+@pytest.mark.parametrize(
+    ("debug", "given", "on"), [("0", "", "True"), ("1", "", "False"), ("1", "1", "True"), ("0", "0", "False")]
+)
+def test_with_debug_it_is_off_so_that_a_changed_template_is_seen(debug, given, on):
+    env = {"PAGE_MEMORY": given} if given else {}
+    assert in_a_process("print(settings.PAGE_MEMORY)", DEBUG=debug, **env) == on
 
 
 # ---- bounds
