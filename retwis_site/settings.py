@@ -164,7 +164,8 @@ NODE_ID = env_within("NODE_ID", 0, lowest=0, highest=31)  # this machine's part 
 MOST_SHARDS = 16
 TIMELINE_SHARDS = env_within("TIMELINE_SHARDS", 1, lowest=1, highest=MOST_SHARDS)  # lists: the global timeline
 OUTBOX_SHARDS = env_within("OUTBOX_SHARDS", TIMELINE_SHARDS, lowest=1, highest=MOST_SHARDS)  # sorted sets: the outbox
-PAGE_MEMORY = env_on("PAGE_MEMORY", "1")  # whether a process remembers parts of pages that it has rendered
+# Whether a process remembers parts of pages that it has rendered; whoever changes templates wants to see it.
+PAGE_MEMORY = env_on("PAGE_MEMORY", "0" if DEBUG else "1")
 DELIVER_INLINE_LIMIT = env_number("DELIVER_INLINE_LIMIT", 1000)  # followers; a post for more is left to `deliver`
 CACHES: dict[str, dict[str, Any]] = {
     # Nothing here uses Django's cache; Django wants a default.

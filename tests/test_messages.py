@@ -1,0 +1,93 @@
+"""What the site says once ("Posted."): shown on the next page, whichever it is, and never again."""
+
+import pytest
+from django.contrib import messages
+
+from accounts.entities import Visitor
+from retwis_site import pages
+from retwis_site.flash import FlashMiddleware, FlashStorage, waits
+
+
+def page(client, url="/"):
+    return client.get(url).content.decode()
+
+
+def test_a_message_is_shown_once_and_its_cookie_goes(browser, alice, bob):
+    client = browser(alice)
+    assert "messages" in client.post("/@bob/follow/").cookies
+    answer = client.get("/@bob/")
+    assert answer.content.decode().count("You follow bob now.") == 1
+    assert answer.cookies["messages"]["max-age"] == 0
+    again = client.get("/@bob/")
+    assert "You follow bob now." not in again.content.decode()
+    assert "messages" not in again.cookies
+
+
+@pytest.mark.parametrize("url", ["/", "/timeline/", "/@bob/", "/login/", "/nothing/"])
+def test_without_a_message_there_is_no_cookie(browser, alice, url):
+    for client in (browser(), browser(alice)):
+        for _ in range(2):
+            assert "messages" not in client.get(url).cookies
+
+
+@pytest.mark.parametrize("url", ["/", "/timeline/", "/@bob/", "/@bob/following/"])
+def test_a_message_is_shown_on_whatever_page_comes_next(browser, alice, bob, url):
+    client = browser(alice)
+    for one in (client, browser(bob), client):
+        one.get(url)
+    client.post("/@bob/follow/")
+    assert "You follow bob now." in page(client, url)
+    assert "You follow bob now." not in page(client, url)
+
+
+def test_messages_add_up_until_a_page_shows_them_in_their_order(browser, alice, bob):
+    client = browser(alice)
+    client.post("/@bob/follow/")
+    client.post("/@bob/unfollow/")
+    text = page(client)
+    assert 0 < text.index("You follow bob now.") < text.index("You no longer follow bob.")
+    assert "follow bob" not in page(client)
+
+
+@pytest.mark.parametrize("forged", ["x", "W10:forged", "\u00e9", "[]"])
+def test_a_forged_message_is_not_shown_and_is_taken_back(browser, alice, forged):
+    client = browser(alice)
+    client.cookies["messages"] = forged
+    answer = client.get("/")
+    assert answer.status_code == 200
+    assert 'role="status"' not in answer.content.decode()
+    assert answer.cookies["messages"]["max-age"] == 0
+
+
+def test_a_message_is_shown_in_the_same_request_too(rf, raw):
+    """A view may say something and show its page at once; no such page is remembered."""
+    shown = {"user": Visitor(), "newest_users": (), "first": True, "older_at": "/timeline/"}
+    waited = []
+
+    def view(request, says):
+        request.resolver_match = None
+        if says:
+            messages.success(request, says)
+        waited.append(waits(request))
+        return pages.page_of(request, "timeline/welcome.html", shown, {"posts": "", "older": ""})
+
+    answers = [
+        FlashMiddleware(lambda request, says=says: view(request, says))(rf.get("/")) for says in ("Now.", "", "")
+    ]
+    assert waited == [True, False, False]
+    assert ["Now." in answer.content.decode() for answer in answers] == [True, False, False]
+    assert "messages" not in answers[1].cookies
+
+
+@pytest.mark.parametrize("url", ["/", "/timeline/", "/@bob/"])
+def test_nothing_is_done_for_messages_where_none_waits(browser, alice, bob, url, monkeypatch):
+    made = []
+    make = FlashStorage.__init__
+    monkeypatch.setattr(FlashStorage, "__init__", lambda self, *args: (made.append(1), make(self, *args))[1])
+    client = browser(alice)
+    for _ in range(3):
+        client.get(url)
+    assert not made
+    client.post("/@bob/follow/")
+    client.get(url)
+    assert made
