@@ -20,36 +20,35 @@ class Card:
     """A post's HTML, in two parts: the age comes between them."""
 
     post: Post
-    own: bool
     before: str
     after: str
 
 
-_cards: PageMemory[int, Card] = PageMemory(size=10_000, seconds=3600)  # some 10 MB
+# By the post's id, and whether the viewer wrote it and so can delete it; some 10 MB.
+_cards: PageMemory[tuple[int, bool], Card] = PageMemory(size=10_000, seconds=3600)
 
 
 def posts_as_html(posts: Sequence[Post], viewer: User | Visitor) -> str:
-    """As `_post.html` has them; the viewer's own can be deleted."""
+    """As `_post.html` has them."""
     me = viewer.uid if isinstance(viewer, User) else None
-    known = _cards.some([post.pid for post in posts])
+    keys = [(post.pid, post.author.uid == me) for post in posts]
+    known = _cards.some(keys)
     now = int(time.time())
     pieces: list[str] = []
-    for post in posts:
-        card = known.get(post.pid)
-        own = post.author.uid == me
-        if card is None or card.own != own or card.post != post:
-            card = _card(post, own)
+    for key, post in zip(keys, posts, strict=True):
+        card = known.get(key)
+        if card is None or card.post != post:
+            card = _card(key, post)
         pieces += (card.before, age(now - post.time), card.after)
     return "".join(pieces)
 
 
-def _card(post: Post, own: bool) -> Card:
-    html = loader.render_to_string(
-        "timeline/_post.html", {"post": post, "own": own, "age": _AGE, "csrf_token": CSRF_TOKEN}
-    )
-    before, _, after = html.partition(_AGE)
-    card = Card(post, own, before, after)
-    _cards.put(post.pid, card)
+def _card(key: tuple[int, bool], post: Post) -> Card:
+    _, own = key
+    context = {"post": post, "own": own, "age": _AGE, "csrf_token": CSRF_TOKEN}
+    before, _, after = loader.render_to_string("timeline/_post.html", context).partition(_AGE)
+    card = Card(post, before, after)
+    _cards.put(key, card)
     return card
 
 

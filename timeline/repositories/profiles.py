@@ -22,8 +22,8 @@ class Profiles:
         self._posts = Posts(store)
 
     def page(self, visit: Visit, username: str, before: int | None) -> ProfilePage:
-        """Their posts below the cursor, newest first. With hints two round trips, three for somebody else's while
-        signed in (what both have in common). Raises NoSuchUser."""
+        """Their posts below the cursor, newest first. With hints, and while all is remembered, one round trip; else
+        two, three for somebody else's while signed in (what both have in common). Raises NoSuchUser."""
 
         def questions(pipe: Pipe, me: int | None, them: int) -> None:
             below = "+inf" if before is None else f"({before}"
