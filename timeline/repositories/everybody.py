@@ -29,8 +29,8 @@ class GlobalTimeline:
     def page(self, visit: Visit, before: int | None, size: int) -> GlobalPage:
         """`size` posts below the cursor, newest first, and the newest users' names.
 
-        One round trip while the posts are remembered, else two; one more while authors' names are not remembered; at most four more where many of the newest
-        posts are deleted. A list that is not there costs six or more to rebuild.
+        One round trip while the posts are remembered, else two; one more while authors' names are not; at most four
+        more where many of the newest posts are deleted. A list that is not there costs six or more to rebuild.
         """
 
         def questions(pipe: Pipe, me: int | None) -> None:
