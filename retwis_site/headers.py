@@ -32,10 +32,11 @@ class BrowserHeaders:
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self._get_response = get_response
+        self._said = {k: v for k, v in HEADERS.items() if not (settings.DEBUG and k == "Content-Security-Policy")}
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self._get_response(request)
-        for name, value in HEADERS.items():
-            if not (settings.DEBUG and name == "Content-Security-Policy"):
-                response.setdefault(name, value)
+        for name, value in self._said.items():
+            if name not in response.headers:
+                response.headers[name] = value
         return response
