@@ -34,7 +34,10 @@ class VisitMiddleware:
         known.user = cast(User, SimpleLazyObject(lambda: visit.user))
         response = self._get_response(request)
         if visit.asked:
-            patch_vary_headers(response, ["Cookie"]) if "Vary" in response else response.setdefault("Vary", "Cookie")
+            if "Vary" in response:
+                patch_vary_headers(response, ["Cookie"])
+            else:
+                response["Vary"] = "Cookie"
             if visit.signed_in:
                 response.setdefault("Cache-Control", "private, no-cache")
         return response
