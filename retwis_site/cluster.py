@@ -63,7 +63,7 @@ class ClusterWire:
             for address, places in shares.items():
                 with self._slots.asking(address):
                     unread[address] = self._slots.line(address)
-                    unread[address].write([queued[place][0] for place in places])
+                    unread[address].write([queued[place] for place in places])
             for address, places in shares.items():
                 with self._slots.asking(address):
                     said = unread[address].read([queued[place] for place in places])
@@ -85,12 +85,7 @@ class ClusterWire:
     def _ask_in_passing(self, address: Address, queued: Queued) -> Any:
         """While a slot moves, a key that is not at its old server any more is asked for at the new one."""
         with self._slots.asking(address):
-            line = self._slots.line(address)
-            try:
-                line.write([ASKING[0], queued[0]])
-                permitted, reply = line.read([ASKING, queued])
-            finally:
-                line.give_back()
+            permitted, reply = self._slots.line(address).exchange([ASKING, queued])
         return permitted if isinstance(permitted, redis.ResponseError) else reply
 
 

@@ -150,12 +150,7 @@ class Slots:
         }
 
     def _rows(self, address: Address) -> list[Any]:
-        line = self.line(address)
-        try:
-            line.write([WHO_HAS_WHAT[0]])
-            [reply] = line.read([WHO_HAS_WHAT])
-        finally:
-            line.give_back()
+        [reply] = self.line(address).exchange([WHO_HAS_WHAT])
         if isinstance(reply, redis.ResponseError):
             raise reply
         return list(reply)

@@ -48,16 +48,24 @@ class Conversation(Protocol):
 
 
 class Line:
-    """One connection, borrowed from a server's pool for one exchange: `write`, then `read`, then `give_back`."""
+    """One connection, borrowed from a server's pool for an `exchange`; or for `write`, `read`, and then `give_back`."""
 
     def __init__(self, client: "redis.Redis") -> None:
         self._callbacks: dict[object, Any] = client.response_callbacks
         self._pool = client.connection_pool
         self._connection: Any = self._pool.get_connection()
 
-    def write(self, commands: Sequence[Command]) -> None:
+    def exchange(self, queued: Sequence[Queued]) -> list[Any]:
+        """One round trip; replies and errors as `Wire.exchange` has them."""
         try:
-            self._connection.send_packed_command(self._packed(commands))
+            self.write(queued)
+            return self.read(queued)
+        finally:
+            self.give_back()
+
+    def write(self, queued: Sequence[Queued]) -> None:
+        try:
+            self._connection.send_packed_command(self._packed([command for command, _ in queued]))
         except BaseException:
             self.cut()
             raise
@@ -78,10 +86,8 @@ class Line:
             raise
 
     def _reply(self, name: object, options: dict[str, Any]) -> Any:
-        if NEVER_DECODE in options:
-            return self._connection.read_response(disable_decoding=True)
         try:
-            reply = self._connection.read_response()
+            reply = self._connection.read_response(disable_decoding=NEVER_DECODE in options)
         except redis.ResponseError as error:
             return error
         made_sense_of = self._callbacks.get(name)
@@ -106,7 +112,7 @@ class OneServer:
         self._holders = list(holders) or [client]
 
     def exchange(self, queued: Sequence[Queued]) -> list[Any]:
-        return exchange(self.client, queued)
+        return Line(self.client).exchange(queued)
 
     def conversation(self) -> Conversation:
         return Stream(self.client)
@@ -124,7 +130,7 @@ class Stream:
 
     def write(self, queued: Sequence[Queued]) -> None:
         self._unread.append(queued)
-        self._line.write([command for command, _ in queued])
+        self._line.write(queued)
 
     def read(self) -> list[Any]:
         replies = self._line.read(self._unread[0])
@@ -135,13 +141,3 @@ class Stream:
         if self._unread:
             self._line.cut()
         self._line.give_back()
-
-
-def exchange(client: "redis.Redis", queued: Sequence[Queued]) -> list[Any]:
-    """One round trip with one server; replies and errors as `Wire.exchange` has them."""
-    line = Line(client)
-    try:
-        line.write([command for command, _ in queued])
-        return line.read(queued)
-    finally:
-        line.give_back()

@@ -144,3 +144,11 @@ def test_web_processes_and_the_worker_do_without_what_is_for_management_alone(br
     call_command("deliver", "--once")
     assert raw.zcard("outbox") == 0
     assert raw.zcard("set_aside") == 0
+
+
+@pytest.mark.real_server
+@pytest.mark.one_server
+def test_a_refused_dump_is_told_as_such(store, rights):
+    rights("-dump")
+    with pytest.raises(StoreRefused, match="refused DUMP"):
+        store.dump("users")
