@@ -120,11 +120,7 @@ def environ_of(scope: Scope) -> WSGIEnvironment:
     return environ
 
 
-_VARIABLES = {
-    "content-type": "CONTENT_TYPE",
-    "content-length": "CONTENT_LENGTH",
-    **{name: f"HTTP_{name.upper().replace('-', '_')}" for name in ("host", "cookie", "accept", "user-agent")},
-}
+_VARIABLES = {"content-type": "CONTENT_TYPE", "content-length": "CONTENT_LENGTH"}
 
 
 def _leave() -> None:

@@ -21,7 +21,7 @@ from retwis_site.store import Store, connect
 from retwis_site.watch import Watch, keys_of, watching, watching_process
 from tests import acl, topologies
 from tests.layout import SHARDS, Counted, Split
-from tests.processes import end, run_server
+from tests.processes import end, free_port, run_server, run_site
 from tests.site import register
 from timeline import holes
 
@@ -158,6 +158,15 @@ def own_server(moved: Callable[[str], None]) -> Iterator[Callable[..., Any]]:
     with tempfile.TemporaryDirectory(prefix="retwis-") as folder:
         moved(acl.url(folder))
         yield lambda *options: run_server(folder, *options)
+
+
+@pytest.fixture(scope="module")
+def served_by_one_worker(real_server: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """The site as `manage.py serve` runs it, for all tests of a file."""
+    folder = tmp_path_factory.mktemp("served")
+    with run_site(folder, folder / "log", free_port(), REDIS_URL=settings.REDIS_URL, WEB_WORKERS="1") as site:
+        site.wait_until_it_serves()
+        yield site
 
 
 def _reconnect() -> None:

@@ -3,22 +3,16 @@
 import socket
 
 import pytest
-from django.conf import settings
 
-from tests.processes import free_port, run_site
 from tests.test_error_pages import in_a_process
 from tests.test_security import HEADERS, POLICY
 
 HOST = b"Host: localhost\r\n"
 
 
-@pytest.fixture(scope="module")
-def port(real_server, tmp_path_factory):
-    """Where the site is served, by one worker, for all of these tests."""
-    port, folder = free_port(), tmp_path_factory.mktemp("served")
-    with run_site(folder, folder / "log", port, REDIS_URL=settings.REDIS_URL, WEB_WORKERS="1") as site:
-        site.wait_until_it_serves()
-        yield port
+@pytest.fixture
+def port(served_by_one_worker):
+    return served_by_one_worker.port
 
 
 def sent(port, request):

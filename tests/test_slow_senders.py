@@ -10,7 +10,6 @@ from urllib.parse import urlencode
 import pytest
 from django.conf import settings
 
-from tests.processes import free_port, run_site
 from tests.site import PASSWORD
 from tests.test_http_server import HOST, sent
 
@@ -19,12 +18,9 @@ pytestmark = pytest.mark.real_server
 FORM = b"Content-Type: application/x-www-form-urlencoded\r\n"
 
 
-@pytest.fixture(scope="module")
-def site(real_server, tmp_path_factory):
-    port, folder = free_port(), tmp_path_factory.mktemp("served")
-    with run_site(folder, folder / "log", port, REDIS_URL=settings.REDIS_URL, WEB_WORKERS="1") as site:
-        site.wait_until_it_serves()
-        yield site
+@pytest.fixture
+def site(served_by_one_worker):
+    return served_by_one_worker
 
 
 def connect(site):
