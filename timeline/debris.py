@@ -12,7 +12,7 @@ from retwis_site.store import Store
 from timeline.cursors import parse_id
 from timeline.damage import TimelineDamage, at_work_on, nobodies
 from timeline.repositories.lists import TimelineList
-from timeline.repositories.posts import DELETED_STAYS, TOKEN_LIVES, Posts, record
+from timeline.repositories.posts import DELETED_STAYS, TOKEN_LIVES, Posts
 
 LONGEST_WINDOW = max(limit.seconds for limit in (LOGINS, GUESSES, REGISTRATIONS, POSTS, FOLLOWS))
 REMEMBERED = 100_000  # ids of posts that are known to stand, while lists are gone through
@@ -114,10 +114,8 @@ class TimelineDebris:
                 yield findings
 
     def _dead(self, pids: set[int]) -> set[int]:
-        pipe = self._store.pipeline()
-        for pid in pids:
-            self._posts.queue(pipe, pid)
-        return {pid for pid, reply in zip(pids, pipe.execute(), strict=True) if record(pid, reply) is None}
+        _, dead = self._posts.read(pids)
+        return set(dead)
 
     def homes_of_nobody(self) -> Chunks:
         """`posts:` lists whose owner does not exist."""

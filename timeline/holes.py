@@ -15,7 +15,7 @@ from retwis_site.store import Store
 from timeline.damage import at_work_on
 from timeline.repositories.ids import RECENT
 from timeline.repositories.lists import KEPT, TimelineList
-from timeline.repositories.posts import Posts, record
+from timeline.repositories.posts import Posts
 from timeline.repositories.shards import GlobalList
 
 
@@ -107,7 +107,5 @@ class Holes:
 
     def _standing(self, pids: Sequence[int]) -> list[int]:
         """Of these posts, those that exist and are not deleted. One round trip."""
-        pipe = self._store.pipeline()
-        for pid in pids:
-            self._posts.queue(pipe, pid)
-        return [pid for pid, reply in zip(pids, pipe.execute(), strict=True) if record(pid, reply)]
+        records, _ = self._posts.read(pids)
+        return [one.pid for one in records]

@@ -11,7 +11,7 @@ from retwis_site.store import Pipe, Store
 from timeline.cursors import LARGEST_ID
 from timeline.entities import GlobalPage, Page, Post
 from timeline.repositories.paging import fill
-from timeline.repositories.posts import Posts, note_shown, records_of, shown_lately
+from timeline.repositories.posts import Posts, note_shown, shown_lately
 from timeline.repositories.shards import GlobalList
 
 NEWEST_USERS = 10
@@ -55,9 +55,6 @@ class GlobalTimeline:
     def _shown(self, me: int | None, pids: Sequence[int]) -> tuple[list[Post], list[int]]:
         known = shown_lately(pids, me)
         asked = [pid for pid in pids if pid not in known]
-        pipe = self._store.pipeline()
-        for pid in asked:
-            self._posts.queue(pipe, pid)
-        records, dead = records_of(asked, pipe.execute())
+        records, dead = self._posts.read(asked)
         known |= note_shown(records, self._users.names({one.uid for one in records}))
         return [known[pid] for pid in pids if pid in known], dead

@@ -231,6 +231,13 @@ class Posts:
 
     # ---- reading
 
+    def read(self, pids: Collection[int]) -> tuple[list[Record], list[int]]:
+        """The posts that stand, in the order given, and the ids of those that do not. One round trip."""
+        pipe = self._store.pipeline()
+        for pid in pids:
+            self.queue(pipe, pid)
+        return records_of(pids, pipe.execute())
+
     def queue(self, pipe: Pipe, pid: int) -> None:
         """Ask for one post; for `record(pid, reply)`."""
         pipe.hmget(keys.post(pid), FIELDS)
@@ -246,7 +253,7 @@ def record(pid: int, reply: Sequence[str | None]) -> Record | None:
     return Record(pid, int(uid), int(when) if when and when.isdecimal() else 0, body)
 
 
-def records_of(pids: Sequence[int], replies: Sequence[Sequence[str | None]]) -> tuple[list[Record], list[int]]:
+def records_of(pids: Collection[int], replies: Sequence[Sequence[str | None]]) -> tuple[list[Record], list[int]]:
     """The posts that stand, in the order given, and the ids of those that do not."""
     found = {pid: record(pid, reply) for pid, reply in zip(pids, replies, strict=True)}
     return [one for one in found.values() if one], [pid for pid, one in found.items() if not one]

@@ -11,7 +11,7 @@ from retwis_site.exceptions import StoreReadOnly
 from retwis_site.store import Pipe, Store
 from timeline.repositories.ids import RECENT, post_ids
 from timeline.repositories.lists import KEPT, Listing, Merge, Slice, TimelineList, merge
-from timeline.repositories.posts import Posts, records_of
+from timeline.repositories.posts import Posts
 
 STRETCHES = 5  # times that a rebuild looks at KEPT further ids, where many are deleted
 
@@ -99,10 +99,8 @@ class GlobalList:
         return chain(made, range(last - (last - number) % self._of, 0, -self._of)), 0
 
     def _standing(self, pids: Sequence[int]) -> list[int]:
+        records, _ = self._posts.read(pids)
         pipe = self._store.pipeline()
-        for pid in pids:
-            self._posts.queue(pipe, pid)
-        records, _ = records_of(pids, pipe.execute())
         for one in records:
             pipe.zscore(keys.updates(one.uid), str(one.pid))
         return [one.pid for one, score in zip(records, pipe.execute(), strict=True) if score is not None]
