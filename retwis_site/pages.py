@@ -2,14 +2,15 @@
 
 A part is a template that shows nothing but what it is given. Whatever it was rendered to is right for ever, so it is
 remembered by its template and its arguments, and found again while these are the same: a post, the head of a page, a
-whole page but for its posts. What differs from request to request, such as a form's token, stands in it as a mark, and
-is put in when the page is whole.
+whole page but for its posts. What differs from request to request, such as a form's token, is a hole in it: its mark
+stands there when it is rendered, there it is cut, and a page is its pieces joined. They are bytes as they are sent, so
+that no page is searched, copied or encoded again.
 """
 
 import os
+import re
 import secrets
-from collections import defaultdict
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 from django.conf import settings
@@ -21,20 +22,31 @@ from django.template import loader
 from retwis_site import flash
 from retwis_site.memory import PageMemory
 
-_parts: PageMemory[Hashable, str] = PageMemory(size=5_000, seconds=3600)  # some 10 MB
-_fills: dict[str, Callable[[HttpRequest], str]] = {}
-_holes: dict[str, str] = defaultdict(lambda: secrets.token_hex(16))  # name: its mark
+Pieces = Sequence[bytes | str]  # HTML as it is sent, and the names of the holes between
+Holes = Mapping[str, Pieces]  # what fills them, by their names
 
-Holes = Mapping[str, str]  # name: HTML
 NOTHING: Holes = {}
 
+_parts: PageMemory[Hashable, Pieces] = PageMemory(size=5_000, seconds=3600)  # some 10 MB
+_fills: dict[str, Callable[[HttpRequest], str]] = {}  # by name: what is made for each page
+_SECRET = secrets.token_hex(16)  # nobody who writes a post can guess it
+_MARK = re.compile(f"{_SECRET}-([a-z_]+)-")
 
-def mark(fill: Callable[[HttpRequest], str]) -> str:
-    """What stands in a part for text that `fill` gives on each page: text that needs no escaping. Nobody who writes a
-    post can guess it."""
-    made = secrets.token_hex(16)
-    _fills[made] = fill
-    return made
+
+def mark(name: str) -> str:
+    """What a template is given to show where a hole is to be."""
+    return f"{_SECRET}-{name}-"
+
+
+def mark_for(name: str, fill: Callable[[HttpRequest], str]) -> str:
+    """The same, where `fill` gives each page its text: HTML, or what needs no escaping."""
+    _fills[name] = fill
+    return mark(name)
+
+
+def cut(html: str) -> Pieces:
+    """HTML in which marks stand, cut at them: bytes, a name, bytes, a name, and so on, and bytes at the end."""
+    return tuple(piece if place % 2 else piece.encode() for place, piece in enumerate(_MARK.split(html)))
 
 
 def _csrf_token(request: HttpRequest) -> str:
@@ -56,24 +68,14 @@ def masked(secret: str) -> str:
 
 _PLACES = {char: place for place, char in enumerate(CSRF_ALLOWED_CHARS)}
 
-CSRF_TOKEN = mark(_csrf_token)
-
-
-def part(template: str, arguments: Mapping[str, Hashable]) -> str:
-    """A template that shows only these arguments: rendered, or remembered."""
-    key = (template, *arguments.values())
-    known = _parts.get(key)
-    if known is None:
-        known = loader.render_to_string(template, {"csrf_token": CSRF_TOKEN, **arguments})
-        _parts.put(key, known)
-    return known
+CSRF_TOKEN = mark_for("csrf_token", _csrf_token)
 
 
 def page(
     request: HttpRequest, template: str, context: Mapping[str, Any], holes: Holes = NOTHING, status: int = 200
 ) -> HttpResponse:
     """A page that is rendered anew. Its template has `request`, `user`, `here` (the name of its address), `messages`,
-    `csrf_token`, what the context says, and `posts` where there is HTML for a hole of that name."""
+    `csrf_token`, what the context says, and a mark for each hole that is not empty."""
     everywhere = {
         "request": request,
         "user": getattr(request, "user", None),
@@ -82,7 +84,7 @@ def page(
         "csrf_token": CSRF_TOKEN,
     }
     html = loader.render_to_string(template, {**everywhere, **_marks(holes), **context})
-    return _answer(request, html, holes, status)
+    return _answer(request, cut(html), holes, status)
 
 
 def page_of(request: HttpRequest, template: str, shown: Mapping[str, Hashable], holes: Holes) -> HttpResponse:
@@ -90,7 +92,17 @@ def page_of(request: HttpRequest, template: str, shown: Mapping[str, Hashable], 
     remembered. While a message waits it is rendered anew."""
     if flash.waits(request):
         return page(request, template, shown, holes)
-    return _answer(request, part(template, {"here": _here(request), **_marks(holes), **shown}), holes, 200)
+    return _answer(request, _part(template, {"here": _here(request), **_marks(holes), **shown}), holes, 200)
+
+
+def _part(template: str, arguments: Mapping[str, Hashable]) -> Pieces:
+    """A template that shows only these arguments: rendered, or remembered."""
+    key = (template, *arguments.values())
+    known = _parts.get(key)
+    if known is None:
+        known = cut(loader.render_to_string(template, {"csrf_token": CSRF_TOKEN, **arguments}))
+        _parts.put(key, known)
+    return known
 
 
 def _here(request: HttpRequest) -> str:
@@ -99,19 +111,15 @@ def _here(request: HttpRequest) -> str:
 
 def _marks(holes: Holes) -> dict[str, str]:
     """Marks for what is there; a hole with nothing for it is empty text already in the template."""
-    return {name: _holes[name] if inside else "" for name, inside in holes.items()}
+    return {name: mark(name) if inside else "" for name, inside in holes.items()}
 
 
-def _answer(request: HttpRequest, html: str, holes: Holes, status: int) -> HttpResponse:
-    # What is long comes last: each replacement makes a copy.
-    html = _filled(request, html)
-    for name, inside in holes.items():
-        html = html.replace(_holes[name], _filled(request, inside))
-    return HttpResponse(html, status=status)
-
-
-def _filled(request: HttpRequest, html: str) -> str:
-    for made, fill in _fills.items():
-        if made in html:
-            html = html.replace(made, fill(request))
-    return html
+def _answer(request: HttpRequest, pieces: Pieces, holes: Holes, status: int) -> HttpResponse:
+    whole: list[bytes | str] = []
+    for piece in pieces:
+        if isinstance(piece, str) and piece in holes:
+            whole += holes[piece]
+        else:
+            whole.append(piece)
+    made = {name: _fills[name](request).encode() for name in {piece for piece in whole if isinstance(piece, str)}}
+    return HttpResponse(b"".join([made[piece] if isinstance(piece, str) else piece for piece in whole]), status=status)

@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 from django.core.validators import MaxLengthValidator, RegexValidator
 
-from retwis_site.pages import mark
+from retwis_site.pages import mark_for
 from timeline.entities import LONGEST_POST
 
 
@@ -53,5 +53,5 @@ def form_with(draft: str) -> PostForm:
     return PostForm(initial={"body": draft, "token": FORM_TOKEN})
 
 
-FORM_TOKEN = mark(lambda request: new_token())
+FORM_TOKEN = mark_for("form_token", lambda request: new_token())
 BLANK = form_with("")

@@ -1,6 +1,5 @@
 """Posts as HTML: each rendered once for its content, and then remembered but for its age."""
 
-import secrets
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,10 +8,8 @@ from django.template import loader
 
 from accounts.entities import User, Visitor
 from retwis_site.memory import PageMemory
-from retwis_site.pages import CSRF_TOKEN, Holes
+from retwis_site.pages import CSRF_TOKEN, Holes, Pieces, cut, mark
 from timeline.entities import Page, Post
-
-_AGE = secrets.token_hex(16)  # stands in a card for the age; nobody who writes a post can guess it
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,33 +17,34 @@ class Card:
     """A post's HTML, in two parts: the age comes between them."""
 
     post: Post
-    before: str
-    after: str
+    before: bytes
+    after: Pieces
 
 
 # By the post's id, and whether the viewer wrote it and so can delete it; some 10 MB.
 _cards: PageMemory[tuple[int, bool], Card] = PageMemory(size=10_000, seconds=3600)
 
 
-def posts_as_html(posts: Sequence[Post], viewer: User | Visitor) -> str:
+def posts_as_html(posts: Sequence[Post], viewer: User | Visitor) -> Pieces:
     """As `_post.html` has them."""
     me = viewer.uid if isinstance(viewer, User) else None
     keys = [(post.pid, post.author.uid == me) for post in posts]
     known = _cards.some(keys)
     now = int(time.time())
-    pieces: list[str] = []
+    pieces: list[bytes | str] = []
     for key, post in zip(keys, posts, strict=True):
         card = known.get(key)
         if card is None or card.post != post:
             card = _card(key, post)
-        pieces += (card.before, age(now - post.time), card.after)
-    return "".join(pieces)
+        pieces += (card.before, age(now - post.time).encode(), *card.after)
+    return pieces
 
 
 def _card(key: tuple[int, bool], post: Post) -> Card:
     _, own = key
-    context = {"post": post, "own": own, "age": _AGE, "csrf_token": CSRF_TOKEN}
-    before, _, after = loader.render_to_string("timeline/_post.html", context).partition(_AGE)
+    context = {"post": post, "own": own, "age": mark("age"), "csrf_token": CSRF_TOKEN}
+    before, _, *after = cut(loader.render_to_string("timeline/_post.html", context))
+    assert isinstance(before, bytes)
     card = Card(post, before, after)
     _cards.put(key, card)
     return card
@@ -54,7 +52,8 @@ def _card(key: tuple[int, bool], post: Post) -> Card:
 
 def holes(page: Page, viewer: User | Visitor) -> Holes:
     """What a page of posts shows in the holes of its template: the posts, and the next page's cursor."""
-    return {"posts": posts_as_html(page.posts, viewer), "older": str(page.older or "")}
+    older = [] if page.older is None else [str(page.older).encode()]
+    return {"posts": posts_as_html(page.posts, viewer), "older": older}
 
 
 def age(seconds: int) -> str:
