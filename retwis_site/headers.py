@@ -37,6 +37,5 @@ class BrowserHeaders:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self._get_response(request)
         for name, value in self._said.items():
-            if name not in response.headers:
-                response.headers[name] = value
+            response.headers[name] = value
         return response

@@ -66,6 +66,7 @@ def kept_secret(path: Path) -> str:
 
 VAR_DIR = Path(env("VAR_DIR") or BASE_DIR / "var").resolve()  # what the site itself writes: secret, store, static files
 DEBUG = env_on("DEBUG")
+HTTPS = env_on("HTTPS")
 SECRET_KEY = env("SECRET_KEY") or kept_secret(VAR_DIR / "secret_key")
 ALLOWED_HOSTS = env_list("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
 CSRF_TRUSTED_ORIGINS = env_list("CSRF_TRUSTED_ORIGINS")
@@ -85,15 +86,15 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "retwis_site.headers.BrowserHeaders",
-    "django.middleware.security.SecurityMiddleware",
+    *(["django.middleware.security.SecurityMiddleware"] if HTTPS else []),  # the rest of it is in BrowserHeaders
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "accounts.middleware.VisitMiddleware",
     "retwis_site.flash.FlashMiddleware",
-    "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "retwis_site.errors.ErrorPages",
 ]
+SILENCED_SYSTEM_CHECKS = ["security.W002"]  # X-Frame-Options: BrowserHeaders says it, on every answer
 ROOT_URLCONF = "retwis_site.urls"
 WSGI_APPLICATION = "retwis_site.wsgi.application"
 TEMPLATES = [
@@ -125,7 +126,6 @@ WHITENOISE_USE_FINDERS = True  # before the first `collectstatic` the files are 
 
 # --- Who you are ------------------------------------------------------------------------------------------------------
 
-HTTPS = env_on("HTTPS")
 COOKIE_PREFIX = "__Host-" if HTTPS else ""  # browsers take such a cookie from this very host over HTTPS alone
 AUTH_COOKIE = f"{COOKIE_PREFIX}auth"
 THROTTLE = env_on("THROTTLE", "1")  # whether logins, registrations, posts and follows are limited

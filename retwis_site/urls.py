@@ -5,10 +5,10 @@ from django.urls import include, path
 from retwis_site import health
 
 urlpatterns = [
+    path("", include("timeline.urls")),  # first, as what is asked for most: addresses are tried in turn
+    path("", include("accounts.urls")),
     path("livez", health.livez, name="livez"),
     path("readyz", health.readyz, name="readyz"),
-    path("", include("accounts.urls")),
-    path("", include("timeline.urls")),
 ]
 
 handler400 = "retwis_site.errors.bad_request"
