@@ -11,7 +11,6 @@ a worker that is told twice to stop, by the terminal and by the command, can mis
 
 import asyncio
 import atexit
-import gc
 import io
 import os
 import sys
@@ -76,9 +75,12 @@ async def _answer(environ: WSGIEnvironment, protocol: HTTPProtocol) -> None:
 
     begin: StartResponse = start_response
     answer: Any = site(environ, begin)
+    status, headers = start[0]
+    if isinstance(answer, list):
+        protocol.response_bytes(status, headers, b"".join(answer))
+        return
     try:
-        status, headers = start[0]
-        if not getattr(answer, "streaming", False) or environ["REQUEST_METHOD"] == "HEAD":
+        if environ["REQUEST_METHOD"] == "HEAD":
             protocol.response_bytes(status, headers, b"".join(answer))
             return
         stream = protocol.response_stream(status, headers)
@@ -135,6 +137,3 @@ os.setsid()
 atexit.register(_leave)
 if PARENT in os.environ:
     end_with_parent()
-# What is loaded stays, and a page leaves hardly any circles: the collector need not look so often.
-gc.freeze()
-gc.set_threshold(20_000, 20, 20)

@@ -2,6 +2,7 @@
 
 import asyncio
 import atexit
+import contextlib
 import gc
 import os
 from dataclasses import dataclass, field
@@ -9,7 +10,9 @@ from unittest import mock
 from wsgiref.validate import check_environ
 
 import pytest
-from django.http import HttpResponse, StreamingHttpResponse
+from django.core.signals import request_finished
+from django.http import StreamingHttpResponse
+from django.templatetags.static import static
 
 
 @pytest.fixture(scope="module")
@@ -298,9 +301,34 @@ def test_head_of_a_stream_is_answered_in_one_go(serving, answers_with):
     assert source.closed
 
 
-def test_an_answer_that_is_no_stream_is_sent_in_one_go_and_closed(serving, answers_with):
-    response = HttpResponse(b"whole")
-    answers_with(response)
+def test_an_answer_that_is_a_list_is_sent_in_one_go(serving, monkeypatch):
+    def site(environ, start_response):
+        start_response("200 OK", [("Content-Type", "text/plain")])
+        return [b"who", b"le"]
+
+    monkeypatch.setattr(serving, "site", site)
     protocol = answered(serving, Scope())
     assert (protocol.status, protocol.chunks, protocol.streams) == (200, [b"whole"], False)
-    assert response.closed
+
+
+@pytest.mark.parametrize("path", ["/", "/nothing/"])
+def test_the_site_gives_pages_as_lists_and_is_done_with_them(serving, path):
+    done = []
+
+    def finished(**kwargs):
+        done.append(path)
+
+    request_finished.connect(finished)
+    try:
+        answer = serving.site(serving.environ_of(Scope(path)), lambda *arguments: None)
+    finally:
+        request_finished.disconnect(finished)
+    assert isinstance(answer, list)
+    assert done == [path]
+
+
+def test_the_site_gives_a_static_file_in_pieces(serving):
+    answer = serving.site(serving.environ_of(Scope(static("retwis.css"))), lambda *arguments: None)
+    with contextlib.closing(answer):
+        assert not isinstance(answer, list)
+        assert b"".join(answer)

@@ -14,14 +14,16 @@ from timeline.entities import Page, Post
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A post's HTML, in two parts: the age comes between them."""
+    """A post's HTML, whole for as long as its age reads the same, and what comes before and after the age."""
 
     post: Post
+    whole: Pieces
+    until: int  # unix seconds
     before: bytes
     after: Pieces
 
 
-# By the post's id, and whether the viewer wrote it and so can delete it; some 10 MB.
+# By the post's id, and whether the viewer wrote it and so can delete it; some 15 MB.
 _cards: PageMemory[tuple[int, bool], Card] = PageMemory(size=10_000, seconds=3600)
 
 
@@ -34,20 +36,28 @@ def posts_as_html(posts: Sequence[Post], viewer: User | Visitor) -> Pieces:
     pieces: list[bytes | str] = []
     for key, post in zip(keys, posts, strict=True):
         card = known.get(key)
-        if card is None or card.post != post:
-            card = _card(key, post)
-        pieces += (card.before, age(now - post.time).encode(), *card.after)
+        if card is None or card.post is not post or card.until <= now:
+            card = _card(key, post, now, card)
+        pieces += card.whole
     return pieces
 
 
-def _card(key: tuple[int, bool], post: Post) -> Card:
-    _, own = key
+def _card(key: tuple[int, bool], post: Post, now: int, known: Card | None) -> Card:
+    before, after = (known.before, known.after) if known and known.post == post else _rendered(post, own=key[1])
+    age = age_of(now - post.time)
+    first, *rest = after
+    assert isinstance(first, bytes)
+    card = Card(post, (before + age.words.encode() + first, *rest), now + age.lasts, before, after)
+    _cards.put(key, card)
+    return card
+
+
+def _rendered(post: Post, own: bool) -> tuple[bytes, Pieces]:
+    """What comes before a post's age, and what after."""
     context = {"post": post, "own": own, "age": mark("age"), "csrf_token": CSRF_TOKEN}
     before, _, *after = cut(loader.render_to_string("timeline/_post.html", context))
     assert isinstance(before, bytes)
-    card = Card(post, before, after)
-    _cards.put(key, card)
-    return card
+    return before, after
 
 
 def holes(page: Page, viewer: User | Visitor) -> Holes:
@@ -56,16 +66,23 @@ def holes(page: Page, viewer: User | Visitor) -> Holes:
     return {"posts": posts_as_html(page.posts, viewer), "older": older}
 
 
-def age(seconds: int) -> str:
+@dataclass(frozen=True, slots=True)
+class Age:
+    words: str
+    lasts: int  # seconds, until the words are others
+
+
+def age_of(seconds: int) -> Age:
     """In words, as the official Retwis tells it: `0 seconds`, `1 minute`, `2 hours`, `3 days`."""
     if seconds < 60:
-        return f"{max(0, seconds)} seconds"
+        return Age(f"{max(0, seconds)} seconds", max(1, 1 - seconds))
     if seconds < 3600:
-        return _count(seconds // 60, "minute")
+        return _in(seconds, 60, "minute")
     if seconds < 86400:
-        return _count(seconds // 3600, "hour")
-    return _count(seconds // 86400, "day")
+        return _in(seconds, 3600, "hour")
+    return _in(seconds, 86400, "day")
 
 
-def _count(number: int, unit: str) -> str:
-    return f"{number} {unit}" if number == 1 else f"{number} {unit}s"
+def _in(seconds: int, length: int, unit: str) -> Age:
+    number = seconds // length
+    return Age(f"{number} {unit}" if number == 1 else f"{number} {unit}s", length - seconds % length)

@@ -90,7 +90,7 @@ class Homes:
         return {uid: Slice(ids, len(ids) >= length) for uid, ids in zip(below, found, strict=True)}
 
     def _page(self, me: int, listing: Listing, before: int | None, asked: "Asked") -> Page:
-        candidates = [pid for pid in listing.ids if before is None or pid < before]
+        candidates = listing.ids if before is None else [pid for pid in listing.ids if pid < before]
         filled = fill(candidates, POSTS_A_PAGE, lambda pids: self._shown(me, pids, asked))
         self._list(me).drop(filled.dead)
         if filled.older is not None or not listing.horizon:
