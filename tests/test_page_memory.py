@@ -12,7 +12,7 @@ from tests.agreement import Clock
 from tests.site import publish, register
 from tests.test_error_pages import in_a_process
 from timeline import showing
-from timeline.repositories import posts
+from timeline.repositories import reading
 from timeline.repositories.follows import Follows
 from timeline.repositories.posts import Posts
 
@@ -294,7 +294,7 @@ def test_no_memory_grows_beyond_its_size_whatever_is_put_into_it(clock):
 
 
 def test_what_can_change_is_believed_for_five_seconds_at_most():
-    assert posts._shown._seconds <= 5
+    assert reading._shown._seconds <= 5
     assert repositories._names._seconds <= 5
 
 

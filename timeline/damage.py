@@ -11,7 +11,8 @@ from retwis_site.outbox import Outbox, nonce
 from retwis_site.store import Store
 from timeline.cursors import parse_id
 from timeline.repositories.follows import Follows
-from timeline.repositories.posts import FIELDS, Posts
+from timeline.repositories.posts import Posts
+from timeline.repositories.reading import FIELDS
 
 Edge = tuple[int, str]  # whose set it stands in, and the member
 Standing = tuple[int, str, float]  # of an `updates:`: whose, a member and its score

@@ -11,7 +11,7 @@ from retwis_site.store import Pipe, Store
 from timeline.cursors import LARGEST_ID
 from timeline.entities import GlobalPage, Page, Post
 from timeline.repositories.paging import fill
-from timeline.repositories.posts import Posts, note_shown, shown_lately
+from timeline.repositories.reading import Wanted
 from timeline.repositories.shards import GlobalList
 
 NEWEST_USERS = 10
@@ -23,7 +23,6 @@ class GlobalTimeline:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._list = GlobalList(store)
-        self._posts = Posts(store)
         self._users = Users(store)
 
     def page(self, visit: Visit, before: int | None, size: int) -> GlobalPage:
@@ -53,8 +52,8 @@ class GlobalTimeline:
         return GlobalPage(newest_users, Page(posts, older), at_the_cap=older is None and listing.horizon > 0)
 
     def _shown(self, me: int | None, pids: Sequence[int]) -> tuple[list[Post], list[int]]:
-        known = shown_lately(pids, me)
-        asked = [pid for pid in pids if pid not in known]
-        records, dead = self._posts.read(asked)
-        known |= note_shown(records, self._users.names({one.uid for one in records}))
-        return [known[pid] for pid in pids if pid in known], dead
+        wanted = Wanted(pids, me)
+        pipe = self._store.pipeline()
+        wanted.queue(pipe)
+        wanted.take(pipe.execute())
+        return wanted.shown(self._users.names({one.uid for one in wanted.records})), wanted.dead

@@ -12,7 +12,7 @@ from timeline.entities import Counts, HomePage, Page, Post
 from timeline.repositories.follows import Follows, which
 from timeline.repositories.lists import FIRST_READ, KEPT, Listing, Merge, Slice, TimelineList, merge
 from timeline.repositories.paging import POSTS_A_PAGE, fill
-from timeline.repositories.posts import Posts, known_authors, note_shown, records_of, shown_lately
+from timeline.repositories.reading import Wanted
 
 HOME_LIVES = 30 * 24 * 3600  # seconds that a home stays after its owner's last visit
 SHORTEST_SLICE = 10  # ids read of each followed person, at least
@@ -29,7 +29,6 @@ class Homes:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._follows = Follows(store)
-        self._posts = Posts(store)
         self._users = Users(store)
 
     def page(self, visit: Visit, before: int | None) -> HomePage:
@@ -118,19 +117,13 @@ class Homes:
         No round trip while all posts are remembered and `asked` has their authors; one while all authors and names are
         remembered, else two.
         """
-        known = shown_lately(pids, me)
-        unknown = [pid for pid in pids if pid not in known]
+        wanted = Wanted(pids, me)
         pipe = self._store.pipeline()
-        for pid in unknown:
-            self._posts.queue(pipe, pid)
-        expected = self._ask_about(
-            pipe, me, {post.author.uid for post in known.values()} | known_authors(unknown), asked
-        )
-        replies = pipe.execute()
-        records, dead = records_of(unknown, replies[: len(unknown)])
-        asked = asked.with_replies(expected, replies[len(unknown) :])
+        wanted.queue(pipe)
+        expected = self._ask_about(pipe, me, wanted.authors, asked)
+        asked = asked.with_replies(expected, wanted.take(pipe.execute()))
 
-        authors = {one.uid for one in records}
+        authors = {one.uid for one in wanted.records}
         names = self._users.remembered(authors)
         unnamed = sorted(authors - names.keys())
         for uid in unnamed:
@@ -140,10 +133,9 @@ class Homes:
         names |= self._users.named(unnamed, replies[: len(unnamed)])
         asked = asked.with_replies(strangers, replies[len(unnamed) :])
 
-        known |= note_shown(records, names)
-        found = [known[pid] for pid in pids if pid in known]
+        found = wanted.shown(names)
         _authors.put(me, tuple({post.author.uid for post in found} - {me}))
-        return [post for post in found if post.author.uid in asked.followed or post.author.uid == me], dead
+        return [post for post in found if post.author.uid in asked.followed or post.author.uid == me], wanted.dead
 
     def _ask_about(self, pipe: Pipe, me: int, authors: set[int], asked: "Asked") -> list[int]:
         """Ask which of the authors somebody follows; who was asked about for the first time."""

@@ -5,20 +5,18 @@ The order of the commands is the design's, section 5; it was checked by trying e
 
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator
 
 from django.conf import settings
 
-from accounts.entities import User
 from retwis_site import keys
 from retwis_site.exceptions import StoreError
-from retwis_site.memory import Memory, PageMemory
 from retwis_site.outbox import OWNER_GIVES_UP, Claim, Outbox, nonce
 from retwis_site.store import Pipe, Store
-from timeline.entities import NoSuchPost, Post, PostDeleted, Published
+from timeline.entities import NoSuchPost, PostDeleted, Published
 from timeline.repositories.ids import post_ids
 from timeline.repositories.lists import queue_cut
+from timeline.repositories.reading import Record, forget, queue_post, records_of
 
 TOKEN_LIVES = 24 * 3600  # seconds that a form's one-time token is remembered
 DELETED_STAYS = 30 * 24 * 3600  # seconds that a deleted post answers "gone"
@@ -28,24 +26,6 @@ FRESH = 60  # seconds that a post may be pushed into homes; an older one's id wo
 KEEPS_EVERY = 20.0  # seconds after which a worker asks for more time
 
 CLEANED_AWAY = "this post was cleaned away before it was sent again; send it once more"
-
-FIELDS = ("user_id", "time", "body", "deleted")
-
-_authors: Memory[int, int] = Memory(size=20_000, seconds=3600)  # who wrote what never changes
-_shown: PageMemory[int, Post] = PageMemory(size=20_000, seconds=5)
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """A post as stored, its author still a number."""
-
-    pid: int
-    uid: int
-    time: int
-    body: str
-
-    def by(self, name: str) -> Post:
-        return Post(self.pid, User(self.uid, name), self.body, self.time)
 
 
 class Posts:
@@ -224,7 +204,7 @@ class Posts:
         """Carry out `del:<pid>:<uid>:<nonce>`, for its owner as for the worker: it rolls forward. Four round trips."""
         pid, uid = (int(part) for part in intent.split(":")[1:3])
         self._store.hset(keys.post(pid), {"deleted": str(int(time.time())), "body": ""})
-        _shown.forget(pid)
+        forget(pid)
         self._store.zrem(keys.updates(uid), str(pid))
         self._store.expire(keys.post(pid), DELETED_STAYS)
         self._outbox.done(intent)
@@ -235,44 +215,5 @@ class Posts:
         """The posts that stand, in the order given, and the ids of those that do not. One round trip."""
         pipe = self._store.pipeline()
         for pid in pids:
-            self.queue(pipe, pid)
+            queue_post(pipe, pid)
         return records_of(pids, pipe.execute())
-
-    def queue(self, pipe: Pipe, pid: int) -> None:
-        """Ask for one post; for `record(pid, reply)`."""
-        pipe.hmget(keys.post(pid), FIELDS)
-
-
-def record(pid: int, reply: Sequence[str | None]) -> Record | None:
-    """A post from the reply to `Posts.queue`; None for one that never was, or is deleted."""
-    uid, when, body, deleted = reply
-    if uid is None or body is None or deleted is not None:
-        return None
-    if _authors.get(pid) is None:
-        _authors.put(pid, int(uid))
-    return Record(pid, int(uid), int(when) if when and when.isdecimal() else 0, body)
-
-
-def records_of(pids: Collection[int], replies: Sequence[Sequence[str | None]]) -> tuple[list[Record], list[int]]:
-    """The posts that stand, in the order given, and the ids of those that do not."""
-    found = {pid: record(pid, reply) for pid, reply in zip(pids, replies, strict=True)}
-    return [one for one in found.values() if one], [pid for pid, one in found.items() if not one]
-
-
-def shown_lately(pids: Collection[int], me: int | None) -> dict[int, Post]:
-    """Those posts that this process has shown within seconds. Not one's own: whoever deletes one sees it go at once. No
-    round trip."""
-    return {pid: post for pid, post in _shown.some(pids).items() if post.author.uid != me}
-
-
-def note_shown(records: Collection[Record], names: Mapping[int, str]) -> dict[int, Post]:
-    """Records with their authors' names, noted for `shown_lately`. No round trip."""
-    shown = {one.pid: one.by(names[one.uid]) for one in records if one.uid in names}
-    for pid, post in shown.items():
-        _shown.put(pid, post)
-    return shown
-
-
-def known_authors(pids: Collection[int]) -> set[int]:
-    """The authors of those posts that this process has seen before. No round trip."""
-    return set(_authors.some(pids).values())

@@ -8,7 +8,7 @@ from retwis_site.store import Pipe, Store
 from timeline.entities import Counts, InCommon, NoSuchPost, Page, Post, PostDeleted, ProfilePage, Relation
 from timeline.repositories.follows import Comparison, Follows, compare
 from timeline.repositories.paging import POSTS_A_PAGE
-from timeline.repositories.posts import Posts, note_shown, record, records_of, shown_lately
+from timeline.repositories.reading import Wanted, queue_post, record
 
 _common: PageMemory[Comparison, InCommon] = PageMemory(size=20_000, seconds=5)
 
@@ -19,7 +19,6 @@ class Profiles:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._follows = Follows(store)
-        self._posts = Posts(store)
 
     def page(self, visit: Visit, username: str, before: int | None) -> ProfilePage:
         """Their posts below the cursor, newest first. With hints, and while all is remembered, one round trip; else
@@ -38,38 +37,30 @@ class Profiles:
         person, (found, following, followers, *mine) = visit.ask_about(username, questions)
         pids = [int(pid) for pid in found]
         older = pids[POSTS_A_PAGE - 1] if len(pids) > POSTS_A_PAGE else None
+        me = viewer.uid if isinstance(viewer := visit.user, User) else None
         comparisons: list[Comparison] = []
-        if mine:
-            me = visit.require_user().uid
+        if mine and me is not None:
             (is_following,), my_following, my_followers = mine
             comparisons = [
                 compare(keys.followers(me), my_followers, keys.followers(person.uid), followers),
                 compare(keys.following(me), my_following, keys.following(person.uid), following),
             ]
-        known = {} if visit.user == person else shown_lately(pids, None)
-        posts, common = self._posts_and_common(person, pids[:POSTS_A_PAGE], known, comparisons)
-        relation = Relation(visit.user == person, bool(mine) and is_following is not None, *common)
+        wanted = Wanted(pids[:POSTS_A_PAGE], me)
+        common = self._ask(wanted, comparisons)
+        posts = [post for post in wanted.shown({person.uid: person.username}) if post.author.uid == person.uid]
+        relation = Relation(viewer == person, bool(mine) and is_following is not None, *common)
         return ProfilePage(person, Counts(following, followers), relation, Page(posts, older))
 
-    def _posts_and_common(
-        self, author: User, pids: list[int], known: dict[int, Post], comparisons: list[Comparison]
-    ) -> tuple[list[Post], list[InCommon]]:
-        """The author's posts, and what each comparison counts. No round trip while all is remembered, else one; two
+    def _ask(self, wanted: Wanted, comparisons: list[Comparison]) -> list[InCommon]:
+        """Ask for the posts, and what each comparison counts. No round trip while all is remembered, else one; two
         with anything to compare."""
         pipe = self._store.pipeline()
-        asked = [pid for pid in pids if pid not in known]
-        for pid in asked:
-            self._posts.queue(pipe, pid)
+        wanted.queue(pipe)
         common = _common.some(comparisons)
         comparing = [comparison for comparison in comparisons if comparison not in common]
         for comparison in comparing:
             comparison.queue_smaller(pipe)
-        replies = pipe.execute()
-        records, _ = records_of(asked, replies[: len(asked)])
-        smaller = replies[len(asked) :]
-        known = known | note_shown([one for one in records if one.uid == author.uid], {author.uid: author.username})
-        posts = [known[pid] for pid in pids if pid in known]
-
+        smaller = wanted.take(pipe.execute())
         shared = [(comparison, ids) for comparison, ids in zip(comparing, smaller, strict=True) if ids]
         for comparison, ids in shared:
             comparison.queue_shared(pipe, ids)
@@ -77,13 +68,13 @@ class Profiles:
         for comparison in comparing:
             common[comparison] = comparison.in_common(counted.get(comparison, []))
             _common.put(comparison, common[comparison])
-        return posts, [common[comparison] for comparison in comparisons]
+        return [common[comparison] for comparison in comparisons]
 
     def post(self, visit: Visit, username: str, pid: int) -> Post:
         """One post of theirs. One round trip with hints. Raises NoSuchUser, NoSuchPost, PostDeleted."""
 
         def questions(pipe: Pipe, me: int | None, them: int) -> None:
-            self._posts.queue(pipe, pid)
+            queue_post(pipe, pid)
             pipe.zscore(keys.updates(them), str(pid))
 
         author, (stored, standing) = visit.ask_about(username, questions)
