@@ -1,7 +1,8 @@
 """How commands travel: packed together, in one write, and the replies read after it.
 
-redis-py keeps the connections, speaks the protocol and makes sense of replies. Its own ways to send are not used: they
-send again after an error, which would count or push twice, and take three times as long for a page's commands.
+redis-py keeps the connections, waits for replies and makes sense of them. Its own ways to send are not used: they send
+again after an error, which would count or push twice, and take three times as long for a page's commands. Nor are
+replies that have arrived together with another asked of it one by one: they are taken from hiredis as they lie there.
 """
 
 from collections import deque
@@ -9,7 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import redis
-from hiredis import pack_command
+from hiredis import Reader, pack_command
+from redis._parsers.hiredis import NOT_ENOUGH_DATA
 from redis.client import NEVER_DECODE
 
 from retwis_site.watch import Command
@@ -79,19 +81,29 @@ class Line:
 
     def read(self, queued: Sequence[Queued]) -> list[Any]:
         """The replies to all that was sent."""
+        arrived = _arrived(self._connection)
         try:
-            return [self._reply(command[0], options) for command, options in queued]
+            replies = []
+            for (name, *_), options in queued:
+                as_bytes = NEVER_DECODE in options
+                reply = arrived(False) if as_bytes else arrived()
+                if reply is NOT_ENOUGH_DATA:
+                    reply = self._awaited(as_bytes)
+                made_sense_of = dict.get(self._callbacks, name)  # its own `get` would make each name upper case
+                if made_sense_of is not None and not isinstance(reply, redis.ResponseError):
+                    reply = made_sense_of(reply, **options)
+                replies.append(reply)
+            return replies
         except BaseException:
             self.cut()
             raise
 
-    def _reply(self, name: object, options: dict[str, Any]) -> Any:
+    def _awaited(self, as_bytes: bool) -> Any:
+        """The next reply, for which more must be read."""
         try:
-            reply = self._connection.read_response(disable_decoding=NEVER_DECODE in options)
+            return self._connection.read_response(disable_decoding=as_bytes)
         except redis.ResponseError as error:
             return error
-        made_sense_of = self._callbacks.get(name)
-        return reply if made_sense_of is None else made_sense_of(reply, **options)
 
     def cut(self) -> None:
         """Replies may still come that nobody reads: the connection must not be used again."""
@@ -99,6 +111,13 @@ class Line:
 
     def give_back(self) -> None:
         self._pool.release(self._connection)
+
+
+def _arrived(connection: Any) -> Callable[..., Any]:
+    """What gives the replies that were read from the socket and are not asked for yet; NOT_ENOUGH_DATA when there are
+    none. Connections that are no real ones, as in tests, never have any."""
+    reader = getattr(getattr(connection, "_parser", None), "_reader", None)
+    return reader.gets if isinstance(reader, Reader) else lambda *_: NOT_ENOUGH_DATA
 
 
 class OneServer:

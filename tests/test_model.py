@@ -53,6 +53,7 @@ SIZES = {
     "RECENT": 100,
     "NEWEST_USERS": 3,
     "FOLLOWERS_AT_ONCE": 2,
+    "FOLLOWERS_READ": 3,
 }
 SHARED = ("KEPT", "CUT_ABOVE", "WHOLE_FROM", "TRUSTED", "LOST", "FIRST_READ", "FIRST_TRUSTED")  # by several lists
 MODULES = (everybody, follows, homes, ids, lists, paging, posts, profiles, shards)

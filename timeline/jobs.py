@@ -60,7 +60,7 @@ def _work(store: Store, outbox: Outbox, intent: str, worker: str) -> bool:
     """Whether the intent is finished now."""
     kind = intent.partition(":")[0]
     if kind not in JOBS:
-        if _strangers.get(kind) is None:  # a worker looks five times a second
+        if _strangers.get(kind) is None:  # a worker looks very often
             _strangers.put(kind, True)
             logger.error("%s: no job of this kind is known; left in the outbox", kind)
         return False

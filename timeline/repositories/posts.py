@@ -21,6 +21,7 @@ from timeline.repositories.reading import Record, forget, queue_post, records_of
 TOKEN_LIVES = 24 * 3600  # seconds that a form's one-time token is remembered
 DELETED_STAYS = 30 * 24 * 3600  # seconds that a deleted post answers "gone"
 FOLLOWERS_AT_ONCE = 2048  # homes pushed to in one round trip: one chunk for what is delivered inline
+FOLLOWERS_READ = 4 * FOLLOWERS_AT_ONCE  # in one go: to read on means to wait until all that was sent is done
 
 FRESH = 60  # seconds that a post may be pushed into homes; an older one's id would stand too near their heads
 KEEPS_EVERY = 20.0  # seconds after which a worker asks for more time
@@ -115,15 +116,13 @@ class Posts:
         chunks: deque[list[str]] = deque()
 
         def pushes() -> Iterator[Pipe]:
-            for followers in self._store.zset_members(keys.followers(uid), FOLLOWERS_AT_ONCE):
-                if not followers:
-                    continue
-                homes = [keys.home(int(follower)) for follower in followers]
-                chunks.append(homes)
-                pipe = self._store.pipeline()
-                for home in homes:
-                    pipe.lpushx(home, str(pid))
-                yield pipe
+            for followers in self._store.zset_members(keys.followers(uid), FOLLOWERS_READ):
+                for start in range(0, len(followers), FOLLOWERS_AT_ONCE):
+                    chunk = followers[start : start + FOLLOWERS_AT_ONCE]
+                    chunks.append([keys.home(int(follower)) for follower in chunk])
+                    pipe = self._store.pipeline()
+                    pipe.lpushx_each(chunks[-1], str(pid))
+                    yield pipe
 
         cuts = self._store.pipeline()
         for lengths in self._store.stream(pushes()):
