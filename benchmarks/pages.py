@@ -106,7 +106,7 @@ The same with `PAGE_MEMORY=0`, where web processes remember nothing of a page ({
 An answer's bytes are those with its headers. Failures: answers that were no page, and connections that broke.
 
 Home and the empty view under other web servers, each compared with the empty view of the tables above
-({fewer.rounds} rounds). `manage.py serve` has granian by its RSGI, with one thread of Python a worker:
+({fewer.rounds} rounds). `manage.py serve` has granian by its RSGI, with one thread that makes pages a worker:
 
 {servers}
 Home with more and more clients:

@@ -1,8 +1,11 @@
 """The site as `manage.py serve` runs it, in each of its workers: a WSGI application behind granian's RSGI.
 
-A worker has one thread of Python. It waits for the bodies of many requests at once, so clients who send their forms
-slowly hold nobody up, and works on one request at a time: in Python more get in each other's way. A form that does not
-arrive is given up after a while.
+One thread of a worker makes pages, one at a time: in Python more get in each other's way. Another, with an event loop,
+waits for the bodies of many requests at once, so clients who send their forms slowly hold nobody up, and works on those
+that have arrived. A form that does not arrive is given up after a while.
+
+granian would have the event loop do all of it. A page needs nothing to wait for, so it is made where granian has called
+from, which saves the way to the loop's thread and back: half as many switches between threads, and a tenth of the time.
 
 A worker ends when the command ends, however that was: one whose parent was killed would keep the port, and the embedded
 server, from the next `make run`. Ctrl-C, which a terminal sends to every process of a group, reaches the command alone:
@@ -14,6 +17,7 @@ import atexit
 import io
 import os
 import sys
+from collections.abc import Callable
 from typing import Any
 from wsgiref.types import StartResponse, WSGIEnvironment
 
@@ -33,12 +37,17 @@ _waited_for = 0
 
 
 class Application:
-    """What granian calls for each request, on the worker's only event loop."""
+    """What granian calls for each request."""
+
+    def __rsgi_init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Before the first: from now on requests are begun in the thread that granian calls from."""
+        loop.call_soon_threadsafe = _beginning_here(loop.call_soon_threadsafe)  # type: ignore[method-assign, assignment]
 
     async def __rsgi__(self, scope: Scope, protocol: HTTPProtocol) -> None:
         environ = environ_of(scope)
         length = environ.get("CONTENT_LENGTH", "")
         if length.isascii() and length.isdigit() and 0 < int(length[:20]) <= settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
+            await _on_the_loop()
             body = await _body(protocol)
             if body is None:
                 said = {"content-type": "text/plain; charset=utf-8", "connection": "close", **HEADERS}
@@ -48,6 +57,25 @@ class Application:
                 return
             environ["wsgi.input"] = io.BytesIO(body)  # a body over the limit stays unread
         await _answer(environ, protocol)
+
+
+def _beginning_here(hand_over: Callable[..., asyncio.Handle]) -> Callable[..., asyncio.Handle | None]:
+    """What begins the coroutine that granian hands over to the loop, and hands over only one that has to wait."""
+
+    def begin(callback: Callable[..., object], *arguments: object, **options: Any) -> asyncio.Handle | None:
+        if arguments and asyncio.iscoroutine(arguments[0]):
+            try:
+                arguments[0].send(None)
+            except StopIteration:
+                return None
+        return hand_over(callback, *arguments, **options)
+
+    return begin
+
+
+async def _on_the_loop() -> None:
+    """What comes after it has to wait, and so needs the loop: a task goes on with a coroutine wherever that is."""
+    await asyncio.sleep(0)
 
 
 async def _body(protocol: HTTPProtocol) -> bytes | None:
@@ -83,6 +111,7 @@ async def _answer(environ: WSGIEnvironment, protocol: HTTPProtocol) -> None:
         if environ["REQUEST_METHOD"] == "HEAD":
             protocol.response_bytes(status, headers, b"".join(answer))
             return
+        await _on_the_loop()
         stream = protocol.response_stream(status, headers)
         for chunk in answer:
             await stream.send_bytes(chunk)

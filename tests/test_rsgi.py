@@ -5,6 +5,7 @@ import atexit
 import contextlib
 import gc
 import os
+import threading
 from dataclasses import dataclass, field
 from unittest import mock
 from wsgiref.validate import check_environ
@@ -236,6 +237,65 @@ def test_only_so_many_are_waited_for(serving, raw, monkeypatch):
 
     assert asyncio.run(all_at_once()) == [403, 403, 408]  # without a token
     assert serving._waited_for == 0
+
+
+# ---- which thread
+
+
+def threads_of(serving, monkeypatch, scope, protocol):
+    """In which threads the site is asked when granian hands a coroutine over to the loop from another thread."""
+    asked = []
+
+    def site(environ, start_response):
+        asked.append(threading.current_thread().name)
+        return real(environ, start_response)
+
+    real = serving.site
+    monkeypatch.setattr(serving, "site", site)
+    loop = asyncio.new_event_loop()
+    serving.application.__rsgi_init__(loop)
+    running = threading.Thread(target=loop.run_forever, name="loop")
+    running.start()
+    ended = threading.Event()
+
+    async def watched():
+        await serving.application.__rsgi__(scope, protocol)
+        ended.set()
+
+    coroutine = watched()
+    calling = threading.Thread(
+        target=lambda: loop.call_soon_threadsafe(lambda one: loop.create_task(one), coroutine), name="granian"
+    )
+    calling.start()
+    assert ended.wait(20)
+    calling.join()
+    loop.call_soon_threadsafe(loop.stop)
+    running.join()
+    loop.close()
+    return asked
+
+
+def test_a_page_is_made_where_granian_calls_from(serving, raw, monkeypatch):
+    protocol = Protocol()
+    assert threads_of(serving, monkeypatch, Scope(), protocol) == ["granian"]
+    assert protocol.status == 200
+
+
+def test_a_form_is_waited_for_and_worked_on_where_the_loop_is(serving, raw, monkeypatch):
+    async def late():
+        await asyncio.sleep(0)
+        return b"body="
+
+    protocol = Protocol(late)
+    assert threads_of(serving, monkeypatch, a_form("5"), protocol) == ["loop"]
+    assert protocol.status == 403  # without a token
+
+
+def test_a_file_is_streamed_where_the_loop_is(serving, raw, monkeypatch):
+    protocol = Protocol()
+    assert threads_of(serving, monkeypatch, Scope(static("retwis.css")), protocol) == ["granian"]
+    assert protocol.streams
+    assert b"".join(protocol.chunks)
 
 
 # ---- an answer
