@@ -22,7 +22,7 @@ def sent_by_the_code():
     """Every command, as an ACL names it."""
     folders = ("retwis_site", "accounts", "timeline")
     source = "\n".join(path.read_text() for name in folders for path in (Path(settings.BASE_DIR) / name).rglob("*.py"))
-    calls = re.findall(r"\.send\(\s*(.*)", source)
+    calls = re.findall(r"(?:self|server)\.send\(\s*(.*)", source)
     named = [re.match(r'"([A-Z ]+)"', call) for call in calls]
     assert all(named), calls
     return {command[1].lower().replace(" ", "|") for command in named}
