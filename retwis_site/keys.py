@@ -5,7 +5,7 @@
 |---|---|---|---|
 | `next_user_id`, `next_post_id` | string | counters | official, truth |
 | `users` | hash | lower-cased username -> uid | official, truth |
-| `user:<uid>` | hash | `username` (as typed), `password` (Django hash), `auth` (current secret) | official, truth |
+| `user:<uid>` | hash | `username` (as typed), `password` (Django hash), `auth` (current secret); ours: `seen`, the highest post that their home has shown | official, truth |
 | `auths` | hash | secret -> uid; may hold stale entries, never trusted alone | official |
 | `users_by_time` | zset | username as typed, score = registration (unix s) | official |
 | `following:<uid>` | zset | uids this user follows, score = since when (unix s) | official, truth |

@@ -100,10 +100,10 @@ def page_of(request: HttpRequest, template: str, shown: Mapping[str, Hashable], 
     if flash.waits(request):
         return page(request, template, shown, holes)
     given = {"here": _here(request), "theme": _theme(request), **_marks(holes), **shown}
-    return _answer(request, _part(template, given), holes, 200)
+    return _answer(request, part(template, given), holes, 200)
 
 
-def _part(template: str, arguments: Mapping[str, Hashable]) -> Pieces:
+def part(template: str, arguments: Mapping[str, Hashable]) -> Pieces:
     """A template that shows only these arguments: rendered, or remembered."""
     key = (template, *arguments.values())
     known = _parts.get(key)

@@ -227,7 +227,10 @@ class Agreement(RuleBasedStateMachine):
         assert dict(raw.zrange("users_by_time", 0, -1, withscores=True)) == registered
         for uid, one in people.items():
             stored = {"username": one.name, "password": hashed(one.password), "auth": one.secret}
-            assert raw.hgetall(f"user:{uid}") == stored
+            held = raw.hgetall(f"user:{uid}")
+            seen = held.pop("seen", None)
+            assert held == stored
+            assert seen is None or raw.exists(f"post:{seen}")
             for side in ("following", "followers"):
                 edges = {str(them): since for them, since in getattr(self.model, side)(uid).items()}
                 assert dict(raw.zrange(f"{side}:{uid}", 0, -1, withscores=True)) == edges

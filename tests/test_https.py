@@ -38,6 +38,9 @@ ask("a page with a message", alice, "get", "/")
 ask("a draft", visitor, "post", "/post/", {"body": "not signed in", "token": "t"})
 ask("a login", visitor, "post", "/login/", {"username": "Alice", "password": PASSWORD})
 ask("a posted draft", visitor, "post", "/post/", {"body": "signed in", "token": "t"})
+ask("a home", visitor, "get", "/")
+ask("another post", visitor, "post", "/post/", {"body": "once more", "token": "u"})
+ask("a home with something new", visitor, "get", "/")
 ask("a password change", alice, "post", "/settings/password/", {"password": PASSWORD, **twice})
 ask("a logout", alice, "post", "/logout/")
 ask("a page that is none", visitor, "get", "/nothing/")
@@ -68,7 +71,7 @@ def cookies():
 
 def test_every_answer_keeps_browsers_on_https_for_a_year_and_for_subdomains():
     encrypted = {what: answer for what, answer in answers().items() if "unencrypted" not in what}
-    assert len(encrypted) == 11
+    assert len(encrypted) == 14
     for what, answer in encrypted.items():
         told = answer["headers"]["Strict-Transport-Security"]
         assert set(told.split("; ")) >= {"max-age=31536000", "includeSubDomains"}, what
@@ -99,7 +102,7 @@ def test_what_is_said_without_encryption_is_as_guarded_as_a_page(what, status):
 
 def test_every_cookie_is_this_hosts_alone_and_no_scripts():
     names = {name for name, _ in cookies()}
-    assert names == {"__Host-auth", "__Host-csrftoken", "__Host-messages", "__Host-draft"}
+    assert names == {"__Host-auth", "__Host-csrftoken", "__Host-messages", "__Host-draft", "__Host-since"}
     for name, attributes in cookies():
         assert {"Secure", "Path=/", "SameSite=Lax"} <= attributes, name
         assert not [attribute for attribute in attributes if attribute.startswith("Domain")], name

@@ -250,6 +250,7 @@ def test_without_it_pages_are_the_same(browser, raw, store, settings, followed, 
     urls += ["/?before=x", "/settings/password/", "/post/"]
     for login in (None, alice, bob):
         client = browser(login) if login else browser()
+        page(client)  # from now on there is nothing new
         for url in urls:
             seen = []
             for on, times in ((False, 1), (True, 3)):

@@ -43,6 +43,9 @@ class HomePage:
     viewer: User
     counts: Counts
     page: Page
+    seen: int | None  # the highest id that the first page had shown before this; None: it never showed any
+    listed: list[int]  # ids below the cursor, newest first; some are dead, or of people not followed
+    goes_on: bool  # whether there may be more below these
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ class PostField(forms.CharField):
 
 
 class PostForm(forms.Form):
+    longest = LONGEST_POST
     body = PostField(
         label="What is new?",
         help_text=f"Up to {LONGEST_POST} characters",

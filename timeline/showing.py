@@ -8,7 +8,7 @@ from django.template import loader
 
 from accounts.entities import User, Visitor
 from retwis_site.memory import PageMemory
-from retwis_site.pages import CSRF_TOKEN, Holes, Pieces, cut, mark
+from retwis_site.pages import CSRF_TOKEN, Holes, Pieces, cut, mark, part
 from timeline.entities import Page, Post
 
 
@@ -60,10 +60,19 @@ def _rendered(post: Post, own: bool) -> tuple[bytes, Pieces]:
     return before, after
 
 
-def holes(page: Page, viewer: User | Visitor) -> Holes:
-    """What a page of posts shows in the holes of its template: the posts, and the next page's cursor."""
+def holes(page: Page, viewer: User | Visitor, stopped: int | None = None) -> Holes:
+    """What a page of posts shows in the holes of its template: the posts, and the next page's cursor. Between what is
+    above the id where somebody had stopped reading and what is not, a line tells so."""
     older = [] if page.older is None else [str(page.older).encode()]
-    return {"posts": posts_as_html(page.posts, viewer), "older": older}
+    return {"posts": _with_line(page.posts, viewer, stopped), "older": older}
+
+
+def _with_line(posts: Sequence[Post], viewer: User | Visitor, stopped: int | None) -> Pieces:
+    above = sum(post.pid > stopped for post in posts) if stopped is not None else 0
+    if above in {0, len(posts)}:
+        return posts_as_html(posts, viewer)
+    line = part("timeline/_stopped.html", {})
+    return [*posts_as_html(posts[:above], viewer), *line, *posts_as_html(posts[above:], viewer)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ register_converter(IdConverter, "id")
 
 urlpatterns = [
     path("", views.home, name="home"),
+    path("new/", views.arrivals, name="arrivals"),
     path("post/", views.publish, name="publish"),
     path("timeline/", views.everybody, name="timeline"),
     path("@<username:username>/", views.profile, name="profile"),

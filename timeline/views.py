@@ -13,17 +13,19 @@ from accounts.guards import change, login_required, page_of_form, to_login
 from accounts.middleware import RetwisRequest
 from accounts.throttle import FOLLOWS, POSTS, Throttle
 from retwis_site.errors import error_page, kept_fields
-from retwis_site.pages import page, page_of
+from retwis_site.pages import NOTHING, Holes, page, page_of
 from retwis_site.store import connect
-from timeline import drafts
+from timeline import drafts, since
 from timeline.cursors import edge_cursor, post_cursor
 from timeline.entities import HomePage, PeoplePage
 from timeline.forms import BLANK, PostForm, form_with
 from timeline.repositories.everybody import GlobalTimeline
 from timeline.repositories.follows import Follows
 from timeline.repositories.homes import Homes
+from timeline.repositories.lists import FIRST_TRUSTED
 from timeline.repositories.posts import Posts
 from timeline.repositories.profiles import Profiles
+from timeline.repositories.suggestions import Suggestions
 from timeline.showing import holes, posts_as_html
 
 WELCOME_POSTS = 20
@@ -38,18 +40,43 @@ def home(request: RetwisRequest) -> HttpResponse:
     except NotSignedIn:
         return _welcome(request)
     draft = drafts.kept(request)
-    shown = _home(found, form_with(draft) if draft else BLANK, _newest_at(request))
-    show = page if draft else page_of
-    return show(request, "timeline/home.html", shown, holes(found.page, found.viewer))
-
-
-def _home(found: HomePage, form: PostForm, newest_at: str) -> dict[str, Hashable]:
-    return {
-        "user": found.viewer,
-        "counts": found.counts,
-        "form": form,
-        "newest_at": newest_at,
+    stopped = since.stopped_at(request, found)
+    shown = {
+        **_home(found, form_with(draft) if draft else BLANK),
+        "newest_at": _newest_at(request),
+        "news": since.news(found, stopped) if stopped is not None and before is None else None,
+        "begins_where_stopped": stopped is not None and before == stopped + 1,
     }
+    show = page if draft else page_of
+    response = show(request, "timeline/home.html", shown, _holes(found, stopped))
+    if before is None:
+        since.take_along(request, response, found)
+    return response
+
+
+@require_safe
+def arrivals(request: RetwisRequest) -> HttpResponse:
+    """What an open home page asks from time to time: 204, or a way to what has come above `?after=<pid>`."""
+    after = post_cursor(request.GET.get("after", ""))
+    try:
+        count = Homes(connect()).arrived(request.visit, after or 0)
+    except NotSignedIn:
+        count = 0
+    if not count:
+        return HttpResponse(status=204)
+    shown = {"count": count, "more": count >= FIRST_TRUSTED}
+    return page_of(request, "timeline/_arrivals.html", shown, NOTHING)
+
+
+def _home(found: HomePage, form: PostForm) -> dict[str, Hashable]:
+    nothing = not found.page.posts and found.page.older is None
+    suggested = tuple(Suggestions(connect()).for_user(found.viewer.uid)) if nothing else ()
+    return {"user": found.viewer, "counts": found.counts, "form": form, "suggested": suggested}
+
+
+def _holes(found: HomePage, stopped: int | None) -> Holes:
+    newest = str(found.page.posts[0].pid if found.page.posts else 1).encode()
+    return {**holes(found.page, found.viewer, stopped), "newest": [newest]}
 
 
 def _welcome(request: RetwisRequest) -> HttpResponse:
@@ -73,8 +100,7 @@ def publish(request: RetwisRequest) -> HttpResponse:
         author = request.visit.require_user()
         if not form.is_valid():
             found = Homes(connect()).page(request.visit, None)
-            shown = _home(found, form, "")
-            return page(request, "timeline/home.html", shown, holes(found.page, found.viewer), status=422)
+            return page(request, "timeline/home.html", _home(found, form), _holes(found, None), status=422)
     except NotSignedIn:
         return _signed_out(request, form)
     Throttle(connect()).count(POSTS, str(author.uid))
@@ -82,7 +108,7 @@ def publish(request: RetwisRequest) -> HttpResponse:
     published = Posts(connect()).publish(author.uid, body, form.cleaned_data["token"])
     response = redirect("home")
     if published.body == body:
-        messages.success(request, "Posted.")
+        messages.success(request, "Posted.", extra_tags="posted")
         drafts.forget(request, response)
     else:  # the page that was left with Back, changed, and sent again
         messages.error(request, "That form had posted something before. Your new text is below: post it from here.")

@@ -5,4 +5,73 @@
   const say = (text) => {
     document.getElementById("said").textContent = text;
   };
+
+  // ---- the composer: how much room is left, Ctrl-Enter, and a text that stays until it is posted
+
+  const compose = (form) => {
+    const text = form.querySelector("textarea");
+    const counter = form.querySelector(".counter");
+    const longest = Number(form.dataset.longest);
+    const draft = `draft:${form.dataset.of}`;
+    const near = 20; // characters left, from where each step is worth telling
+
+    const count = () => {
+      const left = longest - [...text.value.trim()].length; // as the server counts: characters, not UTF-16
+      counter.textContent = left;
+      counter.classList.toggle("over", left < 0);
+      if (left === near) say(counter.dataset.near);
+      if (left === -1) say(counter.dataset.over);
+    };
+
+    text.addEventListener("input", () => {
+      count();
+      if (text.value) sessionStorage.setItem(draft, text.value);
+      else sessionStorage.removeItem(draft);
+    });
+    text.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
+    });
+
+    if (document.querySelector(".message.posted")) sessionStorage.removeItem(draft);
+    else if (!text.value) text.value = sessionStorage.getItem(draft) ?? "";
+    count();
+  };
+  document.querySelectorAll(".composer").forEach(compose);
+
+  // ---- what comes while the page is open
+
+  const arrivals = () => document.getElementById("arrivals");
+
+  document.body.addEventListener("htmx:afterSwap", ({ detail }) => {
+    if (detail.target !== arrivals()) return;
+    const { count } = document.getElementById("arrived").dataset;
+    document.title = document.title.replace(/^(\(\S*\) )?/, `(${count}) `); // seen from another tab
+  });
+
+  // ---- swaps: the focus goes on where what had it has gone
+
+  let swapping = null;
+
+  document.body.addEventListener("htmx:beforeSwap", ({ detail }) => {
+    const told = detail.target === arrivals() && detail.xhr.responseText.trim() === arrivals().innerHTML.trim();
+    if (told) detail.shouldSwap = false; // not again: neither the focus nor the ear should be bothered
+    if (!detail.shouldSwap) return;
+    const posts = document.querySelectorAll(".post").length;
+    swapping = { focused: detail.target.contains(document.activeElement), known: detail.target.id === "stream" ? 0 : posts };
+  });
+  document.body.addEventListener("htmx:afterSettle", () => {
+    if (!swapping?.focused || document.activeElement !== document.body) return;
+    const first = document.querySelectorAll(".post")[swapping.known];
+    swapping = null;
+    if (!first) return;
+    first.tabIndex = -1;
+    first.focus();
+  });
+
+  // A link that could not be followed in place is followed as ever: the page that comes says what is wrong.
+  for (const failure of ["htmx:responseError", "htmx:sendError"]) {
+    document.body.addEventListener(failure, ({ target }) => {
+      if (target.matches("a[href]")) window.location.assign(target.href);
+    });
+  }
 })();

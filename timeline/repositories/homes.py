@@ -1,18 +1,21 @@
 """Home timelines: one's own and followed people's posts, read from a list and rebuilt when it is not there."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from accounts.repositories import Users
 from accounts.visit import Visit
 from retwis_site import keys
+from retwis_site.exceptions import StoreReadOnly
 from retwis_site.memory import PageMemory
 from retwis_site.store import Pipe, Store
+from timeline.cursors import parse_id
 from timeline.entities import Counts, HomePage, Page, Post
 from timeline.repositories.follows import Follows, which
-from timeline.repositories.lists import FIRST_READ, KEPT, Listing, Merge, Slice, TimelineList, merge
+from timeline.repositories.lists import FIRST_READ, KEPT, Merge, Slice, TimelineList, merge, parse_head
 from timeline.repositories.paging import POSTS_A_PAGE, fill
-from timeline.repositories.reading import Wanted
+from timeline.repositories.reading import Wanted, authors_of
 
 HOME_LIVES = 30 * 24 * 3600  # seconds that a home stays after its owner's last visit
 SHORTEST_SLICE = 10  # ids read of each followed person, at least
@@ -35,8 +38,9 @@ class Homes:
         """The posts below the cursor, newest first, and the viewer's counts.
 
         Warm: one round trip while all its posts are remembered, else two; one more while an author or a name is not,
-        and one an hour to renew the list; and, however long the history, at most seven more where ids are dead, or
-        where the list ends and the `updates:` sets are merged. A home that is not there costs five to seven to rebuild.
+        one when it shows something new, and one an hour to renew the list; and, however long the history, at most seven
+        more where ids are dead, or where the list ends and the `updates:` sets are merged. A home that is not there
+        costs five to seven to rebuild.
         Raises NotSignedIn.
         """
 
@@ -47,14 +51,40 @@ class Homes:
             self._list(me).queue_page(pipe, before)
             self._follows.queue_following_count(pipe, me)
             self._follows.queue_followers_count(pipe, me)
+            pipe.hget(keys.user(me), "seen")
             authors = _authors.get(me) or ()
             if authors:
                 self._follows.queue_which_followed(pipe, me, authors)
 
-        viewer, (entries, following, followers, *scores) = visit.ask_as_user(questions)
+        viewer, (entries, following, followers, stored, *scores) = visit.ask_as_user(questions)
         asked = Asked(set(authors), which(authors, scores[0]) if scores else set())
         listing = self._list(viewer.uid).page(entries, before, lambda: self._newest(viewer.uid))
-        return HomePage(viewer, Counts(following, followers), self._page(viewer.uid, listing, before, asked))
+        listed = listing.ids if before is None else [pid for pid in listing.ids if pid < before]
+        page = self._page(viewer.uid, listed, listing.horizon, before, asked)
+        seen = parse_id(stored or "")
+        if before is None and page.posts:
+            self._see(viewer.uid, page.posts[0].pid, seen)
+        return HomePage(viewer, Counts(following, followers), page, seen, listed, listing.horizon > 0)
+
+    def arrived(self, visit: Visit, after: int) -> int:
+        """How many posts of others have come in above an id, at most FIRST_TRUSTED. One round trip with a good hint.
+
+        Some may be dead, or their author no longer followed: nothing but the list is asked. While it is not there, 0.
+        Raises NotSignedIn.
+        """
+        viewer, (entries,) = visit.ask_as_user(lambda pipe, me: self._list(me).queue_page(pipe, None))
+        listing = parse_head(entries)
+        if not listing.complete:
+            return 0
+        above = [pid for pid in listing.ids if pid > after]
+        return sum(uid != viewer.uid for uid in authors_of(above))
+
+    def _see(self, me: int, pid: int, seen: int | None) -> None:
+        """Remember how far somebody has read. One round trip when that is further than before, else none."""
+        if seen is not None and pid <= seen:
+            return
+        with suppress(StoreReadOnly):  # it can wait
+            self._store.hset(keys.user(me), {"seen": str(pid)})
 
     def _list(self, me: int) -> TimelineList:
         return TimelineList(self._store, keys.home(me), HOME_LIVES)
@@ -88,11 +118,10 @@ class Homes:
         found = [[int(pid) for pid in piece] for piece in pipe.execute()]
         return {uid: Slice(ids, len(ids) >= length) for uid, ids in zip(below, found, strict=True)}
 
-    def _page(self, me: int, listing: Listing, before: int | None, asked: "Asked") -> Page:
-        candidates = listing.ids if before is None else [pid for pid in listing.ids if pid < before]
-        filled = fill(candidates, POSTS_A_PAGE, lambda pids: self._shown(me, pids, asked))
+    def _page(self, me: int, listed: list[int], horizon: int, before: int | None, asked: "Asked") -> Page:
+        filled = fill(listed, POSTS_A_PAGE, lambda pids: self._shown(me, pids, asked))
         self._list(me).drop(filled.dead)
-        if filled.older is not None or not listing.horizon:
+        if filled.older is not None or not horizon:
             return Page(filled.posts, filled.older)
         below = filled.last if filled.last is not None else before
         if len(filled.posts) == POSTS_A_PAGE:

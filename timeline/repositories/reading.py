@@ -56,6 +56,12 @@ def forget(pid: int) -> None:
     _shown.forget(pid)
 
 
+def authors_of(pids: Collection[int]) -> list[int | None]:
+    """Who wrote these, as far as this process has seen them before; else None. No round trip."""
+    known = _authors.some(pids)
+    return [known.get(pid) for pid in pids]
+
+
 class Wanted:
     """A page's posts: which of them this process has shown within seconds, what the store is asked about the others,
     and what comes of both. `queue`, `take` what was replied, and then there are `records`, `dead` and `shown`.

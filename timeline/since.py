@@ -1,0 +1,49 @@
+"""Where somebody stopped reading when they last were here, and how much has come since.
+
+Redis has one number for each user: the highest post that their home has shown. A visit that finds higher ones begins
+there, and takes that along in a cookie for some minutes: else the next page, or a reload, would have forgotten it.
+"""
+
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+
+from timeline.cursors import parse_id
+from timeline.entities import HomePage
+
+COOKIE = f"{settings.COOKIE_PREFIX}since"
+LIVES = 600  # seconds that a visit lasts, as far as this goes
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """What has come since a visit began, told above the posts."""
+
+    count: int
+    more: bool  # perhaps there are more: the list ends before it gets there
+    back: int | None  # the cursor of the page that begins where they stopped; None where this page reaches it
+
+
+def stopped_at(request: HttpRequest, found: HomePage) -> int | None:
+    """The highest post that they had seen when this visit began; None when they have never been here."""
+    return parse_id(request.COOKIES.get(COOKIE, "")) or found.seen
+
+
+def news(found: HomePage, stopped: int) -> News:
+    """What a first page has to tell. Own posts are no news, nor is what is not shown, as far as this page knows."""
+    shown = [post for post in found.page.posts if post.pid > stopped]
+    others = sum(post.author != found.viewer for post in shown)
+    if len(shown) < len(found.page.posts) or found.page.older is None:
+        return News(others, more=False, back=None)
+    beyond = [pid for pid in found.listed if stopped < pid < shown[-1].pid]
+    more = found.goes_on and found.listed[-1] > stopped
+    return News(others + len(beyond), more, stopped + 1)
+
+
+def take_along(request: HttpRequest, response: HttpResponse, found: HomePage) -> None:
+    """Keep where this visit began, if it found something new."""
+    newest = found.page.posts[0].pid if found.page.posts else 0
+    if found.seen is None or newest <= found.seen or COOKIE in request.COOKIES:
+        return
+    response.set_cookie(COOKIE, str(found.seen), max_age=LIVES, httponly=True, samesite="Lax", secure=settings.HTTPS)
