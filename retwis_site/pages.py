@@ -28,6 +28,9 @@ Holes = Mapping[str, Pieces]  # what fills them, by their names
 
 NOTHING: Holes = {}
 
+THEMES = ("light", "dark")
+THEME_COOKIE = f"{settings.COOKIE_PREFIX}theme"
+
 _parts: PageMemory[Hashable, Pieces] = PageMemory(size=5_000, seconds=3600)  # some 10 MB
 _fills: dict[str, Callable[[HttpRequest], str]] = {}  # by name: what is made for each page
 _SECRET = secrets.token_hex(16)  # nobody who writes a post can guess it
@@ -77,12 +80,13 @@ CSRF_TOKEN = mark_for("csrf_token", _csrf_token)
 def page(
     request: HttpRequest, template: str, context: Mapping[str, Any], holes: Holes = NOTHING, status: int = 200
 ) -> HttpResponse:
-    """A page that is rendered anew. Its template has `request`, `user`, `here` (the name of its address), `messages`,
-    `csrf_token`, what the context says, and a mark for each hole that is not empty."""
+    """A page that is rendered anew. Its template has `request`, `user`, `here` (the name of its address), `theme`,
+    `messages`, `csrf_token`, what the context says, and a mark for each hole that is not empty."""
     everywhere = {
         "request": request,
         "user": getattr(request, "user", None),
         "here": _here(request),
+        "theme": _theme(request),
         "messages": get_messages(request),
         "csrf_token": CSRF_TOKEN,
     }
@@ -95,7 +99,8 @@ def page_of(request: HttpRequest, template: str, shown: Mapping[str, Hashable], 
     remembered. While a message waits it is rendered anew."""
     if flash.waits(request):
         return page(request, template, shown, holes)
-    return _answer(request, _part(template, {"here": _here(request), **_marks(holes), **shown}), holes, 200)
+    given = {"here": _here(request), "theme": _theme(request), **_marks(holes), **shown}
+    return _answer(request, _part(template, given), holes, 200)
 
 
 def _part(template: str, arguments: Mapping[str, Hashable]) -> Pieces:
@@ -110,6 +115,12 @@ def _part(template: str, arguments: Mapping[str, Hashable]) -> Pieces:
 
 def _here(request: HttpRequest) -> str:
     return request.resolver_match.view_name if request.resolver_match else ""
+
+
+def _theme(request: HttpRequest) -> str:
+    """What the visitor chose: `light` or `dark`; empty to be what their system is."""
+    chosen = request.COOKIES.get(THEME_COOKIE, "")
+    return chosen if chosen in THEMES else ""
 
 
 def _marks(holes: Holes) -> dict[str, str]:

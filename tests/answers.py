@@ -14,6 +14,7 @@ from timeline.drafts import COOKIE as DRAFT
 
 UNESCAPED = re.compile(rf"<{MARK}|{MARK}=b>|c\"{MARK}|{MARK}'d|d&e", re.IGNORECASE)
 ACTIVE = {"script", "svg", "iframe", "object", "embed", "base", "style", "math", "template"}
+OUR_SCRIPTS = {"/static/htmx.min.js", "/static/retwis.js"}
 ADDRESSES = {"href", "src", "action", "formaction", "data", "poster"}
 FIELD_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 FIELD_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
@@ -36,7 +37,8 @@ class Page(HTMLParser):
         has = {name: value or "" for name, value in attrs}
         suspects = [name for name in has if name.startswith("on") or name == "style" or MARK in name]
         suspects += [name for name in ADDRESSES & has.keys() if not leads_home(has[name])]
-        if tag in ACTIVE or MARK in tag or suspects or (has.get("type") == "password" and has.get("value")):
+        active = tag in ACTIVE and not is_ours(tag, has)
+        if active or MARK in tag or suspects or (has.get("type") == "password" and has.get("value")):
             self.foreign.append((tag, attrs))
         self.links.append(has.get("href"))
         self._texts.append((f"{tag}.{has.get('class') or has.get('name')}", ""))
@@ -48,6 +50,11 @@ class Page(HTMLParser):
         if self._texts:
             element, text = self._texts[-1]
             self._texts[-1] = (element, text + data)
+
+
+def is_ours(tag, has):
+    """Our own scripts, which every page loads from its own file, and nothing else of that kind."""
+    return tag == "script" and set(has) == {"src", "defer"} and has["src"] in OUR_SCRIPTS
 
 
 def leads_home(address):
