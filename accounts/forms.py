@@ -74,6 +74,22 @@ class PasswordForm(NewPasswordForm):
         return password
 
 
+class AppearanceForm(forms.Form):
+    """Which colours a browser is to have."""
+
+    SYSTEM = "system"
+
+    theme = forms.ChoiceField(
+        choices=[(SYSTEM, "Like the system"), ("light", "Light"), ("dark", "Dark")],
+        error_messages=dict.fromkeys(("required", "invalid_choice"), "Choose one of these three."),
+    )
+
+    def clean_theme(self) -> str:
+        """As pages have it: empty to be what the system is."""
+        chosen = str(self.cleaned_data["theme"])
+        return "" if chosen == self.SYSTEM else chosen
+
+
 class LoginForm(forms.Form):
     """Valid when the name and the password fit; then `login` is who it is. Validating it asks the store."""
 

@@ -6,5 +6,6 @@ urlpatterns = [
     path("register/", views.register, name="register"),
     path("login/", views.login, name="login"),
     path("settings/password/", views.password, name="password"),
+    path("settings/appearance/", views.appearance, name="appearance"),
     path("logout/", views.logout, name="logout"),
 ]

@@ -1,4 +1,4 @@
-"""Register, log in, log out."""
+"""Register, log in, log out; passwords and colours."""
 
 import logging
 
@@ -13,13 +13,13 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from accounts.entities import Login, NameTaken, User
-from accounts.forms import LoginForm, PasswordForm, RegisterForm
-from accounts.guards import change, login_required, own_page
+from accounts.forms import AppearanceForm, LoginForm, PasswordForm, RegisterForm
+from accounts.guards import change, login_required, own_page, page_of_form
 from accounts.middleware import RetwisRequest
 from accounts.repositories import Users
 from accounts.throttle import REGISTRATIONS, Throttle
 from retwis_site.address import client_address
-from retwis_site.pages import page
+from retwis_site.pages import keep_theme, page, theme_of
 from retwis_site.store import connect
 
 logger = logging.getLogger("retwis.accounts")
@@ -103,6 +103,22 @@ def password(request: RetwisRequest) -> HttpResponse:
     _note(request, "changed the password", me)
     messages.success(request, "Your password is changed, and all your other devices are logged out.")
     return _signed_in(request, Login(me, secret), "/")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_store
+def appearance(request: RetwisRequest) -> HttpResponse:
+    """Light, dark or like the system, for one browser, whoever uses it. It leads back to where it was opened from."""
+    if request.method != "POST":
+        form = AppearanceForm(initial={"theme": theme_of(request) or AppearanceForm.SYSTEM})
+        return page(request, "accounts/appearance.html", {"form": form, "next": page_of_form(request)})
+    form = AppearanceForm(request.POST)
+    after = own_page(request, request.POST.get("next", ""))
+    if not form.is_valid():
+        return page(request, "accounts/appearance.html", {"form": form, "next": after}, status=422)
+    response = HttpResponseRedirect(after)
+    keep_theme(response, form.cleaned_data["theme"])
+    return response
 
 
 def _note(request: RetwisRequest, what: str, user: User) -> None:

@@ -19,6 +19,7 @@ from django.contrib.messages import get_messages
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import CSRF_ALLOWED_CHARS, get_token
 from django.template import loader
+from django.utils.cache import patch_vary_headers
 
 from retwis_site import flash
 from retwis_site.memory import PageMemory
@@ -30,6 +31,7 @@ NOTHING: Holes = {}
 
 THEMES = ("light", "dark")
 THEME_COOKIE = f"{settings.COOKIE_PREFIX}theme"
+THEME_LIVES = 365 * 24 * 3600  # seconds
 
 _parts: PageMemory[Hashable, Pieces] = PageMemory(size=5_000, seconds=3600)  # some 10 MB
 _fills: dict[str, Callable[[HttpRequest], str]] = {}  # by name: what is made for each page
@@ -86,12 +88,14 @@ def page(
         "request": request,
         "user": getattr(request, "user", None),
         "here": _here(request),
-        "theme": _theme(request),
+        "theme": theme_of(request),
         "messages": get_messages(request),
         "csrf_token": CSRF_TOKEN,
     }
     html = loader.render_to_string(template, {**everywhere, **_marks(holes), **context})
-    return _answer(request, cut(html), holes, status)
+    answer = _answer(request, cut(html), holes, status)
+    patch_vary_headers(answer, ["Cookie"])  # for its theme, also where nobody asked who is there
+    return answer
 
 
 def page_of(request: HttpRequest, template: str, shown: Mapping[str, Hashable], holes: Holes) -> HttpResponse:
@@ -99,7 +103,7 @@ def page_of(request: HttpRequest, template: str, shown: Mapping[str, Hashable], 
     remembered. While a message waits it is rendered anew."""
     if flash.waits(request):
         return page(request, template, shown, holes)
-    given = {"here": _here(request), "theme": _theme(request), **_marks(holes), **shown}
+    given = {"here": _here(request), "theme": theme_of(request), **_marks(holes), **shown}
     return _answer(request, part(template, given), holes, 200)
 
 
@@ -117,10 +121,18 @@ def _here(request: HttpRequest) -> str:
     return request.resolver_match.view_name if request.resolver_match else ""
 
 
-def _theme(request: HttpRequest) -> str:
+def theme_of(request: HttpRequest) -> str:
     """What the visitor chose: `light` or `dark`; empty to be what their system is."""
     chosen = request.COOKIES.get(THEME_COOKIE, "")
     return chosen if chosen in THEMES else ""
+
+
+def keep_theme(response: HttpResponse, theme: str) -> None:
+    """Let the browser remember a choice, or that there is none."""
+    if not theme:
+        response.delete_cookie(THEME_COOKIE, samesite="Lax")
+        return
+    response.set_cookie(THEME_COOKIE, theme, max_age=THEME_LIVES, httponly=True, samesite="Lax", secure=settings.HTTPS)
 
 
 def _marks(holes: Holes) -> dict[str, str]:

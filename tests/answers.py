@@ -3,12 +3,15 @@
 import re
 from dataclasses import dataclass
 from html.parser import HTMLParser
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from django.conf import settings
 
+from accounts import avatars
 from retwis_site.flash import FlashStorage
 from retwis_site.headers import POLICY
+from retwis_site.pages import THEME_COOKIE
 from tests.hostile import MARK
 from timeline.drafts import COOKIE as DRAFT
 
@@ -20,13 +23,28 @@ FIELD_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 FIELD_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 
 
+def _our_drawings():
+    """The icons as our templates have them and every avatar, to the last character."""
+    templates = [path.read_text() for path in (Path(settings.BASE_DIR) / "templates").rglob("*.html")]
+    icons = {drawing for text in templates for drawing in re.findall(r"<svg.*?</svg>", text, re.DOTALL)}
+    colours = dict.fromkeys("012", f"(?:{'|'.join(avatars.THREADS)})")
+    shapes = [re.sub(r"\\{(\d)\\}", lambda found: colours[found[1]], re.escape(shape)) for shape in avatars.SHAPES]
+    ground = f"(?P<ground>{'|'.join(avatars.GROUNDS)})"
+    head = re.escape(avatars.HEAD.format("GROUND")).replace("GROUND", ground, 1).replace("GROUND", "(?P=ground)")
+    avatar = f"{head}(?:{'|'.join(shapes)})</svg>"
+    return re.compile("|".join([avatar, *map(re.escape, icons)]))
+
+
+OUR_DRAWINGS = _our_drawings()
+
+
 class Page(HTMLParser):
     """What a browser makes of a page; `foreign` is what our templates did not put there."""
 
     def __init__(self, html):
         super().__init__(convert_charrefs=True)
         self.foreign, self.links, self._texts = [], [], []
-        self.feed(html)
+        self.feed(OUR_DRAWINGS.sub("<i></i>", html))
         self.close()
 
     def texts(self, element):
@@ -105,7 +123,8 @@ def check(answer):
         assert FIELD_VALUE.fullmatch(value), (name, value)
     for location in answer.all("location"):
         assert leads_home(location) or _is_this_site(location), location
-    strange = answer.cookies.keys() - {settings.AUTH_COOKIE, settings.CSRF_COOKIE_NAME, FlashStorage.cookie_name, DRAFT}
+    ours = {settings.AUTH_COOKIE, settings.CSRF_COOKIE_NAME, FlashStorage.cookie_name, THEME_COOKIE, DRAFT}
+    strange = answer.cookies.keys() - ours
     assert not strange, strange
     if any("html" in kind for kind in answer.all("content-type")):
         assert answer.html or not answer.body, answer

@@ -41,6 +41,8 @@ ask("a posted draft", visitor, "post", "/post/", {"body": "signed in", "token": 
 ask("a home", visitor, "get", "/")
 ask("another post", visitor, "post", "/post/", {"body": "once more", "token": "u"})
 ask("a home with something new", visitor, "get", "/")
+ask("a choice of colours", visitor, "post", "/settings/appearance/", {"theme": "dark"})
+ask("a choice taken back", visitor, "post", "/settings/appearance/", {"theme": "system"})
 ask("a password change", alice, "post", "/settings/password/", {"password": PASSWORD, **twice})
 ask("a logout", alice, "post", "/logout/")
 ask("a page that is none", visitor, "get", "/nothing/")
@@ -71,7 +73,7 @@ def cookies():
 
 def test_every_answer_keeps_browsers_on_https_for_a_year_and_for_subdomains():
     encrypted = {what: answer for what, answer in answers().items() if "unencrypted" not in what}
-    assert len(encrypted) == 14
+    assert len(encrypted) == 16
     for what, answer in encrypted.items():
         told = answer["headers"]["Strict-Transport-Security"]
         assert set(told.split("; ")) >= {"max-age=31536000", "includeSubDomains"}, what
@@ -102,7 +104,7 @@ def test_what_is_said_without_encryption_is_as_guarded_as_a_page(what, status):
 
 def test_every_cookie_is_this_hosts_alone_and_no_scripts():
     names = {name for name, _ in cookies()}
-    assert names == {"__Host-auth", "__Host-csrftoken", "__Host-messages", "__Host-draft", "__Host-since"}
+    assert names == {"__Host-auth", "__Host-csrftoken", "__Host-messages", "__Host-draft", "__Host-since", "__Host-theme"}
     for name, attributes in cookies():
         assert {"Secure", "Path=/", "SameSite=Lax"} <= attributes, name
         assert not [attribute for attribute in attributes if attribute.startswith("Domain")], name
@@ -111,7 +113,7 @@ def test_every_cookie_is_this_hosts_alone_and_no_scripts():
 
 def test_what_is_taken_away_is_what_was_given():
     taken = {name for name, attributes in cookies() if "Max-Age=0" in attributes}
-    assert taken == {"__Host-auth", "__Host-messages", "__Host-draft"}
+    assert taken == {"__Host-auth", "__Host-messages", "__Host-draft", "__Host-theme"}
 
 
 def test_messages_are_signed_with_a_hash_that_is_not_broken(rf):
