@@ -121,7 +121,7 @@ USE_TZ = True
 STATIC_URL = "/static/"
 STATIC_ROOT = VAR_DIR / "static"
 STORAGES = {"staticfiles": {"BACKEND": "retwis_site.staticfiles.HashedStaticFiles"}}
-WHITENOISE_MIMETYPES = {".svg": "image/svg+xml; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
+WHITENOISE_MIMETYPES = {".svg": "image/svg+xml; charset=utf-8"}
 WHITENOISE_ROOT = BASE_DIR / "retwis_site" / "root"  # pictures that browsers ask for by a name of their own
 WHITENOISE_USE_FINDERS = True  # before the first `collectstatic` the files are served from where they lie
 

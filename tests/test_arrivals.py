@@ -18,7 +18,7 @@ def followed(store, raw, browser, alice, bob):
 
 def link(text):
     """What it reads, and where it leads."""
-    [(address, words)] = re.findall(r'<a class="button" id="arrived" data-count="[^"]*" href="([^"]*)"[^>]*>([^<]*)</a>', text)
+    [(address, words)] = re.findall(r'id="arrived" data-count="[^"]*" href="([^"]*)"[^>]*>([^<]*)</a>', text)
     return address, words
 
 

@@ -104,7 +104,14 @@ def test_what_is_said_without_encryption_is_as_guarded_as_a_page(what, status):
 
 def test_every_cookie_is_this_hosts_alone_and_no_scripts():
     names = {name for name, _ in cookies()}
-    assert names == {"__Host-auth", "__Host-csrftoken", "__Host-messages", "__Host-draft", "__Host-since", "__Host-theme"}
+    assert names == {
+        "__Host-auth",
+        "__Host-csrftoken",
+        "__Host-messages",
+        "__Host-draft",
+        "__Host-since",
+        "__Host-theme",
+    }
     for name, attributes in cookies():
         assert {"Secure", "Path=/", "SameSite=Lax"} <= attributes, name
         assert not [attribute for attribute in attributes if attribute.startswith("Domain")], name
