@@ -38,7 +38,8 @@ from tests import topologies  # noqa: E402
 from tests.settings.cluster import SERVERS  # noqa: E402
 from tests.topologies import Server  # noqa: E402
 
-HOT = [keys.users(), keys.auths(), keys.users_by_time(), keys.next_post_id(), *keys.timelines(), *keys.outboxes()]
+HOT = [keys.users(), keys.auths(), keys.users_by_time(), keys.users_by_followers(), keys.next_post_id()]
+HOT += [*keys.timelines(), *keys.outboxes()]
 USERS, POSTS, FOLLOWS = 10_000, 200_000, 40
 VIEWS = 4000
 settings.REDIS_TIMEOUT = 30.0  # a machine that others keep busy is no reason to end

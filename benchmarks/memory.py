@@ -27,6 +27,7 @@ def report(plan: Plan) -> Report:
             yield ("HSET", keys.users(), name, uid)
             yield ("HSET", keys.auths(), secret(uid), uid)
             yield ("ZADD", keys.users_by_time(), NOW + uid, name)
+            yield ("ZADD", keys.users_by_followers(), EDGES, uid)
             for step in range(1, EDGES + 1):
                 yield ("ZADD", keys.following(uid), NOW + step, uid + step * 7)
                 yield ("ZADD", keys.followers(uid), NOW + step, uid + step * 7)
@@ -44,7 +45,7 @@ def report(plan: Plan) -> Report:
     text = f"""\
 Bytes by which `used_memory` of a `redis-server` ({name}) grew, for each of {plan.homes:,} homes and of
 {plan.accounts:,} users: their hash with an Argon2 password, both sides of their edges, and their entries of `users`,
-`auths` and `users_by_time`.
+`auths`, `users_by_time` and `users_by_followers`.
 
 {table(["thing", "bytes"], rows)}"""
     return Report(text, {"home bytes": home, "user bytes": user})

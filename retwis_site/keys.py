@@ -8,6 +8,7 @@
 | `user:<uid>` | hash | `username` (as typed), `password` (Django hash), `auth` (current secret); ours: `seen`, the highest post that their home has shown | official, truth |
 | `auths` | hash | secret -> uid; may hold stale entries, never trusted alone | official |
 | `users_by_time` | zset | username as typed, score = registration (unix s) | official |
+| `users_by_followers` | zset | uids, score = how many follow them, counted from `followers:`; nobody with none | |
 | `following:<uid>` | zset | uids this user follows, score = since when (unix s) | official, truth |
 | `followers:<uid>` | zset | the mirror of `following:` | official |
 | `post:<pid>` | hash | `user_id`, `time` (unix s), `body`; a deleted one: `deleted` (unix s), empty body, 30 days | official, truth |
@@ -59,6 +60,10 @@ def auths() -> str:
 
 def users_by_time() -> str:
     return f"{PREFIX}users_by_time"
+
+
+def users_by_followers() -> str:
+    return f"{PREFIX}users_by_followers"
 
 
 def following(uid: int) -> str:
@@ -159,6 +164,7 @@ TYPES = {
     "user:*": "hash",
     "auths": "hash",
     "users_by_time": "zset",
+    "users_by_followers": "zset",
     "following:*": "zset",
     "followers:*": "zset",
     "post:*": "hash",

@@ -15,7 +15,7 @@ from retwis_site.memory import Memory
 from retwis_site.store import connect
 from tests.layout import noted
 from tests.model import Model
-from tests.site import LONG_AGO
+from tests.site import LONG_AGO, ranked
 from tests.test_crashes import killed_before_trip
 from timeline.cursors import EdgeCursor, edge_cursor
 from timeline.entities import NoSuchPost, PostDeleted
@@ -236,6 +236,8 @@ class Agreement(RuleBasedStateMachine):
                 assert dict(raw.zrange(f"{side}:{uid}", 0, -1, withscores=True)) == edges
             written = {str(post.pid): post.pid for post in self.model.posts_of({uid})}
             assert dict(raw.zrange(f"updates:{uid}", 0, -1, withscores=True)) == written
+        followers = {str(uid): self.model.counts(uid).followers for uid in people}
+        assert ranked(raw) == {uid: count for uid, count in followers.items() if count}
         pipe = raw.pipeline(transaction=False)
         for pid in self.model.posts:
             pipe.hget(f"post:{pid}", "body")

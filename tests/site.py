@@ -46,6 +46,16 @@ def everything(raw):
     return {key: read[raw.type(key)](key) for key in raw.keys()}  # noqa: SIM118  a client, not a dict
 
 
+def ranked(raw):
+    """How many followers everybody has, as the ranking says."""
+    return dict(raw.zrange("users_by_followers", 0, -1, withscores=True))
+
+
+def counted(raw):
+    """The same as `followers:` says."""
+    return {key.partition(":")[2]: raw.zcard(key) for key in raw.keys("followers:*")}
+
+
 def left_behind(raw, intent):
     """An owner died; its intent is overdue."""
     raw.zadd(keys.outbox(intent), {intent: LONG_AGO})

@@ -18,7 +18,7 @@ from retwis_site.store import connect
 from tests import acl
 from tests.layout import noted
 from tests.processes import environment, free_port, manage, run_site, wait_until
-from tests.site import PASSWORD
+from tests.site import PASSWORD, counted, ranked
 from tests.web import Browser
 from timeline.repositories.everybody import GlobalTimeline
 from timeline.repositories.homes import Homes
@@ -159,6 +159,7 @@ def test_fifty_at_once_leave_a_site_that_agrees_with_itself(administrator, setti
     for client in clients:
         if client.alone:
             assert_did(client, raw)
+    assert ranked(raw) == counted(raw)
 
 
 def no_errors(tmp_path, changes):

@@ -12,7 +12,7 @@ from accounts.visit import Visit
 from retwis_site import keys
 from retwis_site.store import Store
 from tests.layout import make_due, noted
-from tests.site import LONG_AGO, PASSWORD, register
+from tests.site import LONG_AGO, PASSWORD, counted, ranked, register
 from timeline.jobs import drain
 from timeline.repositories.everybody import GlobalTimeline
 from timeline.repositories.follows import Follows
@@ -112,7 +112,23 @@ def test_a_follow_or_unfollow(store, layout, alice, bob, raw, monkeypatch, step,
     others_take_over(store, raw)
     follows = raw.zscore("following:1", "2")
     assert raw.zscore("followers:2", "1") == follows
+    assert ranked(raw) == counted(raw) == ({"2": 1} if follows else {})
     assert home(store, alice) == (["Hello"] if follows else [])
+
+
+@pytest.mark.parametrize("verb", ["follow", "unfollow"])
+@pytest.mark.parametrize("step", STEPS)
+def test_a_follow_or_unfollow_of_somebody_whom_others_follow(
+    store, layout, alice, bob, carol, raw, monkeypatch, step, verb
+):
+    """One of whom comes after the crash, and before it is repaired."""
+    Follows(store).follow(3, 2)
+    if verb == "unfollow":
+        Follows(store).follow(1, 2)
+    killed_before_trip(monkeypatch, step, lambda: getattr(Follows(store), verb)(1, 2))
+    Follows(store).unfollow(3, 2)
+    others_take_over(store, raw)
+    assert ranked(raw) == counted(raw) == ({"2": 1} if raw.zscore("following:1", "2") else {})
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -176,6 +192,7 @@ def test_two_workers_on_one_intent_are_harmless(store, alice, bob, raw):
         Follows(store).finish_follow("follow:2:1:x")
     assert home(store, bob) == ["Hello"]
     assert raw.zcard("followers:1") == 1
+    assert ranked(raw) == {"1": 1}
 
 
 def test_a_follow_after_an_unfollow_that_died_has_one_date(store, alice, bob, raw, monkeypatch):

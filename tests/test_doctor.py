@@ -9,8 +9,8 @@ from django.contrib.auth import authenticate
 from django.core.management import call_command
 
 from accounts.visit import Visit
-from tests.site import LONG_AGO, PASSWORD, SECRET, everything, publish, said
-from timeline import damage
+from tests.site import LONG_AGO, PASSWORD, SECRET, counted, everything, publish, ranked, said
+from timeline import damage, miscounts
 from timeline.damage import TimelineDamage
 from timeline.entities import PostDeleted
 from timeline.jobs import ATTEMPTS, drain
@@ -79,6 +79,8 @@ STRANGERS = "strangers in users_by_time"
 NOBODY = "edges and posts of nobody"
 FOLLOWING = "edges that followers: lacks, or to nobody"
 FOLLOWERS = "edges that following: lacks, or of nobody"
+MISCOUNTED = "users whom users_by_followers miscounts"
+UNRANKED = "strangers in users_by_followers"
 UPDATES = "updates: without such a post"
 LOST = "posts that their author's updates: lacks"
 HOMES = "home timelines that lack a post"
@@ -110,14 +112,20 @@ UNDONE = {
     "auths is gone": (lambda r: r.delete("auths"), {SECRETS: 3}),
     "a stranger among the newest": (lambda r: r.zadd("users_by_time", {"ghost": 5}), {STRANGERS: 1}),
     "a newest user in other letters": (lambda r: r.zadd("users_by_time", {"BOB": 5}), {STRANGERS: 1}),
-    "a mirror lacks an edge": (lambda r: r.zrem("followers:1", 2), {FOLLOWING: 1}),
-    "a mirror is gone": (lambda r: r.delete("followers:1"), {FOLLOWING: 2}),
-    "a mirror has an edge too many": (lambda r: r.zadd("followers:3", {"1": 5}), {FOLLOWERS: 1}),
+    "a mirror lacks an edge": (lambda r: r.zrem("followers:1", 2), {FOLLOWING: 1, MISCOUNTED: 1}),
+    "a mirror is gone": (lambda r: r.delete("followers:1"), {FOLLOWING: 2, UNRANKED: 1}),
+    "a mirror has an edge too many": (lambda r: r.zadd("followers:3", {"1": 5}), {FOLLOWERS: 1, MISCOUNTED: 1}),
     "an edge to nobody": (lambda r: r.zadd("following:1", {"99": 5}), {FOLLOWING: 1}),
-    "an edge of nobody": (lambda r: r.zadd("followers:1", {"99": 5}), {FOLLOWERS: 1}),
+    "an edge of nobody": (lambda r: r.zadd("followers:1", {"99": 5}), {FOLLOWERS: 1, MISCOUNTED: 1}),
     "an edge to no number": (lambda r: r.zadd("following:1", {"x": 5}), {FOLLOWING: 1}),
     "what nobody follows": (lambda r: r.zadd("following:99", {"1": 5}), {NOBODY: 1, FOLLOWING: 1}),
     "whom nobody follows": (lambda r: r.zadd("followers:99", {"1": 5}), {NOBODY: 1, FOLLOWERS: 1}),
+    "somebody is ranked too high": (lambda r: r.zadd("users_by_followers", {"1": 3}), {MISCOUNTED: 1}),
+    "somebody is ranked by a fraction": (lambda r: r.zadd("users_by_followers", {"1": 2.5}), {MISCOUNTED: 1}),
+    "the ranking is gone": (lambda r: r.delete("users_by_followers"), {MISCOUNTED: 1}),
+    "whom nobody follows is ranked": (lambda r: r.zadd("users_by_followers", {"2": 1}), {UNRANKED: 1}),
+    "whom nobody follows is ranked with none": (lambda r: r.zadd("users_by_followers", {"2": 0}), {UNRANKED: 1}),
+    "nobody is ranked": (lambda r: r.zadd("users_by_followers", {"99": 1, "x": 5, "01": 2, "None": 1}), {UNRANKED: 4}),
     "posts of nobody": (lambda r: r.zadd("updates:99", {"1": 1}), {NOBODY: 1, UPDATES: 1}),
     "updates: with a post that never was": (lambda r: r.zadd("updates:1", {"90": 90}), {UPDATES: 1}),
     "updates: with a deleted post": (lambda r: r.zadd("updates:1", {"2": 2}), {UPDATES: 1}),
@@ -216,6 +224,35 @@ def test_a_post_that_lost_its_text_is_deleted(site, capsys):
     assert site.zrange("updates:1", 0, -1) == ["3"]
 
 
+def test_of_two_whom_others_follow_one_is_not_ranked(site, store, capsys):
+    Follows(store).follow(ALICE, BOB)
+    site.zrem("users_by_followers", ALICE)
+    assert doctor(capsys)[1] == {MISCOUNTED: 1}
+    assert ranked(site) == {"2": 1}
+    assert doctor(capsys, "--fix")[0] == 0
+    assert ranked(site) == counted(site) == {"1": 2, "2": 1}
+
+
+def test_a_ranking_that_is_gone_is_one_finding_and_is_made_of_all_who_exist(site, store, capsys):
+    for me, them in ((ALICE, BOB), (ALICE, CAROL), (BOB, CAROL)):
+        Follows(store).follow(me, them)
+    site.delete("users_by_followers")
+    site.zadd("followers:99", {"1": 5})
+    assert doctor(capsys)[1] == {NOBODY: 1, FOLLOWERS: 1, MISCOUNTED: 1}
+    assert "there is no users_by_followers" in said(capsys, "doctor", "--fix")
+    assert ranked(site) == {"1": 2, "2": 1, "3": 2}
+    assert doctor(capsys) == (0, {}, {})
+
+
+def test_a_large_ranking_is_made_in_few_round_trips(raw, capsys, trips):
+    call_command("seed", "--users=300", "--posts=1", "--follows=10", verbosity=0)
+    before = raw.zrange("users_by_followers", 0, -1, withscores=True)
+    healthy = len(trips(lambda: call_command("doctor", verbosity=0)).trips)
+    raw.delete("users_by_followers")
+    assert len(trips(lambda: call_command("doctor", "--fix", verbosity=0)).trips) < healthy + 50
+    assert raw.zrange("users_by_followers", 0, -1, withscores=True) == before
+
+
 @pytest.mark.parametrize("when", ["yesterday", ""])
 def test_a_post_whose_time_is_none_is_given_one(site, capsys, browser, when):
     site.hset("post:1", "time", when)
@@ -232,7 +269,9 @@ def test_a_post_that_was_put_back_is_in_its_followers_homes_again(site, store, b
     assert home(store, bob) == [4, 3, 1]
 
 
-@pytest.mark.parametrize("key", ["user:1", "users", "auths", "following:2", "followers:1", "posts:1", "timeline"])
+@pytest.mark.parametrize(
+    "key", ["user:1", "users", "auths", "following:2", "followers:1", "users_by_followers", "posts:1", "timeline"]
+)
 def test_what_stands_in_a_keys_place_is_put_away(site, capsys, key):
     site.delete(key)
     (site.zadd if key == "users" else site.sadd)(key, *([{"x": 1}] if key == "users" else ["x"]))
@@ -315,6 +354,7 @@ UNDER_WAY = {
     "user:4": lambda r: (r.hset("user:4", mapping={"username": "dora", "auth": SECRET}), r.hset("users", "dora", 4)),
     "follow:1:3:abc": lambda r: r.zadd("following:1", {"3": 5}),
     "follow:2:1:abc": lambda r: r.zrem("following:2", 1),
+    "follow:3:2:abc": lambda r: (r.zadd("following:3", {"2": 5}), r.zadd("followers:2", {"3": 5})),
     "auth:1:old:abc": lambda r: r.hset("user:1", "auth", SECRET),
     "del:1:1:abc": lambda r: r.hset("post:1", mapping={"deleted": LONG_AGO, "body": ""}),
     "post:3:abc": lambda r: r.zrem("updates:1", 3),
@@ -350,7 +390,7 @@ def test_debris_is_no_error_and_goes_with_fix(site, capsys):
     assert doctor(capsys) == (0, {}, {})
 
 
-def test_an_official_database_has_no_errors_before_it_is_adopted(raw, capsys):
+def test_an_official_database_lacks_the_ranking_alone_before_it_is_adopted(raw, capsys):
     for uid, name in ((1, "Alice"), (2, "Ünal Ö")):
         raw.hset("users", name, uid)
         raw.hset(f"user:{uid}", mapping={"username": name, "password": "as typed", "auth": f"secret{uid}"})
@@ -365,8 +405,10 @@ def test_an_official_database_has_no_errors_before_it_is_adopted(raw, capsys):
     raw.set("next_user_id", 2)
     raw.set("next_post_id", 1)
     before = everything(raw)
-    assert doctor(capsys, "--fix") == (0, {}, {})
-    assert everything(raw) == before
+    assert doctor(capsys) == (1, {MISCOUNTED: 1}, {})
+    assert doctor(capsys, "--fix") == (0, {MISCOUNTED: 1}, {})
+    assert doctor(capsys) == (0, {}, {})
+    assert everything(raw) == before | {"users_by_followers": [("2", 1)]}
 
 
 def test_many_findings_are_counted_and_some_of_them_told(site, capsys):
@@ -433,6 +475,24 @@ def test_a_post_that_is_deleted_while_doctor_looks_is_no_error(site, store, caps
     site.zrem("updates:1", 3)
     monkeypatch.setattr(TimelineDamage, "was_listed", and_then_it_is_deleted)
     assert doctor(capsys)[:2] == (0, {})
+
+
+def test_who_is_followed_all_the_time_is_not_miscounted(site, store, capsys, monkeypatch):
+    """Each look finds somebody at it whose intent the outbox did not have yet, or not any more."""
+    real = miscounts.Miscounts._look
+    fans = iter(range(100, 200))
+
+    def while_one_more_follows(self, members):
+        fan = next(fans)
+        site.hset(f"user:{fan}", "username", f"fan{fan}")
+        site.zadd("followers:1", {fan: 5})
+        places = real(self, members)
+        site.zadd("users_by_followers", {"1": site.zcard("followers:1")})
+        return places
+
+    monkeypatch.setattr(miscounts.Miscounts, "_look", while_one_more_follows)
+    assert [finding for chunk in miscounts.Miscounts(store).miscounted() for finding in chunk] == []
+    assert next(fans) > 101
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from accounts.visit import Visit
 from retwis_site.memory import Memory
 from retwis_site.store import connect
 from tests import acl
-from tests.site import NEW_PASSWORD, PASSWORD, publish, register
+from tests.site import NEW_PASSWORD, PASSWORD, counted, publish, ranked, register
 from tests.victims import KILLED, Cut, Victims
 from timeline.repositories.everybody import GlobalTimeline
 from timeline.repositories.follows import Follows
@@ -189,6 +189,7 @@ def test_a_follow_or_unfollow(scene, capsys, verb):
     def check(scene, where, through):
         since = scene.raw.zscore("following:2", CAROL)
         assert scene.raw.zscore("followers:3", BOB) == since, where
+        assert ranked(scene.raw) == counted(scene.raw), where
         assert scene.home(scene.bob) == (["By carol", "Before"] if since else ["Before"]), where
         assert not through or (since is not None) == (verb == "follow"), where
 

@@ -12,7 +12,7 @@ from django.contrib.auth.hashers import check_password
 from django.core.management import CommandError, call_command, load_command_class
 
 from retwis_site import keys
-from tests.site import PASSWORD, everything, register
+from tests.site import PASSWORD, counted, everything, ranked, register
 from timeline import seeding
 
 DEMO_LOGIN = {"username": "demo", "password": "retwis-demo"}
@@ -67,6 +67,7 @@ def test_the_keys_are_those_of_the_key_table(raw):
         "users": "hash",
         "auths": "hash",
         "users_by_time": "zset",
+        "users_by_followers": "zset",
         "user": "hash",
         "post": "hash",
         "following": "zset",
@@ -108,6 +109,13 @@ def test_every_follow_has_its_mirror_with_the_same_date(raw):
     assert {(them, me): since for (me, them), since in following.items()} == edges(raw, "followers:")
     assert all(me != them for me, them in following)
     assert {uid for edge in following for uid in edge} <= set(range(1, 61))
+
+
+def test_the_ranking_says_how_many_follow_each(raw, monkeypatch):
+    monkeypatch.setattr(seeding, "BATCH", 20)
+    seed()
+    assert ranked(raw) == counted(raw)
+    assert len(ranked(raw)) > 50
 
 
 def test_nobody_follows_before_both_have_joined(raw):
@@ -201,6 +209,7 @@ def test_a_single_user_follows_nobody(raw):
     assert raw.hgetall("users") == {"demo": "1"}
     assert raw.zrange("updates:1", 0, -1) == ["1", "2", "3", "4", "5"]
     assert raw.keys("follow*") == []
+    assert not raw.exists("users_by_followers")
 
 
 def test_nobody_follows_more_people_than_there_are(raw):
@@ -351,6 +360,7 @@ def test_a_smaller_seeding_does_not_mix_with_one_that_was_killed(raw, browser):
         seed("--flush", users=5, posts=3, follows=1)
     assert raw.hlen("users") == raw.hlen("auths") == raw.zcard("users_by_time") == len(raw.keys("user:*")) == 5
     assert len(edges(raw, "following:")) == 5
+    assert ranked(raw) == counted(raw)
     client = browser()
     client.post("/login/", DEMO_LOGIN)
     client.post("/post/", {"body": "Mine, and new"})

@@ -101,6 +101,14 @@ class PeoplePage:
     older: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class Suggested:
+    """Somebody whom one may want to follow."""
+
+    user: User
+    followers: int
+
+
 class NoSuchPost(NotFound):
     """This author never wrote a post with this id."""
 

@@ -99,6 +99,8 @@ class Community:
             yield from _spread(keys.following(me), members=following)
         for them, edges in followers.items():
             yield from _spread(keys.followers(them), members=edges)
+        counts = {str(them): len(edges) for them, edges in followers.items()}
+        yield from _spread(keys.users_by_followers(), members=counts)
 
     def _follow_counts(self) -> list[int]:
         """How many each user follows: uneven, with the plan's average exactly, as far as there are people."""

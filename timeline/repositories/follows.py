@@ -12,6 +12,7 @@ from retwis_site.outbox import Outbox, nonce
 from retwis_site.store import Pipe, Store
 from timeline.cursors import EdgeCursor
 from timeline.entities import Edge, InCommon, PeoplePage
+from timeline.repositories.ranking import Ranking
 
 PEOPLE_A_PAGE = 20
 COMPARED = 10_000  # ids of the smaller side that "in common" looks at
@@ -23,41 +24,49 @@ class Follows:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._outbox = Outbox(store)
+        self._ranking = Ranking(store)
 
     # ---- writing
 
     def follow(self, me: int, them: int) -> None:
-        """Follow somebody; twice keeps the first date. Commit: the ZADD to `following:`. Seven round trips."""
+        """Follow somebody; twice keeps the first date. Commit: the ZADD to `following:`. Eight round trips."""
         intent = self._outbox.note(f"follow:{me}:{them}:{nonce()}")
         self._store.zadd_nx(keys.following(me), {str(them): int(time.time())})
         self.finish_follow(intent.name)
 
     def unfollow(self, me: int, them: int) -> None:
-        """Stop following somebody. Commit: the ZREM from `following:`. Seven round trips."""
+        """Stop following somebody. Commit: the ZREM from `following:`. Eight round trips."""
         intent = self._outbox.note(f"follow:{me}:{them}:{nonce()}")
         self._store.zrem(keys.following(me), str(them))
         self.finish_follow(intent.name)
 
     def mend(self, me: int, them: int) -> None:
-        """Make the mirror match, whichever side was damaged. Six round trips."""
+        """Make the mirror match, whichever side was damaged. Seven round trips."""
         intent = self._outbox.note(f"follow:{me}:{them}:{nonce()}")
         self.finish_follow(intent.name)
 
     def finish_follow(self, intent: str) -> None:
         """What follows the commit of `follow:<A>:<B>:<nonce>`, for its owner as for the worker: make the mirror match,
-        and drop A's home, whose next read is rebuilt with (or without) B's posts: the whole backfill."""
+        drop A's home, whose next read is rebuilt with (or without) B's posts, which is the whole backfill, and count
+        B's followers anew. Six round trips; two more each time that somebody comes between."""
         me, them = (int(part) for part in intent.split(":")[1:3])
+        pipe = self._store.pipeline()
         since = self._store.zscore(keys.following(me), str(them))
         while True:
             if since is None:
                 self._store.zrem(keys.followers(them), str(me))
             else:
                 self._store.zadd(keys.followers(them), {str(me): int(since)})
-            again = self._store.zscore(keys.following(me), str(them))
+            pipe.zscore(keys.following(me), str(them))
+            self._ranking.queue_count(pipe, them)
+            again, followers = pipe.execute()
             if again == since:
                 break
             since = again
-        self._store.unlink(keys.home(me))
+        pipe.unlink(keys.home(me))
+        self._ranking.queue_place(pipe, them, followers)
+        pipe.execute()
+        self._ranking.settle({them: followers})
         self._outbox.done(intent)
 
     # ---- reading
