@@ -4,6 +4,7 @@ a window of 1280 zoomed to 400 %."""
 import base64
 import contextlib
 import itertools
+import secrets
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,7 @@ from tests.browser.steps import (
     fill_in_login,
     fill_in_registration,
     nothing_scrolls_sideways,
+    post,
     said,
     write,
 )
@@ -49,7 +51,8 @@ BODIES = [
 
 @dataclass(frozen=True)
 class World:
-    """The people, and a window for each: a visitor's, of somebody with a full home, and of somebody without."""
+    """The people, and their windows: a visitor's, of somebody with a full home, of somebody without, and one whose
+    clock is put forward."""
 
     site: Any
     server: Any
@@ -57,8 +60,10 @@ class World:
     visitor: Page
     member: Page
     newcomer: Page
+    reader: Page
     me: str
     other: str
+    other_uid: int
     newest: int
     deleted: int
 
@@ -95,8 +100,10 @@ def world(chromium, site, real_server):
             window(),
             window(me),
             window(newcomer),
+            window(me),
             me.user.username,
             other.user.username,
+            other.user.uid,
             newest,
             deleted,
         )
@@ -188,6 +195,25 @@ def home_with_a_deletion_to_confirm(world):
     return page
 
 
+def home_with_something_new(world):
+    """As somebody finds it who has been here before."""
+    world.member.goto("/")
+    Posts(connect()).publish(world.other_uid, "New since you left", secrets.token_hex(8))
+    world.member.goto("/")
+    expect(post(world.member, "New since you left").first).to_be_visible()
+    return world.member
+
+
+def home_when_something_arrives(world):
+    page = world.reader
+    page.clock.install()
+    page.goto("/")
+    Posts(connect()).publish(world.other_uid, "Just now", secrets.token_hex(8))
+    page.clock.fast_forward(120_000)
+    expect(page.get_by_role("link", name="1 new post")).to_be_visible()
+    return page
+
+
 def home_in_an_outage(world):
     world.console.expects(503, "/")
     with outage(world.site, world.server):
@@ -237,6 +263,8 @@ PAGES = {
     "home, a deletion to confirm": home_with_a_deletion_to_confirm,
     "home, with a draft": home_with_a_draft,
     "profile, with a message": profile_with_a_message,
+    "home, something new": home_with_something_new,
+    "home, something arrives": pytest.param(home_when_something_arrives, marks=pytest.mark.awaits),
     "everybody": at("member", "/timeline/"),
     "everybody, to a visitor": at("visitor", "/timeline/"),
     "everybody, further back": at("visitor", "/timeline/?before={newest}"),
@@ -252,6 +280,8 @@ PAGES = {
     "a post": a_post,
     "password": at("member", "/settings/password/"),
     "password, with errors": password_with_errors,
+    "appearance": pytest.param(at("member", "/settings/appearance/"), marks=pytest.mark.awaits),
+    "appearance, to a visitor": pytest.param(at("visitor", "/settings/appearance/"), marks=pytest.mark.awaits),
     "400": at("member", "/?before=nonsense", 400),
     "403": a_form_from_before_a_login,
     "404": at("visitor", "/@nobody_at_all/", 404),
@@ -262,9 +292,9 @@ PAGES = {
 }
 
 
-@pytest.mark.parametrize("kind", PAGES)
-def test_axe_finds_nothing_and_nothing_scrolls_sideways(world, kind):
-    page = PAGES[kind](world)
+@pytest.mark.parametrize("go", PAGES.values(), ids=PAGES)
+def test_axe_finds_nothing_and_nothing_scrolls_sideways(world, go):
+    page = go(world)
     assert look_at(page) == []
     world.console.settle(page.context)
     assert world.console.complaints() == []
