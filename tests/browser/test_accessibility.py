@@ -306,6 +306,9 @@ def look_at(page):
     for theme, width in itertools.product(THEMES, WIDTHS):
         page.emulate_media(color_scheme=theme)
         page.set_viewport_size({"width": width, "height": 800})
+        # As tall as the page is: what a bar happens to lie over can be scrolled from under it, but axe cannot.
+        height = page.evaluate("() => document.documentElement.scrollHeight")
+        page.set_viewport_size({"width": width, "height": height})
         found += [f"{theme}, {width} px: {finding}" for finding in findings(page)]
     page.set_viewport_size({"width": NARROWEST, "height": 256})
     nothing_scrolls_sideways(page)
