@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run test test-fake test-real test-faults test-sentinel test-cluster test-twemproxy test-all fuzz growth bench lint clean
+.PHONY: run test test-fake test-real test-faults test-sentinel test-cluster test-twemproxy test-all test-browser screenshots fuzz growth bench lint clean
 
 run: $(VENV)/.installed
 	@exec $(BIN)/python manage.py serve
@@ -27,6 +27,14 @@ test-sentinel test-cluster test-twemproxy: $(VENV)/.installed-test
 	$(BIN)/python -m pytest --ds=tests.settings.$(@:test-%=%)
 
 test-all: test test-faults test-sentinel test-cluster test-twemproxy
+
+# The stories in a real browser, and axe on every page. They need Debian's chromium.
+test-browser: $(VENV)/.installed-browser
+	$(BIN)/python -m pytest --ds=tests.settings.real -m "not awaits" tests/browser
+
+# Takes the README's pictures anew.
+screenshots: $(VENV)/.installed-browser
+	SCREENSHOTS=1 $(BIN)/python -m pytest --ds=tests.settings.real tests/browser/test_screenshots.py
 
 # Hostile requests to every address, round after round, until one finds something; Ctrl-C ends it.
 fuzz: $(VENV)/.installed-test
@@ -60,6 +68,10 @@ $(VENV)/.installed-test: pyproject.toml $(VENV)/.installed
 
 $(VENV)/.installed-bench: pyproject.toml $(VENV)/.installed-test
 	$(PIP) install --editable '.[bench]'
+	@touch $@
+
+$(VENV)/.installed-browser: pyproject.toml $(VENV)/.installed-test
+	$(PIP) install --editable '.[browser]'
 	@touch $@
 
 $(VENV)/.installed-lint: pyproject.toml $(VENV)/.installed-test

@@ -1,0 +1,42 @@
+"""axe-core in a page: what it finds, in lines that say where to look."""
+
+from functools import cache
+from typing import Any
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page
+
+TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+OPTIONS = {
+    "runOnly": {"type": "tag", "values": TAGS},
+    "rules": {"target-size": {"enabled": True}},  # axe leaves it out by default
+    "resultTypes": ["violations", "incomplete"],
+}
+# What axe cannot tell and leaves to people is a finding too, when it is about these.
+MUST_BE_TOLD = {"color-contrast", "target-size"}
+
+
+@cache
+def _axe() -> Axe:
+    return Axe()
+
+
+def ran(page: Page) -> dict[str, Any]:
+    """axe's whole answer."""
+    return _axe().run(page, options=OPTIONS).response
+
+
+def findings(page: Page) -> list[str]:
+    """Each violation, as `rule: element: why`; none on a page that is right."""
+    answer = ran(page)
+    untold = [rule for rule in answer["incomplete"] if rule["id"] in MUST_BE_TOLD]
+    return [
+        f"{rule['id']}: {' '.join(map(str, node['target']))}: {_why(node)}"
+        for rule in answer["violations"] + untold
+        for node in rule["nodes"]
+    ]
+
+
+def _why(node: dict[str, Any]) -> str:
+    checks = [*node["any"], *node["all"], *node["none"]]
+    return "; ".join(check["message"] for check in checks) or node["html"]

@@ -1,0 +1,139 @@
+"""Chromium, the site as `manage.py serve` runs it, and people who each have a window of their own.
+
+One browser, one store and one site serve all stories. Nothing is emptied between them, since the site's processes
+remember much: everybody has a name of their own instead.
+"""
+
+import itertools
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from accounts.entities import Login
+from retwis_site.store import Store, connect
+from tests.browser.console import Console
+from tests.browser.served import serving
+from tests.faults import Server
+from tests.site import register
+
+WITHIN = 20_000  # milliseconds that anything may take on a machine that has other things to do
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+WIDE = {"width": 1280, "height": 800}
+PHONE = {"width": 360, "height": 740}
+
+_numbers = itertools.count(1)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+
+
+@pytest.fixture(scope="session")
+def real_server() -> Iterator[Server]:
+    """One that keeps its data when it is killed, at the address that the settings name."""
+    server = Server(settings.STORE_DIR)
+    try:
+        server.start()
+        yield server
+    finally:
+        server.kill()
+
+
+@pytest.fixture(autouse=True)
+def raw(real_server: Server) -> Any:
+    """The store as redis-cli sees it, with what the other stories left in it."""
+    return real_server.admin
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    program = shutil.which("chromium")
+    if program is None:
+        pytest.exit("There is no chromium. Install Debian's package: apt-get install chromium", returncode=1)
+    expect.set_options(timeout=WITHIN)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def site(real_server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    with serving(tmp_path_factory.mktemp("site"), settings.REDIS_URL) as site:
+        yield site
+
+
+@pytest.fixture
+def console(site: Any) -> Console:
+    """What Chromium complains of in all windows of the test; what a story provokes, it says: `console.expects(503,
+    "/post/")`."""
+    return Console(site.browser.origin)
+
+
+@pytest.fixture
+def window(chromium: Browser, site: Any, console: Console) -> Iterator[Callable[..., Page]]:
+    """`window()` for a visitor, `window(alice)` signed in, `window(viewport=PHONE)`: a browser of somebody's own, with
+    nothing in it. At the test's end its console must be empty."""
+    contexts = []
+
+    def open_window(login: Login | None = None, **options: Any) -> Page:
+        context = chromium.new_context(**{"base_url": site.browser.origin, "viewport": WIDE, **options})
+        contexts.append(context)
+        context.set_default_timeout(WITHIN)
+        console.watch(context)
+        if login is not None:
+            sign_in(context, login, site.browser.origin)
+        return context.new_page()
+
+    yield open_window
+    try:
+        for context in contexts:
+            console.settle(context)
+        assert console.complaints() == []
+    finally:
+        for context in contexts:
+            context.close()
+
+
+def sign_in(context: Any, login: Login, origin: str) -> None:
+    context.add_cookies([{"name": settings.AUTH_COOKIE, "value": login.secret, "url": origin}])
+
+
+@pytest.fixture
+def name() -> Callable[[str], str]:
+    """`name("Dora")`: one that nobody has yet."""
+    return lambda like: f"{like}_{next(_numbers)}"
+
+
+@pytest.fixture
+def store(site: Any) -> Store:
+    return connect()
+
+
+@pytest.fixture
+def alice(store: Store, name: Callable[[str], str]) -> Login:
+    return register(store, name("Alice"))
+
+
+@pytest.fixture
+def bob(store: Store, name: Callable[[str], str]) -> Login:
+    return register(store, name("bob"))
+
+
+@pytest.fixture
+def carol(store: Store, name: Callable[[str], str]) -> Login:
+    return register(store, name("carol"))

@@ -1,0 +1,51 @@
+"""What Chromium complains of: a page's errors and warnings, requests that fail or go to strangers."""
+
+from urllib.parse import urlsplit
+
+from playwright.sync_api import BrowserContext, ConsoleMessage, Request
+
+HTMX = "/static/htmx.min."  # its file, up to its hash
+LEFT = "net::ERR_ABORTED"  # somebody went on to another page meanwhile
+
+
+class Console:
+    """Everything that was said in the windows it watches."""
+
+    def __init__(self, origin: str) -> None:
+        self._origin = origin
+        self._said: list[str] = []
+        self._expected: list[str] = []
+
+    def watch(self, context: BrowserContext) -> None:
+        context.on("console", self._hear)
+        context.on("weberror", lambda error: self._said.append(f"uncaught: {error.error}"))
+        context.on("request", self._look_at)
+        context.on("requestfailed", self._failed)
+
+    def expects(self, status: int, path: str) -> None:
+        """Chromium complains of every answer with an error's status, and htmx of those to its own requests; this one is
+        part of the story."""
+        self._expected.append(f"{path}: Failed to load resource: the server responded with a status of {status} (")
+        self._expected.append(f"{HTMX}: Response Status Error Code {status} from {path}")
+
+    def settle(self, context: BrowserContext) -> None:
+        """Wait until what its pages have said by now has arrived."""
+        for page in context.pages:
+            page.title()
+
+    def complaints(self) -> list[str]:
+        """All that no story expects."""
+        return [line for line in self._said if not line.startswith(tuple(self._expected))]
+
+    def _hear(self, message: ConsoleMessage) -> None:
+        if message.type in {"error", "warning"}:
+            path = urlsplit(message.location["url"]).path
+            self._said.append(f"{HTMX if path.startswith(HTMX) else path}: {message.text}")
+
+    def _look_at(self, request: Request) -> None:
+        if not request.url.startswith(f"{self._origin}/"):
+            self._said.append(f"asked a stranger: {request.url}")
+
+    def _failed(self, request: Request) -> None:
+        if request.failure != LEFT:
+            self._said.append(f"{urlsplit(request.url).path}: {request.failure}")

@@ -1,0 +1,51 @@
+"""Dark or light as the system is, with enough between text and what lies behind it."""
+
+import pytest
+
+from tests.browser.steps import stayed, stays
+
+# How light what lies behind the page is: 0 is black, 1 white.
+PAPER = """
+() => {
+  const [red, green, blue] = getComputedStyle(document.body).backgroundColor.match(/[0-9.]+/g).map(Number);
+  return (0.2126 * red + 0.7152 * green + 0.0722 * blue) / 255;
+}
+"""
+
+# What changes slowly.
+MOVING = """
+() => [...document.querySelectorAll("*")].filter((it) => {
+  const style = getComputedStyle(it);
+  const durations = `${style.transitionDuration},${style.animationDuration}`.split(",");
+  return durations.some((seconds) => parseFloat(seconds) > 0.01);
+}).map((it) => it.outerHTML.slice(0, 80))
+"""
+
+
+def is_dark(page):
+    return page.evaluate(PAPER) < 0.2
+
+
+@pytest.mark.parametrize("path", ["/", "/timeline/", "/login/", "/register/"])
+def test_pages_are_as_dark_as_the_system(window, path):
+    assert is_dark(_open(window(color_scheme="dark"), path))
+    assert not is_dark(_open(window(color_scheme="light"), path))
+
+
+def test_a_page_follows_when_the_system_changes_in_the_evening(window, alice):
+    page = _open(window(alice, color_scheme="light", reduced_motion="reduce"), "/")
+    stays(page)
+    page.emulate_media(color_scheme="dark")
+    assert is_dark(page)
+    stayed(page)
+
+
+def test_nothing_moves_for_whoever_wants_less_motion(window, alice):
+    calm = _open(window(alice, reduced_motion="reduce"), "/")
+    assert calm.evaluate(MOVING) == []
+    assert calm.evaluate("() => getComputedStyle(document.documentElement).scrollBehavior") == "auto"
+
+
+def _open(page, path):
+    page.goto(path)
+    return page
