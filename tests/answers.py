@@ -38,7 +38,7 @@ class Page(HTMLParser):
     def handle_starttag(self, tag, attrs):
         has = {name: value or "" for name, value in attrs}
         suspects = [name for name in has if name.startswith("on") or name == "style" or MARK in name]
-        away = not (self._is_in_post and is_typed_link(tag, has))
+        away = not (self._is_in_post and is_typed_link(tag, has)) and not is_canonical(tag, has)
         suspects += [name for name in ADDRESSES & has.keys() if away and not leads_home(has[name])]
         active = tag in ACTIVE and not is_ours(tag, has)
         if active or MARK in tag or suspects or (has.get("type") == "password" and has.get("value")):
@@ -70,6 +70,11 @@ def is_typed_link(tag, has):
     """A link that its author typed: the one thing that leads elsewhere. It may stand in a post's text alone."""
     leads_to = urlsplit(has.get("href", "")).scheme
     return tag == "a" and set(has) == {"href", "rel"} and has["rel"] == LINK_RELATION and leads_to in {"http", "https"}
+
+
+def is_canonical(tag, has):
+    """Where a post stands, for search engines: a whole address of ours."""
+    return tag == "link" and has.get("rel") == "canonical" and _is_this_site(has.get("href", ""), {"http", "https"})
 
 
 def leads_home(address):
@@ -128,7 +133,7 @@ def check(answer):
         assert not foreign(answer.html), foreign(answer.html)
 
 
-def _is_this_site(address):
+def _is_this_site(address, schemes=frozenset({"https"})):
     """For the way from HTTP to HTTPS, which is a whole address. A host's last dot says nothing."""
     parts = urlsplit(address)
-    return parts.scheme == "https" and (parts.hostname or "").removesuffix(".") in settings.ALLOWED_HOSTS
+    return parts.scheme in schemes and (parts.hostname or "").removesuffix(".") in settings.ALLOWED_HOSTS

@@ -384,3 +384,11 @@ def test_a_link_leads_away_from_the_text_of_a_post_alone(link, is_foreign):
 def test_a_posts_text_is_read_over_its_links():
     text = '<p class="body" dir="auto">one <a href="/@b/">two</a> <a href="/x/">three</a>, four</p> five'
     assert Page(text).texts("p.body") == ["one two three, four"]
+
+
+@pytest.mark.parametrize(
+    ("address", "is_foreign"),
+    [("http://testserver/@a/1/", False), ("https://testserver/@a/1/", False), ("https://evil.example/@a/1/", True)],
+)
+def test_the_canonical_address_is_one_of_this_site(address, is_foreign):
+    assert bool(foreign(f'<link rel="canonical" href="{address}">')) is is_foreign
