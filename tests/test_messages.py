@@ -55,7 +55,7 @@ def test_a_forged_message_is_not_shown_and_is_taken_back(browser, alice, forged)
     client.cookies["messages"] = forged
     answer = client.get("/")
     assert answer.status_code == 200
-    assert 'role="status"' not in answer.content.decode()
+    assert 'class="message ' not in answer.content.decode()
     assert answer.cookies["messages"]["max-age"] == 0
 
 
