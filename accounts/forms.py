@@ -12,9 +12,10 @@ from accounts.entities import Login
 from accounts.passwords import LONGEST_PASSWORD, check_new_password
 
 LONGEST_NAME = 30
+USERNAME = rf"[A-Za-z0-9_]{{1,{LONGEST_NAME}}}"
 
 valid_username = RegexValidator(
-    rf"\A[A-Za-z0-9_]{{1,{LONGEST_NAME}}}\Z",
+    rf"\A{USERNAME}\Z",
     f"1 to {LONGEST_NAME} letters (A to Z), digits and underscores.",
 )
 

@@ -19,6 +19,7 @@ UNESCAPED = re.compile(rf"<{MARK}|{MARK}=b>|c\"{MARK}|{MARK}'d|d&e", re.IGNORECA
 ACTIVE = {"script", "svg", "iframe", "object", "embed", "base", "style", "math", "template"}
 OUR_SCRIPTS = {"/static/htmx.min.js", "/static/retwis.js"}
 ADDRESSES = {"href", "src", "action", "formaction", "data", "poster"}
+LINK_RELATION = "nofollow ugc noopener"
 FIELD_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 FIELD_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 
@@ -44,6 +45,7 @@ class Page(HTMLParser):
     def __init__(self, html):
         super().__init__(convert_charrefs=True)
         self.foreign, self.links, self._texts = [], [], []
+        self._is_in_post = False
         self.feed(OUR_DRAWINGS.sub("<i></i>", html))
         self.close()
 
@@ -54,14 +56,21 @@ class Page(HTMLParser):
     def handle_starttag(self, tag, attrs):
         has = {name: value or "" for name, value in attrs}
         suspects = [name for name in has if name.startswith("on") or name == "style" or MARK in name]
-        suspects += [name for name in ADDRESSES & has.keys() if not leads_home(has[name])]
+        away = not (self._is_in_post and is_typed_link(tag, has)) and not is_canonical(tag, has)
+        suspects += [name for name in ADDRESSES & has.keys() if away and not leads_home(has[name])]
         active = tag in ACTIVE and not is_ours(tag, has)
         if active or MARK in tag or suspects or (has.get("type") == "password" and has.get("value")):
             self.foreign.append((tag, attrs))
         self.links.append(has.get("href"))
+        if self._is_in_post and tag == "a":
+            return  # its text is the post's
+        self._is_in_post = (tag, has.get("class")) == ("p", "body")
         self._texts.append((f"{tag}.{has.get('class') or has.get('name')}", ""))
 
     def handle_endtag(self, tag):
+        if self._is_in_post and tag == "a":
+            return
+        self._is_in_post = False
         self._texts.append(("", ""))
 
     def handle_data(self, data):
@@ -73,6 +82,17 @@ class Page(HTMLParser):
 def is_ours(tag, has):
     """Our own scripts, which every page loads from its own file, and nothing else of that kind."""
     return tag == "script" and set(has) == {"src", "defer"} and has["src"] in OUR_SCRIPTS
+
+
+def is_typed_link(tag, has):
+    """A link that its author typed: the one thing that leads elsewhere. It may stand in a post's text alone."""
+    leads_to = urlsplit(has.get("href", "")).scheme
+    return tag == "a" and set(has) == {"href", "rel"} and has["rel"] == LINK_RELATION and leads_to in {"http", "https"}
+
+
+def is_canonical(tag, has):
+    """Where a post stands, for search engines: a whole address of ours."""
+    return tag == "link" and has.get("rel") == "canonical" and _is_this_site(has.get("href", ""), {"http", "https"})
 
 
 def leads_home(address):
@@ -132,7 +152,7 @@ def check(answer):
         assert not foreign(answer.html), foreign(answer.html)
 
 
-def _is_this_site(address):
+def _is_this_site(address, schemes=frozenset({"https"})):
     """For the way from HTTP to HTTPS, which is a whole address. A host's last dot says nothing."""
     parts = urlsplit(address)
-    return parts.scheme == "https" and (parts.hostname or "").removesuffix(".") in settings.ALLOWED_HOSTS
+    return parts.scheme in schemes and (parts.hostname or "").removesuffix(".") in settings.ALLOWED_HOSTS

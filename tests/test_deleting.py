@@ -1,5 +1,6 @@
 """Deleting one's own posts."""
 
+import re
 import time
 
 from timeline.repositories.posts import Posts
@@ -88,3 +89,15 @@ def test_one_returns_to_the_page_the_button_was_on(browser, alice):
     assert profile["Location"] == "/@Alice/?before=9"
     permalink = client.post("/@alice/2/delete/", headers={"referer": "http://testserver/@alice/2/"})
     assert permalink["Location"] == "/"
+
+
+def test_the_button_waits_behind_a_first_click_and_says_which_post_it_is_about(browser, store, alice, raw):
+    Posts(store).publish(1, 'A "quoted" text that is longer than forty characters <b>', "t")
+    page = browser(alice).get("/@alice/").content.decode()
+    [details] = re.findall(r'<details class="delete">.*?</details>', page, re.DOTALL)
+    named = 'aria-label="Delete this post: A &quot;quoted&quot; text that is longer than for…"'
+    assert f'<summary id="delete-1" {named}>Delete</summary>' in details
+    assert '<form method="post" action="/@Alice/1/delete/">' in details
+    assert '<button class="button danger" type="submit" aria-describedby="delete-1">Yes, delete this post' in details
+    assert " open" not in details
+    assert "<details" not in browser().get("/@alice/").content.decode()

@@ -1,5 +1,6 @@
 """Following and unfollowing: the truth, its mirror, the home that is dropped, and who is followed by how many."""
 
+import re
 import time
 
 import pytest
@@ -139,3 +140,61 @@ def test_many_are_counted_anew_in_three_round_trips(store, raw, trips):
     raw.zadd("users_by_followers", {"3": 9, "40": 7, "41": 8})
     assert len(trips(lambda: Ranking(store).recount(range(1, 41))).trips) == 3
     assert ranked(raw) == counted(raw) | {"41": 8}
+
+
+# ---- without leaving the page
+
+
+def form_of(page, uid):
+    """The form on a profile, whole."""
+    [form] = re.findall(rf'<form class="follow" id="follow-{uid}".*?</form>', page, re.DOTALL)
+    return form
+
+
+def test_the_profile_that_answers_has_all_that_a_script_takes_from_it(browser, alice, bob):
+    """The new button, under the id of the old one so that the focus stays on it; the counts; and what happened."""
+    client = browser(alice)
+    for verb, other, followers, said in (
+        ("follow", "unfollow", 1, "You follow bob now."),
+        ("unfollow", "follow", 0, "You no longer follow bob."),
+    ):
+        form = form_of(client.get("/@bob/").content.decode(), 2)
+        assert f'method="post" action="/@bob/{verb}/" hx-post="/@bob/{verb}/"' in form
+        assert 'hx-select="#follow-2" hx-swap="outerHTML ignoreTitle:true"' in form
+        assert f'id="follow-2-button" type="submit" aria-label="{verb.capitalize()} bob"' in form
+        page = client.post(f"/@bob/{verb}/", headers={"hx-request": "true"}, follow=True).content.decode()
+        assert f'hx-post="/@bob/{other}/"' in form_of(page, 2)
+        assert 'id="follow-2-button"' in form_of(page, 2)
+        [counts] = re.findall(r'<ul class="counts" id="counts-2">.*?</ul>', page, re.DOTALL)
+        assert f"<strong>{followers}</strong> follower" in counts
+        [messages] = re.findall(r'<div class="messages wrap" id="messages" role="status">(.*?)</div>', page, re.DOTALL)
+        assert said in messages
+        assert 'hx-select-oob="#counts-2, #messages:innerHTML"' in page
+
+
+def test_the_form_is_the_same_wherever_it_stands(browser, alice, bob):
+    """A list of people has it too; what stands there after a click comes from the profile."""
+    page = browser(alice).get("/@bob/").content.decode()
+    assert "counts" not in form_of(page, 2)
+    assert "select-oob" not in form_of(page, 2)
+
+
+def test_the_place_for_messages_is_on_every_page_and_empty_without_one(browser, alice, bob):
+    for client in (browser(), browser(alice)):
+        for url in ("/", "/timeline/", "/@bob/", "/nothing/", "/?before=x"):
+            page = client.get(url).content.decode()
+            assert re.findall(r'<div class="messages wrap" id="messages" role="status">\s*</div>', page), url
+
+
+def test_what_a_visitor_may_not_do_leads_to_the_login_and_back_with_a_script_too(browser, alice, bob, raw):
+    client = browser(alice)
+    form = {"hx-request": "true", "referer": "http://testserver/@bob/"}
+    del client.cookies["auth"]
+    response = client.post("/@bob/follow/", headers=form, follow=True)
+    assert response.redirect_chain == [("/login/?next=%2F%40bob%2F", 302)]
+    assert "follow-2" not in response.content.decode()
+    assert not raw.exists("following:1")
+
+
+def test_visitors_pages_have_no_form(browser, bob):
+    assert "<form" not in browser().get("/@bob/").content.decode()

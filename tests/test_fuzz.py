@@ -360,3 +360,35 @@ def test_an_unescaped_echo_would_be_seen(place):
 def test_an_address_that_leads_away_would_be_seen(away):
     assert foreign(f'<a href="{away}">x</a>')
     assert not foreign('<a href="/timeline/">x</a>')
+
+
+@pytest.mark.parametrize(
+    ("link", "is_foreign"),
+    [
+        ('<a href="https://a.example/" rel="nofollow ugc noopener">x</a>', False),
+        ('<a href="HTTP://A.example/" rel="nofollow ugc noopener">x</a>', False),
+        ('<a href="https://a.example/">x</a>', True),
+        ('<a href="https://a.example/" rel="nofollow">x</a>', True),
+        ('<a href="https://a.example/" rel="nofollow ugc noopener" target="_blank">x</a>', True),
+        ('<a href="javascript:x" rel="nofollow ugc noopener">x</a>', True),
+        ('<a href="//a.example/" rel="nofollow ugc noopener">x</a>', True),
+        ('<img src="https://a.example/" rel="nofollow ugc noopener">', True),
+    ],
+)
+def test_a_link_leads_away_from_the_text_of_a_post_alone(link, is_foreign):
+    assert bool(foreign(f'<p class="body" dir="auto">one {link} two</p>')) is is_foreign
+    assert foreign(f'<p class="body" dir="auto">one</p>{link}')
+    assert foreign(f'<p class="other">one {link}</p>')
+
+
+def test_a_posts_text_is_read_over_its_links():
+    text = '<p class="body" dir="auto">one <a href="/@b/">two</a> <a href="/x/">three</a>, four</p> five'
+    assert Page(text).texts("p.body") == ["one two three, four"]
+
+
+@pytest.mark.parametrize(
+    ("address", "is_foreign"),
+    [("http://testserver/@a/1/", False), ("https://testserver/@a/1/", False), ("https://evil.example/@a/1/", True)],
+)
+def test_the_canonical_address_is_one_of_this_site(address, is_foreign):
+    assert bool(foreign(f'<link rel="canonical" href="{address}">')) is is_foreign

@@ -12,6 +12,7 @@ from django.urls import get_resolver, reverse
 from accounts.throttle import POSTS, Throttle
 from retwis_site.exceptions import StoreError
 from retwis_site.watch import keys_of
+from tests.answers import is_typed_link
 from tests.site import NEW_PASSWORD, PASSWORD, everything, publish
 from timeline.repositories.follows import Follows
 from timeline.repositories.profiles import Profiles
@@ -40,7 +41,7 @@ STATIC = {"a stylesheet": "/static/retwis.css", "a picture": "/static/mark.svg",
 def site(alice, bob, store, raw):
     """Something on every page: posts for two pages of them, people who follow each other."""
     for number in range(25):
-        publish(raw, store, alice, f"post number {number}")
+        publish(raw, store, alice, f"post number {number}, see https://redis.io/docs/ and @bob")
     Follows(store).follow(1, 2)
     Follows(store).follow(2, 1)
 
@@ -166,15 +167,22 @@ def test_an_unexpected_error_tells_nothing_of_itself(site, failing):
 
 
 class Elements(HTMLParser):
-    """All elements of a page with their attributes."""
+    """All elements of a page with their attributes; `typed` are the links that authors typed, in the text of posts."""
 
     def __init__(self, page):
         super().__init__()
-        self.found = []
+        self.found, self.typed = [], []
+        self._is_in_post = False
         self.feed(page)
 
     def handle_starttag(self, tag, attrs):
-        self.found.append((tag, dict(attrs)))
+        attributes = dict(attrs)
+        self._is_in_post = (tag, attributes.get("class")) == ("p", "body") or (self._is_in_post and tag == "a")
+        typed = self._is_in_post and is_typed_link(tag, attributes)
+        (self.typed if typed else self.found).append((tag, attributes))
+
+    def handle_endtag(self, tag):
+        self._is_in_post = self._is_in_post and tag != "p"
 
     def all(self, tag):
         return [attributes for name, attributes in self.found if name == tag]
@@ -196,16 +204,19 @@ def everybodys_pages(site, browser, alice, bob, carol):
 
 
 def test_no_page_has_scripts_or_styles_in_it_or_anything_from_elsewhere(everybodys_pages):
+    """But for the links that people type into their posts."""
+    assert sum(len(page.typed) for page in everybodys_pages.values()) > 100
     forbidden = {"style", "iframe", "frame", "object", "embed", "applet", "base"}
     for url, page in everybodys_pages.items():
         assert not forbidden & {tag for tag, _ in page.found}, url
         assert [script["src"] for script in page.all("script")] == ["/static/htmx.min.js", "/static/retwis.js"]
-        assert {link["rel"] for link in page.all("link")} <= {"icon", "stylesheet"}
+        assert {link["rel"] for link in page.all("link")} <= {"icon", "stylesheet", "canonical"}
         assert not any("http-equiv" in meta for meta in page.all("meta")), url
         for tag, attributes in page.found:
             assert not [name for name in attributes if name.startswith("on") or name in {"style", "ping"}], (url, tag)
             for name in {"href", "src", "action", "formaction"} & set(attributes):
-                parts = urlsplit(attributes[name])
+                ours = "http://testserver" if attributes.get("rel") == "canonical" else ""
+                parts = urlsplit(attributes[name].removeprefix(ours))
                 assert (parts.scheme, parts.netloc) == ("", ""), (url, attributes)
 
 

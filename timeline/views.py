@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from accounts.entities import NotSignedIn, User
@@ -158,7 +159,13 @@ def profile(request: RetwisRequest, username: str) -> HttpResponse:
 @require_safe
 def post(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
     found = Profiles(connect()).post(request.visit, username, pid)
-    return page(request, "timeline/post.html", {"post": found}, {"posts": posts_as_html([found], request.visit.user)})
+    name = found.author.username
+    shown = {
+        "post": found,
+        "address": request.build_absolute_uri(reverse("post", args=[name, pid])),
+        "author_address": request.build_absolute_uri(reverse("profile", args=[name])),
+    }
+    return page(request, "timeline/post.html", shown, {"posts": posts_as_html([found], request.visit.user)})
 
 
 @change
