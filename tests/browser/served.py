@@ -13,7 +13,10 @@ def serving(folder: Path, store: str) -> Iterator[Site]:
     """`manage.py serve` on that store. One web worker, so that what is done is seen at once on every page."""
     settings = {"REDIS_URL": store, "WEB_WORKERS": "1", "THROTTLE": "0"}
     with run_site(folder / "var", folder / "log", free_port(), **settings) as site:
-        site.wait_until_it_serves()
+        try:
+            site.wait_until_it_serves()
+        except AssertionError as never:
+            raise AssertionError(site.printed()) from never
         yield site
         assert site.stop() == 0, site.printed()
 

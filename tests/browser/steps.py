@@ -55,6 +55,14 @@ def said(page: Page, text: str) -> None:
     expect(page.get_by_role("status").filter(has_text=text)).to_be_visible()
 
 
+def follow_button(page: Page, name: str) -> Locator:
+    return page.get_by_role("button", name=re.compile(rf"^Follow( {name})?$"))
+
+
+def unfollow_button(page: Page, name: str) -> Locator:
+    return page.get_by_role("button", name=re.compile(rf"^Unfollow( {name})?$"))
+
+
 def go_to_profile(page: Page, name: str) -> None:
     """By way of everybody's page, where whoever is new is listed."""
     page.get_by_role("navigation", name="Main").get_by_role("link", name="Everybody").click()

@@ -22,9 +22,11 @@ from tests.browser.steps import (
     composer,
     fill_in_login,
     fill_in_registration,
+    follow_button,
     nothing_scrolls_sideways,
     post,
     said,
+    unfollow_button,
     write,
 )
 from tests.faults import a_server
@@ -180,9 +182,9 @@ def home_with_a_draft(world):
 def profile_with_a_message(world):
     page = world.newcomer
     page.goto(f"/@{world.me}/")
-    page.get_by_role("button", name="Follow", exact=True).click()
+    follow_button(page, world.me).click()
     said(page, f"You follow {world.me} now.")
-    page.get_by_role("button", name="Unfollow").click()
+    unfollow_button(page, world.me).click()
     said(page, f"You no longer follow {world.me}.")
     return page
 

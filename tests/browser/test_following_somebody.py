@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import PHONE
-from tests.browser.steps import go_to_profile, log_in, post, said, write
+from tests.browser.steps import follow_button, go_to_profile, log_in, post, said, unfollow_button, write
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
@@ -17,9 +17,9 @@ def test_log_in_follow_somebody_and_see_their_posts(window, alice, bob, raw, scr
     log_in(page, me.username)
     said(page, f"Welcome back, {me.username}.")
     go_to_profile(page, them.username)
-    page.get_by_role("button", name="Follow", exact=True).click()
+    follow_button(page, them.username).click()
     said(page, f"You follow {them.username} now.")
-    expect(page.get_by_role("button", name="Unfollow")).to_be_visible()
+    expect(unfollow_button(page, them.username)).to_be_visible()
     assert raw.zrange(f"following:{me.uid}", 0, -1) == [str(them.uid)]
     assert raw.zrange(f"followers:{them.uid}", 0, -1) == [str(me.uid)]
     write(bobs, "Now somebody does")
@@ -37,7 +37,7 @@ def test_a_visitor_who_wants_to_follow_logs_in_and_is_back_at_the_profile(window
     page.get_by_role("main").get_by_label("Password").fill("correct horse battery")
     page.get_by_role("main").get_by_role("button", name="Log in").click()
     expect(page).to_have_url(f"/@{bob.user.username}/")
-    expect(page.get_by_role("button", name="Follow", exact=True)).to_be_visible()
+    expect(follow_button(page, bob.user.username)).to_be_visible()
 
 
 def test_whoever_unfollows_no_longer_reads_them(window, alice, bob, raw):
@@ -46,8 +46,8 @@ def test_whoever_unfollows_no_longer_reads_them(window, alice, bob, raw):
     write(theirs, "Not for everybody")
     said(theirs, "Posted.")
     mine.goto(f"/@{bob.user.username}/")
-    mine.get_by_role("button", name="Follow", exact=True).click()
-    mine.get_by_role("button", name="Unfollow").click()
+    follow_button(mine, bob.user.username).click()
+    unfollow_button(mine, bob.user.username).click()
     said(mine, f"You no longer follow {bob.user.username}.")
     assert raw.zcard(f"following:{alice.user.uid}") == 0
     mine.goto("/")

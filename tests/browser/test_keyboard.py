@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import PHONE, WIDE
 from tests.browser.keyboard import every_stop, focus_is_seen, press_tab_until
-from tests.browser.steps import composer, post, said
+from tests.browser.steps import composer, follow_button, post, said
 from tests.site import PASSWORD, publish
 
 ZOOMED = {"width": 320, "height": 256}  # a window of 1280 by 1024 at 400 %
@@ -59,7 +59,7 @@ def test_log_in_post_follow_and_delete_by_keyboard(window, alice, bob, raw, scri
     expect(page.get_by_role("heading", name="Everybody")).to_be_visible()
     press_tab_until(page, page.get_by_role("complementary").get_by_role("link", name=them.username, exact=True))
     page.keyboard.press("Enter")
-    follow = page.get_by_role("button", name="Follow", exact=True)
+    follow = follow_button(page, them.username)
     expect(follow).to_be_visible()
     press_tab_until(page, follow)
     page.keyboard.press("Space")

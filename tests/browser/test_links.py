@@ -26,4 +26,4 @@ def test_a_name_leads_to_the_profile(window, alice, bob):
     write(page, f"Hello @{bob.user.username}!")
     said(page, "Posted.")
     post(page, "Hello @").get_by_role("link", name=f"@{bob.user.username}").click()
-    expect(page.get_by_role("heading", name=bob.user.username)).to_be_visible()
+    expect(page.get_by_role("heading", name=bob.user.username, exact=True)).to_be_visible()
