@@ -30,7 +30,7 @@ test-all: test test-faults test-sentinel test-cluster test-twemproxy
 
 # The stories in a real browser, and axe on every page. They need Debian's chromium.
 test-browser: $(VENV)/.installed-browser
-	$(BIN)/python -m pytest --ds=tests.settings.real -m "not awaits" tests/browser
+	$(BIN)/python -m pytest --ds=tests.settings.real tests/browser
 
 # Takes the README's pictures anew.
 screenshots: $(VENV)/.installed-browser

@@ -7,8 +7,6 @@ from tests.browser.accessibility import findings
 from tests.browser.steps import said
 from tests.browser.test_themes import is_dark
 
-pytestmark = pytest.mark.awaits
-
 
 def choose(page, what):
     page.goto("/settings/appearance/")

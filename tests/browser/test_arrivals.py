@@ -11,8 +11,6 @@ from tests.browser.steps import composer, post, said, stayed, stays, write
 from tests.site import publish
 from timeline.repositories.follows import Follows
 
-pytestmark = pytest.mark.awaits
-
 A_WHILE = 120_000  # milliseconds, longer than a page waits until it asks again
 
 

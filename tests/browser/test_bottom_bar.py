@@ -6,8 +6,6 @@ from playwright.sync_api import expect
 from tests.browser.conftest import PHONE, WIDE
 from tests.site import publish
 
-pytestmark = pytest.mark.awaits
-
 THUMB = 48  # pixels high at least
 
 

@@ -7,8 +7,6 @@ from playwright.sync_api import expect
 
 from tests.browser.steps import composer, post, said, sign_up, write
 
-pytestmark = pytest.mark.awaits
-
 
 def counter(page):
     return page.get_by_role("main").locator("output")

@@ -7,8 +7,6 @@ from tests.browser.keyboard import focus_is_seen, press_tab_until
 from tests.browser.served import outage
 from tests.browser.steps import follow_button, said, stayed, stays, unfollow_button
 
-pytestmark = pytest.mark.awaits
-
 
 @pytest.fixture
 def profile(window, alice, bob):

@@ -1,11 +1,8 @@
 """Addresses and names in posts are links; nothing else that somebody writes is markup."""
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.browser.steps import post, said, write
-
-pytestmark = pytest.mark.awaits
 
 
 def test_an_address_is_a_link_that_vouches_for_nothing(window, alice):

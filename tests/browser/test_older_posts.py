@@ -38,7 +38,6 @@ def test_without_scripts_plain_links_lead_to_the_beginning_and_back(window, alic
     expect(posts(page).first).to_contain_text("Number 24.")
 
 
-@pytest.mark.awaits
 @pytest.mark.parametrize("path", ["/", "/@{name}/"])
 def test_older_posts_come_in_place_each_once_to_the_end(window, alice, history, path):
     page = window(alice)
@@ -55,7 +54,6 @@ def test_older_posts_come_in_place_each_once_to_the_end(window, alice, history, 
     assert len(ids) == len(set(ids))
 
 
-@pytest.mark.awaits
 def test_by_keyboard_the_focus_goes_on_at_the_first_of_the_older_posts(window, alice, history):
     page = window(alice)
     page.goto("/")

@@ -7,8 +7,6 @@ from tests.browser.steps import post
 from tests.site import publish
 from timeline.repositories.follows import Follows
 
-pytestmark = pytest.mark.awaits
-
 
 @pytest.fixture
 def back(window, store, raw, alice, bob):
