@@ -24,7 +24,8 @@ def times(value: float) -> str:
 
 
 def kilobytes(value: float) -> str:
-    return f"{value / 1000:.2f} KB" if value % 1000 else f"{value / 1000:.0f} KB"
+    """Of 1,024 bytes."""
+    return f"{value / 1024:.2f} KB" if value % 1024 else f"{value / 1024:.0f} KB"
 
 
 def count(value: float) -> str:
@@ -81,8 +82,8 @@ GOALS = [
     Goal("delivery", f"{DELIVERY} `redis-benchmark`, whose lists are not there", 0.7, 1, share, upward=True),
     Goal("delivery onto lists", f"{DELIVERY} `redis-benchmark` onto lists that are", 0.7, 1, share, upward=True),
     Goal("post", "`POST /post/` with 100,000 followers, of the time with none", 1.5, None, times),
-    Goal("home bytes", "memory of a home of 1,000 ids", 7000, None, kilobytes),
-    Goal("user bytes", "memory of a user with 40 follows, 40 followers and no home", 2000, None, kilobytes),
+    Goal("home bytes", "memory of a home of 1,000 ids", 7 * 1024, None, kilobytes),
+    Goal("user bytes", "memory of a user with 40 follows, 40 followers and no home", 2 * 1024, None, kilobytes),
     Goal("following", "home when following 1,000, of the time when following 10, warm", 1.1, None, share),
     Goal("many posts", "home with 1,000,000 posts in the store, of the time with 1,000", 1.1, None, share),
     Goal("rebuild", "rebuild of a home with 500 followed, of the time of a warm home", 20, 10, times),
