@@ -68,9 +68,9 @@ def holes(page: Page, viewer: User | Visitor, stopped: int | None = None) -> Hol
 
 
 def _with_line(posts: Sequence[Post], viewer: User | Visitor, stopped: int | None) -> Pieces:
-    above = sum(post.pid > stopped for post in posts) if stopped is not None else 0
-    if above in {0, len(posts)}:
+    if stopped is None or not posts or posts[0].pid <= stopped or posts[-1].pid > stopped:
         return posts_as_html(posts, viewer)
+    above = sum(post.pid > stopped for post in posts)
     line = part("timeline/_stopped.html", {})
     return [*posts_as_html(posts[:above], viewer), *line, *posts_as_html(posts[above:], viewer)]
 

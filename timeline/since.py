@@ -25,6 +25,9 @@ class News:
     back: int | None  # the cursor of the page that begins where they stopped; None where this page reaches it
 
 
+NOTHING_NEW = News(0, more=False, back=None)
+
+
 def stopped_at(request: HttpRequest, found: HomePage) -> int | None:
     """The highest post that they had seen when this visit began; None when they have never been here."""
     return parse_id(request.COOKIES.get(COOKIE, "")) or found.seen
@@ -32,6 +35,8 @@ def stopped_at(request: HttpRequest, found: HomePage) -> int | None:
 
 def news(found: HomePage, stopped: int) -> News:
     """What a first page has to tell. Own posts are no news, nor is what is not shown, as far as this page knows."""
+    if not found.page.posts or found.page.posts[0].pid <= stopped:
+        return NOTHING_NEW
     shown = [post for post in found.page.posts if post.pid > stopped]
     others = sum(post.author != found.viewer for post in shown)
     if len(shown) < len(found.page.posts) or found.page.older is None:
