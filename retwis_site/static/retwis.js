@@ -6,6 +6,9 @@
     document.getElementById("said").textContent = text;
   };
 
+  // A form that came back: what is wrong with it is where one goes on, and what a screen reader reads.
+  document.querySelector("[aria-invalid=true]")?.focus();
+
   // ---- the composer: how much room is left, Ctrl-Enter, and a text that stays until it is posted
 
   const compose = (form) => {
@@ -37,6 +40,7 @@
     count();
   };
   document.querySelectorAll(".composer").forEach(compose);
+  document.querySelector("form[action='/logout/']")?.addEventListener("submit", () => sessionStorage.clear());
 
   // ---- what comes while the page is open
 
