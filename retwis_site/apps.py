@@ -1,4 +1,5 @@
 from django.apps import AppConfig
+from django.core.cache import close_caches
 from django.core.signals import request_finished, request_started
 from django.db import close_old_connections, reset_queries
 
@@ -13,3 +14,5 @@ class RetwisSiteConfig(AppConfig):
         for signal in (request_started, request_finished):
             signal.disconnect(close_old_connections)
         request_started.disconnect(reset_queries)
+        # Nor is there a cache; what stands in CACHES are the connections to the store, which stay open.
+        request_finished.disconnect(close_caches)

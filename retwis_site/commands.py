@@ -188,6 +188,10 @@ class Commands(ABC):
     def lrange(self, key: str, first: int, last: int) -> list[str]:
         return self.send("LRANGE", key, first, last)
 
+    def lrange_as_sent(self, key: str, first: int, last: int) -> list[bytes]:
+        """The same as bytes, which takes half the time where most of it is only compared."""
+        return self.send("LRANGE", key, first, last, **{NEVER_DECODE: True})
+
     def lpos(self, key: str, value: str) -> int | None:
         """Where the value stands first; None when it is not there."""
         return self.send("LPOS", key, value)

@@ -105,7 +105,7 @@ async def _answer(environ: WSGIEnvironment, protocol: HTTPProtocol) -> None:
     answer: Any = site(environ, begin)
     status, headers = start[0]
     if isinstance(answer, list):
-        protocol.response_bytes(status, headers, b"".join(answer))
+        protocol.response_bytes(status, headers, answer[0] if len(answer) == 1 else b"".join(answer))
         return
     try:
         if environ["REQUEST_METHOD"] == "HEAD":

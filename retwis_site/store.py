@@ -274,8 +274,5 @@ class ConnectionFactory(django_redis_pool.ConnectionFactory):  # type: ignore[mi
 class StoreConnections(RedisCache):  # type: ignore[misc]
     """What `CACHES["store"]` names: a source of connections for `get_redis_connection`, never a cache."""
 
-    def close(self, **kwargs: Any) -> None:
-        """Django calls it after each request; connections stay open."""
-
     def clear(self) -> bool:
         raise NotImplementedError("CACHES['store'] holds the site itself: clear() would be FLUSHDB")

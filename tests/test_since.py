@@ -139,20 +139,34 @@ def test_the_cookie_lasts_some_minutes_and_is_set_once(browser, raw, store, foll
     assert since.COOKIE not in client.get("/").cookies
     written(raw, store, bob, 2)
     cookie = client.get("/").cookies[since.COOKIE]
-    assert (cookie.value, cookie["max-age"], cookie["httponly"], cookie["samesite"]) == ("3", 600, True, "Lax")
+    assert (cookie.value, cookie["max-age"], cookie["httponly"], cookie["samesite"]) == ("1-3", 600, True, "Lax")
     written(raw, store, bob, 1)
     answer = client.get("/")
     assert since.COOKIE not in answer.cookies
     assert told(answer.content.decode()) == ["3 new since you left · Go to where you stopped"]
 
 
-@pytest.mark.parametrize("value", ["", "x", "-1", "0", "9" * 40, "1e3", "0x1"])
+@pytest.mark.parametrize("value", ["", "x", "-1", "0", "2", "1-", "1-x", "2-1", "1-" + "9" * 40, "1e3"])
 def test_a_cookie_that_is_none_of_ours_is_nothing(browser, raw, store, followed, alice, bob, value):
     written(raw, store, bob, 3)
     page(browser(alice))
     client = browser(alice)
     client.cookies[since.COOKIE] = value
     assert told(page(client)) == ["You're caught up: nothing new since you left."]
+
+
+def test_in_a_browser_that_two_people_use_each_has_their_own(browser, raw, store, followed, alice, bob, carol):
+    Follows(store).follow(carol.user.uid, bob.user.uid)
+    written(raw, store, bob, 3)
+    for login in (alice, carol):
+        page(browser(login))
+    written(raw, store, bob, 2)
+    client = browser(alice)
+    page(client)
+    written(raw, store, bob, 1)
+    client.cookies["auth"] = carol.secret
+    assert told(page(client)) == ["3 new since you left · Go to where you stopped"]
+    assert client.cookies[since.COOKIE].value == "3-3"
 
 
 @pytest.mark.parametrize("stored", ["x", "", "0", "-3", "9" * 40])

@@ -30,7 +30,13 @@ NOTHING_NEW = News(0, more=False, back=None)
 
 def stopped_at(request: HttpRequest, found: HomePage) -> int | None:
     """The highest post that they had seen when this visit began; None when they have never been here."""
-    return parse_id(request.COOKIES.get(COOKIE, "")) or found.seen
+    return _taken_along(request, found) or found.seen
+
+
+def _taken_along(request: HttpRequest, found: HomePage) -> int | None:
+    """Of a browser that several people use, it is the viewer's own, or none."""
+    whose, _, pid = request.COOKIES.get(COOKIE, "").partition("-")
+    return parse_id(pid) if whose == str(found.viewer.uid) else None
 
 
 def news(found: HomePage, stopped: int) -> News:
@@ -49,6 +55,7 @@ def news(found: HomePage, stopped: int) -> News:
 def take_along(request: HttpRequest, response: HttpResponse, found: HomePage) -> None:
     """Keep where this visit began, if it found something new."""
     newest = found.page.posts[0].pid if found.page.posts else 0
-    if found.seen is None or newest <= found.seen or COOKIE in request.COOKIES:
+    if found.seen is None or newest <= found.seen or _taken_along(request, found):
         return
-    response.set_cookie(COOKIE, str(found.seen), max_age=LIVES, httponly=True, samesite="Lax", secure=settings.HTTPS)
+    value = f"{found.viewer.uid}-{found.seen}"
+    response.set_cookie(COOKIE, value, max_age=LIVES, httponly=True, samesite="Lax", secure=settings.HTTPS)

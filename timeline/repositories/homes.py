@@ -13,7 +13,7 @@ from retwis_site.store import Pipe, Store
 from timeline.cursors import parse_id
 from timeline.entities import Counts, HomePage, Page, Post
 from timeline.repositories.follows import Follows, which
-from timeline.repositories.lists import FIRST_READ, KEPT, Merge, Slice, TimelineList, merge, parse_head
+from timeline.repositories.lists import FIRST_READ, KEPT, Merge, Slice, TimelineList, merge
 from timeline.repositories.paging import POSTS_A_PAGE, fill
 from timeline.repositories.reading import Wanted, authors_of
 
@@ -73,7 +73,7 @@ class Homes:
         Raises NotSignedIn.
         """
         viewer, (entries,) = visit.ask_as_user(lambda pipe, me: self._list(me).queue_page(pipe, None))
-        listing = parse_head(entries)
+        listing = self._list(viewer.uid).head(entries)
         if not listing.complete:
             return 0
         above = [pid for pid in listing.ids if pid > after]

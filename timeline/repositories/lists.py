@@ -46,7 +46,11 @@ class Listing:
     complete: bool
 
 
-_heads: PageMemory[str, tuple[Sequence[str], Listing]] = PageMemory(size=1000, seconds=3600)  # some 20 MB
+_heads: PageMemory[str, tuple[Sequence[bytes], Listing]] = PageMemory(size=1000, seconds=3600)  # some 20 MB
+
+
+def _as_text(entries: Sequence[bytes]) -> list[str]:
+    return [entry.decode(errors="replace") for entry in entries]
 
 
 def parse_whole(entries: Sequence[str], of: int = 1) -> Listing:
@@ -133,23 +137,23 @@ class TimelineList:
 
     def queue_page(self, pipe: Pipe, before: int | None) -> None:
         """Ask for what a page below the cursor needs: the head for the first page, the whole list for later ones."""
-        pipe.lrange(self._key, 0, -1 if before is not None else FIRST_READ // self._of - 1)
+        pipe.lrange_as_sent(self._key, 0, -1 if before is not None else FIRST_READ // self._of - 1)
 
-    def page(self, entries: Sequence[str], before: int | None, sources: Callable[[], Merge]) -> Listing:
+    def page(self, entries: Sequence[bytes], before: int | None, sources: Callable[[], Merge]) -> Listing:
         """The reply to `queue_page`, made sense of; rebuilt from the sources when the list cannot be relied on."""
-        listing = self._head(entries) if before is None else parse_whole(entries, self._of)
+        listing = self.head(entries) if before is None else parse_whole(_as_text(entries), self._of)
         if listing.complete:
             self._renew()
             return listing
         found = self.rebuild(entries, sources)
         return Listing(found.ids, found.horizon, complete=True)
 
-    def _head(self, entries: Sequence[str]) -> Listing:
-        """What parse_head makes of it, or made of the very same entries."""
+    def head(self, entries: Sequence[bytes]) -> Listing:
+        """The reply to `queue_page` for a first page: what parse_head makes of it, or made of the very same entries."""
         known = _heads.get(self._key)
         if known is not None and known[0] == entries:
             return known[1]
-        listing = parse_head(entries, self._of)
+        listing = parse_head(_as_text(entries), self._of)
         _heads.put(self._key, (entries, listing))
         return listing
 
@@ -157,7 +161,7 @@ class TimelineList:
         """All that the list says, whether it can be relied on or not. One round trip."""
         return parse_whole(self._store.lrange(self._key, 0, -1), self._of)
 
-    def rebuild(self, unfinished: Sequence[str], sources: Callable[[], Merge]) -> Merge:
+    def rebuild(self, unfinished: Sequence[object], sources: Callable[[], Merge]) -> Merge:
         """Make the list anew from its sources, and return what they hold. `unfinished`: what stands there now.
 
         Three round trips and the sources' own; one more to take away what stands there. A fence notices that the list
@@ -186,7 +190,7 @@ class TimelineList:
             return
         _renewed.put(self._key, True)
 
-    def _begin(self, unfinished: Sequence[str]) -> str:
+    def _begin(self, unfinished: Sequence[object]) -> str:
         mark = f"b{secrets.token_hex(4)}"
         if unfinished:
             self._store.unlink(self._key)

@@ -31,7 +31,7 @@ class GlobalList:
         for one in self.lists:
             one.queue_page(pipe, before)
 
-    def page(self, replies: Sequence[Sequence[str]], before: int | None) -> Listing:
+    def page(self, replies: Sequence[Sequence[bytes]], before: int | None) -> Listing:
         """The replies to `queue_page`, made sense of; a list that cannot be relied on is rebuilt."""
         listings = [
             one.page(entries, before, partial(self.newest, number))
