@@ -125,7 +125,7 @@ def test_the_site_answers_while_its_store_is(site, server, alice, fault):
     assert browser.cookie("auth") == secret
     for _ in range(2):
         status, page = browser.open("/post/", again)
-        assert (status, page.count(TYPED_AS_HTML)) == (200, 1)
+        assert (status, page.count(f">{TYPED_AS_HTML}</p>")) == (200, 1)
     before, posted = alice.updates(server)
     assert server.admin.hget(f"post:{before}", "body") == WRITTEN
     assert server.admin.hget(f"post:{posted}", "body") == TYPED
