@@ -9,11 +9,15 @@ from threading import Event
 
 import pytest
 from django.conf import settings
+from django.core.management import call_command
 
+from retwis_site.exceptions import StoreError
+from retwis_site.outbox import Outbox
 from tests.processes import environment, wait_until
 from tests.site import LONG_AGO, NEWER_SECRET, SECRET, everything, left_behind, publish, said
 from timeline import jobs
 from timeline.jobs import drain
+from timeline.management.commands import deliver as deliver_command
 from timeline.repositories.follows import Follows
 from timeline.repositories.posts import Posts
 
@@ -373,3 +377,22 @@ def test_what_fails_again_and_again_is_set_aside(raw, alice, capsys, log):
     assert raw.zrange("set_aside", 0, -1) == ["post:seven:abc"]
     assert not raw.exists("attempts")
     assert "set aside after 5 attempts" in log.text
+
+
+def test_a_worker_that_starts_while_the_store_is_away_goes_on_by_itself(raw, monkeypatch):
+    looked = []
+    real = Outbox.strays
+
+    def strays(outbox):
+        looked.append(outbox)
+        if len(looked) < 3:
+            raise StoreError("away")
+        return real(outbox)
+
+    monkeypatch.setattr(Outbox, "strays", strays)
+    monkeypatch.setattr(deliver_command, "AFTER_A_FAILURE", 0)
+    monkeypatch.setattr(deliver_command, "drain", lambda *arguments: jobs.stop.set())
+    monkeypatch.setattr(deliver_command.signal, "signal", lambda *arguments: None)
+    monkeypatch.setattr(deliver_command.gc, "set_threshold", lambda *arguments: None)
+    call_command("deliver", verbosity=0)
+    assert len(looked) == 3

@@ -28,25 +28,33 @@ class Command(StoreCommand):
         parser.add_argument("--once", action="store_true", help="finish what is due and exit; for a scheduled task")
 
     def run(self, store: Store, **options: Any) -> None:
-        outbox = Outbox(store)
-        for found in outbox.strays():  # OUTBOX_SHARDS may have been another number the last time
-            for stray in found:
-                outbox.bring_in(*stray)
         # It makes tuples by the thousand, none in a circle: looking for some took a quarter of the time.
         gc.set_threshold(50_000, 20, 100)
         worker = f"{socket.gethostname()}:{os.getpid()}"
         if options["once"]:
+            _bring_in_strays(store)
             self.say(f"{drain(store, worker)} finished.")
             return
         stop.clear()
         signal.signal(signal.SIGTERM, lambda *_: stop.set())
         signal.signal(signal.SIGINT, lambda *_: stop.set())
         self.say("Watching the outbox; Ctrl-C ends it.")
-        pause = LOOKS_EVERY
+        pause, strays_are_in = LOOKS_EVERY, False
         while not stop.wait(pause):
             try:
+                if not strays_are_in:  # in here, since the store may be away while the worker starts
+                    _bring_in_strays(store)
+                    strays_are_in = True
                 drain(store, worker)
                 pause = LOOKS_EVERY
             except StoreError as error:
                 logger.error("deliver: %s", error)
                 pause = AFTER_A_FAILURE
+
+
+def _bring_in_strays(store: Store) -> None:
+    """Intents from when OUTBOX_SHARDS was another number."""
+    outbox = Outbox(store)
+    for found in outbox.strays():
+        for stray in found:
+            outbox.bring_in(*stray)
