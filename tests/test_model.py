@@ -372,7 +372,7 @@ def test_the_site_shows_what_its_model_shows(layout, small, raw, sent, monkeypat
         suppress_health_check=list(hypothesis.HealthCheck),
     )
     run_state_machine_as_test(Site, settings=settings)
-    # It got everywhere: lists were rebuilt, cut, and rid of dead ids, and workers had something to do. Where several lists
-    # share the global timeline, a walk that is random fills none of them now and then.
+    # It got everywhere: lists were rebuilt, cut, and rid of dead ids, and workers had something to do. Where several
+    # lists share the global timeline, a walk that is random fills none of them now and then.
     everywhere = {"LINSERT", "LREM", "HINCRBY"} | ({"LTRIM"} if layout.of == 1 else set())
     assert everywhere <= {command[0] for command in sent.commands}
