@@ -89,6 +89,8 @@ class Line:
                 reply = arrived(False) if as_bytes else arrived()
                 if reply is NOT_ENOUGH_DATA:
                     reply = self._awaited(as_bytes)
+                elif isinstance(reply, redis.ConnectionError):  # as redis-py: one server behind a proxy that loads, say
+                    raise reply
                 made_sense_of = dict.get(self._callbacks, name)  # its own `get` would make each name upper case
                 if made_sense_of is not None and not isinstance(reply, redis.ResponseError):
                     reply = made_sense_of(reply, **options)
