@@ -14,6 +14,7 @@ from retwis_site.headers import POLICY
 from retwis_site.pages import THEME_COOKIE
 from tests.hostile import MARK
 from timeline.drafts import COOKIE as DRAFT
+from timeline.since import COOKIE as SINCE
 
 UNESCAPED = re.compile(rf"<{MARK}|{MARK}=b>|c\"{MARK}|{MARK}'d|d&e", re.IGNORECASE)
 ACTIVE = {"script", "svg", "iframe", "object", "embed", "base", "style", "math", "template"}
@@ -143,7 +144,7 @@ def check(answer):
         assert FIELD_VALUE.fullmatch(value), (name, value)
     for location in answer.all("location"):
         assert leads_home(location) or _is_this_site(location), location
-    ours = {settings.AUTH_COOKIE, settings.CSRF_COOKIE_NAME, FlashStorage.cookie_name, THEME_COOKIE, DRAFT}
+    ours = {settings.AUTH_COOKIE, settings.CSRF_COOKIE_NAME, FlashStorage.cookie_name, THEME_COOKIE, DRAFT, SINCE}
     strange = answer.cookies.keys() - ours
     assert not strange, strange
     if any("html" in kind for kind in answer.all("content-type")):

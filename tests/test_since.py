@@ -139,14 +139,32 @@ def test_the_cookie_lasts_some_minutes_and_is_set_once(browser, raw, store, foll
     assert since.COOKIE not in client.get("/").cookies
     written(raw, store, bob, 2)
     cookie = client.get("/").cookies[since.COOKIE]
-    assert (cookie.value, cookie["max-age"], cookie["httponly"], cookie["samesite"]) == ("3", 600, True, "Lax")
+    assert (cookie.value, cookie["max-age"], cookie["httponly"], cookie["samesite"]) == ("1-3", 600, True, "Lax")
     written(raw, store, bob, 1)
     answer = client.get("/")
     assert since.COOKIE not in answer.cookies
     assert told(answer.content.decode()) == ["3 new since you left · Go to where you stopped"]
 
 
-@pytest.mark.parametrize("value", ["", "x", "-1", "0", "9" * 40, "1e3", "0x1"])
+def test_whoever_uses_the_browser_next_is_told_of_their_own_visits(browser, raw, store, followed, alice, bob, carol):
+    Follows(store).follow(carol.user.uid, bob.user.uid)
+    written(raw, store, bob, 3)
+    page(browser(alice))
+    written(raw, store, bob, 2)
+    page(browser(carol))
+    client = browser(alice)
+    assert told(page(client)) == ["2 new since you left · Go to where you stopped"]
+    client.cookies["auth"] = carol.secret
+    assert told(page(client)) == ["You're caught up: nothing new since you left."]
+    written(raw, store, bob, 1)
+    for _ in range(2):
+        assert told(page(client)) == ["1 new since you left · Go to where you stopped"]
+    assert client.cookies[since.COOKIE].value == "3-5"
+
+
+@pytest.mark.parametrize(
+    "value", ["", "x", "-1", "0", "3", "1-", "1-x", "1-0", "2-1", "1-" + "9" * 40, "1-1e3", "1-0x1"]
+)
 def test_a_cookie_that_is_none_of_ours_is_nothing(browser, raw, store, followed, alice, bob, value):
     written(raw, store, bob, 3)
     page(browser(alice))

@@ -1,7 +1,8 @@
 """Where somebody stopped reading when they last were here, and how much has come since.
 
 Redis has one number for each user: the highest post that their home has shown. A visit that finds higher ones begins
-there, and takes that along in a cookie for some minutes: else the next page, or a reload, would have forgotten it.
+there, and takes that along in a cookie for some minutes: else the next page, or a reload, would have forgotten it. The
+cookie says whose it is, as others may use the browser next.
 """
 
 from dataclasses import dataclass
@@ -30,7 +31,13 @@ NOTHING_NEW = News(0, more=False, back=None)
 
 def stopped_at(request: HttpRequest, found: HomePage) -> int | None:
     """The highest post that they had seen when this visit began; None when they have never been here."""
-    return parse_id(request.COOKIES.get(COOKIE, "")) or found.seen
+    return _began(request, found) or found.seen
+
+
+def _began(request: HttpRequest, found: HomePage) -> int | None:
+    """What the cookie of this visit says; None without one, or with another's."""
+    whose, _, pid = request.COOKIES.get(COOKIE, "").partition("-")
+    return parse_id(pid) if parse_id(whose) == found.viewer.uid else None
 
 
 def news(found: HomePage, stopped: int) -> News:
@@ -49,6 +56,7 @@ def news(found: HomePage, stopped: int) -> News:
 def take_along(request: HttpRequest, response: HttpResponse, found: HomePage) -> None:
     """Keep where this visit began, if it found something new."""
     newest = found.page.posts[0].pid if found.page.posts else 0
-    if found.seen is None or newest <= found.seen or COOKIE in request.COOKIES:
+    if found.seen is None or newest <= found.seen or _began(request, found) is not None:
         return
-    response.set_cookie(COOKIE, str(found.seen), max_age=LIVES, httponly=True, samesite="Lax", secure=settings.HTTPS)
+    value = f"{found.viewer.uid}-{found.seen}"
+    response.set_cookie(COOKIE, value, max_age=LIVES, httponly=True, samesite="Lax", secure=settings.HTTPS)
