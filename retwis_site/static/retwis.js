@@ -56,7 +56,19 @@
 
   let swapping = null;
 
+  /** Whether an answer is of another page than this home: the session ended in another window, or is another's. */
+  const isOfAnother = (answer) => {
+    const home = document.querySelector(".composer");
+    return home !== null && !answer.includes(`data-of="${home.dataset.of}"`);
+  };
+
   document.body.addEventListener("htmx:beforeSwap", ({ detail }) => {
+    const { elt } = detail.requestConfig;
+    if (detail.shouldSwap && elt.matches("a[href]") && isOfAnother(detail.serverResponse)) {
+      detail.shouldSwap = false;
+      location.assign(elt.href); // strangers' posts are no older ones of ours
+      return;
+    }
     const told = detail.target === arrivals() && detail.xhr.responseText.trim() === arrivals().innerHTML.trim();
     if (told) detail.shouldSwap = false; // not again: neither the focus nor the ear should be bothered
     if (!detail.shouldSwap) return;
