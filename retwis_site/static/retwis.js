@@ -16,6 +16,8 @@
     const counter = form.querySelector(".counter");
     const longest = Number(form.dataset.longest);
     const draft = `draft:${form.dataset.of}`;
+    const over = `${draft}:over`; // what the page had brought where it was typed
+    const brought = text.defaultValue;
     const near = 20; // characters left, from where each step is worth telling
 
     const count = () => {
@@ -28,15 +30,16 @@
 
     text.addEventListener("input", () => {
       count();
-      if (text.value) sessionStorage.setItem(draft, text.value);
-      else sessionStorage.removeItem(draft);
+      sessionStorage.setItem(draft, text.value);
+      sessionStorage.setItem(over, brought);
     });
     text.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
     });
 
     if (document.querySelector(".message.posted")) sessionStorage.removeItem(draft);
-    else if (!text.value) text.value = sessionStorage.getItem(draft) ?? "";
+    else if (!text.value || (text.value === brought && sessionStorage.getItem(over) === brought))
+      text.value = sessionStorage.getItem(draft) ?? text.value;
     count();
   };
   document.querySelectorAll(".composer").forEach(compose);
