@@ -87,6 +87,12 @@
     first.focus();
   });
 
+  // A link that is to open elsewhere does so: htmx, which would follow it in place, does not hear of it.
+  const opensElsewhere = (event) => event.ctrlKey || event.metaKey || event.shiftKey;
+  document.addEventListener("click", (event) => {
+    if (opensElsewhere(event) && event.target.closest("a[hx-get]")) event.stopPropagation();
+  }, true);
+
   // A link that could not be followed in place is followed as ever: the page that comes says what is wrong.
   for (const failure of ["htmx:responseError", "htmx:sendError"]) {
     document.body.addEventListener(failure, ({ target }) => {
