@@ -136,4 +136,9 @@
   };
 
   follows();
+
+  // The second click of two meant the button that was there at the first: not the new one in its place.
+  document.addEventListener("click", (event) => {
+    if (event.detail > 1 && event.target.closest("form.follow")) event.preventDefault();
+  });
 })();

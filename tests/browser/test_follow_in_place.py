@@ -41,6 +41,20 @@ def test_following_changes_the_button_and_the_count_in_place(profile, follow, un
     stayed(profile)
 
 
+def test_who_clicks_twice_follows_once(profile, follow, unfollow, alice, bob, raw):
+    follow.click()
+    unfollow.click()  # a message stands there from now on, and moves nothing when it changes
+    said(profile, f"You no longer follow {bob.user.username}.")
+    box = follow.bounding_box()
+    profile.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    expect(unfollow).to_be_visible()
+    profile.mouse.down(click_count=2)
+    profile.mouse.up(click_count=2)
+    profile.reload()
+    expect(unfollow).to_be_visible()
+    assert raw.zrange(f"following:{alice.user.uid}", 0, -1) == [str(bob.user.uid)]
+
+
 def test_the_focus_stays_on_the_button(profile, follow, unfollow):
     press_tab_until(profile, follow)
     profile.keyboard.press("Enter")
