@@ -18,14 +18,17 @@
     const draft = `draft:${form.dataset.of}`;
     const over = `${draft}:over`; // what the page had brought where it was typed
     const brought = text.defaultValue;
-    const near = 20; // characters left, from where each step is worth telling
+    const near = 20; // characters left, from where it is worth telling
+    let left;
 
     const count = () => {
-      const left = longest - [...text.value.trim()].length; // as the server counts: characters, not UTF-16
+      const before = left;
+      left = longest - [...text.value.trim()].length; // as the server counts: characters, not UTF-16
       counter.textContent = left;
       counter.classList.toggle("over", left < 0);
-      if (left === near) say(counter.dataset.near);
-      if (left === -1) say(counter.dataset.over);
+      // Whatever was pasted may jump over either.
+      if (left < 0 && before >= 0) say(counter.dataset.over);
+      else if (left <= near && before > near) say(`${counter.dataset.near} ${left}`);
     };
 
     text.addEventListener("input", () => {
