@@ -114,6 +114,29 @@ def test_the_way_back_leads_to_where_one_stopped(browser, raw, store, followed, 
     assert shown(text)[0] == "30"
 
 
+def test_between_two_pages_the_second_says_so(browser, raw, store, followed, alice, bob, carol):
+    written(raw, store, bob, 30)
+    page(browser(alice))
+    Posts(store).delete(bob.user.uid, 30)
+    written(raw, store, carol, 1)
+    written(raw, store, bob, 20)
+    client = browser(alice)
+    assert told(page(client)) == ["20 new since you left · Go back to where you stopped"]
+    assert told(page(client, "/?before=32")) == ["This is where you stopped reading."]
+    assert shown(page(client, "/?before=32"))[0] == "29"
+    assert told(page(client, "/?before=29")) == told(page(client, "/?before=40")) == []
+
+
+def test_where_nothing_is_left_of_what_was_read_no_way_leads_there(browser, raw, store, followed, alice, bob):
+    written(raw, store, bob, 1)
+    page(browser(alice))
+    Posts(store).delete(bob.user.uid, 1)
+    written(raw, store, bob, 2)
+    text = page(browser(alice))
+    assert told(text) == ["2 new since you left"]
+    assert shown(text) == ["3", "2"]
+
+
 def test_ones_own_posts_are_no_news(browser, raw, store, followed, alice, bob):
     written(raw, store, bob, 3)
     page(browser(alice))

@@ -24,6 +24,7 @@ class News:
     count: int
     more: bool  # perhaps there are more: the list ends before it gets there
     back: int | None  # the cursor of the page that begins where they stopped; None where this page reaches it
+    is_here: bool = False  # whether this page has the line: something stands below it
 
 
 NOTHING_NEW = News(0, more=False, back=None)
@@ -47,10 +48,17 @@ def news(found: HomePage, stopped: int) -> News:
     shown = [post for post in found.page.posts if post.pid > stopped]
     others = sum(post.author != found.viewer for post in shown)
     if len(shown) < len(found.page.posts) or found.page.older is None:
-        return News(others, more=False, back=None)
+        return News(others, more=False, back=None, is_here=len(shown) < len(found.page.posts))
     beyond = [pid for pid in found.listed if stopped < pid < shown[-1].pid]
     more = found.goes_on and found.listed[-1] > stopped
     return News(others + len(beyond), more, stopped + 1)
+
+
+def begins_there(found: HomePage, before: int | None, stopped: int | None) -> bool:
+    """Whether a later page begins where they stopped: what came since ends with the page before it."""
+    if before is None or stopped is None or before <= stopped:
+        return False
+    return not found.page.posts or found.page.posts[0].pid <= stopped
 
 
 def take_along(request: HttpRequest, response: HttpResponse, found: HomePage) -> None:
