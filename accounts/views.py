@@ -75,14 +75,16 @@ def login(request: RetwisRequest) -> HttpResponse:
 
 @change
 def logout(request: RetwisRequest) -> HttpResponse:
-    """Ends the session on every device. Whoever is not signed in is signed out already."""
+    """Ends the session on every device, and leaves no text to who comes next. Whoever is not signed in is signed out
+    already."""
     if request.user.is_authenticated:
         me = request.visit.require_user()
         Users(connect()).end_sessions(me.uid, request.visit.secret)
         _note(request, "logged out", me)
         messages.success(request, "You are logged out, on all your devices.")
     response = redirect("home")
-    response.delete_cookie(settings.AUTH_COOKIE, samesite="Lax")
+    for cookie in (settings.AUTH_COOKIE, settings.DRAFT_COOKIE):
+        response.delete_cookie(cookie, samesite="Lax")
     return response
 
 

@@ -122,7 +122,7 @@ HEADERS = {
     "Connection": [b"upgrade", b"close, host"],
 }
 COOKIE_PREFIXES = [b"", b"__Host-"]
-COOKIE_NAMES = (b"auth", b"csrftoken", b"messages", b"draft", b"theme", b"x")
+COOKIE_NAMES = (b"auth", b"csrftoken", b"messages", b"draft", b"since", b"theme", b"x")
 COOKIES = [prefix + name for prefix in COOKIE_PREFIXES for name in COOKIE_NAMES]
 COOKIE_VALUES = [b'"', b'"\\303\\', b'"\\000\\015\\012"', b'"\\', b"{}", b"0" * 31]
 

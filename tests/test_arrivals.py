@@ -60,12 +60,18 @@ def test_ones_own_posts_do_not_arrive(followed, raw, store, alice, bob):
     assert mine == 2
 
 
-def test_while_the_list_is_not_there_nothing_is_said_and_nothing_rebuilt(followed, raw, store, bob):
+def test_a_list_that_was_dropped_is_rebuilt_once_and_posts_go_on_arriving(followed, raw, store, bob, carol, trips):
     followed.get("/")
-    publish(raw, store, bob, "another")
-    raw.unlink("posts:1")
-    assert followed.get("/new/?after=1").status_code == 204
+    Follows(store).follow(1, carol.user.uid)  # in another window
     assert not raw.exists("posts:1")
+    publish(raw, store, carol, "of somebody new")
+    assert link(followed.get("/new/?after=1").content.decode()) == ("/", "1 new post")
+    assert raw.exists("posts:1")
+    publish(raw, store, bob, "another")
+    answers = []
+    watch = trips(lambda: answers.append(followed.get("/new/?after=1")))
+    assert len(watch.trips) == 1
+    assert link(answers[0].content.decode()) == ("/", "2 new posts")
 
 
 def test_whoever_is_not_signed_in_hears_nothing(browser, raw, store, bob):

@@ -168,6 +168,17 @@ def test_a_visitors_text_waits_behind_the_login(browser, alice, raw, text):
     assert text not in re.findall(r"<textarea[^>]*>(.*?)</textarea>", client.get("/").content.decode(), re.DOTALL)[0]
 
 
+def test_a_text_that_waited_goes_with_its_author(browser, alice, bob):
+    client = browser()
+    client.post("/post/", {"body": "Nobody else's business", "token": "t"})
+    client.cookies["auth"] = alice.secret
+    assert "Nobody else&#x27;s business" in client.get("/").content.decode()
+    client.post("/logout/")
+    assert client.cookies["draft"].value == ""
+    client.cookies["auth"] = bob.secret
+    assert "business" not in client.get("/").content.decode()
+
+
 @pytest.mark.parametrize("body", ["", "x" * 1500, "NUL \0 byte"])
 def test_a_visitors_text_that_cannot_be_a_post_comes_back_at_once(browser, body):
     response = browser().post("/post/", {"body": body, "token": "t"})

@@ -114,6 +114,29 @@ def test_the_way_back_leads_to_where_one_stopped(browser, raw, store, followed, 
     assert shown(text)[0] == "30"
 
 
+def test_between_two_pages_the_second_says_so(browser, raw, store, followed, alice, bob, carol):
+    written(raw, store, bob, 30)
+    page(browser(alice))
+    Posts(store).delete(bob.user.uid, 30)
+    written(raw, store, carol, 1)
+    written(raw, store, bob, 20)
+    client = browser(alice)
+    assert told(page(client)) == ["20 new since you left · Go back to where you stopped"]
+    assert told(page(client, "/?before=32")) == ["This is where you stopped reading."]
+    assert shown(page(client, "/?before=32"))[0] == "29"
+    assert told(page(client, "/?before=29")) == told(page(client, "/?before=40")) == []
+
+
+def test_where_nothing_is_left_of_what_was_read_no_way_leads_there(browser, raw, store, followed, alice, bob):
+    written(raw, store, bob, 1)
+    page(browser(alice))
+    Posts(store).delete(bob.user.uid, 1)
+    written(raw, store, bob, 2)
+    text = page(browser(alice))
+    assert told(text) == ["2 new since you left"]
+    assert shown(text) == ["3", "2"]
+
+
 def test_ones_own_posts_are_no_news(browser, raw, store, followed, alice, bob):
     written(raw, store, bob, 3)
     page(browser(alice))
@@ -146,27 +169,31 @@ def test_the_cookie_lasts_some_minutes_and_is_set_once(browser, raw, store, foll
     assert told(answer.content.decode()) == ["3 new since you left · Go to where you stopped"]
 
 
-@pytest.mark.parametrize("value", ["", "x", "-1", "0", "2", "1-", "1-x", "2-1", "1-" + "9" * 40, "1e3"])
+def test_whoever_uses_the_browser_next_is_told_of_their_own_visits(browser, raw, store, followed, alice, bob, carol):
+    Follows(store).follow(carol.user.uid, bob.user.uid)
+    written(raw, store, bob, 3)
+    page(browser(alice))
+    written(raw, store, bob, 2)
+    page(browser(carol))
+    client = browser(alice)
+    assert told(page(client)) == ["2 new since you left · Go to where you stopped"]
+    client.cookies["auth"] = carol.secret
+    assert told(page(client)) == ["You're caught up: nothing new since you left."]
+    written(raw, store, bob, 1)
+    for _ in range(2):
+        assert told(page(client)) == ["1 new since you left · Go to where you stopped"]
+    assert client.cookies[since.COOKIE].value == "3-5"
+
+
+@pytest.mark.parametrize(
+    "value", ["", "x", "-1", "0", "3", "1-", "1-x", "1-0", "2-1", "1-" + "9" * 40, "1-1e3", "1-0x1"]
+)
 def test_a_cookie_that_is_none_of_ours_is_nothing(browser, raw, store, followed, alice, bob, value):
     written(raw, store, bob, 3)
     page(browser(alice))
     client = browser(alice)
     client.cookies[since.COOKIE] = value
     assert told(page(client)) == ["You're caught up: nothing new since you left."]
-
-
-def test_in_a_browser_that_two_people_use_each_has_their_own(browser, raw, store, followed, alice, bob, carol):
-    Follows(store).follow(carol.user.uid, bob.user.uid)
-    written(raw, store, bob, 3)
-    for login in (alice, carol):
-        page(browser(login))
-    written(raw, store, bob, 2)
-    client = browser(alice)
-    page(client)
-    written(raw, store, bob, 1)
-    client.cookies["auth"] = carol.secret
-    assert told(page(client)) == ["3 new since you left · Go to where you stopped"]
-    assert client.cookies[since.COOKIE].value == "3-3"
 
 
 @pytest.mark.parametrize("stored", ["x", "", "0", "-3", "9" * 40])

@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 
 from timeline.entities import LONGEST_POST
 
-COOKIE = f"{settings.COOKIE_PREFIX}draft"
+COOKIE = settings.DRAFT_COOKIE
 LIVES = 3600  # seconds
 
 

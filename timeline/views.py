@@ -46,7 +46,7 @@ def home(request: RetwisRequest) -> HttpResponse:
         **_home(found, form_with(draft) if draft else BLANK),
         "newest_at": _newest_at(request),
         "news": since.news(found, stopped) if stopped is not None and before is None else None,
-        "begins_where_stopped": stopped is not None and before == stopped + 1,
+        "begins_where_stopped": since.begins_there(found, before, stopped),
     }
     show = page if draft else page_of
     response = show(request, "timeline/home.html", shown, _holes(found, stopped))

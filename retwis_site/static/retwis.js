@@ -16,27 +16,33 @@
     const counter = form.querySelector(".counter");
     const longest = Number(form.dataset.longest);
     const draft = `draft:${form.dataset.of}`;
-    const near = 20; // characters left, from where each step is worth telling
+    const over = `${draft}:over`; // what the page had brought where it was typed
+    const brought = text.defaultValue;
+    const near = 20; // characters left, from where it is worth telling
+    let left;
 
     const count = () => {
-      const left = longest - [...text.value.trim()].length; // as the server counts: characters, not UTF-16
+      const before = left;
+      left = longest - [...text.value.trim()].length; // as the server counts: characters, not UTF-16
       counter.textContent = left;
       counter.classList.toggle("over", left < 0);
-      if (left === near) say(counter.dataset.near);
-      if (left === -1) say(counter.dataset.over);
+      // Whatever was pasted may jump over either.
+      if (left < 0 && before >= 0) say(counter.dataset.over);
+      else if (left <= near && before > near) say(`${counter.dataset.near} ${left}`);
     };
 
     text.addEventListener("input", () => {
       count();
-      if (text.value) sessionStorage.setItem(draft, text.value);
-      else sessionStorage.removeItem(draft);
+      sessionStorage.setItem(draft, text.value);
+      sessionStorage.setItem(over, brought);
     });
     text.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
     });
 
     if (document.querySelector(".message.posted")) sessionStorage.removeItem(draft);
-    else if (!text.value) text.value = sessionStorage.getItem(draft) ?? "";
+    else if (!text.value || (text.value === brought && sessionStorage.getItem(over) === brought))
+      text.value = sessionStorage.getItem(draft) ?? text.value;
     count();
   };
   document.querySelectorAll(".composer").forEach(compose);
@@ -56,7 +62,19 @@
 
   let swapping = null;
 
+  /** Whether an answer is of another page than this home: the session ended in another window, or is another's. */
+  const isOfAnother = (answer) => {
+    const home = document.querySelector(".composer");
+    return home !== null && !answer.includes(`data-of="${home.dataset.of}"`);
+  };
+
   document.body.addEventListener("htmx:beforeSwap", ({ detail }) => {
+    const { elt } = detail.requestConfig;
+    if (detail.shouldSwap && elt.matches("a[href]") && isOfAnother(detail.serverResponse)) {
+      detail.shouldSwap = false;
+      location.assign(elt.href); // strangers' posts are no older ones of ours
+      return;
+    }
     const told = detail.target === arrivals() && detail.xhr.responseText.trim() === arrivals().innerHTML.trim();
     if (told) detail.shouldSwap = false; // not again: neither the focus nor the ear should be bothered
     if (!detail.shouldSwap) return;
@@ -71,6 +89,12 @@
     first.tabIndex = -1;
     first.focus();
   });
+
+  // A link that is to open elsewhere does so: htmx, which would follow it in place, does not hear of it.
+  const opensElsewhere = (event) => event.ctrlKey || event.metaKey || event.shiftKey;
+  document.addEventListener("click", (event) => {
+    if (opensElsewhere(event) && event.target.closest("a[hx-get]")) event.stopPropagation();
+  }, true);
 
   // A link that could not be followed in place is followed as ever: the page that comes says what is wrong.
   for (const failure of ["htmx:responseError", "htmx:sendError"]) {
@@ -115,4 +139,9 @@
   };
 
   follows();
+
+  // The second click of two meant the button that was there at the first: not the new one in its place.
+  document.addEventListener("click", (event) => {
+    if (event.detail > 1 && event.target.closest("form.follow")) event.preventDefault();
+  });
 })();

@@ -41,6 +41,13 @@ def test_screen_readers_hear_when_it_is_too_long(page):
     expect(page.get_by_role("status").filter(has_text=re.compile("too long", re.IGNORECASE))).to_have_count(1)
 
 
+def test_they_hear_it_of_what_is_pasted_too(page):
+    composer(page).fill("x" * 270)
+    expect(page.get_by_role("status").filter(has_text="Characters left: 10")).to_have_count(1)
+    composer(page).fill("x" * 300)
+    expect(page.get_by_role("status").filter(has_text=re.compile("too long", re.IGNORECASE))).to_have_count(1)
+
+
 @pytest.mark.parametrize("key", ["Control+Enter", "Meta+Enter"])
 def test_ctrl_enter_posts(page, alice, raw, key):
     composer(page).fill("Without leaving the keys")

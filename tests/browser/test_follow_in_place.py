@@ -5,7 +5,10 @@ from playwright.sync_api import expect
 
 from tests.browser.keyboard import focus_is_seen, press_tab_until
 from tests.browser.served import outage
-from tests.browser.steps import follow_button, said, stayed, stays, unfollow_button
+from tests.browser.steps import follow_button, post, said, stayed, stays, unfollow_button
+from tests.browser.test_arrivals import A_WHILE, told
+from tests.site import publish
+from timeline.repositories.follows import Follows
 
 
 @pytest.fixture
@@ -41,6 +44,20 @@ def test_following_changes_the_button_and_the_count_in_place(profile, follow, un
     stayed(profile)
 
 
+def test_who_clicks_twice_follows_once(profile, follow, unfollow, alice, bob, raw):
+    follow.click()
+    unfollow.click()  # a message stands there from now on, and moves nothing when it changes
+    said(profile, f"You no longer follow {bob.user.username}.")
+    box = follow.bounding_box()
+    profile.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    expect(unfollow).to_be_visible()
+    profile.mouse.down(click_count=2)
+    profile.mouse.up(click_count=2)
+    profile.reload()
+    expect(unfollow).to_be_visible()
+    assert raw.zrange(f"following:{alice.user.uid}", 0, -1) == [str(bob.user.uid)]
+
+
 def test_the_focus_stays_on_the_button(profile, follow, unfollow):
     press_tab_until(profile, follow)
     profile.keyboard.press("Enter")
@@ -50,6 +67,27 @@ def test_the_focus_stays_on_the_button(profile, follow, unfollow):
     expect(follow).to_be_focused()
     focus_is_seen(profile)
     stayed(profile)
+
+
+def test_a_newcomer_follows_one_after_the_other_and_posts_arrive(window, store, raw, alice, bob, carol):
+    for them in (bob, carol):
+        Follows(store).follow(them.user.uid, (carol if them is bob else bob).user.uid)
+        raw.zadd("users_by_followers", {str(them.user.uid): 1000})
+        publish(raw, store, them, f"By {them.user.username}")
+    page = window(alice)
+    page.clock.install()
+    page.goto("/")
+    stays(page)
+    for them in (bob, carol):
+        follow_button(page, them.user.username).click()
+        expect(unfollow_button(page, them.user.username)).to_be_visible()
+        said(page, f"You follow {them.user.username} now.")
+    page.clock.fast_forward(A_WHILE)
+    told(page, r"\d+").click()
+    for them in (bob, carol):
+        expect(post(page, f"By {them.user.username}")).to_have_count(1)
+    assert raw.zcard(f"following:{alice.user.uid}") == 2
+    stayed(page)
 
 
 def test_in_an_outage_the_page_says_so_and_the_button_can_be_pressed_again(

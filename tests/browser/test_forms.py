@@ -91,6 +91,21 @@ def test_a_text_of_somebody_who_was_logged_out_meanwhile_waits_behind_the_login(
     assert raw.zcard(f"updates:{uid}") == 1
 
 
+def test_what_is_made_of_a_text_that_waited_is_what_stays(window, name, raw):
+    page, frank = window(), name("Frank")
+    sign_up(page, frank)
+    composer(page).fill("Written while signed in")
+    raw.hset(f"user:{raw.hget('users', frank.lower())}", "auth", "from another device")
+    page.get_by_role("button", name="Post", exact=True).click()
+    fill_in_login(page, frank)
+    expect(composer(page)).to_have_value("Written while signed in")
+    for better in ("Written with more care", ""):
+        composer(page).fill(better)
+        for way in ("Everybody", "Home"):
+            page.get_by_role("navigation", name="Main").get_by_role("link", name=way).click()
+        expect(composer(page)).to_have_value(better)
+
+
 def test_whoever_changes_the_password_logs_in_with_the_new_one(window, console, alice):
     console.expects(422, "/settings/password/")
     page = window(alice)

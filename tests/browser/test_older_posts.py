@@ -54,6 +54,31 @@ def test_older_posts_come_in_place_each_once_to_the_end(window, alice, history, 
     assert len(ids) == len(set(ids))
 
 
+def test_a_page_keeps_its_title(window, history):
+    page = window()
+    page.goto("/")
+    title = page.title()
+    older(page).click()
+    page.wait_for_function("() => document.querySelectorAll('.posts').length === 2")
+    assert page.title() == title
+
+
+def test_a_new_tab_opens_where_one_is_asked_for(window, alice, history):
+    page = window(alice)
+    page.goto("/")
+    with page.context.expect_page() as opened:
+        older(page).click(modifiers=["Control"])
+    expect(posts(opened.value).first).to_contain_text("Number 24.")
+    expect(posts(page)).to_have_count(20)
+
+
+def test_who_presses_twice_gets_each_post_once(window, alice, history):
+    page = window(alice)
+    page.goto("/")
+    older(page).dblclick()
+    expect(posts(page)).to_have_count(40)
+
+
 def test_by_keyboard_the_focus_goes_on_at_the_first_of_the_older_posts(window, alice, history):
     page = window(alice)
     page.goto("/")

@@ -13,7 +13,7 @@ def back(window, store, raw, alice, bob):
     """`back(3)`: alice's home page, as she comes back to it after bob has written three posts. Scripts or none: the
     page is the same."""
 
-    def come_back(number):
+    def come_back(number, scripts=False):
         Follows(store).follow(alice.user.uid, bob.user.uid)
         publish(raw, store, bob, "Read long ago")
         before = window(alice)
@@ -22,7 +22,7 @@ def back(window, store, raw, alice, bob):
         before.context.close()
         for count in range(number):
             publish(raw, store, bob, f"New number {count}.")
-        page = window(alice, java_script_enabled=False)
+        page = window(alice, java_script_enabled=scripts)
         page.goto("/")
         return page
 
@@ -54,6 +54,14 @@ def test_where_one_stopped_is_found_although_it_is_pages_away(back):
     expect(post(page, "Read long ago")).to_have_count(0)
     page.locator(".since").get_by_role("link").click()
     expect(post(page, "Read long ago")).to_be_in_viewport()
+
+
+def test_between_two_pages_it_is_found_in_place_too(back):
+    page = back(20, scripts=True)
+    page.get_by_role("link", name="Older posts").click()
+    here = page.get_by_text("This is where you stopped reading.")
+    expect(here).to_be_visible()
+    assert top(post(page, "New number 0.")) < top(here) < top(post(page, "Read long ago"))
 
 
 def test_a_reload_does_not_forget_where_one_stopped(back):

@@ -69,13 +69,12 @@ class Homes:
     def arrived(self, visit: Visit, after: int) -> int:
         """How many posts of others have come in above an id, at most FIRST_TRUSTED. One round trip with a good hint.
 
-        Some may be dead, or their author no longer followed: nothing but the list is asked. While it is not there, 0.
+        Some may be dead, or their author no longer followed: nothing but the list is asked. One that was dropped, as
+        after a follow in another window, is rebuilt: nothing is pushed into it before.
         Raises NotSignedIn.
         """
         viewer, (entries,) = visit.ask_as_user(lambda pipe, me: self._list(me).queue_page(pipe, None))
-        listing = self._list(viewer.uid).head(entries)
-        if not listing.complete:
-            return 0
+        listing = self._list(viewer.uid).page(entries, None, lambda: self._newest(viewer.uid))
         above = [pid for pid in listing.ids if pid > after]
         return sum(uid != viewer.uid for uid in authors_of(above))
 
