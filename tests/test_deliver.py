@@ -391,7 +391,9 @@ def test_a_worker_that_starts_while_the_store_is_away_goes_on_by_itself(raw, mon
 
     monkeypatch.setattr(Outbox, "strays", strays)
     monkeypatch.setattr(deliver_command, "AFTER_A_FAILURE", 0)
-    monkeypatch.setattr(deliver_command, "drain", lambda *arguments: jobs.stop.set())
+    stop = Event()
+    monkeypatch.setattr(deliver_command, "stop", stop)
+    monkeypatch.setattr(deliver_command, "drain", lambda *arguments: stop.set())
     monkeypatch.setattr(deliver_command.signal, "signal", lambda *arguments: None)
     monkeypatch.setattr(deliver_command.gc, "set_threshold", lambda *arguments: None)
     call_command("deliver", verbosity=0)
