@@ -43,8 +43,7 @@ def home(request: RetwisRequest) -> HttpResponse:
     draft = drafts.kept(request)
     stopped = since.stopped_at(request, found)
     shown = {
-        **_home(found, form_with(draft) if draft else BLANK),
-        "newest_at": _newest_at(request),
+        **_home(found, form_with(draft) if draft else BLANK, _newest_at(request)),
         "news": since.news(found, stopped) if stopped is not None and before is None else None,
         "begins_where_stopped": since.begins_there(found, before, stopped),
     }
@@ -69,10 +68,15 @@ def arrivals(request: RetwisRequest) -> HttpResponse:
     return page_of(request, "timeline/_arrivals.html", shown, NOTHING)
 
 
-def _home(found: HomePage, form: PostForm) -> dict[str, Hashable]:
-    nothing = not found.page.posts and found.page.older is None
-    suggested = tuple(Suggestions(connect()).for_user(found.viewer.uid)) if nothing else ()
-    return {"user": found.viewer, "counts": found.counts, "form": form, "suggested": suggested}
+def _home(found: HomePage, form: PostForm, newest_at: str) -> dict[str, Hashable]:
+    nothing = not found.page.posts and found.page.older is None and not newest_at
+    return {
+        "user": found.viewer,
+        "counts": found.counts,
+        "form": form,
+        "newest_at": newest_at,
+        "suggested": tuple(Suggestions(connect()).for_user(found.viewer.uid)) if nothing else (),
+    }
 
 
 def _holes(found: HomePage, stopped: int | None) -> Holes:
@@ -101,7 +105,7 @@ def publish(request: RetwisRequest) -> HttpResponse:
         author = request.visit.require_user()
         if not form.is_valid():
             found = Homes(connect()).page(request.visit, None)
-            return page(request, "timeline/home.html", _home(found, form), _holes(found, None), status=422)
+            return page(request, "timeline/home.html", _home(found, form, ""), _holes(found, None), status=422)
     except NotSignedIn:
         return _signed_out(request, form)
     Throttle(connect()).count(POSTS, str(author.uid))
