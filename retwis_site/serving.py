@@ -137,7 +137,7 @@ def environ_of(scope: Scope) -> WSGIEnvironment:
         "wsgi.url_scheme": scope.scheme,
         "wsgi.input": io.BytesIO(),
         "wsgi.errors": sys.stderr,
-        "wsgi.multithread": False,
+        "wsgi.multithread": True,
         "wsgi.multiprocess": True,
         "wsgi.run_once": False,
     }

@@ -1,4 +1,4 @@
-"""A request on its way from granian to the site, and the answer back: one thread that waits for nobody."""
+"""A request on its way from granian to the site, and the answer back: threads that wait for nobody."""
 
 import asyncio
 import atexit
