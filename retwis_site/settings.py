@@ -94,7 +94,8 @@ MIDDLEWARE = [
     "retwis_site.flash.FlashMiddleware",
     "retwis_site.errors.ErrorPages",
 ]
-SILENCED_SYSTEM_CHECKS = ["security.W002"]  # X-Frame-Options: BrowserHeaders says it, on every answer
+# X-Frame-Options: BrowserHeaders says it, on every answer. Without HTTPS what helps is HTTPS=1, as retwis.W005 says.
+SILENCED_SYSTEM_CHECKS = ["security.W002", *([] if HTTPS else ["security.W001"])]
 ROOT_URLCONF = "retwis_site.urls"
 WSGI_APPLICATION = "retwis_site.wsgi.application"
 TEMPLATES = [
