@@ -50,7 +50,7 @@ def news(found: HomePage, stopped: int) -> News:
     if len(shown) < len(found.page.posts) or found.page.older is None:
         return News(others, more=False, back=None, is_here=len(shown) < len(found.page.posts))
     beyond = [pid for pid in found.listed if stopped < pid < shown[-1].pid]
-    more = found.goes_on and found.listed[-1] > stopped
+    more = found.goes_on and all(pid > stopped for pid in found.listed)
     return News(others + len(beyond), more, stopped + 1)
 
 
