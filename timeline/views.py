@@ -80,8 +80,9 @@ def _home(found: HomePage, form: PostForm, newest_at: str) -> dict[str, Hashable
 
 
 def _holes(found: HomePage, stopped: int | None) -> Holes:
-    newest = str(found.page.posts[0].pid if found.page.posts else 1).encode()
-    return {**holes(found.page, found.viewer, stopped), "newest": [newest]}
+    """`newest`: above it something has come. What the list has at its head may not be shown, but has come already."""
+    newest = max([*found.listed[:1], *(post.pid for post in found.page.posts[:1])], default=1)
+    return {**holes(found.page, found.viewer, stopped), "newest": [str(newest).encode()]}
 
 
 def _welcome(request: RetwisRequest) -> HttpResponse:
