@@ -106,7 +106,9 @@ def publish(request: RetwisRequest) -> HttpResponse:
         author = request.visit.require_user()
         if not form.is_valid():
             found = Homes(connect()).page(request.visit, None)
-            return page(request, "timeline/home.html", _home(found, form, ""), _holes(found, None), status=422)
+            response = page(request, "timeline/home.html", _home(found, form, ""), _holes(found, None), status=422)
+            since.take_along(request, response, found)
+            return response
     except NotSignedIn:
         return _signed_out(request, form)
     Throttle(connect()).count(POSTS, str(author.uid))
