@@ -57,7 +57,7 @@ SHAPES = [
 _COLOURS = list(permutations(THREADS, len(ROWS)))
 
 NUMBER = len(SHAPES) * len(_COLOURS) * len(GROUNDS)
-_STRIDE = 45_983  # a prime near NUMBER / 1.618: neighbours differ most, and all NUMBER differ
+_STRIDE = 45_983  # near NUMBER / 1.618, so neighbours differ most; shares no factor with it, so all NUMBER differ
 
 
 def avatar(uid: int) -> str:

@@ -33,7 +33,7 @@ THEMES = ("light", "dark")
 THEME_COOKIE = f"{settings.COOKIE_PREFIX}theme"
 THEME_LIVES = 365 * 24 * 3600  # seconds
 
-_parts: PageMemory[Hashable, Pieces] = PageMemory(size=5_000, seconds=3600)  # some 10 MB
+_parts: PageMemory[Hashable, Pieces] = PageMemory(size=5_000, seconds=3600)  # some 30 MB
 _fills: dict[str, Callable[[HttpRequest], str]] = {}  # by name: what is made for each page
 _SECRET = secrets.token_hex(16)  # nobody who writes a post can guess it
 _MARK = re.compile(f"{_SECRET}-([a-z_]+)-")

@@ -23,7 +23,7 @@ class Card:
     after: Pieces
 
 
-# By the post's id, and whether the viewer wrote it and so can delete it; some 15 MB.
+# By the post's id, and whether the viewer wrote it and so can delete it; some 25 MB.
 _cards: PageMemory[tuple[int, bool], Card] = PageMemory(size=10_000, seconds=3600)
 
 
