@@ -234,3 +234,13 @@ def test_a_prefix_stands_before_every_key(store, raw, rights, trips, monkeypatch
     assert all(command[1].startswith("blog:") for command in watch.commands)
     assert Suggestions(store).for_user(1) == [Suggested(User(3, "carol"), 1)]
     assert raw.zrange("blog:users_by_followers", 0, -1) == ["2", "3"]
+
+
+def test_only_a_home_that_is_empty_asks_for_them(browser, alice, trips):
+    client = browser(alice)
+
+    def asked(url):
+        return [command for command in trips(lambda: client.get(url)).commands if command[1] == "users_by_followers"]
+
+    assert asked("/")
+    assert not asked("/?before=1")
