@@ -69,8 +69,9 @@ class Homes:
     def arrived(self, visit: Visit, after: int) -> int:
         """How many posts of others have come in above an id, at most FIRST_TRUSTED. One round trip with a good hint.
 
-        Some may be dead, or their author no longer followed: nothing but the list is asked. One that was dropped, as
-        after a follow in another window, is rebuilt: nothing is pushed into it before.
+        Some may be dead, their author no longer followed, or the viewer's own that this process has not seen: nothing
+        but the list is asked. One that was dropped, as after a follow in another window, is rebuilt: nothing is pushed
+        into it before.
         Raises NotSignedIn.
         """
         viewer, (entries,) = visit.ask_as_user(lambda pipe, me: self._list(me).queue_page(pipe, None))

@@ -141,14 +141,14 @@ class TimelineList:
 
     def page(self, entries: Sequence[bytes], before: int | None, sources: Callable[[], Merge]) -> Listing:
         """The reply to `queue_page`, made sense of; rebuilt from the sources when the list cannot be relied on."""
-        listing = self.head(entries) if before is None else parse_whole(_as_text(entries), self._of)
+        listing = self._head(entries) if before is None else parse_whole(_as_text(entries), self._of)
         if listing.complete:
             self._renew()
             return listing
         found = self.rebuild(entries, sources)
         return Listing(found.ids, found.horizon, complete=True)
 
-    def head(self, entries: Sequence[bytes]) -> Listing:
+    def _head(self, entries: Sequence[bytes]) -> Listing:
         """The reply to `queue_page` for a first page: what parse_head makes of it, or made of the very same entries."""
         known = _heads.get(self._key)
         if known is not None and known[0] == entries:
