@@ -160,7 +160,7 @@ def test_the_profile_that_answers_has_all_that_a_script_takes_from_it(browser, a
     ):
         form = form_of(client.get("/@bob/").content.decode(), 2)
         assert f'method="post" action="/@bob/{verb}/" hx-post="/@bob/{verb}/"' in form
-        assert 'hx-select="#follow-2" hx-swap="outerHTML ignoreTitle:true"' in form
+        assert 'hx-select="#follow-2" hx-swap="outerHTML ignoreTitle:true settle:0ms"' in form
         assert f'id="follow-2-button" type="submit" aria-label="{verb.capitalize()} bob"' in form
         page = client.post(f"/@bob/{verb}/", headers={"hx-request": "true"}, follow=True).content.decode()
         assert f'hx-post="/@bob/{other}/"' in form_of(page, 2)
