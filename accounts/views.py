@@ -18,6 +18,7 @@ from accounts.guards import change, login_required, own_page, page_of_form
 from accounts.middleware import RetwisRequest
 from accounts.repositories import Users
 from accounts.throttle import REGISTRATIONS, Throttle
+from retwis_site import cookies
 from retwis_site.address import client_address
 from retwis_site.pages import keep_theme, page, theme_of
 from retwis_site.store import connect
@@ -84,7 +85,7 @@ def logout(request: RetwisRequest) -> HttpResponse:
         messages.success(request, "You are logged out, on all your devices.")
     response = redirect("home")
     for cookie in (settings.AUTH_COOKIE, settings.DRAFT_COOKIE):
-        response.delete_cookie(cookie, samesite="Lax")
+        cookies.take_back(response, cookie)
     return response
 
 
@@ -132,12 +133,5 @@ def _signed_in(request: RetwisRequest, login: Login, after: str) -> HttpResponse
     """To `after`, with the cookie."""
     rotate_token(request)
     response = HttpResponseRedirect(after)
-    response.set_cookie(
-        settings.AUTH_COOKIE,
-        login.secret,
-        max_age=COOKIE_LIVES,
-        httponly=True,
-        samesite="Lax",
-        secure=settings.HTTPS,
-    )
+    cookies.keep(response, settings.AUTH_COOKIE, login.secret, COOKIE_LIVES)
     return response

@@ -21,7 +21,7 @@ from django.middleware.csrf import CSRF_ALLOWED_CHARS, get_token
 from django.template import loader
 from django.utils.cache import patch_vary_headers
 
-from retwis_site import flash
+from retwis_site import cookies, flash
 from retwis_site.memory import PageMemory
 
 Pieces = Sequence[bytes | str]  # HTML as it is sent, and the names of the holes between
@@ -130,9 +130,9 @@ def theme_of(request: HttpRequest) -> str:
 def keep_theme(response: HttpResponse, theme: str) -> None:
     """Let the browser remember a choice, or that there is none."""
     if not theme:
-        response.delete_cookie(THEME_COOKIE, samesite="Lax")
+        cookies.take_back(response, THEME_COOKIE)
         return
-    response.set_cookie(THEME_COOKIE, theme, max_age=THEME_LIVES, httponly=True, samesite="Lax", secure=settings.HTTPS)
+    cookies.keep(response, THEME_COOKIE, theme, THEME_LIVES)
 
 
 def _marks(holes: Holes) -> dict[str, str]:

@@ -9,6 +9,7 @@ import binascii
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
+from retwis_site import cookies
 from timeline.entities import LONGEST_POST
 
 COOKIE = settings.DRAFT_COOKIE
@@ -18,7 +19,7 @@ LIVES = 3600  # seconds
 def keep(response: HttpResponse, text: str) -> None:
     """Let a text, at most as long as a post, wait for the next composer."""
     encoded = base64.urlsafe_b64encode(text[:LONGEST_POST].encode()).decode()
-    response.set_cookie(COOKIE, encoded, max_age=LIVES, httponly=True, samesite="Lax", secure=settings.HTTPS)
+    cookies.keep(response, COOKIE, encoded, LIVES)
 
 
 def kept(request: HttpRequest) -> str:
@@ -32,4 +33,4 @@ def kept(request: HttpRequest) -> str:
 def forget(request: HttpRequest, response: HttpResponse) -> None:
     """The text is posted."""
     if COOKIE in request.COOKIES:
-        response.delete_cookie(COOKIE, samesite="Lax")
+        cookies.take_back(response, COOKIE)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
+from retwis_site import cookies
 from timeline.cursors import parse_id
 from timeline.entities import HomePage
 
@@ -67,4 +68,4 @@ def take_along(request: HttpRequest, response: HttpResponse, found: HomePage) ->
     if found.seen is None or newest <= found.seen or _began(request, found) is not None:
         return
     value = f"{found.viewer.uid}-{found.seen}"
-    response.set_cookie(COOKIE, value, max_age=LIVES, httponly=True, samesite="Lax", secure=settings.HTTPS)
+    cookies.keep(response, COOKIE, value, LIVES)
