@@ -82,6 +82,7 @@ INSTALLED_APPS = [
     "accounts",
     "timeline",
     "django.contrib.messages",
+    "django.contrib.sitemaps",
     "django.contrib.staticfiles",
 ]
 MIDDLEWARE = [
