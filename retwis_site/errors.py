@@ -112,7 +112,7 @@ class ErrorPages:
         if isinstance(exception, NotFound):
             return not_found(request, exception)
         if isinstance(exception, Gone):
-            return error_page(request, 410, "Deleted", "This post was here, and its author has deleted it.")
+            return error_page(request, 410, "Deleted", str(exception.told))
         if isinstance(exception, BadCursor):
             return error_page(request, 400, "There is no such page", "No page of this timeline begins there.")
         return None

@@ -1,5 +1,12 @@
 """What a repository may raise. `errors.py` says which page each becomes."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise as StrPromise
+
 
 class NotFound(Exception):
     """There is no such user or post, and never was under this name."""
@@ -7,6 +14,8 @@ class NotFound(Exception):
 
 class Gone(Exception):
     """It was here and has been deleted."""
+
+    told: StrPromise  # the sentence by which its page says so
 
 
 class BadCursor(Exception):

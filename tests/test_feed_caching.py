@@ -97,6 +97,17 @@ def test_a_deleted_post_is_told_though_nothing_is_newer(browser, store, posts, u
     assert changed["Last-Modified"] <= answer["Last-Modified"]
 
 
+@pytest.mark.parametrize("url", FEEDS)
+def test_a_new_name_is_told_though_nothing_is_newer(browser, raw, posts, url):
+    answer = browser().get(url)
+    raw.hset("user:1", "name", "Ann")
+    Memory.clear_all()
+    changed = again(browser(), url, answer, "ETag", "Last-Modified")
+    assert changed.status_code == 200
+    assert b"Ann: post number 2" in changed.content
+    assert changed["Last-Modified"] == answer["Last-Modified"]
+
+
 @pytest.mark.parametrize("url", [*FEEDS, "/robots.txt", "/sitemap.xml", "/sitemap-people.xml", "/sitemap-pages.xml"])
 def test_head_says_the_same_without_a_body(browser, posts, url):
     answer = browser().get(url)

@@ -10,6 +10,7 @@ import pytest
 from django.conf import settings
 
 from retwis_site.exceptions import StoreError
+from retwis_site.memory import Memory
 from tests.answers import LINK_RELATION
 from tests.hostile import MARKER
 from tests.site import publish
@@ -68,7 +69,7 @@ def titles(feed):
 @pytest.mark.parametrize(
     ("url", "title", "subtitle", "page"),
     [
-        ("/@Alice/atom/", "Alice on Retwis", "Posts by Alice, the newest first", "/@Alice/"),
+        ("/@Alice/atom/", "Alice (@Alice) on Retwis", "Posts by Alice, the newest first", "/@Alice/"),
         ("/timeline/atom/", "Everybody on Retwis", "All posts, the newest first", "/timeline/"),
     ],
 )
@@ -102,7 +103,7 @@ def test_atom_has_all_that_the_standard_asks_for(browser, post, url, title, subt
 @pytest.mark.parametrize(
     ("url", "title", "description", "page"),
     [
-        ("/@Alice/rss/", "Alice on Retwis", "Posts by Alice, the newest first", "/@Alice/"),
+        ("/@Alice/rss/", "Alice (@Alice) on Retwis", "Posts by Alice, the newest first", "/@Alice/"),
         ("/timeline/rss/", "Everybody on Retwis", "All posts, the newest first", "/timeline/"),
     ],
 )
@@ -271,7 +272,7 @@ def test_a_name_of_any_characters_has_its_feed(browser, raw, name, kind):
     address = "".join(f"%{byte:02X}" for byte in name.replace("%", "%25").replace("/", "%2F").encode())
     feed = root(browser().get(f"/@{address}/{kind}/"))
     shown = re.sub("[\x00-\x1f]", "\ufffd", name)
-    assert text(feed, "atom:title" if kind == "atom" else "channel/title") == f"{shown} on Retwis"
+    assert text(feed, "atom:title" if kind == "atom" else "channel/title") == f"{shown} (@{shown}) on Retwis"
     assert titles(feed)[0].startswith(f"{shown}: ")
     [link] = texts(feed, ".//guid") or texts(feed, "atom:entry/atom:id")
     page = browser().get(link.removeprefix("http://testserver"))
@@ -303,6 +304,32 @@ def test_nobody_has_no_feed(browser, alice, kind):
     assert browser().get(f"/@nobody/{kind}/").status_code == 404
     assert browser().get(f"/@Alice/{kind}").status_code == 301
     assert browser().get("/@Alice/json/").status_code == 404
+
+
+@pytest.mark.parametrize("kind", ["atom", "rss"])
+def test_the_feed_of_a_deleted_account_is_gone_and_the_timelines_goes_on_without_it(browser, raw, post, bob, kind):
+    post("of alice")
+    write_posts(raw, 2, [2])
+    raw.hset("user:1", "deleted", WHEN)
+    Memory.clear_all()
+    answer = browser().get(f"/@Alice/{kind}/")
+    assert answer.status_code == 410
+    assert "ETag" not in answer
+    assert "Cache-Control" not in answer
+    assert [title.partition(":")[0] for title in titles(root(browser().get(f"/timeline/{kind}/")))] == ["bob"]
+
+
+@pytest.mark.parametrize("kind", ["atom", "rss"])
+def test_people_are_called_as_they_want_to_be(browser, raw, post, kind):
+    post("Hello")
+    raw.hset("user:1", "name", "Ann \x01 <b> & B.")
+    Memory.clear_all()
+    feed = root(browser().get(f"/@alice/{kind}/"))
+    shown = "Ann \ufffd <b> & B."
+    assert text(feed, "atom:title" if kind == "atom" else "channel/title") == f"{shown} (@Alice) on Retwis"
+    assert titles(feed) == [f"{shown}: Hello"]
+    assert texts(feed, ".//dc:creator") + texts(feed, ".//atom:name") == [shown]
+    assert texts(feed, ".//guid") + texts(feed, "atom:entry/atom:id") == ["http://testserver/@Alice/1/"]
 
 
 @pytest.mark.parametrize("url", FEEDS)

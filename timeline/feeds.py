@@ -125,7 +125,7 @@ class PostsFeed(Feed):  # type: ignore[type-arg]
 
     def item_title(self, item: Item) -> str:
         text = Truncator(item.post.body).chars(TITLE)
-        return _("%(name)s: %(text)s") % {"name": item.post.author.username, "text": text}
+        return _("%(name)s: %(text)s") % {"name": item.post.author.shown_name, "text": text}
 
     def item_description(self, item: Item) -> str:
         """The whole text, with the links that it has on pages, as whole addresses."""
@@ -140,7 +140,7 @@ class PostsFeed(Feed):  # type: ignore[type-arg]
         return reverse("post", args=[item.post.author.username, item.post.pid])
 
     def item_author_name(self, item: Item) -> str:
-        return item.post.author.username
+        return item.post.author.shown_name
 
     def item_author_link(self, item: Item) -> str:
         return item.origin + reverse("profile", args=[item.post.author.username])
@@ -154,17 +154,21 @@ class PostsFeed(Feed):  # type: ignore[type-arg]
 
 
 class ProfileFeed(PostsFeed):
-    """Somebody's newest 20 posts; as many round trips as a visitor's first page of them. Raises NoSuchUser."""
+    """Somebody's newest 20 posts; as many round trips as a visitor's first page of them. Raises NoSuchUser,
+    AccountDeleted."""
 
     def get_object(self, request: HttpRequest, username: str) -> PersonsStream:
         found = Profiles(connect()).page(_visitor(), username, None)
         return PersonsStream(_items(request, found.page), found.person)
 
     def title(self, stream: PersonsStream) -> str:
-        return _("%(name)s on Retwis") % {"name": stream.person.username}
+        return _("%(name)s (@%(username)s) on Retwis") % {
+            "name": stream.person.shown_name,
+            "username": stream.person.username,
+        }
 
     def subtitle(self, stream: PersonsStream) -> str:
-        return _("Posts by %(name)s, the newest first") % {"name": stream.person.username}
+        return _("Posts by %(name)s, the newest first") % {"name": stream.person.shown_name}
 
     description = subtitle
 
