@@ -2,15 +2,24 @@
 
 from dataclasses import dataclass
 
-from retwis_site.exceptions import NotFound
+from django.utils.translation import gettext_lazy as _
+
+from retwis_site.exceptions import Gone, NotFound
 
 
 @dataclass(frozen=True, slots=True)
 class User:
+    """Equal only while nothing of it has changed: whether two are the same person, their uids tell."""
+
     uid: int
     username: str  # as typed at registration
+    name: str = ""  # as they want to be called; empty where they did not say
 
     is_authenticated = True
+
+    @property
+    def shown_name(self) -> str:
+        return self.name or self.username
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +46,12 @@ class Login:
 
 class NoSuchUser(NotFound):
     """Nobody has this name."""
+
+
+class AccountDeleted(Gone):
+    """Who had this name has deleted their account."""
+
+    told = _("Who had this name has deleted their account.")
 
 
 class NameTaken(Exception):

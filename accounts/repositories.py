@@ -17,7 +17,9 @@ from retwis_site.store import Pipe, Store
 
 TRIES = 3  # times that a sequence starts over when the account changed under it
 
-_names: PageMemory[int, str] = PageMemory(size=20_000, seconds=5)
+PERSON = ("username", "name", "deleted")
+
+_people: PageMemory[int, User] = PageMemory(size=20_000, seconds=5)
 
 
 class Users:
@@ -31,28 +33,25 @@ class Users:
         """The uid that has this name, as typed or in lower case; None if nobody has. One round trip."""
         return chosen(self._store.hmget(keys.users(), [name, name.lower()]))
 
-    def names(self, uids: Collection[int]) -> dict[int, str]:
-        """Usernames by uid; a uid without a user is left out. At most one round trip; none while all are remembered."""
+    def people(self, uids: Collection[int]) -> dict[int, User]:
+        """Users by uid; a uid without one, or whose account is deleted, is left out. At most one round trip; none while
+        all are remembered."""
         known = self.remembered(uids)
         missing = [uid for uid in dict.fromkeys(uids) if uid not in known]
         pipe = self._store.pipeline()
         for uid in missing:
-            self.queue_name(pipe, uid)
-        return known | self.named(missing, pipe.execute())
+            queue_person(pipe, uid)
+        return known | self.people_of(missing, pipe.execute())
 
-    def remembered(self, uids: Iterable[int]) -> dict[int, str]:
-        """The usernames that this process has seen within seconds. No round trip."""
-        return _names.some(uids)
+    def remembered(self, uids: Iterable[int]) -> dict[int, User]:
+        """The users that this process has seen within seconds. No round trip."""
+        return _people.some(uids)
 
-    def queue_name(self, pipe: Pipe, uid: int) -> None:
-        """Ask for a username; for `named`."""
-        pipe.hget(keys.user(uid), "username")
-
-    def named(self, uids: Sequence[int], replies: Sequence[str | None]) -> dict[int, str]:
-        """Usernames by uid, from the replies to `queue_name`; remembers them."""
-        found = {uid: name for uid, name in zip(uids, replies, strict=True) if name is not None}
-        for uid, name in found.items():
-            _names.put(uid, name)
+    def people_of(self, uids: Sequence[int], replies: Sequence[Sequence[str | None]]) -> dict[int, User]:
+        """Users by uid, from the replies to `queue_person`; remembers them."""
+        found = {uid: user for uid, reply in zip(uids, replies, strict=True) if (user := person(uid, reply))}
+        for uid, user in found.items():
+            _people.put(uid, user)
         return found
 
     def register(self, username: str, password: str) -> Login:
@@ -103,9 +102,12 @@ class Users:
         return won
 
     def stored_password(self, uid: int) -> tuple[str, str, str] | None:
-        """`username`, `password` (a Django hash) and `auth` as they stand together; None without. One round trip."""
-        username, password, auth = self._store.hmget(keys.user(uid), ["username", "password", "auth"])
-        if username is None or password is None:
+        """`username`, `password` (a Django hash) and `auth` as they stand together; None without, or for a deleted
+        account. One round trip."""
+        username, password, auth, deleted = self._store.hmget(
+            keys.user(uid), ["username", "password", "auth", "deleted"]
+        )
+        if username is None or password is None or deleted is not None:
             return None
         return str(username), str(password), str(auth or "")
 
@@ -144,6 +146,17 @@ class Users:
         self._store.hdel(keys.auths(), old)
         self._outbox.done(intent)
         return new
+
+
+def queue_person(pipe: Pipe, uid: int) -> None:
+    """Ask for a user; for `person(uid, reply)`."""
+    pipe.hmget(keys.user(uid), PERSON)
+
+
+def person(uid: int, reply: Sequence[str | None]) -> User | None:
+    """A user from the reply to `queue_person`; None for one that never was, or whose account is deleted."""
+    username, name, deleted = reply
+    return None if username is None or deleted is not None else User(uid, username, name or "")
 
 
 def new_secret() -> str:

@@ -10,8 +10,8 @@ from typing import Any
 
 from django.utils.crypto import constant_time_compare
 
-from accounts.entities import NoSuchUser, NotSignedIn, User, Visitor
-from accounts.repositories import TRIES, chosen
+from accounts.entities import AccountDeleted, NoSuchUser, NotSignedIn, User, Visitor
+from accounts.repositories import PERSON, TRIES, chosen, person, queue_person
 from retwis_site import keys
 from retwis_site.exceptions import StoreError
 from retwis_site.memory import Memory
@@ -66,14 +66,15 @@ class Visit:
                 self._viewer = Visitor()
                 continue
             pipe.hget(keys.auths(), self.secret)
-            pipe.hmget(keys.user(me), ["username", "auth"])
+            pipe.hmget(keys.user(me), [*PERSON, "auth"])
             questions(pipe, me)
-            found, (username, auth), *replies = pipe.execute()
+            found, (*stored, auth), *replies = pipe.execute()
             if found != str(me):
                 _uids_by_secret.forget(self.secret)
                 continue
-            if username is not None and auth is not None and constant_time_compare(auth, self.secret):
-                self._viewer = User(me, username)
+            user = person(me, stored)
+            if user is not None and auth is not None and constant_time_compare(auth, self.secret):
+                self._viewer = user
                 return replies
             self._viewer = Visitor()  # a stale entry in `auths`
         raise StoreError("the account kept changing while the page was read; try again")
@@ -89,7 +90,7 @@ class Visit:
         return self.require_user(), replies
 
     def ask_about(self, name: str, questions: QuestionsAbout) -> tuple[User, list[Any]]:
-        """Who `name` is, and the replies to a page's commands about them. Raises NoSuchUser.
+        """Who `name` is, and the replies to a page's commands about them. Raises NoSuchUser, AccountDeleted.
 
         As many round trips as `ask`, and one more while the name is not remembered.
         """
@@ -104,14 +105,16 @@ class Visit:
 
             def both(pipe: Pipe, me: int | None, about: int = about) -> None:
                 pipe.hmget(keys.users(), [name, name.lower()])
-                pipe.hget(keys.user(about), "username")
+                queue_person(pipe, about)
                 questions(pipe, me, about)
 
-            found, username, *replies = self.ask(both)
+            found, stored, *replies = self.ask(both)
             if chosen(found) == about:
-                if username is None:
-                    raise NoSuchUser(name)
-                return User(about, username), replies
+                user = person(about, stored)
+                if user is not None:
+                    return user, replies
+                username, *_ = stored
+                raise NoSuchUser(name) if username is None else AccountDeleted(name)
             _uids_by_name.forget(name)
         raise StoreError(f"the name {name!r} kept changing hands while the page was read; try again")
 

@@ -1,5 +1,12 @@
 """What a repository may raise. `errors.py` says which page each becomes."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise as StrPromise
+
 
 class NotFound(Exception):
     """There is no such user or post, and never was under this name."""
@@ -8,18 +15,20 @@ class NotFound(Exception):
 class Gone(Exception):
     """It was here and has been deleted."""
 
+    told: StrPromise  # the sentence by which its page says so
+
 
 class BadCursor(Exception):
     """A `?before=` that no page of this site has ever handed out."""
 
 
 class TooOften(Exception):
-    """Somebody did something more often than they may: how often, as the log has it; `text`, what they are told; and
+    """Somebody did something more often than they may: how often, as the log has it; `told`, what they are told; and
     `retry_after`, seconds until they may again."""
 
-    def __init__(self, often: str, text: str, retry_after: int) -> None:
+    def __init__(self, often: str, told: str, retry_after: int) -> None:
         super().__init__(often)
-        self.text = text
+        self.told = told
         self.retry_after = retry_after
 
 

@@ -44,7 +44,7 @@ def _liked(header: str) -> str:
     return translation.get_language_from_request(request)
 
 
-def told(language: str) -> dict[str, str]:
+def headers_in(language: str) -> dict[str, str]:
     """The headers of an answer in this language. It depends on two of the request's: on the cookies also for who is
     there, and for the colours."""
     return {"Content-Language": language, "Vary": "Accept-Language, Cookie"}

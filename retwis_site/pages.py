@@ -22,7 +22,7 @@ from django.template import loader
 from django.utils.translation import get_language
 
 from retwis_site import cookies, flash
-from retwis_site.languages import told
+from retwis_site.languages import headers_in
 from retwis_site.memory import PageMemory
 
 Pieces = Sequence[bytes | str]  # HTML as it is sent, and the names of the holes between
@@ -148,4 +148,4 @@ def _answer(request: HttpRequest, pieces: Pieces, holes: Holes, status: int) -> 
             whole.append(piece)
     made = {name: _fills[name](request).encode() for name in {piece for piece in whole if isinstance(piece, str)}}
     body = b"".join([made[piece] if isinstance(piece, str) else piece for piece in whole])
-    return HttpResponse(body, status=status, headers=told(get_language() or settings.LANGUAGE_CODE))
+    return HttpResponse(body, status=status, headers=headers_in(get_language() or settings.LANGUAGE_CODE))

@@ -296,7 +296,7 @@ def test_no_memory_grows_beyond_its_size_whatever_is_put_into_it(clock):
 
 def test_what_can_change_is_believed_for_five_seconds_at_most():
     assert reading._shown._seconds <= 5
-    assert repositories._names._seconds <= 5
+    assert repositories._people._seconds <= 5
 
 
 def test_some_of_many_finds_what_get_finds(clock):

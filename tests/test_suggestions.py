@@ -221,7 +221,7 @@ def test_it_asks_for_no_more_than_it_says(store, raw, trips, monkeypatch):
         follow(raw, uid, 300 + uid)
     watch = trips(lambda: Suggestions(store).for_user(1, 4))
     assert sum(command[0] == "ZREVRANGE" and command[1].startswith("following:") for command in watch.commands) == 21
-    assert sum(command[0] == "HGET" for command in watch.commands) == 7
+    assert sum(command[0] == "HMGET" for command in watch.commands) == 7
 
 
 def test_a_prefix_stands_before_every_key(store, raw, rights, trips, monkeypatch):

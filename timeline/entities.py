@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from django.utils.translation import gettext_lazy as _
+
 from accounts.entities import User
 from retwis_site.exceptions import Gone, NotFound
 
@@ -115,3 +117,5 @@ class NoSuchPost(NotFound):
 
 class PostDeleted(Gone):
     """The author deleted it."""
+
+    told = _("This post was here, and its author has deleted it.")

@@ -47,7 +47,7 @@ def news(found: HomePage, stopped: int) -> News:
     if not found.page.posts or found.page.posts[0].pid <= stopped:
         return NOTHING_NEW
     shown = [post for post in found.page.posts if post.pid > stopped]
-    others = sum(post.author != found.viewer for post in shown)
+    others = sum(post.author.uid != found.viewer.uid for post in shown)
     if len(shown) < len(found.page.posts) or found.page.older is None:
         return News(others, more=False, back=None, is_here=len(shown) < len(found.page.posts))
     beyond = [pid for pid in found.listed if stopped < pid < shown[-1].pid]

@@ -181,7 +181,7 @@ def post(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
 def delete(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
     author = _person(request, username)
     me = request.visit.require_user()
-    if author != me:
+    if author.uid != me.uid:
         raise PermissionDenied(_("Only its author can delete a post."))
     Posts(connect()).delete(me.uid, pid)
     messages.success(request, _("Deleted."))
@@ -194,7 +194,7 @@ def delete(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
 def follow(request: RetwisRequest, username: str) -> HttpResponse:
     person = _person(request, username)
     me = request.visit.require_user()
-    if person == me:
+    if person.uid == me.uid:
         messages.error(request, _("You cannot follow yourself: your own posts are in your home timeline anyway."))
     else:
         Throttle(connect()).count(FOLLOWS, str(me.uid))
@@ -229,6 +229,6 @@ def _people(request: RetwisRequest, found: PeoplePage, side: str) -> HttpRespons
 
 
 def _person(request: RetwisRequest, username: str) -> User:
-    """Who the address names. Raises NoSuchUser."""
+    """Who the address names. Raises NoSuchUser, AccountDeleted."""
     person, _ = request.visit.ask_about(username, lambda pipe, me, them: None)
     return person

@@ -56,4 +56,4 @@ class GlobalTimeline:
         pipe = self._store.pipeline()
         wanted.queue(pipe)
         wanted.take(pipe.execute())
-        return wanted.shown(self._users.names({one.uid for one in wanted.records})), wanted.dead
+        return wanted.shown(self._users.people({one.uid for one in wanted.records})), wanted.dead

@@ -83,7 +83,7 @@ class Follows:
 
     def followers_page(self, visit: Visit, username: str, before: EdgeCursor | None) -> PeoplePage:
         """Who follows `username`, the newest first. Two round trips with hints, three for a later page; one less while
-        the names are remembered. Raises NoSuchUser."""
+        the names are remembered. Raises NoSuchUser, AccountDeleted."""
         return self._people(visit, username, before, keys.followers)
 
     def following_page(self, visit: Visit, username: str, before: EdgeCursor | None) -> PeoplePage:
@@ -99,8 +99,8 @@ class Follows:
         else:
             person, rows = self._people_below(visit, username, before, side)
         shown = [(int(uid), int(since)) for uid, since in rows[:PEOPLE_A_PAGE]]
-        names = Users(self._store).names([uid for uid, _ in shown])
-        edges = [Edge(User(uid, names[uid]), since) for uid, since in shown if uid in names]
+        people = Users(self._store).people([uid for uid, _ in shown])
+        edges = [Edge(people[uid], since) for uid, since in shown if uid in people]
         if len(rows) <= PEOPLE_A_PAGE:
             return PeoplePage(person, edges, None)
         last, since = shown[-1]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from accounts.repositories import Users
+from accounts.repositories import Users, queue_person
 from accounts.visit import Visit
 from retwis_site import keys
 from retwis_site.exceptions import StoreReadOnly
@@ -143,7 +143,7 @@ class Homes:
     def _shown(self, me: int, pids: Sequence[int], asked: "Asked") -> tuple[list[Post], list[int]]:
         """Those posts that exist and whose author one follows, and the ids of those that do not exist.
 
-        No round trip while all posts are remembered and `asked` has their authors; one while all authors and names are
+        No round trip while all posts are remembered and `asked` has their authors; one while all authors are
         remembered, else two.
         """
         wanted = Wanted(pids, me)
@@ -153,16 +153,16 @@ class Homes:
         asked = asked.with_replies(expected, wanted.take(pipe.execute()))
 
         authors = {one.uid for one in wanted.records}
-        names = self._users.remembered(authors)
-        unnamed = sorted(authors - names.keys())
-        for uid in unnamed:
-            self._users.queue_name(pipe, uid)
+        people = self._users.remembered(authors)
+        unknown = sorted(authors - people.keys())
+        for uid in unknown:
+            queue_person(pipe, uid)
         strangers = self._ask_about(pipe, me, authors, asked)
         replies = pipe.execute()
-        names |= self._users.named(unnamed, replies[: len(unnamed)])
-        asked = asked.with_replies(strangers, replies[len(unnamed) :])
+        people |= self._users.people_of(unknown, replies[: len(unknown)])
+        asked = asked.with_replies(strangers, replies[len(unknown) :])
 
-        found = wanted.shown(names)
+        found = wanted.shown(people)
         _authors.put(me, tuple({post.author.uid for post in found} - {me}))
         return [post for post in found if post.author.uid in asked.followed or post.author.uid == me], wanted.dead
 

@@ -1,5 +1,7 @@
 """A profile: somebody's own posts, and how the viewer stands to them."""
 
+from dataclasses import replace
+
 from accounts.entities import User
 from accounts.visit import Visit
 from retwis_site import keys
@@ -22,7 +24,7 @@ class Profiles:
 
     def page(self, visit: Visit, username: str, before: int | None) -> ProfilePage:
         """Their posts below the cursor, newest first. With hints, and while all is remembered, one round trip; else
-        two, three for somebody else's while signed in (what both have in common). Raises NoSuchUser."""
+        two, three for somebody else's while signed in (what both have in common). Raises NoSuchUser, AccountDeleted."""
 
         def questions(pipe: Pipe, me: int | None, them: int) -> None:
             below = "+inf" if before is None else f"({before}"
@@ -47,8 +49,12 @@ class Profiles:
             ]
         wanted = Wanted(pids[:POSTS_A_PAGE], me)
         common = self._ask(wanted, comparisons)
-        posts = [post for post in wanted.shown({person.uid: person.username}) if post.author.uid == person.uid]
-        relation = Relation(viewer == person, bool(mine) and is_following is not None, *common)
+        posts = [
+            post if post.author.name == person.name else replace(post, author=person)  # who goes by another name now
+            for post in wanted.shown({person.uid: person})
+            if post.author.uid == person.uid
+        ]
+        relation = Relation(me == person.uid, bool(mine) and is_following is not None, *common)
         return ProfilePage(person, Counts(following, followers), relation, Page(posts, older))
 
     def _ask(self, wanted: Wanted, comparisons: list[Comparison]) -> list[InCommon]:
@@ -71,7 +77,7 @@ class Profiles:
         return [common[comparison] for comparison in comparisons]
 
     def post(self, visit: Visit, username: str, pid: int) -> Post:
-        """One post of theirs. One round trip with hints. Raises NoSuchUser, NoSuchPost, PostDeleted."""
+        """One post of theirs. One round trip with hints. Raises NoSuchUser, AccountDeleted, NoSuchPost, PostDeleted."""
 
         def questions(pipe: Pipe, me: int | None, them: int) -> None:
             queue_post(pipe, pid)

@@ -26,8 +26,8 @@ class Record:
     time: int
     body: str
 
-    def by(self, name: str) -> Post:
-        return Post(self.pid, User(self.uid, name), self.body, self.time)
+    def by(self, author: User) -> Post:
+        return Post(self.pid, author, self.body, self.time)
 
 
 def queue_post(pipe: Pipe, pid: int) -> None:
@@ -100,10 +100,10 @@ class Wanted:
                 self.dead.append(pid)
         return replies[end + len(self._own) :]
 
-    def shown(self, names: Mapping[int, str]) -> list[Post]:
-        """Those that stand and whose author has a name, in the order wanted. `names`: of the records' authors."""
+    def shown(self, people: Mapping[int, User]) -> list[Post]:
+        """Those that stand and whose author does, in the order wanted. `people`: the records' authors, by uid."""
         for one in self.records:
-            if one.uid in names:
-                self._known[one.pid] = one.by(names[one.uid])
+            if one.uid in people:
+                self._known[one.pid] = one.by(people[one.uid])
                 _shown.put(one.pid, self._known[one.pid])
         return [self._known[pid] for pid in self._pids if pid in self._known]

@@ -3,8 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from accounts.entities import User
-from accounts.repositories import Users, chosen
+from accounts.repositories import Users, chosen, queue_person
 from retwis_site import keys
 from retwis_site.store import Store
 from timeline.cursors import parse_id
@@ -67,12 +66,12 @@ class Suggestions:
         """Those who have a name. One round trip."""
         pipe = self._store.pipeline()
         for uid in uids:
-            self._users.queue_name(pipe, uid)
+            queue_person(pipe, uid)
             self._follows.queue_followers_count(pipe, uid)
         replies = pipe.execute()
-        names = self._users.named(uids, replies[::2])
+        people = self._users.people_of(uids, replies[::2])
         counted = zip(uids, replies[1::2], strict=True)
-        return [Suggested(User(uid, names[uid]), followers) for uid, followers in counted if uid in names]
+        return [Suggested(people[uid], followers) for uid, followers in counted if uid in people]
 
 
 def _ids(members: Sequence[str]) -> list[int]:
