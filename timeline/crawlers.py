@@ -9,6 +9,7 @@ from django.urls import reverse
 
 from accounts.repositories import Users
 from retwis_site.caching import for_everybody
+from retwis_site.pages import origin_of
 from retwis_site.store import connect
 
 KEPT = 3600  # seconds that a cache may keep an answer
@@ -68,5 +69,5 @@ def sitemap_part(request: HttpRequest, section: str) -> HttpResponse:
 @for_everybody(KEPT)
 def robots(request: HttpRequest) -> HttpResponse:
     """No round trip."""
-    where = request.build_absolute_uri(reverse("sitemap"))
+    where = origin_of(request) + reverse("sitemap")
     return render(request, "robots.txt", {"sitemap": where}, content_type="text/plain; charset=utf-8")
