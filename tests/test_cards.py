@@ -3,13 +3,17 @@ and where its feeds are."""
 
 import re
 from html import escape, unescape
+from types import SimpleNamespace
 
 import pytest
+from django.template import loader
 
+from accounts.entities import User
 from retwis_site.memory import Memory
 from tests.hostile import MARKER
 from tests.test_home_timeline import write_posts
 from tests.test_permalinks import CANONICAL, told
+from timeline.entities import Counts, Relation
 
 ALTERNATE = re.compile(r'<link rel="alternate" type="([^"]+)" title="([^"]*)" href="([^"]*)">')
 
@@ -49,6 +53,13 @@ def test_a_profile_tells_other_sites_whose_it_is(browser, called):
         "twitter:card": "summary",
     }
     assert told(page)["description"] == "Posts by Ann B."
+
+
+def test_what_somebody_says_of_themselves_is_told_instead():
+    nothing = {"origin": "http://testserver", "counts": Counts(0, 0), "relation": Relation(), "newest_at": ""}
+    shown = {**nothing, "person": User(1, "Alice"), "about": SimpleNamespace(bio='Bees & "trees"', joined=None)}
+    page = loader.render_to_string("timeline/profile.html", shown)
+    assert told(page)["og:description"] == told(page)["description"] == 'Bees & "trees"'
 
 
 def test_who_goes_by_their_username_is_called_that(browser, alice):
