@@ -140,7 +140,7 @@ class Site(Agreement):
         if person is None or person.password != password:
             assert login is None
             return
-        assert (login.user, login.secret) == (person.user, person.secret)
+        assert (login.user, login.secret) == (User(person.uid, person.name), person.secret)
         self.check_who_is_signed_in()
 
     @rule(me=people, dies=DIES)
