@@ -1,7 +1,5 @@
 """A profile: somebody's own posts, and how the viewer stands to them."""
 
-from dataclasses import replace
-
 from accounts.entities import User
 from accounts.visit import Visit
 from retwis_site import keys
@@ -49,11 +47,7 @@ class Profiles:
             ]
         wanted = Wanted(pids[:POSTS_A_PAGE], me)
         common = self._ask(wanted, comparisons)
-        posts = [
-            post if post.author.name == person.name else replace(post, author=person)  # who goes by another name now
-            for post in wanted.shown({person.uid: person})
-            if post.author.uid == person.uid
-        ]
+        posts = [post for post in wanted.shown({person.uid: person}) if post.author.uid == person.uid]
         relation = Relation(me == person.uid, bool(mine) and is_following is not None, *common)
         return ProfilePage(person, Counts(following, followers), relation, Page(posts, older))
 
