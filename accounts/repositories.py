@@ -128,9 +128,10 @@ class Users:
             self._rotate(uid, "", {})
             return None
         self._store.hset(keys.auths(), {secret: str(uid)})
-        if self._store.hget(keys.user(uid), "auth") != secret:
+        now, language = self._store.hmget(keys.user(uid), ["auth", "language"])
+        if now != secret:
             return None
-        return Login(User(uid, username), secret)
+        return Login(User(uid, username), secret, str(language or ""))
 
     def end_sessions(self, uid: int, secret: str) -> None:
         """Sign out on every device; `secret` is the one that ends. Five round trips."""
@@ -143,6 +144,10 @@ class Users:
         """
         secret = str(self._store.hget(keys.user(uid), "auth") or "")
         return self._rotate(uid, secret, {"password": password})
+
+    def choose_language(self, uid: int, code: str) -> None:
+        """What a user reads in every browser that they log in with, from now on. One round trip."""
+        self._store.hset(keys.user(uid), {"language": code})
 
     def delete(self, user: User, secret: str) -> None:
         """Delete an account for good; `secret` is the one that ends. Three round trips, whatever there is to it: a

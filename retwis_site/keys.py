@@ -5,7 +5,7 @@
 |---|---|---|---|
 | `next_user_id`, `next_post_id` | string | counters | official, truth |
 | `users` | hash | lower-cased username -> uid | official, truth |
-| `user:<uid>` | hash | `username` (as typed), `password` (Django hash), `auth` (current secret); ours: `name` (as they want to be called), `seen` (the highest post that their home has shown), `deleted` (unix s; of a deleted account nothing is shown) | official, truth |
+| `user:<uid>` | hash | `username` (as typed), `password` (Django hash), `auth` (current secret); ours: `name` (as they want to be called), `language` (a code, such as `de`), `seen` (the highest post that their home has shown), `deleted` (unix s; of a deleted account nothing is shown) | official, truth |
 | `auths` | hash | secret -> uid; may hold stale entries, never trusted alone | official |
 | `users_by_time` | zset | username as typed, score = registration (unix s) | official |
 | `users_by_followers` | zset | uids, score = how many follow them, counted from `followers:`; nobody with none | |
