@@ -11,6 +11,7 @@ from django.conf import settings
 from django.contrib.auth.hashers import make_password
 
 from accounts.entities import Login, NameTaken, User
+from accounts.names import entries, queue_entries
 from retwis_site import keys, snowflake
 from retwis_site.exceptions import StoreError
 from retwis_site.memory import PageMemory
@@ -58,6 +59,10 @@ class Users:
             _people.put(uid, user)
         return found
 
+    def forget(self, uid: int) -> None:
+        """Somebody was given another name here, and is called by it at once. No round trip."""
+        _people.forget(uid)
+
     def register(self, username: str, password: str) -> Login:
         """Make a user; `password` is a Django hash. Nine round trips.
 
@@ -100,6 +105,7 @@ class Users:
         if won:
             pipe.hset(keys.auths(), {secret: str(uid)})
             pipe.zadd_nx(keys.users_by_time(), {username: int(time.time())})
+            queue_entries(pipe, entries(User(uid, username)))
         else:
             pipe.unlink(keys.user(uid))
         pipe.execute()

@@ -165,6 +165,11 @@ class Commands(ABC):
         """The first `limit` members from the highest score down."""
         return self.send("ZREVRANGEBYSCORE", key, high, low, "LIMIT", 0, limit)
 
+    def zrangebylex(self, key: str, low: str, high: str, limit: int) -> list[str]:
+        """The first `limit` members in the order of their bytes, where all scores are alike: `[a` from a on, `(a` after
+        it, `-` and `+` without an end."""
+        return self.send("ZRANGEBYLEX", key, low, high, "LIMIT", 0, limit)
+
     def zscan(self, key: str, cursor: int, count: int) -> tuple[int, Scored]:
         """Some members, and where to go on; 0: that was all. One that stays is found, perhaps twice."""
         return self.send("ZSCAN", key, cursor, "COUNT", count)
