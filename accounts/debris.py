@@ -26,7 +26,7 @@ class AccountDebris:
         ]
 
     def left_fields(self) -> Chunks:
-        """Fields of deleted accounts that a request has written which was under way: a logout, how far somebody read."""
+        """Fields of deleted accounts that a request wrote which was under way: a logout, how far somebody has read."""
         for batch in numbered(self._store, "user:*"):
             left = settled(self._store, self._littered(batch), lambda uid: {f"gone:{uid}"}, self._littered)
             yield [Finding(keys.user(uid), partial(self._users.strip, uid)) for uid in left]

@@ -14,7 +14,7 @@ from accounts.entities import Login, NameTaken, User
 from accounts.names import entries, queue_entries
 from retwis_site import keys, snowflake
 from retwis_site.exceptions import StoreError
-from retwis_site.memory import PageMemory
+from retwis_site.memory import Memory, PageMemory
 from retwis_site.outbox import Outbox, nonce
 from retwis_site.store import Pipe, Store
 
@@ -110,7 +110,7 @@ class Users:
             pipe.unlink(keys.user(uid))
         pipe.execute()
         if won and self._store.hget(keys.user(uid), "deleted") is not None:  # read after the write
-            self.unlist(username)
+            self.unlist(User(uid, username))
         self._outbox.done(intent)
         return won
 
@@ -160,7 +160,8 @@ class Users:
         worker takes away whom they follow, who follows them, and what they wrote.
 
         One HSET ends every session, closes the account to its password, and hides all that is theirs: the commit. The
-        name stays taken. Raises StoreError for a store so slow that nobody knows what has become of it meanwhile.
+        name stays taken. This process remembers nothing of them; others may show their posts for some seconds more.
+        Raises StoreError for a store so slow that nobody knows what has become of it meanwhile.
         """
         intent = self._outbox.note(f"gone:{user.uid}:{nonce()}")
         if intent.expired():  # a worker may take it for one that never got further
@@ -170,8 +171,9 @@ class Users:
         pipe = self._store.pipeline()
         self._outbox.queue_due(pipe, intent.name)
         pipe.hdel(keys.auths(), secret)
-        pipe.zrem(keys.users_by_time(), user.username)
+        _queue_unlisting(pipe, user)
         pipe.execute()
+        Memory.clear_all()  # their posts stand in many places, and this is done rarely
 
     def strip(self, uid: int) -> None:
         """Leave nothing in a deleted account but its name, which stays taken, and when it was deleted. Two round
@@ -183,9 +185,11 @@ class Users:
                     pipe.hdel(keys.user(uid), field)
             pipe.execute()
 
-    def unlist(self, username: str) -> None:
-        """Take the name of a deleted account out of what lists users. One round trip."""
-        self._store.zrem(keys.users_by_time(), username)
+    def unlist(self, user: User) -> None:
+        """Take a deleted account out of what users are listed and found by. One round trip."""
+        pipe = self._store.pipeline()
+        _queue_unlisting(pipe, user)
+        pipe.execute()
 
     def _rotate(self, uid: int, old: str, fields: dict[str, str]) -> str:
         new = new_secret()
@@ -196,6 +200,12 @@ class Users:
         self._store.hdel(keys.auths(), old)
         self._outbox.done(intent)
         return new
+
+
+def _queue_unlisting(pipe: Pipe, user: User) -> None:
+    pipe.zrem(keys.users_by_time(), user.username)
+    for found in entries(user):
+        pipe.zrem(keys.users_by_name(), found)
 
 
 def queue_person(pipe: Pipe, uid: int) -> None:
@@ -227,7 +237,7 @@ def finish_user(store: Store, intent: str) -> None:
     uid = int(intent.split(":")[1])
     username, secret, deleted = store.hmget(keys.user(uid), ["username", "auth", "deleted"])
     if username is not None and deleted is not None:  # by somebody who was in before this was finished
-        Users(store).unlist(username)
+        Users(store).unlist(User(uid, username))
     if username is None or secret is None or deleted is not None:
         Outbox(store).done(intent)
         return

@@ -74,6 +74,14 @@ FOLLOWS = Limit(
         "times",
     ),
 )
+DOWNLOADS = Limit(
+    *("download", 10, 3600, "downloads"),
+    ngettext_lazy(
+        "That would be more than %(times)d download in a short time.",
+        "That would be more than %(times)d downloads in a short time.",
+        "times",
+    ),
+)
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ class Left:
 
 
 class Leftovers:
-    """Searches among deleted accounts. Their places in the ranking are `Miscounts`' affair, as everybody's; their homes,
+    """Searches among deleted accounts. Their places in the ranking are for `Miscounts`, as everybody's; their homes,
     which a page may rebuild that was under way, and what else a request writes to `user:<uid>`, are debris."""
 
     def __init__(self, store: Store) -> None:

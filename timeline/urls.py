@@ -10,6 +10,7 @@ urlpatterns = [
     path("", views.home, name="home"),
     path("new/", views.arrivals, name="arrivals"),
     path("post/", views.publish, name="publish"),
+    path("settings/download/", views.download, name="download"),
     path("timeline/", views.everybody, name="timeline"),
     path("@<username:username>/", views.profile, name="profile"),
     path("@<username:username>/followers/", views.followers, name="followers"),

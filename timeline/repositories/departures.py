@@ -2,13 +2,14 @@
 
 The deletion is `user:<uid>`'s field `deleted`; a worker makes all else follow from it, a chunk at a time, so that an
 account of any size takes the same memory. The set by which a chunk was found is what it leaves last: whoever is killed,
-another finds there what is left to do. And whoever follows or posts at the same time looks for `deleted` after they have
-written: so either they see it, and take back what they wrote, or it is found here.
+another finds there what is left to do. And whoever follows or posts at the same time looks for `deleted` after the
+write: so either they see it, and take back what they wrote, or it is found here.
 """
 
 from collections.abc import Callable, Iterator
 from itertools import chain
 
+from accounts.entities import User
 from accounts.repositories import Users
 from retwis_site import keys
 from retwis_site.outbox import Claim, Outbox
@@ -40,7 +41,7 @@ class Departures:
                 return False
             self._store.unlink(keys.home(uid))
             self._ranking.recount([uid])
-            self._users.unlist(username or "")
+            self._users.unlist(User(uid, username or ""))
             self._users.strip(uid)
         Outbox(self._store).done(claim.name)
         return True

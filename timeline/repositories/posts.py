@@ -141,9 +141,9 @@ class Posts:
         if claim.attempt > 1 or time.time() - int(when or 0) > FRESH:
             self.redeliver(claim.name)
             return True
-        if author is not None and self._stand(int(author), pid):
-            if not claim.carry_out(self._push(int(author), pid), stopping):
-                return False
+        stands = author is not None and self._stand(int(author), pid)
+        if stands and not claim.carry_out(self._push(int(author), pid), stopping):
+            return False
         self._outbox.done(claim.name)
         return True
 
