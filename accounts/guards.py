@@ -5,7 +5,7 @@ from functools import update_wrapper
 from typing import Concatenate, ParamSpec, cast
 from urllib.parse import unquote, urlencode, urlsplit
 
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.urls import Resolver404, resolve, reverse
 from django.utils.http import url_has_allowed_host_and_scheme

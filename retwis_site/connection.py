@@ -8,6 +8,7 @@ import asyncio
 import fcntl
 import os
 import socket
+import stat
 import struct
 import termios
 import time
@@ -42,7 +43,7 @@ class Connection:
             if still != waits:
                 waits, until = still, time.monotonic() + TAKEN_WITHIN
             elif time.monotonic() > until:
-                raise NotTaken
+                raise NotTaken(f"the client has taken nothing for {TAKEN_WITHIN:.0f} seconds")
 
     def break_off(self) -> None:
         """End it in the middle, so that the client knows that the answer is not whole."""
@@ -77,13 +78,22 @@ def connection(client: str, server: str) -> Iterator[Connection]:
 
 def _find(client: Address, server: Address) -> socket.socket | None:
     for opened in OPEN_FILES.iterdir():
-        try:
-            candidate = socket.socket(fileno=os.dup(int(opened.name)))
-        except OSError:  # no socket, or closed meanwhile
+        candidate = _socket(int(opened.name))
+        if candidate is None:
             continue
         if _ends(candidate) == (client, server):
             return candidate
         candidate.close()
+    return None
+
+
+def _socket(descriptor: int) -> socket.socket | None:
+    """A socket of our own for what is open there, if that is one."""
+    try:
+        if stat.S_ISSOCK(os.fstat(descriptor).st_mode):
+            return socket.socket(fileno=os.dup(descriptor))
+    except OSError:  # closed meanwhile
+        pass
     return None
 
 

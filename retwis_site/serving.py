@@ -15,10 +15,12 @@ a worker that is told twice to stop, by the terminal and by the command, can mis
 import asyncio
 import atexit
 import io
+import logging
 import os
 import sys
 from collections.abc import Callable, Iterable
 from typing import Any
+from urllib.parse import quote
 from wsgiref.types import StartResponse, WSGIEnvironment
 
 from django.conf import settings
@@ -30,10 +32,13 @@ from granian._granian import RSGIProtocolClosed as ProtocolClosed
 from granian.rsgi import Scope
 
 from retwis_site.connection import NotTaken, connection
+from retwis_site.exceptions import StoreError
 from retwis_site.headers import HEADERS
 from retwis_site.languages import language_of
 from retwis_site.parent import PARENT, end_with_parent
 from retwis_site.wsgi import application as site
+
+logger = logging.getLogger("retwis.store")
 
 BODY_WITHIN = 10.0  # seconds that a client has for a body of at most DATA_UPLOAD_MAX_MEMORY_SIZE
 READERS = 200  # bodies that may be waited for at once
@@ -140,9 +145,10 @@ async def _stream(scope: Scope, stream: HTTPStreamTransport, chunks: Iterable[by
             for chunk in chunks:
                 await stream.send_bytes(chunk)
                 await client.is_clear()
-        except NotTaken:
+        except (NotTaken, StoreError) as error:
             client.break_off()
-        except Exception:
+            logger.error("%s %s: broken off: %s", scope.method, quote(scope.path), error)
+        except BaseException:
             client.break_off()
             raise
 

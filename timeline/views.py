@@ -233,8 +233,8 @@ def _people(request: RetwisRequest, found: PeoplePage, side: str) -> HttpRespons
 
 @require_safe
 @login_required
-def download(request: RetwisRequest) -> HttpResponse | StreamingHttpResponse:
-    """All that the site has of one, as a file. A store failure is a page before its first piece, and breaks it off later."""
+def download(request: RetwisRequest) -> StreamingHttpResponse:
+    """All that the site has of one, as a file. Where the store fails there is a page instead, or it breaks off."""
     me = request.visit.require_user()
     pieces: Iterator[bytes] = iter(())
     if request.method != "HEAD":

@@ -141,8 +141,8 @@ class Posts:
         if claim.attempt > 1 or time.time() - int(when or 0) > FRESH:
             self.redeliver(claim.name)
             return True
-        stands = author is not None and self._stand(int(author), pid)
-        if stands and not claim.carry_out(self._push(int(author), pid), stopping):
+        pushes = self._push(int(author), pid) if author is not None and self._stand(int(author), pid) else ()
+        if not claim.carry_out(pushes, stopping):
             return False
         self._outbox.done(claim.name)
         return True
