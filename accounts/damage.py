@@ -10,7 +10,7 @@ from functools import partial
 
 from django.contrib.auth.hashers import make_password
 
-from accounts.repositories import chosen, new_secret
+from accounts.repositories import chosen, new_secret, person, queue_person
 from retwis_site import keys, snowflake
 from retwis_site.findings import AT_ONCE, Check, Chunks, Finding, numbered, settled
 from retwis_site.outbox import nonce
@@ -146,8 +146,9 @@ class AccountDamage:
     def _locked_out(self, uids: Sequence[int]) -> list[int]:
         pipe = self._store.pipeline()
         for uid in uids:
-            pipe.hget(keys.user(uid), "auth")
-        have = [(uid, secret) for uid, secret in zip(uids, pipe.execute(), strict=True) if secret]
+            pipe.hmget(keys.user(uid), ["auth", "deleted"])
+        stored = zip(uids, pipe.execute(), strict=True)
+        have = [(uid, secret) for uid, (secret, deleted) in stored if secret and deleted is None]
         for _, secret in have:
             pipe.hget(keys.auths(), secret)
         return [uid for (uid, _), found in zip(have, pipe.execute(), strict=True) if found != str(uid)]
@@ -170,7 +171,11 @@ class AccountDamage:
             yield [Finding(f"user {uid} is not in users_by_time", partial(self._list, uid)) for uid in missing]
 
     def _unlisted(self, uids: Sequence[int]) -> list[int]:
-        named = [(uid, name) for uid, name in zip(uids, self._usernames(uids), strict=True) if name is not None]
+        pipe = self._store.pipeline()
+        for uid in uids:
+            queue_person(pipe, uid)
+        users = [user for uid, reply in zip(uids, pipe.execute(), strict=True) if (user := person(uid, reply))]
+        named = [(user.uid, user.username) for user in users]
         times = self._registered([name for _, name in named])
         return [uid for (uid, _), when in zip(named, times, strict=True) if when is None]
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from accounts.damage import AccountDamage
+from accounts.repositories import STAYS, Users
 from retwis_site import keys
 from retwis_site.findings import AT_ONCE, Check, Chunks, Finding, numbered, settled
 from retwis_site.store import Store
@@ -15,12 +16,29 @@ class AccountDebris:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._damage = AccountDamage(store)
+        self._users = Users(store)
 
     def checks(self) -> list[Check]:
         return [
+            Check("what else is left of deleted accounts", self.left_fields, self._store.dbsize),  # may be a secret
             Check("stale entries in auths", self.stale_secrets, lambda: self._store.hlen(keys.auths())),
             Check("orphaned user: hashes", self.orphaned_users, self._store.dbsize),
         ]
+
+    def left_fields(self) -> Chunks:
+        """Fields of deleted accounts that a request wrote which was under way: a logout, how far somebody has read."""
+        for batch in numbered(self._store, "user:*"):
+            left = settled(self._store, self._littered(batch), lambda uid: {f"gone:{uid}"}, self._littered)
+            yield [Finding(keys.user(uid), partial(self._users.strip, uid)) for uid in left]
+
+    def _littered(self, uids: Sequence[int]) -> list[int]:
+        pipe = self._store.pipeline()
+        for uid in uids:
+            pipe.hget(keys.user(uid), "deleted")
+            pipe.hlen(keys.user(uid))
+        replies = pipe.execute()
+        seen = zip(uids, replies[::2], replies[1::2], strict=True)
+        return [uid for uid, deleted, fields in seen if deleted is not None and fields > len(STAYS)]
 
     def stale_secrets(self) -> Chunks:
         """Entries of `auths` against the users' own secrets, the truth. A secret is never used twice, so one that is

@@ -64,16 +64,13 @@ class RegisterForm(NewPasswordForm):
     )
 
 
-class PasswordForm(NewPasswordForm):
-    """Another password for whoever knows the present one. Validating it asks the store."""
+class PresentPasswordForm(forms.Form):
+    """For whoever knows the present password. Validating it asks the store."""
 
     password = PasswordField("current-password", label=_("Present password"))
-    field_order = ("password", "password1", "password2")
 
     def __init__(self, *args: Any, request: HttpRequest, username: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["password1"].label = _("New password")
-        self.fields["password2"].label = _("New password again")
         self._request = request
         self._username = username
 
@@ -111,6 +108,17 @@ class ProfileForm(forms.Form):
         help_text=format_lazy(_("A line or two for your profile, up to {number} characters."), number=LONGEST_BIO),
         widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
     )
+
+
+class PasswordForm(PresentPasswordForm, NewPasswordForm):
+    """Another password for whoever knows the present one."""
+
+    field_order = ("password", "password1", "password2")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["password1"].label = _("New password")
+        self.fields["password2"].label = _("New password again")
 
 
 class AppearanceForm(forms.Form):

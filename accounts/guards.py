@@ -5,7 +5,8 @@ from functools import update_wrapper
 from typing import Concatenate, ParamSpec, cast
 from urllib.parse import unquote, urlencode, urlsplit
 
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponseRedirect
+from django.http.response import HttpResponseBase
 from django.urls import Resolver404, resolve, reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
@@ -16,7 +17,7 @@ from accounts.middleware import RetwisRequest
 P = ParamSpec("P")
 
 
-def change(view: Callable[P, HttpResponse]) -> Callable[P, HttpResponse]:
+def change(view: Callable[P, HttpResponseBase]) -> Callable[P, HttpResponseBase]:
     """A view that changes something: it takes a POST, so nothing leads back to its address."""
     guarded = require_POST(view)
     guarded.is_change = True  # type: ignore[attr-defined]
@@ -24,12 +25,12 @@ def change(view: Callable[P, HttpResponse]) -> Callable[P, HttpResponse]:
 
 
 def login_required(
-    view: Callable[Concatenate[RetwisRequest, P], HttpResponse],
-) -> Callable[Concatenate[HttpRequest, P], HttpResponse]:
+    view: Callable[Concatenate[RetwisRequest, P], HttpResponseBase],
+) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
     """Send visitors to the login page, and from there back: to this page, or, since a redirect cannot repeat a POST,
     to the page whose form they sent. Round trips as for `request.user`."""
 
-    def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+    def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         known = cast(RetwisRequest, request)
         try:
             known.visit.require_user()

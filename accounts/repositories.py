@@ -8,17 +8,21 @@ import time
 from collections.abc import Collection, Iterable, Sequence
 
 from django.conf import settings
+from django.contrib.auth.hashers import make_password
 
 from accounts.entities import Login, NameTaken, User
 from accounts.names import entries, queue_entries
 from retwis_site import keys, snowflake
-from retwis_site.memory import PageMemory
+from retwis_site.exceptions import StoreError
+from retwis_site.memory import Memory, PageMemory
 from retwis_site.outbox import Outbox, nonce
 from retwis_site.store import Pipe, Store
 
 TRIES = 3  # times that a sequence starts over when the account changed under it
 
 PERSON = ("username", "name", "deleted")
+STAYS = ("username", "deleted")  # of a deleted account
+FIELDS_AT_ONCE = 100
 
 _people: PageMemory[int, User] = PageMemory(size=20_000, seconds=5)
 
@@ -70,7 +74,7 @@ class Users:
         return self.people_of([uid], [reply]).get(uid)
 
     def register(self, username: str, password: str) -> Login:
-        """Make a user; `password` is a Django hash. Eight round trips.
+        """Make a user; `password` is a Django hash. Nine round trips.
 
         HSETNX on the lower-cased name decides between people who want it at once: the commit. It is asked again with
         HGET, since only that answer is the same after a retry. Raises NameTaken.
@@ -104,7 +108,8 @@ class Users:
             self._outbox.done(intent)
 
     def finish_registration(self, intent: str, uid: int, username: str, secret: str) -> bool:
-        """What follows the commit: whether the name is this user's, with all that belongs to it. Three round trips."""
+        """What follows the commit: whether the name is this user's, with all that belongs to it. Four round trips; one
+        more for a user whose account is deleted by now."""
         won = self._store.hget(keys.users(), username.lower()) == str(uid)
         pipe = self._store.pipeline()
         if won:
@@ -114,6 +119,8 @@ class Users:
         else:
             pipe.unlink(keys.user(uid))
         pipe.execute()
+        if won and self._store.hget(keys.user(uid), "deleted") is not None:  # read after the write
+            self.unlist(User(uid, username))
         self._outbox.done(intent)
         return won
 
@@ -158,6 +165,42 @@ class Users:
         """What a user reads in every browser that they log in with, from now on. One round trip."""
         self._store.hset(keys.user(uid), {"language": code})
 
+    def delete(self, user: User, secret: str) -> None:
+        """Delete an account for good; `secret` is the one that ends. Three round trips, whatever there is to it: a
+        worker takes away whom they follow, who follows them, and what they wrote.
+
+        One HSET ends every session, closes the account to its password, and hides all that is theirs: the commit. The
+        name stays taken. This process remembers nothing of them; others may show their posts for some seconds more.
+        Raises StoreError for a store so slow that nobody knows what has become of it meanwhile.
+        """
+        intent = self._outbox.note(f"gone:{user.uid}:{nonce()}")
+        if intent.expired():  # a worker may take it for one that never got further
+            raise StoreError("the store was too slow to delete an account; try again")
+        left = {"deleted": str(int(time.time())), "password": make_password(None), "auth": "", "name": "", "bio": ""}
+        self._store.hset(keys.user(user.uid), left)
+        pipe = self._store.pipeline()
+        self._outbox.queue_due(pipe, intent.name)
+        pipe.hdel(keys.auths(), secret)
+        _queue_unlisting(pipe, user)
+        pipe.execute()
+        Memory.clear_all()  # their posts stand in many places, and this is done rarely
+
+    def strip(self, uid: int) -> None:
+        """Leave nothing in a deleted account but its name, which stays taken, and when it was deleted. Two round
+        trips."""
+        for found in self._store.hash_fields(keys.user(uid), FIELDS_AT_ONCE):
+            pipe = self._store.pipeline()
+            for field, _ in found:
+                if field not in STAYS:
+                    pipe.hdel(keys.user(uid), field)
+            pipe.execute()
+
+    def unlist(self, user: User) -> None:
+        """Take a deleted account out of what users are listed and found by. One round trip."""
+        pipe = self._store.pipeline()
+        _queue_unlisting(pipe, user)
+        pipe.execute()
+
     def _rotate(self, uid: int, old: str, fields: dict[str, str]) -> str:
         new = new_secret()
         intent = f"auth:{uid}:{old}:{nonce()}"
@@ -167,6 +210,12 @@ class Users:
         self._store.hdel(keys.auths(), old)
         self._outbox.done(intent)
         return new
+
+
+def _queue_unlisting(pipe: Pipe, user: User) -> None:
+    pipe.zrem(keys.users_by_time(), user.username)
+    for found in entries(user):
+        pipe.zrem(keys.users_by_name(), found)
 
 
 def queue_person(pipe: Pipe, uid: int) -> None:
@@ -193,11 +242,13 @@ def chosen(found: list[str | None]) -> int | None:
 
 
 def finish_user(store: Store, intent: str) -> None:
-    """What the worker does for `user:<uid>` or `user:<uid>:<nonce>`: roll a registration forward, up to six round
-    trips."""
+    """What the worker does for `user:<uid>` or `user:<uid>:<nonce>`: roll a registration forward, up to seven
+    round trips."""
     uid = int(intent.split(":")[1])
-    username, secret = store.hmget(keys.user(uid), ["username", "auth"])
-    if username is None or secret is None:
+    username, secret, deleted = store.hmget(keys.user(uid), ["username", "auth", "deleted"])
+    if username is not None and deleted is not None:  # by somebody who was in before this was finished
+        Users(store).unlist(User(uid, username))
+    if username is None or secret is None or deleted is not None:
         Outbox(store).done(intent)
         return
     store.hsetnx(keys.users(), username.lower(), str(uid))

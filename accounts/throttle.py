@@ -82,6 +82,15 @@ EDITS = Limit(
         "times",
     ),
 )
+DOWNLOADS = Limit(
+    *("download", 10, 3600, "downloads"),
+    ngettext_lazy(
+        "That would be more than %(times)d download in a short time.",
+        "That would be more than %(times)d downloads in a short time.",
+        "times",
+    ),
+)
+LIMITS = (LOGINS, GUESSES, REGISTRATIONS, POSTS, FOLLOWS, EDITS, DOWNLOADS)
 
 
 @dataclass(frozen=True)

@@ -9,5 +9,6 @@ urlpatterns = [
     path("settings/password/", views.password, name="password"),
     path("settings/appearance/", views.appearance, name="appearance"),
     path("settings/language/", views.language, name="language"),
+    path("settings/delete/", views.delete_account, name="delete_account"),
     path("logout/", views.logout, name="logout"),
 ]

@@ -18,7 +18,15 @@ from django.views.decorators.http import require_http_methods
 
 from accounts.directory import Directory
 from accounts.entities import Login, NameTaken, NotSignedIn, User
-from accounts.forms import AppearanceForm, LanguageForm, LoginForm, PasswordForm, ProfileForm, RegisterForm
+from accounts.forms import (
+    AppearanceForm,
+    LanguageForm,
+    LoginForm,
+    PasswordForm,
+    PresentPasswordForm,
+    ProfileForm,
+    RegisterForm,
+)
 from accounts.guards import change, login_required, own_page, page_of_form, to_login
 from accounts.middleware import RetwisRequest
 from accounts.repositories import Users
@@ -146,6 +154,28 @@ def password(request: RetwisRequest) -> HttpResponse:
     _note(request, "changed the password", me)
     messages.success(request, _("Your password is changed, and all your other devices are logged out."))
     return _signed_in(request, Login(me, secret), "/")
+
+
+@sensitive_post_parameters()
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+@never_store
+def delete_account(request: RetwisRequest) -> HttpResponse:
+    """Delete one's account for good: nothing brings it back. The browser keeps nothing of it."""
+    me = request.visit.require_user()
+    if request.method != "POST":
+        form = PresentPasswordForm(request=request, username=me.username)
+        return page(request, "accounts/delete.html", {"form": form})
+    form = PresentPasswordForm(request.POST, request=request, username=me.username)
+    if not form.is_valid():
+        return page(request, "accounts/delete.html", {"form": form}, status=422)
+    Users(connect()).delete(me, request.visit.secret)
+    _note(request, "deleted the account", me)
+    messages.success(request, _("Your account is deleted."))
+    response = redirect("home")
+    for cookie in (settings.AUTH_COOKIE, settings.DRAFT_COOKIE, settings.SINCE_COOKIE):
+        cookies.take_back(response, cookie)
+    return response
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

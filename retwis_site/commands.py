@@ -170,6 +170,10 @@ class Commands(ABC):
         it, `-` and `+` without an end."""
         return self.send("ZRANGEBYLEX", key, low, high, "LIMIT", 0, limit)
 
+    def zrevrangebyscore_withscores(self, key: str, high: str, low: str, offset: int, limit: int) -> Scored:
+        """`limit` members from the highest score down, after the first `offset`; of one score the last name first."""
+        return self.send("ZREVRANGEBYSCORE", key, high, low, "WITHSCORES", "LIMIT", offset, limit, withscores=True)
+
     def zscan(self, key: str, cursor: int, count: int) -> tuple[int, Scored]:
         """Some members, and where to go on; 0: that was all. One that stays is found, perhaps twice."""
         return self.send("ZSCAN", key, cursor, "COUNT", count)

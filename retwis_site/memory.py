@@ -53,7 +53,7 @@ class Memory(Generic[K, V]):
 
     @classmethod
     def clear_all(cls) -> None:
-        """For tests, and for whoever replaces the store under a running process."""
+        """For tests, for whoever replaces the store under a running process, and where much goes at once."""
         for memory in cls.every:
             memory.clear()
 

@@ -6,15 +6,16 @@ worker claims it; every step of every kind of work can run twice, so two workers
 
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate
 
 from retwis_site import keys
-from retwis_site.store import Store
+from retwis_site.store import Pipe, Store
 
 LEASE = 60  # seconds until another may take over
 READ_AT_ONCE = 500  # intents
+KEEPS_EVERY = 20.0  # seconds after which a worker asks for more time
 OWNER_GIVES_UP = 10.0  # seconds after which an owner leaves its work to others; well before anybody takes it over
 
 
@@ -53,6 +54,10 @@ class Outbox:
         pipe.zadd(keys.outbox(rest), {rest: int(time.time())})
         pipe.zrem(keys.outbox(name), name)
         pipe.execute()
+
+    def queue_due(self, pipe: Pipe, name: str) -> None:
+        """Leave an intent of one's own to a worker, to be carried out at once."""
+        pipe.zadd(keys.outbox(name), {name: int(time.time())})
 
     def done(self, name: str) -> None:
         """Strike an intent out. One round trip."""
@@ -125,5 +130,14 @@ class Claim:
     name: str = field(repr=False)
     attempt: int
 
-    def keep(self) -> None:
-        self.outbox.keep(self.name)
+    def carry_out(self, chunks: Iterable[object], stopping: Callable[[], bool]) -> bool:
+        """Go through work that is done in chunks, as its iterator goes on; whether all was done before the worker had
+        to stop. However long it takes, nobody else has the intent meanwhile: one round trip each KEEPS_EVERY."""
+        kept_at = time.monotonic()
+        for _ in chunks:
+            if stopping():
+                return False
+            if time.monotonic() - kept_at > KEEPS_EVERY:
+                self.outbox.keep(self.name)
+                kept_at = time.monotonic()
+        return True

@@ -15,23 +15,30 @@ a worker that is told twice to stop, by the terminal and by the command, can mis
 import asyncio
 import atexit
 import io
+import logging
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
+from urllib.parse import quote
 from wsgiref.types import StartResponse, WSGIEnvironment
 
 from django.conf import settings
 from django.core.handlers.wsgi import WSGIRequest
 from django.utils import translation
 from granian._granian import RSGIHTTPProtocol as HTTPProtocol
+from granian._granian import RSGIHTTPStreamTransport as HTTPStreamTransport
 from granian._granian import RSGIProtocolClosed as ProtocolClosed
 from granian.rsgi import Scope
 
+from retwis_site.connection import NotTaken, connection
+from retwis_site.exceptions import StoreError
 from retwis_site.headers import HEADERS
 from retwis_site.languages import language_of
 from retwis_site.parent import PARENT, end_with_parent
 from retwis_site.wsgi import application as site
+
+logger = logging.getLogger("retwis.store")
 
 BODY_WITHIN = 10.0  # seconds that a client has for a body of at most DATA_UPLOAD_MAX_MEMORY_SIZE
 READERS = 200  # bodies that may be waited for at once
@@ -57,7 +64,7 @@ class Application:
                 protocol.response_str(408, list(said.items()), _too_late(environ))
                 return
             environ["wsgi.input"] = io.BytesIO(body)  # a body over the limit stays unread
-        await _answer(environ, protocol)
+        await _answer(scope, environ, protocol)
 
 
 def _too_late(environ: WSGIEnvironment) -> str:
@@ -102,7 +109,7 @@ async def _body(protocol: HTTPProtocol) -> bytes | None:
         _waited_for -= 1
 
 
-async def _answer(environ: WSGIEnvironment, protocol: HTTPProtocol) -> None:
+async def _answer(scope: Scope, environ: WSGIEnvironment, protocol: HTTPProtocol) -> None:
     start: list[tuple[int, list[tuple[str, str]]]] = []
 
     def start_response(status: str, headers: list[tuple[str, str]], exc_info: object = None) -> Any:
@@ -120,12 +127,31 @@ async def _answer(environ: WSGIEnvironment, protocol: HTTPProtocol) -> None:
             return
         await _on_the_loop()
         stream = protocol.response_stream(status, headers)
-        for chunk in answer:
-            await stream.send_bytes(chunk)
+        if "content-length" in dict(headers):  # who gets less of it knows
+            for chunk in answer:
+                await stream.send_bytes(chunk)
+        else:
+            await _stream(scope, stream, answer)
     except ProtocolClosed:  # whoever asked has gone
         pass
     finally:
         answer.close()
+
+
+async def _stream(scope: Scope, stream: HTTPStreamTransport, chunks: Iterable[bytes]) -> None:
+    """Send what nobody knows the length of: the next chunk is made when the one before has been taken, so that however
+    long it is, and however slow the client, one is held at a time. Where it cannot go on, it does not look whole."""
+    with connection(scope.client, scope.server) as client:
+        try:
+            for chunk in chunks:
+                await stream.send_bytes(chunk)
+                await client.is_clear()
+        except (NotTaken, StoreError) as error:
+            client.break_off()
+            logger.error("%s %s: broken off: %s", scope.method, quote(scope.path), error)
+        except BaseException:
+            client.break_off()
+            raise
 
 
 def environ_of(scope: Scope) -> WSGIEnvironment:

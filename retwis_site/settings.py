@@ -135,6 +135,7 @@ WHITENOISE_USE_FINDERS = True  # before the first `collectstatic` the files are 
 COOKIE_PREFIX = "__Host-" if HTTPS else ""  # browsers take such a cookie from this very host over HTTPS alone
 AUTH_COOKIE = f"{COOKIE_PREFIX}auth"
 LANGUAGE_COOKIE_NAME = f"{COOKIE_PREFIX}language"
+SINCE_COOKIE = f"{COOKIE_PREFIX}since"  # where somebody stopped reading
 DRAFT_COOKIE = f"{COOKIE_PREFIX}draft"  # a text that waits for its author; it goes when they log out
 THROTTLE = env_on("THROTTLE", "1")  # whether logins, registrations, posts and follows are limited
 AUTHENTICATION_BACKENDS = ["accounts.backends.RedisBackend"]

@@ -5,6 +5,7 @@ code's round trips, always the same for the same seed; and a piece may be killed
 """
 
 import contextlib
+import itertools
 import random
 import threading
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ from retwis_site import store as store_module
 from retwis_site.watch import Command
 
 STAYS = 0.4  # chance that the same piece goes on
+_AS_IT_IS = store_module._one_trip
 DIES = 0.06  # chance that a piece is killed at its turn, while there are kills left
 
 
@@ -102,3 +104,27 @@ class Schedule:
             yield
         finally:
             store_module._one_trip = real
+
+
+@contextlib.contextmanager
+def before_trip(number: int, happens: Callable[[], object]) -> Iterator[None]:
+    """All of something happens right before the round trip `number`, the first one being 0."""
+    real = store_module._one_trip
+    trips = itertools.count()
+
+    @contextlib.contextmanager
+    def one_trip(commands: list[Command]) -> Iterator[None]:
+        if next(trips) == number:
+            patched, store_module._one_trip = store_module._one_trip, _AS_IT_IS  # type: ignore[misc]
+            try:
+                happens()
+            finally:
+                store_module._one_trip = patched
+        with real(commands):
+            yield
+
+    store_module._one_trip = one_trip  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        store_module._one_trip = real

@@ -60,7 +60,7 @@ def test_the_commands_go_out_in_the_order_of_the_protocol(store, alice, bob, sen
         ],
         [("ZADD", "outbox")],
         [("ZADD", "updates:1")],
-        [("HMGET", "post:1")],
+        [("HMGET", "post:1"), ("HGET", "user:1")],
         [("LPUSHX", "posts:1"), ("LPUSH", "timeline")],
         [("ZSCAN", "followers:1")],
         [("LPUSHX", "posts:2")],

@@ -113,4 +113,4 @@ def test_eight_people_who_want_one_name_at_once_make_one_user(store, raw):
 def test_the_commands_go_out_in_the_order_of_the_protocol(store, sent):
     Users(store).register("Alice", "hash")
     names = [str(command[0]) for command in sent.commands]
-    assert names == ["HMGET", "INCR", "ZADD", "HSET", "HSETNX", "HGET", "HSET", "ZADD", "ZADD", "ZREM"]
+    assert names == ["HMGET", "INCR", "ZADD", "HSET", "HSETNX", "HGET", "HSET", "ZADD", "ZADD", "HGET", "ZREM"]

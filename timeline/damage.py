@@ -84,7 +84,7 @@ class TimelineDamage:
 
         def under_way(edge: Edge) -> set[str]:
             me, them = side.follows(edge[0], parse_id(edge[1]) or 0)
-            return {f"follow:{me}:{them}"}
+            return {f"follow:{me}:{them}", f"gone:{me}", f"gone:{them}"}
 
         for chunk in members(self._store, side.pattern):
             edges = [(uid, member) for uid, member, _ in chunk]
@@ -106,7 +106,9 @@ class TimelineDamage:
     def updates(self) -> Chunks:
         """Members of `updates:` against the posts themselves."""
         for chunk in members(self._store, "updates:*"):
-            wrong = settled(self._store, self._wrong(chunk), lambda one: at_work_on(one[1]), self._wrong)
+            wrong = settled(
+                self._store, self._wrong(chunk), lambda one: at_work_on(one[1]) | {f"gone:{one[0]}"}, self._wrong
+            )
             yield [
                 Finding(f"{keys.updates(uid)} has {member}", partial(self._mend_standing, uid, member))
                 for uid, member, _ in wrong

@@ -4,17 +4,18 @@ import time
 from collections.abc import Sequence
 from functools import partial
 
-from accounts.throttle import EDITS, FOLLOWS, GUESSES, LOGINS, POSTS, REGISTRATIONS
+from accounts.repositories import person, queue_person
+from accounts.throttle import LIMITS
 from retwis_site import keys
 from retwis_site.findings import AT_ONCE, Check, Chunks, Finding, numbered, settled
 from retwis_site.outbox import LEASE, OWNER_GIVES_UP
 from retwis_site.store import Store
 from timeline.cursors import parse_id
-from timeline.damage import TimelineDamage, at_work_on, nobodies
+from timeline.damage import TimelineDamage, at_work_on
 from timeline.repositories.lists import TimelineList
 from timeline.repositories.posts import DELETED_STAYS, TOKEN_LIVES, Posts
 
-LONGEST_WINDOW = max(limit.seconds for limit in (LOGINS, GUESSES, REGISTRATIONS, POSTS, FOLLOWS, EDITS))
+LONGEST_WINDOW = max(limit.seconds for limit in LIMITS)
 REMEMBERED = 100_000  # ids of posts that are known to stand, while lists are gone through
 
 # Keys that must end by themselves, and after how many seconds.
@@ -118,12 +119,18 @@ class TimelineDebris:
         return set(dead)
 
     def homes_of_nobody(self) -> Chunks:
-        """`posts:` lists whose owner does not exist."""
+        """`posts:` lists whose owner does not exist, or has deleted their account while a page rebuilt theirs."""
         for batch in numbered(self._store, "posts:*"):
             yield [
                 Finding(keys.home(uid), partial(self._store.unlink, keys.home(uid)))
-                for uid in nobodies(self._store, batch)
+                for uid in settled(self._store, self._left(batch), lambda uid: {f"gone:{uid}"}, self._left)
             ]
+
+    def _left(self, uids: Sequence[int]) -> list[int]:
+        pipe = self._store.pipeline()
+        for uid in uids:
+            queue_person(pipe, uid)
+        return [uid for uid, reply in zip(uids, pipe.execute(), strict=True) if person(uid, reply) is None]
 
     def other_shards(self) -> Chunks:
         """Lists that nobody pushes to while TIMELINE_SHARDS is what it is, and that would be out of date if it were

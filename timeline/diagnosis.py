@@ -13,6 +13,7 @@ from retwis_site.store import Store
 from timeline.damage import TimelineDamage
 from timeline.debris import TimelineDebris
 from timeline.holes import Holes
+from timeline.leftovers import Leftovers
 from timeline.miscounts import Miscounts
 from timeline.overdue import Overdue
 
@@ -21,7 +22,7 @@ EXAMPLES = 20  # findings of each check that are told in full; the others are on
 
 def errors(store: Store) -> list[Check]:
     """Damage to truth or its mirrors, in an order in which each repair can rely on those before it."""
-    sources = (Damage, Overdue, AccountDamage, Misfiled, TimelineDamage, Miscounts, Holes)
+    sources = (Damage, Overdue, AccountDamage, Misfiled, TimelineDamage, Leftovers, Miscounts, Holes)
     return [*(check for source in sources for check in source(store).checks()), *Damage(store).later_checks()]
 
 

@@ -10,6 +10,7 @@ from retwis_site.exceptions import StoreRefused
 from retwis_site.memory import Memory
 from retwis_site.outbox import Claim, Outbox
 from retwis_site.store import Store
+from timeline.repositories.departures import Departures
 from timeline.repositories.follows import Follows
 from timeline.repositories.posts import Posts
 
@@ -34,6 +35,7 @@ JOBS: dict[str, Job] = {
     "fan": lambda store, claim: Posts(store).fan_out(claim, stop.is_set),
     "del": lambda store, claim: Posts(store).finish_delete(claim.name),
     "follow": lambda store, claim: Follows(store).finish_follow(claim.name),
+    "gone": lambda store, claim: Departures(store).finish(claim, stop.is_set),
 }
 
 

@@ -81,8 +81,19 @@ class Miscounts:
             return []
         intents = [beginning.split(":") for beginning in Outbox(self._store).under_way()]
         at_work_on = {intent[2] for intent in intents if intent[0] == "follow" and len(intent) == 3}
+        leaving = sorted({intent[1] for intent in intents if intent[0] == "gone" and len(intent) == 2})
+        at_work_on |= self._being_left([place.member for place in suspects], leaving)
         again = self._look([place.member for place in suspects if place.member not in at_work_on])
         return [place for place in again if place in suspects]
+
+    def _being_left(self, members: Sequence[str], leaving: Sequence[str]) -> set[str]:
+        """Whose account is being deleted, and whom these still follow: they are counted anew before that edge goes. One
+        round trip, if anybody's account is."""
+        pipe = self._store.pipeline()
+        for uid in leaving:
+            pipe.zmscore(keys.following(parse_id(uid) or 0), members)
+        followed = {member for scores in pipe.execute() for member in _standing(members, scores)}
+        return followed.union(leaving)
 
     def _look(self, members: Sequence[str]) -> list[Place]:
         """Those that are miscounted now. One round trip."""
@@ -99,6 +110,10 @@ class Miscounts:
             for member, ranked, followers, exists in found
         ]
         return [place for place in places if place.ranked != place.followers]
+
+
+def _standing(members: Sequence[str], scores: Sequence[float | None]) -> list[str]:
+    return [member for member, score in zip(members, scores, strict=True) if score is not None]
 
 
 def _is_uid(member: str) -> bool:

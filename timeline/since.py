@@ -14,7 +14,7 @@ from retwis_site import cookies
 from timeline.cursors import parse_id
 from timeline.entities import HomePage
 
-COOKIE = f"{settings.COOKIE_PREFIX}since"
+COOKIE = settings.SINCE_COOKIE
 LIVES = 600  # seconds that a visit lasts, as far as this goes
 
 

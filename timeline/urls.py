@@ -10,6 +10,7 @@ urlpatterns = [
     path("", views.home, name="home"),
     path("new/", views.arrivals, name="arrivals"),
     path("post/", views.publish, name="publish"),
+    path("settings/download/", views.download, name="download"),
     path("timeline/", views.everybody, name="timeline"),
     path("timeline/atom/", feeds.timeline_atom, name="timeline_atom"),
     path("timeline/rss/", feeds.timeline_rss, name="timeline_rss"),

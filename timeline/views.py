@@ -1,24 +1,28 @@
 """The pages: what people read, and the forms by which they write."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
+from itertools import chain
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.http import HttpResponse, HttpResponseRedirect
+from django.http import HttpResponse, HttpResponseRedirect, StreamingHttpResponse
 from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.http import content_disposition_header
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from accounts.entities import NotSignedIn, User
 from accounts.guards import change, login_required, page_of_form, to_login
 from accounts.middleware import RetwisRequest
-from accounts.throttle import FOLLOWS, POSTS, Throttle
+from accounts.throttle import DOWNLOADS, FOLLOWS, POSTS, Throttle
 from retwis_site.errors import error_page, kept_fields
 from retwis_site.pages import NOTHING, Holes, origin_of, page, page_of
 from retwis_site.store import connect
 from timeline import drafts, since
 from timeline.cursors import edge_cursor, post_cursor
 from timeline.entities import HomePage, PeoplePage
+from timeline.export import CONTENT_TYPE, export, file_name
 from timeline.forms import BLANK, PostForm, form_with
 from timeline.repositories.everybody import GlobalTimeline
 from timeline.repositories.follows import Follows
@@ -222,6 +226,27 @@ def following(request: RetwisRequest, username: str) -> HttpResponse:
 
 def _people(request: RetwisRequest, found: PeoplePage, side: str) -> HttpResponse:
     return page(request, "timeline/people.html", {"people": found, "side": side, "newest_at": _newest_at(request)})
+
+
+@require_safe
+@login_required
+def download(request: RetwisRequest) -> StreamingHttpResponse:
+    """All that the site has of one, as a file. Where the store fails there is a page instead, or it breaks off."""
+    me = request.visit.require_user()
+    pieces: Iterator[bytes] = iter(())
+    if request.method != "HEAD":
+        Throttle(connect()).count(DOWNLOADS, str(me.uid))
+        origin = request.build_absolute_uri("/").rstrip("/")
+        pieces = export(connect(), me, lambda view, *args: f"{origin}{reverse(view, args=args)}")
+        pieces = chain([next(pieces)], pieces)
+    return StreamingHttpResponse(
+        pieces,
+        content_type=CONTENT_TYPE,
+        headers={
+            "Content-Disposition": content_disposition_header(as_attachment=True, filename=file_name(me)) or "",
+            "Cache-Control": "private, no-store",
+        },
+    )
 
 
 def _person(request: RetwisRequest, username: str) -> User:

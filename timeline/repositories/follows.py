@@ -48,7 +48,11 @@ class Follows:
     def finish_follow(self, intent: str) -> None:
         """What follows the commit of `follow:<A>:<B>:<nonce>`, for its owner as for the worker: make the mirror match,
         drop A's home, whose next read is rebuilt with (or without) B's posts, which is the whole backfill, and count
-        B's followers anew. Six round trips; two more each time that somebody comes between."""
+        B's followers anew. Six round trips; two more each time that somebody comes between.
+
+        Whether both still have their accounts is read after the mirror was written: either this sees a deletion, and
+        takes back what it wrote, or what clears up after the deletion sees the edge.
+        """
         me, them = (int(part) for part in intent.split(":")[1:3])
         pipe = self._store.pipeline()
         since = self._store.zscore(keys.following(me), str(them))
@@ -59,7 +63,13 @@ class Follows:
                 self._store.zadd(keys.followers(them), {str(me): int(since)})
             pipe.zscore(keys.following(me), str(them))
             self._ranking.queue_count(pipe, them)
-            again, followers = pipe.execute()
+            pipe.hget(keys.user(me), "deleted")
+            pipe.hget(keys.user(them), "deleted")
+            again, followers, *left = pipe.execute()
+            if again is not None and left != [None, None]:
+                self._store.zrem(keys.following(me), str(them))
+                since = None
+                continue
             if again == since:
                 break
             since = again

@@ -5,7 +5,7 @@ The order of the commands is the design's, section 5; it was checked by trying e
 
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from django.conf import settings
 
@@ -24,7 +24,6 @@ FOLLOWERS_AT_ONCE = 2048  # homes pushed to in one round trip: one chunk for wha
 FOLLOWERS_READ = 4 * FOLLOWERS_AT_ONCE  # in one go: to read on means to wait until all that was sent is done
 
 FRESH = 60  # seconds that a post may be pushed into homes; an older one's id would stand too near their heads
-KEEPS_EVERY = 20.0  # seconds after which a worker asks for more time
 
 CLEANED_AWAY = "this post was cleaned away before it was sent again; send it once more"
 
@@ -142,14 +141,9 @@ class Posts:
         if claim.attempt > 1 or time.time() - int(when or 0) > FRESH:
             self.redeliver(claim.name)
             return True
-        if author is not None and self._stand(int(author), pid):
-            kept_at = time.monotonic()
-            for _ in self._push(int(author), pid):
-                if stopping():
-                    return False
-                if time.monotonic() - kept_at > KEEPS_EVERY:
-                    claim.keep()
-                    kept_at = time.monotonic()
+        pushes = self._push(int(author), pid) if author is not None and self._stand(int(author), pid) else ()
+        if not claim.carry_out(pushes, stopping):
+            return False
         self._outbox.done(claim.name)
         return True
 
@@ -172,8 +166,9 @@ class Posts:
         self._outbox.done(intent)
 
     def _stand(self, uid: int, pid: int) -> bool:
-        """Put a post among its author's; False when it was deleted meanwhile. Read after the write: either this sees
-        the deletion, or the deletion's own ZREM comes later. Two round trips, three for a deleted one.
+        """Put a post among its author's; False when it was deleted meanwhile, or its author's account. Read after the
+        write: either this sees the deletion, or the deletion's own ZREM comes later. Two round trips, three for a
+        deleted one, four for a deleted author's.
 
         Raises StoreError for one whose hash is gone: `cleanup` took it for debris while an old form was sent again.
         """
@@ -181,9 +176,13 @@ class Posts:
         pipe.zadd(keys.updates(uid), {str(pid): pid})
         self._ids.queue_as_recent(pipe, pid)
         pipe.execute()
-        author, deleted = self._store.hmget(keys.post(pid), ["user_id", "deleted"])
+        pipe.hmget(keys.post(pid), ["user_id", "deleted"])
+        pipe.hget(keys.user(uid), "deleted")
+        (author, deleted), author_left = pipe.execute()
         if author is not None and deleted is None:
-            return True
+            if author_left is None:
+                return True
+            self.mark_deleted([pid])
         self._store.zrem(keys.updates(uid), str(pid))
         if author is None:
             raise StoreError(CLEANED_AWAY)
@@ -207,6 +206,17 @@ class Posts:
         self._store.zrem(keys.updates(uid), str(pid))
         self._store.expire(keys.post(pid), DELETED_STAYS)
         self._outbox.done(intent)
+
+    def mark_deleted(self, pids: Sequence[int]) -> None:
+        """Delete posts whose author has deleted their account, all but their places in `updates:`, which lead to them.
+        One round trip for all together."""
+        now = str(int(time.time()))
+        pipe = self._store.pipeline()
+        for pid in pids:
+            pipe.hset(keys.post(pid), {"deleted": now, "body": ""})
+            pipe.expire(keys.post(pid), DELETED_STAYS)
+            forget(pid)
+        pipe.execute()
 
     # ---- reading
 

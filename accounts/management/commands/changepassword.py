@@ -27,6 +27,8 @@ class Command(PasswordCommand):
         uid = users.find(username)
         if uid is None:
             raise CommandError(f"Nobody has the name {username!r}.")
+        if uid not in users.people([uid]):
+            raise CommandError(f"The account of {username!r} is deleted.")
         password = self.read_password()
         try:
             check_new_password(password)

@@ -1,0 +1,440 @@
+"""What a worker does about a deleted account: edges, posts, home and entries go, a chunk at a time, whatever happens
+meanwhile; `doctor` finds what is left, and `cleanup` what a request left that was under way."""
+
+import contextlib
+import io
+import json
+import threading
+
+import pytest
+from django.core.management import call_command
+
+from accounts.directory import Directory
+from accounts.repositories import Users, finish_user
+from accounts.visit import Visit
+from retwis_site import keys
+from retwis_site.exceptions import StoreError
+from retwis_site.memory import Memory
+from retwis_site.outbox import Claim, Outbox
+from tests.interleaving import before_trip
+from tests.layout import make_due, noted
+from tests.site import LONG_AGO, counted, everything, filed, publish, ranked, register
+from tests.test_crashes import killed_before_trip
+from tests.test_home_timeline import write_posts
+from timeline import jobs
+from timeline.entities import NoSuchPost, PostDeleted
+from timeline.jobs import drain
+from timeline.repositories import departures
+from timeline.repositories.everybody import GlobalTimeline
+from timeline.repositories.follows import Follows
+from timeline.repositories.homes import Homes
+from timeline.repositories.posts import DELETED_STAYS, Posts
+
+ALICE, BOB, CAROL = 1, 2, 3
+
+
+@pytest.fixture
+def site(store, alice, bob, carol, raw):
+    """alice follows bob and carol, who follow her; all have written; post 1 and 2 are hers."""
+    for follower, followed in ((ALICE, BOB), (ALICE, CAROL), (BOB, ALICE), (CAROL, ALICE), (BOB, CAROL)):
+        Follows(store).follow(follower, followed)
+    for author, text in ((alice, "One"), (alice, "Two"), (bob, "Three"), (carol, "Four")):
+        publish(raw, store, author, text)
+    for login in (alice, bob, carol):
+        home(store, login)
+    return raw
+
+
+def home(store, login):
+    return [post.body for post in Homes(store).page(Visit(store, login.secret), None).page.posts]
+
+
+def leave(store, login):
+    Users(store).delete(login.user, login.secret)
+
+
+def left_and_cleared(store, login):
+    leave(store, login)
+    assert drain(store, "worker") == 1
+
+
+def found(capsys, *options):
+    """What `doctor` finds: errors and debris, label -> how many."""
+    capsys.readouterr()
+    with contextlib.suppress(SystemExit):
+        call_command("doctor", "--json", *options)
+    told = json.loads(capsys.readouterr().out)
+    return tuple({one["check"]: one["found"] for one in told[kind]} for kind in ("errors", "debris"))
+
+
+# ---- what goes
+
+
+def test_only_a_name_and_a_date_stay(store, site, alice, capsys):
+    left_and_cleared(store, alice)
+    user = site.hgetall("user:1")
+    assert user.keys() == {"username", "deleted"}
+    assert user["username"] == "Alice"
+    assert site.hgetall("users") == {"alice": "1", "bob": "2", "carol": "3"}
+    for key in ("following:1", "followers:1", "updates:1", "posts:1"):
+        assert not site.exists(key), key
+    assert alice.secret not in site.hgetall("auths")
+    assert site.zrange("users_by_time", 0, -1) == ["bob", "carol"]
+    assert filed(site) == {"bob:2": 0, "carol:3": 0}
+    assert (noted(site), site.keys("lease:*"), site.hgetall("attempts")) == ([], [], {})
+    assert found(capsys)[0] == {}
+
+
+def test_edges_go_both_ways_with_mirrors_ranking_and_homes(store, site, alice, bob, carol):
+    left_and_cleared(store, alice)
+    assert site.zrange("following:2", 0, -1) == ["3"]
+    assert not site.exists("following:3")
+    assert not site.exists("followers:2")
+    assert site.zrange("followers:3", 0, -1) == ["2"]
+    assert ranked(site) == counted(site) == {"3": 1}
+    assert not site.exists("posts:2")  # whoever followed reads theirs anew
+    assert (home(store, bob), home(store, carol)) == (["Four", "Three"], ["Four"])
+
+
+def test_posts_are_deleted_as_by_their_author(store, site, alice):
+    left_and_cleared(store, alice)
+    for pid in (1, 2):
+        post = site.hgetall(f"post:{pid}")
+        assert (post["user_id"], post["body"]) == ("1", "")
+        assert post["deleted"].isdigit()
+        assert 0 < site.ttl(f"post:{pid}") <= DELETED_STAYS
+    assert site.hget("post:3", "body") == "Three"
+    Memory.clear_all()
+    shown = GlobalTimeline(store).page(Visit(store, ""), None, 50).page.posts
+    assert [post.body for post in shown] == ["Four", "Three"]
+
+
+def test_what_stands_among_theirs_by_mistake_stays_anothers(store, site, alice):
+    site.zadd("updates:1", {"3": 3, "not a number": 5})
+    site.zadd("following:1", {"nobody": 1})
+    site.zadd("followers:1", {"nobody": 1})
+    left_and_cleared(store, alice)
+    assert site.hget("post:3", "body") == "Three"
+    assert not site.hexists("post:3", "deleted")
+    for key in ("following:1", "followers:1", "updates:1"):
+        assert not site.exists(key), key
+
+
+def test_an_account_with_nothing_is_gone_too(store, alice, raw, capsys):
+    left_and_cleared(store, alice)
+    assert raw.hgetall("user:1").keys() == {"username", "deleted"}
+    assert raw.keys("post:*") == []
+    assert found(capsys) == ({}, {})
+
+
+def test_a_deletion_that_never_got_to_its_commit_is_struck_out(store, site):
+    before = everything(site)
+    site.zadd("outbox", {"gone:1:x": LONG_AGO})
+    assert drain(store, "worker") == 1
+    assert everything(site) == before
+
+
+# ---- chunks, and workers who stop
+
+
+@pytest.fixture
+def crowd(store, raw, alice, monkeypatch):
+    """Twelve follow alice and are followed by her, she has written twelve posts; five at a time are cleared."""
+    monkeypatch.setattr(departures, "AT_ONCE", 5)
+    for number in range(12):
+        them = register(store, f"person{number}").user.uid
+        Follows(store).follow(them, ALICE)
+        Follows(store).follow(ALICE, them)
+    write_posts(raw, ALICE, range(1, 13))
+    return raw
+
+
+def test_chunks_leave_nothing_out(store, crowd, alice, capsys):
+    left_and_cleared(store, alice)
+    assert crowd.keys("following:*") == crowd.keys("followers:*") == crowd.keys("updates:*") == []
+    assert ranked(crowd) == {}
+    assert {crowd.hget(f"post:{pid}", "body") for pid in range(1, 13)} == {""}
+    assert found(capsys)[0] == {}
+
+
+def test_a_chunk_costs_the_same_whatever_is_in_it(store, crowd, alice, monkeypatch, trips):
+    def cost():
+        return len(trips(lambda: drain(store, "worker")).trips)
+
+    leave(store, alice)
+    twelve = cost()
+    bob = register(store, "bob")
+    monkeypatch.setattr(departures, "AT_ONCE", 12)
+    for number in range(12):
+        Follows(store).follow(number + 2, bob.user.uid)
+        Follows(store).follow(bob.user.uid, number + 2)
+    write_posts(crowd, bob.user.uid, range(21, 33))
+    Memory.clear_all()
+    leave(store, bob)
+    assert cost() == twelve - 2 * (6 + 4 + 4)  # two chunks fewer of each kind
+
+
+def test_a_worker_that_is_told_to_stop_gives_it_back_and_another_goes_on(store, crowd, alice, monkeypatch):
+    stop = threading.Event()
+    monkeypatch.setattr(jobs, "stop", stop)
+    leave(store, alice)
+    real, struck = departures.Departures._strike, []
+
+    def strike(self, key, members):
+        real(self, key, members)
+        struck.append(key)
+        stop.set()
+
+    monkeypatch.setattr(departures.Departures, "_strike", strike)
+    for _ in range(9):  # three chunks of each kind
+        stop.clear()
+        drain(store, "worker")
+        assert crowd.keys("lease:*") == []
+        if not noted(crowd):
+            break
+        assert len(crowd.keys("attempts")) == 1
+        crowd.delete("attempts")  # so many restarts are not what this is about
+    assert struck == ["following:1"] * 3 + ["followers:1"] * 3 + ["updates:1"] * 3
+    stop.clear()
+    drain(store, "worker")
+    assert noted(crowd) == []
+    assert crowd.hgetall("user:1").keys() == {"username", "deleted"}
+
+
+def test_it_keeps_its_lease_however_long_it_takes(store, crowd, alice, monkeypatch, sent):
+    monkeypatch.setattr("retwis_site.outbox.KEEPS_EVERY", -1.0)
+    leave(store, alice)
+    [intent] = noted(crowd)
+    drain(store, "worker")
+    kept = [command for command in sent.commands if command[:2] == ("EXPIRE", f"lease:{intent}")]
+    assert len(kept) == 9
+
+
+@pytest.mark.parametrize("step", range(40))
+def test_killed_anywhere_somebody_else_finishes(store, crowd, alice, monkeypatch, step, capsys):
+    leave(store, alice)
+    died = killed_before_trip(monkeypatch, step, lambda: drain(store, "one"))
+    assert died
+    make_due(crowd)
+    drain(store, "two")
+    assert noted(crowd) == []
+    assert crowd.keys("following:*") == crowd.keys("followers:*") == crowd.keys("updates:*") == []
+    assert ranked(crowd) == {}
+    assert {crowd.hget(f"post:{pid}", "body") for pid in range(1, 13)} == {""}
+    assert crowd.hgetall("user:1").keys() == {"username", "deleted"}
+    assert found(capsys)[0] == {}
+
+
+# ---- whatever else is under way: all of the deletion happens between two of its round trips
+
+
+def meanwhile(store, login, step, work):
+    """Do something, and before its round trip `step` an account goes, and a worker clears it."""
+    with before_trip(step, lambda: left_and_cleared(store, login)):
+        work()
+
+
+def nothing_is_left(raw, uid):
+    for key in (keys.following(uid), keys.followers(uid), keys.updates(uid)):
+        assert not raw.exists(key), key
+    assert raw.zscore("users_by_followers", uid) is None
+    assert ranked(raw) == counted(raw)
+    for key in (*raw.keys("following:*"), *raw.keys("followers:*")):
+        assert raw.zscore(key, uid) is None, key
+
+
+@pytest.mark.parametrize("step", range(8))
+@pytest.mark.parametrize("verb", ["follow", "unfollow"])
+def test_who_follows_somebody_who_leaves_follows_nobody(store, site, alice, bob, verb, step):
+    dora = register(store, "dora").user.uid
+    meanwhile(store, alice, step, lambda: getattr(Follows(store), verb)(dora, ALICE))
+    nothing_is_left(site, ALICE)
+    assert noted(site) == []
+
+
+@pytest.mark.parametrize("step", range(8))
+@pytest.mark.parametrize("verb", ["follow", "unfollow"])
+def test_who_leaves_while_they_follow_somebody_follows_nobody(store, site, alice, verb, step):
+    dora = register(store, "dora").user.uid
+    meanwhile(store, alice, step, lambda: getattr(Follows(store), verb)(ALICE, dora))
+    nothing_is_left(site, ALICE)
+    assert noted(site) == []
+
+
+@pytest.mark.parametrize("step", range(10))
+def test_who_leaves_while_they_post_has_written_nothing(store, site, alice, bob, step):
+    meanwhile(store, alice, step, lambda: Posts(store).publish(ALICE, "Too late", "late"))
+    nothing_is_left(site, ALICE)
+    assert site.hget("post:5", "body") == ""
+    assert site.ttl("post:5") > 0
+    Memory.clear_all()
+    assert "Too late" not in home(store, bob)
+    assert noted(site) == []
+
+
+@pytest.mark.parametrize("kind", ["post", "fan"])
+def test_a_delivery_that_was_left_to_a_worker_delivers_nothing(store, site, alice, kind):
+    leave(store, alice)
+    site.hset("post:5", mapping={"user_id": ALICE, "time": LONG_AGO, "body": "Too late"})
+    [gone] = noted(site)
+    site.zadd("outbox", {gone: 2**40, f"{kind}:5:x": LONG_AGO})
+    assert drain(store, "worker") == 1
+    assert site.hget("post:5", "body") == ""
+    assert 0 < site.ttl("post:5") <= DELETED_STAYS
+    assert site.zscore("updates:1", "5") is None
+
+
+@pytest.mark.parametrize("step", range(6))
+def test_who_leaves_while_they_delete_a_post_has_deleted_it(store, site, alice, step):
+    with contextlib.suppress(NoSuchPost, PostDeleted):
+        meanwhile(store, alice, step, lambda: Posts(store).delete(ALICE, 1))
+    nothing_is_left(site, ALICE)
+    assert site.hget("post:1", "body") == ""
+    assert noted(site) == []
+
+
+@pytest.mark.parametrize("step", range(5))
+def test_a_logout_opens_nothing_again_and_cleanup_takes_away_what_it_leaves(store, site, alice, capsys, step):
+    meanwhile(store, alice, step, lambda: Users(store).end_sessions(ALICE, alice.secret))
+    for secret in (alice.secret, *site.hgetall("auths")):
+        user = Visit(store, secret).user
+        assert not user.is_authenticated or user.uid != ALICE
+    assert found(capsys)[0] == {}
+    call_command("cleanup", stdout=io.StringIO())
+    assert site.hgetall("user:1").keys() == {"username", "deleted"}
+    assert "1" not in site.hvals("auths")
+
+
+@pytest.mark.parametrize("step", range(6))
+def test_a_password_change_opens_nothing_again(store, site, alice, capsys, step):
+    meanwhile(store, alice, step, lambda: Users(store).change_password(ALICE, "another hash"))
+    assert Users(store).stored_password(ALICE) is None
+    assert found(capsys)[0] == {}
+    call_command("cleanup", stdout=io.StringIO())
+    assert site.hgetall("user:1").keys() == {"username", "deleted"}
+
+
+@pytest.mark.parametrize("step", range(6))
+def test_who_leaves_while_they_take_another_name_is_found_by_none(store, site, alice, capsys, step):
+    meanwhile(store, alice, step, lambda: Directory(store).edit(alice.user, "Alicia", "Not me"))
+    assert found(capsys)[0] == {}
+    call_command("cleanup", stdout=io.StringIO())  # of an entry that nobody knew of who left
+    assert filed(site) == {"bob:2": 0, "carol:3": 0}
+    assert site.hgetall("user:1").keys() == {"username", "deleted"}
+
+
+@pytest.mark.parametrize("step", range(6))
+def test_a_registration_that_is_finished_late_lists_nobody(store, site, alice, capsys, step):
+    site.zadd("outbox", {"user:1": 2**40})
+    meanwhile(store, alice, step, lambda: finish_user(store, "user:1"))
+    assert site.zrange("users_by_time", 0, -1) == ["bob", "carol"]
+    assert filed(site) == {"bob:2": 0, "carol:3": 0}
+    assert noted(site) == []
+    assert found(capsys)[0] == {}
+
+
+@pytest.mark.parametrize("step", range(3, 8))
+def test_one_that_died_before_it_looked_lists_nobody_either(store, site, alice, monkeypatch, step):
+    site.zadd("outbox", {"user:1": 2**40})
+    with before_trip(2, lambda: left_and_cleared(store, alice)):
+        killed_before_trip(monkeypatch, step, lambda: finish_user(store, "user:1"))
+    make_due(site)
+    drain(store, "worker")
+    assert site.zrange("users_by_time", 0, -1) == ["bob", "carol"]
+    assert filed(site) == {"bob:2": 0, "carol:3": 0}
+
+
+# ---- doctor and cleanup
+
+
+POST = {"user_id": 1, "time": 7, "body": "x"}
+LEFT = "deleted accounts of which something is left"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda raw: (raw.zadd("following:1", {"2": 7}), raw.zadd("followers:2", {"1": 7})),
+        lambda raw: (raw.zadd("followers:1", {"2": 7}), raw.zadd("following:2", {"1": 7})),
+        lambda raw: (
+            raw.zadd("updates:1", {"9": 9}),
+            raw.hset("post:9", mapping=POST),
+        ),
+        lambda raw: raw.zadd("users_by_time", {"Alice": 7}),
+    ],
+    ids=["following", "followers", "posts", "users_by_time"],
+)
+def test_doctor_finds_what_is_left_and_carries_the_deletion_out_anew(store, site, alice, capsys, damage):
+    left_and_cleared(store, alice)
+    damage(site)
+    site.delete("users_by_followers")
+    Follows(store).mend(BOB, CAROL)
+    assert found(capsys)[0].get(LEFT) == 1
+    assert found(capsys, "--fix")[0][LEFT] == 1
+    assert found(capsys)[0] == {}
+    nothing_is_left(site, ALICE)
+    assert site.zrange("users_by_time", 0, -1) == ["bob", "carol"]
+    assert site.hget("post:9", "body") in {None, ""}
+    assert noted(site) == []
+
+
+def test_doctor_mends_an_account_that_nobody_clears(store, site, alice, capsys):
+    leave(store, alice)
+    site.delete("outbox")
+    assert found(capsys)[0] == {LEFT: 1}
+    assert found(capsys, "--fix")[0] == {LEFT: 1}
+    assert found(capsys) == ({}, {})
+    assert site.hgetall("user:1").keys() == {"username", "deleted"}
+
+
+def test_doctor_complains_of_nothing_while_a_worker_is_at_it(store, crowd, alice, capsys):
+    """Looked at between all its round trips."""
+    leave(store, alice)
+    [intent] = noted(crowd)
+    claim = Claim(Outbox(store), intent, attempt=1)
+    steps = 0
+    for step in range(60):
+        complaints = []
+        with before_trip(step, lambda complaints=complaints: complaints.append(found(capsys)[0])):
+            departures.Departures(store).finish(claim, lambda: True)
+        assert complaints in ([], [{}]), step
+        steps += len(complaints)
+        crowd.zadd("outbox", {intent: LONG_AGO + 2**40})
+        crowd.hset("user:1", "deleted", LONG_AGO)
+    assert steps >= 3
+
+
+def test_a_page_that_was_under_way_leaves_debris_at_most(store, site, alice, capsys):
+    left_and_cleared(store, alice)
+    site.rpush("posts:1", "b1", "4", "0")
+    site.hset("user:1", mapping={"seen": 4, "auth": "a secret that auths does not know"})
+    errors, debris = found(capsys)
+    assert errors == {}
+    assert debris.pop("lists with dead ids") == 1  # everybody's
+    assert debris == {"what else is left of deleted accounts": 1, "home timelines of nobody": 1}
+    call_command("cleanup", stdout=io.StringIO())
+    assert not site.exists("posts:1")
+    assert site.hgetall("user:1").keys() == {"username", "deleted"}
+
+
+def test_cleanup_leaves_an_account_alone_that_is_just_being_deleted(store, site, alice):
+    leave(store, alice)
+    before = site.hgetall("user:1")
+    call_command("cleanup", stdout=io.StringIO())
+    assert site.hgetall("user:1") == before
+    assert site.zcard("followers:1") == 2
+
+
+def test_no_post_is_published_by_a_store_error_in_between(store, site, alice, monkeypatch):
+    """The post's intent stays, and whoever takes it over sees that its author has left."""
+
+    def fails():
+        raise StoreError("away")
+
+    with pytest.raises(StoreError), before_trip(6, fails):
+        Posts(store).publish(ALICE, "Too late", "late")
+    left_and_cleared(store, alice)
+    make_due(site)
+    drain(store, "worker")
+    nothing_is_left(site, ALICE)
+    assert site.hget("post:5", "body") == ""
