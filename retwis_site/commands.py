@@ -161,6 +161,11 @@ class Commands(ABC):
         """The first `limit` members from the lowest score up."""
         return self.send("ZRANGEBYSCORE", key, low, high, "LIMIT", 0, limit)
 
+    def zrangebylex(self, key: str, low: str, high: str, limit: int) -> list[str]:
+        """The first `limit` members in the order of their bytes, where all scores are the same: from `[ann` up to
+        `(anz`, which no longer belongs to it; `+` is after all."""
+        return self.send("ZRANGEBYLEX", key, low, high, "LIMIT", 0, limit)
+
     def zrevrangebyscore(self, key: str, high: str, low: str, limit: int) -> list[str]:
         """The first `limit` members from the highest score down."""
         return self.send("ZREVRANGEBYSCORE", key, high, low, "LIMIT", 0, limit)

@@ -66,6 +66,10 @@ def users_by_followers() -> str:
     return f"{PREFIX}users_by_followers"
 
 
+def users_by_name() -> str:
+    return f"{PREFIX}users_by_name"
+
+
 def following(uid: int) -> str:
     return f"{PREFIX}following:{uid}"
 

@@ -20,6 +20,7 @@ from timeline import drafts, since
 from timeline.cursors import edge_cursor, post_cursor
 from timeline.entities import HomePage, PeoplePage
 from timeline.forms import BLANK, PostForm, form_with
+from timeline.repositories.circles import Circles
 from timeline.repositories.everybody import GlobalTimeline
 from timeline.repositories.follows import Follows
 from timeline.repositories.homes import Homes
@@ -214,13 +215,13 @@ def unfollow(request: RetwisRequest, username: str) -> HttpResponse:
 @require_safe
 def followers(request: RetwisRequest, username: str) -> HttpResponse:
     before = edge_cursor(request.GET.get("before"))
-    return _people(request, Follows(connect()).followers_page(request.visit, username, before), "followers")
+    return _people(request, Circles(connect()).followers_page(request.visit, username, before), "followers")
 
 
 @require_safe
 def following(request: RetwisRequest, username: str) -> HttpResponse:
     before = edge_cursor(request.GET.get("before"))
-    return _people(request, Follows(connect()).following_page(request.visit, username, before), "following")
+    return _people(request, Circles(connect()).following_page(request.visit, username, before), "following")
 
 
 def _people(request: RetwisRequest, found: PeoplePage, side: str) -> HttpResponse:
