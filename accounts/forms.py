@@ -7,6 +7,8 @@ from django.contrib.auth import authenticate
 from django.contrib.auth.password_validation import password_validators_help_texts
 from django.core.validators import MaxLengthValidator, RegexValidator
 from django.http import HttpRequest
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 
 from accounts.entities import Login
 from accounts.passwords import LONGEST_PASSWORD, check_new_password
@@ -16,7 +18,7 @@ USERNAME = rf"[A-Za-z0-9_]{{1,{LONGEST_NAME}}}"
 
 valid_username = RegexValidator(
     rf"\A{USERNAME}\Z",
-    f"1 to {LONGEST_NAME} letters (A to Z), digits and underscores.",
+    format_lazy(_("1 to {number} letters (A to Z), digits and underscores."), number=LONGEST_NAME),
 )
 
 
@@ -31,8 +33,12 @@ class PasswordField(forms.CharField):
 class NewPasswordForm(forms.Form):
     """A new password, typed twice."""
 
-    password1 = PasswordField("new-password", label="Password", help_text=" ".join(password_validators_help_texts()))
-    password2 = PasswordField("new-password", label="Password again")
+    password1 = PasswordField("new-password", label=_("Password"))
+    password2 = PasswordField("new-password", label=_("Password again"))
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["password1"].help_text = " ".join(password_validators_help_texts())
 
     def clean_password1(self) -> str:
         password = str(self.cleaned_data["password1"])
@@ -43,14 +49,15 @@ class NewPasswordForm(forms.Form):
         cleaned = super().clean() or {}
         first, second = cleaned.get("password1"), cleaned.get("password2")
         if first and second and first != second:
-            self.add_error("password2", "The two passwords differ.")
+            self.add_error("password2", _("The two passwords differ."))
         return cleaned
 
 
 class RegisterForm(NewPasswordForm):
     username = forms.CharField(
+        label=_("Username"),
         validators=[valid_username],
-        help_text=f"1 to {LONGEST_NAME} letters, digits and underscores.",
+        help_text=format_lazy(_("1 to {number} letters, digits and underscores."), number=LONGEST_NAME),
         widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none", "spellcheck": "false"}),
     )
 
@@ -58,20 +65,20 @@ class RegisterForm(NewPasswordForm):
 class PasswordForm(NewPasswordForm):
     """Another password for whoever knows the present one. Validating it asks the store."""
 
-    password = PasswordField("current-password", label="Present password")
+    password = PasswordField("current-password", label=_("Present password"))
     field_order = ("password", "password1", "password2")
 
     def __init__(self, *args: Any, request: HttpRequest, username: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["password1"].label = "New password"
-        self.fields["password2"].label = "New password again"
+        self.fields["password1"].label = _("New password")
+        self.fields["password2"].label = _("New password again")
         self._request = request
         self._username = username
 
     def clean_password(self) -> str:
         password = str(self.cleaned_data["password"])
         if authenticate(self._request, username=self._username, password=password) is None:
-            raise forms.ValidationError("That is not your present password.")
+            raise forms.ValidationError(_("That is not your present password."))
         return password
 
 
@@ -81,8 +88,8 @@ class AppearanceForm(forms.Form):
     SYSTEM = "system"
 
     theme = forms.ChoiceField(
-        choices=[(SYSTEM, "Like the system"), ("light", "Light"), ("dark", "Dark")],
-        error_messages=dict.fromkeys(("required", "invalid_choice"), "Choose one of these three."),
+        choices=[(SYSTEM, _("Like the system")), ("light", _("Light")), ("dark", _("Dark"))],
+        error_messages=dict.fromkeys(("required", "invalid_choice"), _("Choose one of these three.")),
     )
 
     def clean_theme(self) -> str:
@@ -95,9 +102,10 @@ class LoginForm(forms.Form):
     """Valid when the name and the password fit; then `login` is who it is. Validating it asks the store."""
 
     username = forms.CharField(
+        label=_("Username"),
         widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none", "spellcheck": "false"}),
     )
-    password = PasswordField("current-password")
+    password = PasswordField("current-password", label=_("Password"))
 
     def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -112,5 +120,5 @@ class LoginForm(forms.Form):
         found: Any = authenticate(self._request, username=cleaned["username"], password=cleaned["password"])
         self.login = found
         if found is None:
-            raise forms.ValidationError("That username and password do not fit together.")
+            raise forms.ValidationError(_("That username and password do not fit together."))
         return cleaned

@@ -34,10 +34,10 @@ class VisitMiddleware:
         known.user = cast(User, SimpleLazyObject(lambda: visit.user))
         response = self._get_response(request)
         if visit.asked:
-            if "Vary" in response:
-                patch_vary_headers(response, ["Cookie"])
-            else:
+            if "Vary" not in response:
                 response["Vary"] = "Cookie"
+            elif "Cookie" not in response["Vary"]:
+                patch_vary_headers(response, ["Cookie"])
             if visit.signed_in:
                 response.setdefault("Cache-Control", "private, no-cache")
         return response

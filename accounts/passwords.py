@@ -2,6 +2,7 @@
 
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
 
 LONGEST_PASSWORD = 128  # characters; hashing a megabyte would keep a worker busy
 
@@ -9,7 +10,7 @@ LONGEST_PASSWORD = 128  # characters; hashing a megabyte would keep a worker bus
 def check_new_password(password: str) -> None:
     """Raises ValidationError for a password that is too long, too short, too common, or no proper text."""
     if len(password) > LONGEST_PASSWORD:
-        raise ValidationError(f"At most {LONGEST_PASSWORD} characters.")
+        raise ValidationError(_("At most %(number)d characters.") % {"number": LONGEST_PASSWORD})
     if "\0" in password:
-        raise ValidationError("Null characters are not allowed.")
+        raise ValidationError(_("Null characters are not allowed."))
     validate_password(password)

@@ -10,6 +10,8 @@ import time
 from dataclasses import dataclass
 
 from django.conf import settings
+from django.utils.functional import Promise
+from django.utils.translation import ngettext_lazy
 
 from retwis_site import keys
 from retwis_site.exceptions import TooOften
@@ -19,19 +21,59 @@ from retwis_site.store import Store
 
 @dataclass(frozen=True)
 class Limit:
-    """So many times within so many seconds, and what to call them."""
+    """So many times within so many seconds, what the log calls them, and what is said to who comes once more."""
 
     name: str
     times: int
     seconds: int
     what: str
+    text: Promise
+
+    def refusal(self) -> str:
+        """In the language that is spoken."""
+        return str(self.text % {"times": self.times})
 
 
-LOGINS = Limit("login", 10, 15 * 60, "wrong passwords")  # an account and an address together
-GUESSES = Limit("guess", 200, 15 * 60, "guesses from your network")  # an address, at whatever accounts
-REGISTRATIONS = Limit("register", 30, 3600, "new accounts from your network")
-POSTS = Limit("post", 60, 3600, "posts")
-FOLLOWS = Limit("follow", 120, 3600, "follows")
+LOGINS = Limit(  # an account and an address together
+    *("login", 10, 15 * 60, "wrong passwords"),
+    ngettext_lazy(
+        "That would be more than %(times)d wrong password in a short time.",
+        "That would be more than %(times)d wrong passwords in a short time.",
+        "times",
+    ),
+)
+GUESSES = Limit(  # an address, at whatever accounts
+    *("guess", 200, 15 * 60, "guesses from your network"),
+    ngettext_lazy(
+        "That would be more than %(times)d guess from your network in a short time.",
+        "That would be more than %(times)d guesses from your network in a short time.",
+        "times",
+    ),
+)
+REGISTRATIONS = Limit(
+    *("register", 30, 3600, "new accounts from your network"),
+    ngettext_lazy(
+        "That would be more than %(times)d new account from your network in a short time.",
+        "That would be more than %(times)d new accounts from your network in a short time.",
+        "times",
+    ),
+)
+POSTS = Limit(
+    *("post", 60, 3600, "posts"),
+    ngettext_lazy(
+        "That would be more than %(times)d post in a short time.",
+        "That would be more than %(times)d posts in a short time.",
+        "times",
+    ),
+)
+FOLLOWS = Limit(
+    *("follow", 120, 3600, "follows"),
+    ngettext_lazy(
+        "That would be more than %(times)d follow in a short time.",
+        "That would be more than %(times)d follows in a short time.",
+        "times",
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -67,7 +109,7 @@ class Throttle:
         if times <= limit.times:
             return counted
         self.take_back(counted)
-        raise TooOften(limit.times, limit.what, max(1, int(oldest) + limit.seconds - now))
+        raise TooOften(f"{limit.times} {limit.what}", limit.refusal(), max(1, int(oldest) + limit.seconds - now))
 
     def take_back(self, counted: Counted) -> None:
         """It came to nothing, so it does not count. One round trip."""

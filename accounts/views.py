@@ -8,6 +8,7 @@ from django.contrib.auth.hashers import make_password
 from django.http import HttpResponse, HttpResponseRedirect
 from django.middleware.csrf import rotate_token
 from django.shortcuts import redirect
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import cache_control
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
@@ -47,11 +48,10 @@ def register(request: RetwisRequest) -> HttpResponse:
             )
         except NameTaken:
             throttle.take_back(counted)
-            form.add_error("username", "That name is taken. Choose another one.")
+            form.add_error("username", _("That name is taken. Choose another one."))
         else:
-            messages.success(
-                request, f"Welcome, {login.user.username}! Write your first post, or find people to follow."
-            )
+            text = _("Welcome, %(name)s! Write your first post, or find people to follow.")
+            messages.success(request, text % {"name": login.user.username})
             _note(request, "registered", login.user)
             return _signed_in(request, login, "/")
     return page(request, "accounts/register.html", {"form": form}, status=422)
@@ -69,7 +69,7 @@ def login(request: RetwisRequest) -> HttpResponse:
     form = LoginForm(request.POST, request=request)
     if not form.is_valid() or form.login is None:
         return page(request, "accounts/login.html", {"form": form, "next": after}, status=422)
-    messages.success(request, f"Welcome back, {form.login.user.username}.")
+    messages.success(request, _("Welcome back, %(name)s.") % {"name": form.login.user.username})
     _note(request, "logged in", form.login.user)
     return _signed_in(request, form.login, after)
 
@@ -82,7 +82,7 @@ def logout(request: RetwisRequest) -> HttpResponse:
         me = request.visit.require_user()
         Users(connect()).end_sessions(me.uid, request.visit.secret)
         _note(request, "logged out", me)
-        messages.success(request, "You are logged out, on all your devices.")
+        messages.success(request, _("You are logged out, on all your devices."))
     response = redirect("home")
     for cookie in (settings.AUTH_COOKIE, settings.DRAFT_COOKIE):
         cookies.take_back(response, cookie)
@@ -104,7 +104,7 @@ def password(request: RetwisRequest) -> HttpResponse:
         return page(request, "accounts/password.html", {"form": form}, status=422)
     secret = Users(connect()).change_password(me.uid, make_password(form.cleaned_data["password1"]))
     _note(request, "changed the password", me)
-    messages.success(request, "Your password is changed, and all your other devices are logged out.")
+    messages.success(request, _("Your password is changed, and all your other devices are logged out."))
     return _signed_in(request, Login(me, secret), "/")
 
 

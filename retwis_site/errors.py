@@ -13,6 +13,9 @@ from django.conf import settings
 from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse
 from django.http.request import UnreadablePostError
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
 from retwis_site.exceptions import BadCursor, Gone, NotFound, StoreError, TooOften
 from retwis_site.pages import page
@@ -31,17 +34,17 @@ class KeptField:
     name: str
     value: str
     kind: str
-    label: str
+    label: str | Promise
 
 
 # What the forms with something to type hold. Only these are echoed, and only at their own address, so that a foreign
 # page cannot make us show a form of its own invention.
-_LABELS = {
-    "body": ("textarea", "Your post"),
-    "username": ("text", "Username"),
-    "password": ("password", "Password"),
-    "password1": ("password", "Password"),
-    "password2": ("password", "Password again"),
+_LABELS: dict[str, tuple[str, str | Promise]] = {
+    "body": ("textarea", gettext_lazy("Your post")),
+    "username": ("text", gettext_lazy("Username")),
+    "password": ("password", gettext_lazy("Password")),
+    "password1": ("password", gettext_lazy("Password")),
+    "password2": ("password", gettext_lazy("Password again")),
     "token": ("hidden", ""),
     "next": ("hidden", ""),
 }
@@ -99,8 +102,8 @@ class ErrorPages:
         response = self._get_response(request)
         if response.status_code != 405:
             return response
-        text = "This address takes a form that is sent to it; it is not a page to open."
-        answer = error_page(request, 405, "Not a page to open", text)
+        text = _("This address takes a form that is sent to it; it is not a page to open.")
+        answer = error_page(request, 405, _("Not a page to open"), text)
         answer["Allow"] = response["Allow"]
         return answer
 
@@ -112,23 +115,23 @@ class ErrorPages:
         if isinstance(exception, NotFound):
             return not_found(request, exception)
         if isinstance(exception, Gone):
-            return error_page(request, 410, "Deleted", str(exception.told))
+            return error_page(request, 410, _("Deleted"), str(exception.told))
         if isinstance(exception, BadCursor):
-            return error_page(request, 400, "There is no such page", "No page of this timeline begins there.")
+            return error_page(request, 400, _("There is no such page"), _("No page of this timeline begins there."))
         return None
 
 
 def _refuse_body(request: HttpRequest) -> HttpResponse | None:
     """A page for a body that is too large, not as long as its header says, or of no said length; else None."""
     if "HTTP_TRANSFER_ENCODING" in request.META:
-        text = "A form must say how long it is (Content-Length)."
-        return error_page(request, 411, "How long is it?", text)
+        text = _("A form must say how long it is (Content-Length).")
+        return error_page(request, 411, _("How long is it?"), text)
     if request.method == "GET" and not request.META.get("CONTENT_LENGTH"):
         return None
     length = _length(request)
     if length > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
-        text = "That is more than this site takes at once. Go back: your browser still holds what you typed."
-        return error_page(request, 413, "Too large", text)
+        text = _("That is more than this site takes at once. Go back: your browser still holds what you typed.")
+        return error_page(request, 413, _("Too large"), text)
     try:
         whole = not length or len(request.body) == length
     except UnreadablePostError:
@@ -136,9 +139,11 @@ def _refuse_body(request: HttpRequest) -> HttpResponse | None:
     if whole and _is_readable(request):
         return None
     if whole:
-        return error_page(request, 400, "Unreadable", "That form is in no encoding that this site reads: send UTF-8.")
+        text = _("That form is in no encoding that this site reads: send UTF-8.")
+        return error_page(request, 400, _("Unreadable"), text)
     # Half a form is none: what is left of a text that was cut off on its way must not be posted.
-    return error_page(request, 400, "Cut off", "Only a part of that arrived, so nothing was done. Send it again.")
+    text = _("Only a part of that arrived, so nothing was done. Send it again.")
+    return error_page(request, 400, _("Cut off"), text)
 
 
 def _is_readable(request: HttpRequest) -> bool:
@@ -161,8 +166,8 @@ def _length(request: HttpRequest) -> int:
 def store_failure(request: HttpRequest, exception: StoreError) -> HttpResponse:
     """503: nothing is known, so nothing is claimed. Whoever typed something can send it again with its token."""
     logger.error("%s %s: %s", request.method, quote(request.path), exception)  # the query may be private
-    text = "The site cannot reach its data at the moment. Nothing is lost; try again in a few seconds."
-    answer = error_page(request, 503, "Back in a moment", text, kept_fields(request))
+    text = _("The site cannot reach its data at the moment. Nothing is lost; try again in a few seconds.")
+    answer = error_page(request, 503, _("Back in a moment"), text, kept_fields(request))
     answer["Retry-After"] = str(RETRY_AFTER)
     answer["Cache-Control"] = "no-store"
     return answer
@@ -172,40 +177,39 @@ def too_often(request: HttpRequest, exception: TooOften) -> HttpResponse:
     """429, until the oldest of what was counted has left its window. What was typed can be sent again then."""
     security.warning("%s %s: too often, more than %s", request.method, quote(request.path), exception)
     minutes = -(-exception.retry_after // 60)
-    wait = f"{minutes} minutes" if minutes > 1 else "a minute"
-    text = f"That would be more than {exception.times} {exception.what} in a short time. Try again in {wait}."
-    answer = error_page(request, 429, "Too much at once", text, kept_fields(request))
+    wait = ngettext("Try again in a minute.", "Try again in %(minutes)d minutes.", minutes) % {"minutes": minutes}
+    answer = error_page(request, 429, _("Too much at once"), f"{exception.told} {wait}", kept_fields(request))
     answer["Retry-After"] = str(exception.retry_after)
     answer["Cache-Control"] = "no-store"
     return answer
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return error_page(request, 400, "Bad request", "The site could not make sense of that request.")
+    return error_page(request, 400, _("Bad request"), _("The site could not make sense of that request."))
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
     security.warning("%s %s: not theirs", request.method, quote(request.path))
-    return error_page(request, 403, "Not yours", str(exception) or "You may not do that.")
+    return error_page(request, 403, _("Not yours"), str(exception) or _("You may not do that."))
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     """403 for a form whose token does not fit: an old page, a login in another tab, or another site's doing."""
     kept = kept_fields(request)
-    text = "This form was opened before you signed in or out, or cookies are off, so nothing was done yet."
+    text = _("This form was opened before you signed in or out, or cookies are off, so nothing was done yet.")
     if not kept:
-        text += " Go back, reload the page, and try again."
-    return error_page(request, 403, "Please send that again", text, kept)
+        text = f"{text} {_('Go back, reload the page, and try again.')}"
+    return error_page(request, 403, _("Please send that again"), text, kept)
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    text = "Nobody has that name, or there never was such a page."
-    return error_page(request, 404, "Nothing here", text)
+    text = _("Nobody has that name, or there never was such a page.")
+    return error_page(request, 404, _("Nothing here"), text)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    text = "Something broke on our side. It has been written down; please try again."
-    return error_page(request, 500, "That should not have happened", text)
+    text = _("Something broke on our side. It has been written down; please try again.")
+    return error_page(request, 500, _("That should not have happened"), text)
 
 
 class WithoutTraceback(logging.Filter):

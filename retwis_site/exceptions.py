@@ -23,12 +23,12 @@ class BadCursor(Exception):
 
 
 class TooOften(Exception):
-    """Somebody did something more often than they may; `retry_after`: seconds until they may again."""
+    """Somebody did something more often than they may: how often, as the log has it; `told`, what they are told; and
+    `retry_after`, seconds until they may again."""
 
-    def __init__(self, times: int, what: str, retry_after: int) -> None:
-        super().__init__(f"{times} {what}")
-        self.times = times
-        self.what = what
+    def __init__(self, often: str, told: str, retry_after: int) -> None:
+        super().__init__(often)
+        self.told = told
         self.retry_after = retry_after
 
 

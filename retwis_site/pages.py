@@ -1,10 +1,10 @@
 """How a page is put together: from parts that are remembered, with holes that each request fills.
 
-A part is a template that shows nothing but what it is given. Whatever it was rendered to is right for ever, so it is
-remembered by its template and its arguments, and found again while these are the same: a post, the head of a page, a
-whole page but for its posts. What differs from request to request, such as a form's token, is a hole in it: its mark
-stands there when it is rendered, there it is cut, and a page is its pieces joined. They are bytes as they are sent, so
-that no page is searched, copied or encoded again.
+A part is a template that shows nothing but what it is given, in one language. Whatever it was rendered to is right for
+ever, so it is remembered by its template, its language and its arguments, and found again while these are the same: a
+post, the head of a page, a whole page but for its posts. What differs from request to request, such as a form's token,
+is a hole in it: its mark stands there when it is rendered, there it is cut, and a page is its pieces joined. They are
+bytes as they are sent, so that no page is searched, copied or encoded again.
 """
 
 import operator
@@ -19,9 +19,10 @@ from django.contrib.messages import get_messages
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import CSRF_ALLOWED_CHARS, get_token
 from django.template import loader
-from django.utils.cache import patch_vary_headers
+from django.utils.translation import get_language
 
 from retwis_site import cookies, flash
+from retwis_site.languages import headers_in
 from retwis_site.memory import PageMemory
 
 Pieces = Sequence[bytes | str]  # HTML as it is sent, and the names of the holes between
@@ -93,9 +94,7 @@ def page(
         "csrf_token": CSRF_TOKEN,
     }
     html = loader.render_to_string(template, {**everywhere, **_marks(holes), **context})
-    answer = _answer(request, cut(html), holes, status)
-    patch_vary_headers(answer, ["Cookie"])  # for its theme, also where nobody asked who is there
-    return answer
+    return _answer(request, cut(html), holes, status)
 
 
 def page_of(request: HttpRequest, template: str, shown: Mapping[str, Hashable], holes: Holes) -> HttpResponse:
@@ -108,8 +107,8 @@ def page_of(request: HttpRequest, template: str, shown: Mapping[str, Hashable], 
 
 
 def part(template: str, arguments: Mapping[str, Hashable]) -> Pieces:
-    """A template that shows only these arguments: rendered, or remembered."""
-    key = (template, *arguments.values())
+    """A template that shows only these arguments, in the language that is spoken: rendered, or remembered."""
+    key = (template, get_language(), *arguments.values())
     known = _parts.get(key)
     if known is None:
         known = cut(loader.render_to_string(template, {"csrf_token": CSRF_TOKEN, **arguments}))
@@ -148,4 +147,5 @@ def _answer(request: HttpRequest, pieces: Pieces, holes: Holes, status: int) -> 
         else:
             whole.append(piece)
     made = {name: _fills[name](request).encode() for name in {piece for piece in whole if isinstance(piece, str)}}
-    return HttpResponse(b"".join([made[piece] if isinstance(piece, str) else piece for piece in whole]), status=status)
+    body = b"".join([made[piece] if isinstance(piece, str) else piece for piece in whole])
+    return HttpResponse(body, status=status, headers=headers_in(get_language() or settings.LANGUAGE_CODE))

@@ -22,11 +22,14 @@ from typing import Any
 from wsgiref.types import StartResponse, WSGIEnvironment
 
 from django.conf import settings
+from django.core.handlers.wsgi import WSGIRequest
+from django.utils import translation
 from granian._granian import RSGIHTTPProtocol as HTTPProtocol
 from granian._granian import RSGIProtocolClosed as ProtocolClosed
 from granian.rsgi import Scope
 
 from retwis_site.headers import HEADERS
+from retwis_site.languages import language_of
 from retwis_site.parent import PARENT, end_with_parent
 from retwis_site.wsgi import application as site
 
@@ -51,12 +54,15 @@ class Application:
             body = await _body(protocol)
             if body is None:
                 said = {"content-type": "text/plain; charset=utf-8", "connection": "close", **HEADERS}
-                protocol.response_str(
-                    408, list(said.items()), "The form did not arrive in time. Go back, and send it again.\n"
-                )
+                protocol.response_str(408, list(said.items()), _too_late(environ))
                 return
             environ["wsgi.input"] = io.BytesIO(body)  # a body over the limit stays unread
         await _answer(environ, protocol)
+
+
+def _too_late(environ: WSGIEnvironment) -> str:
+    with translation.override(language_of(WSGIRequest(environ))):
+        return translation.gettext("The form did not arrive in time. Go back, and send it again.") + "\n"
 
 
 def _beginning_here(hand_over: Callable[..., asyncio.Handle]) -> Callable[..., asyncio.Handle | None]:

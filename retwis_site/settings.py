@@ -5,6 +5,7 @@ import secrets
 from pathlib import Path
 from typing import Any
 
+import django
 from django.core.exceptions import ImproperlyConfigured
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -88,6 +89,7 @@ MIDDLEWARE = [
     "retwis_site.headers.BrowserHeaders",
     *(["django.middleware.security.SecurityMiddleware"] if HTTPS else []),  # the rest of it is in BrowserHeaders
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "retwis_site.languages.LanguageMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "accounts.middleware.VisitMiddleware",
@@ -115,7 +117,10 @@ CSRF_FAILURE_VIEW = "retwis_site.errors.csrf_failure"
 MESSAGE_STORAGE = "retwis_site.flash.FlashStorage"  # the default would want a sessions table
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024  # bytes of a request's body; more is a 413
 
-LANGUAGE_CODE = "en-us"
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English"), ("de", "Deutsch"), ("ar", "العربية")]  # each in its own words
+# Django's own words for passwords come with an app of its own that the site has no use for.
+LOCALE_PATHS = [BASE_DIR / "locale", Path(django.__path__[0]) / "contrib" / "auth" / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True
 
@@ -130,6 +135,7 @@ WHITENOISE_USE_FINDERS = True  # before the first `collectstatic` the files are 
 
 COOKIE_PREFIX = "__Host-" if HTTPS else ""  # browsers take such a cookie from this very host over HTTPS alone
 AUTH_COOKIE = f"{COOKIE_PREFIX}auth"
+LANGUAGE_COOKIE_NAME = f"{COOKIE_PREFIX}language"
 DRAFT_COOKIE = f"{COOKIE_PREFIX}draft"  # a text that waits for its author; it goes when they log out
 THROTTLE = env_on("THROTTLE", "1")  # whether logins, registrations, posts and follows are limited
 AUTHENTICATION_BACKENDS = ["accounts.backends.RedisBackend"]

@@ -30,15 +30,15 @@ from timeline.showing import age_of
     ],
 )
 def test_an_age_is_told_in_its_largest_unit(seconds, words):
-    assert age_of(seconds).words == words
+    assert age_of(seconds, "en").words == f"posted {words} ago via web"
 
 
 @given(st.integers(-200_000, 10**7))
 def test_the_words_last_exactly_as_long_as_they_say(seconds):
-    age = age_of(seconds)
+    age = age_of(seconds, "en")
     assert age.lasts >= 1
-    assert age_of(seconds + age.lasts - 1).words == age.words
-    assert age_of(seconds + age.lasts).words != age.words
+    assert age_of(seconds + age.lasts - 1, "en").words == age.words
+    assert age_of(seconds + age.lasts, "en").words != age.words
 
 
 def test_a_remembered_post_grows_older_and_is_rendered_once(browser, raw, store, alice, bob, monkeypatch):

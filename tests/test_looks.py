@@ -126,7 +126,7 @@ def test_a_page_tells_the_browser_its_colours(browser, url):
     for theme, colour in headers.items():
         client.cookies["theme"] = theme
         page = client.get(url).content.decode()
-        assert f'<html lang="en" data-theme="{theme}">' in page
+        assert f'<html lang="en" dir="ltr" data-theme="{theme}">' in page
         assert told(page, "color-scheme") == [(theme, "")]
         assert told(page, "theme-color") == [(colour, "")]
 

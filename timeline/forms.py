@@ -6,6 +6,8 @@ from typing import Any
 
 from django import forms
 from django.core.validators import MaxLengthValidator, RegexValidator
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 
 from retwis_site.pages import mark_for
 from timeline.entities import LONGEST_POST
@@ -18,7 +20,7 @@ class PostField(forms.CharField):
     """
 
     def __init__(self, **kwargs: Any) -> None:
-        too_long = "At most %(limit_value)d characters; this has %(show_value)d."
+        too_long = _("At most %(limit_value)d characters; this has %(show_value)d.")
         super().__init__(validators=[MaxLengthValidator(LONGEST_POST, too_long)], **kwargs)
 
     def to_python(self, value: Any) -> str:
@@ -30,10 +32,10 @@ class PostField(forms.CharField):
 class PostForm(forms.Form):
     longest = LONGEST_POST
     body = PostField(
-        label="What is new?",
-        help_text=f"Up to {LONGEST_POST} characters",
-        error_messages={"required": "There is nothing in it yet."},
-        widget=forms.Textarea(attrs={"rows": 3, "placeholder": "What is new?", "dir": "auto"}),
+        label=_("What is new?"),
+        help_text=format_lazy(_("Up to {number} characters"), number=LONGEST_POST),
+        error_messages={"required": _("There is nothing in it yet.")},
+        widget=forms.Textarea(attrs={"rows": 3, "placeholder": _("What is new?"), "dir": "auto"}),
     )
     # Made once for each form that is shown; with it a second click is the same post.
     token = forms.CharField(

@@ -1,10 +1,12 @@
 """Posts as HTML: each rendered once for its content, and then remembered but for its age."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from django.template import loader
+from django.utils.html import escape
+from django.utils.translation import get_language, ngettext
 
 from accounts.entities import User, Visitor
 from retwis_site.memory import PageMemory
@@ -23,14 +25,16 @@ class Card:
     after: Pieces
 
 
-# By the post's id, and whether the viewer wrote it and so can delete it; some 25 MB.
-_cards: PageMemory[tuple[int, bool], Card] = PageMemory(size=10_000, seconds=3600)
+Key = tuple[int, bool, str]  # a post's id, whether the viewer wrote it and so can delete it, and their language
+
+_cards: PageMemory[Key, Card] = PageMemory(size=10_000, seconds=3600)  # some 25 MB
 
 
 def posts_as_html(posts: Sequence[Post], viewer: User | Visitor) -> Pieces:
     """As `_post.html` has them."""
     me = viewer.uid if isinstance(viewer, User) else None
-    keys = [(post.pid, post.author.uid == me) for post in posts]
+    language = get_language() or ""
+    keys = [(post.pid, post.author.uid == me, language) for post in posts]
     known = _cards.some(keys)
     now = int(time.time())
     pieces: list[bytes | str] = []
@@ -42,9 +46,9 @@ def posts_as_html(posts: Sequence[Post], viewer: User | Visitor) -> Pieces:
     return pieces
 
 
-def _card(key: tuple[int, bool], post: Post, now: int, known: Card | None) -> Card:
+def _card(key: Key, post: Post, now: int, known: Card | None) -> Card:
     before, after = (known.before, known.after) if known and known.post == post else _rendered(post, own=key[1])
-    age = age_of(now - post.time)
+    age = age_of(now - post.time, key[2])
     first, *rest = after
     assert isinstance(first, bytes)
     card = Card(post, (before + age.words.encode() + first, *rest), now + age.lasts, before, after)
@@ -81,17 +85,37 @@ class Age:
     lasts: int  # seconds, until the words are others
 
 
-def age_of(seconds: int) -> Age:
-    """In words, as the official Retwis tells it: `0 seconds`, `1 minute`, `2 hours`, `3 days`."""
+def age_of(seconds: int, language: str) -> Age:
+    """In words, as the official Retwis tells it: `posted 0 seconds ago via web`, `1 minute`, `2 hours`, `3 days`. HTML,
+    in the language that is spoken."""
     if seconds < 60:
-        return Age(f"{max(0, seconds)} seconds", max(1, 1 - seconds))
+        return Age(_words(max(0, seconds), "second", language), max(1, 1 - seconds))
     if seconds < 3600:
-        return _in(seconds, 60, "minute")
+        return _in(seconds, 60, "minute", language)
     if seconds < 86400:
-        return _in(seconds, 3600, "hour")
-    return _in(seconds, 86400, "day")
+        return _in(seconds, 3600, "hour", language)
+    return _in(seconds, 86400, "day", language)
 
 
-def _in(seconds: int, length: int, unit: str) -> Age:
-    number = seconds // length
-    return Age(f"{number} {unit}" if number == 1 else f"{number} {unit}s", length - seconds % length)
+def _in(seconds: int, length: int, unit: str, language: str) -> Age:
+    return Age(_words(seconds // length, unit, language), length - seconds % length)
+
+
+_PHRASES: dict[str, Callable[[int], str]] = {
+    # As the official Retwis has it, also after one second.
+    "second": lambda n: ngettext("posted %(number)d seconds ago via web", "posted %(number)d seconds ago via web", n),
+    "minute": lambda n: ngettext("posted %(number)d minute ago via web", "posted %(number)d minutes ago via web", n),
+    "hour": lambda n: ngettext("posted %(number)d hour ago via web", "posted %(number)d hours ago via web", n),
+    "day": lambda n: ngettext("posted %(number)d day ago via web", "posted %(number)d days ago via web", n),
+}
+_phrases: PageMemory[tuple[int, str, str], str] = PageMemory(size=10_000, seconds=3600)
+
+
+def _words(number: int, unit: str, language: str) -> str:
+    """Remembered, since gettext works out anew each time which plural form a number takes."""
+    key = (number, unit, language)
+    words = _phrases.get(key)
+    if words is None:
+        words = escape(_PHRASES[unit](number) % {"number": number})
+        _phrases.put(key, words)
+    return words

@@ -7,6 +7,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from accounts.entities import NotSignedIn, User
@@ -117,10 +118,11 @@ def publish(request: RetwisRequest) -> HttpResponse:
     published = Posts(connect()).publish(author.uid, body, form.cleaned_data["token"])
     response = redirect("home")
     if published.body == body:
-        messages.success(request, "Posted.", extra_tags="posted")
+        messages.success(request, _("Posted."), extra_tags="posted")
         drafts.forget(request, response)
     else:  # the page that was left with Back, changed, and sent again
-        messages.error(request, "That form had posted something before. Your new text is below: post it from here.")
+        text = _("That form had posted something before. Your new text is below: post it from here.")
+        messages.error(request, text)
         drafts.keep(response, body)
     return response
 
@@ -129,9 +131,8 @@ def _signed_out(request: RetwisRequest, form: PostForm) -> HttpResponse:
     """A visitor's post waits behind the login. One that could not be posted anyway comes back at once."""
     if not form.is_valid():
         why = " ".join(str(error) for errors in form.errors.values() for error in errors)
-        return error_page(
-            request, 422, "Not posted", f"You are not logged in, and this cannot be a post: {why}", kept_fields(request)
-        )
+        text = _("You are not logged in, and this cannot be a post: %(why)s") % {"why": why}
+        return error_page(request, 422, _("Not posted"), text, kept_fields(request))
     response = to_login("/")
     drafts.keep(response, form.cleaned_data["body"])
     return response
@@ -182,9 +183,9 @@ def delete(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
     author = _person(request, username)
     me = request.visit.require_user()
     if author.uid != me.uid:
-        raise PermissionDenied("Only its author can delete a post.")
+        raise PermissionDenied(_("Only its author can delete a post."))
     Posts(connect()).delete(me.uid, pid)
-    messages.success(request, "Deleted.")
+    messages.success(request, _("Deleted."))
     back = page_of_form(request)
     return HttpResponseRedirect("/" if back.startswith(request.path.removesuffix("delete/")) else back)
 
@@ -195,11 +196,11 @@ def follow(request: RetwisRequest, username: str) -> HttpResponse:
     person = _person(request, username)
     me = request.visit.require_user()
     if person.uid == me.uid:
-        messages.error(request, "You cannot follow yourself: your own posts are in your home timeline anyway.")
+        messages.error(request, _("You cannot follow yourself: your own posts are in your home timeline anyway."))
     else:
         Throttle(connect()).count(FOLLOWS, str(me.uid))
         Follows(connect()).follow(me.uid, person.uid)
-        messages.success(request, f"You follow {person.username} now.")
+        messages.success(request, _("You follow %(name)s now.") % {"name": person.username})
     return redirect("profile", person.username)
 
 
@@ -208,7 +209,7 @@ def follow(request: RetwisRequest, username: str) -> HttpResponse:
 def unfollow(request: RetwisRequest, username: str) -> HttpResponse:
     person = _person(request, username)
     Follows(connect()).unfollow(request.visit.require_user().uid, person.uid)
-    messages.success(request, f"You no longer follow {person.username}.")
+    messages.success(request, _("You no longer follow %(name)s.") % {"name": person.username})
     return redirect("profile", person.username)
 
 

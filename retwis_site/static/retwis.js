@@ -1,9 +1,11 @@
 // What pages do beyond HTML. Without this file everything works; with it nothing is lost, and nothing reloads.
 "use strict";
 (() => {
+  const said = document.getElementById("said"); // it also has the words for what a page does not know of beforehand
+
   /** Tell screen readers. */
   const say = (text) => {
-    document.getElementById("said").textContent = text;
+    said.textContent = text;
   };
 
   // A form that came back: what is wrong with it is where one goes on, and what a screen reader reads.
@@ -28,7 +30,7 @@
       counter.classList.toggle("over", left < 0);
       // Whatever was pasted may jump over either.
       if (left < 0 && before >= 0) say(counter.dataset.over);
-      else if (left <= near && before > near) say(`${counter.dataset.near} ${left}`);
+      else if (left <= near && before > near) say(counter.dataset.near.replace("{left}", left));
     };
 
     text.addEventListener("input", () => {
@@ -116,7 +118,7 @@
   /** Why the site did not do it, as its error page says. */
   const why = (answer) => {
     const page = new DOMParser().parseFromString(answer, "text/html");
-    return page.querySelector("main h1 + p")?.textContent ?? "That did not work. Try again in a moment.";
+    return page.querySelector("main h1 + p")?.textContent ?? said.dataset.failed;
   };
 
   /** Following without leaving the page. Whatever goes wrong, the button stays as it was, and can be pressed again. */
@@ -135,7 +137,7 @@
       location.assign(xhr.responseURL);
     });
     on("htmx:responseError", (event) => tell(why(event.detail.xhr.responseText)));
-    on("htmx:sendError", () => tell("The site could not be reached. Try again in a moment."));
+    on("htmx:sendError", () => tell(said.dataset.unreachable));
   };
 
   follows();

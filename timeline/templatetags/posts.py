@@ -3,6 +3,8 @@
 from datetime import UTC, datetime
 
 from django import template
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
 
 from timeline.links import Part, parts
 
@@ -13,6 +15,19 @@ register = template.Library()
 def isotime(when: int) -> str:
     """A moment (unix s) for `<time datetime>`."""
     return datetime.fromtimestamp(when, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+@register.filter
+def moment(when: int) -> str:
+    """The same for people, to the minute."""
+    # Translators: a moment, in the letters of Django's `date` filter, such as "20 November 2026, 15:20 UTC"
+    return date_format(datetime.fromtimestamp(when, UTC), _("j F Y, H:i T"))
+
+
+@register.filter
+def day(when: int) -> str:
+    # Translators: a day, in the letters of Django's `date` filter, such as "2026-11-20"
+    return date_format(datetime.fromtimestamp(when, UTC), _("Y-m-d"))
 
 
 @register.filter
