@@ -33,6 +33,14 @@ class Users:
         """The uid that has this name, as typed or in lower case; None if nobody has. One round trip."""
         return chosen(self._store.hmget(keys.users(), [name, name.lower()]))
 
+    def how_many(self) -> int:
+        """How many users there are. One round trip."""
+        return self._store.zcard(keys.users_by_time())
+
+    def in_order(self, first: int, number: int) -> list[str]:
+        """The names of so many, by registration; `first` counts from 0. At most one round trip."""
+        return self._store.zrange(keys.users_by_time(), first, first + number - 1) if number else []
+
     def people(self, uids: Collection[int]) -> dict[int, User]:
         """Users by uid; a uid without one, or whose account is deleted, is left out. At most one round trip; none while
         all are remembered."""

@@ -83,6 +83,7 @@ INSTALLED_APPS = [
     "accounts",
     "timeline",
     "django.contrib.messages",
+    "django.contrib.sitemaps",
     "django.contrib.staticfiles",
 ]
 MIDDLEWARE = [

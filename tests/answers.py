@@ -1,6 +1,7 @@
 """What must hold of every answer: no failure, no element of somebody else's making, no way that leads elsewhere."""
 
 import re
+import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
@@ -147,6 +148,8 @@ def check(answer):
     ours = {settings.AUTH_COOKIE, settings.CSRF_COOKIE_NAME, FlashStorage.cookie_name, THEME_COOKIE, DRAFT, SINCE}
     strange = answer.cookies.keys() - ours
     assert not strange, strange
+    if any("application/" in kind and "xml" in kind for kind in answer.all("content-type")):
+        assert not answer.body or ET.fromstring(answer.body) is not None  # noqa: S314  made by us
     if any("html" in kind for kind in answer.all("content-type")):
         assert answer.html or not answer.body, answer
         assert answer.all("content-security-policy") == [POLICY], answer

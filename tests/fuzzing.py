@@ -109,11 +109,11 @@ def routes(patterns: Any = None, text: str = "", converters: dict[str, Any] | No
 
 
 PLACE = re.compile(r"<(?:\w+:)?(\w+)>")
-SENSIBLE = {"UsernameConverter": hostile.NAMES, "IdConverter": hostile.IDS}
+SENSIBLE = {"UsernameConverter": hostile.NAMES, "IdConverter": hostile.IDS, "SlugConverter": [b"people", b"pages"]}
 # alice and a post of hers; whom she could follow; whom she follows, with a strange name, and a post of theirs.
 PLAIN = [
-    {"UsernameConverter": b"Alice", "IdConverter": b"1"},
-    {"UsernameConverter": b"carol", "IdConverter": b"2"},
+    {"UsernameConverter": b"Alice", "IdConverter": b"1", "SlugConverter": b"people"},
+    {"UsernameConverter": b"carol", "IdConverter": b"2", "SlugConverter": b"pages"},
     {"UsernameConverter": hostile.QUOTED, "IdConverter": b"3"},
 ]
 

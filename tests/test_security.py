@@ -34,6 +34,10 @@ POLICY = {
     "frame-ancestors 'none'",
 }
 PROBES = {"livez", "readyz"}
+FEEDS = {"timeline_atom", "timeline_rss", "profile_atom", "profile_rss"}
+FOR_EVERYBODY = {*FEEDS, "robots", "sitemap", "sitemap_part"}
+KINDS = {"text/html", "text/plain", "text/css", "text/javascript", "image/svg+xml"}
+KINDS |= {"application/atom+xml", "application/rss+xml", "application/xml"}
 STATIC = {"a stylesheet": "/static/retwis.css", "a picture": "/static/mark.svg", "a script": "/static/retwis.js"}
 
 
@@ -48,7 +52,7 @@ def site(alice, bob, store, raw):
 
 def addresses():
     """Every address of the site by its name."""
-    sample = {"username": "Alice", "pid": 1}
+    sample = {"username": "Alice", "pid": 1, "section": "people"}
     found, patterns = {}, list(get_resolver().url_patterns)
     while patterns:
         pattern = patterns.pop()
@@ -62,7 +66,7 @@ def addresses():
 
 def pages(client):
     """Every address that has a page for this client, with the answer."""
-    answers = {url: client.get(url) for name, url in addresses().items() if name not in PROBES}
+    answers = {url: client.get(url) for name, url in addresses().items() if name not in PROBES | FOR_EVERYBODY}
     return {url: answer for url, answer in answers.items() if answer.status_code == 200}
 
 
@@ -129,7 +133,7 @@ def test_every_answer_says_what_it_is_and_in_which_encoding(answers):
     lacking = []
     for what, response in answers.items():
         kind, _, charset = response["Content-Type"].partition("; charset=")
-        assert kind in {"text/html", "text/plain", "text/css", "text/javascript", "image/svg+xml"}, what
+        assert kind in KINDS, what
         lacking += [(what, kind)] if charset.strip('"') != "utf-8" else []
     assert not lacking, lacking
 
@@ -147,6 +151,15 @@ def test_what_a_user_sees_is_kept_by_no_cache(site, browser, alice):
         expected = "private, no-store" if url.startswith("/settings/") else "private, no-cache"
         assert response["Cache-Control"] == expected, url
         assert "Cookie" in response["Vary"], url
+
+
+def test_what_is_for_everybody_is_kept_by_any_cache_and_nothing_else_is(answers):
+    shared = {what for what, answer in answers.items() if "public" in answer.get("Cache-Control", "")} - set(STATIC)
+    expected = {addresses()[name] for name in FOR_EVERYBODY}
+    assert shared == {f"{url} of {who}" for url in expected for who in ("a user", "a visitor")}
+    for what in shared:
+        assert not answers[what].cookies, what
+        assert "Vary" not in answers[what], what
 
 
 @pytest.mark.parametrize(("password", "status"), [("wrong", 422), (PASSWORD, 302)])
@@ -249,6 +262,7 @@ def test_no_page_and_no_address_shows_a_secret_or_a_hash(site, browser, alice, b
     hidden = [raw.hget(f"user:{uid}", field) for uid in (1, 2) for field in ("password", "auth")] + [PASSWORD]
     client, visitor = browser(alice), browser()
     answers = [*pages(client).values(), *pages(browser(bob)).values(), *pages(visitor).values()]
+    answers += [client.get(addresses()[name]) for name in FOR_EVERYBODY]
     answers += [visitor.post("/login/", {"username": "alice", "password": PASSWORD}), client.post("/logout/")]
     for response in answers:
         told = response.content.decode() + repr(dict(response.headers))  # cookies are not among these

@@ -1,0 +1,49 @@
+"""Feeds and sitemaps as programs read them."""
+
+import xml.etree.ElementTree as ET
+from html.parser import HTMLParser
+
+NAMES = {
+    "atom": "http://www.w3.org/2005/Atom",
+    "dc": "http://purl.org/dc/elements/1.1/",
+    "map": "http://www.sitemaps.org/schemas/sitemap/0.9",
+}
+
+
+def root(response):
+    """The document's outermost element; a document that is not well-formed raises."""
+    return ET.fromstring(response.content)  # noqa: S314  made by us
+
+
+def all_of(element, path):
+    return element.findall(path, NAMES)
+
+
+def one(element, path):
+    """The one element there; it must be just one."""
+    [found] = all_of(element, path)
+    return found
+
+
+def text(element, path):
+    return one(element, path).text
+
+
+def texts(element, path):
+    return [found.text for found in all_of(element, path)]
+
+
+class Html(HTMLParser):
+    """What a reader makes of an item's HTML: its words, and all of its elements."""
+
+    def __init__(self, html):
+        super().__init__(convert_charrefs=True)
+        self.words, self.elements = "", []
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_data(self, data):
+        self.words += data
