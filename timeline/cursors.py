@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from retwis_site.exceptions import BadCursor
-from timeline.entities import Show
+from timeline.entities import By, Show
 
 LARGEST_ID = 2**53  # ids are sorted-set scores too, and a double holds no larger integer exactly
 
@@ -80,5 +80,13 @@ def show(text: str | None) -> Show:
     """Which rows `?show=` asks for. Raises BadCursor."""
     try:
         return Show(text or "")
+    except ValueError:
+        raise BadCursor(text) from None
+
+
+def by(text: str | None) -> By:
+    """In which order `?by=` asks for people. Raises BadCursor."""
+    try:
+        return By(text or "")
     except ValueError:
         raise BadCursor(text) from None

@@ -133,6 +133,13 @@ class PeoplePage:
     further: bool = False  # whether nobody knows if the next page has anybody: as many were looked at as one page may
 
 
+class By(StrEnum):
+    """In which order people are listed, as the address says after `?by=`."""
+
+    NEWEST = ""
+    FOLLOWERS = "followers"
+
+
 @dataclass(frozen=True, slots=True)
 class Listed:
     """Somebody in a list of people."""

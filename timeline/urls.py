@@ -11,6 +11,7 @@ urlpatterns = [
     path("new/", views.arrivals, name="arrivals"),
     path("post/", views.publish, name="publish"),
     path("timeline/", views.everybody, name="timeline"),
+    path("people/", views.people, name="people"),
     path("timeline/atom/", feeds.timeline_atom, name="timeline_atom"),
     path("timeline/rss/", feeds.timeline_rss, name="timeline_rss"),
     path("@<username:username>/", views.profile, name="profile"),

@@ -162,8 +162,8 @@ def wanted(text: str) -> str:
 
 
 def after(beginning: str) -> str:
-    """Where the range ends of what begins so, for ZRANGEBYLEX: before the next text that does not. Redis compares bytes,
-    which in UTF-8 are in the order of the characters' numbers."""
+    """Where the range ends of what begins so, for ZRANGEBYLEX: before the next text that does not. Redis compares
+    bytes, which in UTF-8 are in the order of the characters' numbers."""
     for place in reversed(range(len(beginning))):
         number = ord(beginning[place])
         if number < LAST_CHARACTER:
