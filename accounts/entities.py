@@ -38,6 +38,7 @@ class Login:
 
     user: User
     secret: str
+    language: str = ""  # the code of the one that they have chosen; empty when they have not
     backend: str = ""
 
     def __repr__(self) -> str:  # the secret stays out of logs

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.contrib.auth import authenticate
 from django.contrib.auth.password_validation import password_validators_help_texts
 from django.core.validators import MaxLengthValidator, RegexValidator
@@ -96,6 +97,15 @@ class AppearanceForm(forms.Form):
         """As pages have it: empty to be what the system is."""
         chosen = str(self.cleaned_data["theme"])
         return "" if chosen == self.SYSTEM else chosen
+
+
+class LanguageForm(forms.Form):
+    """Which language somebody is to read."""
+
+    language = forms.ChoiceField(
+        choices=settings.LANGUAGES,
+        error_messages=dict.fromkeys(("required", "invalid_choice"), _("Choose one of these languages.")),
+    )
 
 
 class LoginForm(forms.Form):

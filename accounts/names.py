@@ -7,6 +7,8 @@ and the names that begin with the same letters stand together. Names from elsewh
 import unicodedata
 
 from accounts.entities import User
+from retwis_site import keys
+from retwis_site.store import Pipe
 
 
 def folded(name: str) -> str:
@@ -30,3 +32,8 @@ def parse(found: str) -> tuple[str, int] | None:
     if not colon or not uid.isascii() or not uid.isdecimal() or uid != uid.lstrip("0"):
         return None
     return name, int(uid)
+
+
+def queue_entries(pipe: Pipe, found: list[str]) -> None:
+    """Write entries, at least one."""
+    pipe.zadd(keys.users_by_name(), dict.fromkeys(found, 0))

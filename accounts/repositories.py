@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from django.conf import settings
 
 from accounts.entities import Login, NameTaken, User
+from accounts.names import entries, queue_entries
 from retwis_site import keys, snowflake
 from retwis_site.memory import PageMemory
 from retwis_site.outbox import Outbox, nonce
@@ -62,6 +63,10 @@ class Users:
             _people.put(uid, user)
         return found
 
+    def forget(self, uid: int) -> None:
+        """Somebody was given another name here, and is called by it at once. No round trip."""
+        _people.forget(uid)
+
     def register(self, username: str, password: str) -> Login:
         """Make a user; `password` is a Django hash. Eight round trips.
 
@@ -103,6 +108,7 @@ class Users:
         if won:
             pipe.hset(keys.auths(), {secret: str(uid)})
             pipe.zadd_nx(keys.users_by_time(), {username: int(time.time())})
+            queue_entries(pipe, entries(User(uid, username)))
         else:
             pipe.unlink(keys.user(uid))
         pipe.execute()
@@ -129,9 +135,10 @@ class Users:
             self._rotate(uid, "", {})
             return None
         self._store.hset(keys.auths(), {secret: str(uid)})
-        if self._store.hget(keys.user(uid), "auth") != secret:
+        now, language = self._store.hmget(keys.user(uid), ["auth", "language"])
+        if now != secret:
             return None
-        return Login(User(uid, username), secret)
+        return Login(User(uid, username), secret, str(language or ""))
 
     def end_sessions(self, uid: int, secret: str) -> None:
         """Sign out on every device; `secret` is the one that ends. Five round trips."""
@@ -144,6 +151,10 @@ class Users:
         """
         secret = str(self._store.hget(keys.user(uid), "auth") or "")
         return self._rotate(uid, secret, {"password": password})
+
+    def choose_language(self, uid: int, code: str) -> None:
+        """What a user reads in every browser that they log in with, from now on. One round trip."""
+        self._store.hset(keys.user(uid), {"language": code})
 
     def _rotate(self, uid: int, old: str, fields: dict[str, str]) -> str:
         new = new_secret()

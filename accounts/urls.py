@@ -7,5 +7,6 @@ urlpatterns = [
     path("login/", views.login, name="login"),
     path("settings/password/", views.password, name="password"),
     path("settings/appearance/", views.appearance, name="appearance"),
+    path("settings/language/", views.language, name="language"),
     path("logout/", views.logout, name="logout"),
 ]

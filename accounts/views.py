@@ -1,26 +1,30 @@
-"""Register, log in, log out; passwords and colours."""
+"""Register, log in, log out; passwords, colours and languages."""
 
 import logging
+from collections.abc import Callable
 
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.hashers import make_password
+from django.forms import Form
 from django.http import HttpResponse, HttpResponseRedirect
 from django.middleware.csrf import rotate_token
 from django.shortcuts import redirect
+from django.utils.translation import activate, get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import cache_control
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from accounts.entities import Login, NameTaken, User
-from accounts.forms import AppearanceForm, LoginForm, PasswordForm, RegisterForm
+from accounts.forms import AppearanceForm, LanguageForm, LoginForm, PasswordForm, RegisterForm
 from accounts.guards import change, login_required, own_page, page_of_form
 from accounts.middleware import RetwisRequest
 from accounts.repositories import Users
 from accounts.throttle import REGISTRATIONS, Throttle
 from retwis_site import cookies
 from retwis_site.address import client_address
+from retwis_site.languages import CODES, keep_language
 from retwis_site.pages import keep_theme, page, theme_of
 from retwis_site.store import connect
 
@@ -69,9 +73,15 @@ def login(request: RetwisRequest) -> HttpResponse:
     form = LoginForm(request.POST, request=request)
     if not form.is_valid() or form.login is None:
         return page(request, "accounts/login.html", {"form": form, "next": after}, status=422)
+    known = form.login.language in CODES
+    if known:
+        activate(form.login.language)
     messages.success(request, _("Welcome back, %(name)s.") % {"name": form.login.user.username})
     _note(request, "logged in", form.login.user)
-    return _signed_in(request, form.login, after)
+    response = _signed_in(request, form.login, after)
+    if known:
+        keep_language(response, form.login.language)
+    return response
 
 
 @change
@@ -111,16 +121,42 @@ def password(request: RetwisRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_store
 def appearance(request: RetwisRequest) -> HttpResponse:
-    """Light, dark or like the system, for one browser, whoever uses it. It leads back to where it was opened from."""
+    """Light, dark or like the system, for one browser, whoever uses it."""
+    present = theme_of(request) or AppearanceForm.SYSTEM
+    return _choice(request, "accounts/appearance.html", AppearanceForm, "theme", present, keep_theme)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_store
+def language(request: RetwisRequest) -> HttpResponse:
+    """The language of one browser, and of whoever is signed in there, wherever they log in next."""
+
+    def keep(response: HttpResponse, code: str) -> None:
+        if request.user.is_authenticated:
+            Users(connect()).choose_language(request.visit.require_user().uid, code)
+        keep_language(response, code)
+
+    return _choice(request, "accounts/language.html", LanguageForm, "language", get_language(), keep)
+
+
+def _choice(
+    request: RetwisRequest,
+    template: str,
+    form_class: type[Form],
+    field: str,
+    present: str | None,
+    keep: Callable[[HttpResponse, str], None],
+) -> HttpResponse:
+    """A page on which one of a few things is chosen. It leads back to where it was opened from."""
     if request.method != "POST":
-        form = AppearanceForm(initial={"theme": theme_of(request) or AppearanceForm.SYSTEM})
-        return page(request, "accounts/appearance.html", {"form": form, "next": page_of_form(request)})
-    form = AppearanceForm(request.POST)
+        form = form_class(initial={field: present})
+        return page(request, template, {"form": form, "field": form[field], "next": page_of_form(request)})
+    form = form_class(request.POST)
     after = own_page(request, request.POST.get("next", ""))
     if not form.is_valid():
-        return page(request, "accounts/appearance.html", {"form": form, "next": after}, status=422)
+        return page(request, template, {"form": form, "field": form[field], "next": after}, status=422)
     response = HttpResponseRedirect(after)
-    keep_theme(response, form.cleaned_data["theme"])
+    keep(response, form.cleaned_data[field])
     return response
 
 

@@ -161,14 +161,14 @@ class Commands(ABC):
         """The first `limit` members from the lowest score up."""
         return self.send("ZRANGEBYSCORE", key, low, high, "LIMIT", 0, limit)
 
-    def zrangebylex(self, key: str, low: str, high: str, limit: int) -> list[str]:
-        """The first `limit` members in the order of their bytes, where all scores are the same: from `[ann` up to
-        `(anz`, which no longer belongs to it; `+` is after all."""
-        return self.send("ZRANGEBYLEX", key, low, high, "LIMIT", 0, limit)
-
     def zrevrangebyscore(self, key: str, high: str, low: str, limit: int) -> list[str]:
         """The first `limit` members from the highest score down."""
         return self.send("ZREVRANGEBYSCORE", key, high, low, "LIMIT", 0, limit)
+
+    def zrangebylex(self, key: str, low: str, high: str, limit: int) -> list[str]:
+        """The first `limit` members in the order of their bytes, where all scores are alike: `[a` from a on, `(a` after
+        it, `-` and `+` without an end."""
+        return self.send("ZRANGEBYLEX", key, low, high, "LIMIT", 0, limit)
 
     def zscan(self, key: str, cursor: int, count: int) -> tuple[int, Scored]:
         """Some members, and where to go on; 0: that was all. One that stays is found, perhaps twice."""

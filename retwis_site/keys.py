@@ -5,9 +5,10 @@
 |---|---|---|---|
 | `next_user_id`, `next_post_id` | string | counters | official, truth |
 | `users` | hash | lower-cased username -> uid | official, truth |
-| `user:<uid>` | hash | `username` (as typed), `password` (Django hash), `auth` (current secret); ours: `name` (as they want to be called), `seen` (the highest post that their home has shown), `deleted` (unix s; of a deleted account nothing is shown) | official, truth |
+| `user:<uid>` | hash | `username` (as typed), `password` (Django hash), `auth` (current secret); ours: `name` (as they want to be called), `bio` (what they say about themselves), `language` (a code, such as `de`), `seen` (the highest post that their home has shown), `deleted` (unix s; of a deleted account nothing is shown) | official, truth |
 | `auths` | hash | secret -> uid; may hold stale entries, never trusted alone | official |
 | `users_by_time` | zset | username as typed, score = registration (unix s) | official |
+| `users_by_name` | zset | `<name in lower case>:<uid>`, score 0: what the beginning of a name is looked up in, by username and by `name`; may hold stale entries, never trusted alone | |
 | `users_by_followers` | zset | uids, score = how many follow them, counted from `followers:`; nobody with none | |
 | `following:<uid>` | zset | uids this user follows, score = since when (unix s) | official, truth |
 | `followers:<uid>` | zset | the mirror of `following:` | official |
@@ -62,12 +63,12 @@ def users_by_time() -> str:
     return f"{PREFIX}users_by_time"
 
 
-def users_by_followers() -> str:
-    return f"{PREFIX}users_by_followers"
-
-
 def users_by_name() -> str:
     return f"{PREFIX}users_by_name"
+
+
+def users_by_followers() -> str:
+    return f"{PREFIX}users_by_followers"
 
 
 def following(uid: int) -> str:
@@ -168,6 +169,7 @@ TYPES = {
     "user:*": "hash",
     "auths": "hash",
     "users_by_time": "zset",
+    "users_by_name": "zset",
     "users_by_followers": "zset",
     "following:*": "zset",
     "followers:*": "zset",

@@ -12,6 +12,7 @@ from django.conf import settings
 from accounts import avatars
 from retwis_site.flash import FlashStorage
 from retwis_site.headers import POLICY
+from retwis_site.languages import COOKIE as LANGUAGE
 from retwis_site.pages import THEME_COOKIE
 from tests.hostile import MARK
 from timeline.drafts import COOKIE as DRAFT
@@ -145,7 +146,15 @@ def check(answer):
         assert FIELD_VALUE.fullmatch(value), (name, value)
     for location in answer.all("location"):
         assert leads_home(location) or _is_this_site(location), location
-    ours = {settings.AUTH_COOKIE, settings.CSRF_COOKIE_NAME, FlashStorage.cookie_name, THEME_COOKIE, DRAFT, SINCE}
+    ours = {
+        settings.AUTH_COOKIE,
+        settings.CSRF_COOKIE_NAME,
+        FlashStorage.cookie_name,
+        THEME_COOKIE,
+        LANGUAGE,
+        DRAFT,
+        SINCE,
+    }
     strange = answer.cookies.keys() - ours
     assert not strange, strange
     if any("application/" in kind and "xml" in kind for kind in answer.all("content-type")):

@@ -122,7 +122,7 @@ HEADERS = {
     "Connection": [b"upgrade", b"close, host"],
 }
 COOKIE_PREFIXES = [b"", b"__Host-"]
-COOKIE_NAMES = (b"auth", b"csrftoken", b"messages", b"draft", b"since", b"theme", b"x")
+COOKIE_NAMES = (b"auth", b"csrftoken", b"messages", b"draft", b"since", b"theme", b"language", b"x")
 COOKIES = [prefix + name for prefix in COOKIE_PREFIXES for name in COOKIE_NAMES]
 COOKIE_VALUES = [b'"', b'"\\303\\', b'"\\000\\015\\012"', b'"\\', b"{}", b"0" * 31]
 
@@ -171,7 +171,7 @@ PARTS = [
     b'content-disposition: attachment; name="%s"\r\n',
     b"X: %s\r\n",
 ]
-NEW = {"password1": NEW_PASSWORD, "password2": NEW_PASSWORD, "next": "/timeline/", "theme": "dark"}
+NEW = {"password1": NEW_PASSWORD, "password2": NEW_PASSWORD, "next": "/timeline/", "theme": "dark", "language": "ar"}
 FORMS = [{"body": "Hello", "token": "t", "username": name, "password": PASSWORD, **NEW} for name in ("Alice", "dora")]
 FIELDS = list(FORMS[0])
 FORMS.append(dict.fromkeys(FIELDS, f"/{MARKER}"))

@@ -1,5 +1,7 @@
 """What tests say about a site: who registers, what a command prints, what the keys hold."""
 
+import unicodedata
+
 from django.contrib.auth.hashers import make_password
 from django.core.management import call_command
 
@@ -54,6 +56,21 @@ def ranked(raw):
 def counted(raw):
     """The same as `followers:` says."""
     return {key.partition(":")[2]: raw.zcard(key) for key in raw.keys("followers:*")}
+
+
+def filed(raw):
+    """What leads to people in the index of names, with its scores."""
+    return dict(raw.zrange("users_by_name", 0, -1, withscores=True))
+
+
+def called(raw):
+    """The same as it should be, by the hashes of those who can be found by name."""
+    right = {}
+    for uid in raw.hvals("users"):
+        username, name, deleted = raw.hmget(f"user:{uid}", "username", "name", "deleted")
+        names = {username, name or username} if deleted is None else set()
+        right |= {f"{unicodedata.normalize('NFC', one).lower()}:{uid}": 0 for one in names}
+    return right
 
 
 def left_behind(raw, intent):

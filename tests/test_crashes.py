@@ -6,13 +6,14 @@ import io
 import pytest
 from django.core.management import call_command
 
-from accounts.entities import NameTaken
+from accounts.directory import Directory
+from accounts.entities import NameTaken, User
 from accounts.repositories import Users
 from accounts.visit import Visit
 from retwis_site import keys
 from retwis_site.store import Store
 from tests.layout import make_due, noted
-from tests.site import LONG_AGO, PASSWORD, counted, ranked, register
+from tests.site import LONG_AGO, PASSWORD, called, counted, filed, ranked, register
 from timeline.jobs import drain
 from timeline.repositories.everybody import GlobalTimeline
 from timeline.repositories.follows import Follows
@@ -94,6 +95,7 @@ def test_a_registration(store, layout, raw, monkeypatch, step):
         secret = raw.hget("user:1", "auth")
         assert raw.hgetall("auths") == {secret: "1"}
         assert raw.zrange("users_by_time", 0, -1) == ["Dora"]
+        assert filed(raw) == {"dora:1": 0}
         with pytest.raises(NameTaken):
             Users(store).register("dora", "hash")
     else:
@@ -160,6 +162,32 @@ def test_a_logout_or_password_change(store, alice, raw, monkeypatch, step, verb)
     assert Visit(store, alice.secret).user.is_authenticated == (not changed)
     new = "another one" if changed and verb == "change_password" else PASSWORD
     assert authenticate(None, username="alice", password=new).secret == secret
+
+
+@pytest.mark.parametrize("before", ["", "Anna"])
+@pytest.mark.parametrize("step", STEPS)
+def test_another_name(store, layout, alice, raw, monkeypatch, step, before):
+    """One before, or another device, comes between the crash and its repair."""
+    directory = Directory(store)
+    directory.edit(alice.user, before, "old")
+    died = killed_before_trip(monkeypatch, step, lambda: directory.edit(User(1, "Alice", before), "Ann", "new"))
+    named, bio = raw.hmget("user:1", "name", "bio")
+    assert (named or "", bio) == (("Ann", "new") if not died or named == "Ann" else (before, "old"))
+    others_take_over(store, raw)
+    assert filed(raw) == called(raw)
+    assert len(filed(raw)) == (2 if named else 1)
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_another_name_that_somebody_else_has_changed_meanwhile(store, alice, raw, monkeypatch, step):
+    """What the dead has not taken out may stay, and leads nobody anywhere."""
+    directory = Directory(store)
+    killed_before_trip(monkeypatch, step, lambda: directory.edit(alice.user, "Ann", ""))
+    directory.edit(User(1, "Alice", raw.hget("user:1", "name") or ""), "Bea", "")
+    others_take_over(store, raw)
+    assert called(raw).items() <= filed(raw).items()
+    call_command("cleanup", stdout=io.StringIO())
+    assert filed(raw) == {"alice:1": 0, "bea:1": 0}
 
 
 @pytest.mark.parametrize("step", STEPS)

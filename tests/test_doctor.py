@@ -8,8 +8,9 @@ import pytest
 from django.contrib.auth import authenticate
 from django.core.management import call_command
 
+from accounts.directory import Directory
 from accounts.visit import Visit
-from tests.site import LONG_AGO, PASSWORD, SECRET, counted, everything, publish, ranked, said
+from tests.site import LONG_AGO, PASSWORD, SECRET, counted, everything, filed, publish, ranked, said
 from timeline import damage, miscounts
 from timeline.damage import TimelineDamage
 from timeline.entities import PostDeleted
@@ -36,6 +37,7 @@ def site(raw, store, alice, bob, carol):
     for login in (alice, bob, carol):
         home(store, login)
     GlobalTimeline(store).page(Visit(store, ""), None, 50)
+    Directory(store).edit(carol.user, "Carola", "")
     raw.set("celery", "not ours")
     raw.hset("user:settings", "theme", "dark")
     return raw
@@ -76,6 +78,9 @@ NAMELESS = "users to whom no name leads"
 SECRETS = "users whose secret is not in auths"
 UNLISTED = "users who are not in users_by_time"
 STRANGERS = "strangers in users_by_time"
+LACKING = "names that users_by_name lacks"
+SCORES = "scores in users_by_name that are not 0"
+STALE = "stale entries in users_by_name"
 NOBODY = "edges and posts of nobody"
 FOLLOWING = "edges that followers: lacks, or to nobody"
 FOLLOWERS = "edges that following: lacks, or of nobody"
@@ -112,6 +117,10 @@ UNDONE = {
     "auths is gone": (lambda r: r.delete("auths"), {SECRETS: 3}),
     "a stranger among the newest": (lambda r: r.zadd("users_by_time", {"ghost": 5}), {STRANGERS: 1}),
     "a newest user in other letters": (lambda r: r.zadd("users_by_time", {"BOB": 5}), {STRANGERS: 1}),
+    "somebody is not found by name": (lambda r: r.zrem("users_by_name", "alice:1"), {LACKING: 1}),
+    "one of two who are found by two names is not": (lambda r: r.zrem("users_by_name", "carola:3"), {LACKING: 1}),
+    "nobody is found by name": (lambda r: r.delete("users_by_name"), {LACKING: 1}),
+    "an entry has another place": (lambda r: r.zadd("users_by_name", {"bob:2": 3, "carola:3": -1}), {SCORES: 2}),
     "a mirror lacks an edge": (lambda r: r.zrem("followers:1", 2), {FOLLOWING: 1, MISCOUNTED: 1}),
     "a mirror is gone": (lambda r: r.delete("followers:1"), {FOLLOWING: 2, UNRANKED: 1}),
     "a mirror has an edge too many": (lambda r: r.zadd("followers:3", {"1": 5}), {FOLLOWERS: 1, MISCOUNTED: 1}),
@@ -244,12 +253,14 @@ def test_a_ranking_that_is_gone_is_one_finding_and_is_made_of_all_who_exist(site
     assert doctor(capsys) == (0, {}, {})
 
 
-def test_a_large_ranking_is_made_in_few_round_trips(raw, capsys, trips):
+def test_a_large_ranking_and_a_large_index_of_names_are_made_in_few_round_trips(raw, capsys, trips):
     call_command("seed", "--users=300", "--posts=1", "--follows=10", verbosity=0)
     before = raw.zrange("users_by_followers", 0, -1, withscores=True)
     healthy = len(trips(lambda: call_command("doctor", verbosity=0)).trips)
-    raw.delete("users_by_followers")
+    names = filed(raw)
+    raw.delete("users_by_followers", "users_by_name")
     assert len(trips(lambda: call_command("doctor", "--fix", verbosity=0)).trips) < healthy + 50
+    assert filed(raw) == names
     assert raw.zrange("users_by_followers", 0, -1, withscores=True) == before
 
 
@@ -270,7 +281,18 @@ def test_a_post_that_was_put_back_is_in_its_followers_homes_again(site, store, b
 
 
 @pytest.mark.parametrize(
-    "key", ["user:1", "users", "auths", "following:2", "followers:1", "users_by_followers", "posts:1", "timeline"]
+    "key",
+    [
+        "user:1",
+        "users",
+        "auths",
+        "following:2",
+        "followers:1",
+        "users_by_name",
+        "users_by_followers",
+        "posts:1",
+        "timeline",
+    ],
 )
 def test_what_stands_in_a_keys_place_is_put_away(site, capsys, key):
     site.delete(key)
@@ -356,6 +378,7 @@ UNDER_WAY = {
     "follow:2:1:abc": lambda r: r.zrem("following:2", 1),
     "follow:3:2:abc": lambda r: (r.zadd("following:3", {"2": 5}), r.zadd("followers:2", {"3": 5})),
     "auth:1:old:abc": lambda r: r.hset("user:1", "auth", SECRET),
+    "name:1::abc": lambda r: r.hset("user:1", "name", "Ann"),
     "del:1:1:abc": lambda r: r.hset("post:1", mapping={"deleted": LONG_AGO, "body": ""}),
     "post:3:abc": lambda r: r.zrem("updates:1", 3),
     "fan:3:abc": lambda r: r.lrem("posts:2", 0, 3),
@@ -390,7 +413,7 @@ def test_debris_is_no_error_and_goes_with_fix(site, capsys):
     assert doctor(capsys) == (0, {}, {})
 
 
-def test_an_official_database_lacks_the_ranking_alone_before_it_is_adopted(raw, capsys):
+def test_an_official_database_lacks_the_ranking_and_the_index_of_names_alone_before_it_is_adopted(raw, capsys):
     for uid, name in ((1, "Alice"), (2, "Ünal Ö")):
         raw.hset("users", name, uid)
         raw.hset(f"user:{uid}", mapping={"username": name, "password": "as typed", "auth": f"secret{uid}"})
@@ -405,10 +428,13 @@ def test_an_official_database_lacks_the_ranking_alone_before_it_is_adopted(raw, 
     raw.set("next_user_id", 2)
     raw.set("next_post_id", 1)
     before = everything(raw)
-    assert doctor(capsys) == (1, {MISCOUNTED: 1}, {})
-    assert doctor(capsys, "--fix") == (0, {MISCOUNTED: 1}, {})
+    assert doctor(capsys) == (1, {LACKING: 1, MISCOUNTED: 1}, {})
+    assert doctor(capsys, "--fix") == (0, {LACKING: 1, MISCOUNTED: 1}, {})
     assert doctor(capsys) == (0, {}, {})
-    assert everything(raw) == before | {"users_by_followers": [("2", 1)]}
+    assert everything(raw) == before | {
+        "users_by_name": [("alice:1", 0), ("ünal ö:2", 0)],
+        "users_by_followers": [("2", 1)],
+    }
 
 
 def test_many_findings_are_counted_and_some_of_them_told(site, capsys):

@@ -43,6 +43,7 @@ ask("another post", visitor, "post", "/post/", {"body": "once more", "token": "u
 ask("a home with something new", visitor, "get", "/")
 ask("a choice of colours", visitor, "post", "/settings/appearance/", {"theme": "dark"})
 ask("a choice taken back", visitor, "post", "/settings/appearance/", {"theme": "system"})
+ask("a choice of a language", visitor, "post", "/settings/language/", {"language": "de"})
 ask("a password change", alice, "post", "/settings/password/", {"password": PASSWORD, **twice})
 ask("a logout", alice, "post", "/logout/")
 ask("a page that is none", visitor, "get", "/nothing/")
@@ -73,7 +74,7 @@ def cookies():
 
 def test_every_answer_keeps_browsers_on_https_for_a_year_and_for_subdomains():
     encrypted = {what: answer for what, answer in answers().items() if "unencrypted" not in what}
-    assert len(encrypted) == 16
+    assert len(encrypted) == 17
     for what, answer in encrypted.items():
         told = answer["headers"]["Strict-Transport-Security"]
         assert set(told.split("; ")) >= {"max-age=31536000", "includeSubDomains"}, what
@@ -111,6 +112,7 @@ def test_every_cookie_is_this_hosts_alone_and_no_scripts():
         "__Host-draft",
         "__Host-since",
         "__Host-theme",
+        "__Host-language",
     }
     for name, attributes in cookies():
         assert {"Secure", "Path=/", "SameSite=Lax"} <= attributes, name

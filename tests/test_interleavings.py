@@ -11,14 +11,15 @@ import pytest
 from django.core.management import call_command
 from django.test import override_settings
 
-from accounts.repositories import Users
+from accounts.directory import Directory
+from accounts.repositories import Users, finish_user
 from accounts.visit import Visit
 from retwis_site import keys
 from retwis_site.memory import Memory
 from retwis_site.outbox import Claim, Outbox
 from tests.interleaving import Schedule
 from tests.layout import make_due, noted
-from tests.site import counted, ranked
+from tests.site import called, counted, filed, ranked
 from tests.test_home_timeline import write_posts
 from timeline.entities import NoSuchPost, PostDeleted
 from timeline.jobs import JOBS, drain
@@ -42,6 +43,7 @@ def a_small_site(raw, layout):
         raw.hset("users", name, uid)
         raw.hset("auths", f"secret{uid}", uid)
         raw.zadd("users_by_time", {name: uid})
+        raw.zadd("users_by_name", {f"{name}:{uid}": 0})
     raw.zadd("following:1", {CAROL: 1})
     raw.zadd("followers:3", {ALICE: 1})
     raw.zadd("users_by_followers", {CAROL: 1})
@@ -193,6 +195,7 @@ def test_three_who_register_one_name_are_one_user(store, raw, layout, kills):
         if uid:
             assert raw.hgetall("auths") == {raw.hget(f"user:{uid}", "auth"): uid}, seed
             assert raw.zrange("users_by_time", 0, -1) == [raw.hget(f"user:{uid}", "username")], seed
+            assert filed(raw) == called(raw) == {f"dora:{uid}": 0}, seed
 
 
 @pytest.mark.parametrize("kills", [0, 1])
@@ -213,3 +216,63 @@ def test_logouts_and_a_password_change_leave_one_secret_that_opens(store, raw, l
         assert Visit(store, secret).user.is_authenticated, seed
         for stale in set(raw.hgetall("auths")) - {secret, "secret2", "secret3"}:
             assert not Visit(store, stale).user.is_authenticated, seed
+
+
+def edit(store, name, bio="new"):
+    """From a device that has read who alice is in a trip of its own."""
+
+    def work():
+        me = (
+            Users(store).people_of([ALICE], [store.hmget(keys.user(ALICE), ["username", "name", "deleted"])]).get(ALICE)
+        )
+        if me is not None:  # whose account is deleted is not signed in
+            Directory(store).edit(me, name, bio)
+
+    return work
+
+
+def delete_account(store):
+    """As much of it as concerns names."""
+
+    def work():
+        pipe = store.pipeline()
+        pipe.hget(keys.user(ALICE), "name")
+        pipe.hset(keys.user(ALICE), {"deleted": "5", "name": "", "bio": ""})
+        name, _ = pipe.execute()
+        Directory(store).refile(ALICE, [name])
+        store.hdel(keys.user(ALICE), "name")
+        store.hdel(keys.user(ALICE), "bio")
+
+    return work
+
+
+EDITS = {
+    "two devices": lambda s: [edit(s, "Ann"), edit(s, "Bea")],
+    "three devices": lambda s: [edit(s, "Ann"), edit(s, "Bea"), edit(s, "")],
+    "one takes the name back": lambda s: [edit(s, "Ann"), edit(s, "Anna")],
+    "a name and a bio alone": lambda s: [edit(s, "Ann"), edit(s, "Anna", "other")],
+    "a worker beside two living owners": lambda s: [edit(s, "Ann"), edit(s, "Bea"), lambda: impatient_worker(s)],
+    "a registration that is finished late": lambda s: [edit(s, "Ann"), lambda: finish_user(s, "user:1")],
+    "the account is deleted": lambda s: [edit(s, "Ann"), edit(s, "Anna", "other"), delete_account(s)],
+    "doctor": lambda s: [edit(s, "Ann"), edit(s, ""), lambda: Directory(s).refile(ALICE, ["Anna"])],
+}
+
+
+@pytest.mark.parametrize("kills", [0, 2])
+@pytest.mark.parametrize("scenario", EDITS)
+def test_people_are_found_by_what_they_are_called(store, raw, layout, scenario, kills):
+    """Also after deaths, which leave nothing but an entry too many."""
+    for seed in range(4 * RUNS):
+        a_small_site(raw, layout)
+        raw.hset("user:1", mapping={"name": "Anna", "bio": "old"})
+        raw.zadd("users_by_name", {"anna:1": 0})
+        schedule = Schedule(seed, kills)
+        schedule.run({str(number): work for number, work in enumerate(EDITS[scenario](store))})
+        assert schedule.errors == [], seed
+        quiet(store, raw)
+        if kills:
+            assert called(raw).items() <= filed(raw).items(), seed
+            call_command("cleanup", stdout=io.StringIO())
+        assert filed(raw) == called(raw), seed
+        if raw.hexists("user:1", "deleted") and not kills:
+            assert raw.hmget("user:1", "name", "bio") == [None, None], seed

@@ -7,7 +7,7 @@ from django.contrib.auth.hashers import check_password, identify_hasher
 
 from accounts.entities import NameTaken
 from accounts.repositories import Users
-from tests.site import PASSWORD, WEAK_PASSWORDS
+from tests.site import PASSWORD, WEAK_PASSWORDS, filed
 
 FORM = {"username": "Alice", "password1": PASSWORD, "password2": PASSWORD}
 
@@ -33,6 +33,7 @@ def test_registering_leaves_the_official_keys(browser, raw):
     assert len(secret) == 32
     assert raw.hgetall("auths") == {secret: "1"}
     assert raw.zrange("users_by_time", 0, -1) == ["Alice"]
+    assert filed(raw) == {"alice:1": 0}
     assert raw.zcard("outbox") == 0
 
 
@@ -112,4 +113,4 @@ def test_eight_people_who_want_one_name_at_once_make_one_user(store, raw):
 def test_the_commands_go_out_in_the_order_of_the_protocol(store, sent):
     Users(store).register("Alice", "hash")
     names = [str(command[0]) for command in sent.commands]
-    assert names == ["HMGET", "INCR", "ZADD", "HSET", "HSETNX", "HGET", "HSET", "ZADD", "ZREM"]
+    assert names == ["HMGET", "INCR", "ZADD", "HSET", "HSETNX", "HGET", "HSET", "ZADD", "ZADD", "ZREM"]

@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command, load_command_clas
 
 from retwis_site import keys
 from tests.answers import Page
-from tests.site import PASSWORD, counted, everything, ranked, register
+from tests.site import PASSWORD, called, counted, everything, filed, ranked, register
 from timeline import seeding
 
 DEMO_LOGIN = {"username": "demo", "password": "retwis-demo"}
@@ -67,6 +67,7 @@ def test_the_keys_are_those_of_the_key_table(raw):
         "users": "hash",
         "auths": "hash",
         "users_by_time": "zset",
+        "users_by_name": "zset",
         "users_by_followers": "zset",
         "user": "hash",
         "post": "hash",
@@ -101,6 +102,13 @@ def test_users_by_time_has_every_name_as_typed_and_nobody_joins_in_the_future(ra
     assert set(by_time) == {raw.hget(key, "username") for key in raw.keys("user:*")}
     assert all(0 < when <= time.time() for when in by_time.values())
     assert len(set(by_time.values())) > 50
+
+
+def test_everybody_is_found_by_name(raw, monkeypatch):
+    monkeypatch.setattr(seeding, "BATCH", 20)
+    seed()
+    assert filed(raw) == called(raw)
+    assert len(filed(raw)) == 60
 
 
 def test_every_follow_has_its_mirror_with_the_same_date(raw):
@@ -230,7 +238,8 @@ def test_people_without_posts_and_follows(raw):
     assert raw.hlen("users") == 3
     assert raw.get("next_post_id") == "0"
     assert set(raw.keys()) == {
-        "next_user_id", "next_post_id", "users", "auths", "users_by_time", "user:1", "user:2", "user:3",
+        "next_user_id", "next_post_id", "users", "auths", "users_by_time", "users_by_name",
+        "user:1", "user:2", "user:3",
     }  # fmt: skip
 
 

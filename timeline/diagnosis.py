@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from accounts.damage import AccountDamage
 from accounts.debris import AccountDebris
+from accounts.misfiled import Misfiled
 from retwis_site.damage import Damage
 from retwis_site.exceptions import StoreRefused
 from retwis_site.findings import AT_ONCE, Check, Finding
@@ -20,13 +21,13 @@ EXAMPLES = 20  # findings of each check that are told in full; the others are on
 
 def errors(store: Store) -> list[Check]:
     """Damage to truth or its mirrors, in an order in which each repair can rely on those before it."""
-    sources = (Damage, Overdue, AccountDamage, TimelineDamage, Miscounts, Holes)
+    sources = (Damage, Overdue, AccountDamage, Misfiled, TimelineDamage, Miscounts, Holes)
     return [*(check for source in sources for check in source(store).checks()), *Damage(store).later_checks()]
 
 
 def debris(store: Store) -> list[Check]:
     """What is harmless, and `cleanup` removes."""
-    return [*AccountDebris(store).checks(), *TimelineDebris(store).checks()]
+    return [*AccountDebris(store).checks(), *Misfiled(store).debris(), *TimelineDebris(store).checks()]
 
 
 @dataclass

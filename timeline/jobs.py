@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable
 from threading import Event
 
+from accounts.directory import Directory
 from accounts.repositories import finish_auth, finish_user
 from retwis_site.exceptions import StoreRefused
 from retwis_site.memory import Memory
@@ -28,6 +29,7 @@ Job = Callable[[Store, Claim], object]  # False: not finished, because the worke
 JOBS: dict[str, Job] = {
     "user": lambda store, claim: finish_user(store, claim.name),
     "auth": lambda store, claim: finish_auth(store, claim.name),
+    "name": lambda store, claim: Directory(store).finish_edit(claim.name),
     "post": lambda store, claim: Posts(store).redeliver(claim.name),
     "fan": lambda store, claim: Posts(store).fan_out(claim, stop.is_set),
     "del": lambda store, claim: Posts(store).finish_delete(claim.name),

@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from django.conf import settings
 
+from accounts.names import entry
 from accounts.repositories import new_secret
 from retwis_site import keys
 from retwis_site.store import Pipe, Store
@@ -87,6 +88,8 @@ class Community:
             yield Step(keys.user(uid), fields={"username": name, "password": self._password, "auth": secret})
         yield from _spread(keys.auths(), fields={secret: str(uid) for uid, secret in enumerate(secrets, 1)})
         yield from _spread(keys.users_by_time(), members=dict(zip(self._names, self._joined, strict=True)))
+        found_by = {entry(name, uid): 0 for uid, name in enumerate(self._names, 1)}
+        yield from _spread(keys.users_by_name(), members=found_by)
 
     def _follows(self) -> Iterator[Step]:
         followers: dict[int, dict[str, int]] = {}
