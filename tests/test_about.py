@@ -1,5 +1,5 @@
-"""What a profile tells of somebody: how they want to be called, what they say, since when they are here, and who of those
-whom the viewer knows follows them."""
+"""What a profile tells of somebody: how they want to be called, what they say, since when they are here, and who of
+those whom the viewer knows follows them."""
 
 import html
 import re
