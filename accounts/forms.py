@@ -12,6 +12,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from accounts.entities import Login
+from accounts.names import LONGEST_BIO, LONGEST_DISPLAY_NAME, in_one_line
 from accounts.passwords import LONGEST_PASSWORD, check_new_password
 
 LONGEST_NAME = 30
@@ -81,6 +82,35 @@ class PasswordForm(NewPasswordForm):
         if authenticate(self._request, username=self._username, password=password) is None:
             raise forms.ValidationError(_("That is not your present password."))
         return password
+
+
+class LineField(forms.CharField):
+    """A text in one line that may be empty. The length is a validator, as of passwords."""
+
+    def __init__(self, longest: int, **kwargs: Any) -> None:
+        self.longest = longest
+        too_long = _("At most %(limit_value)d characters; this has %(show_value)d.")
+        super().__init__(required=False, validators=[MaxLengthValidator(longest, too_long)], **kwargs)
+
+    def to_python(self, value: Any) -> str:
+        return in_one_line(str(super().to_python(value)))
+
+
+class ProfileForm(forms.Form):
+    """What somebody is called, and what they say about themselves."""
+
+    name = LineField(
+        LONGEST_DISPLAY_NAME,
+        label=_("Display name"),
+        help_text=_("What people see before your username. Leave it empty to go by your username alone."),
+        widget=forms.TextInput(attrs={"autocomplete": "nickname", "dir": "auto"}),
+    )
+    bio = LineField(
+        LONGEST_BIO,
+        label=_("About you"),
+        help_text=format_lazy(_("A line or two for your profile, up to {number} characters."), number=LONGEST_BIO),
+        widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
+    )
 
 
 class AppearanceForm(forms.Form):

@@ -1,7 +1,7 @@
-"""What people are found by when somebody types the beginning of a name: the entries of `users_by_name`.
+"""What people go by, and what they are found by when somebody types the beginning of a name.
 
-An entry is `<folded name>:<uid>`. All have the score 0, so that the sorted set is in the order of its members' bytes,
-and the names that begin with the same letters stand together. Names from elsewhere may have colons in them too.
+An entry of `users_by_name` is `<folded name>:<uid>`. All have the score 0, so that the sorted set is in the order of
+its members' bytes, and the names that begin with the same letters stand together. A name may have colons in it too.
 """
 
 import unicodedata
@@ -9,6 +9,28 @@ import unicodedata
 from accounts.entities import User
 from retwis_site import keys
 from retwis_site.store import Pipe
+
+LONGEST_DISPLAY_NAME = 50  # characters
+LONGEST_BIO = 160
+
+_JOINERS = "\u200c\u200d"  # not seen, but Persian words and families of emoji are made with them
+_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")  # letters and signs that show nothing
+
+
+def in_one_line(text: str) -> str:
+    """A name or a bio as it is kept: a line break becomes a space, several spaces one, and what is not seen goes, such
+    as controls and marks that turn the direction of what stands beside them. Empty where nothing of it can be seen."""
+    kept = "".join(char for char in text if char in _JOINERS or char.isspace() or not _is_unseen(char))
+    line = unicodedata.normalize("NFC", " ".join(kept.split()))
+    return line if any(_shows(char) for char in line) else ""
+
+
+def _is_unseen(char: str) -> bool:
+    return unicodedata.category(char) in {"Cc", "Cf", "Cs"}
+
+
+def _shows(char: str) -> bool:
+    return unicodedata.category(char)[0] not in "CMZ" and char not in _BLANK
 
 
 def folded(name: str) -> str:

@@ -74,6 +74,14 @@ FOLLOWS = Limit(
         "times",
     ),
 )
+EDITS = Limit(
+    *("edit", 60, 3600, "changes to a profile"),
+    ngettext_lazy(
+        "That would be more than %(times)d change to your profile in a short time.",
+        "That would be more than %(times)d changes to your profile in a short time.",
+        "times",
+    ),
+)
 
 
 @dataclass(frozen=True)

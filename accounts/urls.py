@@ -5,6 +5,7 @@ from accounts import views
 urlpatterns = [
     path("register/", views.register, name="register"),
     path("login/", views.login, name="login"),
+    path("settings/", views.profile_settings, name="settings"),
     path("settings/password/", views.password, name="password"),
     path("settings/appearance/", views.appearance, name="appearance"),
     path("settings/language/", views.language, name="language"),

@@ -1,4 +1,4 @@
-"""Register, log in, log out; passwords, colours and languages."""
+"""Register, log in, log out; what people are called, passwords, colours and languages."""
 
 import logging
 from collections.abc import Callable
@@ -16,14 +16,16 @@ from django.views.decorators.cache import cache_control
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
-from accounts.entities import Login, NameTaken, User
-from accounts.forms import AppearanceForm, LanguageForm, LoginForm, PasswordForm, RegisterForm
-from accounts.guards import change, login_required, own_page, page_of_form
+from accounts.directory import Directory
+from accounts.entities import Login, NameTaken, NotSignedIn, User
+from accounts.forms import AppearanceForm, LanguageForm, LoginForm, PasswordForm, ProfileForm, RegisterForm
+from accounts.guards import change, login_required, own_page, page_of_form, to_login
 from accounts.middleware import RetwisRequest
 from accounts.repositories import Users
-from accounts.throttle import REGISTRATIONS, Throttle
+from accounts.throttle import EDITS, REGISTRATIONS, Throttle
 from retwis_site import cookies
 from retwis_site.address import client_address
+from retwis_site.errors import error_page, kept_fields
 from retwis_site.languages import CODES, keep_language
 from retwis_site.pages import keep_theme, page, theme_of
 from retwis_site.store import connect
@@ -97,6 +99,34 @@ def logout(request: RetwisRequest) -> HttpResponse:
     for cookie in (settings.AUTH_COOKIE, settings.DRAFT_COOKIE):
         cookies.take_back(response, cookie)
     return response
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_store
+def profile_settings(request: RetwisRequest) -> HttpResponse:
+    """What one is called and says about oneself, and the ways to all else that can be chosen."""
+    if request.method == "POST":
+        return _edit_profile(request)
+    try:
+        me, bio = Directory(connect()).bio(request.visit)
+    except NotSignedIn:
+        return to_login(request.path)
+    return page(request, "accounts/settings.html", {"form": ProfileForm(initial={"name": me.name, "bio": bio})})
+
+
+def _edit_profile(request: RetwisRequest) -> HttpResponse:
+    try:
+        me = request.visit.require_user()
+    except NotSignedIn:
+        text = _("Nothing was saved. Log in in another window, then send this again.")
+        return error_page(request, 403, _("You are logged out"), text, kept_fields(request))
+    form = ProfileForm(request.POST)
+    if not form.is_valid():
+        return page(request, "accounts/settings.html", {"form": form}, status=422)
+    Throttle(connect()).count(EDITS, str(me.uid))
+    Directory(connect()).edit(me, form.cleaned_data["name"], form.cleaned_data["bio"])
+    messages.success(request, _("Saved."))
+    return redirect("settings")
 
 
 @sensitive_post_parameters()

@@ -42,6 +42,8 @@ class KeptField:
 _LABELS: dict[str, tuple[str, str | Promise]] = {
     "body": ("textarea", gettext_lazy("Your post")),
     "username": ("text", gettext_lazy("Username")),
+    "name": ("text", gettext_lazy("Display name")),
+    "bio": ("textarea", gettext_lazy("About you")),
     "password": ("password", gettext_lazy("Password")),
     "password1": ("password", gettext_lazy("Password")),
     "password2": ("password", gettext_lazy("Password again")),
@@ -52,6 +54,7 @@ _TYPED = {
     "publish": ("body", "token"),
     "login": ("username", "password", "next"),
     "register": ("username", "password1", "password2"),
+    "settings": ("name", "bio"),
 }
 
 

@@ -132,6 +132,7 @@ def test_web_processes_and_the_worker_do_without_what_is_for_management_alone(br
         ("/@Alice/follow/", {}),
         ("/@Alice/unfollow/", {}),
         ("/@Dora/1/delete/", {}),
+        ("/settings/", {"name": "Dora the first", "bio": "An explorer."}),
         ("/settings/password/", CHANGE),
         ("/logout/", {}),
         ("/login/", {"username": "dora", "password": NEW_PASSWORD}),

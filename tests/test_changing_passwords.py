@@ -58,11 +58,6 @@ def test_it_is_for_users_and_is_never_stored(browser, alice):
     assert "no-store" in response["Cache-Control"]
 
 
-def test_ones_own_profile_leads_to_it(browser, alice, bob):
-    assert URL in browser(alice).get("/@Alice/").content.decode()
-    assert URL not in browser(alice).get("/@bob/").content.decode()
-
-
 def test_every_answer_carries_a_strict_content_security_policy(browser, alice):
     for url in ("/", "/timeline/", URL, "/nothing/", "/post/", "/livez"):
         policy = browser(alice).get(url)["Content-Security-Policy"]

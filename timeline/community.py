@@ -8,6 +8,7 @@ import math
 import random
 import re
 
+from accounts.names import LONGEST_BIO
 from timeline.scenes import ENGLISH, OTHER_LANGUAGES, RIGHT_TO_LEFT, SHORT, Topics
 
 Phrase = tuple[tuple[str, ...], ...]  # the options of each slot, in order; fixed text is a single option
@@ -16,7 +17,6 @@ Scene = tuple[Phrases, Phrases, Phrases, Phrases, Phrases, Phrases]
 
 POST_LIMIT = 280
 NAME_LIMIT = 30
-BIO_LIMIT = 160
 RESERVED_NAME = "demo"
 
 
@@ -167,7 +167,7 @@ def shown_name(username: str, rng: random.Random) -> str:
 
 
 def bio(rng: random.Random) -> str:
-    """What a user says about themselves: a line of at most BIO_LIMIT characters; for one of three nothing."""
+    """What a user says about themselves: a line of at most LONGEST_BIO characters; for one of three nothing."""
     if rng.random() < 0.33:
         return ""
     if rng.random() < 0.05:
@@ -175,7 +175,7 @@ def bio(rng: random.Random) -> str:
     parts = [_say(rng.choice(_BIOS), rng)]
     if rng.random() < 0.5:
         parts.append(_say(rng.choice(_MORE_BIOS), rng))
-    return " ".join(parts)[:BIO_LIMIT].rstrip()
+    return " ".join(parts)[:LONGEST_BIO].rstrip()
 
 
 def post_body(rng: random.Random) -> str:

@@ -4,7 +4,7 @@ import time
 from collections.abc import Sequence
 from functools import partial
 
-from accounts.throttle import FOLLOWS, GUESSES, LOGINS, POSTS, REGISTRATIONS
+from accounts.throttle import EDITS, FOLLOWS, GUESSES, LOGINS, POSTS, REGISTRATIONS
 from retwis_site import keys
 from retwis_site.findings import AT_ONCE, Check, Chunks, Finding, numbered, settled
 from retwis_site.outbox import LEASE, OWNER_GIVES_UP
@@ -14,7 +14,7 @@ from timeline.damage import TimelineDamage, at_work_on, nobodies
 from timeline.repositories.lists import TimelineList
 from timeline.repositories.posts import DELETED_STAYS, TOKEN_LIVES, Posts
 
-LONGEST_WINDOW = max(limit.seconds for limit in (LOGINS, GUESSES, REGISTRATIONS, POSTS, FOLLOWS))
+LONGEST_WINDOW = max(limit.seconds for limit in (LOGINS, GUESSES, REGISTRATIONS, POSTS, FOLLOWS, EDITS))
 REMEMBERED = 100_000  # ids of posts that are known to stand, while lists are gone through
 
 # Keys that must end by themselves, and after how many seconds.

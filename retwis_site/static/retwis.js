@@ -11,15 +11,11 @@
   // A form that came back: what is wrong with it is where one goes on, and what a screen reader reads.
   document.querySelector("[aria-invalid=true]")?.focus();
 
-  // ---- the composer: how much room is left, Ctrl-Enter, and a text that stays until it is posted
+  // ---- how much room is left
 
-  const compose = (form) => {
-    const text = form.querySelector("textarea");
-    const counter = form.querySelector(".counter");
-    const longest = Number(form.dataset.longest);
-    const draft = `draft:${form.dataset.of}`;
-    const over = `${draft}:over`; // what the page had brought where it was typed
-    const brought = text.defaultValue;
+  /** Keep a counter up to date with its text. */
+  const counting = (counter, longest) => {
+    const text = document.getElementById(counter.htmlFor.value);
     const near = 20; // characters left, from where it is worth telling
     let left;
 
@@ -32,9 +28,20 @@
       if (left < 0 && before >= 0) say(counter.dataset.over);
       else if (left <= near && before > near) say(counter.dataset.near.replace("{left}", left));
     };
+    text.addEventListener("input", count);
+    count();
+  };
+  document.querySelectorAll(".counter[data-longest]").forEach((counter) => counting(counter, Number(counter.dataset.longest)));
+
+  // ---- the composer: Ctrl-Enter, and a text that stays until it is posted
+
+  const compose = (form) => {
+    const text = form.querySelector("textarea");
+    const draft = `draft:${form.dataset.of}`;
+    const over = `${draft}:over`; // what the page had brought where it was typed
+    const brought = text.defaultValue;
 
     text.addEventListener("input", () => {
-      count();
       sessionStorage.setItem(draft, text.value);
       sessionStorage.setItem(over, brought);
     });
@@ -45,7 +52,7 @@
     if (document.querySelector(".message.posted")) sessionStorage.removeItem(draft);
     else if (!text.value || (text.value === brought && sessionStorage.getItem(over) === brought))
       text.value = sessionStorage.getItem(draft) ?? text.value;
-    count();
+    counting(form.querySelector(".counter"), Number(form.dataset.longest));
   };
   document.querySelectorAll(".composer").forEach(compose);
   document.querySelector("form[action='/logout/']")?.addEventListener("submit", () => sessionStorage.clear());
