@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from accounts.entities import User
-from accounts.names import folded, parse
+from accounts.names import LONGEST_DISPLAY_NAME, folded, parse
 from accounts.repositories import PERSON, Users, chosen
 from accounts.visit import Visit
 from retwis_site import keys
@@ -21,7 +21,7 @@ from timeline.repositories.circles import PEOPLE_A_PAGE
 from timeline.repositories.follows import Follows, which
 from timeline.repositories.joined import joined, queue_joined, remembered
 
-LONGEST_WANTED = 50  # characters
+LONGEST_WANTED = LONGEST_DISPLAY_NAME
 ENTRIES = 60  # that a search reads: most people have two at most
 CALLED_SO = 20  # entries of those whose whole name it is, besides
 LOOKED_UP = 30  # people whom a search asks about: some may go by other names now
