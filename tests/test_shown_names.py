@@ -1,5 +1,5 @@
-"""How people want to be called is what is shown of them, their username beside it, wherever they stand; and nowhere does
-it turn what stands around it, or become an element."""
+"""How people want to be called is what is shown of them, their username beside it, wherever they stand; and nowhere
+does it turn what stands around it, or become an element."""
 
 import re
 
