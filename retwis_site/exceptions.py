@@ -19,7 +19,7 @@ class Gone(Exception):
 
 
 class BadCursor(Exception):
-    """A `?before=` that no page of this site has ever handed out."""
+    """A `?before=`, or another choice in an address, that no page of this site has ever handed out."""
 
 
 class TooOften(Exception):

@@ -18,11 +18,11 @@ from tests.model import Model
 from tests.site import LONG_AGO, filed, ranked
 from tests.test_crashes import killed_before_trip
 from timeline.cursors import EdgeCursor, edge_cursor
-from timeline.entities import NoSuchPost, PostDeleted
+from timeline.entities import NoSuchPost, PostDeleted, Show
 from timeline.jobs import drain
-from timeline.repositories import everybody, follows, lists, paging
+from timeline.repositories import circles, everybody, lists, paging
+from timeline.repositories.circles import Circles
 from timeline.repositories.everybody import GlobalTimeline
-from timeline.repositories.follows import Follows
 from timeline.repositories.homes import Homes
 from timeline.repositories.profiles import Profiles
 
@@ -73,7 +73,7 @@ def posts_on(found, size):
 
 
 def edges_on(found):
-    assert all(len(one.edges) <= follows.PEOPLE_A_PAGE for one in found)
+    assert all(len(one.edges) <= circles.PEOPLE_A_PAGE for one in found)
     return [edge for one in found for edge in one.edges]
 
 
@@ -178,20 +178,20 @@ class Agreement(RuleBasedStateMachine):
         about = (person.user, self.model.counts(person.uid), self.model.relation(viewer, person.uid))
         assert {(one.person, one.counts, one.relation) for one in found} == {about}
 
-    def check_people(self, viewer, name, side, row):
+    def check_people(self, viewer, name, side, row, show=Show.ALL):
         """All pages; and those below a row, also when it has gone: then its second is shown again."""
         self.settle()
         person = self.model.named(name)
 
         def read(before):
-            page = getattr(Follows(self.store), f"{side}_page")
-            return page(self.visit(viewer), name, edge_cursor(before))
+            page = getattr(Circles(self.store), f"{side}_page")
+            return page(self.visit(viewer), name, edge_cursor(before), show)
 
         if person is None:
             with pytest.raises(NoSuchUser):
                 read(None)
             return
-        expected = self.model.edges(getattr(self.model, side)(person.uid))
+        expected = self.model.edges(viewer, person.uid, side, show)
         found = pages(read, None)
         assert {page.person for page in found} == {person.user}
         assert edges_on(found) == expected
@@ -271,4 +271,5 @@ class Agreement(RuleBasedStateMachine):
             self.check_home(person.uid, None)
             self.check_profile(1, person.name, None)
             for side in ("followers", "following"):
-                self.check_people(None, person.name, side, 0)
+                for show in Show:
+                    self.check_people(None, person.name, side, 0, show)

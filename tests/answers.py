@@ -67,7 +67,7 @@ class Page(HTMLParser):
         self.links.append(has.get("href"))
         if self._is_in_post and tag == "a":
             return  # its text is the post's
-        self._is_in_post = (tag, has.get("class")) == ("p", "body")
+        self._is_in_post = (tag, has.get("class")) in {("p", "body"), ("p", "bio")}
         self._texts.append((f"{tag}.{has.get('class') or has.get('name')}", ""))
 
     def handle_endtag(self, tag):

@@ -71,8 +71,11 @@ NASTY = [
 AFTER = [b"/", b"//", b"/..", b"/..;/", b"%00", b"%0A", b"%2F", b";a=b", b".json", b"?", b"??", b"/%2e%2e/%2e%2e/"]
 BEFORE = [b"/", b"//evil.example", b"/%2e%2e", b"/%5Cevil.example", b"http://evil.example", b"/static", b"/@x/.."]
 ELSEWHERE = [b"/nothing/", b"/static/retwis.css", b"/static/mark.svg", b"/static/", b"/favicon.ico", b"*", b""]
-PARAMETERS = [b"before", b"before", b"p", b"next", b"body", b"password", b"csrfmiddlewaretoken"]
+PARAMETERS = [b"before", b"before", b"show", b"by", b"q", b"q", b"p"]
+PARAMETERS += [b"next", b"body", b"password", b"csrfmiddlewaretoken"]
 CURSORS = [
+    *[b"mutual", b"not-followed-back", b"followers", b"1700000001-bob", b"0-"],
+    *[b"al", b"%40Alice", b"a%3A1", b"%FF", b"%F4%8F%BF%BF"],
     *[b"1", b"3", b"1-1", b"1700000001-2", b"0-1", b"1-", b"-1", b"1-x", b"1-%C2%B2", b"%D9%A1", b"x", b"", b"/@bob/"],
     *[QUOTED, b"/" + QUOTED, b"/" + QUOTED],
 ]

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from accounts.entities import User
-from timeline.entities import Counts, Edge, InCommon, Post, Relation
+from timeline.entities import Counts, Edge, InCommon, Known, Post, Relation, Show
 
 
 @dataclass
@@ -50,10 +50,18 @@ class Model:
     def followers(self, me: int) -> dict[int, int]:
         return {who: since for (who, them), since in self.since.items() if them == me}
 
-    def edges(self, people: dict[int, int]) -> list[Edge]:
+    def edges(self, viewer: int | None, uid: int, side: str, show: Show = Show.ALL) -> list[Edge]:
         """The newest first; those of one second as a sorted set has them."""
-        newest_first = sorted(people, key=lambda uid: (people[uid], str(uid)), reverse=True)
-        return [Edge(self.people[uid].user, people[uid]) for uid in newest_first]
+        people, others = self.followers(uid), self.following(uid)
+        if side == "following":
+            people, others = others, people
+        newest_first = sorted(people, key=lambda one: (people[one], str(one)), reverse=True)
+        mine = {} if viewer is None or (side, viewer) == ("followers", uid) else self.followers(viewer)
+        return [
+            Edge(self.people[one].user, people[one], one in mine)
+            for one in newest_first
+            if show is Show.ALL or (one in others) == (show is Show.MUTUAL)
+        ]
 
     def counts(self, me: int) -> Counts:
         return Counts(len(self.following(me)), len(self.followers(me)))
@@ -64,7 +72,11 @@ class Model:
         followers = self.followers(me).keys() & self.followers(them).keys()
         following = self.following(me).keys() & self.following(them).keys()
         common = [InCommon(len(people), exact=True) for people in (followers, following)]
-        return Relation(False, them in self.following(me), *common)
+        known = sorted(self.following(me).keys() & self.followers(them).keys())
+        named = tuple(self.people[uid].user for uid in known[:2])
+        others = InCommon(len(known) - len(named), exact=True)
+        follows = them in self.following(me), me in self.following(them)
+        return Relation(False, follows[0], *common, follows[1], Known(named, others) if known else None)
 
     def posts_of(self, authors: Collection[int], before: int | None = None) -> list[Post]:
         """Those that are not deleted, newest first."""

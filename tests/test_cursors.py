@@ -6,7 +6,18 @@ from hypothesis import strategies as st
 
 from retwis_site.exceptions import BadCursor
 from timeline.converters import UsernameConverter
-from timeline.cursors import LARGEST_ID, EdgeCursor, edge_cursor, parse_id, post_cursor
+from timeline.cursors import (
+    LARGEST_ID,
+    EdgeCursor,
+    NameCursor,
+    by,
+    edge_cursor,
+    name_cursor,
+    parse_id,
+    post_cursor,
+    show,
+)
+from timeline.entities import By, Show
 
 ids = st.integers(1, LARGEST_ID)
 
@@ -53,3 +64,33 @@ def test_every_name_survives_its_address(name):
     segment = converter.to_url(name)
     assert "/" not in segment
     assert converter.to_python(segment) == name
+
+
+names = st.text(st.characters(codec="utf-8"), max_size=20)
+
+
+@given(st.integers(0, LARGEST_ID), names)
+def test_a_name_cursor_is_read_back(since, name):
+    assert name_cursor(str(NameCursor(since, name))) == NameCursor(since, name)
+
+
+@given(st.text(max_size=50))
+def test_any_text_is_a_name_cursor_or_a_bad_one(text):
+    try:
+        found = name_cursor(text)
+    except BadCursor:
+        return
+    since, _, name = text.partition("-")
+    assert (found.since, found.name) == (int(since), name)
+
+
+@given(st.text(max_size=20))
+def test_what_is_no_choice_is_refused(text):
+    for choose, choices in ((show, Show), (by, By)):
+        if text in list(choices):
+            assert choose(text) == text
+            continue
+        with pytest.raises(BadCursor):
+            choose(text)
+    assert show(None) is Show.ALL
+    assert by(None) is By.NEWEST

@@ -47,7 +47,7 @@ ROUTES = list(fuzzing.routes())
 SOMEWHERE = [*ROUTES, None]
 KINDS = st.sampled_from(["form", "multipart"])
 READING = {"GET", "HGET", "HMGET", "LRANGE", "ZCARD", "ZCOUNT", "ZMSCORE", "ZRANGE", "ZREVRANGE", "ZREVRANGEBYSCORE"}
-READING |= {"ZREVRANK", "ZSCORE"}
+READING |= {"ZRANGEBYLEX", "ZREVRANK", "ZSCORE"}
 SEEN = "seen"  # how far somebody has read: reading writes it
 CACHES_AND_COUNTS = re.compile(r"posts:|timeline$|health$|throttle:")
 

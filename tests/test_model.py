@@ -25,10 +25,10 @@ from retwis_site.memory import Memory
 from tests.agreement import CLOCK, DEAD, NOBODYS, Agreement, hashed
 from tests.layout import noted
 from tests.model import Person, Written
-from timeline.entities import NoSuchPost, PostDeleted, Published
+from timeline.entities import NoSuchPost, PostDeleted, Published, Show
 from timeline.jobs import drain
 from timeline.management.commands import cleanup  # noqa: F401  so that the clock is its clock too
-from timeline.repositories import everybody, follows, homes, ids, lists, paging, posts, profiles, shards
+from timeline.repositories import circles, everybody, homes, ids, lists, paging, posts, profiles, shards
 from timeline.repositories.everybody import GlobalTimeline
 from timeline.repositories.follows import Follows
 from timeline.repositories.homes import Homes
@@ -47,6 +47,7 @@ SIZES = {
     "POSTS_A_PAGE": 3,
     "READ_ON": 9,
     "PEOPLE_A_PAGE": 2,
+    "COMPARED": 3,
     "SHORTEST_SLICE": 2,
     "WORDY": 1,
     "LONG_SLICE": 12,
@@ -57,7 +58,7 @@ SIZES = {
     "FOLLOWERS_READ": 3,
 }
 SHARED = ("KEPT", "CUT_ABOVE", "WHOLE_FROM", "TRUSTED", "LOST", "FIRST_READ", "FIRST_TRUSTED")  # by several lists
-MODULES = (everybody, follows, homes, ids, lists, paging, posts, profiles, shards)
+MODULES = (circles, everybody, homes, ids, lists, paging, posts, profiles, shards)
 MANY = 1  # followers; a post for more waits for the worker
 LATE = 4  # ids pushed out of turn that lists of these sizes bear
 
@@ -348,10 +349,17 @@ class Site(Agreement):
         self.check_home(me, before)
         self.check_everybody(before, size)
 
-    @rule(viewer=st.none() | people, name=NAMES, before=BELOW, side=SIDES, row=st.integers(0, 5))
-    def read_about(self, viewer, name, before, side, row):
+    @rule(
+        viewer=st.none() | people,
+        name=NAMES,
+        before=BELOW,
+        side=SIDES,
+        row=st.integers(0, 5),
+        show=st.sampled_from(Show),
+    )
+    def read_about(self, viewer, name, before, side, row, show):
         self.check_profile(viewer, name, before)
-        self.check_people(viewer, name, side, row)
+        self.check_people(viewer, name, side, row, show)
 
     @rule(viewer=st.none() | people, name=NAMES, form=forms)
     def read_a_post(self, viewer, name, form):

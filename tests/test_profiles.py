@@ -82,8 +82,10 @@ def test_what_is_in_common_is_exact_up_to_ten_thousand(store, raw, size, expecte
     comparison.queue_smaller(pipe)
     [smaller] = pipe.execute()
     comparison.queue_shared(pipe, smaller)
-    [shared] = pipe.execute()
-    assert str(comparison.in_common(shared)) == expected
+    [scores] = pipe.execute()
+    found = comparison.shared(smaller, scores)
+    assert str(found.number) == expected
+    assert found.first == (1, 2, 3, 4)  # nobody has the number 0
 
 
 def test_the_follow_button_is_what_it_should_be(browser, alice, bob):

@@ -10,6 +10,7 @@ from django.conf import settings
 from django.contrib.auth.hashers import check_password
 from django.core.management import CommandError, call_command, load_command_class
 
+from accounts.forms import ProfileForm
 from retwis_site import keys
 from tests.answers import Page
 from tests.site import PASSWORD, called, counted, everything, filed, ranked, register
@@ -86,7 +87,7 @@ def test_every_user_has_a_name_a_secret_and_the_one_password(raw):
     names = raw.hgetall("users")
     users = {uid: raw.hgetall(f"user:{uid}") for uid in names.values()}
     assert set(users) == {str(uid) for uid in range(1, 61)}
-    assert all(set(user) == {"username", "password", "auth"} for user in users.values())
+    assert all(set(user) - {"name", "bio"} == {"username", "password", "auth"} for user in users.values())
     assert names == {user["username"].lower(): uid for uid, user in users.items()}
     assert all(re.fullmatch(r"[A-Za-z0-9_]{1,30}", user["username"]) for user in users.values())
     assert raw.hgetall("auths") == {user["auth"]: uid for uid, user in users.items()}
@@ -108,7 +109,23 @@ def test_everybody_is_found_by_name(raw, monkeypatch):
     monkeypatch.setattr(seeding, "BATCH", 20)
     seed()
     assert filed(raw) == called(raw)
-    assert len(filed(raw)) == 60
+    assert len(filed(raw)) > 60  # some by two names
+
+
+def test_most_have_a_name_to_be_called_by_and_say_something_and_all_may(raw):
+    seed(users=200, posts=1, follows=1)
+    users = [raw.hgetall(f"user:{uid}") for uid in range(1, 201)]
+    names, bios = ([user[field] for user in users if field in user] for field in ("name", "bio"))
+    assert 80 < len(names) < 160
+    assert 100 < len(bios) < 180
+    assert len(set(names)) > 70
+    assert len(set(bios)) > 70
+    for field, texts in (("name", names), ("bio", bios)):
+        for text in texts:
+            form = ProfileForm({"name": "", "bio": "", field: text})
+            assert form.is_valid(), (text, form.errors)
+            assert form.cleaned_data[field] == text
+    assert set(users[0]) == {"username", "password", "auth"}  # the demo user's are left to whoever tries it
 
 
 def test_every_follow_has_its_mirror_with_the_same_date(raw):

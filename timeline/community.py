@@ -8,6 +8,7 @@ import math
 import random
 import re
 
+from accounts.names import LONGEST_BIO
 from timeline.scenes import ENGLISH, OTHER_LANGUAGES, RIGHT_TO_LEFT, SHORT, Topics
 
 Phrase = tuple[tuple[str, ...], ...]  # the options of each slot, in order; fixed text is a single option
@@ -97,6 +98,32 @@ _NAME_SHAPES: Phrases = (
 )  # fmt: skip
 
 
+_SMALL_WORDS = ("from", "in", "the")
+_BADGES = ("🌱", "🚆", "☕", "🐈", "🎹", "📚", "🚲", "⛰️")
+_OTHER_NAMES = ("نور الهدى", "سلمى", "דנה", "日和", "Ελένη", "Зоя", "지우", "アキ")
+_BIOS = _phrases(
+    """
+    {Gardener|Baker|Nurse|Teacher|Librarian|Carpenter|Beekeeper|Night porter|Retired sailor} and {reader
+    of maps|collector of teapots|slow cyclist|bad pianist|morning swimmer|writer of letters}. ~
+    {Mostly|Only|Nothing but} {bread|trains|birds|soup|dogs|rain|crosswords} and {cats|books|tea|long walks|radio}. ~
+    {Here for|Talks about} {the plants|the night trains|the recipes|football|old maps}{, sorry|, sometimes|}. ~
+    {Learning|Still learning} {Portuguese|the cello|to bake|to sail|sign language}{ badly| slowly| at sixty|}. ~
+    I {mend bicycles|count birds|drive a tram|paint boats|tune pianos} in {PLACES}.
+""".replace("PLACES", "|".join(place.title() for place in _PLACES))
+)
+_MORE_BIOS = _phrases("""
+    {Opinions|Typos|Puns} are my own. ~ Ask me about {compost|timetables|owls|yeast}. ~
+    More at https://example.{com|org}/{garden|bread|maps|trains} ~ {Cats|Dogs|Coffee|Tea} first.
+""")
+_OTHER_BIOS = (
+    "أقرأ كثيرا وأكتب قليلا.",
+    "Radfahren, Brot, und dann wieder Radfahren.",
+    "אוהבת ספרים, קפה וגשם.",
+    "Aficionada a los trenes nocturnos y a la sopa.",
+    "本とコーヒーと猫。",
+)
+
+
 def _say(phrase: Phrase, rng: random.Random) -> str:
     draw = rng.random
     return "".join([slot[int(draw() * len(slot))] for slot in phrase])
@@ -123,6 +150,32 @@ def usernames(count: int, rng: random.Random) -> list[str]:
             taken.add(key)
             names.append(name)
     return names
+
+
+def shown_name(username: str, rng: random.Random) -> str:
+    """What a user wants to be called: mostly their username in words, such as `Joana from Lisbon`, now and then in
+    another script; for two of five nothing."""
+    luck = rng.random()
+    if luck < 0.4:
+        return ""
+    if luck > 0.96:
+        return rng.choice(_OTHER_NAMES)
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", username).rstrip("0123456789").split()
+    name = " ".join(word if word in _SMALL_WORDS else word[0].upper() + word[1:] for word in words)
+    name = re.sub(r"\b([A-Z])(?= |$)", r"\1.", name)
+    return f"{name} {rng.choice(_BADGES)}" if luck > 0.9 else name
+
+
+def bio(rng: random.Random) -> str:
+    """What a user says about themselves: a line of at most LONGEST_BIO characters; for one of three nothing."""
+    if rng.random() < 0.33:
+        return ""
+    if rng.random() < 0.05:
+        return rng.choice(_OTHER_BIOS)
+    parts = [_say(rng.choice(_BIOS), rng)]
+    if rng.random() < 0.5:
+        parts.append(_say(rng.choice(_MORE_BIOS), rng))
+    return " ".join(parts)[:LONGEST_BIO].rstrip()
 
 
 def post_body(rng: random.Random) -> str:

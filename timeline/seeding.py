@@ -14,11 +14,12 @@ from typing import TypeVar
 
 from django.conf import settings
 
-from accounts.names import entry
+from accounts.entities import User
+from accounts.names import entries
 from accounts.repositories import new_secret
 from retwis_site import keys
 from retwis_site.store import Pipe, Store
-from timeline.community import post_body, usernames
+from timeline.community import bio, post_body, shown_name, usernames
 
 OLDEST_USER = 400 * 86400  # seconds ago
 NEWEST_USER = 2 * 86400
@@ -84,12 +85,23 @@ class Community:
 
     def _users(self) -> Iterator[Step]:
         secrets = [new_secret() for _ in self._names]
+        called, bios = self._about()
         for uid, (name, secret) in enumerate(zip(self._names, secrets, strict=True), 1):
-            yield Step(keys.user(uid), fields={"username": name, "password": self._password, "auth": secret})
+            about = {"name": called[uid - 1], "bio": bios[uid - 1]}
+            fields = {"username": name, "password": self._password, "auth": secret}
+            yield Step(keys.user(uid), fields=fields | {field: text for field, text in about.items() if text})
         yield from _spread(keys.auths(), fields={secret: str(uid) for uid, secret in enumerate(secrets, 1)})
         yield from _spread(keys.users_by_time(), members=dict(zip(self._names, self._joined, strict=True)))
-        found_by = {entry(name, uid): 0 for uid, name in enumerate(self._names, 1)}
+        people = [User(uid, name, called[uid - 1]) for uid, name in enumerate(self._names, 1)]
+        found_by = dict.fromkeys([entry for one in people for entry in entries(one)], 0)
         yield from _spread(keys.users_by_name(), members=found_by)
+
+    def _about(self) -> tuple[list[str], list[str]]:
+        """What everybody is called, and says about themselves; the demo user leaves that to whoever tries it. Drawn by
+        themselves, so that the follows and posts of a seed are what they were."""
+        rng = random.Random(f"{self._plan.seed} about")  # noqa: S311  a demo, not a secret
+        called = ["", *(shown_name(name, rng) for name in self._names[1:])]
+        return called, ["", *(bio(rng) for _ in self._names[1:])]
 
     def _follows(self) -> Iterator[Step]:
         followers: dict[int, dict[str, int]] = {}

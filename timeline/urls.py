@@ -12,6 +12,7 @@ urlpatterns = [
     path("post/", views.publish, name="publish"),
     path("settings/download/", views.download, name="download"),
     path("timeline/", views.everybody, name="timeline"),
+    path("people/", views.people, name="people"),
     path("timeline/atom/", feeds.timeline_atom, name="timeline_atom"),
     path("timeline/rss/", feeds.timeline_rss, name="timeline_rss"),
     path("@<username:username>/", views.profile, name="profile"),

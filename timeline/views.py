@@ -1,13 +1,15 @@
 """The pages: what people read, and the forms by which they write."""
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import chain
+from urllib.parse import quote
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse, HttpResponseRedirect, StreamingHttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.html import escape
 from django.utils.http import content_disposition_header
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
@@ -17,17 +19,19 @@ from accounts.guards import change, login_required, page_of_form, to_login
 from accounts.middleware import RetwisRequest
 from accounts.throttle import DOWNLOADS, FOLLOWS, POSTS, Throttle
 from retwis_site.errors import error_page, kept_fields
-from retwis_site.pages import NOTHING, Holes, origin_of, page, page_of
+from retwis_site.pages import NOTHING, Holes, origin_of, page, page_of, part
 from retwis_site.store import connect
 from timeline import drafts, since
-from timeline.cursors import edge_cursor, post_cursor
-from timeline.entities import HomePage, PeoplePage
+from timeline.cursors import by, edge_cursor, name_cursor, post_cursor, show
+from timeline.entities import By, HomePage, Listed, PeoplePage, Show
 from timeline.export import CONTENT_TYPE, export, file_name
 from timeline.forms import BLANK, PostForm, form_with
+from timeline.repositories.circles import Circles
 from timeline.repositories.everybody import GlobalTimeline
 from timeline.repositories.follows import Follows
 from timeline.repositories.homes import Homes
 from timeline.repositories.lists import FIRST_TRUSTED
+from timeline.repositories.people import LONGEST_WANTED, People, wanted
 from timeline.repositories.posts import Posts
 from timeline.repositories.profiles import Profiles
 from timeline.repositories.suggestions import Suggestions
@@ -161,6 +165,7 @@ def profile(request: RetwisRequest, username: str) -> HttpResponse:
     shown = {
         "user": request.visit.user,
         "person": found.person,
+        "about": found.about,
         "counts": found.counts,
         "relation": found.relation,
         "newest_at": _newest_at(request),
@@ -214,18 +219,52 @@ def unfollow(request: RetwisRequest, username: str) -> HttpResponse:
 
 @require_safe
 def followers(request: RetwisRequest, username: str) -> HttpResponse:
-    before = edge_cursor(request.GET.get("before"))
-    return _people(request, Follows(connect()).followers_page(request.visit, username, before), "followers")
+    before, which = edge_cursor(request.GET.get("before")), show(request.GET.get("show"))
+    found = Circles(connect()).followers_page(request.visit, username, before, which)
+    return _circle(request, found, which, "followers")
 
 
 @require_safe
 def following(request: RetwisRequest, username: str) -> HttpResponse:
-    before = edge_cursor(request.GET.get("before"))
-    return _people(request, Follows(connect()).following_page(request.visit, username, before), "following")
+    before, which = edge_cursor(request.GET.get("before")), show(request.GET.get("show"))
+    found = Circles(connect()).following_page(request.visit, username, before, which)
+    return _circle(request, found, which, "following")
 
 
-def _people(request: RetwisRequest, found: PeoplePage, side: str) -> HttpResponse:
-    return page(request, "timeline/people.html", {"people": found, "side": side, "newest_at": _newest_at(request)})
+def _circle(request: RetwisRequest, found: PeoplePage, which: Show, side: str) -> HttpResponse:
+    newest_at = f"{request.path}?show={which}" if which and "before" in request.GET else _newest_at(request)
+    shown = {"people": found, "side": side, "show": which, "newest_at": newest_at, "here_at": request.path}
+    return page(request, "timeline/circle.html", shown)
+
+
+@require_safe
+def people(request: RetwisRequest) -> HttpResponse:
+    """The newest, the most followed, or, with `?q=`, who has a name that begins so."""
+    name = wanted(request.GET.get("q", ""))
+    order = by(request.GET.get("by"))
+    before = request.GET.get("before")
+    everybody = People(connect())
+    if name:
+        found = everybody.found(request.visit, name)
+        return _people(request, found.people, {"searching": True, "by": None, "more": found.more}, {"q": name})
+    if order is By.FOLLOWERS:
+        listing = everybody.most_followed(request.visit, edge_cursor(before))
+    else:
+        listing = everybody.newest(request.visit, name_cursor(before))
+    newest_at = f"{request.path}?by={order}" if order and before is not None else _newest_at(request)
+    shown = {"searching": False, "by": order, "more": False, "newest_at": newest_at}
+    return _people(request, listing.people, shown, {"older": quote(listing.older or "")})
+
+
+def _people(
+    request: RetwisRequest, listed: Sequence[Listed], shown: Mapping[str, Hashable], texts: Mapping[str, str]
+) -> HttpResponse:
+    """A page of people, each remembered; so is the page around them, whatever the texts in it."""
+    user = request.visit.user
+    given = {"user": user, "newest_at": "", "number": len(listed), "longest": LONGEST_WANTED, **shown}
+    holes = {"q": [], "older": [], **{name: [escape(text).encode()] for name, text in texts.items() if text}}
+    rows = [part("timeline/_listed.html", {"one": one, "signed_in": user.is_authenticated}) for one in listed]
+    return page_of(request, "timeline/people.html", given, {**holes, "rows": list(chain.from_iterable(rows))})
 
 
 @require_safe

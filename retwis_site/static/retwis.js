@@ -128,6 +128,14 @@
     return page.querySelector("main h1 + p")?.textContent ?? said.dataset.failed;
   };
 
+  // What is found while one types stays what it was when the site does not answer: so that must be said.
+  document.body.addEventListener("htmx:responseError", ({ target, detail }) => {
+    if (target.matches("[type=search]")) tell(why(detail.xhr.responseText));
+  });
+  document.body.addEventListener("htmx:sendError", ({ target }) => {
+    if (target.matches("[type=search]")) tell(said.dataset.unreachable);
+  });
+
   /** Following without leaving the page. Whatever goes wrong, the button stays as it was, and can be pressed again. */
   const follows = () => {
     const on = (name, act) =>

@@ -12,6 +12,8 @@ import pytest
 from django.conf import settings
 from playwright.sync_api import Page, expect
 
+from accounts.directory import Directory
+from accounts.visit import Visit
 from retwis_site.store import connect
 from tests.browser.accessibility import findings, ran
 from tests.browser.conftest import sign_in
@@ -40,6 +42,7 @@ WIDTHS = (1280, 360)
 NARROWEST = 320
 
 LONGEST_NAME = "Wolfeschlegelsteinhausenberger"
+LONGEST_DISPLAY_NAME_OF_ALL = "نور الهدى " * 4 + "W" * 10
 LONGEST_WORD = "Donaudampfschifffahrt" * 13
 BODIES = [
     "A plain sentence about nothing much.",
@@ -81,6 +84,13 @@ def world(chromium, site, real_server):
         Follows(store).follow(them.user.uid, me.user.uid)
     for number, author in enumerate(itertools.islice(itertools.cycle([other, me, crowd[0]]), 24)):
         newest = publish(raw, store, author, f"{BODIES[number % len(BODIES)][:270]} {number}")
+    told = register(store, "Rapunzel")
+    for them in crowd[:5]:
+        Follows(store).follow(them.user.uid, told.user.uid)
+    Follows(store).follow(told.user.uid, me.user.uid)
+    for one in [told, other, crowd[0]]:
+        viewer = Visit(store, one.secret).require_user()
+        Directory(store).edit(viewer, LONGEST_DISPLAY_NAME_OF_ALL, f"{BODIES[2][:120]} אבג")
     deleted = publish(raw, store, other, "Not for long")
     Posts(store).delete(other.user.uid, deleted)
     console = Console(site.browser.origin)
@@ -289,6 +299,13 @@ PAGES = {
     "followers, nobody": at("member", "/@Newcomer/followers/"),
     "following": at("visitor", "/@{me}/following/"),
     "following, nobody": at("member", "/@Newcomer/following/"),
+    "followers, mutual": at("member", "/@{me}/followers/?show=mutual"),
+    "following, nobody such": at("member", "/@{me}/following/?show=not-followed-back"),
+    "profile, with all that it may tell": at("member", "/@Rapunzel/"),
+    "people": at("member", "/people/"),
+    "people, to a visitor": at("visitor", "/people/?by=followers"),
+    "people, found": at("member", "/people/?q=Follower"),
+    "people, nobody found": at("visitor", "/people/?q=nobody_at_all"),
     "a post": a_post,
     "settings": at("member", "/settings/"),
     "settings, with errors": settings_with_errors,

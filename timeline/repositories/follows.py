@@ -1,21 +1,19 @@
 """Who follows whom: `following:` is the truth, `followers:` its mirror."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from heapq import nsmallest
 
-from accounts.entities import User
-from accounts.repositories import Users
-from accounts.visit import Visit
 from retwis_site import keys
 from retwis_site.outbox import Outbox, nonce
 from retwis_site.store import Pipe, Store
-from timeline.cursors import EdgeCursor
-from timeline.entities import Edge, InCommon, PeoplePage
+from timeline.cursors import parse_id
+from timeline.entities import InCommon
 from timeline.repositories.ranking import Ranking
 
-PEOPLE_A_PAGE = 20
 COMPARED = 10_000  # ids of the smaller side that "in common" looks at
+FIRST = 4  # of whom it also tells who they are
 
 
 class Follows:
@@ -91,45 +89,6 @@ class Follows:
         """Ask which of these (at least one) somebody follows; for `which(uids, reply)`."""
         pipe.zmscore(keys.following(me), [str(uid) for uid in uids])
 
-    def followers_page(self, visit: Visit, username: str, before: EdgeCursor | None) -> PeoplePage:
-        """Who follows `username`, the newest first. Two round trips with hints, three for a later page; one less while
-        the names are remembered. Raises NoSuchUser, AccountDeleted."""
-        return self._people(visit, username, before, keys.followers)
-
-    def following_page(self, visit: Visit, username: str, before: EdgeCursor | None) -> PeoplePage:
-        """Whom `username` follows, the newest first. Round trips and errors as above."""
-        return self._people(visit, username, before, keys.following)
-
-    def _people(self, visit: Visit, username: str, before: EdgeCursor | None, side: Callable[[int], str]) -> PeoplePage:
-        def first_page(pipe: Pipe, me: int | None, them: int) -> None:
-            pipe.zrevrange_withscores(side(them), 0, PEOPLE_A_PAGE)
-
-        if before is None:
-            person, (rows,) = visit.ask_about(username, first_page)
-        else:
-            person, rows = self._people_below(visit, username, before, side)
-        shown = [(int(uid), int(since)) for uid, since in rows[:PEOPLE_A_PAGE]]
-        people = Users(self._store).people([uid for uid, _ in shown])
-        edges = [Edge(people[uid], since) for uid, since in shown if uid in people]
-        if len(rows) <= PEOPLE_A_PAGE:
-            return PeoplePage(person, edges, None)
-        last, since = shown[-1]
-        return PeoplePage(person, edges, str(EdgeCursor(since, last)))
-
-    def _people_below(
-        self, visit: Visit, username: str, before: EdgeCursor, side: Callable[[int], str]
-    ) -> tuple[User, list[tuple[str, float]]]:
-        """The rows below the cursor's. Its rank is where to go on, since any number of rows may share one second; when
-        its row has gone, the page begins with the rows of that second, so that none is left out."""
-
-        def where(pipe: Pipe, me: int | None, them: int) -> None:
-            pipe.zrevrank(side(them), str(before.uid))
-            pipe.zcount(side(them), f"({before.since}", "+inf")
-
-        person, (rank, newer) = visit.ask_about(username, where)
-        start = newer if rank is None else rank + 1
-        return person, self._store.zrevrange_withscores(side(person.uid), start, start + PEOPLE_A_PAGE)
-
 
 def which(uids: Sequence[int], reply: Sequence[float | None]) -> set[int]:
     """Of the uids that were asked about, those that stand in the sorted set."""
@@ -150,11 +109,21 @@ class Comparison:
         pipe.zrange(self.smaller, 0, COMPARED - 1)
 
     def queue_shared(self, pipe: Pipe, ids: Sequence[str]) -> None:
-        """Ask which of them stand in the larger; for `in_common`. There must be one at least."""
+        """Ask which of them stand in the larger; for `shared`. There must be one at least."""
         pipe.zmscore(self.larger, ids)
 
-    def in_common(self, reply: Sequence[float | None]) -> InCommon:
-        return InCommon(sum(score is not None for score in reply), exact=self.size <= COMPARED)
+    def shared(self, ids: Sequence[str], reply: Sequence[float | None]) -> "Shared":
+        found = [uid for uid, score in zip(ids, reply, strict=True) if score is not None]
+        people = (uid for member in found if (uid := parse_id(member)) is not None)
+        return Shared(InCommon(len(found), exact=self.size <= COMPARED), tuple(nsmallest(FIRST, people)))
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What a comparison has found."""
+
+    number: InCommon
+    first: tuple[int, ...]  # some of them: who has been here longest
 
 
 def compare(one: str, one_size: int, other: str, other_size: int) -> Comparison:

@@ -1,16 +1,34 @@
 """A profile: somebody's own posts, and how the viewer stands to them."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from accounts.entities import User
+from accounts.repositories import Users
 from accounts.visit import Visit
 from retwis_site import keys
 from retwis_site.memory import PageMemory
 from retwis_site.store import Pipe, Store
-from timeline.entities import Counts, InCommon, NoSuchPost, Page, Post, PostDeleted, ProfilePage, Relation
-from timeline.repositories.follows import Comparison, Follows, compare
+from timeline.entities import (
+    About,
+    Counts,
+    InCommon,
+    Known,
+    NoSuchPost,
+    Page,
+    Post,
+    PostDeleted,
+    ProfilePage,
+    Relation,
+)
+from timeline.repositories.follows import Comparison, Follows, Shared, compare
+from timeline.repositories.joined import joined, queue_joined, remembered
 from timeline.repositories.paging import POSTS_A_PAGE
 from timeline.repositories.reading import Wanted, queue_post, record
 
-_common: PageMemory[Comparison, InCommon] = PageMemory(size=20_000, seconds=5)
+NAMED = 2  # of the people whom the viewer knows
+
+_common: PageMemory[Comparison, Shared] = PageMemory(size=20_000, seconds=5)
 
 
 class Profiles:
@@ -19,56 +37,78 @@ class Profiles:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._follows = Follows(store)
+        self._users = Users(store)
 
     def page(self, visit: Visit, username: str, before: int | None) -> ProfilePage:
         """Their posts below the cursor, newest first. With hints, and while all is remembered, one round trip; else
-        two, three for somebody else's while signed in (what both have in common). Raises NoSuchUser, AccountDeleted."""
+        two, three for somebody else's while signed in (what both have in common), and then one more while the names of
+        those whom both know are not remembered. Raises NoSuchUser, AccountDeleted."""
 
         def questions(pipe: Pipe, me: int | None, them: int) -> None:
             below = "+inf" if before is None else f"({before}"
             pipe.zrevrangebyscore(keys.updates(them), below, "-inf", POSTS_A_PAGE + 1)
+            pipe.hget(keys.user(them), "bio")
             self._follows.queue_following_count(pipe, them)
             self._follows.queue_followers_count(pipe, them)
             if me is not None and me != them:
                 self._follows.queue_which_followed(pipe, me, [them])
+                self._follows.queue_which_followed(pipe, them, [me])
                 self._follows.queue_following_count(pipe, me)
                 self._follows.queue_followers_count(pipe, me)
 
-        person, (found, following, followers, *mine) = visit.ask_about(username, questions)
+        person, (found, bio, following, followers, *mine) = visit.ask_about(username, questions)
         pids = [int(pid) for pid in found]
         older = pids[POSTS_A_PAGE - 1] if len(pids) > POSTS_A_PAGE else None
         me = viewer.uid if isinstance(viewer := visit.user, User) else None
-        comparisons: list[Comparison] = []
-        if mine and me is not None:
-            (is_following,), my_following, my_followers = mine
-            comparisons = [
-                compare(keys.followers(me), my_followers, keys.followers(person.uid), followers),
-                compare(keys.following(me), my_following, keys.following(person.uid), following),
-            ]
+        counts = Counts(following, followers)
         wanted = Wanted(pids[:POSTS_A_PAGE], me)
-        common = self._ask(wanted, comparisons)
+        comparisons = _comparisons(me, Counts(*mine[2:]), person.uid, counts) if mine and me is not None else []
+        joined, common = self._ask(wanted, person, comparisons)
         posts = [post for post in wanted.shown({person.uid: person}) if post.author.uid == person.uid]
-        relation = Relation(me == person.uid, bool(mine) and is_following is not None, *common)
-        return ProfilePage(person, Counts(following, followers), relation, Page(posts, older))
+        relation = self._relation(mine, common) if mine else Relation(is_me=me == person.uid)
+        return ProfilePage(person, About(bio or "", joined), counts, relation, Page(posts, older))
 
-    def _ask(self, wanted: Wanted, comparisons: list[Comparison]) -> list[InCommon]:
-        """Ask for the posts, and what each comparison counts. No round trip while all is remembered, else one; two
-        with anything to compare."""
+    def _ask(self, wanted: Wanted, person: User, comparisons: list[Comparison]) -> tuple[int | None, list[Shared]]:
+        """Ask for the posts, since when they are here, and what each comparison finds. No round trip while all is
+        remembered, else one; two with anything to compare."""
         pipe = self._store.pipeline()
         wanted.queue(pipe)
         common = _common.some(comparisons)
         comparing = [comparison for comparison in comparisons if comparison not in common]
-        for comparison in comparing:
+        smaller = {comparison.smaller: comparison for comparison in comparing}  # one may be so for several
+        for comparison in smaller.values():
             comparison.queue_smaller(pipe)
-        smaller = wanted.take(pipe.execute())
-        shared = [(comparison, ids) for comparison, ids in zip(comparing, smaller, strict=True) if ids]
-        for comparison, ids in shared:
-            comparison.queue_shared(pipe, ids)
-        counted = {comparison: reply for (comparison, _), reply in zip(shared, pipe.execute(), strict=True)}
+        when = remembered([person])
+        if not when:
+            queue_joined(pipe, [person])
+        replies = wanted.take(pipe.execute())
+        if not when:
+            *replies, told = replies
+            when = joined([person], told)
+        ids = dict(zip(smaller, replies, strict=True))
+        some = [comparison for comparison in comparing if ids[comparison.smaller]]
+        for comparison in some:
+            comparison.queue_shared(pipe, ids[comparison.smaller])
+        found = dict(zip(some, pipe.execute(), strict=True))
         for comparison in comparing:
-            common[comparison] = comparison.in_common(counted.get(comparison, []))
+            common[comparison] = comparison.shared(ids[comparison.smaller], found.get(comparison, []))
             _common.put(comparison, common[comparison])
-        return [common[comparison] for comparison in comparisons]
+        return when.get(person.uid), [common[comparison] for comparison in comparisons]
+
+    def _relation(self, mine: Sequence[Any], common: Sequence[Shared]) -> Relation:
+        """To somebody else. At most one round trip; none while the names are remembered."""
+        (followed,), (follows_me,), *_ = mine
+        followers, following, known = common
+        people = self._users.people(known.first)
+        named = tuple(people[uid] for uid in known.first if uid in people)[:NAMED]
+        count, exact = known.number.count, known.number.exact
+        return Relation(
+            following=followed is not None,
+            common_followers=followers.number,
+            common_following=following.number,
+            follows_me=follows_me is not None,
+            known=Known(named, InCommon(count - len(named), exact)) if count else None,
+        )
 
     def post(self, visit: Visit, username: str, pid: int) -> Post:
         """One post of theirs. One round trip with hints. Raises NoSuchUser, AccountDeleted, NoSuchPost, PostDeleted."""
@@ -87,3 +127,12 @@ class Profiles:
         if found is None or standing is None:  # it never got as far as its commit
             raise NoSuchPost(pid)
         return Post(pid, author, found.body, found.time)
+
+
+def _comparisons(me: int, mine: Counts, them: int, theirs: Counts) -> list[Comparison]:
+    """Who follows both; whom both follow; whom the viewer follows who follow them."""
+    return [
+        compare(keys.followers(me), mine.followers, keys.followers(them), theirs.followers),
+        compare(keys.following(me), mine.following, keys.following(them), theirs.following),
+        compare(keys.following(me), mine.following, keys.followers(them), theirs.followers),
+    ]

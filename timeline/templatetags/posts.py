@@ -31,6 +31,12 @@ def day(when: int) -> str:
 
 
 @register.filter
+def month(when: int) -> str:
+    # Translators: a month, in the letters of Django's `date` filter, such as "March 2026"
+    return date_format(datetime.fromtimestamp(when, UTC), _("F Y"))
+
+
+@register.filter
 def linked(text: str) -> list[Part]:
     """A text in pieces, of which some lead somewhere. The template escapes each."""
     return parts(text)
