@@ -50,18 +50,15 @@ bench: $(VENV)/.installed-bench
 	@$(BIN)/python -m benchmarks.bench
 
 # Collects what is to be translated into locale/, and compiles what is; docs/translating.md. It needs Debian's gettext.
-# When it was collected is left out: else each run would change every file.
-LANGUAGES := $(notdir $(wildcard locale/*))
+CATALOGS := $(wildcard locale/*/LC_MESSAGES/django.po)
 messages: $(VENV)/.installed
-	$(BIN)/python manage.py makemessages $(LANGUAGES:%=--locale %) --no-obsolete --no-wrap --add-location file --ignore tests --ignore benchmarks --ignore var
-	@for file in $(LANGUAGES:%=locale/%/LC_MESSAGES/django); do \
-		sed -i '/^"POT-Creation-Date: /d' $$file.po && msgfmt --check-format --check-domain --output-file=$$file.mo $$file.po || exit 1; \
-	done
+	$(BIN)/python manage.py makemessages --all
+	@for file in $(CATALOGS:.po=); do msgfmt --check-format --check-domain --output-file=$$file.mo $$file.po || exit 1; done
 
 # Nothing is left to collect, to translate or to compile.
 check-messages: messages
 	git diff --exit-code --stat -- locale
-	@for file in $(LANGUAGES:%=locale/%/LC_MESSAGES/django.po); do \
+	@for file in $(CATALOGS); do \
 		msgattrib --untranslated $$file | diff - /dev/null && msgattrib --only-fuzzy $$file | diff - /dev/null || exit 1; \
 	done
 

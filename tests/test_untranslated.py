@@ -131,7 +131,7 @@ def bare(answer):
 
 def addresses():
     """Every address of the site: about `2`, and a post of theirs."""
-    given = {"username": "2", "pid": 2}
+    given = {"username": "2", "pid": 2, "section": "people"}
 
     def within(patterns):
         for pattern in patterns:
@@ -173,6 +173,13 @@ def test_every_address_that_can_be_opened(marked, people, url):
         "/@4/following/",
         "/@2/following/?before=1-1",
         "/@2/followers/?before=1-1",
+        "/@2/followers/?show=mutual",
+        "/@2/following/?show=not-followed-back",
+        "/@4/following/?show=mutual",
+        "/people/?before=2",
+        "/people/?by=followers",
+        "/people/?q=2",
+        "/people/?q=9",
         "/new/?after=1",
         "/?before=0",
         "/nothing/",
@@ -244,6 +251,11 @@ NEW = {"username": "5", "password1": PASSWORD, "password2": PASSWORD}
         ("/settings/password/", {}),
         ("/settings/password/", {**NEW, "password": "1"}),
         ("/settings/password/", {**NEW, "password": PASSWORD}),
+        ("/settings/", {"name": "1" * 51, "bio": "1" * 161}),
+        ("/settings/", {"name": "1", "bio": "1"}),
+        ("/settings/delete/", {}),
+        ("/settings/delete/", {"password": "1"}),
+        ("/settings/delete/", {"password": PASSWORD}),
     ],
 )
 def test_what_a_form_is_answered(marked, people, store, url, form):
@@ -268,6 +280,7 @@ LIMITS = {
     "REGISTRATIONS": ("/register/", NEW),
     "POSTS": ("/post/", {"body": "1"}),
     "FOLLOWS": ("/@2/follow/", {}),
+    "EDITS": ("/settings/", {"name": "1"}),
 }
 
 
