@@ -1,5 +1,5 @@
 """Nobody writes a word on a page that cannot be translated: with a catalog that puts marks around each of its texts, no
-letter stands outside of them, but for the site's name. The people here have names and texts without letters."""
+letter stands outside of them, but for names. The people here have names and texts without letters."""
 
 import io
 import re
@@ -25,7 +25,12 @@ from timeline.repositories.posts import Posts
 
 LANGUAGE = "de"
 # Each language calls itself by its own name; in those of the others, Django knows it.
-NAMES = {"Retwis", *(name for code, own in settings.LANGUAGES for name in (own, LANG_INFO[code]["name"]))}
+NAMES = {
+    "Retwis",
+    "Atom",
+    "RSS",
+    *(name for code, own in settings.LANGUAGES for name in (own, LANG_INFO[code]["name"])),
+}
 LETTERS = re.compile(r"[^\W\d_]+")
 ATTRIBUTES = {"title", "aria-label", "aria-description", "alt", "placeholder", "label"}
 OF_NUMBERS = {"data-theme"}
@@ -132,7 +137,7 @@ def bare(answer):
 
 def addresses():
     """Every address of the site: about `2`, and a post of theirs."""
-    given = {"username": "2", "pid": 2}
+    given = {"username": "2", "pid": 2, "section": "users"}
 
     def within(patterns):
         for pattern in patterns:
