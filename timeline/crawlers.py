@@ -33,7 +33,7 @@ class FixedPages(Sitemap):  # type: ignore[type-arg]
     """What is there without anybody."""
 
     def items(self) -> list[str]:
-        return ["home", "timeline"]
+        return ["home", "timeline", "people"]
 
     def location(self, name: str) -> str:
         return reverse(name)

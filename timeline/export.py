@@ -7,6 +7,7 @@ from typing import Any
 
 from accounts.entities import User
 from retwis_site.store import Store
+from timeline.moments import iso
 from timeline.repositories.belongings import Belongings
 
 FORMAT, VERSION = "retwis-export", 1
@@ -34,7 +35,7 @@ def export(store: Store, user: User, address_of: AddressOf) -> Iterator[bytes]:
 
 def _lines(store: Store, user: User, address_of: AddressOf) -> Iterator[list[Line]]:
     belongings = Belongings(store, user)
-    head: Line = {"type": "export", "format": FORMAT, "version": VERSION, "exported_at": _time(_now())}
+    head: Line = {"type": "export", "format": FORMAT, "version": VERSION, "exported_at": iso(_now())}
     account = belongings.account()
     about: Line = {
         "type": "account",
@@ -43,14 +44,14 @@ def _lines(store: Store, user: User, address_of: AddressOf) -> Iterator[list[Lin
         "name": user.name,
         "bio": account.bio,
         "language": account.language,
-        "registered": None if account.registered is None else _time(account.registered),
+        "registered": None if account.registered is None else iso(account.registered),
         "address": address_of("profile", user.username),
     }
     yield [head, about]
     for side, found in (("following", belongings.following()), ("follower", belongings.followers())):
         for edges in found:
             yield [
-                {"type": side, "id": edge.user.uid, "username": edge.user.username, "since": _time(edge.since)}
+                {"type": side, "id": edge.user.uid, "username": edge.user.username, "since": iso(edge.since)}
                 for edge in edges
             ]
     for posts in belongings.posts():
@@ -58,7 +59,7 @@ def _lines(store: Store, user: User, address_of: AddressOf) -> Iterator[list[Lin
             {
                 "type": "post",
                 "id": post.pid,
-                "time": _time(post.time),
+                "time": iso(post.time),
                 "text": post.body,
                 "address": address_of("post", user.username, post.pid),
             }
@@ -72,8 +73,3 @@ def _encoded(lines: Iterable[Line]) -> bytes:
 
 def _now() -> int:
     return int(datetime.now(UTC).timestamp())
-
-
-def _time(seconds: int) -> str:
-    """ISO 8601, in UTC."""
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"

@@ -6,7 +6,7 @@ the same each time until a post or a name changes.
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from django.conf import settings
@@ -28,13 +28,14 @@ from retwis_site.memory import PageMemory
 from retwis_site.pages import origin_of
 from retwis_site.store import connect
 from timeline.entities import Page, Post
+from timeline.moments import moment_of
 from timeline.repositories.everybody import GlobalTimeline
 from timeline.repositories.profiles import Profiles
 from timeline.views import GLOBAL_POSTS
 
 KEPT = 60  # seconds that a cache may keep one
 TITLE = 60  # characters of a post
-NOTHING_YET = datetime(1970, 1, 1, tzinfo=UTC)  # when a feed without posts was updated: both formats want a moment
+NOTHING_YET = moment_of(0)  # when a feed without posts was updated: both formats want a moment
 
 # Tabs and ends of lines are the only control characters that XML 1.0 has (2.2); half a character is none anywhere.
 _NOT_IN_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -147,7 +148,7 @@ class PostsFeed(Feed):  # type: ignore[type-arg]
         return item.origin + reverse("profile", args=[item.post.author.username])
 
     def item_pubdate(self, item: Item) -> datetime:
-        return datetime.fromtimestamp(item.post.time, UTC)
+        return moment_of(item.post.time)
 
     def item_updateddate(self, item: Item) -> datetime:
         """A post is never changed."""
