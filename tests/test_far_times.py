@@ -1,0 +1,29 @@
+"""A database from elsewhere may have times that no calendar has: in milliseconds, or anything."""
+
+import pytest
+
+from retwis_site.memory import Memory
+from tests.test_home_timeline import write_posts
+from timeline.moments import LAST, iso
+
+PAGES = ["/", "/timeline/", "/@bob/", "/@bob/1/", "/@bob/followers/", "/people/", "/@bob/atom/", "/timeline/rss/"]
+
+
+@pytest.mark.parametrize("when", ["1800000000000", "99999999999999999999"])
+@pytest.mark.parametrize("url", PAGES)
+def test_pages_and_feeds_show_them_as_the_last_there_is(browser, raw, alice, bob, when, url):
+    write_posts(raw, 2, [1])
+    raw.hset("post:1", "time", when)
+    raw.zadd("users_by_time", {"bob": when})
+    raw.zadd("followers:2", {"1": when})
+    raw.zadd("following:1", {"2": when})
+    Memory.clear_all()
+    for client in (browser(), browser(alice)):
+        page = client.get(url)
+        assert page.status_code == 200
+        assert b"9999" in page.content or url == "/people/"
+
+
+@pytest.mark.parametrize(("seconds", "written"), [(-5, "1970-01-01T00:00:00Z"), (LAST, "9999-12-31T23:59:59Z")])
+def test_a_moment_stays_within_the_calendar(seconds, written):
+    assert iso(seconds) == written
