@@ -25,6 +25,7 @@ STAYS = ("username", "deleted")  # of a deleted account
 FIELDS_AT_ONCE = 100
 
 _people: PageMemory[int, User] = PageMemory(size=20_000, seconds=5)
+_renamed: PageMemory[int, User] = PageMemory(size=1_000, seconds=10)  # as long as a post may be shown by an old name
 
 
 class Users:
@@ -68,10 +69,18 @@ class Users:
         return found
 
     def remember(self, uid: int, reply: Sequence[str | None]) -> User | None:
-        """A user as just read by `queue_person`, whatever this process has believed; None for nobody, or a deleted
+        """A user who was given another name here, as just read by `queue_person`; None for nobody, or a deleted
         account. No round trip."""
         _people.forget(uid)
-        return self.people_of([uid], [reply]).get(uid)
+        user = self.people_of([uid], [reply]).get(uid)
+        if user is not None:
+            _renamed.put(uid, user)
+        return user
+
+    def renamed(self) -> dict[int, User]:
+        """Who was given another name here within seconds, so that they see it at once wherever they look. No round
+        trip."""
+        return _renamed.everything()
 
     def register(self, username: str, password: str) -> Login:
         """Make a user; `password` is a Django hash. Nine round trips.

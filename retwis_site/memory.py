@@ -36,6 +36,17 @@ class Memory(Generic[K, V]):
         now, entries = time.monotonic(), self._entries
         return {key: entry[1] for key in keys if (entry := entries.get(key)) is not None and entry[0] >= now}
 
+    def everything(self) -> dict[K, V]:
+        """All that is remembered. What is too old goes, so that this is cheap where little is put."""
+        if not self._entries:
+            return {}
+        now = time.monotonic()
+        entries = dict(self._entries)
+        for key, (until, _) in entries.items():
+            if until < now:
+                self.forget(key)
+        return {key: value for key, (until, value) in entries.items() if until >= now}
+
     def put(self, key: K, value: V) -> None:
         self._entries.pop(key, None)
         while len(self._entries) >= self._size:

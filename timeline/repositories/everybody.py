@@ -11,7 +11,7 @@ from retwis_site.store import Pipe, Store
 from timeline.cursors import LARGEST_ID
 from timeline.entities import GlobalPage, Page, Post
 from timeline.repositories.paging import fill
-from timeline.repositories.reading import Wanted
+from timeline.repositories.reading import Wanted, by_present_names
 from timeline.repositories.shards import GlobalList
 
 NEWEST_USERS = 10
@@ -56,5 +56,5 @@ class GlobalTimeline:
         pipe = self._store.pipeline()
         wanted.queue(pipe)
         wanted.take(pipe.execute())
-        people = self._users.people({one.uid for one in wanted.records}) | self._users.remembered(wanted.authors)
-        return wanted.shown(people), wanted.dead
+        posts = wanted.shown(self._users.people({one.uid for one in wanted.records}))
+        return by_present_names(posts, self._users.renamed()), wanted.dead

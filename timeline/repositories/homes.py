@@ -15,7 +15,7 @@ from timeline.entities import Counts, HomePage, Page, Post
 from timeline.repositories.follows import Follows, which
 from timeline.repositories.lists import FIRST_READ, KEPT, Merge, Slice, TimelineList, merge
 from timeline.repositories.paging import POSTS_A_PAGE, fill
-from timeline.repositories.reading import Wanted, authors_of
+from timeline.repositories.reading import Wanted, authors_of, by_present_names
 
 HOME_LIVES = 30 * 24 * 3600  # seconds that a home stays after its owner's last visit
 SHORTEST_SLICE = 10  # ids read of each followed person, at least
@@ -153,7 +153,7 @@ class Homes:
         asked = asked.with_replies(expected, wanted.take(pipe.execute()))
 
         authors = {one.uid for one in wanted.records}
-        people = self._users.remembered(authors | wanted.authors)
+        people = self._users.remembered(authors)
         unknown = sorted(authors - people.keys())
         for uid in unknown:
             queue_person(pipe, uid)
@@ -162,7 +162,7 @@ class Homes:
         people |= self._users.people_of(unknown, replies[: len(unknown)])
         asked = asked.with_replies(strangers, replies[len(unknown) :])
 
-        found = wanted.shown(people)
+        found = by_present_names(wanted.shown(people), self._users.renamed())
         _authors.put(me, tuple({post.author.uid for post in found} - {me}))
         return [post for post in found if post.author.uid in asked.followed or post.author.uid == me], wanted.dead
 

@@ -24,7 +24,7 @@ from timeline.entities import (
 from timeline.repositories.follows import Comparison, Follows, Shared, compare
 from timeline.repositories.joined import joined, queue_joined, remembered
 from timeline.repositories.paging import POSTS_A_PAGE
-from timeline.repositories.reading import Wanted, queue_post, record
+from timeline.repositories.reading import Wanted, by_present_names, queue_post, record
 
 NAMED = 2  # of the people whom the viewer knows
 
@@ -64,9 +64,10 @@ class Profiles:
         wanted = Wanted(pids[:POSTS_A_PAGE], me)
         comparisons = _comparisons(me, Counts(*mine[2:]), person.uid, counts) if mine and me is not None else []
         joined, common = self._ask(wanted, person, comparisons)
-        posts = [post for post in wanted.shown({person.uid: person}) if post.author.uid == person.uid]
+        shown = by_present_names(wanted.shown({person.uid: person}), {person.uid: person})
+        page = Page([post for post in shown if post.author.uid == person.uid], older)
         relation = self._relation(mine, common) if mine else Relation(is_me=me == person.uid)
-        return ProfilePage(person, About(bio or "", joined), counts, relation, Page(posts, older))
+        return ProfilePage(person, About(bio or "", joined), counts, relation, page)
 
     def _ask(self, wanted: Wanted, person: User, comparisons: list[Comparison]) -> tuple[int | None, list[Shared]]:
         """Ask for the posts, since when they are here, and what each comparison finds. No round trip while all is

@@ -101,16 +101,21 @@ class Wanted:
         return replies[end + len(self._own) :]
 
     def shown(self, people: Mapping[int, User]) -> list[Post]:
-        """Those that stand and whose author does, in the order wanted, by whoever goes by another name now as that.
-        `people`, by uid: the records' authors, and what is remembered of others."""
+        """Those that stand and whose author does, in the order wanted. `people`: the records' authors, by uid."""
         for one in self.records:
             if one.uid in people:
                 self._known[one.pid] = one.by(people[one.uid])
                 _shown.put(one.pid, self._known[one.pid])
-        standing = [self._known[pid] for pid in self._pids if pid in self._known]
-        return [
-            post
-            if (author := people.get(post.author.uid, post.author)) == post.author
-            else replace(post, author=author)
-            for post in standing
-        ]
+        return [self._known[pid] for pid in self._pids if pid in self._known]
+
+
+def by_present_names(posts: list[Post], people: Mapping[int, User]) -> list[Post]:
+    """The same posts; those of these people, by uid, by the names that they go by now."""
+    if not people:
+        return posts
+    return [
+        post
+        if (author := people.get(post.author.uid, post.author)).name == post.author.name
+        else replace(post, author=author)
+        for post in posts
+    ]
