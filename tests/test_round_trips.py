@@ -35,6 +35,8 @@ BUDGETS = [
     ("/@bob/1/", False, 1, 2),
     ("/@Alice/followers/", True, 2, 4),
     ("/@Alice/following/", False, 2, 3),
+    ("/settings/delete/", True, 1, 2),
+    ("/settings/download/", True, 3, 4),
     ("/login/", False, 0, 0),
     ("/register/", False, 0, 0),
     ("/livez", True, 0, 0),

@@ -10,7 +10,7 @@ from retwis_site.store import Store
 from timeline.repositories.belongings import Belongings
 
 FORMAT, VERSION = "retwis-export", 1
-CONTENT_TYPE = "application/x-ndjson"
+CONTENT_TYPE = "application/x-ndjson; charset=utf-8"
 
 Line = dict[str, Any]
 AddressOf = Callable[..., str]  # of a page, by its view's name and arguments, with the site's name before it
