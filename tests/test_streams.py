@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import logging
 import socket
 from contextlib import contextmanager
 from pathlib import Path
@@ -187,9 +186,6 @@ def test_where_it_cannot_go_on_it_is_broken_off_with_a_line(serving, heard, answ
     protocol = answered(serving, Scope(URL))
     assert protocol.chunks == [b"one"]
     assert heard.last.broken_off
-    print(
-        [(r.name, r.created, id(r), r.levelname) for r in caplog.records], logging.getLogger("retwis.store").propagate
-    )
     assert {record.getMessage() for record in caplog.records} == {f"GET {URL}: broken off: {error}"}
 
 

@@ -12,6 +12,7 @@ import pytest
 from django.conf import settings
 from playwright.sync_api import Page, expect
 
+from accounts.repositories import Users
 from retwis_site.store import connect
 from tests.browser.accessibility import findings, ran
 from tests.browser.conftest import sign_in
@@ -68,6 +69,7 @@ class World:
     other_uid: int
     newest: int
     deleted: int
+    left: str
 
 
 @pytest.fixture(scope="module")
@@ -81,6 +83,8 @@ def world(chromium, site, real_server):
         Follows(store).follow(them.user.uid, me.user.uid)
     for number, author in enumerate(itertools.islice(itertools.cycle([other, me, crowd[0]]), 24)):
         newest = publish(raw, store, author, f"{BODIES[number % len(BODIES)][:270]} {number}")
+    left = register(store, "Leaver")
+    Users(store).delete(left.user, left.secret)
     deleted = publish(raw, store, other, "Not for long")
     Posts(store).delete(other.user.uid, deleted)
     console = Console(site.browser.origin)
@@ -108,6 +112,7 @@ def world(chromium, site, real_server):
             other.user.uid,
             newest,
             deleted,
+            left.user.username,
         )
 
 
@@ -155,6 +160,16 @@ def password_with_errors(world):
     page.get_by_label("New password", exact=True).fill("short")
     page.get_by_label("New password again").fill("other")
     page.get_by_role("button", name="Change it").click()
+    expect(page.get_by_label("Present password")).to_have_attribute("aria-invalid", "true")
+    return page
+
+
+def deletion_with_errors(world):
+    world.console.expects(422, "/settings/delete/")
+    page = world.member
+    page.goto("/settings/delete/")
+    page.get_by_label("Present password").fill("not mine")
+    page.get_by_role("button", name="Delete my account for good").click()
     expect(page.get_by_label("Present password")).to_have_attribute("aria-invalid", "true")
     return page
 
@@ -282,6 +297,8 @@ PAGES = {
     "a post": a_post,
     "password": at("member", "/settings/password/"),
     "password, with errors": password_with_errors,
+    "delete account": at("member", "/settings/delete/"),
+    "delete account, with errors": deletion_with_errors,
     "appearance": at("member", "/settings/appearance/"),
     "appearance, to a visitor": at("visitor", "/settings/appearance/"),
     "400": at("member", "/?before=nonsense", 400),
@@ -289,6 +306,7 @@ PAGES = {
     "404": at("visitor", "/@nobody_at_all/", 404),
     "405": at("visitor", "/post/", 405),
     "410": at("visitor", "/@{other}/{deleted}/", 410),
+    "410, of a deleted account": at("visitor", "/@{left}/", 410),
     "503": home_in_an_outage,
     "503, with a text": a_text_in_an_outage,
 }
