@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth.hashers import make_password
 from hypothesis.stateful import RuleBasedStateMachine
 
-from accounts.entities import NoSuchUser, Visitor
+from accounts.entities import AccountDeleted, NoSuchUser, Visitor
 from accounts.visit import Visit
 from retwis_site.memory import Memory
 from retwis_site.store import connect
@@ -170,13 +170,17 @@ class Agreement(RuleBasedStateMachine):
         self.settle()
         person = self.model.named(name)
         if person is None:
-            with pytest.raises(NoSuchUser):
+            with pytest.raises(self.nobody(name)):
                 Profiles(self.store).page(self.visit(viewer), name, before)
             return
         found = pages(lambda below: Profiles(self.store).page(self.visit(viewer), name, below), before)
         assert posts_on(found, paging.POSTS_A_PAGE) == self.model.posts_of({person.uid}, before)
         about = (person.user, self.model.counts(person.uid), self.model.relation(viewer, person.uid))
         assert {(one.person, one.counts, one.relation) for one in found} == {about}
+
+    def nobody(self, name):
+        """What is raised for a name that nobody has, or has any more."""
+        return AccountDeleted if self.model.who_left(name) else NoSuchUser
 
     def check_people(self, viewer, name, side, row, show=Show.ALL):
         """All pages; and those below a row, also when it has gone: then its second is shown again."""
@@ -188,7 +192,7 @@ class Agreement(RuleBasedStateMachine):
             return page(self.visit(viewer), name, edge_cursor(before), show)
 
         if person is None:
-            with pytest.raises(NoSuchUser):
+            with pytest.raises(self.nobody(name)):
                 read(None)
             return
         expected = self.model.edges(viewer, person.uid, side, show)
@@ -205,7 +209,7 @@ class Agreement(RuleBasedStateMachine):
         self.settle()
         person, post = self.model.named(name), self.model.posts.get(pid)
         if person is None:
-            expected = NoSuchUser
+            expected = self.nobody(name)
         elif post is None or post.author != person.uid:
             expected = NoSuchPost
         elif post.deleted:
@@ -214,15 +218,21 @@ class Agreement(RuleBasedStateMachine):
             expected = self.model.posts_of({person.uid}, pid + 1)[0]
         try:
             found = Profiles(self.store).post(self.visit(viewer), name, pid)
-        except (NoSuchUser, NoSuchPost, PostDeleted) as error:
+        except (NoSuchUser, AccountDeleted, NoSuchPost, PostDeleted) as error:
             found = type(error)
         assert found == expected
 
     def check_the_keys(self):
         """Only while nobody's work is undone."""
         people, raw = self.model.people, self.raw
-        assert raw.hgetall("users") == {one.name.lower(): str(one.uid) for one in people.values()}
-        assert raw.hgetall("auths") == {one.secret: str(one.uid) for one in people.values()}
+        gone = self.model.gone
+        assert raw.hgetall("users") == {one.name.lower(): str(uid) for uid, one in (people | gone).items()}
+        secrets = raw.hgetall("auths")
+        for uid, one in gone.items():
+            assert secrets.pop(one.secret, str(uid)) == str(uid)  # who dies leaves it, and it opens nothing
+            assert raw.hgetall(f"user:{uid}") == {"username": one.name, "deleted": raw.hget(f"user:{uid}", "deleted")}
+            assert not any(raw.exists(f"{kind}:{uid}") for kind in ("following", "followers", "updates"))
+        assert secrets == {one.secret: str(one.uid) for one in people.values()}
         registered = {one.name: one.registered for one in people.values()}
         assert dict(raw.zrange("users_by_time", 0, -1, withscores=True)) == registered
         for uid, one in people.items():
@@ -255,7 +265,7 @@ class Agreement(RuleBasedStateMachine):
     def check_nothing_is_left_over(self):
         """After `cleanup`."""
         assert filed(self.raw).keys() == self.found_by()
-        assert set(self.raw.keys("user:*")) == {f"user:{uid}" for uid in self.model.people}
+        assert set(self.raw.keys("user:*")) == {f"user:{uid}" for uid in self.model.people | self.model.gone}
         assert set(self.raw.keys("post:*")) == {f"post:{pid}" for pid in self.model.posts}
         standing = {str(post.pid) for post in self.model.posts_of(self.model.people)}
         for key in (*self.raw.keys("timeline*"), *self.raw.keys("posts:*")):
@@ -269,7 +279,7 @@ class Agreement(RuleBasedStateMachine):
         self.check_everybody(None, 5)
         for person in self.model.people.values():
             self.check_home(person.uid, None)
-            self.check_profile(1, person.name, None)
+            self.check_profile(min(self.model.people), person.name, None)
             for side in ("followers", "following"):
                 for show in Show:
                     self.check_people(None, person.name, side, 0, show)

@@ -1,11 +1,15 @@
 """alice, bob and carol, an empty store for each test, and a watch over everything that is sent to it."""
 
+import atexit
 import contextlib
+import gc
 import io
+import os
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
+from unittest import mock
 
 import pytest
 import redis
@@ -231,6 +235,34 @@ def trips() -> Callable[[Callable[[], object]], Watch]:
         return watch
 
     return count
+
+
+@pytest.fixture(scope="session")
+def serving():
+    """The module, without what it does to the process that it is loaded into."""
+    with (
+        mock.patch.object(os, "setsid"),
+        mock.patch.object(atexit, "register"),
+        mock.patch.object(gc, "freeze"),
+        mock.patch.object(gc, "set_threshold"),
+    ):
+        from retwis_site import serving
+
+        return serving
+
+
+@pytest.fixture
+def answers_with(serving, monkeypatch):
+    """`answers_with(response)`: that is what the site says."""
+
+    def use(response):
+        def site(environ, start_response):
+            start_response("200 OK", list(response.items()))
+            return response
+
+        monkeypatch.setattr(serving, "site", site)
+
+    return use
 
 
 @pytest.fixture

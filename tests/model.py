@@ -37,12 +37,24 @@ class Written:
 @dataclass
 class Model:
     people: dict[int, Person] = field(default_factory=dict)
+    gone: dict[int, Person] = field(default_factory=dict)  # whose account is deleted
     posts: dict[int, Written] = field(default_factory=dict)
     since: dict[tuple[int, int], int] = field(default_factory=dict)  # (who follows, whom): since when (unix s)
     ended: set[str] = field(default_factory=set)  # secrets that have been somebody's
 
     def named(self, name: str) -> Person | None:
-        return next((one for one in self.people.values() if one.name.lower() == name.lower()), None)
+        return _named(self.people, name)
+
+    def who_left(self, name: str) -> Person | None:
+        return _named(self.gone, name)
+
+    def leave(self, me: int) -> None:
+        """Delete an account."""
+        person = self.gone[me] = self.people.pop(me)
+        self.ended.add(person.secret)
+        self.since = {edge: since for edge, since in self.since.items() if me not in edge}
+        for post in self.posts.values():
+            post.deleted |= post.author == me
 
     def following(self, me: int) -> dict[int, int]:
         return {them: since for (who, them), since in self.since.items() if who == me}
@@ -92,3 +104,7 @@ class Model:
     def newest_users(self) -> list[str]:
         rows = sorted(((one.registered, one.name) for one in self.people.values()), reverse=True)
         return [name for _, name in rows]
+
+
+def _named(people: dict[int, Person], name: str) -> Person | None:
+    return next((one for one in people.values() if one.name.lower() == name.lower()), None)

@@ -25,11 +25,13 @@ def test_what_happens_to_an_account_is_a_line_with_who_and_from_where(browser, r
     client.post("/settings/password/", {"password": PASSWORD, **new}, REMOTE_ADDR=FROM)
     client.post("/logout/", REMOTE_ADDR=FROM)
     client.post("/login/", {"username": "alice", "password": NEW_PASSWORD}, REMOTE_ADDR=FROM)
+    client.post("/settings/delete/", {"password": NEW_PASSWORD}, REMOTE_ADDR=FROM)
     assert lines("retwis.accounts") == [
         f"user 1 registered from {FROM}",
         f"user 1 changed the password from {FROM}",
         f"user 1 logged out from {FROM}",
         f"user 1 logged in from {FROM}",
+        f"user 1 deleted the account from {FROM}",
     ]
 
 

@@ -141,8 +141,11 @@ def test_web_processes_and_the_worker_do_without_what_is_for_management_alone(br
     browser(alice).post("/post/", {"body": "readable", "token": "t"})
     for url in ("/", "/timeline/", "/@Alice/", "/@Alice/2/", "/@Alice/followers/", "/@Alice/following/", "/readyz"):
         assert dora.get(url).status_code == 200, url
+    assert dora.get("/settings/download/").status_code == 200
+    assert dora.post("/settings/delete/", {"password": NEW_PASSWORD}).status_code == 302
     left_behind(raw, "post:2:abc")
     call_command("deliver", "--once")
+    assert raw.hgetall(f"user:{raw.hget('users', 'dora')}").keys() == {"username", "deleted"}
     assert raw.zcard("outbox") == 0
     assert raw.zcard("set_aside") == 0
 

@@ -39,17 +39,20 @@ WEIGHTS = {
     "log_out": 3,
     "double_click": 4,
     "edit": 5,
+    "leave": 6,
 }
 
 
 class Client:
     """Somebody at a browser, who does one thing after the other, as a seed decides."""
 
-    def __init__(self, number, port, names):
+    def __init__(self, number, port, names, left):
         self.random = random.Random(f"{SEED}/{number}")
         self.browser = Browser(port)
         self.names = names
-        self.name = f"user_{number % (CLIENTS - TWO_DEVICES)}"
+        self.left = left  # names of those whose account is deleted
+        self.name = self.first_name = f"user_{number % (CLIENTS - TWO_DEVICES)}"
+        self.lives = 1
         self.alone = TWO_DEVICES <= number < CLIENTS - TWO_DEVICES
         self.done = 0
         self.texts = set()  # that stand
@@ -139,6 +142,17 @@ class Client:
         self.send("/", "/logout/")
         self.sign_in()
 
+    def leave(self):
+        """Delete the account, and begin anew under another name."""
+        if not self.alone or not self.send("/settings/delete/", "/settings/delete/", password=PASSWORD):
+            return
+        self.left.add(self.name)
+        self.names.discard(self.name)
+        self.lives += 1
+        self.name = f"{self.first_name}_{self.lives}"
+        self.texts, self.following = set(), set()
+        self.sign_in()
+
 
 @pytest.fixture
 def administrator(own_server, settings):
@@ -155,8 +169,8 @@ def test_fifty_at_once_leave_a_site_that_agrees_with_itself(administrator, setti
         setattr(settings, name, int(value) if value.isdigit() else value)
     with run_site(tmp_path / "var", tmp_path / "log", free_port(), **changes) as site:
         site.wait_until_it_serves()
-        names = set()
-        clients = [Client(number, site.port, names) for number in range(CLIENTS)]
+        names, left = set(), set()
+        clients = [Client(number, site.port, names, left) for number in range(CLIENTS)]
         until = time.monotonic() + SECONDS
         threads = [threading.Thread(target=client.run, args=(until,)) for client in clients]
         for thread in threads:
@@ -175,6 +189,9 @@ def test_fifty_at_once_leave_a_site_that_agrees_with_itself(administrator, setti
     for client in clients:
         if client.alone:
             assert_did(client, raw)
+    assert left
+    for name in left:
+        nothing_is_left_of(name, raw)
     assert ranked(raw) == counted(raw)
     assert called(raw).items() <= filed(raw).items()
     manage("cleanup", env=environment(tmp_path / "var", **changes))
@@ -191,6 +208,8 @@ def no_errors(tmp_path, changes):
 def homes_are_the_merges_of_their_sources(raw):
     """As they stand, all pages, and once more rebuilt."""
     for uid in sorted(raw.hvals("users")):
+        if raw.hexists(f"user:{uid}", "deleted"):
+            continue
         sources = [uid, *raw.zrange(f"following:{uid}", 0, -1)]
         written = [int(pid) for source in sources for pid in raw.zrange(f"updates:{source}", 0, -1)]
         merged = sorted(written, reverse=True)
@@ -222,5 +241,14 @@ def assert_did(client, raw):
     uid = raw.hget("users", client.name)
     assert tuple(raw.hmget(f"user:{uid}", "name", "bio")) == client.called
     followed = {raw.hget(f"user:{other}", "username") for other in raw.zrange(f"following:{uid}", 0, -1)}
-    assert followed == client.following
+    assert followed == client.following - client.left
     assert {raw.hget(f"post:{pid}", "body") for pid in raw.zrange(f"updates:{uid}", 0, -1)} == client.texts
+
+
+def nothing_is_left_of(name, raw):
+    """Of an account that is deleted: no edge, no post, no place among the users."""
+    uid = raw.hget("users", name)
+    for key in (f"following:{uid}", f"followers:{uid}", f"updates:{uid}"):
+        assert not raw.exists(key), (name, key)
+    assert raw.zscore("users_by_time", name) is None, name
+    assert not raw.hexists(f"user:{uid}", "password"), name

@@ -11,6 +11,7 @@ from accounts.entities import NameTaken, User
 from accounts.repositories import Users
 from accounts.visit import Visit
 from retwis_site import keys
+from retwis_site.memory import Memory
 from retwis_site.store import Store
 from tests.layout import make_due, noted
 from tests.site import LONG_AGO, PASSWORD, called, counted, filed, ranked, register
@@ -145,6 +146,35 @@ def test_a_deletion(store, layout, alice, bob, raw, monkeypatch, step):
     assert raw.zcard("updates:1") == (0 if deleted else 1)
     assert (raw.ttl("post:1") > 0) == deleted
     assert home(store, bob) == ([] if deleted else ["Hello"])
+
+
+@pytest.mark.parametrize("step", range(5))
+def test_an_account_that_is_deleted(store, layout, alice, bob, raw, monkeypatch, step):
+    """tests/test_departures.py kills the worker that clears it."""
+    layout.begin_at(1)
+    Follows(store).follow(2, 1)
+    Follows(store).follow(1, 2)
+    Posts(store).publish(1, "Hello", "t")
+    home(store, bob)
+    before = raw.hgetall("user:1")
+    died = killed_before_trip(monkeypatch, step, lambda: Users(store).delete(alice.user, alice.secret))
+    Memory.clear_all()
+    deleted = raw.hexists("user:1", "deleted")
+    assert deleted == (step > 1)
+    assert died == (step < 3)
+    others_take_over(store, raw)
+    assert raw.hexists("user:1", "deleted") == deleted
+    assert raw.hgetall("users") == {"alice": "1", "bob": "2"}
+    assert home(store, bob) == ([] if deleted else ["Hello"])
+    assert ranked(raw) == counted(raw) == ({} if deleted else {"1": 1, "2": 1})
+    if deleted:
+        assert raw.hgetall("user:1").keys() == {"username", "deleted"}
+        assert raw.keys("following:*") == raw.keys("followers:*") == raw.keys("updates:*") == []
+        assert raw.zrange("users_by_time", 0, -1) == ["bob"]
+    else:
+        assert raw.hgetall("user:1") == before
+        assert Visit(store, alice.secret).user.is_authenticated
+    call_command("doctor", stdout=io.StringIO())
 
 
 @pytest.mark.parametrize("verb", ["end_sessions", "change_password"])

@@ -173,7 +173,7 @@ def test_the_document_says_which_version_it_is():
 def test_it_is_a_file_for_its_owner_that_nobody_keeps(browser, alice):
     answer = browser(alice).get(URL)
     assert re.fullmatch(r'attachment; filename="retwis-Alice-\d{4}-\d\d-\d\d\.jsonl"', answer["Content-Disposition"])
-    assert answer["Content-Type"] == "application/x-ndjson"
+    assert answer["Content-Type"] == "application/x-ndjson; charset=utf-8"
     assert answer["Cache-Control"] == "private, no-store"
     assert "Cookie" in answer["Vary"]
     assert answer["X-Content-Type-Options"] == "nosniff"

@@ -13,6 +13,7 @@ from django.contrib.auth import authenticate
 from django.core.management import call_command
 
 from accounts.directory import Directory
+from accounts.repositories import Users
 from accounts.visit import Visit
 from retwis_site.memory import Memory
 from retwis_site.store import connect
@@ -255,6 +256,47 @@ def test_another_name_and_bio(scene, capsys):
         assert named[1] == "new" or not through, where
         assert filed(scene.raw) == called(scene.raw), where
         assert len(filed(scene.raw)) == 4, where
+
+    killed_everywhere(scene, capsys, work, check)
+
+
+def everything_or_nothing_is_gone(scene, where, through):
+    """Of alice, whom both others follow, and who has posted and follows carol."""
+    deleted = scene.raw.hexists("user:1", "deleted")
+    assert deleted or not through, where
+    assert scene.raw.hgetall("users") == {"alice": "1", "bob": "2", "carol": "3"}, where
+    assert ranked(scene.raw) == counted(scene.raw) == ({} if deleted else {"1": 2, "3": 1}), where
+    for login in (scene.bob, scene.carol):
+        assert scene.home(login) == ([] if deleted else ["Before"]), where
+    assert scene.everybody() == ([] if deleted else ["Before"]), where
+    assert Visit(connect(), scene.alice.secret).user.is_authenticated != deleted, where
+    assert (authenticate(None, username="alice", password=PASSWORD) is None) == deleted, where
+    if not deleted:
+        return
+    assert scene.raw.hgetall("user:1").keys() == {"username", "deleted"}, where
+    for key in ("following:1", "followers:1", "updates:1", "posts:1", "following:2", "following:3", "followers:3"):
+        assert not scene.raw.exists(key), (where, key)
+    assert scene.raw.zrange("users_by_time", 0, -1) == ["bob", "carol"], where
+    assert scene.raw.hget(f"post:{scene.pid}", "body") == "", where
+    assert scene.raw.ttl(f"post:{scene.pid}") > 0, where
+
+
+def test_an_account_that_is_deleted(scene, capsys):
+    def work(scene):
+        Follows(connect()).follow(ALICE, CAROL)
+        return {"path": "/settings/delete/", "form": {"password": PASSWORD}, "secret": scene.secret(scene.alice)}
+
+    killed_everywhere(scene, capsys, work, everything_or_nothing_is_gone)
+
+
+def test_a_worker_that_clears_a_deleted_account(scene, capsys):
+    def work(scene):
+        Follows(connect()).follow(ALICE, CAROL)
+        Users(connect()).delete(scene.alice.user, scene.secret(scene.alice))
+        return {"command": ["deliver", "--once"]}
+
+    def check(scene, where, through):
+        everything_or_nothing_is_gone(scene, where, through=True)
 
     killed_everywhere(scene, capsys, work, check)
 

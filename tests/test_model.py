@@ -15,7 +15,7 @@ from django.contrib.auth import authenticate
 from django.core.management import call_command
 from django.test import override_settings
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, initialize, multiple, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import Bundle, consumes, initialize, multiple, precondition, rule, run_state_machine_as_test
 
 from accounts.directory import Directory
 from accounts.entities import NameTaken, NotSignedIn, User, Visitor
@@ -28,7 +28,18 @@ from tests.model import Person, Written
 from timeline.entities import NoSuchPost, PostDeleted, Published, Show
 from timeline.jobs import drain
 from timeline.management.commands import cleanup  # noqa: F401  so that the clock is its clock too
-from timeline.repositories import circles, everybody, homes, ids, lists, paging, posts, profiles, shards
+from timeline.repositories import (
+    circles,
+    departures,
+    everybody,
+    homes,
+    ids,
+    lists,
+    paging,
+    posts,
+    profiles,
+    shards,
+)
 from timeline.repositories.everybody import GlobalTimeline
 from timeline.repositories.follows import Follows
 from timeline.repositories.homes import Homes
@@ -56,9 +67,10 @@ SIZES = {
     "NEWEST_USERS": 3,
     "FOLLOWERS_AT_ONCE": 2,
     "FOLLOWERS_READ": 3,
+    "AT_ONCE": 2,
 }
 SHARED = ("KEPT", "CUT_ABOVE", "WHOLE_FROM", "TRUSTED", "LOST", "FIRST_READ", "FIRST_TRUSTED")  # by several lists
-MODULES = (circles, everybody, homes, ids, lists, paging, posts, profiles, shards)
+MODULES = (circles, departures, everybody, homes, ids, lists, paging, posts, profiles, shards)
 MANY = 1  # followers; a post for more waits for the worker
 LATE = 4  # ids pushed out of turn that lists of these sizes bear
 
@@ -111,7 +123,7 @@ class Site(Agreement):
         return person.uid if person else multiple()
 
     def _register(self, name, password, dies):
-        taken = self.model.named(name)
+        taken = self.model.named(name) or self.model.who_left(name)
         try:
             login = self.carry_out(lambda: Users(self.store).register(name, hashed(password)), dies)
         except NameTaken:
@@ -175,6 +187,20 @@ class Site(Agreement):
         assert found in ({before, after} if result is DEAD else {after})
         person.shown, person.bio = found
 
+    @precondition(lambda self: len(self.model.people) > 2)
+    @rule(target=people, me=consumes(people), dies=st.sampled_from([None, None, None, None, 0, 1, 2, 3]))
+    def delete_the_account(self, me, dies):
+        """A worker clears it, when one comes."""
+        person = self.model.people[me]
+        result = self.carry_out(lambda: Users(self.store).delete(person.user, person.secret), dies)
+        deleted = self.raw.hexists(f"user:{me}", "deleted")
+        assert deleted or result is DEAD
+        if not deleted:
+            return me
+        self.unsettled = True
+        self.model.leave(me)
+        return multiple()
+
     # ---- writing
 
     @rule(target=forms, me=people, body=BODIES, dies=DIES, looks=LOOKS)
@@ -201,6 +227,9 @@ class Site(Agreement):
     def send_a_form_again(self, form, body, dies):
         """Any that was sent, or the last one: a second click, or when that had failed."""
         form = form or self.last
+        if form[0] not in self.model.people:
+            self._send_for_nobody(form, body, dies)
+            return
         if form not in self.became:
             self.late += 1
             self._send(form, body, dies)
@@ -229,6 +258,16 @@ class Site(Agreement):
         self.became[form] = pid
         self.model.posts[pid] = Written(me, text, when)
 
+    def _send_for_nobody(self, form, body, dies):
+        """By somebody whose account went while they sent it. It is taken back."""
+        self.finish()
+        before = set(self.model.posts)
+        published = self.carry_out(lambda: Posts(self.store).publish(*form[:1], body, form[1]), dies)
+        self.settle()
+        pid = int(self.raw.get(f"idem:{form[0]}:{form[1]}") or 0)
+        if published is not DEAD and pid not in before:
+            self.model.posts[pid] = Written(form[0], "", int(self.raw.hget(f"post:{pid}", "time")), deleted=True)
+
     def _publish(self, form, body, dies):
         me, token = form
         limit = MANY if self.late < LATE else 1000
@@ -249,6 +288,8 @@ class Site(Agreement):
     def delete(self, me, form, dies, looks):
         """One's own post, or somebody else's, or one that never came to be."""
         me = me or form[0]
+        if me not in self.model.people:
+            return
         self._delete(me, self.became.get(form, NOBODYS), dies)
         self._look(me, looks)
 

@@ -51,7 +51,9 @@ def test_no_two_masks_are_the_same():
     assert len({pages.masked(SECRET) for _ in range(100)}) == 100
 
 
-@pytest.mark.parametrize("url", ["/", "/timeline/", "/@Alice/", "/@bob/", "/@Alice/1/", "/settings/password/"])
+@pytest.mark.parametrize(
+    "url", ["/", "/timeline/", "/@Alice/", "/@bob/", "/@Alice/1/", "/settings/password/", "/settings/delete/"]
+)
 def test_django_takes_each_token_of_a_page(browser, raw, store, alice, bob, url):
     publish(raw, store, alice, "mine")
     client = browser(alice, csrf=True)

@@ -52,6 +52,8 @@ BUDGETS = [
     ("/people/?q=person", True, 2, 3),
     ("/people/?q=bob", False, 2, 2),
     ("/people/?q=nobody_is_called_so", False, 1, 1),
+    ("/settings/delete/", True, 1, 2),
+    ("/settings/download/", True, 3, 4),
     ("/login/", False, 0, 0),
     ("/register/", False, 0, 0),
     ("/livez", True, 0, 0),

@@ -1,13 +1,9 @@
 """A request on its way from granian to the site, and the answer back: threads that wait for nobody."""
 
 import asyncio
-import atexit
 import contextlib
-import gc
-import os
 import threading
 from dataclasses import dataclass, field
-from unittest import mock
 from wsgiref.validate import check_environ
 
 import pytest
@@ -15,20 +11,6 @@ from django.core.signals import request_finished
 from django.http import StreamingHttpResponse
 from django.templatetags.static import static
 from django.utils import translation
-
-
-@pytest.fixture(scope="module")
-def serving():
-    """The module, without what it does to the process that it is loaded into."""
-    with (
-        mock.patch.object(os, "setsid"),
-        mock.patch.object(atexit, "register"),
-        mock.patch.object(gc, "freeze"),
-        mock.patch.object(gc, "set_threshold"),
-    ):
-        from retwis_site import serving
-
-        return serving
 
 
 class Headers(list):
@@ -310,20 +292,6 @@ def test_a_file_is_streamed_where_the_loop_is(serving, raw, monkeypatch):
 
 
 # ---- an answer
-
-
-@pytest.fixture
-def answers_with(serving, monkeypatch):
-    """`answers_with(response)`: that is what the site says."""
-
-    def use(response):
-        def site(environ, start_response):
-            start_response("200 OK", list(response.items()))
-            return response
-
-        monkeypatch.setattr(serving, "site", site)
-
-    return use
 
 
 class Source:

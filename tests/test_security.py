@@ -37,7 +37,7 @@ PROBES = {"livez", "readyz"}
 FEEDS = {"timeline_atom", "timeline_rss", "profile_atom", "profile_rss"}
 FOR_EVERYBODY = {*FEEDS, "robots", "sitemap", "sitemap_part"}
 KINDS = {"text/html", "text/plain", "text/css", "text/javascript", "image/svg+xml"}
-KINDS |= {"application/atom+xml", "application/rss+xml", "application/xml"}
+KINDS |= {"application/atom+xml", "application/rss+xml", "application/xml", "application/x-ndjson"}
 STATIC = {"a stylesheet": "/static/retwis.css", "a picture": "/static/mark.svg", "a script": "/static/retwis.js"}
 
 
@@ -65,9 +65,9 @@ def addresses():
 
 
 def pages(client):
-    """Every address that has a page for this client, with the answer."""
+    """Every address that has a page for this client, with the answer; what is streamed is a file."""
     answers = {url: client.get(url) for name, url in addresses().items() if name not in PROBES | FOR_EVERYBODY}
-    return {url: answer for url, answer in answers.items() if answer.status_code == 200}
+    return {url: answer for url, answer in answers.items() if answer.status_code == 200 and not answer.streaming}
 
 
 @pytest.fixture

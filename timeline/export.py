@@ -11,7 +11,7 @@ from timeline.moments import iso
 from timeline.repositories.belongings import Belongings
 
 FORMAT, VERSION = "retwis-export", 1
-CONTENT_TYPE = "application/x-ndjson"
+CONTENT_TYPE = "application/x-ndjson; charset=utf-8"
 
 Line = dict[str, Any]
 AddressOf = Callable[..., str]  # of a page, by its view's name and arguments, with the site's name before it

@@ -13,6 +13,7 @@ from django.conf import settings
 from playwright.sync_api import Page, expect
 
 from accounts.directory import Directory
+from accounts.repositories import Users
 from accounts.visit import Visit
 from retwis_site.store import connect
 from tests.browser.accessibility import findings, ran
@@ -71,6 +72,7 @@ class World:
     other_uid: int
     newest: int
     deleted: int
+    left: str
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +93,8 @@ def world(chromium, site, real_server):
     for one in [told, other, crowd[0]]:
         viewer = Visit(store, one.secret).require_user()
         Directory(store).edit(viewer, LONGEST_DISPLAY_NAME_OF_ALL, f"{BODIES[2][:120]} אבג")
+    left = register(store, "Leaver")
+    Users(store).delete(left.user, left.secret)
     deleted = publish(raw, store, other, "Not for long")
     Posts(store).delete(other.user.uid, deleted)
     console = Console(site.browser.origin)
@@ -118,6 +122,7 @@ def world(chromium, site, real_server):
             other.user.uid,
             newest,
             deleted,
+            left.user.username,
         )
 
 
@@ -175,6 +180,16 @@ def password_with_errors(world):
     page.get_by_label("New password", exact=True).fill("short")
     page.get_by_label("New password again").fill("other")
     page.get_by_role("button", name="Change it").click()
+    expect(page.get_by_label("Present password")).to_have_attribute("aria-invalid", "true")
+    return page
+
+
+def deletion_with_errors(world):
+    world.console.expects(422, "/settings/delete/")
+    page = world.member
+    page.goto("/settings/delete/")
+    page.get_by_label("Present password").fill("not mine")
+    page.get_by_role("button", name="Delete my account for good").click()
     expect(page.get_by_label("Present password")).to_have_attribute("aria-invalid", "true")
     return page
 
@@ -311,6 +326,8 @@ PAGES = {
     "settings, with errors": settings_with_errors,
     "password": at("member", "/settings/password/"),
     "password, with errors": password_with_errors,
+    "delete account": at("member", "/settings/delete/"),
+    "delete account, with errors": deletion_with_errors,
     "appearance": at("member", "/settings/appearance/"),
     "appearance, to a visitor": at("visitor", "/settings/appearance/"),
     "400": at("member", "/?before=nonsense", 400),
@@ -318,6 +335,7 @@ PAGES = {
     "404": at("visitor", "/@nobody_at_all/", 404),
     "405": at("visitor", "/post/", 405),
     "410": at("visitor", "/@{other}/{deleted}/", 410),
+    "410, of a deleted account": at("visitor", "/@{left}/", 410),
     "503": home_in_an_outage,
     "503, with a text": a_text_in_an_outage,
 }
