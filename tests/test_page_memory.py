@@ -153,7 +153,7 @@ def test_a_changed_name_shows_on_others_posts_within_twice_five_seconds(
     page(client, url)
     raw.hset("user:2", "username", "Robert")
     raw.hset("users", "robert", "2")
-    assert '<span class="me-name">Robert</span>' in page(browser(bob), url)
+    assert '<bdi class="me-name">Robert</bdi>' in page(browser(bob), url)
     for _ in range(10):  # being read does not keep it
         publish(raw, store, bob, f"at {clock.now}")
         page(client, url)
