@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run test test-fake test-real test-faults test-sentinel test-cluster test-twemproxy test-all test-browser screenshots fuzz growth bench lint clean
+.PHONY: run test test-fake test-real test-faults test-sentinel test-cluster test-twemproxy test-all test-browser screenshots fuzz growth bench messages check-messages lint clean
 
 run: $(VENV)/.installed
 	@exec $(BIN)/python manage.py serve
@@ -48,6 +48,22 @@ growth: $(VENV)/.installed-test
 # apache2-utils, redis-tools and redis-server.
 bench: $(VENV)/.installed-bench
 	@$(BIN)/python -m benchmarks.bench
+
+# Collects what is to be translated into locale/, and compiles what is; docs/translating.md. It needs Debian's gettext.
+# When it was collected is left out: else each run would change every file.
+LANGUAGES := $(notdir $(wildcard locale/*))
+messages: $(VENV)/.installed
+	$(BIN)/python manage.py makemessages $(LANGUAGES:%=--locale %) --no-obsolete --no-wrap --add-location file --ignore tests --ignore benchmarks --ignore var
+	@for file in $(LANGUAGES:%=locale/%/LC_MESSAGES/django); do \
+		sed -i '/^"POT-Creation-Date: /d' $$file.po && msgfmt --check-format --check-domain --output-file=$$file.mo $$file.po || exit 1; \
+	done
+
+# Nothing is left to collect, to translate or to compile.
+check-messages: messages
+	git diff --exit-code --stat -- locale
+	@for file in $(LANGUAGES:%=locale/%/LC_MESSAGES/django.po); do \
+		msgattrib --untranslated $$file | diff - /dev/null && msgattrib --only-fuzzy $$file | diff - /dev/null || exit 1; \
+	done
 
 lint: $(VENV)/.installed-lint
 	$(BIN)/python -m ruff check .

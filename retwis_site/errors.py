@@ -201,7 +201,8 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     kept = kept_fields(request)
     text = _("This form was opened before you signed in or out, or cookies are off, so nothing was done yet.")
     if not kept:
-        text = f"{text} {_('Go back, reload the page, and try again.')}"
+        again = _("Go back, reload the page, and try again.")
+        text = f"{text} {again}"
     return error_page(request, 403, _("Please send that again"), text, kept)
 
 

@@ -61,6 +61,7 @@ class Application:
 
 
 def _too_late(environ: WSGIEnvironment) -> str:
+    """What is said to who is given up, before any middleware could tell their language."""
     with translation.override(language_of(WSGIRequest(environ))):
         return translation.gettext("The form did not arrive in time. Go back, and send it again.") + "\n"
 

@@ -5,7 +5,6 @@ import secrets
 from pathlib import Path
 from typing import Any
 
-import django
 from django.core.exceptions import ImproperlyConfigured
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -120,8 +119,7 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024  # bytes of a request's body; more is 
 
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English"), ("de", "Deutsch"), ("ar", "العربية")]  # each in its own words
-# Django's own words for passwords come with an app of its own that the site has no use for.
-LOCALE_PATHS = [BASE_DIR / "locale", Path(django.__path__[0]) / "contrib" / "auth" / "locale"]
+LOCALE_PATHS = [BASE_DIR / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True
 

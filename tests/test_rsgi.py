@@ -14,6 +14,7 @@ import pytest
 from django.core.signals import request_finished
 from django.http import StreamingHttpResponse
 from django.templatetags.static import static
+from django.utils import translation
 
 
 @pytest.fixture(scope="module")
@@ -198,6 +199,16 @@ def test_a_body_that_does_not_come_is_given_up(serving, raw, monkeypatch):
     assert protocol.status == 408
     assert protocol.headers["connection"] == "close"
     assert serving._waited_for == 0
+
+
+def test_who_is_given_up_reads_so_in_their_language(serving, raw, monkeypatch):
+    monkeypatch.setattr(serving, "BODY_WITHIN", 0.01)
+    for header in (("accept-language", "ar-EG"), ("cookie", "language=ar")):
+        scope = a_form("5")
+        scope.headers.append(header)
+        protocol = answered(serving, scope, Protocol(asyncio.Event().wait))
+        assert b"".join(protocol.chunks).decode().startswith("لم يصل النموذج")
+        assert translation.get_language() == "en"
 
 
 def test_a_body_whose_sender_went_away_is_refused_as_cut_off(serving, raw):

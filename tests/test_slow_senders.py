@@ -140,3 +140,23 @@ def test_an_address_that_is_not_percent_encoded_is_read_as_utf_8(site):
     answer = sent(site.port, request).encode("latin-1").decode()
     assert answer.startswith("HTTP/1.1 200 ")
     assert 'name="next" value="/@é€/"' in answer
+
+
+def test_who_sends_slowly_and_who_is_answered_meanwhile_each_read_their_own_language(site):
+    """The forms are waited for in one thread; pages are made in it and in another."""
+    asked = {"ar": "خطأ 403", "de": "Fehler 403", "en": "Error 403"}
+    with contextlib.ExitStack() as stack:
+        slow = {code: stack.enter_context(connect(site)) for code in asked}
+        for code, connection in slow.items():
+            cookie = f"Cookie: language={code}\r\nConnection: close\r\n".encode()
+            connection.sendall(post(b"/login/", 12, cookie) + b"body=h")
+        for code in (*asked, *asked):
+            head = f"GET /nothing/ HTTP/1.1\r\nAccept-Language: {code}\r\nConnection: close\r\n".encode()
+            with connect(site) as quick:
+                quick.sendall(head + HOST + b"\r\n")
+                assert f'<html lang="{code}"' in all_of(quick)
+        for code, connection in slow.items():
+            connection.sendall(b"alfabc")
+            answer = all_of(connection)
+            assert f'<html lang="{code}"' in answer
+            assert asked[code] in answer

@@ -1,0 +1,24 @@
+"""Django's own sentences that our forms show, for `make messages`: so the catalogs have every word of a page, in one
+voice. Django's own lack some, and those about passwords come with an app that the site has no use for."""
+
+from django.utils.translation import gettext_noop, ngettext_lazy
+
+SENTENCES = (
+    gettext_noop("This field is required."),
+    gettext_noop("Enter a valid value."),
+    gettext_noop("Null characters are not allowed."),
+    ngettext_lazy(
+        "Ensure this value has at most %(limit_value)d character (it has %(show_value)d).",
+        "Ensure this value has at most %(limit_value)d characters (it has %(show_value)d).",
+    ),
+    ngettext_lazy(
+        "This password is too short. It must contain at least %d character.",
+        "This password is too short. It must contain at least %d characters.",
+    ),
+    ngettext_lazy(
+        "Your password must contain at least %(min_length)d character.",
+        "Your password must contain at least %(min_length)d characters.",
+    ),
+    gettext_noop("This password is too common."),
+    gettext_noop("Your password can’t be a commonly used password."),
+)
