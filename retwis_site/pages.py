@@ -116,6 +116,12 @@ def part(template: str, arguments: Mapping[str, Hashable]) -> Pieces:
     return known
 
 
+def origin_of(request: HttpRequest) -> str:
+    """Where the site stands for whoever asks, as whole addresses begin: `https://retwis.example`. A page with such an
+    address must be given it: it is another one for each host."""
+    return f"{request.scheme}://{request.get_host()}"
+
+
 def _here(request: HttpRequest) -> str:
     return request.resolver_match.view_name if request.resolver_match else ""
 

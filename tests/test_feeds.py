@@ -8,6 +8,7 @@ from email.utils import parsedate_to_datetime
 
 import pytest
 from django.conf import settings
+from django.utils.translation import get_language
 
 from retwis_site.exceptions import StoreError
 from retwis_site.memory import Memory
@@ -19,6 +20,7 @@ from tests.test_home_timeline import write_posts
 from tests.test_https import FAKE
 from tests.test_links import LINKED, Shown
 from tests.xml import Html, all_of, one, root, text, texts
+from timeline import feeds
 from timeline.repositories.everybody import GlobalTimeline
 from timeline.repositories.posts import Posts
 from timeline.repositories.profiles import Profiles
@@ -292,11 +294,22 @@ def test_it_is_what_a_visitor_sees_whoever_asks(browser, alice, bob, post, url, 
         sent.trips.clear()
         client = browser(login)
         client.cookies["messages"] = "x"
+        client.cookies["language"] = "ar"
         answer = client.get(url, headers={"accept-language": "ar, de"})
         assert answer.content == seen.content
         assert "Vary" not in answer
         assert not answer.cookies
         assert not [command for command in sent.commands if command[1] == "auths"]
+
+
+@pytest.mark.parametrize("url", FEEDS)
+def test_it_speaks_the_sites_language_whatever_the_reader_speaks(browser, monkeypatch, post, url):
+    post("Hello")
+    monkeypatch.setattr(feeds, "_", lambda text: f"{get_language()}: {text}")
+    feed = root(browser().get(url, headers={"accept-language": "ar"}))
+    words = [*texts(feed, "atom:title"), *texts(feed, "atom:subtitle"), *texts(feed, "channel/title"), *titles(feed)]
+    assert len(words) >= 2
+    assert [text for text in words if not text.startswith(f"{settings.LANGUAGE_CODE}: ")] == []
 
 
 @pytest.mark.parametrize("kind", ["atom", "rss"])

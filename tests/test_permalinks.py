@@ -5,6 +5,7 @@ from html import escape, unescape
 
 import pytest
 
+from retwis_site.memory import Memory
 from tests.hostile import MARKER
 from tests.site import publish
 from tests.test_error_pages import in_a_process
@@ -32,12 +33,14 @@ def page(browser, raw, store, alice):
 
 def test_a_post_tells_other_sites_what_it_is(page):
     head = told(page("Hello @bob, see https://redis.io/"))
-    assert {name: content for name, content in head.items() if name.startswith(("og:", "article:"))} == {
+    assert {name: content for name, content in head.items() if name.startswith(("og:", "article:", "twitter:"))} == {
         "og:type": "article",
         "og:site_name": "Retwis",
         "og:title": "Alice on Retwis",
         "og:description": "Hello @bob, see https://redis.io/",
         "og:url": "http://testserver/@Alice/1/",
+        "og:image": "http://testserver/apple-touch-icon.png",
+        "twitter:card": "summary",
         "article:published_time": "2023-11-14T22:13:20Z",
         "article:author": "http://testserver/@Alice/",
     }
@@ -134,5 +137,13 @@ def test_no_other_page_says_that_it_is_a_post(browser, page):
     page("Hello")
     for url in ("/", "/timeline/", "/@alice/", "/login/"):
         answer = browser().get(url).content.decode()
-        assert 'property="og:' not in answer
-        assert "canonical" not in answer
+        assert told(answer).get("og:type") in {None, "profile"}
+        assert 'property="article:' not in answer
+        assert "/1/" not in "".join(CANONICAL.findall(answer))
+
+
+def test_its_title_has_the_name_that_its_author_goes_by(page, browser, raw):
+    page("Hello")
+    raw.hset("user:1", "name", "Ann & B.")
+    Memory.clear_all()
+    assert told(browser().get("/@alice/1/").content.decode())["og:title"] == "Ann & B. on Retwis"

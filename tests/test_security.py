@@ -223,7 +223,7 @@ def test_no_page_has_scripts_or_styles_in_it_or_anything_from_elsewhere(everybod
     for url, page in everybodys_pages.items():
         assert not forbidden & {tag for tag, _ in page.found}, url
         assert [script["src"] for script in page.all("script")] == ["/static/htmx.min.js", "/static/retwis.js"]
-        assert {link["rel"] for link in page.all("link")} <= {"icon", "stylesheet", "canonical"}
+        assert {link["rel"] for link in page.all("link")} <= {"icon", "stylesheet", "canonical", "alternate"}
         assert not any("http-equiv" in meta for meta in page.all("meta")), url
         for tag, attributes in page.found:
             assert not [name for name in attributes if name.startswith("on") or name in {"style", "ping"}], (url, tag)

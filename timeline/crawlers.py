@@ -9,14 +9,15 @@ from django.urls import reverse
 
 from accounts.repositories import Users
 from retwis_site.caching import for_everybody
+from retwis_site.pages import origin_of
 from retwis_site.store import connect
 
 KEPT = 3600  # seconds that a cache may keep an answer
-PEOPLE_A_PART = 1000
+PEOPLE_A_PART = 1000  # an index has room for 50,000 parts (sitemaps.org)
 XML = "application/xml; charset=utf-8"
 
 
-class People:
+class Names:
     """Everybody's name, as Django's paginator wants a list to be. Nothing is read before it is asked for."""
 
     def __len__(self) -> int:
@@ -38,19 +39,19 @@ class FixedPages(Sitemap):  # type: ignore[type-arg]
         return reverse(name)
 
 
-class Profiles(Sitemap):  # type: ignore[type-arg]
+class ProfilePages(Sitemap):  # type: ignore[type-arg]
     """Everybody's profile. No dates: to learn them would take three times as many commands as a part has people."""
 
     limit = PEOPLE_A_PART
 
-    def items(self) -> People:  # type: ignore[override]
-        return People()
+    def items(self) -> Names:  # type: ignore[override]
+        return Names()
 
     def location(self, name: str) -> str:
         return reverse("profile", args=[name])
 
 
-_PARTS: "dict[str, type[Sitemap[Any]] | Sitemap[Any]]" = {"pages": FixedPages, "people": Profiles}
+_PARTS: "dict[str, type[Sitemap[Any]] | Sitemap[Any]]" = {"pages": FixedPages, "people": ProfilePages}
 
 
 @for_everybody(KEPT)
@@ -68,5 +69,5 @@ def sitemap_part(request: HttpRequest, section: str) -> HttpResponse:
 @for_everybody(KEPT)
 def robots(request: HttpRequest) -> HttpResponse:
     """No round trip."""
-    where = request.build_absolute_uri(reverse("sitemap"))
+    where = origin_of(request) + reverse("sitemap")
     return render(request, "robots.txt", {"sitemap": where}, content_type="text/plain; charset=utf-8")

@@ -25,6 +25,7 @@ from accounts.entities import User
 from accounts.visit import Visit
 from retwis_site.caching import for_everybody
 from retwis_site.memory import PageMemory
+from retwis_site.pages import origin_of
 from retwis_site.store import connect
 from timeline.entities import Page, Post
 from timeline.repositories.everybody import GlobalTimeline
@@ -208,7 +209,7 @@ def _visitor() -> Visit:
 
 
 def _items(request: HttpRequest, page: Page) -> list[Item]:
-    origin = f"{request.scheme}://{request.get_host()}"
+    origin = origin_of(request)
     return [Item(post, origin) for post in page.posts]
 
 

@@ -8,7 +8,6 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect
-from django.urls import reverse
 from django.utils.html import escape
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
@@ -18,7 +17,7 @@ from accounts.guards import change, login_required, page_of_form, to_login
 from accounts.middleware import RetwisRequest
 from accounts.throttle import FOLLOWS, POSTS, Throttle
 from retwis_site.errors import error_page, kept_fields
-from retwis_site.pages import NOTHING, Holes, page, page_of, part
+from retwis_site.pages import NOTHING, Holes, origin_of, page, page_of, part
 from retwis_site.store import connect
 from timeline import drafts, since
 from timeline.cursors import by, edge_cursor, name_cursor, post_cursor, show
@@ -151,6 +150,7 @@ def everybody(request: RetwisRequest) -> HttpResponse:
         "newest_users": tuple(found.newest_users),
         "at_the_cap": found.at_the_cap,
         "newest_at": _newest_at(request),
+        "origin": origin_of(request),
     }
     return page_of(request, "timeline/everybody.html", shown, holes(found.page, request.visit.user))
 
@@ -166,6 +166,7 @@ def profile(request: RetwisRequest, username: str) -> HttpResponse:
         "counts": found.counts,
         "relation": found.relation,
         "newest_at": _newest_at(request),
+        "origin": origin_of(request),
     }
     return page_of(request, "timeline/profile.html", shown, holes(found.page, request.visit.user))
 
@@ -173,12 +174,7 @@ def profile(request: RetwisRequest, username: str) -> HttpResponse:
 @require_safe
 def post(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
     found = Profiles(connect()).post(request.visit, username, pid)
-    name = found.author.username
-    shown = {
-        "post": found,
-        "address": request.build_absolute_uri(reverse("post", args=[name, pid])),
-        "author_address": request.build_absolute_uri(reverse("profile", args=[name])),
-    }
+    shown = {"post": found, "origin": origin_of(request)}
     return page(request, "timeline/post.html", shown, {"posts": posts_as_html([found], request.visit.user)})
 
 
