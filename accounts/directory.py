@@ -68,9 +68,8 @@ class Directory:
         self._finish(intent, int(uid), {unquote(name)})
 
     def _finish(self, intent: str, uid: int, old: Collection[str]) -> None:
-        if not self.refile(uid, old):
+        if self.refile(uid, old) is None:
             self._take_back(uid)
-        Users(self._store).forget(uid)
         self._outbox.done(intent)
 
     def _take_back(self, uid: int) -> None:
@@ -82,27 +81,27 @@ class Directory:
 
     # ---- the entries
 
-    def refile(self, uid: int, old: Collection[str]) -> bool:
-        """Make the entries of one user what they are called; `old`: names, also empty ones, that they had. Whether
-        there is such a user, whose account is not deleted. Round trips as below."""
-        return uid in self.make_match({uid: [entry(name, uid) for name in old if name]})
+    def refile(self, uid: int, old: Collection[str]) -> User | None:
+        """Make the entries of one user what they are called, which this process goes by at once; `old`: names, also
+        empty ones, that they had. Returns the user; None for nobody, or a deleted account. Round trips as below."""
+        called = self.make_match({uid: [entry(name, uid) for name in old if name]})
+        return Users(self._store).remember(uid, called[uid])
 
-    def make_match(self, old: Mapping[int, Collection[str]]) -> set[int]:
-        """Make the entries of users, by uid, what they are called; `old`: entries that may be out of date. Returns who
-        of them there is, deleted accounts left out. Three round trips for all together; two more each time that one has
-        changed meanwhile."""
+    def make_match(self, old: Mapping[int, Collection[str]]) -> dict[int, Called]:
+        """Make the entries of users, by uid, what they are called; `old`: entries that may be out of date. Returns what
+        they are called. Three round trips for all together; two more each time that one has changed meanwhile."""
         doubtful = {uid: set(found) for uid, found in old.items()}
-        called = seen = self.called(old)
+        seen = self.called(old)
+        last = dict(seen)
         while seen:
             pipe = self._store.pipeline()
-            for uid, now in seen.items():
-                doubtful[uid] |= _entries(uid, now)
-                self._queue(pipe, standing(uid, now), doubtful[uid])
+            for uid, called in seen.items():
+                doubtful[uid] |= _entries(uid, called)
+                self._queue(pipe, standing(uid, called), doubtful[uid])
             pipe.execute()
-            again = self.called(seen)
-            seen = {uid: now for uid, now in again.items() if now != seen[uid]}
-            called |= seen
-        return {uid for uid, now in called.items() if standing(uid, now)}
+            seen = {uid: called for uid, called in self.called(seen).items() if called != seen[uid]}
+            last |= seen
+        return last
 
     def _queue(self, pipe: Pipe, right: set[str], doubtful: set[str]) -> None:
         if right:

@@ -63,9 +63,11 @@ class Users:
             _people.put(uid, user)
         return found
 
-    def forget(self, uid: int) -> None:
-        """Somebody was given another name here, and is called by it at once. No round trip."""
+    def remember(self, uid: int, reply: Sequence[str | None]) -> User | None:
+        """A user as just read by `queue_person`, whatever this process has believed; None for nobody, or a deleted
+        account. No round trip."""
         _people.forget(uid)
+        return self.people_of([uid], [reply]).get(uid)
 
     def register(self, username: str, password: str) -> Login:
         """Make a user; `password` is a Django hash. Eight round trips.

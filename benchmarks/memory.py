@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from django.contrib.auth.hashers import make_password
 
+from accounts.names import entry
 from benchmarks.measure import Command, table
 from benchmarks.plan import Plan, Report
 from benchmarks.sizes import NOW, SMALL, Kind, secret, version, weigh
@@ -27,6 +28,7 @@ def report(plan: Plan) -> Report:
             yield ("HSET", keys.users(), name, uid)
             yield ("HSET", keys.auths(), secret(uid), uid)
             yield ("ZADD", keys.users_by_time(), NOW + uid, name)
+            yield ("ZADD", keys.users_by_name(), 0, entry(name, uid))
             yield ("ZADD", keys.users_by_followers(), EDGES, uid)
             for step in range(1, EDGES + 1):
                 yield ("ZADD", keys.following(uid), NOW + step, uid + step * 7)
@@ -45,7 +47,7 @@ def report(plan: Plan) -> Report:
     text = f"""\
 Bytes by which `used_memory` of a `redis-server` ({name}) grew, for each of {plan.homes:,} homes and of
 {plan.accounts:,} users: their hash with an Argon2 password, both sides of their edges, and their entries of `users`,
-`auths`, `users_by_time` and `users_by_followers`.
+`auths`, `users_by_time`, `users_by_name` and `users_by_followers`.
 
 {table(["thing", "bytes"], rows)}"""
     return Report(text, {"home bytes": home, "user bytes": user})

@@ -7,6 +7,7 @@ import hiredis
 import redis
 from django.conf import settings
 
+from accounts.names import entry
 from benchmarks.sizes import NOW, secret
 from benchmarks.visitor import CSRF_LETTERS, Viewer
 from retwis_site import keys
@@ -42,6 +43,7 @@ def people(uids: Iterable[int]) -> Iterator[Command]:
         yield ("HSET", keys.user(one.uid), "username", one.name, "password", "!", "auth", one.secret)
         yield ("HSET", keys.auths(), one.secret, one.uid)
         yield ("ZADD", keys.users_by_time(), NOW, one.name)
+        yield ("ZADD", keys.users_by_name(), 0, entry(one.name, one.uid))
         yield ("HSET", keys.users(), one.name, one.uid)
 
 

@@ -15,7 +15,7 @@ from retwis_site.memory import Memory
 from retwis_site.store import connect
 from tests.layout import noted
 from tests.model import Model
-from tests.site import LONG_AGO, ranked
+from tests.site import LONG_AGO, filed, ranked
 from tests.test_crashes import killed_before_trip
 from timeline.cursors import EdgeCursor, edge_cursor
 from timeline.entities import NoSuchPost, PostDeleted, Show
@@ -229,6 +229,7 @@ class Agreement(RuleBasedStateMachine):
             stored = {"username": one.name, "password": hashed(one.password), "auth": one.secret}
             held = raw.hgetall(f"user:{uid}")
             seen = held.pop("seen", None)
+            assert (held.pop("name", ""), held.pop("bio", "")) == (one.shown, one.bio)
             assert held == stored
             assert seen is None or raw.exists(f"post:{seen}")
             for side in ("following", "followers"):
@@ -236,6 +237,8 @@ class Agreement(RuleBasedStateMachine):
                 assert dict(raw.zrange(f"{side}:{uid}", 0, -1, withscores=True)) == edges
             written = {str(post.pid): post.pid for post in self.model.posts_of({uid})}
             assert dict(raw.zrange(f"updates:{uid}", 0, -1, withscores=True)) == written
+        assert self.found_by() <= filed(raw).keys()
+        assert set(filed(raw).values()) <= {0}
         followers = {str(uid): self.model.counts(uid).followers for uid in people}
         assert ranked(raw) == {uid: count for uid, count in followers.items() if count}
         pipe = raw.pipeline(transaction=False)
@@ -246,8 +249,12 @@ class Agreement(RuleBasedStateMachine):
         for post, body, ttl in zip(self.model.posts.values(), replies[::2], replies[1::2], strict=True):
             assert (body, ttl > 0) == (("", True) if post.deleted else (post.body, False))
 
+    def found_by(self):
+        return {entry for one in self.model.people.values() for entry in one.found_by}
+
     def check_nothing_is_left_over(self):
         """After `cleanup`."""
+        assert filed(self.raw).keys() == self.found_by()
         assert set(self.raw.keys("user:*")) == {f"user:{uid}" for uid in self.model.people}
         assert set(self.raw.keys("post:*")) == {f"post:{pid}" for pid in self.model.posts}
         standing = {str(post.pid) for post in self.model.posts_of(self.model.people)}

@@ -10,14 +10,20 @@ from timeline.entities import Counts, Edge, InCommon, Known, Post, Relation, Sho
 @dataclass
 class Person:
     uid: int
-    name: str  # as typed
+    name: str  # the username, as typed
     registered: int  # unix seconds
     password: str
     secret: str
+    shown: str = ""  # the display name
+    bio: str = ""
 
     @property
     def user(self) -> User:
-        return User(self.uid, self.name)
+        return User(self.uid, self.name, self.shown)
+
+    @property
+    def found_by(self) -> set[str]:
+        return {f"{name.lower()}:{self.uid}" for name in (self.name, self.shown or self.name)}
 
 
 @dataclass

@@ -18,7 +18,7 @@ from retwis_site.store import connect
 from tests import acl
 from tests.layout import noted
 from tests.processes import environment, free_port, manage, run_site, wait_until
-from tests.site import PASSWORD, counted, ranked
+from tests.site import PASSWORD, called, counted, filed, ranked
 from tests.web import Browser
 from timeline.repositories.everybody import GlobalTimeline
 from timeline.repositories.homes import Homes
@@ -30,7 +30,16 @@ SEED = 20
 CLIENTS = 50
 TWO_DEVICES = 10  # of those, how many share an account with another
 SECONDS = 30
-WEIGHTS = {"post": 30, "read": 25, "follow": 20, "unfollow": 8, "delete": 10, "log_out": 3, "double_click": 4}
+WEIGHTS = {
+    "post": 30,
+    "read": 25,
+    "follow": 20,
+    "unfollow": 8,
+    "delete": 10,
+    "log_out": 3,
+    "double_click": 4,
+    "edit": 5,
+}
 
 
 class Client:
@@ -45,6 +54,7 @@ class Client:
         self.done = 0
         self.texts = set()  # that stand
         self.following = set()
+        self.called = None, None  # what they go by, and say of themselves
         self.trouble = []
 
     def run(self, until):
@@ -119,6 +129,12 @@ class Client:
         if self.send(f"/@{self.name}/", action):
             self.texts -= {text for text in self.texts if text in post}
 
+    def edit(self):
+        """What one goes by is one of a few names, which others have too."""
+        name, bio = f"Name {self.random.randrange(4)}", f"{self.random.getrandbits(64):x}"
+        if self.send("/settings/", "/settings/", name=name, bio=bio):
+            self.called = name, bio
+
     def log_out(self):
         self.send("/", "/logout/")
         self.sign_in()
@@ -160,6 +176,9 @@ def test_fifty_at_once_leave_a_site_that_agrees_with_itself(administrator, setti
         if client.alone:
             assert_did(client, raw)
     assert ranked(raw) == counted(raw)
+    assert called(raw).items() <= filed(raw).items()
+    manage("cleanup", env=environment(tmp_path / "var", **changes))
+    assert filed(raw) == called(raw)
 
 
 def no_errors(tmp_path, changes):
@@ -201,6 +220,7 @@ def everybodys_is_the_newest(raw):
 def assert_did(client, raw):
     """The store holds what one who had the account alone has done."""
     uid = raw.hget("users", client.name)
+    assert tuple(raw.hmget(f"user:{uid}", "name", "bio")) == client.called
     followed = {raw.hget(f"user:{other}", "username") for other in raw.zrange(f"following:{uid}", 0, -1)}
     assert followed == client.following
     assert {raw.hget(f"post:{pid}", "body") for pid in raw.zrange(f"updates:{uid}", 0, -1)} == client.texts

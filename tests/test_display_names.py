@@ -10,7 +10,12 @@ from accounts.directory import Directory
 from accounts.entities import User
 from accounts.names import in_one_line
 from accounts.repositories import Users
+from accounts.visit import Visit
+from retwis_site.store import connect
 from tests.site import called, filed
+from tests.test_home_timeline import write_posts
+from timeline.repositories.everybody import GlobalTimeline
+from timeline.repositories.homes import Homes
 
 ODD = st.characters(categories=["Cc", "Cf", "Zs", "Zl", "Zp", "Mn", "Lo"])
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]) | ODD)
@@ -118,3 +123,18 @@ def test_who_changes_their_name_goes_by_it_at_once(store, alice):
     Users(store).people([1])
     Directory(store).edit(alice.user, "Ann", "")
     assert Users(store).people([1]) == {1: User(1, "Alice", "Ann")}
+
+
+@pytest.mark.parametrize("url", ["/", "/timeline/"])
+def test_what_they_wrote_is_by_their_name_at_once_and_again_by_the_next(browser, alice, raw, url):
+    """Posts and people are remembered for some seconds; not longer than a name is, in the process that changes it."""
+    write_posts(raw, 1, [1, 2])
+    client = browser(alice)
+    for name in ("Ann of Cleves", "Bea", ""):
+        client.get(url)
+        client.post("/settings/", {"name": name, "bio": ""})
+        found = {
+            "/": lambda: Homes(connect()).page(Visit(connect(), alice.secret), None),
+            "/timeline/": lambda: GlobalTimeline(connect()).page(Visit(connect(), ""), None, 50),
+        }[url]()
+        assert {post.author for post in found.page.posts} == {User(1, "Alice", name)}

@@ -12,11 +12,12 @@ import redis
 from django.contrib.auth import authenticate
 from django.core.management import call_command
 
+from accounts.directory import Directory
 from accounts.visit import Visit
 from retwis_site.memory import Memory
 from retwis_site.store import connect
 from tests import acl
-from tests.site import NEW_PASSWORD, PASSWORD, counted, publish, ranked, register
+from tests.site import NEW_PASSWORD, PASSWORD, called, counted, filed, publish, ranked, register
 from tests.victims import KILLED, Cut, Victims
 from timeline.repositories.everybody import GlobalTimeline
 from timeline.repositories.follows import Follows
@@ -121,6 +122,7 @@ def test_a_registration(scene, capsys):
         else:
             assert scene.raw.hget("auths", login.secret) == str(login.user.uid), where
             assert scene.raw.zscore("users_by_time", "Dora"), where
+            assert filed(scene.raw) == called(scene.raw), where
             assert Visit(connect(), login.secret).user.username == "Dora", where
 
     killed_everywhere(scene, capsys, work, check)
@@ -237,6 +239,22 @@ def test_a_password_change(scene, capsys):
         assert changed == (now != scene.alice.secret), where
         assert (authenticate(None, username="alice", password=PASSWORD) is None) == changed, where
         assert Visit(connect(), scene.alice.secret).user.is_authenticated != changed, where
+
+    killed_everywhere(scene, capsys, work, check)
+
+
+def test_another_name_and_bio(scene, capsys):
+    def work(scene):
+        Directory(connect()).edit(scene.alice.user, "Anna", "old")
+        form = {"name": "Ann: of Cleves", "bio": "new"}
+        return {"path": "/settings/", "form": form, "secret": scene.secret(scene.alice)}
+
+    def check(scene, where, through):
+        named = tuple(scene.raw.hmget("user:1", "name", "bio"))
+        assert named in {("Anna", "old"), ("Ann: of Cleves", "new")}, where
+        assert named[1] == "new" or not through, where
+        assert filed(scene.raw) == called(scene.raw), where
+        assert len(filed(scene.raw)) == 4, where
 
     killed_everywhere(scene, capsys, work, check)
 

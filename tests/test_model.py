@@ -17,6 +17,7 @@ from django.test import override_settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, initialize, multiple, precondition, rule, run_state_machine_as_test
 
+from accounts.directory import Directory
 from accounts.entities import NameTaken, NotSignedIn, User, Visitor
 from accounts.repositories import Users
 from accounts.visit import Visit
@@ -63,6 +64,8 @@ LATE = 4  # ids pushed out of turn that lists of these sizes bear
 
 NAMES = st.sampled_from(["alice", "Alice", "ALICE", "bob", "Bob", "carol", "dora", "Dora", "erin", "frank"])
 PASSWORDS = st.sampled_from(["correct horse", "battery staple", "Tr0ub4dor&3"])
+DISPLAY_NAMES = st.sampled_from(["", "Alice", "Bob", "Ann of Cleves", "\u00dcnal: Ann:1"])
+BIOS = st.sampled_from(["", "Queen for half a year."])
 BODIES = st.sampled_from(["Hello", "Good morning", "Is anybody here?"])
 BELOW = st.none() | st.integers(1, 150)
 SIDES = st.sampled_from(["followers", "following"])
@@ -138,7 +141,7 @@ class Site(Agreement):
         if person is None or person.password != password:
             assert login is None
             return
-        assert (login.user, login.secret) == (person.user, person.secret)
+        assert (login.user, login.secret) == (User(person.uid, person.name), person.secret)
         self.check_who_is_signed_in()
 
     @rule(me=people, dies=DIES)
@@ -162,6 +165,15 @@ class Site(Agreement):
             self.model.ended.add(person.secret)
             person.secret, person.password = secret, password
         assert stored == hashed(person.password)
+
+    @rule(me=people, shown=DISPLAY_NAMES, bio=BIOS, dies=DIES)
+    def edit(self, me, shown, bio, dies):
+        person = self.model.people[me]
+        result = self.carry_out(lambda: Directory(self.store).edit(person.user, shown, bio), dies)
+        found = tuple(field or "" for field in self.raw.hmget(f"user:{me}", "name", "bio"))
+        before, after = (person.shown, person.bio), (shown, bio)
+        assert found in ({before, after} if result is DEAD else {after})
+        person.shown, person.bio = found
 
     # ---- writing
 

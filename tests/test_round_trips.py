@@ -51,6 +51,7 @@ BUDGETS = [
     ("/people/?q=person", True, 2, 3),
     ("/people/?q=bob", False, 2, 2),
     ("/people/?q=nobody_is_called_so", False, 1, 1),
+    ("/settings/", True, 1, 2),
     ("/login/", False, 0, 0),
     ("/register/", False, 0, 0),
     ("/livez", True, 0, 0),
@@ -108,6 +109,12 @@ def test_following_costs_a_fixed_number(browser, alice, bob, trips):
     client = browser(alice)
     client.get("/@bob/")
     assert len(trips(lambda: client.post("/@bob/follow/")).trips) <= 11
+
+
+def test_another_name_costs_a_fixed_number(browser, site, alice, trips):
+    client = browser(alice)
+    client.get("/settings/")
+    assert len(trips(lambda: client.post("/settings/", {"name": "Ann", "bio": ""})).trips) <= 8
 
 
 def test_a_page_that_is_short_of_posts_costs_one_or_two_more(browser, store, alice, raw, trips):

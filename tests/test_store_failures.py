@@ -16,10 +16,12 @@ from tests.processes import wait_until
 from tests.test_home_timeline import write_posts
 
 PAGES = ["/", "/timeline/", "/@Alice/", "/@Alice/1/", "/@Alice/followers/", "/@Alice/following/"]
-CHANGES = ["/post/", "/logout/", "/@Alice/follow/", "/@Alice/1/delete/", "/login/", "/register/"]
+CHANGES = ["/post/", "/logout/", "/@Alice/follow/", "/@Alice/1/delete/", "/login/", "/register/", "/settings/"]
 TYPED = {
     "body": "typed & kept",
     "token": "t-1",
+    "name": "kept & shown",
+    "bio": "kept in two\nlines",
     "username": "kept_name",
     "password": "do not show",
     "password1": "do not show",
@@ -70,6 +72,8 @@ def test_every_change_keeps_what_was_typed_and_its_token(browser, alice, raw, br
     assert ("typed &amp; kept</textarea>" in page) == (url == "/post/")
     assert ('<input type="hidden" name="token" value="t-1">' in page) == (url == "/post/")
     assert ('value="kept_name"' in page) == (url in {"/login/", "/register/"})
+    assert ('name="name" value="kept &amp; shown"' in page) == (url == "/settings/")
+    assert ("kept in two\nlines</textarea>" in page) == (url == "/settings/")
     assert f'action="{url}"' in page
     assert "Send it again" in page
     assert "do not show" not in page

@@ -157,6 +157,16 @@ def login_with_errors(world):
     return page
 
 
+def settings_with_errors(world):
+    world.console.expects(422, "/settings/")
+    page = world.member
+    page.goto("/settings/")
+    page.get_by_label("About you").fill("x" * 161)
+    page.get_by_role("main").get_by_role("button", name="Save").click()
+    expect(page.get_by_label("About you")).to_have_attribute("aria-invalid", "true")
+    return page
+
+
 def password_with_errors(world):
     world.console.expects(422, "/settings/password/")
     page = world.member
@@ -297,6 +307,8 @@ PAGES = {
     "people, found": at("member", "/people/?q=Follower"),
     "people, nobody found": at("visitor", "/people/?q=nobody_at_all"),
     "a post": a_post,
+    "settings": at("member", "/settings/"),
+    "settings, with errors": settings_with_errors,
     "password": at("member", "/settings/password/"),
     "password, with errors": password_with_errors,
     "appearance": at("member", "/settings/appearance/"),

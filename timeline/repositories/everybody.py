@@ -56,4 +56,5 @@ class GlobalTimeline:
         pipe = self._store.pipeline()
         wanted.queue(pipe)
         wanted.take(pipe.execute())
-        return wanted.shown(self._users.people({one.uid for one in wanted.records})), wanted.dead
+        people = self._users.people({one.uid for one in wanted.records}) | self._users.remembered(wanted.authors)
+        return wanted.shown(people), wanted.dead

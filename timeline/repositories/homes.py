@@ -153,7 +153,7 @@ class Homes:
         asked = asked.with_replies(expected, wanted.take(pipe.execute()))
 
         authors = {one.uid for one in wanted.records}
-        people = self._users.remembered(authors)
+        people = self._users.remembered(authors | wanted.authors)
         unknown = sorted(authors - people.keys())
         for uid in unknown:
             queue_person(pipe, uid)

@@ -1,7 +1,6 @@
 """A profile: somebody's own posts, and how the viewer stands to them."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from accounts.entities import User
@@ -65,11 +64,7 @@ class Profiles:
         wanted = Wanted(pids[:POSTS_A_PAGE], me)
         comparisons = _comparisons(me, Counts(*mine[2:]), person.uid, counts) if mine and me is not None else []
         joined, common = self._ask(wanted, person, comparisons)
-        posts = [
-            post if post.author.name == person.name else replace(post, author=person)  # who goes by another name now
-            for post in wanted.shown({person.uid: person})
-            if post.author.uid == person.uid
-        ]
+        posts = [post for post in wanted.shown({person.uid: person}) if post.author.uid == person.uid]
         relation = self._relation(mine, common) if mine else Relation(is_me=me == person.uid)
         return ProfilePage(person, About(bio or "", joined), counts, relation, Page(posts, older))
 

@@ -1,7 +1,7 @@
 """Posts as they are read: whole from the store, or, for a page, remembered by this process for some seconds."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from accounts.entities import User
@@ -101,9 +101,16 @@ class Wanted:
         return replies[end + len(self._own) :]
 
     def shown(self, people: Mapping[int, User]) -> list[Post]:
-        """Those that stand and whose author does, in the order wanted. `people`: the records' authors, by uid."""
+        """Those that stand and whose author does, in the order wanted, by whoever goes by another name now as that.
+        `people`, by uid: the records' authors, and what is remembered of others."""
         for one in self.records:
             if one.uid in people:
                 self._known[one.pid] = one.by(people[one.uid])
                 _shown.put(one.pid, self._known[one.pid])
-        return [self._known[pid] for pid in self._pids if pid in self._known]
+        standing = [self._known[pid] for pid in self._pids if pid in self._known]
+        return [
+            post
+            if (author := people.get(post.author.uid, post.author)) == post.author
+            else replace(post, author=author)
+            for post in standing
+        ]
