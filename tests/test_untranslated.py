@@ -1,5 +1,5 @@
 """Nobody writes a word on a page that cannot be translated: with a catalog that puts marks around each of its texts, no
-letter stands outside of them, but for the site's name. The people here have names and texts without letters."""
+letter stands outside of them, but for names. The people here have names and texts without letters."""
 
 import io
 import re
@@ -15,6 +15,7 @@ from django.urls import URLPattern, get_resolver, reverse
 from django.utils.translation import trans_real
 
 from accounts import throttle
+from retwis_site.exceptions import StoreError
 from retwis_site.languages import COOKIE
 from retwis_site.memory import Memory
 from retwis_site.store import Store
@@ -24,7 +25,12 @@ from timeline.repositories.posts import Posts
 
 LANGUAGE = "de"
 # Each language calls itself by its own name; in those of the others, Django knows it.
-NAMES = {"Retwis", *(name for code, own in settings.LANGUAGES for name in (own, LANG_INFO[code]["name"]))}
+NAMES = {
+    "Retwis",
+    "Atom",
+    "RSS",
+    *(name for code, own in settings.LANGUAGES for name in (own, LANG_INFO[code]["name"])),
+}
 LETTERS = re.compile(r"[^\W\d_]+")
 ATTRIBUTES = {"title", "aria-label", "aria-description", "alt", "placeholder", "label"}
 OF_NUMBERS = {"data-theme"}
@@ -131,7 +137,7 @@ def bare(answer):
 
 def addresses():
     """Every address of the site: about `2`, and a post of theirs."""
-    given = {"username": "2", "pid": 2}
+    given = {"username": "2", "pid": 2, "section": "users"}
 
     def within(patterns):
         for pattern in patterns:
@@ -275,7 +281,6 @@ LIMITS = {
 def test_too_often(marked, people, raw, settings, monkeypatch, name):
     settings.THROTTLE = True
     limit = getattr(throttle, name)
-    monkeypatch.setattr(throttle.Limit, "times", 0, raising=False)
     for one in vars(throttle).values():
         if isinstance(one, throttle.Limit):
             monkeypatch.setitem(vars(one), "times", 0 if one is limit else 1000)
@@ -297,8 +302,6 @@ def failing(error):
 
 
 def test_a_store_that_fails(marked, people, monkeypatch):
-    from retwis_site.exceptions import StoreError
-
     client = browser(people["one"])
     monkeypatch.setattr(Store, "pipeline", failing(StoreError("down")))
     monkeypatch.setattr(Store, "hget", failing(StoreError("down")))
