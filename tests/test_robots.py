@@ -6,16 +6,9 @@ import pytest
 
 from tests.test_security import addresses
 
-READ = {"/", "/timeline/", "/@Alice/", "/@Alice/1/", "/@Alice/followers/", "/@Alice/following/", "/@Alice/atom/"}
-READ |= {
-    "/@Alice/rss/",
-    "/people/",
-    "/timeline/atom/",
-    "/timeline/rss/",
-    "/robots.txt",
-    "/sitemap.xml",
-    "/sitemap-people.xml",
-}
+READ = {"/", "/timeline/", "/people/", "/@Alice/", "/@Alice/1/", "/@Alice/followers/", "/@Alice/following/"}
+READ |= {"/@Alice/atom/", "/@Alice/rss/", "/timeline/atom/", "/timeline/rss/"}
+READ |= {"/robots.txt", "/sitemap.xml", "/sitemap-people.xml"}
 READ |= {"/livez", "/readyz", "/static/retwis.css", "/apple-touch-icon.png", "/@settings/", "/@Alice/?before=5"}
 
 
