@@ -83,17 +83,12 @@ class Users:
         return _renamed.everything()
 
     def register(self, username: str, password: str) -> Login:
-        """Make a user; `password` is a Django hash. Nine round trips.
-
-        HSETNX on the lower-cased name decides between people who want it at once: the commit. It is asked again with
-        HGET, since only that answer is the same after a retry. Raises NameTaken.
-        """
+        """Make a user; `password` is a Django hash. Eight round trips. Raises NameTaken."""
         if self.find(username) is not None:
             raise NameTaken(username)
         uid, intent = self._new_uid(username)
         secret = new_secret()
         self._store.hset(keys.user(uid), {"username": username, "password": password, "auth": secret})
-        self._store.hsetnx(keys.users(), username.lower(), str(uid))
         if not self.finish_registration(intent, uid, username, secret):
             raise NameTaken(username)
         return Login(User(uid, username), secret)
@@ -117,10 +112,17 @@ class Users:
             self._outbox.done(intent)
 
     def finish_registration(self, intent: str, uid: int, username: str, secret: str) -> bool:
-        """What follows the commit: whether the name is this user's, with all that belongs to it. Four round trips; one
-        more for a user whose account is deleted by now."""
-        won = self._store.hget(keys.users(), username.lower()) == str(uid)
+        """The commit and what follows: whether the name is this user's, with all that belongs to it. Four round trips;
+        one more for a user whose account is deleted by now.
+
+        HSETNX on the lower-cased name decides between people who want it at once: the commit. It is asked again with
+        HGET, since only that answer is the same after a retry; both are for one key, and so stay in order everywhere.
+        """
         pipe = self._store.pipeline()
+        pipe.hsetnx(keys.users(), username.lower(), str(uid))
+        pipe.hget(keys.users(), username.lower())
+        _, owner = pipe.execute()
+        won: bool = owner == str(uid)
         if won:
             pipe.hset(keys.auths(), {secret: str(uid)})
             pipe.zadd_nx(keys.users_by_time(), {username: int(time.time())})
@@ -251,7 +253,7 @@ def chosen(found: list[str | None]) -> int | None:
 
 
 def finish_user(store: Store, intent: str) -> None:
-    """What the worker does for `user:<uid>` or `user:<uid>:<nonce>`: roll a registration forward, up to seven
+    """What the worker does for `user:<uid>` or `user:<uid>:<nonce>`: roll a registration forward, up to six
     round trips."""
     uid = int(intent.split(":")[1])
     username, secret, deleted = store.hmget(keys.user(uid), ["username", "auth", "deleted"])
@@ -260,7 +262,6 @@ def finish_user(store: Store, intent: str) -> None:
     if username is None or secret is None or deleted is not None:
         Outbox(store).done(intent)
         return
-    store.hsetnx(keys.users(), username.lower(), str(uid))
     Users(store).finish_registration(intent, uid, username, secret)
 
 

@@ -56,7 +56,7 @@ def test_whoever_registers_is_found(store, alice, bob, raw):
 
 
 def test_it_costs_a_registration_no_round_trip(store, trips):
-    assert len(trips(lambda: register(store, "dora")).trips) == 9
+    assert len(trips(lambda: register(store, "dora")).trips) == 8
 
 
 def test_who_did_not_get_the_name_is_not_found_by_it(store, alice, raw):

@@ -31,7 +31,7 @@ class Departures:
         self._ranking = Ranking(store)
 
     def finish(self, claim: Claim, stopping: Callable[[], bool]) -> bool:
-        """What the worker does for `gone:<uid>:<nonce>`; whether all was done before it had to stop. Three to seven
+        """What the worker does for `gone:<uid>:<nonce>`; whether all was done before it had to stop. Four to six
         round trips a chunk. Where the account is not deleted, its deletion never got to its commit.
         """
         uid = int(claim.name.split(":")[1])
