@@ -151,6 +151,7 @@ class Client:
         self.lives += 1
         self.name = f"{self.first_name}_{self.lives}"
         self.texts, self.following = set(), set()
+        self.called = (None, None)
         self.sign_in()
 
 
