@@ -3,6 +3,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Each has a store of its own; a file's tests stay together.
+IN_PARALLEL := --numprocesses auto --maxprocesses 4 --dist loadfile
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .PHONY: run test test-fake test-real test-faults test-sentinel test-cluster test-twemproxy test-all test-browser screenshots fuzz growth bench messages check-messages lint clean
@@ -13,10 +15,10 @@ run: $(VENV)/.installed
 test: test-fake test-real
 
 test-fake: $(VENV)/.installed-test
-	$(BIN)/python -m pytest --ds=tests.settings.fake -m "not faults"
+	$(BIN)/python -m pytest --ds=tests.settings.fake -m "not faults" $(IN_PARALLEL)
 
 test-real: $(VENV)/.installed-test
-	$(BIN)/python -m pytest --ds=tests.settings.real -m "not faults"
+	$(BIN)/python -m pytest --ds=tests.settings.real -m "not faults" $(IN_PARALLEL)
 
 # Real processes killed, starved and crowded, and hostile requests.
 test-faults: $(VENV)/.installed-test
@@ -24,7 +26,7 @@ test-faults: $(VENV)/.installed-test
 
 # The suite on more than one server. They need Debian's redis-server, redis-sentinel and nutcracker.
 test-sentinel test-cluster test-twemproxy: $(VENV)/.installed-test
-	$(BIN)/python -m pytest --ds=tests.settings.$(@:test-%=%)
+	$(BIN)/python -m pytest --ds=tests.settings.$(@:test-%=%) $(IN_PARALLEL)
 
 test-all: test test-faults test-sentinel test-cluster test-twemproxy
 

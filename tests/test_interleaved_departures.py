@@ -24,7 +24,7 @@ from tests.test_interleavings import ALICE, BOB, CAROL, a_small_site, delete, ev
 from timeline.jobs import JOBS, drain
 from timeline.repositories.follows import Follows
 
-RUNS = 30
+RUNS = 20
 NAMES = {ALICE: "alice", BOB: "bob", CAROL: "carol"}
 
 

@@ -262,7 +262,7 @@ EDITS = {
 @pytest.mark.parametrize("scenario", EDITS)
 def test_people_are_found_by_what_they_are_called(store, raw, layout, scenario, kills):
     """Also after deaths, which leave nothing but an entry too many."""
-    for seed in range(4 * RUNS):
+    for seed in range(2 * RUNS):
         a_small_site(raw, layout)
         raw.hset("user:1", mapping={"name": "Anna", "bio": "old"})
         raw.zadd("users_by_name", {"anna:1": 0})
