@@ -50,9 +50,9 @@ class NoSuchUser(NotFound):
 
 
 class AccountDeleted(Gone):
-    """Who had this name has deleted their account."""
+    """Whoever had this name has deleted their account."""
 
-    told = _("Who had this name has deleted their account.")
+    told = _("Whoever had this name has deleted their account.")
 
 
 class NameTaken(Exception):

@@ -27,7 +27,7 @@ def gone(raw, store, alice, bob, carol):
 def test_their_pages_are_gone(browser, bob, url):
     page = browser().get(url)
     assert page.status_code == 410
-    assert "Who had this name has deleted their account." in page.content.decode()
+    assert "Whoever had this name has deleted their account." in page.content.decode()
     assert browser(bob).get(url).status_code == 410
 
 

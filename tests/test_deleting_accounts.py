@@ -15,7 +15,7 @@ from timeline.repositories.follows import Follows
 URL = "/settings/delete/"
 FORM = {"password": PASSWORD}
 TOLD = "Your account is deleted."
-GONE = "Who had this name has deleted their account."
+GONE = "Whoever had this name has deleted their account."
 
 
 def page_of(answer):

@@ -116,7 +116,7 @@ def test_as_many_are_looked_at_as_one_page_may_and_then_it_says_so(browser, raw,
     client = browser()
     first = client.get("/@alice/followers/?show=mutual")
     assert names(first) == []
-    assert "Nobody among those who were looked at; but there are more. Look further" in text_of(first)
+    assert "Nobody among those looked at so far; there are more. Look further" in text_of(first)
     [older] = re.findall(r"before=(\d+-\d+)", first.content.decode())
     assert older == f"{1000 - 9}-{FIRST + 9}"  # the tenth
     second = client.get(f"/@alice/followers/?show=mutual&before={older}")

@@ -11,7 +11,7 @@ from tests.browser.steps import nothing_scrolls_sideways, stayed, stays
 from tests.site import PASSWORD, publish
 from timeline.repositories.follows import Follows
 
-ARABIC, GERMAN = "العربية", "Deutsch"
+ARABIC, GERMAN, ENGLISH = "العربية", "Deutsch", "English"
 DIRECTION = {"ar": "rtl", "de": "ltr", "en": "ltr"}
 
 
@@ -122,6 +122,55 @@ def test_what_a_script_says_is_in_the_language_too(window, alice):
     expect(words).to_have_attribute("data-failed", re.compile("^Das hat nicht geklappt"))
 
 
+def test_in_arabic_a_handle_comes_after_the_name_whichever_way_that_is_written(window, raw, store, alice, bob):
+    raw.hset(f"user:{alice.user.uid}", "name", "نور الهدى")
+    raw.hset(f"user:{bob.user.uid}", "name", "Bob Cratchit")
+    page = window()
+    choose(page, ARABIC)
+    for login, name in ((alice, "نور الهدى"), (bob, "Bob Cratchit")):
+        publish(raw, store, login, "x")
+        page.goto(f"/@{login.user.username}/")
+        for place in (page.get_by_role("heading", level=1), page.get_by_role("article")):
+            handle = place.get_by_text(f"@{login.user.username}", exact=True)
+            assert left_edge(handle) < left_edge(place.get_by_text(name, exact=True))
+
+
+@pytest.mark.parametrize("language", [ENGLISH, GERMAN, ARABIC])
+def test_on_a_phone_ones_own_card_is_small_at_home_in_every_language(window, alice, language):
+    page = window(alice, viewport=PHONE)
+    choose(page, language)
+    page.goto("/")
+    card = page.get_by_role("complementary").first
+    assert card.bounding_box()["height"] < 60
+
+
+@pytest.mark.parametrize("language", [ENGLISH, GERMAN, ARABIC])
+def test_no_button_takes_the_room_of_the_names_in_a_list_of_people(window, store, alice, bob, language):
+    Follows(store).follow(alice.user.uid, bob.user.uid)
+    page = window(alice, viewport={"width": 320, "height": 640})
+    choose(page, language)
+    page.goto("/people/")
+    name = page.get_by_role("main").get_by_role("link", name=bob.user.username, exact=True)
+    assert name.bounding_box()["width"] > 110
+
+
+def test_every_way_in_the_bar_is_one_line_in_arabic(window):
+    page = window(viewport={"width": 320, "height": 640})
+    choose(page, ARABIC)
+    links = page.get_by_role("navigation", name="القائمة الرئيسية").locator("svg").all()
+    assert len({icon.bounding_box()["y"] for icon in links}) == 1
+
+
+def test_how_much_is_too_much_has_its_sign_before_it_in_arabic(window, alice):
+    page = window(alice)
+    choose(page, ARABIC)
+    page.goto("/")
+    page.get_by_role("textbox", name="ما الجديد؟").fill("x" * 281)
+    counter = page.locator("output.counter")
+    expect(counter).to_have_text("-1")
+    assert counter.evaluate("box => getComputedStyle(box).direction") == "ltr"
+
+
 # ---- moments
 
 
@@ -151,6 +200,8 @@ def test_a_posts_age_is_told_in_words_and_its_moment_to_who_points_at_it(
 PAGES = (
     *("/", "/timeline/", "/@{me}/", "/@{other}/", "/@{me}/followers/"),
     *("/settings/language/", "/settings/appearance/", "/settings/password/", "/?before=x"),
+    *("/people/", "/people/?by=followers", "/people/?q={other}", "/@{other}/followers/?show=mutual"),
+    *("/settings/", "/settings/delete/"),
 )
 FOR_VISITORS = ("/", "/login/", "/register/", "/settings/language/")
 

@@ -10,7 +10,7 @@ from tests.browser.steps import composer, fill_in_login, follow_button, log_in, 
 from tests.processes import wait_until
 from tests.site import PASSWORD
 
-GONE = "Who had this name has deleted their account."
+GONE = "Whoever had this name has deleted their account."
 DELETE = "Delete my account for good"
 
 
