@@ -34,8 +34,15 @@ def _shows(char: str) -> bool:
 
 
 def folded(name: str) -> str:
-    """What two names must have in common to be found by the same letters."""
-    return unicodedata.normalize("NFC", name).lower()
+    """What two names must have in common to be found by the same letters: Unicode's canonical caseless match (D145),
+    and a Turkish capital I has lost its dot, which nobody types in small letters.
+
+    The beginning of a name folds to the beginning of what the whole name does. With `lower()` it would not where it
+    ends with a sigma, which is another letter at a word's end, nor with composed characters for Hangul, whose syllables
+    are put together as one types.
+    """
+    caseless = unicodedata.normalize("NFD", unicodedata.normalize("NFD", name).casefold())
+    return caseless.replace("i\N{COMBINING DOT ABOVE}", "i")
 
 
 def entry(name: str, uid: int) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from accounts.entities import User
-from accounts.names import LONGEST_DISPLAY_NAME, folded, parse
+from accounts.names import LONGEST_DISPLAY_NAME, folded, in_one_line, parse
 from accounts.repositories import PERSON, Users, chosen
 from accounts.visit import Visit
 from retwis_site import keys
@@ -22,6 +22,7 @@ from timeline.repositories.follows import Follows, which
 from timeline.repositories.joined import joined, queue_joined, remembered
 
 LONGEST_WANTED = LONGEST_DISPLAY_NAME
+LONGEST_TYPED = 4 * LONGEST_WANTED  # with what is not seen, and with letters and their marks apart
 ENTRIES = 60  # that a search reads: most people have two at most
 CALLED_SO = 20  # entries of those whose whole name it is, besides
 LOOKED_UP = 30  # people whom a search asks about: some may go by other names now
@@ -157,8 +158,8 @@ class People:
 
 
 def wanted(text: str) -> str:
-    """What somebody has typed to find people, as a name: `  @Ann` is `Ann`. Perhaps nothing."""
-    return text.strip().removeprefix("@").strip()[:LONGEST_WANTED].rstrip()
+    """What somebody has typed to find people, as names are kept: `  @Ann` is `Ann`. Perhaps nothing."""
+    return in_one_line(in_one_line(text[:LONGEST_TYPED]).removeprefix("@"))[:LONGEST_WANTED].rstrip()
 
 
 def after(beginning: str) -> str:
