@@ -20,6 +20,7 @@ from timeline.entities import Found, Listed, Listing
 from timeline.repositories.circles import PEOPLE_A_PAGE
 from timeline.repositories.follows import Follows, which
 from timeline.repositories.joined import joined, queue_joined, remembered
+from timeline.repositories.paging import goes_on
 
 LONGEST_WANTED = LONGEST_DISPLAY_NAME
 LONGEST_TYPED = 4 * LONGEST_WANTED  # with what is not seen, and with letters and their marks apart
@@ -70,8 +71,7 @@ class People:
 
     def _rows(self, visit: Visit, key: str, after: tuple[str, int] | None) -> Scored:
         """A page of a sorted set and one more, the highest score first: from its beginning, or after a member that had
-        a score. The member's rank is where to go on, since any number may have the same score; when it has gone, or
-        has another score now, the page begins with those of that score, so that none is left out."""
+        a score."""
 
         def first(pipe: Pipe, me: int | None) -> None:
             pipe.zrevrange_withscores(key, 0, PEOPLE_A_PAGE)
@@ -86,8 +86,7 @@ class People:
             pipe.zscore(key, member)
             pipe.zcount(key, str(score + 1), "+inf")
 
-        rank, has, higher = visit.ask(where)
-        start = higher if has is None or int(has) != score else rank + 1
+        start = goes_on(score, *visit.ask(where))
         return self._store.zrevrange_withscores(key, start, start + PEOPLE_A_PAGE)
 
     def _named(self, names: Sequence[str]) -> dict[str, int]:
