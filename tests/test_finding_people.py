@@ -48,7 +48,9 @@ def test_by_nothing_else(store, raw, text):
     assert found(store, text) == []
 
 
-@pytest.mark.parametrize("text", ["alice  l", "\u2068Alice Liddell\u2069", "\u200fali", "@\u200ealice", "ali\0", "al\u00adice"])
+@pytest.mark.parametrize(
+    "text", ["alice  l", "\u2068Alice Liddell\u2069", "\u200fali", "@\u200ealice", "ali\0", "al\u00adice"]
+)
 def test_what_is_not_seen_of_what_was_typed_is_not_looked_for(store, raw, text):
     """As a name is that somebody copies from a title, or from between words that are written the other way."""
     person(raw, 1, "Alice", "Alice Liddell")

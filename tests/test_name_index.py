@@ -36,7 +36,8 @@ def test_what_is_no_entry_tells_nothing(text):
 
 
 @pytest.mark.parametrize(
-    ("one", "other"), [("Ann", "ANN"), ("Zo\u00eb", "ZOE\u0308"), ("Ünal", "ünal"), ("ΣΟΦΟΣ", "σοφος"), ("Groß", "GROSS")]
+    ("one", "other"),
+    [("Ann", "ANN"), ("Zo\u00eb", "ZOE\u0308"), ("Ünal", "ünal"), ("ΣΟΦΟΣ", "σοφος"), ("Groß", "GROSS")],
 )
 def test_names_that_differ_in_letter_case_or_in_how_they_are_encoded_are_found_by_the_same_letters(one, other):
     assert folded(one) == folded(other)
