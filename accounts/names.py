@@ -13,6 +13,9 @@ from retwis_site.store import Pipe
 LONGEST_DISPLAY_NAME = 50  # characters
 LONGEST_BIO = 160
 
+FIRST_STRONG_ISOLATE, POP = "\u2068", "\u2069"
+# What turns the direction of writing, or ends that.
+_TURNS = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)])
 _JOINERS = "\u200c\u200d"  # not seen, but Persian words and families of emoji are made with them
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")  # letters and signs that show nothing
 
@@ -33,9 +36,24 @@ def _shows(char: str) -> bool:
     return unicodedata.category(char)[0] not in "CMZ" and char not in _BLANK
 
 
+def isolated(person: User) -> str:
+    """The shown name for a title or an attribute, where no element can stand around it: whichever way it is written,
+    what stands around it is not."""
+    if not person.name:
+        return person.username
+    return f"{FIRST_STRONG_ISOLATE}{person.name.translate(_TURNS)}{POP}"
+
+
 def folded(name: str) -> str:
-    """What two names must have in common to be found by the same letters."""
-    return unicodedata.normalize("NFC", name).lower()
+    """What two names must have in common to be found by the same letters: Unicode's canonical caseless match (D145),
+    and a Turkish capital I has lost its dot, which nobody types in small letters.
+
+    The beginning of a name folds to the beginning of what the whole name does. With `lower()` it would not where it
+    ends with a sigma, which is another letter at a word's end, nor with composed characters for Hangul, whose syllables
+    are put together as one types.
+    """
+    caseless = unicodedata.normalize("NFD", unicodedata.normalize("NFD", name).casefold())
+    return caseless.replace("i\N{COMBINING DOT ABOVE}", "i")
 
 
 def entry(name: str, uid: int) -> str:

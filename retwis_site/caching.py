@@ -28,6 +28,8 @@ def for_everybody(seconds: int) -> Callable[[View], View]:
             response = view(request, *args, **kwargs)
             if isinstance(response, SimpleTemplateResponse):
                 response.render()
+            # A browser's damaged cookie is renewed with the next page: what caches keep must carry nobody's.
+            request.META.pop("CSRF_COOKIE_NEEDS_UPDATE", None)
             patch_cache_control(response, public=True, max_age=seconds)
             set_response_etag(response)
             modified = parse_http_date_safe(response.get("Last-Modified", ""))

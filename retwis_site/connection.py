@@ -22,6 +22,7 @@ LOOKS_EVERY = 0.02  # seconds
 OPEN_FILES = Path("/dev/fd")
 
 Address = tuple[IPv4Address | IPv6Address, int]
+Ends = tuple[Address, Address]  # the client's, and ours
 
 
 class NotTaken(Exception):
@@ -67,7 +68,7 @@ class Connection:
 
 @contextmanager
 def connection(client: str, server: str) -> Iterator[Connection]:
-    """The one between two addresses, such as `127.0.0.1:50000` and `[::1]:8000`."""
+    """The one of a client, such as `127.0.0.1:50000`, to where the server listens, such as `[::]:8000`."""
     found = _find(_address(client), _address(server))
     try:
         yield Connection(found)
@@ -77,27 +78,54 @@ def connection(client: str, server: str) -> Iterator[Connection]:
 
 
 def _find(client: Address, server: Address) -> socket.socket | None:
-    for opened in OPEN_FILES.iterdir():
-        candidate = _socket(int(opened.name))
+    """The socket between these; none where there is none, or where the client has two, to two of our addresses."""
+    found: dict[Ends, socket.socket] = {}
+    for descriptor in _open():
+        candidate = _socket(descriptor)
         if candidate is None:
             continue
-        if _ends(candidate) == (client, server):
-            return candidate
+        ends = _ends(candidate)
+        if ends is not None and ends not in found and _are_between(ends, client, server):
+            found[ends] = candidate
+        else:
+            candidate.close()
+    if len(found) == 1:
+        return found.popitem()[1]
+    for candidate in found.values():
         candidate.close()
     return None
+
+
+def _are_between(ends: Ends, client: Address, server: Address) -> bool:
+    """The server's address is the one that it listens at: with `0.0.0.0` or `::`, at any of the machine's."""
+    theirs, (host, port) = ends
+    return theirs == client and port == server[1] and (server[0].is_unspecified or host == server[0])
+
+
+def _open() -> list[int]:
+    """The descriptors of the process; none where the system does not tell."""
+    try:
+        return [int(opened.name) for opened in OPEN_FILES.iterdir()]
+    except OSError:
+        return []
 
 
 def _socket(descriptor: int) -> socket.socket | None:
     """A socket of our own for what is open there, if that is one."""
     try:
-        if stat.S_ISSOCK(os.fstat(descriptor).st_mode):
-            return socket.socket(fileno=os.dup(descriptor))
+        if not stat.S_ISSOCK(os.fstat(descriptor).st_mode):
+            return None
+        ours = os.dup(descriptor)
     except OSError:  # closed meanwhile
-        pass
-    return None
+        return None
+    try:
+        return socket.socket(fileno=ours)
+    except OSError:  # and something else opened
+        os.close(ours)
+        return None
 
 
-def _ends(candidate: socket.socket) -> tuple[Address, Address] | None:
+def _ends(candidate: socket.socket) -> Ends | None:
     if candidate.family not in {socket.AF_INET, socket.AF_INET6}:
         return None
     try:

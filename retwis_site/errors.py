@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from retwis_site.exceptions import BadCursor, Gone, NotFound, StoreError, TooOften
-from retwis_site.pages import page
+from retwis_site.pages import origin_of, page
 
 logger = logging.getLogger("retwis.store")
 security = logging.getLogger("retwis.security")
@@ -83,7 +83,7 @@ def _is_foreign(request: HttpRequest) -> bool:
     if request.method != "POST" or origin is None or origin in settings.CSRF_TRUSTED_ORIGINS:
         return False
     try:
-        return origin != f"{request.scheme}://{request.get_host()}"
+        return origin != origin_of(request)
     except DisallowedHost:
         return True
 

@@ -8,7 +8,7 @@
 | `user:<uid>` | hash | `username` (as typed), `password` (Django hash), `auth` (current secret); ours: `name` (as they want to be called), `bio` (what they say about themselves), `language` (a code, such as `de`), `seen` (the highest post that their home has shown), `deleted` (unix s; of a deleted account nothing is shown) | official, truth |
 | `auths` | hash | secret -> uid; may hold stale entries, never trusted alone | official |
 | `users_by_time` | zset | username as typed, score = registration (unix s) | official |
-| `users_by_name` | zset | `<name in lower case>:<uid>`, score 0: what the beginning of a name is looked up in, by username and by `name`; may hold stale entries, never trusted alone | |
+| `users_by_name` | zset | `<name, folded>:<uid>`, score 0: what the beginning of a name is looked up in, by username and by `name`, whatever the letter case; may hold stale entries, never trusted alone | |
 | `users_by_followers` | zset | uids, score = how many follow them, counted from `followers:`; nobody with none | |
 | `following:<uid>` | zset | uids this user follows, score = since when (unix s) | official, truth |
 | `followers:<uid>` | zset | the mirror of `following:` | official |

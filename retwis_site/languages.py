@@ -6,6 +6,7 @@ from functools import lru_cache
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils import translation
+from django.utils.translation.trans_real import LANGUAGE_CODE_MAX_LENGTH as LOOKED_AT
 
 from retwis_site import cookies
 
@@ -33,7 +34,14 @@ class LanguageMiddleware:
 def language_of(request: HttpRequest) -> str:
     """The code of one of the site's languages: `en`, `de`, `ar`."""
     chosen = request.COOKIES.get(COOKIE, "")
-    return chosen if chosen in CODES else _liked(request.META.get("HTTP_ACCEPT_LANGUAGE", ""))
+    return chosen if chosen in CODES else _liked(_shortened(request.META.get("HTTP_ACCEPT_LANGUAGE", "")))
+
+
+def _shortened(header: str) -> str:
+    """What Django looks at of an Accept-Language. Strangers may send more, which nobody should remember."""
+    if len(header) <= LOOKED_AT:
+        return header
+    return header[:LOOKED_AT].rpartition(",")[0]
 
 
 @lru_cache(maxsize=1000)

@@ -68,8 +68,9 @@ class Application:
 
 
 def _too_late(environ: WSGIEnvironment) -> str:
-    """What is said to who is given up, before any middleware could tell their language."""
-    with translation.override(language_of(WSGIRequest(environ))):
+    """What is said to who is given up, before any middleware could tell their language. What they say that they would
+    send is left out: Django may not be able to read that."""
+    with translation.override(language_of(WSGIRequest({**environ, "CONTENT_TYPE": ""}))):
         return translation.gettext("The form did not arrive in time. Go back, and send it again.") + "\n"
 
 

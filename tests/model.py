@@ -4,6 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from accounts.entities import User
+from accounts.names import entry
 from timeline.entities import Counts, Edge, InCommon, Known, Post, Relation, Show
 
 
@@ -23,7 +24,7 @@ class Person:
 
     @property
     def found_by(self) -> set[str]:
-        return {f"{name.lower()}:{self.uid}" for name in (self.name, self.shown or self.name)}
+        return {entry(name, self.uid) for name in (self.name, self.shown or self.name)}
 
 
 @dataclass

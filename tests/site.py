@@ -1,11 +1,10 @@
 """What tests say about a site: who registers, what a command prints, what the keys hold."""
 
-import unicodedata
-
 from django.contrib.auth.hashers import make_password
 from django.core.management import call_command
 
 from accounts.entities import Login
+from accounts.names import entry
 from accounts.repositories import Users
 from retwis_site import keys
 from retwis_site.store import Store
@@ -69,7 +68,7 @@ def called(raw):
     for uid in raw.hvals("users"):
         username, name, deleted = raw.hmget(f"user:{uid}", "username", "name", "deleted")
         names = {username, name or username} if deleted is None else set()
-        right |= {f"{unicodedata.normalize('NFC', one).lower()}:{uid}": 0 for one in names}
+        right |= {entry(one, int(uid)): 0 for one in names}
     return right
 
 

@@ -172,6 +172,18 @@ def test_whose_account_is_deleted_is_not_named(store, people, bob, raw):
     assert [one.username for one in known(store, bob).people] == ["friend1", "friend2"]
 
 
+def test_whose_account_is_deleted_is_not_counted_either(browser, store, people, bob, raw):
+    for friend in people[:3]:
+        Follows(store).follow(friend.uid, 1)
+    raw.hset(f"user:{people[0].uid}", "deleted", 1)
+    raw.delete(f"user:{people[1].uid}")
+    assert known(store, bob) == Known((people[2],), InCommon(0, exact=True))
+    raw.hset(f"user:{people[2].uid}", "deleted", 1)
+    Memory.clear_all()
+    assert known(store, bob) is None
+    assert "Followed by" not in text_of(browser(bob).get("/@alice/"))
+
+
 def test_it_is_the_same_whichever_side_is_the_smaller(store, people, bob, raw):
     for friend in people[1:4]:
         Follows(store).follow(friend.uid, 1)

@@ -45,14 +45,14 @@ def test_a_profile_tells_other_sites_whose_it_is(browser, called):
     assert cards(page) == {
         "og:type": "profile",
         "og:site_name": "Retwis",
-        "og:title": "Ann B. (@Alice)",
-        "og:description": "Posts by Ann B.",
+        "og:title": "\u2068Ann B.\u2069 (@Alice)",
+        "og:description": "Posts by \u2068Ann B.\u2069",
         "og:url": "http://testserver/@Alice/",
         "og:image": "http://testserver/apple-touch-icon.png",
         "profile:username": "Alice",
         "twitter:card": "summary",
     }
-    assert told(page)["description"] == "Posts by Ann B."
+    assert told(page)["description"] == "Posts by \u2068Ann B.\u2069"
 
 
 def test_what_somebody_says_of_themselves_is_told_instead():
@@ -90,7 +90,7 @@ def test_a_later_page_does_not_say_that_it_is_the_first(browser, raw, alice):
 @pytest.mark.parametrize(
     ("page", "titles"),
     [
-        ("/@Alice/", ["Posts by Ann (Atom)", "Posts by Ann (RSS)"]),
+        ("/@Alice/", ["Posts by \u2068Ann\u2069 (Atom)", "Posts by \u2068Ann\u2069 (RSS)"]),
         ("/timeline/", ["Everybody on Retwis (Atom)", "Everybody on Retwis (RSS)"]),
     ],
 )
@@ -129,11 +129,12 @@ def test_a_page_that_is_remembered_for_one_host_is_not_anothers(browser, alice, 
 def test_a_hostile_name_stays_text_in_the_head_too(browser, called, name):
     called(name)
     page = head(browser(), "/@Alice/")
-    assert told(page)["og:title"] == f"{name} (@Alice)"
-    assert told(page)["og:description"] == told(page)["description"] == f"Posts by {name}"
-    assert f'content="{escape(name)} (@Alice)"' in page
+    isolated = f"\u2068{name}\u2069"
+    assert told(page)["og:title"] == f"{isolated} (@Alice)"
+    assert told(page)["og:description"] == told(page)["description"] == f"Posts by {isolated}"
+    assert f'content="{escape(isolated)} (@Alice)"' in page
     (_, title, _), _ = ALTERNATE.findall(page)
-    assert unescape(title) == f"Posts by {name} (Atom)"
+    assert unescape(title) == f"Posts by {isolated} (Atom)"
 
 
 def test_a_name_of_any_characters_is_an_address_there_too(browser, raw):

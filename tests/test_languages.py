@@ -8,7 +8,7 @@ import pytest
 from django.conf import settings
 from django.utils import translation
 
-from retwis_site import pages
+from retwis_site import languages, pages
 from retwis_site.languages import COOKIE
 from retwis_site.pages import part
 from tests.agreement import Clock
@@ -61,6 +61,16 @@ def offered(answer):
 )
 def test_who_has_not_chosen_reads_what_their_browser_asks_for(browser, accepted, language):
     assert spoken(get(browser(), accept_language=accepted)) == language
+
+
+def test_of_what_a_stranger_sends_no_more_is_remembered_than_is_looked_at(browser):
+    """A process remembers a thousand of these headers, and each may be as long as a server takes."""
+    languages._liked.cache_clear()
+    looked_at = "de;q=0.5," + "fr," * 163
+    for tail in ("y" * 100, "ar," * 5000, "z" * 100_000):
+        assert spoken(get(browser(), accept_language=looked_at + tail)) == "de"
+    assert languages._liked.cache_info().currsize == 1
+    assert spoken(get(browser(), accept_language="x" * 5000)) == "en"
 
 
 @pytest.mark.parametrize("who", ["alice", "a visitor"])

@@ -100,6 +100,10 @@ def test_it_is_small_and_takes_nothing_from_anywhere():
     assert not re.search(r"@import|url\(|https?:|expression", CSS)
 
 
+def test_it_finds_nothing_by_what_pages_say_which_is_another_thing_in_each_language():
+    assert not re.findall(r"\[(?:aria-label|alt|title|placeholder|lang)\b[^]]*\]", CSS)
+
+
 def test_what_moves_moves_only_for_those_who_like_it():
     quiet = CSS.index("@media (prefers-reduced-motion: no-preference)")
     moving = [found.start() for found in re.finditer(r"transition|animation|scroll-behavior", CSS)]

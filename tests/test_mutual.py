@@ -135,6 +135,27 @@ def test_the_next_page_is_not_offered_where_nobody_follows_who_fits(store, raw, 
     assert walk(store, "followers", Show.MUTUAL) == ([FIRST, FIRST + 1, FIRST + 2], 1)
 
 
+@pytest.mark.parametrize("show", list(Show))
+@pytest.mark.parametrize("change", ["goes", "comes anew", "came before"])
+def test_where_a_page_ended_with_somebody_who_has_changed_places_the_next_leaves_nobody_out(
+    store, raw, alice, small, show, change
+):
+    """Whoever unfollows and follows again is first, and what comes after them is not where the page had ended."""
+    crowd(raw, 9)
+    raw.zadd("followers:1", {FIRST + number: 1000 - number // 3 for number in range(9)})
+    if show is Show.MUTUAL:
+        raw.zadd("following:1", {FIRST + number: 1 for number in range(9)})
+    read = Circles(store).followers_page
+    first = read(Visit(store, ""), "alice", None, show)
+    second = read(Visit(store, ""), "alice", edge_cursor(first.older), show)
+    assert [edge.user.uid for edge in second.edges] == [FIRST + 5, FIRST + 4, FIRST + 3]
+    raw.zrem("followers:1", FIRST + 3)
+    if change != "goes":
+        raw.zadd("followers:1", {FIRST + 3: 5000 if change == "comes anew" else 10})
+    third = read(Visit(store, ""), "alice", edge_cursor(second.older), show)
+    assert [edge.user.uid for edge in third.edges] == [FIRST + 5, FIRST + 4, FIRST + 8]  # all of that second again
+
+
 @pytest.mark.parametrize("number", [1, 40, 300])
 @pytest.mark.parametrize("fit", [0, 2])
 def test_it_costs_the_same_whoever_fits(store, raw, alice, trips, number, fit):

@@ -36,7 +36,8 @@ def test_what_is_no_entry_tells_nothing(text):
 
 
 @pytest.mark.parametrize(
-    ("one", "other"), [("Ann", "ANN"), ("Zo\u00eb", "ZOE\u0308"), ("Ünal", "ünal"), ("ΣΟΦΙΑ", "σοφια")]
+    ("one", "other"),
+    [("Ann", "ANN"), ("Zo\u00eb", "ZOE\u0308"), ("Ünal", "ünal"), ("ΣΟΦΟΣ", "σοφος"), ("Groß", "GROSS")],
 )
 def test_names_that_differ_in_letter_case_or_in_how_they_are_encoded_are_found_by_the_same_letters(one, other):
     assert folded(one) == folded(other)
@@ -71,7 +72,7 @@ def test_the_old_name_finds_nobody_any_more_and_the_username_always_does(store, 
         ("Ann", {"alice:1", "ann:1"}),
         ("Bea: the 1st:2", {"alice:1", "bea: the 1st:2:1"}),
         ("ALICE", {"alice:1"}),
-        ("Zoe\u0308", {"alice:1", "zo\u00eb:1"}),
+        ("Zoe\u0308", {"alice:1", "zoe\u0308:1"}),
         ("", {"alice:1"}),
     ]:
         Directory(store).edit(Users(store).people([1])[1], name, "")

@@ -146,4 +146,4 @@ def test_its_title_has_the_name_that_its_author_goes_by(page, browser, raw):
     page("Hello")
     raw.hset("user:1", "name", "Ann & B.")
     Memory.clear_all()
-    assert told(browser().get("/@alice/1/").content.decode())["og:title"] == "Ann & B. on Retwis"
+    assert told(browser().get("/@alice/1/").content.decode())["og:title"] == "\u2068Ann & B.\u2069 on Retwis"

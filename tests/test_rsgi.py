@@ -193,6 +193,13 @@ def test_who_is_given_up_reads_so_in_their_language(serving, raw, monkeypatch):
         assert translation.get_language() == "en"
 
 
+@pytest.mark.parametrize("kind", ["text/plain; x*=none'x'%ff", "text/plain; charset=none"])
+def test_who_is_given_up_is_told_so_whatever_they_say_that_they_send(serving, raw, monkeypatch, kind):
+    monkeypatch.setattr(serving, "BODY_WITHIN", 0.01)
+    scope = with_headers(("host", "localhost"), ("content-type", kind), ("content-length", "5"), method="POST")
+    assert answered(serving, scope, Protocol(asyncio.Event().wait)).status == 408
+
+
 def test_a_body_whose_sender_went_away_is_refused_as_cut_off(serving, raw):
     async def gone():
         raise serving.ProtocolClosed

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from accounts.entities import User
-from accounts.templatetags.names import isolated
+from accounts.names import isolated
 from retwis_site import memory
 from retwis_site.memory import Memory
 from tests.agreement import Clock

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import socket
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,7 +26,7 @@ MUCH = b"x" * 10_000_000  # more than the kernel takes before the client reads
 def ends():
     """A client's socket and the server's."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        client = socket.create_connection(listener.getsockname())
+        client = socket.create_connection(listener.getsockname(), timeout=10)
         server, _ = listener.accept()
         with client, server:
             yield client, server
@@ -116,6 +117,72 @@ def test_one_that_is_not_there_is_no_trouble(client):
     with connection(client, "127.0.0.1:8000") as one:
         asyncio.run(one.is_clear())
         one.break_off()
+    assert open_files() == before
+
+
+@pytest.mark.parametrize("listens_at", ["0.0.0.0", "[::]", "127.0.0.1", "[::ffff:127.0.0.1]"])  # noqa: S104
+def test_it_is_found_also_where_the_server_listens_at_every_address(ends, listens_at):
+    client, _ = ends
+    with connection(address(client.getsockname()), f"{listens_at}:{client.getpeername()[1]}") as one:
+        one.break_off()
+    assert client.recv(1) == b""
+
+
+@pytest.mark.parametrize("listens_at", ["127.0.0.2:{port}", "127.0.0.1:1", "0.0.0.0:1"])
+def test_one_to_another_server_is_not_taken_for_it(ends, listens_at):
+    client, server = ends
+    with connection(address(client.getsockname()), listens_at.format(port=client.getpeername()[1])) as one:
+        one.break_off()
+    server.sendall(b"hello")
+    assert client.recv(5) == b"hello"
+
+
+def test_where_more_than_one_could_be_it_none_is():
+    """A client may use one port for connections to two of the machine's addresses."""
+    with socket.socket() as listener, socket.socket() as one, socket.socket() as other:
+        listener.bind(("0.0.0.0", 0))  # noqa: S104  for as long as the test takes
+        listener.listen()
+        port = listener.getsockname()[1]
+        for client in (one, other):
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        one.bind(("127.0.0.1", 0))
+        other.bind(one.getsockname())
+        servers = []
+        for client, host in ((one, "127.0.0.1"), (other, "127.0.0.2")):
+            client.settimeout(10)
+            client.connect((host, port))
+            servers.append(listener.accept()[0])
+        before = open_files()
+        with connection(address(one.getsockname()), f"0.0.0.0:{port}") as found:
+            assert open_files() == before
+            found.break_off()
+        with connection(address(one.getsockname()), f"127.0.0.2:{port}") as found:
+            found.break_off()
+        assert other.recv(1) == b""
+        servers[0].sendall(b"hello")
+        assert one.recv(5) == b"hello"
+        for server in servers:
+            server.close()
+
+
+def test_where_the_system_does_not_tell_what_is_open_nothing_is_found(ends, monkeypatch):
+    client, server = ends
+    monkeypatch.setattr(connection_module, "OPEN_FILES", Path("/nowhere"))
+    with found(client) as one:
+        asyncio.run(one.is_clear())
+        one.break_off()
+    server.sendall(b"hello")
+    assert client.recv(5) == b"hello"
+
+
+def test_what_becomes_something_else_while_it_is_looked_at_does_not_stay_open(ends, monkeypatch, tmp_path):
+    client, _ = ends
+    real, before = os.dup, open_files()
+    with (tmp_path / "file").open("w") as file:
+        monkeypatch.setattr(os, "dup", lambda descriptor: real(file.fileno()))
+        with found(client) as one:
+            one.break_off()
+            assert open_files() == before + 1  # the file
     assert open_files() == before
 
 

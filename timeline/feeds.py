@@ -22,6 +22,7 @@ from django.utils.translation import override
 from django.utils.xmlutils import SimplerXMLGenerator
 
 from accounts.entities import User
+from accounts.names import isolated
 from accounts.visit import Visit
 from retwis_site.caching import for_everybody
 from retwis_site.memory import PageMemory
@@ -127,7 +128,7 @@ class PostsFeed(Feed):  # type: ignore[type-arg]
 
     def item_title(self, item: Item) -> str:
         text = Truncator(item.post.body).chars(TITLE)
-        return _("%(name)s: %(text)s") % {"name": item.post.author.shown_name, "text": text}
+        return _("%(name)s: %(text)s") % {"name": isolated(item.post.author), "text": text}
 
     def item_description(self, item: Item) -> str:
         """The whole text, with the links that it has on pages, as whole addresses."""
@@ -165,12 +166,12 @@ class ProfileFeed(PostsFeed):
 
     def title(self, stream: PersonsStream) -> str:
         return _("%(name)s (@%(username)s) on Retwis") % {
-            "name": stream.person.shown_name,
+            "name": isolated(stream.person),
             "username": stream.person.username,
         }
 
     def subtitle(self, stream: PersonsStream) -> str:
-        return _("Posts by %(name)s, the newest first") % {"name": stream.person.shown_name}
+        return _("Posts by %(name)s, the newest first") % {"name": isolated(stream.person)}
 
     description = subtitle
 

@@ -55,8 +55,8 @@ def home(request: RetwisRequest) -> HttpResponse:
         "news": since.news(found, stopped) if stopped is not None and before is None else None,
         "begins_where_stopped": since.begins_there(found, before, stopped),
     }
-    show = page if draft else page_of
-    response = show(request, "timeline/home.html", shown, _holes(found, stopped))
+    made = page if draft else page_of
+    response = made(request, "timeline/home.html", shown, _holes(found, stopped))
     if before is None:
         since.take_along(request, response, found)
     return response
@@ -275,7 +275,7 @@ def download(request: RetwisRequest) -> StreamingHttpResponse:
     pieces: Iterator[bytes] = iter(())
     if request.method != "HEAD":
         Throttle(connect()).count(DOWNLOADS, str(me.uid))
-        origin = request.build_absolute_uri("/").rstrip("/")
+        origin = origin_of(request)
         pieces = export(connect(), me, lambda view, *args: f"{origin}{reverse(view, args=args)}")
         pieces = chain([next(pieces)], pieces)
     return StreamingHttpResponse(

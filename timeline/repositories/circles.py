@@ -11,6 +11,7 @@ from retwis_site.store import Pipe, Store
 from timeline.cursors import EdgeCursor
 from timeline.entities import Edge, PeoplePage, Show
 from timeline.repositories.follows import COMPARED
+from timeline.repositories.paging import goes_on
 
 PEOPLE_A_PAGE = 20
 
@@ -64,8 +65,7 @@ class Circles:
     def _rows(
         self, visit: Visit, username: str, before: EdgeCursor | None, side: Side, count: int
     ) -> tuple[User, list[Row]]:
-        """The first rows, or those below the cursor's. Its rank is where to go on, since any number of rows may share
-        one second; when its row has gone, the page begins with the rows of that second, so that none is left out."""
+        """The first rows, or those below the cursor's."""
 
         def first(pipe: Pipe, me: int | None, them: int) -> None:
             pipe.zrevrange_withscores(side(them), 0, count - 1)
@@ -73,13 +73,14 @@ class Circles:
         def where(pipe: Pipe, me: int | None, them: int) -> None:
             assert before is not None
             pipe.zrevrank(side(them), str(before.uid))
-            pipe.zcount(side(them), f"({before.since}", "+inf")
+            pipe.zscore(side(them), str(before.uid))
+            pipe.zcount(side(them), str(before.since + 1), "+inf")
 
         if before is None:
             person, (found,) = visit.ask_about(username, first)
         else:
-            person, (rank, newer) = visit.ask_about(username, where)
-            start = newer if rank is None else rank + 1
+            person, place = visit.ask_about(username, where)
+            start = goes_on(before.since, *place)
             found = self._store.zrevrange_withscores(side(person.uid), start, start + count - 1)
         return person, [(int(uid), int(since)) for uid, since in found]
 

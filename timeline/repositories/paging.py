@@ -1,4 +1,4 @@
-"""Filling a page from a list of ids of which some may be dead."""
+"""Filling a page from a list of ids of which some may be dead; where the next page of a sorted set begins."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -38,3 +38,12 @@ def fill(candidates: Sequence[int], size: int, shown: Shown) -> Filled:
     if len(posts) > size:
         return Filled(posts[:size], dead, last, posts[size - 1].pid)
     return Filled(posts, dead, last, last if len(candidates) > len(looked_at) else None)
+
+
+def goes_on(score: int, rank: int | None, now: float | None, higher: int) -> int:
+    """The place of the row after the one that a cursor names: member and score, of which any number may have the same.
+
+    Its rank tells; `now` is its score. When it has gone, or has another score by now, the page begins with the rows of
+    that score, before which `higher` stand, so that none is left out.
+    """
+    return higher if rank is None or now is None or int(now) != score else rank + 1

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from accounts.entities import User
-from accounts.names import LONGEST_DISPLAY_NAME, folded, parse
+from accounts.names import LONGEST_DISPLAY_NAME, folded, in_one_line, parse
 from accounts.repositories import PERSON, Users, chosen
 from accounts.visit import Visit
 from retwis_site import keys
@@ -20,8 +20,10 @@ from timeline.entities import Found, Listed, Listing
 from timeline.repositories.circles import PEOPLE_A_PAGE
 from timeline.repositories.follows import Follows, which
 from timeline.repositories.joined import joined, queue_joined, remembered
+from timeline.repositories.paging import goes_on
 
 LONGEST_WANTED = LONGEST_DISPLAY_NAME
+LONGEST_TYPED = 4 * LONGEST_WANTED  # with what is not seen, and with letters and their marks apart
 ENTRIES = 60  # that a search reads: most people have two at most
 CALLED_SO = 20  # entries of those whose whole name it is, besides
 LOOKED_UP = 30  # people whom a search asks about: some may go by other names now
@@ -69,8 +71,7 @@ class People:
 
     def _rows(self, visit: Visit, key: str, after: tuple[str, int] | None) -> Scored:
         """A page of a sorted set and one more, the highest score first: from its beginning, or after a member that had
-        a score. The member's rank is where to go on, since any number may have the same score; when it has gone, or
-        has another score now, the page begins with those of that score, so that none is left out."""
+        a score."""
 
         def first(pipe: Pipe, me: int | None) -> None:
             pipe.zrevrange_withscores(key, 0, PEOPLE_A_PAGE)
@@ -85,8 +86,7 @@ class People:
             pipe.zscore(key, member)
             pipe.zcount(key, str(score + 1), "+inf")
 
-        rank, has, higher = visit.ask(where)
-        start = higher if has is None or int(has) != score else rank + 1
+        start = goes_on(score, *visit.ask(where))
         return self._store.zrevrange_withscores(key, start, start + PEOPLE_A_PAGE)
 
     def _named(self, names: Sequence[str]) -> dict[str, int]:
@@ -157,8 +157,8 @@ class People:
 
 
 def wanted(text: str) -> str:
-    """What somebody has typed to find people, as a name: `  @Ann` is `Ann`. Perhaps nothing."""
-    return text.strip().removeprefix("@").strip()[:LONGEST_WANTED].rstrip()
+    """What somebody has typed to find people, as names are kept: `  @Ann` is `Ann`. Perhaps nothing."""
+    return in_one_line(in_one_line(text[:LONGEST_TYPED]).removeprefix("@"))[:LONGEST_WANTED].rstrip()
 
 
 def after(beginning: str) -> str:

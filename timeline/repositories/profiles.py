@@ -100,16 +100,23 @@ class Profiles:
         """To somebody else. At most one round trip; none while the names are remembered."""
         (followed,), (follows_me,), *_ = mine
         followers, following, known = common
-        people = self._users.people(known.first)
-        named = tuple(people[uid] for uid in known.first if uid in people)[:NAMED]
-        count, exact = known.number.count, known.number.exact
         return Relation(
             following=followed is not None,
             common_followers=followers.number,
             common_following=following.number,
             follows_me=follows_me is not None,
-            known=Known(named, InCommon(count - len(named), exact)) if count else None,
+            known=self._known(known),
         )
+
+    def _known(self, known: Shared) -> Known | None:
+        """Who of them has an account is known of the first: whose is deleted is neither named nor counted."""
+        people = self._users.people(known.first)
+        standing = [people[uid] for uid in known.first if uid in people]
+        count = known.number.count - len(known.first) + len(standing)
+        if not count:
+            return None
+        named = tuple(standing[:NAMED])
+        return Known(named, InCommon(count - len(named), known.number.exact))
 
     def post(self, visit: Visit, username: str, pid: int) -> Post:
         """One post of theirs. One round trip with hints. Raises NoSuchUser, AccountDeleted, NoSuchPost, PostDeleted."""
