@@ -22,6 +22,7 @@ from tests.test_departures import (
     three_people,
     twelve_around_alice,
 )
+from timeline import jobs
 from timeline.repositories import departures
 from timeline.repositories.follows import Follows
 
@@ -112,6 +113,32 @@ def test_cleanup_leaves_an_account_alone_that_is_just_being_deleted(store, site,
     call_command("cleanup", stdout=io.StringIO())
     assert site.hgetall("user:1") == before
     assert site.zcard("followers:1") == 2
+
+
+def test_one_that_was_given_back_is_not_overdue(store, crowd, alice, monkeypatch, capsys):
+    """However long ago it was begun: the others that were due come first."""
+    leave(store, alice)
+    [intent] = noted(crowd)
+    crowd.zadd("outbox", {intent: LONG_AGO})
+    claim = Outbox(store).claim(intent, "worker")
+    assert not departures.Departures(store).finish(claim, lambda: True)
+    Outbox(store).give_back(intent)
+    assert found(capsys) == ({}, {})
+
+
+@pytest.mark.parametrize("where", ["outbox", "set_aside"])
+def test_one_that_no_worker_carries_out_is_carried_out_whole(store, crowd, alice, monkeypatch, capsys, where):
+    """However many turns that takes."""
+    monkeypatch.setattr(jobs, "TURN", -1.0)
+    leave(store, alice)
+    [intent] = noted(crowd)
+    crowd.delete("outbox")
+    crowd.zadd(where, {intent: LONG_AGO})
+    label = "intents overdue" if where == "outbox" else "intents set aside"
+    assert found(capsys, "--fix")[0] == {label: 1}
+    nothing_is_left(crowd, ALICE)
+    assert crowd.hgetall("user:1").keys() == {"username", "deleted"}
+    assert not crowd.exists("set_aside")
 
 
 # ---- damage to what stays
