@@ -181,18 +181,22 @@ class Users:
         worker takes away whom they follow, who follows them, and what they wrote.
 
         One HSET ends every session, closes the account to its password, and hides all that is theirs: the commit. The
-        name stays taken. This process remembers nothing of them; others may show their posts for some seconds more.
-        Raises StoreError for a store so slow that nobody knows what has become of it meanwhile.
+        username stays taken. What it replaces is asked for right before it, in its trip: another device may have
+        changed that since `user` was read. This process remembers nothing of them; others may show their posts for some
+        seconds more. Raises StoreError for a store so slow that nobody knows what has become of it meanwhile.
         """
         intent = self._outbox.note(f"gone:{user.uid}:{nonce()}")
         if intent.expired():  # a worker may take it for one that never got further
             raise StoreError("the store was too slow to delete an account; try again")
         left = {"deleted": str(int(time.time())), "password": make_password(None), "auth": "", "name": "", "bio": ""}
-        self._store.hset(keys.user(user.uid), left)
         pipe = self._store.pipeline()
+        pipe.hmget(keys.user(user.uid), ["name", "auth"])
+        pipe.hset(keys.user(user.uid), left)
+        (name, auth), _ = pipe.execute()
         self._outbox.queue_due(pipe, intent.name)
-        pipe.hdel(keys.auths(), secret)
-        _queue_unlisting(pipe, user)
+        for ended in {secret, auth or secret}:
+            pipe.hdel(keys.auths(), ended)
+        _queue_unlisting(pipe, user, {user.name, name or ""})
         pipe.execute()
         Memory.clear_all()  # their posts stand in many places, and this is done rarely
 
@@ -209,7 +213,7 @@ class Users:
     def unlist(self, user: User) -> None:
         """Take a deleted account out of what users are listed and found by. One round trip."""
         pipe = self._store.pipeline()
-        _queue_unlisting(pipe, user)
+        _queue_unlisting(pipe, user, {user.name})
         pipe.execute()
 
     def _rotate(self, uid: int, old: str, fields: dict[str, str]) -> str:
@@ -223,9 +227,10 @@ class Users:
         return new
 
 
-def _queue_unlisting(pipe: Pipe, user: User) -> None:
+def _queue_unlisting(pipe: Pipe, user: User, names: Collection[str]) -> None:
+    """`names`: what they are or were called, besides their username."""
     pipe.zrem(keys.users_by_time(), user.username)
-    for found in entries(user):
+    for found in {found for name in names for found in entries(User(user.uid, user.username, name))}:
         pipe.zrem(keys.users_by_name(), found)
 
 

@@ -336,9 +336,17 @@ def test_a_password_change_opens_nothing_again(store, site, alice, capsys, step)
 def test_who_leaves_while_they_take_another_name_is_found_by_none(store, site, alice, capsys, step):
     meanwhile(store, alice, step, lambda: Directory(store).edit(alice.user, "Alicia", "Not me"))
     assert found(capsys)[0] == {}
-    call_command("cleanup", stdout=io.StringIO())  # of an entry that nobody knew of who left
     assert filed(site) == {"bob:2": 0, "carol:3": 0}
     assert site.hgetall("user:1").keys() == {"username", "deleted"}
+
+
+def test_who_changed_their_name_and_password_since_they_were_read_is_found_by_none_either(store, site, alice):
+    """On another device, while this one's password was verified."""
+    Directory(store).edit(alice.user, "Alicia", "")
+    Users(store).change_password(ALICE, "another hash")
+    left_and_cleared(store, alice)
+    assert filed(site) == {"bob:2": 0, "carol:3": 0}
+    assert "1" not in site.hvals("auths")
 
 
 @pytest.mark.parametrize("step", range(5))
