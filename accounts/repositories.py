@@ -5,7 +5,7 @@ The order of the commands is the design's, section 5; it was checked by trying e
 
 import secrets
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from django.conf import settings
 from django.contrib.auth.hashers import make_password
@@ -22,6 +22,7 @@ TRIES = 3  # times that a sequence starts over when the account changed under it
 
 PERSON = ("username", "name", "deleted")
 STAYS = ("username", "deleted")  # of a deleted account
+ROTATED = ("auth", "password")  # what may be written with a new secret
 FIELDS_AT_ONCE = 100
 
 _people: PageMemory[int, User] = PageMemory(size=20_000, seconds=5)
@@ -174,7 +175,30 @@ class Users:
 
     def choose_language(self, uid: int, code: str) -> None:
         """What a user reads in every browser that they log in with, from now on. One round trip."""
-        self._store.hset(keys.user(uid), {"language": code})
+        self.write(uid, {"language": code})
+
+    def write(self, uid: int, fields: Mapping[str, str]) -> bool:
+        """Write fields of an account; whether there is one: of what is written to a deleted one, nothing stays. One
+        round trip, two for a deleted one.
+
+        The look is for the same key as the write, and so comes after it everywhere: either it sees the deletion, or
+        what clears up after the deletion sees the fields.
+        """
+        pipe = self._store.pipeline()
+        pipe.hset(keys.user(uid), fields)
+        pipe.hget(keys.user(uid), "deleted")
+        _, deleted = pipe.execute()
+        if deleted is None:
+            return True
+        self.take_back(uid, fields)
+        return False
+
+    def take_back(self, uid: int, fields: Iterable[str]) -> None:
+        """Take fields of a deleted account away that were written while it went. One round trip."""
+        pipe = self._store.pipeline()
+        for field in fields:
+            pipe.hdel(keys.user(uid), field)
+        pipe.execute()
 
     def delete(self, user: User, secret: str) -> None:
         """Delete an account for good; `secret` is the one that ends. Three round trips, whatever there is to it: a
@@ -220,8 +244,8 @@ class Users:
         new = new_secret()
         intent = f"auth:{uid}:{old}:{nonce()}"
         self._outbox.note(intent)
-        self._store.hset(keys.user(uid), {**fields, "auth": new})
-        self._store.hset(keys.auths(), {new: str(uid)})
+        if self.write(uid, {**fields, "auth": new}):
+            self._store.hset(keys.auths(), {new: str(uid)})
         self._store.hdel(keys.auths(), old)
         self._outbox.done(intent)
         return new
@@ -273,12 +297,16 @@ def finish_user(store: Store, intent: str) -> None:
 def finish_auth(store: Store, intent: str) -> None:
     """What the worker does for `auth:<uid>:<old secret>:<nonce>`: make `auths` follow the user hash.
 
-    When the old secret still stands, the change never began; the old secret of an account that had none is empty. Up
-    to four round trips.
+    When the old secret still stands, the change never began; the old secret of an account that had none is empty. A
+    deleted account has none any more, nor a password. Up to four round trips.
     """
     _, uid, rest = intent.split(":", 2)
     old = rest.rpartition(":")[0]
-    current = store.hget(keys.user(int(uid)), "auth") or ""
+    current, deleted = store.hmget(keys.user(int(uid)), ["auth", "deleted"])
+    if deleted is not None:
+        Users(store).take_back(int(uid), ROTATED)
+        current = None
+    current = current or ""
     if current != old:
         if current:
             store.hset(keys.auths(), {current: uid})

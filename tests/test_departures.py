@@ -312,24 +312,38 @@ def test_who_leaves_while_they_delete_a_post_has_deleted_it(store, site, alice, 
 
 
 @pytest.mark.parametrize("step", range(5))
-def test_a_logout_opens_nothing_again_and_cleanup_takes_away_what_it_leaves(store, site, alice, capsys, step):
+def test_a_logout_opens_nothing_again_and_leaves_no_secret(store, site, alice, capsys, step):
     meanwhile(store, alice, step, lambda: Users(store).end_sessions(ALICE, alice.secret))
+    assert site.hgetall("user:1").keys() == {"username", "deleted"}
     for secret in (alice.secret, *site.hgetall("auths")):
         user = Visit(store, secret).user
         assert not user.is_authenticated or user.uid != ALICE
     assert found(capsys)[0] == {}
-    call_command("cleanup", stdout=io.StringIO())
-    assert site.hgetall("user:1").keys() == {"username", "deleted"}
+    call_command("cleanup", stdout=io.StringIO())  # of an entry that was right when it was written
     assert "1" not in site.hvals("auths")
 
 
 @pytest.mark.parametrize("step", range(6))
-def test_a_password_change_opens_nothing_again(store, site, alice, capsys, step):
+def test_a_password_change_opens_nothing_again_and_leaves_no_hash(store, site, alice, capsys, step):
     meanwhile(store, alice, step, lambda: Users(store).change_password(ALICE, "another hash"))
+    assert site.hgetall("user:1").keys() == {"username", "deleted"}
     assert Users(store).stored_password(ALICE) is None
     assert found(capsys)[0] == {}
-    call_command("cleanup", stdout=io.StringIO())
+
+
+@pytest.mark.parametrize("step", range(2, 6))
+def test_nor_does_one_that_died(store, site, alice, monkeypatch, step):
+    with before_trip(1, lambda: left_and_cleared(store, alice)):
+        killed_before_trip(monkeypatch, step, lambda: Users(store).change_password(ALICE, "another hash"))
+    make_due(site)
+    drain(store, "worker")
     assert site.hgetall("user:1").keys() == {"username", "deleted"}
+    assert noted(site) == []
+
+
+def test_a_language_that_is_chosen_too_late_is_not_kept(store, site, alice):
+    meanwhile(store, alice, 0, lambda: Users(store).choose_language(ALICE, "de"))
+    assert "language" not in site.hgetall("user:1")
 
 
 @pytest.mark.parametrize("step", range(6))
