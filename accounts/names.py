@@ -12,6 +12,7 @@ from retwis_site.store import Pipe
 
 LONGEST_DISPLAY_NAME = 50  # characters
 LONGEST_BIO = 160
+LONGEST_UID = 16  # digits
 
 _JOINERS = "\u200c\u200d"  # not seen, but Persian words and families of emoji are made with them
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")  # letters and signs that show nothing
@@ -51,7 +52,7 @@ def entries(user: User) -> list[str]:
 def parse(found: str) -> tuple[str, int] | None:
     """The folded name of an entry, and the uid; None for what is none."""
     name, colon, uid = found.rpartition(":")
-    if not colon or not uid.isascii() or not uid.isdecimal() or uid != uid.lstrip("0"):
+    if not colon or len(uid) > LONGEST_UID or not uid.isascii() or not uid.isdecimal() or uid != uid.lstrip("0"):
         return None
     return name, int(uid)
 
