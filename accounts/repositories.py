@@ -1,4 +1,4 @@
-"""Users and their secrets in Redis: register, look up, sign in, sign out everywhere.
+"""Users and their secrets in Redis: register, look up, sign in, sign out everywhere, delete an account.
 
 The order of the commands is the design's, section 5; it was checked by trying every interleaving with crashes.
 """
@@ -149,15 +149,16 @@ class Users:
     def open_session(self, uid: int, username: str, secret: str) -> Login | None:
         """Sign in with the secret that was read beside the verified password. Two round trips.
 
-        None when a password change or a logout came between: then the password must be verified again. So it is for
-        an account that has no secret yet, which is given one.
+        None when a password change, a logout or a deletion came between, in a third: then the password must be verified
+        again. So it is for an account that has no secret yet, which is given one.
         """
         if not secret:
             self._rotate(uid, "", {})
             return None
         self._store.hset(keys.auths(), {secret: str(uid)})
         now, language = self._store.hmget(keys.user(uid), ["auth", "language"])
-        if now != secret:
+        if now != secret:  # and never will be again
+            self._store.hdel(keys.auths(), secret)
             return None
         return Login(User(uid, username), secret, str(language or ""))
 

@@ -2,7 +2,6 @@
 meanwhile. What `doctor` and `cleanup` say of it is told in tests/test_traces_of_accounts.py."""
 
 import contextlib
-import io
 import json
 import threading
 
@@ -309,41 +308,6 @@ def test_who_leaves_while_they_delete_a_post_has_deleted_it(store, site, alice, 
     nothing_is_left(site, ALICE)
     assert site.hget("post:1", "body") == ""
     assert noted(site) == []
-
-
-@pytest.mark.parametrize("step", range(5))
-def test_a_logout_opens_nothing_again_and_leaves_no_secret(store, site, alice, capsys, step):
-    meanwhile(store, alice, step, lambda: Users(store).end_sessions(ALICE, alice.secret))
-    assert site.hgetall("user:1").keys() == {"username", "deleted"}
-    for secret in (alice.secret, *site.hgetall("auths")):
-        user = Visit(store, secret).user
-        assert not user.is_authenticated or user.uid != ALICE
-    assert found(capsys)[0] == {}
-    call_command("cleanup", stdout=io.StringIO())  # of an entry that was right when it was written
-    assert "1" not in site.hvals("auths")
-
-
-@pytest.mark.parametrize("step", range(6))
-def test_a_password_change_opens_nothing_again_and_leaves_no_hash(store, site, alice, capsys, step):
-    meanwhile(store, alice, step, lambda: Users(store).change_password(ALICE, "another hash"))
-    assert site.hgetall("user:1").keys() == {"username", "deleted"}
-    assert Users(store).stored_password(ALICE) is None
-    assert found(capsys)[0] == {}
-
-
-@pytest.mark.parametrize("step", range(2, 6))
-def test_nor_does_one_that_died(store, site, alice, monkeypatch, step):
-    with before_trip(1, lambda: left_and_cleared(store, alice)):
-        killed_before_trip(monkeypatch, step, lambda: Users(store).change_password(ALICE, "another hash"))
-    make_due(site)
-    drain(store, "worker")
-    assert site.hgetall("user:1").keys() == {"username", "deleted"}
-    assert noted(site) == []
-
-
-def test_a_language_that_is_chosen_too_late_is_not_kept(store, site, alice):
-    meanwhile(store, alice, 0, lambda: Users(store).choose_language(ALICE, "de"))
-    assert "language" not in site.hgetall("user:1")
 
 
 @pytest.mark.parametrize("step", range(6))
