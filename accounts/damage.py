@@ -68,17 +68,19 @@ class AccountDamage:
             self._store.hset(keys.user(uid), {"username": name})
 
     def _restore(self, uid: int, name: str) -> None:
-        """Give what is left of a user their name back, and a password that only `changepassword` can replace; or take
-        the name away where nothing is left."""
+        """Give what is left of a user their name back, and a password that only `changepassword` can replace; to a
+        deleted account the name alone; or take the name away where nothing is left."""
         if not self._owns_anything(uid) and not self._store.hlen(keys.user(uid)):
             self._store.hdel(keys.users(), name)
             return
-        fields = {"username": name, "password": make_password(None), "auth": new_secret()}
+        fields = {"username": name}
+        if self._store.hget(keys.user(uid), "deleted") is None:
+            fields |= {"password": make_password(None), "auth": new_secret()}
         for field, value in fields.items():
             self._store.hsetnx(keys.user(uid), field, value)
 
     def nameless(self) -> Chunks:
-        """`user:` hashes that `users` does not lead to, of users who have signed in, posted or followed."""
+        """`user:` hashes that `users` does not lead to, of users who have signed in, posted, followed or left."""
         for batch in numbered(self._store, "user:*"):
             suspects = [uid for uid in self.without_name(batch) if self.was_registered(uid)]
             yield [
@@ -99,9 +101,11 @@ class AccountDamage:
         ]
 
     def was_registered(self, uid: int) -> bool:
-        """Whether a registration got past its commit: the user has a session, or owns something. Three round
-        trips at most."""
-        secret = self._store.hget(keys.user(uid), "auth")
+        """Whether a registration got past its commit: the user has a session, owns something, or has deleted their
+        account, whose name stays taken. Three round trips at most."""
+        username, secret, deleted = self._store.hmget(keys.user(uid), ["username", "auth", "deleted"])
+        if username is not None and deleted is not None:
+            return True
         if secret is not None and self._store.hget(keys.auths(), secret) == str(uid):
             return True
         return self._owns_anything(uid)
@@ -154,7 +158,9 @@ class AccountDamage:
         return [uid for (uid, _), found in zip(have, pipe.execute(), strict=True) if found != str(uid)]
 
     def _let_in(self, uid: int) -> None:
-        secret = self._store.hget(keys.user(uid), "auth") or ""
+        secret = self._store.hget(keys.user(uid), "auth")
+        if not secret:  # they have left since it was found
+            return
         other = self._store.hget(keys.auths(), secret)
         if other is not None and self._store.hget(keys.user(_uid(other)), "auth") == secret:  # two users, one secret
             secret = new_secret()

@@ -43,7 +43,8 @@ class Directory:
         was read. What then still comes between is an entry too many, which `cleanup` takes out.
         """
         if name == me.name:
-            self._edit_bio(me.uid, bio)
+            # Not the name: another device may have changed it, and nobody would make the entries match.
+            Users(self._store).write(me.uid, {"bio": bio})
             return
         intent = self._outbox.note(f"name:{me.uid}:{quote(me.name, safe='')}:{nonce()}")
         pipe = self._store.pipeline()
@@ -52,15 +53,6 @@ class Directory:
         replaced, _ = pipe.execute()
         self._finish(intent.name, me.uid, {me.name, replaced or ""})
 
-    def _edit_bio(self, uid: int, bio: str) -> None:
-        """The name is not written: another device may have changed it, and nobody would make the entries match."""
-        pipe = self._store.pipeline()
-        pipe.hset(keys.user(uid), {"bio": bio})
-        pipe.hget(keys.user(uid), "deleted")
-        _, deleted = pipe.execute()
-        if deleted is not None:
-            self._take_back(uid)
-
     def finish_edit(self, intent: str) -> None:
         """What the worker does for `name:<uid>:<what it was, as in an address>:<nonce>`. Four round trips; two more as
         above."""
@@ -68,16 +60,9 @@ class Directory:
         self._finish(intent, int(uid), {unquote(name)})
 
     def _finish(self, intent: str, uid: int, old: Collection[str]) -> None:
-        if self.refile(uid, old) is None:
-            self._take_back(uid)
+        if self.refile(uid, old) is None:  # the account was deleted meanwhile
+            Users(self._store).take_back(uid, ("name", "bio"))
         self._outbox.done(intent)
-
-    def _take_back(self, uid: int) -> None:
-        """The account was deleted meanwhile: nothing that was written may stay. One round trip."""
-        pipe = self._store.pipeline()
-        pipe.hdel(keys.user(uid), "name")
-        pipe.hdel(keys.user(uid), "bio")
-        pipe.execute()
 
     # ---- the entries
 

@@ -1,4 +1,4 @@
-"""Registration and login, checked at the edge."""
+"""What is typed or chosen about an account, checked at the edge."""
 
 from typing import Any
 

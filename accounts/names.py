@@ -12,6 +12,7 @@ from retwis_site.store import Pipe
 
 LONGEST_DISPLAY_NAME = 50  # characters
 LONGEST_BIO = 160
+LONGEST_UID = 16  # digits
 
 FIRST_STRONG_ISOLATE, POP = "\u2068", "\u2069"
 # What turns the direction of writing, or ends that.
@@ -69,7 +70,7 @@ def entries(user: User) -> list[str]:
 def parse(found: str) -> tuple[str, int] | None:
     """The folded name of an entry, and the uid; None for what is none."""
     name, colon, uid = found.rpartition(":")
-    if not colon or not uid.isascii() or not uid.isdecimal() or uid != uid.lstrip("0"):
+    if not colon or len(uid) > LONGEST_UID or not uid.isascii() or not uid.isdecimal() or uid != uid.lstrip("0"):
         return None
     return name, int(uid)
 

@@ -1,11 +1,11 @@
-"""Users and their secrets in Redis: register, look up, sign in, sign out everywhere.
+"""Users and their secrets in Redis: register, look up, sign in, sign out everywhere, delete an account.
 
 The order of the commands is the design's, section 5; it was checked by trying every interleaving with crashes.
 """
 
 import secrets
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from django.conf import settings
 from django.contrib.auth.hashers import make_password
@@ -22,6 +22,7 @@ TRIES = 3  # times that a sequence starts over when the account changed under it
 
 PERSON = ("username", "name", "deleted")
 STAYS = ("username", "deleted")  # of a deleted account
+ROTATED = ("auth", "password")  # what may be written with a new secret
 FIELDS_AT_ONCE = 100
 
 _people: PageMemory[int, User] = PageMemory(size=20_000, seconds=5)
@@ -148,15 +149,16 @@ class Users:
     def open_session(self, uid: int, username: str, secret: str) -> Login | None:
         """Sign in with the secret that was read beside the verified password. Two round trips.
 
-        None when a password change or a logout came between: then the password must be verified again. So it is for
-        an account that has no secret yet, which is given one.
+        None when a password change, a logout or a deletion came between, in a third: then the password must be verified
+        again. So it is for an account that has no secret yet, which is given one.
         """
         if not secret:
             self._rotate(uid, "", {})
             return None
         self._store.hset(keys.auths(), {secret: str(uid)})
         now, language = self._store.hmget(keys.user(uid), ["auth", "language"])
-        if now != secret:
+        if now != secret:  # and never will be again
+            self._store.hdel(keys.auths(), secret)
             return None
         return Login(User(uid, username), secret, str(language or ""))
 
@@ -174,25 +176,52 @@ class Users:
 
     def choose_language(self, uid: int, code: str) -> None:
         """What a user reads in every browser that they log in with, from now on. One round trip."""
-        self._store.hset(keys.user(uid), {"language": code})
+        self.write(uid, {"language": code})
+
+    def write(self, uid: int, fields: Mapping[str, str]) -> bool:
+        """Write fields of an account; whether there is one: of what is written to a deleted one, nothing stays. One
+        round trip, two for a deleted one.
+
+        The look is for the same key as the write, and so comes after it everywhere: either it sees the deletion, or
+        what clears up after the deletion sees the fields.
+        """
+        pipe = self._store.pipeline()
+        pipe.hset(keys.user(uid), fields)
+        pipe.hget(keys.user(uid), "deleted")
+        _, deleted = pipe.execute()
+        if deleted is None:
+            return True
+        self.take_back(uid, fields)
+        return False
+
+    def take_back(self, uid: int, fields: Iterable[str]) -> None:
+        """Take fields of a deleted account away that were written while it went. One round trip."""
+        pipe = self._store.pipeline()
+        for field in fields:
+            pipe.hdel(keys.user(uid), field)
+        pipe.execute()
 
     def delete(self, user: User, secret: str) -> None:
         """Delete an account for good; `secret` is the one that ends. Three round trips, whatever there is to it: a
         worker takes away whom they follow, who follows them, and what they wrote.
 
         One HSET ends every session, closes the account to its password, and hides all that is theirs: the commit. The
-        name stays taken. This process remembers nothing of them; others may show their posts for some seconds more.
-        Raises StoreError for a store so slow that nobody knows what has become of it meanwhile.
+        username stays taken. What it replaces is asked for right before it, in its trip: another device may have
+        changed that since `user` was read. This process remembers nothing of them; others may show their posts for some
+        seconds more. Raises StoreError for a store so slow that nobody knows what has become of it meanwhile.
         """
         intent = self._outbox.note(f"gone:{user.uid}:{nonce()}")
         if intent.expired():  # a worker may take it for one that never got further
             raise StoreError("the store was too slow to delete an account; try again")
         left = {"deleted": str(int(time.time())), "password": make_password(None), "auth": "", "name": "", "bio": ""}
-        self._store.hset(keys.user(user.uid), left)
         pipe = self._store.pipeline()
+        pipe.hmget(keys.user(user.uid), ["name", "auth"])
+        pipe.hset(keys.user(user.uid), left)
+        (name, auth), _ = pipe.execute()
         self._outbox.queue_due(pipe, intent.name)
-        pipe.hdel(keys.auths(), secret)
-        _queue_unlisting(pipe, user)
+        for ended in {secret, auth or secret}:
+            pipe.hdel(keys.auths(), ended)
+        _queue_unlisting(pipe, user, {user.name, name or ""})
         pipe.execute()
         Memory.clear_all()  # their posts stand in many places, and this is done rarely
 
@@ -209,23 +238,24 @@ class Users:
     def unlist(self, user: User) -> None:
         """Take a deleted account out of what users are listed and found by. One round trip."""
         pipe = self._store.pipeline()
-        _queue_unlisting(pipe, user)
+        _queue_unlisting(pipe, user, {user.name})
         pipe.execute()
 
     def _rotate(self, uid: int, old: str, fields: dict[str, str]) -> str:
         new = new_secret()
         intent = f"auth:{uid}:{old}:{nonce()}"
         self._outbox.note(intent)
-        self._store.hset(keys.user(uid), {**fields, "auth": new})
-        self._store.hset(keys.auths(), {new: str(uid)})
+        if self.write(uid, {**fields, "auth": new}):
+            self._store.hset(keys.auths(), {new: str(uid)})
         self._store.hdel(keys.auths(), old)
         self._outbox.done(intent)
         return new
 
 
-def _queue_unlisting(pipe: Pipe, user: User) -> None:
+def _queue_unlisting(pipe: Pipe, user: User, names: Collection[str]) -> None:
+    """`names`: what they are or were called, besides their username."""
     pipe.zrem(keys.users_by_time(), user.username)
-    for found in entries(user):
+    for found in {found for name in names for found in entries(User(user.uid, user.username, name))}:
         pipe.zrem(keys.users_by_name(), found)
 
 
@@ -268,12 +298,16 @@ def finish_user(store: Store, intent: str) -> None:
 def finish_auth(store: Store, intent: str) -> None:
     """What the worker does for `auth:<uid>:<old secret>:<nonce>`: make `auths` follow the user hash.
 
-    When the old secret still stands, the change never began; the old secret of an account that had none is empty. Up
-    to four round trips.
+    When the old secret still stands, the change never began; the old secret of an account that had none is empty. A
+    deleted account has none any more, nor a password. Up to four round trips.
     """
     _, uid, rest = intent.split(":", 2)
     old = rest.rpartition(":")[0]
-    current = store.hget(keys.user(int(uid)), "auth") or ""
+    current, deleted = store.hmget(keys.user(int(uid)), ["auth", "deleted"])
+    if deleted is not None:
+        Users(store).take_back(int(uid), ROTATED)
+        current = None
+    current = current or ""
     if current != old:
         if current:
             store.hset(keys.auths(), {current: uid})

@@ -20,7 +20,7 @@
 | `updates:<uid>` | zset | the user's own post ids, member = score = pid; never trimmed | truth |
 | `outbox` | zset | intents not finished, score = when another may take over (unix s) | truth |
 | `outbox:<n>` | zset | with `OUTBOX_SHARDS` above 1, instead of `outbox`: those about certain ids, counted from 0 | truth |
-| `attempts` | hash | intent -> how often a worker has claimed it | |
+| `attempts` | hash | intent -> how often a worker has claimed it; 1 again once one has given it back | |
 | `set_aside` | zset | intents that no worker could finish, score = since when (unix s); `deliver` leaves them alone | truth |
 | `lease:<intent>` | string | the worker that has it, EX | |
 | `idem:<uid>:<token>` | string | the pid that a form's one-time token became, EX one day | |

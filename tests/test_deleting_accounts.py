@@ -118,7 +118,7 @@ def test_the_order_of_its_commands(browser, alice, sent):
     after_the_password = [[command[:2] for command in trip.commands] for trip in sent.trips[-3:]]
     assert after_the_password == [
         [("ZADD", "outbox")],
-        [("HSET", "user:1")],
+        [("HMGET", "user:1"), ("HSET", "user:1")],
         [
             ("ZADD", "outbox"),
             ("HDEL", "auths"),

@@ -1,8 +1,7 @@
 """What a worker does about a deleted account: edges, posts, home and entries go, a chunk at a time, whatever happens
-meanwhile; `doctor` finds what is left, and `cleanup` what a request left that was under way."""
+meanwhile. What `doctor` and `cleanup` say of it is told in tests/test_traces_of_accounts.py."""
 
 import contextlib
-import io
 import json
 import threading
 
@@ -15,7 +14,6 @@ from accounts.visit import Visit
 from retwis_site import keys
 from retwis_site.exceptions import StoreError
 from retwis_site.memory import Memory
-from retwis_site.outbox import Claim, Outbox
 from tests.interleaving import before_trip
 from tests.layout import make_due, noted
 from tests.site import LONG_AGO, counted, everything, filed, publish, ranked, register
@@ -35,6 +33,10 @@ ALICE, BOB, CAROL = 1, 2, 3
 
 @pytest.fixture
 def site(store, alice, bob, carol, raw):
+    return three_people(store, raw, alice, bob, carol)
+
+
+def three_people(store, raw, alice, bob, carol):
     """alice follows bob and carol, who follow her; all have written; post 1 and 2 are hers."""
     for follower, followed in ((ALICE, BOB), (ALICE, CAROL), (BOB, ALICE), (CAROL, ALICE), (BOB, CAROL)):
         Follows(store).follow(follower, followed)
@@ -139,6 +141,10 @@ def test_a_deletion_that_never_got_to_its_commit_is_struck_out(store, site):
 
 @pytest.fixture
 def crowd(store, raw, alice, monkeypatch):
+    return twelve_around_alice(store, raw, monkeypatch)
+
+
+def twelve_around_alice(store, raw, monkeypatch):
     """Twelve follow alice and are followed by her, she has written twelve posts; five at a time are cleared."""
     monkeypatch.setattr(departures, "AT_ONCE", 5)
     for number in range(12):
@@ -192,13 +198,24 @@ def test_a_worker_that_is_told_to_stop_gives_it_back_and_another_goes_on(store, 
         assert crowd.keys("lease:*") == []
         if not noted(crowd):
             break
-        assert len(crowd.keys("attempts")) == 1
-        crowd.delete("attempts")  # so many restarts are not what this is about
+        assert crowd.hvals("attempts") == ["1"]  # however often it is told, nothing has failed
     assert struck == ["following:1"] * 3 + ["followers:1"] * 3 + ["updates:1"] * 3
     stop.clear()
     drain(store, "worker")
     assert noted(crowd) == []
     assert crowd.hgetall("user:1").keys() == {"username", "deleted"}
+
+
+def test_what_else_is_due_waits_for_a_turn_and_not_for_all_of_it(store, crowd, alice, monkeypatch, sent):
+    monkeypatch.setattr(jobs, "TURN", -1.0)  # a chunk
+    leave(store, alice)
+    [gone] = noted(crowd)
+    crowd.zadd("outbox", {gone: LONG_AGO, "follow:2:3:x": LONG_AGO + 1})
+    assert drain(store, "worker") == 2
+    struck = [command[2] for command in sent.commands if command[:2] == ("ZREM", "outbox")]
+    assert struck[-2:] == ["follow:2:3:x", gone]
+    assert crowd.hgetall("user:1").keys() == {"username", "deleted"}
+    assert (noted(crowd), crowd.keys("lease:*"), crowd.hgetall("attempts")) == ([], [], {})
 
 
 def test_it_keeps_its_lease_however_long_it_takes(store, crowd, alice, monkeypatch, sent):
@@ -293,34 +310,21 @@ def test_who_leaves_while_they_delete_a_post_has_deleted_it(store, site, alice, 
     assert noted(site) == []
 
 
-@pytest.mark.parametrize("step", range(5))
-def test_a_logout_opens_nothing_again_and_cleanup_takes_away_what_it_leaves(store, site, alice, capsys, step):
-    meanwhile(store, alice, step, lambda: Users(store).end_sessions(ALICE, alice.secret))
-    for secret in (alice.secret, *site.hgetall("auths")):
-        user = Visit(store, secret).user
-        assert not user.is_authenticated or user.uid != ALICE
-    assert found(capsys)[0] == {}
-    call_command("cleanup", stdout=io.StringIO())
-    assert site.hgetall("user:1").keys() == {"username", "deleted"}
-    assert "1" not in site.hvals("auths")
-
-
-@pytest.mark.parametrize("step", range(6))
-def test_a_password_change_opens_nothing_again(store, site, alice, capsys, step):
-    meanwhile(store, alice, step, lambda: Users(store).change_password(ALICE, "another hash"))
-    assert Users(store).stored_password(ALICE) is None
-    assert found(capsys)[0] == {}
-    call_command("cleanup", stdout=io.StringIO())
-    assert site.hgetall("user:1").keys() == {"username", "deleted"}
-
-
 @pytest.mark.parametrize("step", range(6))
 def test_who_leaves_while_they_take_another_name_is_found_by_none(store, site, alice, capsys, step):
     meanwhile(store, alice, step, lambda: Directory(store).edit(alice.user, "Alicia", "Not me"))
     assert found(capsys)[0] == {}
-    call_command("cleanup", stdout=io.StringIO())  # of an entry that nobody knew of who left
     assert filed(site) == {"bob:2": 0, "carol:3": 0}
     assert site.hgetall("user:1").keys() == {"username", "deleted"}
+
+
+def test_who_changed_their_name_and_password_since_they_were_read_is_found_by_none_either(store, site, alice):
+    """On another device, while this one's password was verified."""
+    Directory(store).edit(alice.user, "Alicia", "")
+    Users(store).change_password(ALICE, "another hash")
+    left_and_cleared(store, alice)
+    assert filed(site) == {"bob:2": 0, "carol:3": 0}
+    assert "1" not in site.hvals("auths")
 
 
 @pytest.mark.parametrize("step", range(5))
@@ -342,87 +346,6 @@ def test_one_that_died_before_it_looked_lists_nobody_either(store, site, alice, 
     drain(store, "worker")
     assert site.zrange("users_by_time", 0, -1) == ["bob", "carol"]
     assert filed(site) == {"bob:2": 0, "carol:3": 0}
-
-
-# ---- doctor and cleanup
-
-
-POST = {"user_id": 1, "time": 7, "body": "x"}
-LEFT = "deleted accounts of which something is left"
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda raw: (raw.zadd("following:1", {"2": 7}), raw.zadd("followers:2", {"1": 7})),
-        lambda raw: (raw.zadd("followers:1", {"2": 7}), raw.zadd("following:2", {"1": 7})),
-        lambda raw: (
-            raw.zadd("updates:1", {"9": 9}),
-            raw.hset("post:9", mapping=POST),
-        ),
-        lambda raw: raw.zadd("users_by_time", {"Alice": 7}),
-    ],
-    ids=["following", "followers", "posts", "users_by_time"],
-)
-def test_doctor_finds_what_is_left_and_carries_the_deletion_out_anew(store, site, alice, capsys, damage):
-    left_and_cleared(store, alice)
-    damage(site)
-    site.delete("users_by_followers")
-    Follows(store).mend(BOB, CAROL)
-    assert found(capsys)[0].get(LEFT) == 1
-    assert found(capsys, "--fix")[0][LEFT] == 1
-    assert found(capsys)[0] == {}
-    nothing_is_left(site, ALICE)
-    assert site.zrange("users_by_time", 0, -1) == ["bob", "carol"]
-    assert site.hget("post:9", "body") in {None, ""}
-    assert noted(site) == []
-
-
-def test_doctor_mends_an_account_that_nobody_clears(store, site, alice, capsys):
-    leave(store, alice)
-    site.delete("outbox")
-    assert found(capsys)[0] == {LEFT: 1}
-    assert found(capsys, "--fix")[0] == {LEFT: 1}
-    assert found(capsys) == ({}, {})
-    assert site.hgetall("user:1").keys() == {"username", "deleted"}
-
-
-def test_doctor_complains_of_nothing_while_a_worker_is_at_it(store, crowd, alice, capsys):
-    """Looked at between all its round trips."""
-    leave(store, alice)
-    [intent] = noted(crowd)
-    claim = Claim(Outbox(store), intent, attempt=1)
-    steps = 0
-    for step in range(60):
-        complaints = []
-        with before_trip(step, lambda complaints=complaints: complaints.append(found(capsys)[0])):
-            departures.Departures(store).finish(claim, lambda: True)
-        assert complaints in ([], [{}]), step
-        steps += len(complaints)
-        crowd.zadd("outbox", {intent: LONG_AGO + 2**40})
-        crowd.hset("user:1", "deleted", LONG_AGO)
-    assert steps >= 3
-
-
-def test_a_page_that_was_under_way_leaves_debris_at_most(store, site, alice, capsys):
-    left_and_cleared(store, alice)
-    site.rpush("posts:1", "b1", "4", "0")
-    site.hset("user:1", mapping={"seen": 4, "auth": "a secret that auths does not know"})
-    errors, debris = found(capsys)
-    assert errors == {}
-    assert debris.pop("lists with dead ids") == 1  # everybody's
-    assert debris == {"what else is left of deleted accounts": 1, "home timelines of nobody": 1}
-    call_command("cleanup", stdout=io.StringIO())
-    assert not site.exists("posts:1")
-    assert site.hgetall("user:1").keys() == {"username", "deleted"}
-
-
-def test_cleanup_leaves_an_account_alone_that_is_just_being_deleted(store, site, alice):
-    leave(store, alice)
-    before = site.hgetall("user:1")
-    call_command("cleanup", stdout=io.StringIO())
-    assert site.hgetall("user:1") == before
-    assert site.zcard("followers:1") == 2
 
 
 def test_no_post_is_published_by_a_store_error_in_between(store, site, alice, monkeypatch):

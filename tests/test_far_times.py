@@ -4,7 +4,9 @@ import pytest
 
 from retwis_site.memory import Memory
 from tests.test_home_timeline import write_posts
+from timeline.cursors import LARGEST_ID
 from timeline.moments import LAST, iso
+from timeline.repositories.follows import Follows
 
 PAGES = ["/", "/timeline/", "/@bob/", "/@bob/1/", "/@bob/followers/", "/people/", "/@bob/atom/", "/timeline/rss/"]
 
@@ -22,6 +24,22 @@ def test_pages_and_feeds_show_them_as_the_last_there_is(browser, raw, alice, bob
         page = client.get(url)
         assert page.status_code == 200
         assert b"9999" in page.content or url == "/people/"
+
+
+@pytest.mark.parametrize("url", ["/@bob/", "/@bob/followers/", "/@bob/following/", "/people/", "/settings/download/"])
+@pytest.mark.parametrize("when", ["inf", "-inf"])
+def test_infinite_ones_are_no_error_either(browser, raw, alice, bob, when, url):
+    raw.zadd("users_by_time", {"bob": when})
+    for key, member in (("followers:2", "1"), ("following:1", "2"), ("followers:1", "2"), ("following:2", "1")):
+        raw.zadd(key, {member: when})
+    Memory.clear_all()
+    assert browser(bob).get(url).status_code == 200
+
+
+def test_an_edge_since_for_ever_is_mended(store, raw, alice, bob):
+    raw.zadd("following:1", {"2": "inf"})
+    Follows(store).mend(1, 2)
+    assert raw.zscore("followers:2", "1") == LARGEST_ID
 
 
 @pytest.mark.parametrize(("seconds", "written"), [(-5, "1970-01-01T00:00:00Z"), (LAST, "9999-12-31T23:59:59Z")])

@@ -11,6 +11,7 @@ import json
 import pytest
 from django.core.management import call_command
 
+from accounts.directory import Directory
 from accounts.entities import User
 from accounts.repositories import Users, finish_user
 from accounts.visit import Visit
@@ -19,7 +20,7 @@ from retwis_site.memory import Memory
 from retwis_site.outbox import Claim, Outbox
 from tests.interleaving import Schedule
 from tests.layout import noted
-from tests.site import counted, ranked
+from tests.site import called, counted, filed, ranked
 from tests.test_interleavings import ALICE, BOB, CAROL, a_small_site, delete, everybody, home, post, quiet, standing
 from timeline.jobs import JOBS, drain
 from timeline.repositories.follows import Follows
@@ -99,6 +100,13 @@ SCENARIOS = {
         rotate(s, ALICE),
         change_password(s, ALICE),
     ],
+    "I take a name, a language and a password": lambda s: [
+        leave(s, ALICE),
+        clearing(s, ALICE),
+        lambda: Directory(s).edit(User(ALICE, "alice"), "Ann", "Me"),
+        lambda: Users(s).choose_language(ALICE, "de"),
+        change_password(s, ALICE),
+    ],
     "I delete it twice": lambda s: [leave(s, CAROL), leave(s, CAROL), worker(s, "one"), worker(s, "two")],
     "we both leave": lambda s: [leave(s, ALICE), leave(s, CAROL), worker(s, "one"), worker(s, "two")],
     "a worker that finishes my registration": lambda s: [
@@ -151,7 +159,11 @@ def test_nothing_is_left_of_a_deleted_account(store, raw, layout, capsys, scenar
                 assert raw.zscore(f"following:{one}", other) == raw.zscore(f"followers:{other}", one), seed
         Memory.clear_all()
         assert everybody(store) == standing(raw, NAMES), seed
+        for uid in () if kills else gone(raw):
+            assert set(raw.hgetall(f"user:{uid}")) <= {"username", "deleted", "seen"}, seed
+            assert filed(raw).keys().isdisjoint({f"{NAMES[uid]}:{uid}", f"ann:{uid}"}), seed
         call_command("cleanup", stdout=io.StringIO())
+        assert filed(raw) == called(raw), seed
         for uid in gone(raw):
             assert set(raw.hgetall(f"user:{uid}")) == {"username", "deleted"}, seed
         assert noted(raw) == [], seed

@@ -29,7 +29,8 @@ def test_an_entry_tells_its_name_and_its_user(name, uid):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "alice", "alice:", "alice:0", "alice:01", "alice:x", "alice: 1", "alice:١", ":-1"]
+    "text",
+    ["", "alice", "alice:", "alice:0", "alice:01", "alice:x", "alice: 1", "alice:١", ":-1", f"alice:{'9' * 5000}"],
 )
 def test_what_is_no_entry_tells_nothing(text):
     assert parse(text) is None

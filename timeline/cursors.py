@@ -16,6 +16,12 @@ def parse_id(text: str) -> int | None:
     return number if 0 < number <= LARGEST_ID else None
 
 
+def whole(score: float) -> int:
+    """A score, such as since when, as cursors have it. One that is infinite, as a database from elsewhere may hold, is
+    the largest."""
+    return int(min(max(score, 0), LARGEST_ID))
+
+
 def post_cursor(text: str | None) -> int | None:
     """The post id below which the page lies; None for the first page. Raises BadCursor."""
     if text is None:

@@ -66,8 +66,8 @@ class Overdue:
         """Finish it now, as a later worker would. What is no intent of ours is struck out: nobody ever will."""
         job = JOBS.get(intent.partition(":")[0])
         with suppress(*MALFORMED):
-            if job is not None:
-                job(self._store, Claim(self._outbox, intent, attempt=LATER))
+            while job is not None and job(self._store, Claim(self._outbox, intent, attempt=LATER)) is False:
+                pass  # it has taken its turn, and nobody waits here
         self._store.zrem(where, intent)
         self._outbox.forget(intent)
 

@@ -11,7 +11,7 @@ from accounts.entities import User
 from accounts.repositories import Users
 from retwis_site import keys
 from retwis_site.store import Store
-from timeline.cursors import parse_id
+from timeline.cursors import parse_id, whole
 from timeline.entities import Edge
 from timeline.repositories.posts import Posts
 from timeline.repositories.reading import Record
@@ -42,7 +42,7 @@ class Belongings:
         pipe.hmget(keys.user(self._owner.uid), ["bio", "language"])
         pipe.zscore(keys.users_by_time(), self._owner.username)
         (bio, language), registered = pipe.execute()
-        return Account(self._owner, bio or "", language or "", None if registered is None else int(registered))
+        return Account(self._owner, bio or "", language or "", None if registered is None else whole(registered))
 
     def following(self) -> Iterator[list[Edge]]:
         """Whom they follow, the newest first. Two round trips a chunk."""
@@ -54,7 +54,7 @@ class Belongings:
 
     def _edges(self, side: Callable[[int], str]) -> Iterator[list[Edge]]:
         for rows in scored(self._store, side(self._owner.uid)):
-            since = {uid: int(score) for member, score in rows if (uid := parse_id(member)) is not None}
+            since = {uid: whole(score) for member, score in rows if (uid := parse_id(member)) is not None}
             people = Users(self._store).people(list(since))
             yield [Edge(people[uid], when) for uid, when in since.items() if uid in people]
 

@@ -8,7 +8,7 @@ from accounts.visit import Visit
 from retwis_site import keys
 from retwis_site.memory import PageMemory
 from retwis_site.store import Pipe, Store
-from timeline.cursors import EdgeCursor
+from timeline.cursors import EdgeCursor, whole
 from timeline.entities import Edge, PeoplePage, Show
 from timeline.repositories.follows import COMPARED
 from timeline.repositories.paging import goes_on
@@ -82,7 +82,7 @@ class Circles:
             person, place = visit.ask_about(username, where)
             start = goes_on(before.since, *place)
             found = self._store.zrevrange_withscores(side(person.uid), start, start + count - 1)
-        return person, [(int(uid), int(since)) for uid, since in found]
+        return person, [(int(uid), whole(since)) for uid, since in found]
 
     def _fitting(self, rows: Sequence[Row], other: str, show: Show) -> list[Row]:
         """Those rows whose people stand on the other side too, or do not. One round trip; none without rows."""

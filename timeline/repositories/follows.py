@@ -8,7 +8,7 @@ from heapq import nsmallest
 from retwis_site import keys
 from retwis_site.outbox import Outbox, nonce
 from retwis_site.store import Pipe, Store
-from timeline.cursors import parse_id
+from timeline.cursors import parse_id, whole
 from timeline.entities import InCommon
 from timeline.repositories.ranking import Ranking
 
@@ -58,7 +58,7 @@ class Follows:
             if since is None:
                 self._store.zrem(keys.followers(them), str(me))
             else:
-                self._store.zadd(keys.followers(them), {str(me): int(since)})
+                self._store.zadd(keys.followers(them), {str(me): whole(since)})
             pipe.zscore(keys.following(me), str(them))
             self._ranking.queue_count(pipe, them)
             pipe.hget(keys.user(me), "deleted")

@@ -6,6 +6,7 @@ from accounts.entities import User
 from retwis_site import keys
 from retwis_site.memory import Memory
 from retwis_site.store import Pipe
+from timeline.cursors import whole
 
 _joined: Memory[int, int] = Memory(size=20_000, seconds=3600)
 
@@ -22,7 +23,7 @@ def queue_joined(pipe: Pipe, people: Sequence[User]) -> None:
 
 def joined(people: Sequence[User], reply: Sequence[float | None]) -> dict[int, int]:
     """From the reply, by uid; remembers them. Whom the store has no time for is left out."""
-    told = {one.uid: int(when) for one, when in zip(people, reply, strict=True) if when is not None}
+    told = {one.uid: whole(when) for one, when in zip(people, reply, strict=True) if when is not None}
     for uid, when in told.items():
         _joined.put(uid, when)
     return told

@@ -15,7 +15,7 @@ from retwis_site import keys
 from retwis_site.commands import Scored
 from retwis_site.memory import Memory
 from retwis_site.store import Pipe, Store
-from timeline.cursors import EdgeCursor, NameCursor, parse_id
+from timeline.cursors import EdgeCursor, NameCursor, parse_id, whole
 from timeline.entities import Found, Listed, Listing
 from timeline.repositories.circles import PEOPLE_A_PAGE
 from timeline.repositories.follows import Follows, which
@@ -46,7 +46,7 @@ class People:
         not remembered whose the names are."""
         after = None if before is None else (before.name, before.since)
         rows = self._rows(visit, keys.users_by_time(), after)
-        shown = [(name, int(when)) for name, when in rows[:PEOPLE_A_PAGE]]
+        shown = [(name, whole(when)) for name, when in rows[:PEOPLE_A_PAGE]]
         uids = self._named([name for name, _ in shown])
         listed = self._listed(visit, uids.values())
         people = []
