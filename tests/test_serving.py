@@ -44,6 +44,15 @@ def embedded_pid():
     return int(written) if written else None
 
 
+def worker_that_delivers(store):
+    """Its pid, as it signs for an intent that nobody can finish."""
+    store.delete("lease:post:broken")
+    store.zadd("outbox", {"post:broken": 1})
+    wait_until(lambda: store.exists("lease:post:broken"), "a worker")
+    store.zrem("outbox", "post:broken")
+    return int(store.get("lease:post:broken").rpartition(":")[2])
+
+
 def nothing_is_left(pids):
     wait_until(lambda: not any(alive(pid) for pid in pids), "the end of every process")
     assert not embedded.answers()
@@ -244,6 +253,24 @@ def test_a_worker_finishes_what_a_killed_request_left(serve):
             wait_until(lambda: store.zcard("outbox") == 0, "the worker to finish it")
             assert store.zscore("updates:1", "90001") == 90001
         assert site.stop() == 0
+
+
+def test_a_worker_that_was_killed_is_started_again(serve):
+    """Else nothing would reach the many, nor a deleted account be cleared, until somebody starts the site anew."""
+    with serve() as site:
+        site.wait_until_it_serves()
+        with embedded_store() as store:
+            first = worker_that_delivers(store)
+            os.kill(first, signal.SIGKILL)
+            second = worker_that_delivers(store)
+            assert second != first
+            store.hset("post:90001", mapping={"user_id": "1", "time": "1700000000", "body": "Never delivered"})
+            store.zadd("outbox", {"post:90001:abc": 1})
+            wait_until(lambda: store.zscore("updates:1", "90001"), "the other worker to finish it")
+        assert "retwis.deliver: deliver: the worker has died; another one begins" in site.printed()
+        pids = {*site.pids(), second, embedded_pid()}
+        assert site.stop() == 0
+        assert nothing_is_left(pids)
 
 
 def test_an_embedded_server_that_died_is_started_again_with_all_data(serve):

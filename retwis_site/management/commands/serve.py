@@ -26,9 +26,10 @@ from retwis_site.parent import be_parent, end_with_parent
 from retwis_site.store import Store
 
 logger = logging.getLogger("retwis.store")
+delivery = logging.getLogger("retwis.deliver")
 
 STOPS_WITHIN = 5  # seconds that a worker has for the requests under way; one that just starts may miss the signal
-LOOKS_EVERY = 1.0  # seconds, after the embedded server
+LOOKS_EVERY = 1.0  # seconds, after the embedded server and the worker that delivers
 DEMO = ("--users=200", "--posts=4000", "--follows=30")  # a community that is there in a second
 
 
@@ -77,17 +78,36 @@ class Command(StoreCommand):
 
 @contextmanager
 def _delivering() -> Iterator[None]:
-    """Have one worker for the outbox, in a process of its own."""
-    worker = multiprocessing.Process(target=_deliver, name="deliver")
+    """Have one worker for the outbox, in a process of its own; when it dies, another."""
     # Ctrl-C while it still starts would be a traceback; it is told to stop below anyway.
     at_ctrl_c = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    worker.start()
+    worker = _start_delivering()
     signal.signal(signal.SIGINT, at_ctrl_c)
+    stop = threading.Event()
+
+    def watch() -> None:
+        nonlocal worker
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # as above; only the main thread may ignore it
+        while not stop.wait(LOOKS_EVERY):
+            if not worker.is_alive():
+                delivery.error("deliver: the worker has died; another one begins")
+                worker = _start_delivering()
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
     try:
         yield
     finally:
+        stop.set()
+        watcher.join()
         worker.terminate()
         worker.join()
+
+
+def _start_delivering() -> multiprocessing.Process:
+    worker = multiprocessing.Process(target=_deliver, name="deliver")
+    worker.start()
+    return worker
 
 
 @contextmanager
