@@ -150,7 +150,10 @@ def test_nothing_is_shown_of_what_a_visitor_sends_from_another_site(browser, ali
 # ---- there and back
 
 
-@pytest.mark.parametrize("url", ["/settings/appearance/", "/settings/language/", "/settings/password/"])
+CHOSEN = ["/settings/appearance/", "/settings/language/", "/settings/password/", "/settings/delete/"]
+
+
+@pytest.mark.parametrize("url", CHOSEN)
 def test_it_leads_to_all_that_can_be_chosen_and_there_is_a_way_back(browser, alice, url):
     client = browser(alice)
     assert f'<a href="{url}">' in page(client)
