@@ -28,7 +28,7 @@ class AccountDebris:
     def left_fields(self) -> Chunks:
         """Fields of deleted accounts that a request wrote which was under way: how far somebody has read; and others,
         by one that was killed."""
-        if not self._store.hlen(keys.users()):  # asked like all else that is: a scan may find servers whose proxy is down
+        if not self._store.hlen(keys.users()):  # asked of a proxy, which a scan goes past: it may be down
             return
         for batch in numbered(self._store, "user:*"):
             left = settled(self._store, self._littered(batch), lambda uid: {f"gone:{uid}"}, self._littered)
