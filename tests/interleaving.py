@@ -99,11 +99,8 @@ class Schedule:
             with real(commands):
                 yield
 
-        store_module._one_trip = one_trip  # type: ignore[assignment]
-        try:
+        with _trips_are(one_trip):
             yield
-        finally:
-            store_module._one_trip = real
 
 
 @contextlib.contextmanager
@@ -123,7 +120,15 @@ def before_trip(number: int, happens: Callable[[], object]) -> Iterator[None]:
         with real(commands):
             yield
 
-    store_module._one_trip = one_trip  # type: ignore[assignment]
+    with _trips_are(one_trip):
+        yield
+
+
+@contextlib.contextmanager
+def _trips_are(one_trip: Callable[..., object]) -> Iterator[None]:
+    """Each round trip is made in this way, until the block ends."""
+    real = store_module._one_trip
+    store_module._one_trip = one_trip  # type: ignore[assignment,misc]
     try:
         yield
     finally:
