@@ -304,10 +304,10 @@ def finish_auth(store: Store, intent: str) -> None:
     _, uid, rest = intent.split(":", 2)
     old = rest.rpartition(":")[0]
     current, deleted = store.hmget(keys.user(int(uid)), ["auth", "deleted"])
+    current = current or ""
     if deleted is not None:
         Users(store).take_back(int(uid), ROTATED)
-        current = None
-    current = current or ""
+        current = ""
     if current != old:
         if current:
             store.hset(keys.auths(), {current: uid})
