@@ -1,6 +1,7 @@
 """Somebody's data as a file of JSON lines: docs/export.md describes it, and a test holds it to that."""
 
 import json
+import time
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any
@@ -35,7 +36,7 @@ def export(store: Store, user: User, address_of: AddressOf) -> Iterator[bytes]:
 
 def _lines(store: Store, user: User, address_of: AddressOf) -> Iterator[list[Line]]:
     belongings = Belongings(store, user)
-    head: Line = {"type": "export", "format": FORMAT, "version": VERSION, "exported_at": iso(_now())}
+    head: Line = {"type": "export", "format": FORMAT, "version": VERSION, "exported_at": iso(int(time.time()))}
     account = belongings.account()
     about: Line = {
         "type": "account",
@@ -69,7 +70,3 @@ def _lines(store: Store, user: User, address_of: AddressOf) -> Iterator[list[Lin
 
 def _encoded(lines: Iterable[Line]) -> bytes:
     return "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines).encode()
-
-
-def _now() -> int:
-    return int(datetime.now(UTC).timestamp())
