@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks.paper import table
 from benchmarks.plan import Plan, Report
-from retwis_site import embedded
+from retwis_site.store import embedded
 
 
 def share(value: float) -> str:

@@ -32,8 +32,8 @@ from benchmarks.site import (  # noqa: E402
     trips_table,
     web_cost,
 )
-from retwis_site import keys  # noqa: E402
-from retwis_site.store import connect  # noqa: E402
+from retwis_site.store import keys  # noqa: E402
+from retwis_site.store.client import connect  # noqa: E402
 from tests import topologies  # noqa: E402
 from tests.settings.cluster import SERVERS  # noqa: E402
 from tests.topologies import Server  # noqa: E402

@@ -12,7 +12,7 @@ from benchmarks.plan import Plan, Report
 from benchmarks.stand import Place, embedded_store, empty_view, site
 from benchmarks.visitor import POSTS_A_PAGE, Viewer, Visitor, check, people
 from benchmarks.wrk import Race, race, target, warm_up
-from retwis_site import keys
+from retwis_site.store import keys
 
 VIEWERS = 20  # who follow as many as each other
 

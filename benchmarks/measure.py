@@ -17,7 +17,7 @@ import redis
 
 from benchmarks import paper
 from tests.topologies import Server, free_ports
-from timeline.seeding import batches
+from timeline.demo.seeding import batches
 
 SECONDS = 2.0  # that each drive lasts
 TIMES = 3

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from django.contrib.auth.hashers import make_password
 
-from accounts.names import entry
+from accounts.users.names import entry
 from benchmarks.measure import Command, table
 from benchmarks.plan import Plan, Report
 from benchmarks.sizes import NOW, SMALL, Kind, secret, version, weigh
-from retwis_site import keys
+from retwis_site.store import keys
 from tests.topologies import Server, free_ports, running
 
 IDS, EDGES = 1000, 40

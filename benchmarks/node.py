@@ -11,11 +11,11 @@ import redis
 from benchmarks import site as sites
 from benchmarks.measure import TIMES, Command, Rate, Trip, alone, drive, own_all, pack, table
 from benchmarks.site import Site, captured, seed, store_of, watched
-from retwis_site import keys
-from retwis_site.memory import Memory
+from retwis_site.store import keys
+from retwis_site.store.local_cache import Memory
 from tests import topologies
 from tests.topologies import Server, cluster_servers, running
-from timeline.seeding import batches
+from timeline.demo.seeding import batches
 
 WIDTHS = (1, 3, 24)
 VARIANTS = (

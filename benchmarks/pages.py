@@ -17,8 +17,8 @@ from benchmarks.plot import curves
 from benchmarks.stand import Place, embedded_store, empty_view, granian, gunicorn, site
 from benchmarks.visitor import POSTS_A_PAGE, Viewer, Visitor, check, people
 from benchmarks.wrk import Found, Race, Target, race, target, warm_up
-from retwis_site import keys
-from timeline.views import GLOBAL_POSTS
+from retwis_site.store import keys
+from timeline.timelines.views import GLOBAL_POSTS
 
 PLOT = "benchmarks-clients.svg"
 BESIDE = 3  # rounds of what has no goal

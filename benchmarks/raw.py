@@ -7,12 +7,12 @@ import hiredis
 import redis
 from django.conf import settings
 
-from accounts.names import entry
+from accounts.users.names import entry
 from benchmarks.sizes import NOW, secret
 from benchmarks.visitor import CSRF_LETTERS, Viewer
-from retwis_site import keys
-from timeline.community import post_body
-from timeline.seeding import batches
+from retwis_site.store import keys
+from timeline.demo.seeding import batches
+from timeline.demo.texts import post_body
 
 Command = tuple[str | int, ...]
 

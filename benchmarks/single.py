@@ -10,7 +10,7 @@ import redis
 
 from benchmarks.measure import TIMES, Command, Trip, drive, load, pack, reading, table
 from benchmarks.sizes import NOW, secret
-from retwis_site import keys
+from retwis_site.store import keys
 from tests.topologies import Server, free_ports, running
 
 FEW, MANY = 1000, 1_000_000

@@ -13,21 +13,23 @@ from django.conf import settings
 from django.contrib.auth.hashers import make_password
 from django.test import Client
 
-from accounts.visit import Visit
+from accounts.signing_in.viewer import Visit
 from benchmarks.measure import Reading, Trip, pack, reading, table
 from benchmarks.paper import MIXTURE
-from retwis_site import keys, topology
-from retwis_site.memory import Memory
-from retwis_site.store import Store
-from retwis_site.watch import Watch, watching
-from retwis_site.wire import OneServer
+from retwis_site.jobs import worker
+from retwis_site.store import keys
+from retwis_site.store.client import Store
+from retwis_site.store.connection import topology
+from retwis_site.store.connection.transport import OneServer
+from retwis_site.store.local_cache import Memory
+from retwis_site.store.recorder import Watch, watching
 from tests.topologies import Server
-from timeline import jobs, seeding
-from timeline.repositories.everybody import GlobalTimeline
-from timeline.repositories.follows import Follows
-from timeline.repositories.homes import Homes
-from timeline.repositories.posts import Posts
-from timeline.repositories.profiles import Profiles
+from timeline.demo import seeding
+from timeline.posts.repository import Posts
+from timeline.relations.follow import Follows
+from timeline.timelines.everyone import GlobalTimeline
+from timeline.timelines.home import Homes
+from timeline.timelines.profile import Profiles
 
 OPTIONS: dict[str, Any] = {"decode_responses": True, "protocol": 2, "driver_info": None}
 Page = Callable[[int], object]  # for a viewer
@@ -206,7 +208,7 @@ def deliver(site: Site, servers: list[Server], author: int) -> Delivery:
         site.store.zadd(keys.followers(author), dict(part))
     site.pages(1, site.names[author])["publish"](author)
     before, began, mine = total(servers), time.perf_counter(), time.process_time()
-    jobs.drain(site.store, "a worker")
+    worker.drain(site.store, "a worker")
     took, own, used = time.perf_counter() - began, time.process_time() - mine, total(servers).since(before)
     count = len(followers)
     return Delivery(count, count / took, own / count * 1e6, used.cpu / count * 1e6)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from django.contrib.auth.hashers import make_password
 
 from benchmarks.measure import Command, Line, alone, load, own_all, pack, table
-from retwis_site import keys
+from retwis_site.store import keys
 from tests.topologies import Server, running
-from timeline.community import post_body
+from timeline.demo.texts import post_body
 
 NOW = 1_760_000_000
 SMALL = 1_000_000  # ids of seven digits, as INCR gives a site of a million

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 import redis
 from django.conf import settings
 
-from retwis_site import keys
+from retwis_site.store import keys
 
 POSTS_A_PAGE = 20
 ANSWERS_WITHIN = 60.0

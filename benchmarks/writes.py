@@ -13,7 +13,7 @@ from benchmarks.paper import table
 from benchmarks.plan import Plan, Report
 from benchmarks.stand import Place, embedded_store, site, wait_for
 from benchmarks.visitor import Viewer, Visitor, WrongAnswer
-from retwis_site import keys
+from retwis_site.store import keys
 
 STAR, NOBODY, FIRST_FOLLOWER = 1, 2, 10
 HOME = 20  # ids in each home before

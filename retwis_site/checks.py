@@ -6,10 +6,10 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning, register
 from django.core.exceptions import ImproperlyConfigured
 
-from retwis_site import topology
-from retwis_site.advice import advice
 from retwis_site.exceptions import StoreError
-from retwis_site.store import connect
+from retwis_site.maintenance.server_advice import advice
+from retwis_site.store.client import connect
+from retwis_site.store.connection import topology
 
 
 @register("store")

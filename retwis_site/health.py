@@ -7,10 +7,10 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from retwis_site import keys
-from retwis_site.errors import RETRY_AFTER
 from retwis_site.exceptions import StoreError
-from retwis_site.store import connect
+from retwis_site.http.error_pages import RETRY_AFTER
+from retwis_site.store import keys
+from retwis_site.store.client import connect
 
 logger = logging.getLogger("retwis.store")
 

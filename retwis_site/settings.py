@@ -86,15 +86,15 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
 ]
 MIDDLEWARE = [
-    "retwis_site.headers.BrowserHeaders",
+    "retwis_site.http.security_headers.BrowserHeaders",
     *(["django.middleware.security.SecurityMiddleware"] if HTTPS else []),  # the rest of it is in BrowserHeaders
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "retwis_site.languages.LanguageMiddleware",
+    "retwis_site.http.language.LanguageMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
-    "accounts.middleware.VisitMiddleware",
-    "retwis_site.flash.FlashMiddleware",
-    "retwis_site.errors.ErrorPages",
+    "accounts.signing_in.middleware.VisitMiddleware",
+    "retwis_site.http.flash_messages.FlashMiddleware",
+    "retwis_site.http.error_pages.ErrorPages",
 ]
 # X-Frame-Options: BrowserHeaders says it, on every answer. Without HTTPS what helps is HTTPS=1, as retwis.W005 says.
 SILENCED_SYSTEM_CHECKS = ["security.W002", *([] if HTTPS else ["security.W001"])]
@@ -110,11 +110,15 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.messages.context_processors.messages",
             ],
+            "libraries": {  # what templates `{% load %}`
+                "people": "accounts.users.template_tags",
+                "posts": "timeline.posts.html.template_tags",
+            },
         },
     }
 ]
-CSRF_FAILURE_VIEW = "retwis_site.errors.csrf_failure"
-MESSAGE_STORAGE = "retwis_site.flash.FlashStorage"  # the default would want a sessions table
+CSRF_FAILURE_VIEW = "retwis_site.http.error_pages.csrf_failure"
+MESSAGE_STORAGE = "retwis_site.http.flash_messages.FlashStorage"  # the default would want a sessions table
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024  # bytes of a request's body; more is a 413
 
 LANGUAGE_CODE = "en"
@@ -125,7 +129,7 @@ USE_TZ = True
 
 STATIC_URL = "/static/"
 STATIC_ROOT = VAR_DIR / "static"
-STORAGES = {"staticfiles": {"BACKEND": "retwis_site.staticfiles.HashedStaticFiles"}}
+STORAGES = {"staticfiles": {"BACKEND": "retwis_site.http.static_files.HashedStaticFiles"}}
 WHITENOISE_MIMETYPES = {".svg": "image/svg+xml; charset=utf-8"}
 WHITENOISE_ROOT = BASE_DIR / "retwis_site" / "root"  # pictures that browsers ask for by a name of their own
 WHITENOISE_USE_FINDERS = True  # before the first `collectstatic` the files are served from where they lie
@@ -138,8 +142,8 @@ LANGUAGE_COOKIE_NAME = f"{COOKIE_PREFIX}language"
 SINCE_COOKIE = f"{COOKIE_PREFIX}since"  # where somebody stopped reading
 DRAFT_COOKIE = f"{COOKIE_PREFIX}draft"  # a text that waits for its author; it goes when they log out
 THROTTLE = env_on("THROTTLE", "1")  # whether logins, registrations, posts and follows are limited
-AUTHENTICATION_BACKENDS = ["accounts.backends.RedisBackend"]
-PASSWORD_HASHERS = ["accounts.hashers.LeanArgon2PasswordHasher"]
+AUTHENTICATION_BACKENDS = ["accounts.signing_in.backend.RedisBackend"]
+PASSWORD_HASHERS = ["accounts.signing_in.hashers.LeanArgon2PasswordHasher"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in ("MinimumLengthValidator", "CommonPasswordValidator")
@@ -180,9 +184,9 @@ CACHES: dict[str, dict[str, Any]] = {
     # Nothing here uses Django's cache; Django wants a default.
     "default": {"BACKEND": "django.core.cache.backends.dummy.DummyCache"},
     "store": {
-        "BACKEND": "retwis_site.store.StoreConnections",
+        "BACKEND": "retwis_site.store.client.StoreConnections",
         "LOCATION": REDIS_URL or "embedded",
-        "OPTIONS": {"CONNECTION_FACTORY": "retwis_site.store.ConnectionFactory"},
+        "OPTIONS": {"CONNECTION_FACTORY": "retwis_site.store.client.ConnectionFactory"},
     },
 }
 
@@ -192,8 +196,8 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "filters": {
-        "not_503": {"()": "retwis_site.errors.NotStoreFailures"},
-        "without_traceback": {"()": "retwis_site.errors.WithoutTraceback"},
+        "not_503": {"()": "retwis_site.http.error_pages.NotStoreFailures"},
+        "without_traceback": {"()": "retwis_site.http.error_pages.WithoutTraceback"},
     },
     "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
     "handlers": {

@@ -5,13 +5,13 @@ from django.urls import include, path
 from retwis_site import health
 
 urlpatterns = [
-    path("", include("timeline.urls")),  # first, as what is asked for most: addresses are tried in turn
-    path("", include("accounts.urls")),
+    path("", include("timeline.timelines.urls")),  # first, as what is asked for most: addresses are tried in turn
+    path("", include("accounts.signing_in.urls")),
     path("livez", health.livez, name="livez"),
     path("readyz", health.readyz, name="readyz"),
 ]
 
-handler400 = "retwis_site.errors.bad_request"
-handler403 = "retwis_site.errors.permission_denied"
-handler404 = "retwis_site.errors.not_found"
-handler500 = "retwis_site.errors.server_error"
+handler400 = "retwis_site.http.error_pages.bad_request"
+handler403 = "retwis_site.http.error_pages.permission_denied"
+handler404 = "retwis_site.http.error_pages.not_found"
+handler500 = "retwis_site.http.error_pages.server_error"

@@ -9,22 +9,23 @@ import pytest
 from django.contrib.auth.hashers import make_password
 from hypothesis.stateful import RuleBasedStateMachine
 
-from accounts.entities import AccountDeleted, NoSuchUser, Visitor
-from accounts.visit import Visit
-from retwis_site.memory import Memory
-from retwis_site.store import connect
+from accounts.signing_in.viewer import Visit
+from accounts.users.entities import AccountDeleted, NoSuchUser, Visitor
+from retwis_site.jobs.worker import drain
+from retwis_site.store.client import connect
+from retwis_site.store.local_cache import Memory
 from tests.layout import noted
 from tests.model import Model
 from tests.site import LONG_AGO, filed, ranked
 from tests.test_crashes import killed_before_trip
-from timeline.cursors import EdgeCursor, edge_cursor
-from timeline.entities import NoSuchPost, PostDeleted, Show
-from timeline.jobs import drain
-from timeline.repositories import circles, everybody, lists, paging
-from timeline.repositories.circles import Circles
-from timeline.repositories.everybody import GlobalTimeline
-from timeline.repositories.homes import Homes
-from timeline.repositories.profiles import Profiles
+from timeline.people import follow_pages
+from timeline.people.follow_pages import Circles
+from timeline.posts.entities import NoSuchPost, PostDeleted, Show
+from timeline.timelines import cached_list, everyone, pagination
+from timeline.timelines.cursors import EdgeCursor, edge_cursor
+from timeline.timelines.everyone import GlobalTimeline
+from timeline.timelines.home import Homes
+from timeline.timelines.profile import Profiles
 
 DEAD = object()
 ALL = 300  # pages, and then some
@@ -73,7 +74,7 @@ def posts_on(found, size):
 
 
 def edges_on(found):
-    assert all(len(one.edges) <= circles.PEOPLE_A_PAGE for one in found)
+    assert all(len(one.edges) <= follow_pages.PEOPLE_A_PAGE for one in found)
     return [edge for one in found for edge in one.edges]
 
 
@@ -151,7 +152,7 @@ class Agreement(RuleBasedStateMachine):
         assert {(one.viewer, one.counts) for one in found} == {(self.model.people[me].user, self.model.counts(me))}
         # Until the worker has looked, followers may see a post or not.
         perhaps = {pid for pid in self.waiting() if self.model.posts[pid].author != me}
-        shown = [one for one in posts_on(found, paging.POSTS_A_PAGE) if one.pid not in perhaps]
+        shown = [one for one in posts_on(found, pagination.POSTS_A_PAGE) if one.pid not in perhaps]
         expected = [one for one in self.model.home(me, before) if one.pid not in perhaps]
         assert shown == (expected if older_than(found[-1]) is None else expected[: len(shown)])
 
@@ -159,12 +160,12 @@ class Agreement(RuleBasedStateMachine):
         """The global timeline need not lead to the first post, but has the newest, and says where it ends."""
         self.settle()
         found = pages(lambda below: GlobalTimeline(self.store).page(self.visit(None), below, size), before)
-        assert found[0].newest_users == self.model.newest_users()[: everybody.NEWEST_USERS]
+        assert found[0].newest_users == self.model.newest_users()[: everyone.NEWEST_USERS]
         shown, expected = posts_on(found, size), self.model.posts_of(self.model.people, before)
         assert shown == expected[: len(shown)]
         if len(shown) < len(expected):
             assert found[-1].at_the_cap
-            assert self.layout.newest(self.raw) - expected[len(shown)].pid >= lists.TRUSTED // self.layout.of
+            assert self.layout.newest(self.raw) - expected[len(shown)].pid >= cached_list.TRUSTED // self.layout.of
 
     def check_profile(self, viewer, name, before):
         self.settle()
@@ -174,7 +175,7 @@ class Agreement(RuleBasedStateMachine):
                 Profiles(self.store).page(self.visit(viewer), name, before)
             return
         found = pages(lambda below: Profiles(self.store).page(self.visit(viewer), name, below), before)
-        assert posts_on(found, paging.POSTS_A_PAGE) == self.model.posts_of({person.uid}, before)
+        assert posts_on(found, pagination.POSTS_A_PAGE) == self.model.posts_of({person.uid}, before)
         about = (person.user, self.model.counts(person.uid), self.model.relation(viewer, person.uid))
         assert {(one.person, one.counts, one.relation) for one in found} == {about}
 

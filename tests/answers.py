@@ -9,14 +9,14 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
-from accounts import avatars
-from retwis_site.flash import FlashStorage
-from retwis_site.headers import POLICY
-from retwis_site.languages import COOKIE as LANGUAGE
-from retwis_site.pages import THEME_COOKIE
+from accounts.users import avatars
+from retwis_site.http.flash_messages import FlashStorage
+from retwis_site.http.language import COOKIE as LANGUAGE
+from retwis_site.http.security_headers import POLICY
+from retwis_site.rendering.pages import THEME_COOKIE
 from tests.hostile import MARK
-from timeline.drafts import COOKIE as DRAFT
-from timeline.since import COOKIE as SINCE
+from timeline.posts.drafts import COOKIE as DRAFT
+from timeline.timelines.unread import COOKIE as SINCE
 
 UNESCAPED = re.compile(rf"<{MARK}|{MARK}=b>|c\"{MARK}|{MARK}'d|d&e", re.IGNORECASE)
 ACTIVE = {"script", "svg", "iframe", "object", "embed", "base", "style", "math", "template"}

@@ -17,17 +17,17 @@ from django.conf import settings
 from django.core.cache import caches
 from django.test import Client
 
-from accounts.entities import Login
-from retwis_site import embedded, snowflake
-from retwis_site import store as store_module
-from retwis_site.memory import Memory
-from retwis_site.store import Store, connect
-from retwis_site.watch import Watch, keys_of, watching, watching_process
+from accounts.users.entities import Login
+from retwis_site.store import client as store_module
+from retwis_site.store import embedded, snowflake
+from retwis_site.store.client import Store, connect
+from retwis_site.store.local_cache import Memory
+from retwis_site.store.recorder import Watch, keys_of, watching, watching_process
 from tests import acl, topologies
 from tests.layout import SHARDS, Counted, Split
 from tests.processes import end, free_port, run_server, run_site
 from tests.site import register
-from timeline import holes
+from timeline.timelines.checks import timeline_checks
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -193,7 +193,7 @@ def layout(request: pytest.FixtureRequest, settings: Any, monkeypatch: pytest.Mo
     for name, number in SHARDS.items():
         setattr(settings, name, number)
     monkeypatch.setattr(snowflake, "make", split.make)
-    monkeypatch.setattr(holes, "SMALLEST", 1)
+    monkeypatch.setattr(timeline_checks, "SMALLEST", 1)
     return split
 
 
@@ -246,9 +246,9 @@ def serving():
         mock.patch.object(gc, "freeze"),
         mock.patch.object(gc, "set_threshold"),
     ):
-        from retwis_site import serving
+        from retwis_site.server import rsgi
 
-        return serving
+        return rsgi
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ import random
 import threading
 from collections.abc import Callable, Iterator
 
-from retwis_site import store as store_module
-from retwis_site.watch import Command
+from retwis_site.store import client as store_module
+from retwis_site.store.recorder import Command
 
 STAYS = 0.4  # chance that the same piece goes on
 _AS_IT_IS = store_module._one_trip

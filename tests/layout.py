@@ -2,7 +2,7 @@
 
 import itertools
 
-from retwis_site import keys
+from retwis_site.store import keys
 
 SHARDS = {"TIMELINE_SHARDS": 2, "OUTBOX_SHARDS": 3}
 

@@ -4,10 +4,10 @@ import threading
 from dataclasses import dataclass, field
 
 from retwis_site.exceptions import StoreError
-from retwis_site.store import connect
+from retwis_site.store.client import connect
 from tests.site import register
-from timeline.repositories.follows import Follows
-from timeline.repositories.posts import Posts
+from timeline.posts.repository import Posts
+from timeline.relations.follow import Follows
 
 
 @dataclass

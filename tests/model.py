@@ -3,9 +3,9 @@
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from accounts.entities import User
-from accounts.names import entry
-from timeline.entities import Counts, Edge, InCommon, Known, Post, Relation, Show
+from accounts.users.entities import User
+from accounts.users.names import entry
+from timeline.posts.entities import Counts, Edge, InCommon, Known, Post, Relation, Show
 
 
 @dataclass

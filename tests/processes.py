@@ -14,7 +14,7 @@ from pathlib import Path
 import redis
 from django.conf import settings
 
-from retwis_site import embedded
+from retwis_site.store import embedded
 from tests import acl
 from tests.web import Browser
 

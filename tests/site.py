@@ -3,12 +3,12 @@
 from django.contrib.auth.hashers import make_password
 from django.core.management import call_command
 
-from accounts.entities import Login
-from accounts.names import entry
-from accounts.repositories import Users
-from retwis_site import keys
-from retwis_site.store import Store
-from timeline.repositories.posts import Posts
+from accounts.users.entities import Login
+from accounts.users.names import entry
+from accounts.users.repository import Users
+from retwis_site.store import keys
+from retwis_site.store.client import Store
+from timeline.posts.repository import Posts
 
 PASSWORD = "correct horse battery"
 NEW_PASSWORD = "battery staple horse"

@@ -6,17 +6,17 @@ import re
 
 import pytest
 
-from accounts.entities import User
-from accounts.repositories import Users
-from accounts.visit import Visit
-from retwis_site import memory
-from retwis_site.memory import Memory
+from accounts.signing_in.viewer import Visit
+from accounts.users.entities import User
+from accounts.users.repository import Users
+from retwis_site.store import local_cache
+from retwis_site.store.local_cache import Memory
 from tests.agreement import Clock
 from tests.site import register
 from tests.test_profiles import text_of
-from timeline.entities import About, InCommon, Known
-from timeline.repositories.follows import Follows
-from timeline.repositories.profiles import Profiles
+from timeline.posts.entities import About, InCommon, Known
+from timeline.relations.follow import Follows
+from timeline.timelines.profile import Profiles
 
 MARCH = 1_772_800_000  # 2026-03-06T12:26:40Z
 
@@ -24,7 +24,7 @@ MARCH = 1_772_800_000  # 2026-03-06T12:26:40Z
 @pytest.fixture(autouse=True)
 def clock(monkeypatch):
     """Nothing that is remembered grows old while a slow machine thinks."""
-    monkeypatch.setattr(memory, "time", Clock())
+    monkeypatch.setattr(local_cache, "time", Clock())
 
 
 def known(store, viewer, name="Alice"):

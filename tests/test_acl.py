@@ -8,9 +8,9 @@ import redis
 from django.conf import settings
 from django.core.management import call_command
 
-from retwis_site import keys
 from retwis_site.exceptions import StoreError, StoreRefused
-from retwis_site.store import connect
+from retwis_site.store import keys
+from retwis_site.store.client import connect
 from tests import acl
 from tests.site import NEW_PASSWORD, PASSWORD, left_behind
 

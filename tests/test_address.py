@@ -3,7 +3,7 @@
 import pytest
 from django.test import RequestFactory
 
-from retwis_site.address import client_address
+from retwis_site.http.client_ip import client_address
 
 
 def address(settings, proxies, forwarded=None, remote="192.0.2.1"):

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.site import publish
-from timeline import showing
-from timeline.showing import age_of
+from timeline.posts.html import post_cards
+from timeline.posts.html.post_cards import age_of
 
 
 @pytest.mark.parametrize(
@@ -52,10 +52,10 @@ def test_a_remembered_post_grows_older_and_is_rendered_once(browser, raw, store,
             return self.now
 
     clock = Clock()
-    monkeypatch.setattr(showing, "time", clock)
+    monkeypatch.setattr(post_cards, "time", clock)
     rendered = []
     monkeypatch.setattr(
-        showing, "_rendered", lambda *a, real=showing._rendered, **k: rendered.append(a) or real(*a, **k)
+        post_cards, "_rendered", lambda *a, real=post_cards._rendered, **k: rendered.append(a) or real(*a, **k)
     )
     for seconds, words in [(0, "0 seconds"), (7, "7 seconds"), (61, "1 minute"), (4000, "1 hour"), (90_000, "1 day")]:
         clock.now = written + seconds

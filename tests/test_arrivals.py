@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tests.site import publish
-from timeline.repositories.follows import Follows
+from timeline.relations.follow import Follows
 
 
 @pytest.fixture

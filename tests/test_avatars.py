@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounts.avatars import GROUNDS, NUMBER, THREADS, avatar
+from accounts.users.avatars import GROUNDS, NUMBER, THREADS, avatar
 from tests.answers import foreign
 from tests.contrast import contrast
 from tests.site import publish
-from timeline.repositories.follows import Follows
+from timeline.relations.follow import Follows
 
 uids = st.integers(1, 2**53)
 PICTURE = re.compile(r'<svg class="avatar".*?</svg>')

@@ -231,7 +231,7 @@ def test_html_in_every_field_comes_out_escaped(browser, alice, raw):
 
 
 def test_a_very_long_password_is_not_even_hashed(browser, alice, monkeypatch):
-    monkeypatch.setattr("accounts.forms.authenticate", lambda *args, **kwargs: pytest.fail("asked"))
+    monkeypatch.setattr("accounts.signing_in.forms.authenticate", lambda *args, **kwargs: pytest.fail("asked"))
     response = browser().post("/login/", {"username": "Alice", "password": "x" * 100_000})
     assert response.status_code == 422
 

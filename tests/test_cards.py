@@ -8,12 +8,12 @@ from types import SimpleNamespace
 import pytest
 from django.template import loader
 
-from accounts.entities import User
-from retwis_site.memory import Memory
+from accounts.users.entities import User
+from retwis_site.store.local_cache import Memory
 from tests.hostile import MARKER
 from tests.test_home_timeline import write_posts
 from tests.test_permalinks import CANONICAL, told
-from timeline.entities import Counts, Relation
+from timeline.posts.entities import Counts, Relation
 
 ALTERNATE = re.compile(r'<link rel="alternate" type="([^"]+)" title="([^"]*)" href="([^"]*)">')
 

@@ -6,8 +6,8 @@ import pytest
 from django.contrib.auth.hashers import make_password
 
 from tests.site import LONG_AGO, NEWER_SECRET, PASSWORD, SECRET, everything, left_behind, publish, said
-from timeline.repositories.follows import Follows
-from timeline.repositories.posts import Posts
+from timeline.posts.repository import Posts
+from timeline.relations.follow import Follows
 
 
 @pytest.fixture
@@ -156,7 +156,9 @@ def test_cleanup_looks_at_a_young_post_again_when_its_owner_has_given_up(raw, al
     raw.hset("post:7", mapping={"user_id": "1", "time": now - 30, "body": "On its way"})
     raw.hset("post:8", mapping={"user_id": "1", "time": now - 90, "body": "Never sent"})
     waited = []
-    monkeypatch.setattr("timeline.debris.time.sleep", lambda seconds: (waited.append(seconds), stands(raw, 6)))
+    monkeypatch.setattr(
+        "timeline.posts.checks.post_orphans.time.sleep", lambda seconds: (waited.append(seconds), stands(raw, 6))
+    )
     assert "orphaned post: hashes: 2 found, 2 removed" in said(capsys, "cleanup")
     assert sorted(raw.keys("post:*")) == ["post:5", "post:6"]
     assert waited == [11]

@@ -6,14 +6,14 @@ import tempfile
 import pytest
 from django.core.management import call_command
 
-from accounts.visit import Visit
+from accounts.signing_in.viewer import Visit
 from retwis_site.exceptions import StoreError
-from retwis_site.store import connect
+from retwis_site.store.client import connect
 from tests import acl, topologies
 from tests.load import Load
 from tests.processes import wait_until
 from tests.site import register
-from timeline.repositories.posts import Posts
+from timeline.posts.repository import Posts
 
 pytestmark = pytest.mark.cluster
 

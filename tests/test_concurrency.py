@@ -12,16 +12,16 @@ from pathlib import Path
 import pytest
 import redis
 
-from accounts.visit import Visit
-from retwis_site.memory import Memory
-from retwis_site.store import connect
+from accounts.signing_in.viewer import Visit
+from retwis_site.store.client import connect
+from retwis_site.store.local_cache import Memory
 from tests import acl
 from tests.layout import noted
 from tests.processes import environment, free_port, manage, run_site, wait_until
 from tests.site import PASSWORD, called, counted, filed, ranked
 from tests.web import Browser
-from timeline.repositories.everybody import GlobalTimeline
-from timeline.repositories.homes import Homes
+from timeline.timelines.everyone import GlobalTimeline
+from timeline.timelines.home import Homes
 
 pytestmark = [pytest.mark.real_server, pytest.mark.faults]
 

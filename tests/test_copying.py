@@ -8,14 +8,14 @@ import pytest
 import redis
 from django.core.management import CommandError, call_command
 
-from retwis_site import copying
-from retwis_site import store as store_module
-from retwis_site.store import connect
+from retwis_site.maintenance import site_copy
+from retwis_site.store import client as store_module
+from retwis_site.store.client import connect
 from tests import acl
 from tests.processes import environment, manage, run_server
 from tests.site import LONG_AGO, PASSWORD, everything, left_behind, publish, register, said
-from timeline.repositories.follows import Follows
-from timeline.repositories.posts import Posts
+from timeline.posts.repository import Posts
+from timeline.relations.follow import Follows
 
 NOT_COPIED = ("posts:", "timeline", "lease:", "damaged:", "health", "somebody")
 FOREIGN = b"caf\xe9 \xff\xfe\x00\r\n \xed\xa0\x80"  # what official databases hold, and no UTF-8
@@ -120,7 +120,7 @@ def test_every_key_of_the_key_table_arrives_as_it_is(raw, old):
     assert everything(raw) == to_copy(old.raw)
     assert everything(old.raw) == before
     kinds = {key.partition(":")[0] for key in to_copy(old.raw)}
-    expected = {kind.partition(":")[0] for kind in copying.COPIED}
+    expected = {kind.partition(":")[0] for kind in site_copy.COPIED}
     assert kinds == expected
     assert {"outbox", "outbox:1", "recent", "recent:3"} <= set(everything(raw))
 
@@ -175,7 +175,7 @@ def test_what_it_says(raw, old, capsys):
     assert "following:*: 3 keys, 3 entries; 3 keys arrived" in lines
     assert "idem:*: 4 keys, 4 entries; 4 keys arrived" in lines
     assert lines[-1] == f"{len(to_copy(old.raw))} keys copied."
-    assert len(lines) == len(copying.COPIED) + 1
+    assert len(lines) == len(site_copy.COPIED) + 1
 
 
 def test_where_from_can_be_said_on_standard_input(raw, old, typed, capsys):
@@ -192,7 +192,7 @@ def test_what_is_large_goes_in_chunks(raw, old, sent):
     old.raw.expire("followers:1", 900)
     sent.trips.clear()
     copy(old)
-    assert max(len(command) for command in sent.commands) < 4 * copying.AT_ONCE
+    assert max(len(command) for command in sent.commands) < 4 * site_copy.AT_ONCE
     assert raw.hgetall("users") == old.raw.hgetall("users")
     assert raw.zrange("followers:1", 0, -1, withscores=True) == old.raw.zrange("followers:1", 0, -1, withscores=True)
     assert raw.ttl("followers:1") > 800
@@ -243,8 +243,8 @@ def test_only_what_stands_under_the_prefix_is_copied(raw, old, monkeypatch, sett
     rights("~*")
     if settings.REAL_SERVER:
         old.raw.execute_command("ACL", "SETUSER", acl.SITE, "~*")
-    monkeypatch.setattr("retwis_site.keys.PREFIX", "blog[1]:")
-    monkeypatch.setattr(copying, "COUNTERS", ("blog[1]:next_post_id", "blog[1]:next_user_id"))
+    monkeypatch.setattr("retwis_site.store.keys.PREFIX", "blog[1]:")
+    monkeypatch.setattr(site_copy, "COUNTERS", ("blog[1]:next_post_id", "blog[1]:next_user_id"))
     for key in ("next_user_id", "next_post_id"):
         old.raw.set(f"blog[1]:{key}", 8)
     old.raw.hset("blog[1]:users", "dora", 8)
@@ -281,7 +281,7 @@ def killed_after(trips, monkeypatch):
 
 
 def test_killed_after_any_round_trip_it_ends_the_same_when_it_is_run_again(raw, old, monkeypatch):
-    monkeypatch.setattr(copying, "AT_ONCE", 10)
+    monkeypatch.setattr(site_copy, "AT_ONCE", 10)
     complete = to_copy(old.raw)
     trips = 0
     killed = True
@@ -297,7 +297,7 @@ def test_killed_after_any_round_trip_it_ends_the_same_when_it_is_run_again(raw, 
         if raw.get("next_user_id") == "3":
             assert everything(raw) == complete
         else:
-            assert raw.get("next_user_id") in {None, copying.UNFINISHED}
+            assert raw.get("next_user_id") in {None, site_copy.UNFINISHED}
             copy(old)
             assert everything(raw) == complete
         trips += 1
@@ -311,11 +311,11 @@ def test_a_copy_that_was_not_finished_is_begun_anew(raw, old, monkeypatch):
         raise Killed
 
     with monkeypatch.context() as patched:
-        patched.setattr(copying.Copy, "comparison", die)
+        patched.setattr(site_copy.Copy, "comparison", die)
         with pytest.raises(Killed):
             copy(old)
     assert raw.exists("following:3")
-    assert raw.get("next_user_id") == copying.UNFINISHED
+    assert raw.get("next_user_id") == site_copy.UNFINISHED
     raw.rpush("timeline", "-0")
     old.raw.delete("following:3", "followers:1")
     copy(old)
@@ -323,7 +323,7 @@ def test_a_copy_that_was_not_finished_is_begun_anew(raw, old, monkeypatch):
 
 
 def test_in_a_copy_that_is_not_finished_nobody_registers_or_posts(raw, old, browser, monkeypatch):
-    monkeypatch.setattr(copying.Copy, "finish", lambda copy: None)
+    monkeypatch.setattr(site_copy.Copy, "finish", lambda copy: None)
     copy(old)
     before = not_made_by_looking(raw)
     form = {"username": "dora", "password1": PASSWORD, "password2": PASSWORD}
@@ -358,7 +358,7 @@ def test_a_second_copy_over_the_first_is_refused(raw, old):
 
 def test_a_site_without_counters_is_copied_too_and_has_none_afterwards(raw, old):
     """One with POST_IDS=snowflake."""
-    for counter in copying.COUNTERS:
+    for counter in site_copy.COUNTERS:
         old.raw.delete(counter)
     copy(old)
     assert everything(raw) == to_copy(old.raw)
@@ -374,14 +374,14 @@ def test_a_store_in_which_nobody_is_registered_is_no_source(raw, there):
 
 
 def test_a_copy_that_is_not_finished_is_no_source(raw, old):
-    old.raw.set("next_user_id", copying.UNFINISHED)
+    old.raw.set("next_user_id", site_copy.UNFINISHED)
     with pytest.raises(CommandError, match="not finished"):
         copy(old)
     assert everything(raw) == {}
 
 
 def test_what_did_not_arrive_is_an_error_and_the_copy_not_finished(raw, old, monkeypatch):
-    compare = copying.Copy.comparison
+    compare = site_copy.Copy.comparison
 
     def lose(copy):
         raw.hdel("post:1", "body")
@@ -389,26 +389,26 @@ def test_what_did_not_arrive_is_an_error_and_the_copy_not_finished(raw, old, mon
         return compare(copy)
 
     with monkeypatch.context() as patched:
-        patched.setattr(copying.Copy, "comparison", lose)
+        patched.setattr(site_copy.Copy, "comparison", lose)
         with pytest.raises(CommandError, match="Not everything has arrived"):
             copy(old)
-    assert raw.get("next_user_id") == copying.UNFINISHED
+    assert raw.get("next_user_id") == site_copy.UNFINISHED
     copy(old)
     assert everything(raw) == to_copy(old.raw)
 
 
 @pytest.mark.parametrize("counter", ["next_user_id", "next_post_id"])
 def test_a_site_that_is_at_work_meanwhile_is_an_error_and_the_copy_not_finished(raw, old, monkeypatch, counter):
-    compare = copying.Copy.comparison
+    compare = site_copy.Copy.comparison
 
     def go_on(copy):
         old.raw.incr(counter)
         return compare(copy)
 
-    monkeypatch.setattr(copying.Copy, "comparison", go_on)
+    monkeypatch.setattr(site_copy.Copy, "comparison", go_on)
     with pytest.raises(CommandError, match="Stop the site, and run this again"):
         copy(old)
-    assert raw.get("next_user_id") == copying.UNFINISHED
+    assert raw.get("next_user_id") == site_copy.UNFINISHED
 
 
 @pytest.mark.parametrize(
@@ -468,17 +468,17 @@ def test_a_right_that_is_missing_at_the_source_is_said_of_the_source(old):
 
 @pytest.mark.real_server
 def test_a_source_that_dies_meanwhile_is_said_to_be_the_source(raw, old, monkeypatch):
-    compare = copying.Copy.comparison
+    compare = site_copy.Copy.comparison
 
     def die(copy):
         with contextlib.suppress(redis.ConnectionError):
             old.raw.shutdown(nosave=True)
         return compare(copy)
 
-    monkeypatch.setattr(copying.Copy, "comparison", die)
+    monkeypatch.setattr(site_copy.Copy, "comparison", die)
     with pytest.raises(CommandError, match="--from does not answer"):
         copy(old)
-    assert raw.get("next_user_id") == copying.UNFINISHED
+    assert raw.get("next_user_id") == site_copy.UNFINISHED
 
 
 # ---- several servers

@@ -6,20 +6,20 @@ import io
 import pytest
 from django.core.management import call_command
 
-from accounts.directory import Directory
-from accounts.entities import NameTaken, User
-from accounts.repositories import Users
-from accounts.visit import Visit
-from retwis_site import keys
-from retwis_site.memory import Memory
-from retwis_site.store import Store
+from accounts.signing_in.viewer import Visit
+from accounts.users.entities import NameTaken, User
+from accounts.users.name_index import Directory
+from accounts.users.repository import Users
+from retwis_site.jobs.worker import drain
+from retwis_site.store import keys
+from retwis_site.store.client import Store
+from retwis_site.store.local_cache import Memory
 from tests.layout import make_due, noted
 from tests.site import LONG_AGO, PASSWORD, called, counted, filed, ranked, register
-from timeline.jobs import drain
-from timeline.repositories.everybody import GlobalTimeline
-from timeline.repositories.follows import Follows
-from timeline.repositories.homes import Homes
-from timeline.repositories.posts import Posts
+from timeline.posts.repository import Posts
+from timeline.relations.follow import Follows
+from timeline.timelines.everyone import GlobalTimeline
+from timeline.timelines.home import Homes
 
 
 class Killed(BaseException):
@@ -28,7 +28,7 @@ class Killed(BaseException):
 
 def killed_before_trip(monkeypatch, number, work):
     """Run `work`, which dies before its round trip `number`; whether it got that far."""
-    from retwis_site import store as store_module
+    from retwis_site.store import client as store_module
 
     left = iter(range(number))
     real = store_module._one_trip

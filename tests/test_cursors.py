@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retwis_site.exceptions import BadCursor
-from timeline.converters import UsernameConverter
-from timeline.cursors import (
+from timeline.posts.entities import By, Show
+from timeline.posts.url_converters import UsernameConverter
+from timeline.timelines.cursors import (
     LARGEST_ID,
     EdgeCursor,
     NameCursor,
@@ -17,7 +18,6 @@ from timeline.cursors import (
     post_cursor,
     show,
 )
-from timeline.entities import By, Show
 
 ids = st.integers(1, LARGEST_ID)
 

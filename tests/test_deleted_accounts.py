@@ -3,12 +3,12 @@ is still there."""
 
 import pytest
 
-from accounts.repositories import Users
-from retwis_site.memory import Memory
+from accounts.users.repository import Users
+from retwis_site.store.local_cache import Memory
 from tests.site import PASSWORD
 from tests.test_home_timeline import write_posts
-from timeline.repositories.follows import Follows
-from timeline.repositories.suggestions import Suggestions
+from timeline.people.suggestions import Suggestions
+from timeline.relations.follow import Follows
 
 
 @pytest.fixture

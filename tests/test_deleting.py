@@ -3,7 +3,7 @@
 import re
 import time
 
-from timeline.repositories.posts import Posts
+from timeline.posts.repository import Posts
 
 
 def test_a_deleted_post_is_gone_and_says_so_for_thirty_days(browser, alice, raw):

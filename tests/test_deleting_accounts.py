@@ -6,11 +6,11 @@ from django.conf import settings
 from django.contrib.auth.hashers import is_password_usable
 from django.core.management import CommandError, call_command
 
-from accounts.throttle import LOGINS, Throttle, somebody_at
+from retwis_site.jobs.worker import drain
+from retwis_site.store.rate_limits import LOGINS, Throttle, somebody_at
 from tests.layout import noted
 from tests.site import NEW_PASSWORD, PASSWORD, everything, filed, publish
-from timeline.jobs import drain
-from timeline.repositories.follows import Follows
+from timeline.relations.follow import Follows
 
 URL = "/settings/delete/"
 FORM = {"password": PASSWORD}
@@ -174,7 +174,7 @@ def test_a_login_says_what_it_says_to_any_wrong_password(browser, alice, raw):
 def test_a_login_takes_as_long_as_any_wrong_one(browser, alice, monkeypatch):
     browser(alice).post(URL, FORM)
     hashed = []
-    monkeypatch.setattr("accounts.backends.make_password", lambda password: hashed.append(password))
+    monkeypatch.setattr("accounts.signing_in.backend.make_password", lambda password: hashed.append(password))
     browser().post("/login/", {"username": "Alice", "password": PASSWORD})
     assert hashed == [PASSWORD]
 
@@ -219,7 +219,7 @@ def test_a_second_click_is_nobodys(browser, alice, raw):
 
 def test_a_store_that_is_too_slow_deletes_nothing(browser, alice, raw, monkeypatch):
     """A worker may have struck the intent out meanwhile, as of a deletion that never began."""
-    monkeypatch.setattr("retwis_site.outbox.OWNER_GIVES_UP", -1.0)
+    monkeypatch.setattr("retwis_site.jobs.outbox.OWNER_GIVES_UP", -1.0)
     assert browser(alice).post(URL, FORM).status_code == 503
     assert not raw.hexists("user:1", "deleted")
     monkeypatch.undo()

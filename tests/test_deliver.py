@@ -12,14 +12,14 @@ from django.conf import settings
 from django.core.management import call_command
 
 from retwis_site.exceptions import StoreError
-from retwis_site.outbox import Outbox
+from retwis_site.jobs import worker
+from retwis_site.jobs.outbox import Outbox
+from retwis_site.jobs.worker import drain
+from retwis_site.management.commands import deliver as deliver_command
 from tests.processes import environment, wait_until
 from tests.site import LONG_AGO, NEWER_SECRET, SECRET, everything, left_behind, publish, said
-from timeline import jobs
-from timeline.jobs import drain
-from timeline.management.commands import deliver as deliver_command
-from timeline.repositories.follows import Follows
-from timeline.repositories.posts import Posts
+from timeline.posts.repository import Posts
+from timeline.relations.follow import Follows
 
 
 def deliver(capsys):
@@ -350,19 +350,19 @@ def test_a_worker_that_comes_late_drops_homes_instead(raw, left_to_the_worker, c
 def test_a_worker_that_must_stop_finishes_its_chunk_and_gives_the_lease_back(
     raw, store, left_to_the_worker, monkeypatch, capsys
 ):
-    monkeypatch.setattr("timeline.jobs.stop", Event())
+    monkeypatch.setattr("retwis_site.jobs.worker.stop", Event())
     real = Posts._push
 
     def told_to_stop(self, uid, pid):
         for pushed in real(self, uid, pid):
-            jobs.stop.set()
+            worker.stop.set()
             yield pushed
 
     monkeypatch.setattr(Posts, "_push", told_to_stop)
     assert drain(store, "worker") == 0
     assert raw.zcard("outbox") == 1
     assert raw.keys("lease:*") == []
-    jobs.stop.clear()
+    worker.stop.clear()
     monkeypatch.setattr(Posts, "_push", real)
     assert deliver(capsys) == "1 finished.\n"
     assert is_finished(raw)

@@ -8,25 +8,25 @@ import threading
 import pytest
 from django.core.management import call_command
 
-from accounts.directory import Directory
-from accounts.repositories import Users, finish_user
-from accounts.visit import Visit
-from retwis_site import keys
+from accounts.signing_in.viewer import Visit
+from accounts.users import removal
+from accounts.users.name_index import Directory
+from accounts.users.repository import Users, finish_user
 from retwis_site.exceptions import StoreError
-from retwis_site.memory import Memory
+from retwis_site.jobs import worker
+from retwis_site.jobs.worker import drain
+from retwis_site.store import keys
+from retwis_site.store.local_cache import Memory
 from tests.interleaving import before_trip
 from tests.layout import make_due, noted
 from tests.site import LONG_AGO, counted, everything, filed, publish, ranked, register
 from tests.test_crashes import killed_before_trip
 from tests.test_home_timeline import write_posts
-from timeline import jobs
-from timeline.entities import NoSuchPost, PostDeleted
-from timeline.jobs import drain
-from timeline.repositories import departures
-from timeline.repositories.everybody import GlobalTimeline
-from timeline.repositories.follows import Follows
-from timeline.repositories.homes import Homes
-from timeline.repositories.posts import DELETED_STAYS, Posts
+from timeline.posts.entities import NoSuchPost, PostDeleted
+from timeline.posts.repository import DELETED_STAYS, Posts
+from timeline.relations.follow import Follows
+from timeline.timelines.everyone import GlobalTimeline
+from timeline.timelines.home import Homes
 
 ALICE, BOB, CAROL = 1, 2, 3
 
@@ -146,7 +146,7 @@ def crowd(store, raw, alice, monkeypatch):
 
 def twelve_around_alice(store, raw, monkeypatch):
     """Twelve follow alice and are followed by her, she has written twelve posts; five at a time are cleared."""
-    monkeypatch.setattr(departures, "AT_ONCE", 5)
+    monkeypatch.setattr(removal, "AT_ONCE", 5)
     for number in range(12):
         them = register(store, f"person{number}").user.uid
         Follows(store).follow(them, ALICE)
@@ -170,7 +170,7 @@ def test_a_chunk_costs_the_same_whatever_is_in_it(store, crowd, alice, monkeypat
     leave(store, alice)
     twelve = cost()
     bob = register(store, "bob")
-    monkeypatch.setattr(departures, "AT_ONCE", 12)
+    monkeypatch.setattr(removal, "AT_ONCE", 12)
     for number in range(12):
         Follows(store).follow(number + 2, bob.user.uid)
         Follows(store).follow(bob.user.uid, number + 2)
@@ -182,16 +182,16 @@ def test_a_chunk_costs_the_same_whatever_is_in_it(store, crowd, alice, monkeypat
 
 def test_a_worker_that_is_told_to_stop_gives_it_back_and_another_goes_on(store, crowd, alice, monkeypatch):
     stop = threading.Event()
-    monkeypatch.setattr(jobs, "stop", stop)
+    monkeypatch.setattr(worker, "stop", stop)
     leave(store, alice)
-    real, struck = departures.Departures._strike, []
+    real, struck = removal.Departures._strike, []
 
     def strike(self, key, members):
         real(self, key, members)
         struck.append(key)
         stop.set()
 
-    monkeypatch.setattr(departures.Departures, "_strike", strike)
+    monkeypatch.setattr(removal.Departures, "_strike", strike)
     for _ in range(9):  # three chunks of each kind
         stop.clear()
         drain(store, "worker")
@@ -207,7 +207,7 @@ def test_a_worker_that_is_told_to_stop_gives_it_back_and_another_goes_on(store, 
 
 
 def test_what_else_is_due_waits_for_a_turn_and_not_for_all_of_it(store, crowd, alice, monkeypatch, sent):
-    monkeypatch.setattr(jobs, "TURN", -1.0)  # a chunk
+    monkeypatch.setattr(worker, "TURN", -1.0)  # a chunk
     leave(store, alice)
     [gone] = noted(crowd)
     crowd.zadd("outbox", {gone: LONG_AGO, "follow:2:3:x": LONG_AGO + 1})
@@ -219,7 +219,7 @@ def test_what_else_is_due_waits_for_a_turn_and_not_for_all_of_it(store, crowd, a
 
 
 def test_it_keeps_its_lease_however_long_it_takes(store, crowd, alice, monkeypatch, sent):
-    monkeypatch.setattr("retwis_site.outbox.KEEPS_EVERY", -1.0)
+    monkeypatch.setattr("retwis_site.jobs.outbox.KEEPS_EVERY", -1.0)
     leave(store, alice)
     [intent] = noted(crowd)
     drain(store, "worker")

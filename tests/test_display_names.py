@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounts.directory import Directory
-from accounts.entities import User
-from accounts.names import in_one_line
-from accounts.repositories import Users
-from accounts.visit import Visit
-from retwis_site.store import connect
+from accounts.signing_in.viewer import Visit
+from accounts.users.entities import User
+from accounts.users.name_index import Directory
+from accounts.users.names import in_one_line
+from accounts.users.repository import Users
+from retwis_site.store.client import connect
 from tests.site import called, filed
 from tests.test_home_timeline import write_posts
-from timeline.repositories.everybody import GlobalTimeline
-from timeline.repositories.homes import Homes
+from timeline.timelines.everyone import GlobalTimeline
+from timeline.timelines.home import Homes
 
 ODD = st.characters(categories=["Cc", "Cf", "Zs", "Zl", "Zp", "Mn", "Lo"])
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]) | ODD)

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core.management import get_commands
 
 from benchmarks import paper
-from retwis_site import commands, keys
+from retwis_site.store import commands, keys
 
 ROOT = Path(settings.BASE_DIR)
 README = (ROOT / "README.md").read_text()

@@ -8,17 +8,18 @@ import pytest
 from django.contrib.auth import authenticate
 from django.core.management import call_command
 
-from accounts.directory import Directory
-from accounts.visit import Visit
+from accounts.signing_in.viewer import Visit
+from accounts.users.name_index import Directory
+from retwis_site.jobs.worker import ATTEMPTS, drain
 from tests.site import LONG_AGO, PASSWORD, SECRET, counted, everything, filed, publish, ranked, said
-from timeline import damage, miscounts
-from timeline.damage import TimelineDamage
-from timeline.entities import PostDeleted
-from timeline.jobs import ATTEMPTS, drain
-from timeline.repositories.everybody import GlobalTimeline
-from timeline.repositories.follows import Follows
-from timeline.repositories.homes import Homes
-from timeline.repositories.posts import Posts
+from timeline.posts.checks import post_checks
+from timeline.posts.checks.post_checks import TimelineDamage
+from timeline.posts.entities import PostDeleted
+from timeline.posts.repository import Posts
+from timeline.relations.checks import ranking_checks
+from timeline.relations.follow import Follows
+from timeline.timelines.everyone import GlobalTimeline
+from timeline.timelines.home import Homes
 
 ALICE, BOB, CAROL = 1, 2, 3
 
@@ -46,7 +47,7 @@ def site(raw, store, alice, bob, carol):
 @pytest.fixture(autouse=True)
 def nobody_is_at_work(monkeypatch):
     """So nothing is gained by waiting for posts that are seconds old."""
-    monkeypatch.setattr("timeline.debris.time.sleep", lambda seconds: None)
+    monkeypatch.setattr("timeline.posts.checks.post_orphans.time.sleep", lambda seconds: None)
 
 
 def home(store, login):
@@ -505,7 +506,7 @@ def test_a_post_that_is_deleted_while_doctor_looks_is_no_error(site, store, caps
 
 def test_who_is_followed_all_the_time_is_not_miscounted(site, store, capsys, monkeypatch):
     """Each look finds somebody at it whose intent the outbox did not have yet, or not any more."""
-    real = miscounts.Miscounts._look
+    real = ranking_checks.Miscounts._look
     fans = iter(range(100, 200))
 
     def while_one_more_follows(self, members):
@@ -516,8 +517,8 @@ def test_who_is_followed_all_the_time_is_not_miscounted(site, store, capsys, mon
         site.zadd("users_by_followers", {"1": site.zcard("followers:1")})
         return places
 
-    monkeypatch.setattr(miscounts.Miscounts, "_look", while_one_more_follows)
-    assert [finding for chunk in miscounts.Miscounts(store).miscounted() for finding in chunk] == []
+    monkeypatch.setattr(ranking_checks.Miscounts, "_look", while_one_more_follows)
+    assert [finding for chunk in ranking_checks.Miscounts(store).miscounted() for finding in chunk] == []
     assert next(fans) > 101
 
 
@@ -532,7 +533,7 @@ def test_who_is_followed_all_the_time_is_not_miscounted(site, store, capsys, mon
 )
 def test_what_is_done_between_finding_and_looking_is_no_error(site, store, capsys, monkeypatch, happens):
     """Sets are read in chunks; a member may be gone when it is looked up on the other side."""
-    real = damage.members
+    real = post_checks.members
 
     def and_then(store, pattern):
         chunks = list(real(store, pattern))
@@ -540,5 +541,5 @@ def test_what_is_done_between_finding_and_looking_is_no_error(site, store, capsy
             happens(store)
         yield from chunks
 
-    monkeypatch.setattr(damage, "members", and_then)
+    monkeypatch.setattr(post_checks, "members", and_then)
     assert doctor(capsys)[:2] == (0, {})

@@ -10,19 +10,19 @@ import pytest
 from django.conf import settings
 from django.http import StreamingHttpResponse
 
-from accounts.throttle import DOWNLOADS, Throttle
 from retwis_site.exceptions import StoreError
-from retwis_site.memory import Memory
-from retwis_site.watch import watching
+from retwis_site.store.local_cache import Memory
+from retwis_site.store.rate_limits import DOWNLOADS, Throttle
+from retwis_site.store.recorder import watching
 from retwis_site.wsgi import application
 from tests.interleaving import before_trip
 from tests.site import LONG_AGO, PASSWORD, SECRET, everything, publish, register
 from tests.test_home_timeline import write_posts
-from timeline.export import FORMAT, VERSION, export
-from timeline.repositories import belongings
-from timeline.repositories.belongings import scored
-from timeline.repositories.follows import Follows
-from timeline.repositories.posts import Posts
+from timeline.account_data import records
+from timeline.account_data.export import FORMAT, VERSION, export
+from timeline.account_data.records import scored
+from timeline.posts.repository import Posts
+from timeline.relations.follow import Follows
 
 URL = "/settings/download/"
 DOCUMENT = (Path(settings.BASE_DIR) / "docs/export.md").read_text()
@@ -217,7 +217,7 @@ def test_ten_an_hour(browser, store, alice, bob, raw):
 @pytest.fixture
 def much(store, raw, alice, monkeypatch):
     """alice follows twelve and has written thirty posts; five at a time are read."""
-    monkeypatch.setattr(belongings, "AT_ONCE", 5)
+    monkeypatch.setattr(records, "AT_ONCE", 5)
     for number in range(12):
         Follows(store).follow(1, register(store, f"person{number}").user.uid)
     write_posts(raw, 1, range(1, 31))
@@ -306,7 +306,7 @@ def test_later_it_breaks_off_and_never_looks_whole(browser, alice, much, trip):
 @pytest.mark.parametrize("seed", range(60))
 def test_what_stays_is_found_once_whatever_comes_and_goes(store, raw, monkeypatch, seed):
     """Many rows share a score; and between any two chunks some go, some come, and some are moved up."""
-    monkeypatch.setattr(belongings, "AT_ONCE", 4)
+    monkeypatch.setattr(records, "AT_ONCE", 4)
     chance = random.Random(seed)
     stays = {str(number): chance.randrange(3) for number in range(1, 60, 2)}
     goes = {str(number): chance.randrange(3) for number in range(60, 120)}

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from retwis_site import embedded
-from retwis_site.embedded import EmbeddedServerError
+from retwis_site.store import embedded
+from retwis_site.store.embedded import EmbeddedServerError
 from tests.processes import alive, contents, embedded_client, entered, leave, server_pid, somebody_else
 
 pytestmark = pytest.mark.usefixtures("var")

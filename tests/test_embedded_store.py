@@ -7,8 +7,8 @@ import subprocess
 import pytest
 import redis
 
-from retwis_site import embedded
-from retwis_site.embedded import EmbeddedServerError
+from retwis_site.store import embedded
+from retwis_site.store.embedded import EmbeddedServerError
 from tests.processes import alive, embedded_client, end, entered, leave, server_pid, somebody_else, wait_until
 
 pytestmark = pytest.mark.usefixtures("var")

@@ -8,7 +8,7 @@ import pytest
 from django.conf import settings
 
 from tests.test_home_timeline import write_posts
-from timeline.repositories.profiles import Profiles
+from timeline.timelines.profile import Profiles
 
 LOOK = '<link rel="stylesheet" href="/static/retwis.css">'
 
@@ -122,7 +122,7 @@ def test_without_a_store_the_process_starts_and_serves_503():
 @pytest.mark.parametrize("url", ["localhost:6379", "http://localhost", "redis://localhost:port", "redis://[::1"])
 def test_an_address_that_is_none_is_refused_with_the_fix_and_without_its_password(url):
     with pytest.raises(subprocess.CalledProcessError) as caught:
-        in_a_process("from retwis_site.store import connect; connect()", REDIS_URL=url)
+        in_a_process("from retwis_site.store.client import connect; connect()", REDIS_URL=url)
     assert "REDIS_URL is not the address of a Redis server. Write redis://" in caught.value.stderr.splitlines()[-1]
 
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from retwis_site.memory import Memory
+from retwis_site.store.local_cache import Memory
 from tests.test_home_timeline import write_posts
-from timeline.cursors import LARGEST_ID
-from timeline.moments import LAST, iso
-from timeline.repositories.follows import Follows
+from timeline.posts.html.dates import LAST, iso
+from timeline.relations.follow import Follows
+from timeline.timelines.cursors import LARGEST_ID
 
 PAGES = ["/", "/timeline/", "/@bob/", "/@bob/1/", "/@bob/followers/", "/people/", "/@bob/atom/", "/timeline/rss/"]
 

@@ -4,10 +4,10 @@ import pytest
 from django.conf import settings
 from django.utils.http import http_date
 
-from retwis_site.memory import Memory
+from retwis_site.store.local_cache import Memory
 from tests.site import publish
 from tests.test_feeds import FEEDS
-from timeline.repositories.posts import Posts
+from timeline.posts.repository import Posts
 
 WHEN = 1_700_000_000
 

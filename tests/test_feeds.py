@@ -11,7 +11,7 @@ from django.conf import settings
 from django.utils.translation import get_language
 
 from retwis_site.exceptions import StoreError
-from retwis_site.memory import Memory
+from retwis_site.store.local_cache import Memory
 from tests.answers import LINK_RELATION
 from tests.hostile import MARKER
 from tests.site import publish
@@ -20,10 +20,10 @@ from tests.test_home_timeline import write_posts
 from tests.test_https import FAKE
 from tests.test_links import LINKED, Shown
 from tests.xml import Html, all_of, one, root, text, texts
-from timeline import feeds
-from timeline.repositories.everybody import GlobalTimeline
-from timeline.repositories.posts import Posts
-from timeline.repositories.profiles import Profiles
+from timeline.feeds import atom_and_rss
+from timeline.posts.repository import Posts
+from timeline.timelines.everyone import GlobalTimeline
+from timeline.timelines.profile import Profiles
 
 FEEDS = ["/@Alice/atom/", "/@Alice/rss/", "/timeline/atom/", "/timeline/rss/"]
 ATOM = [url for url in FEEDS if "atom" in url]
@@ -213,8 +213,8 @@ def test_with_https_behind_a_proxy_its_addresses_are_the_ones_that_others_see():
     code = f"""{store}
 import json
 from tests.site import register
-from retwis_site.store import connect
-from timeline.repositories.posts import Posts
+from retwis_site.store.client import connect
+from timeline.posts.repository import Posts
 register(connect(), "Alice")
 Posts(connect()).publish(1, "Hello @bob", "t")
 there = {{"host": "retwis.example", "x-forwarded-proto": "https"}}
@@ -305,7 +305,7 @@ def test_it_is_what_a_visitor_sees_whoever_asks(browser, alice, bob, post, url, 
 @pytest.mark.parametrize("url", FEEDS)
 def test_it_speaks_the_sites_language_whatever_the_reader_speaks(browser, monkeypatch, post, url):
     post("Hello")
-    monkeypatch.setattr(feeds, "_", lambda text: f"{get_language()}: {text}")
+    monkeypatch.setattr(atom_and_rss, "_", lambda text: f"{get_language()}: {text}")
     feed = root(browser().get(url, headers={"accept-language": "ar"}))
     words = [*texts(feed, "atom:title"), *texts(feed, "atom:subtitle"), *texts(feed, "channel/title"), *titles(feed)]
     assert len(words) >= 2

@@ -9,16 +9,16 @@ from hypothesis import HealthCheck, example, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from accounts.entities import User
-from accounts.names import entries
-from accounts.visit import Visit
-from retwis_site.memory import Memory
+from accounts.signing_in.viewer import Visit
+from accounts.users.entities import User
+from accounts.users.names import entries
+from retwis_site.store.local_cache import Memory
 from tests.hostile import MARKER
 from tests.site import register
 from tests.test_people import names
 from tests.test_profiles import text_of
-from timeline.repositories.circles import PEOPLE_A_PAGE
-from timeline.repositories.people import CALLED_SO, ENTRIES, LONGEST_WANTED, LOOKED_UP, People, after, wanted
+from timeline.people.directory import CALLED_SO, ENTRIES, LONGEST_WANTED, LOOKED_UP, People, after, wanted
+from timeline.people.follow_pages import PEOPLE_A_PAGE
 
 
 def person(raw, uid, username, name="", filed=True):
@@ -202,7 +202,7 @@ def test_no_more_is_taken_than_a_name_can_have(browser, store, raw):
 
 def test_the_search_remembers_no_page_for_each_text(browser, alice, monkeypatch):
     """Whoever types would else fill the memory with pages that nobody reads again."""
-    from retwis_site import pages
+    from retwis_site.rendering import pages
 
     client = browser()
     client.get("/people/?q=zz1")

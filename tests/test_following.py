@@ -6,8 +6,8 @@ import time
 import pytest
 
 from tests.site import counted, ranked
-from timeline.repositories.follows import Follows
-from timeline.repositories.ranking import Ranking
+from timeline.relations.follow import Follows
+from timeline.relations.ranking import Ranking
 
 
 def test_following_writes_both_sides_with_the_same_date(browser, alice, bob, raw):

@@ -20,15 +20,15 @@ from hypothesis import HealthCheck, assume, find, given
 from hypothesis import settings as amounts
 from hypothesis import strategies as st
 
-from accounts.visit import Visit
-from retwis_site.memory import Memory
+from accounts.signing_in.viewer import Visit
+from retwis_site.store.local_cache import Memory
 from tests import fuzzing, hostile
 from tests.answers import Answer, Page, check, foreign
 from tests.fuzzing import CSRF, Request
 from tests.hostile import FORM, MARKER, MULTIPART
 from tests.site import SECRET, everything
 from tests.test_home_timeline import write_posts
-from timeline.repositories.follows import Follows
+from timeline.relations.follow import Follows
 
 amounts.register_profile(
     "suite",

@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from retwis_site.memory import Memory
+from retwis_site.store.local_cache import Memory
 from tests.site import register
 from tests.test_home_timeline import write_posts
-from timeline.repositories.posts import Posts
+from timeline.posts.repository import Posts
 
 POST = re.compile(r'id="post-(\d+)"')
 

@@ -5,15 +5,15 @@ import re
 
 import pytest
 
-from accounts.visit import Visit
+from accounts.signing_in.viewer import Visit
 from retwis_site.exceptions import StoreReadOnly
-from retwis_site.memory import Memory
-from retwis_site.store import Pipe
+from retwis_site.store.client import Pipe
+from retwis_site.store.local_cache import Memory
 from tests.site import register
-from timeline.repositories import homes as homes_module
-from timeline.repositories.follows import Follows
-from timeline.repositories.homes import Homes
-from timeline.repositories.posts import Posts
+from timeline.posts.repository import Posts
+from timeline.relations.follow import Follows
+from timeline.timelines import home as homes_module
+from timeline.timelines.home import Homes
 
 POST = re.compile(r'id="post-(\d+)"')
 OLDER = re.compile(r"\?before=(\d+)")

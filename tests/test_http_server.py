@@ -66,8 +66,8 @@ def test_trace_sends_nothing_back(port, path):
 def test_what_is_said_of_a_form_that_never_came_is_as_guarded_as_a_page():
     code = """
 import asyncio
-from retwis_site import serving
-serving.BODY_WITHIN = 0.05
+from retwis_site.server import rsgi
+rsgi.BODY_WITHIN = 0.05
 
 class Scope:
     method, path, query_string, http_version, scheme = "POST", "/post/", "", "1.1", "http"
@@ -80,7 +80,7 @@ class Never:
     def response_str(self, status, headers, body):
         print(status, *sorted(f"{name.title()}: {value}" for name, value in headers), sep="\\n", flush=True)
 
-asyncio.run(serving.application.__rsgi__(Scope, Never()))
+asyncio.run(rsgi.application.__rsgi__(Scope, Never()))
 """
     status, *headers = in_a_process(code).splitlines()
     assert status == "408"

@@ -8,7 +8,7 @@ import pytest
 from django.conf import settings
 from django.contrib.messages import constants
 
-from retwis_site.flash import FlashStorage
+from retwis_site.http.flash_messages import FlashStorage
 from tests.processes import environment, manage
 from tests.site import PASSWORD
 from tests.test_error_pages import in_a_process

@@ -11,19 +11,19 @@ import json
 import pytest
 from django.core.management import call_command
 
-from accounts.directory import Directory
-from accounts.entities import User
-from accounts.repositories import Users, finish_user
-from accounts.visit import Visit
-from retwis_site import keys
-from retwis_site.memory import Memory
-from retwis_site.outbox import Claim, Outbox
+from accounts.signing_in.viewer import Visit
+from accounts.users.entities import User
+from accounts.users.name_index import Directory
+from accounts.users.repository import Users, finish_user
+from retwis_site.jobs.outbox import Claim, Outbox
+from retwis_site.jobs.worker import JOBS, drain
+from retwis_site.store import keys
+from retwis_site.store.local_cache import Memory
 from tests.interleaving import Schedule
 from tests.layout import noted
 from tests.site import called, counted, filed, ranked
 from tests.test_interleavings import ALICE, BOB, CAROL, a_small_site, delete, everybody, home, post, quiet, standing
-from timeline.jobs import JOBS, drain
-from timeline.repositories.follows import Follows
+from timeline.relations.follow import Follows
 
 RUNS = 20
 NAMES = {ALICE: "alice", BOB: "bob", CAROL: "carol"}

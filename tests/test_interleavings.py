@@ -11,22 +11,22 @@ import pytest
 from django.core.management import call_command
 from django.test import override_settings
 
-from accounts.directory import Directory
-from accounts.repositories import Users, finish_user
-from accounts.visit import Visit
-from retwis_site import keys
-from retwis_site.memory import Memory
-from retwis_site.outbox import Claim, Outbox
+from accounts.signing_in.viewer import Visit
+from accounts.users.name_index import Directory
+from accounts.users.repository import Users, finish_user
+from retwis_site.jobs.outbox import Claim, Outbox
+from retwis_site.jobs.worker import JOBS, drain
+from retwis_site.store import keys
+from retwis_site.store.local_cache import Memory
 from tests.interleaving import Schedule
 from tests.layout import make_due, noted
 from tests.site import called, counted, filed, ranked
 from tests.test_home_timeline import write_posts
-from timeline.entities import NoSuchPost, PostDeleted
-from timeline.jobs import JOBS, drain
-from timeline.repositories.everybody import GlobalTimeline
-from timeline.repositories.follows import Follows
-from timeline.repositories.homes import Homes
-from timeline.repositories.posts import Posts
+from timeline.posts.entities import NoSuchPost, PostDeleted
+from timeline.posts.repository import Posts
+from timeline.relations.follow import Follows
+from timeline.timelines.everyone import GlobalTimeline
+from timeline.timelines.home import Homes
 
 RUNS = 25
 ALICE, BOB, CAROL = 1, 2, 3

@@ -12,17 +12,17 @@ import redis
 from django.contrib.auth import authenticate
 from django.core.management import call_command
 
-from accounts.directory import Directory
-from accounts.repositories import Users
-from accounts.visit import Visit
-from retwis_site.memory import Memory
-from retwis_site.store import connect
+from accounts.signing_in.viewer import Visit
+from accounts.users.name_index import Directory
+from accounts.users.repository import Users
+from retwis_site.store.client import connect
+from retwis_site.store.local_cache import Memory
 from tests import acl
 from tests.site import NEW_PASSWORD, PASSWORD, called, counted, filed, publish, ranked, register
 from tests.victims import KILLED, Cut, Victims
-from timeline.repositories.everybody import GlobalTimeline
-from timeline.repositories.follows import Follows
-from timeline.repositories.homes import Homes
+from timeline.relations.follow import Follows
+from timeline.timelines.everyone import GlobalTimeline
+from timeline.timelines.home import Homes
 
 pytestmark = [pytest.mark.real_server, pytest.mark.faults]
 

@@ -8,14 +8,15 @@ import pytest
 from django.conf import settings
 from django.utils import translation
 
-from retwis_site import languages, pages
-from retwis_site.languages import COOKIE
-from retwis_site.pages import part
+from retwis_site.http import language
+from retwis_site.http.language import COOKIE
+from retwis_site.rendering import pages
+from retwis_site.rendering.pages import part
 from tests.agreement import Clock
 from tests.site import PASSWORD, everything, publish
-from timeline import showing
-from timeline.repositories.follows import Follows
-from timeline.showing import age_of
+from timeline.posts.html import post_cards
+from timeline.posts.html.post_cards import age_of
+from timeline.relations.follow import Follows
 
 URL = "/settings/language/"
 CODES = ["en", "de", "ar"]
@@ -65,11 +66,11 @@ def test_who_has_not_chosen_reads_what_their_browser_asks_for(browser, accepted,
 
 def test_of_what_a_stranger_sends_no_more_is_remembered_than_is_looked_at(browser):
     """A process remembers a thousand of these headers, and each may be as long as a server takes."""
-    languages._liked.cache_clear()
+    language._liked.cache_clear()
     looked_at = "de;q=0.5," + "fr," * 163
     for tail in ("y" * 100, "ar," * 5000, "z" * 100_000):
         assert spoken(get(browser(), accept_language=looked_at + tail)) == "de"
-    assert languages._liked.cache_info().currsize == 1
+    assert language._liked.cache_info().currsize == 1
     assert spoken(get(browser(), accept_language="x" * 5000)) == "en"
 
 
@@ -246,7 +247,7 @@ def test_a_login_costs_no_more_with_a_language(browser, raw, alice, trips):
 
 
 def test_pages_that_are_remembered_are_so_for_each_language(browser, raw, store, alice, bob, monkeypatch):
-    monkeypatch.setattr(showing, "time", Clock())
+    monkeypatch.setattr(post_cards, "time", Clock())
     Follows(store).follow(alice.user.uid, bob.user.uid)
     publish(raw, store, bob, "from bob")
     clients = {(code, who is alice): browser(who) for code in CODES for who in (alice, None)}
@@ -285,7 +286,7 @@ def test_nor_when_it_fails(browser, monkeypatch):
     def fail(*arguments):
         raise RuntimeError
 
-    monkeypatch.setattr("timeline.views.GlobalTimeline", fail)
+    monkeypatch.setattr("timeline.timelines.views.GlobalTimeline", fail)
     client = browser()
     client.cookies[COOKIE] = "ar"
     client.raise_request_exception = False

@@ -7,14 +7,14 @@ import pytest
 from django.contrib.auth import authenticate
 from django.core.management import call_command
 
-from accounts.repositories import Users
-from accounts.visit import Visit
+from accounts.signing_in.viewer import Visit
+from accounts.users.repository import Users
+from retwis_site.jobs.worker import drain
 from tests.interleaving import before_trip
 from tests.layout import make_due, noted
 from tests.site import PASSWORD
 from tests.test_crashes import killed_before_trip
 from tests.test_departures import ALICE, found, left_and_cleared, meanwhile, three_people
-from timeline.jobs import drain
 
 
 @pytest.fixture

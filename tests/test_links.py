@@ -10,11 +10,11 @@ from django.urls import resolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounts.entities import User
+from accounts.users.entities import User
 from tests.answers import LINK_RELATION
 from tests.site import publish
-from timeline import links
-from timeline.entities import LONGEST_POST, Post
+from timeline.posts.entities import LONGEST_POST, Post
+from timeline.posts.html import links
 
 BODY = re.compile(r'<p class="body" dir="auto">(.*?)</p>', re.DOTALL)
 OWN = re.compile(r"/@([A-Za-z0-9_]{1,30})/")

@@ -1,6 +1,6 @@
 """What a process remembers is bounded in number and in age."""
 
-from retwis_site.memory import Memory
+from retwis_site.store.local_cache import Memory
 
 
 def test_the_oldest_entry_goes_when_it_is_full():
@@ -14,11 +14,11 @@ def test_the_oldest_entry_goes_when_it_is_full():
 
 def test_an_entry_is_believed_for_its_time_only(monkeypatch):
     memory = Memory(size=2, seconds=5)
-    monkeypatch.setattr("retwis_site.memory.time.monotonic", lambda: 100.0)
+    monkeypatch.setattr("retwis_site.store.local_cache.time.monotonic", lambda: 100.0)
     memory.put("a", 1)
-    monkeypatch.setattr("retwis_site.memory.time.monotonic", lambda: 104.9)
+    monkeypatch.setattr("retwis_site.store.local_cache.time.monotonic", lambda: 104.9)
     assert memory.get("a") == 1
-    monkeypatch.setattr("retwis_site.memory.time.monotonic", lambda: 105.1)
+    monkeypatch.setattr("retwis_site.store.local_cache.time.monotonic", lambda: 105.1)
     assert memory.get("a") is None
 
 

@@ -3,9 +3,9 @@
 import pytest
 from django.contrib import messages
 
-from accounts.entities import Visitor
-from retwis_site import pages
-from retwis_site.flash import FlashMiddleware, FlashStorage, waits
+from accounts.users.entities import Visitor
+from retwis_site.http.flash_messages import FlashMiddleware, FlashStorage, waits
+from retwis_site.rendering import pages
 
 
 def page(client, url="/"):

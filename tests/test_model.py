@@ -17,33 +17,25 @@ from django.test import override_settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, consumes, initialize, multiple, precondition, rule, run_state_machine_as_test
 
-from accounts.directory import Directory
-from accounts.entities import NameTaken, NotSignedIn, User, Visitor
-from accounts.repositories import Users
-from accounts.visit import Visit
-from retwis_site.memory import Memory
+from accounts.signing_in.viewer import Visit
+from accounts.users import removal
+from accounts.users.entities import NameTaken, NotSignedIn, User, Visitor
+from accounts.users.name_index import Directory
+from accounts.users.repository import Users
+from retwis_site.jobs.worker import drain
+from retwis_site.management.commands import cleanup  # noqa: F401  so that the clock is its clock too
+from retwis_site.store.local_cache import Memory
 from tests.agreement import CLOCK, DEAD, NOBODYS, Agreement, hashed
 from tests.layout import noted
 from tests.model import Person, Written
-from timeline.entities import NoSuchPost, PostDeleted, Published, Show
-from timeline.jobs import drain
-from timeline.management.commands import cleanup  # noqa: F401  so that the clock is its clock too
-from timeline.repositories import (
-    circles,
-    departures,
-    everybody,
-    homes,
-    ids,
-    lists,
-    paging,
-    posts,
-    profiles,
-    shards,
-)
-from timeline.repositories.everybody import GlobalTimeline
-from timeline.repositories.follows import Follows
-from timeline.repositories.homes import Homes
-from timeline.repositories.posts import Posts
+from timeline.people import follow_pages
+from timeline.posts import post_ids, repository
+from timeline.posts.entities import NoSuchPost, PostDeleted, Published, Show
+from timeline.posts.repository import Posts
+from timeline.relations.follow import Follows
+from timeline.timelines import cached_list, everyone, global_list, home, pagination, profile
+from timeline.timelines.everyone import GlobalTimeline
+from timeline.timelines.home import Homes
 
 EXAMPLES, STEPS = 60, 100
 
@@ -70,7 +62,18 @@ SIZES = {
     "AT_ONCE": 2,
 }
 SHARED = ("KEPT", "CUT_ABOVE", "WHOLE_FROM", "TRUSTED", "LOST", "FIRST_READ", "FIRST_TRUSTED")  # by several lists
-MODULES = (circles, departures, everybody, homes, ids, lists, paging, posts, profiles, shards)
+MODULES = (
+    follow_pages,
+    removal,
+    everyone,
+    home,
+    post_ids,
+    cached_list,
+    pagination,
+    repository,
+    profile,
+    global_list,
+)
 MANY = 1  # followers; a post for more waits for the worker
 LATE = 4  # ids pushed out of turn that lists of these sizes bear
 
@@ -417,7 +420,7 @@ def small(layout, monkeypatch):
         assert modules, name
         for module in modules:
             monkeypatch.setattr(module, name, size)
-    monkeypatch.setattr(lists.merge, "__defaults__", (lists.KEPT,))
+    monkeypatch.setattr(cached_list.merge, "__defaults__", (cached_list.KEPT,))
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] in ("accounts", "retwis_site", "timeline") and vars(module).get("time") is time:
             monkeypatch.setattr(module, "time", CLOCK)

@@ -7,16 +7,16 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from accounts.entities import Visitor
-from accounts.visit import Visit
-from retwis_site.memory import Memory
+from accounts.signing_in.viewer import Visit
+from accounts.users.entities import Visitor
+from retwis_site.store.local_cache import Memory
 from tests.site import register
 from tests.test_profiles import text_of
-from timeline.cursors import edge_cursor
-from timeline.entities import Show
-from timeline.repositories import circles
-from timeline.repositories.circles import Circles
-from timeline.repositories.follows import Follows
+from timeline.people import follow_pages
+from timeline.people.follow_pages import Circles
+from timeline.posts.entities import Show
+from timeline.relations.follow import Follows
+from timeline.timelines.cursors import edge_cursor
 
 FIRST = 10  # the uid of the first of many
 
@@ -24,8 +24,8 @@ FIRST = 10  # the uid of the first of many
 @pytest.fixture
 def small(monkeypatch):
     """Pages of three, for which ten rows are looked at."""
-    monkeypatch.setattr(circles, "PEOPLE_A_PAGE", 3)
-    monkeypatch.setattr(circles, "COMPARED", 10)
+    monkeypatch.setattr(follow_pages, "PEOPLE_A_PAGE", 3)
+    monkeypatch.setattr(follow_pages, "COMPARED", 10)
 
 
 def crowd(raw, number):

@@ -5,13 +5,13 @@ from django.core.management import call_command
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounts.directory import Directory
-from accounts.entities import User
-from accounts.misfiled import Misfiled
-from accounts.names import entries, entry, folded, parse
-from accounts.repositories import Users
+from accounts.users.checks.name_index_checks import Misfiled
+from accounts.users.entities import User
+from accounts.users.name_index import Directory
+from accounts.users.names import entries, entry, folded, parse
+from accounts.users.repository import Users
+from retwis_site.jobs.worker import drain
 from tests.site import called, everything, filed, left_behind, register, said
-from timeline.jobs import drain
 
 ANY = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
 

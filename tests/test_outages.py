@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from retwis_site.store import Store
-from retwis_site.wire import OneServer
+from retwis_site.store.client import Store
+from retwis_site.store.connection.transport import OneServer
 from tests.faults import FAULTS, READING_WORKS, a_server, down, hanging
 from tests.processes import alive, free_port, run_site, wait_until
 from tests.site import LONG_AGO, PASSWORD, publish, register

@@ -3,11 +3,11 @@
 import pytest
 from django.test.signals import template_rendered
 
-from retwis_site import memory
-from retwis_site.memory import Memory
+from retwis_site.store import local_cache
+from retwis_site.store.local_cache import Memory
 from tests.agreement import Clock
 from tests.test_home_timeline import write_posts
-from timeline.repositories.follows import Follows
+from timeline.relations.follow import Follows
 
 # Each as (round trips, commands, templates). Which page, and who reads it: for the second time; for the first, in a
 # process that remembers nothing; for the second with PAGE_MEMORY=0.
@@ -51,7 +51,7 @@ COSTS = {
 @pytest.fixture(autouse=True)
 def clock(monkeypatch):
     """Nothing that is remembered grows old while a slow machine thinks."""
-    monkeypatch.setattr(memory, "time", Clock())
+    monkeypatch.setattr(local_cache, "time", Clock())
 
 
 @pytest.fixture

@@ -8,11 +8,11 @@ from django.middleware.csrf import CSRF_ALLOWED_CHARS, _unmask_cipher_token
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retwis_site import pages
 from retwis_site.exceptions import StoreError
+from retwis_site.rendering import pages
 from tests.site import PASSWORD, publish
-from timeline.repositories.everybody import GlobalTimeline
-from timeline.repositories.posts import Posts
+from timeline.posts.repository import Posts
+from timeline.timelines.everyone import GlobalTimeline
 
 TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]*)"')
 FORM_TOKEN = re.compile(r'name="token" value="([^"]*)"')

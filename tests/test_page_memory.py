@@ -5,16 +5,16 @@ import re
 import pytest
 from django.middleware.csrf import _unmask_cipher_token
 
-from accounts import repositories
-from retwis_site import memory
-from retwis_site.memory import Memory, PageMemory
+from accounts.users import repository
+from retwis_site.store import local_cache
+from retwis_site.store.local_cache import Memory, PageMemory
 from tests.agreement import Clock
 from tests.site import publish, register
 from tests.test_error_pages import in_a_process
-from timeline import showing
-from timeline.repositories import reading
-from timeline.repositories.follows import Follows
-from timeline.repositories.posts import Posts
+from timeline.posts import reader
+from timeline.posts.html import post_cards
+from timeline.posts.repository import Posts
+from timeline.relations.follow import Follows
 
 READS = ["/", "/timeline/", "/@Alice/", "/@bob/"]
 
@@ -23,7 +23,7 @@ READS = ["/", "/timeline/", "/@Alice/", "/@bob/"]
 def clock(monkeypatch):
     """Stands still unless it is told to go on."""
     clock = Clock()
-    monkeypatch.setattr(memory, "time", clock)
+    monkeypatch.setattr(local_cache, "time", clock)
     return clock
 
 
@@ -233,7 +233,7 @@ def without_tokens(text):
 
 def test_without_it_pages_are_the_same(browser, raw, store, settings, followed, alice, bob, carol, monkeypatch):
     """Each page as it is without, the first time, and remembered; at one moment, since posts tell their age."""
-    monkeypatch.setattr(showing, "time", Clock())
+    monkeypatch.setattr(post_cards, "time", Clock())
     for number in range(70):
         publish(raw, store, (alice, bob, carol)[number % 3], f"post {number} <b> & \" ' {{{{ x }}}}")
     Follows(store).follow(bob.user.uid, alice.user.uid)
@@ -295,8 +295,8 @@ def test_no_memory_grows_beyond_its_size_whatever_is_put_into_it(clock):
 
 
 def test_what_can_change_is_believed_for_five_seconds_at_most():
-    assert reading._shown._seconds <= 5
-    assert repositories._people._seconds <= 5
+    assert reader._shown._seconds <= 5
+    assert repository._people._seconds <= 5
 
 
 def test_some_of_many_finds_what_get_finds(clock):

@@ -9,14 +9,14 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from accounts.visit import Visit
-from retwis_site.memory import Memory
+from accounts.signing_in.viewer import Visit
+from retwis_site.store.local_cache import Memory
 from tests.site import LONG_AGO, everything
 from tests.test_profiles import text_of
-from timeline.cursors import edge_cursor, name_cursor
-from timeline.repositories import people as repository
-from timeline.repositories.follows import Follows
-from timeline.repositories.people import People
+from timeline.people import directory as repository
+from timeline.people.directory import People
+from timeline.relations.follow import Follows
+from timeline.timelines.cursors import edge_cursor, name_cursor
 
 ROW = re.compile(r'<a class="name" href="/@([^"]+)/"')
 OLDER = re.compile(r'href="(\?[^"]*before=[^"]*)" rel="next"')

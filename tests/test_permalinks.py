@@ -5,7 +5,7 @@ from html import escape, unescape
 
 import pytest
 
-from retwis_site.memory import Memory
+from retwis_site.store.local_cache import Memory
 from tests.hostile import MARKER
 from tests.site import publish
 from tests.test_error_pages import in_a_process

@@ -7,13 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from accounts.visit import Visit
-from retwis_site.store import Pipe
+from accounts.signing_in.viewer import Visit
+from retwis_site.store.client import Pipe
 from tests.site import PASSWORD
-from timeline.entities import Published
-from timeline.repositories.follows import Follows
-from timeline.repositories.homes import Homes
-from timeline.repositories.posts import Posts
+from timeline.posts.entities import Published
+from timeline.posts.repository import Posts
+from timeline.relations.follow import Follows
+from timeline.timelines.home import Homes
 
 TOKEN = re.compile(r'<input type="hidden" name="token" value="([^"]+)"')
 
@@ -249,7 +249,7 @@ def test_lists_are_cut_when_they_grow_long(store, alice, bob, raw):
 
 def test_an_owner_that_takes_too_long_leaves_the_rest_to_others(store, alice, bob, raw, monkeypatch):
     Follows(store).follow(2, 1)
-    monkeypatch.setattr("retwis_site.outbox.OWNER_GIVES_UP", -1.0)
+    monkeypatch.setattr("retwis_site.jobs.outbox.OWNER_GIVES_UP", -1.0)
     Posts(store).publish(1, "Hello", "t1")
     assert raw.zrange("updates:1", 0, -1) == ["1"]
     [intent] = raw.zrange("outbox", 0, -1)

@@ -7,7 +7,7 @@ import pytest
 
 from tests.site import register
 from tests.test_home_timeline import write_posts
-from timeline.repositories.follows import Follows, compare
+from timeline.relations.follow import Follows, compare
 
 POST = re.compile(r'id="post-(\d+)"')
 TAG = re.compile(r"<[^>]+>")

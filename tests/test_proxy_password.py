@@ -4,7 +4,7 @@ import pytest
 from django.core.management import call_command
 
 from retwis_site.exceptions import StoreError, StoreRefused
-from retwis_site.store import connect
+from retwis_site.store.client import connect
 from tests import acl, topologies
 from tests.site import PASSWORD, register
 

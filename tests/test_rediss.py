@@ -13,7 +13,7 @@ from django.conf import settings
 from redis.connection import SSLConnection
 
 from retwis_site.exceptions import StoreError
-from retwis_site.store import connect
+from retwis_site.store.client import connect
 from tests import acl
 from tests.site import PASSWORD
 

@@ -4,7 +4,7 @@ import pytest
 from django.conf import settings as configured
 
 from retwis_site.exceptions import StoreError
-from retwis_site.store import connect
+from retwis_site.store.client import connect
 from tests import acl, topologies
 
 WRONG = "no-such:password"

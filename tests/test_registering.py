@@ -5,8 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.contrib.auth.hashers import check_password, identify_hasher
 
-from accounts.entities import NameTaken
-from accounts.repositories import Users
+from accounts.users.entities import NameTaken
+from accounts.users.repository import Users
 from tests.site import PASSWORD, WEAK_PASSWORDS, filed
 
 FORM = {"username": "Alice", "password1": PASSWORD, "password2": PASSWORD}
@@ -47,7 +47,7 @@ def test_the_cookie_lasts_a_year_and_no_script_can_read_it(browser):
 
 
 def test_passwords_are_argon2_with_19_mib(settings, browser, raw):
-    settings.PASSWORD_HASHERS = ["accounts.hashers.LeanArgon2PasswordHasher"]
+    settings.PASSWORD_HASHERS = ["accounts.signing_in.hashers.LeanArgon2PasswordHasher"]
     browser().post("/register/", FORM)
     encoded = raw.hget("user:1", "password")
     assert encoded.startswith("argon2$argon2id$v=19$m=19456,t=2,p=1$")

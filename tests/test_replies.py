@@ -7,8 +7,8 @@ import pytest
 import redis
 
 from retwis_site.exceptions import StoreError, StoreRefused
-from retwis_site.store import Store
-from retwis_site.wire import OneServer
+from retwis_site.store.client import Store
+from retwis_site.store.connection.transport import OneServer
 
 OPTIONS = {"decode_responses": True, "socket_timeout": 5, "protocol": 2, "driver_info": None}
 

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.core.management import call_command
 
 from retwis_site.exceptions import StoreRefused
-from retwis_site.store import connect
+from retwis_site.store.client import connect
 from tests import acl, topologies
 from tests.site import PASSWORD
 from tests.test_cluster import on_its_way

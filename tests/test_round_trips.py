@@ -2,11 +2,11 @@
 
 import pytest
 
-from retwis_site.memory import Memory
+from retwis_site.store.local_cache import Memory
 from tests.site import register
 from tests.test_home_timeline import write_posts
-from timeline.repositories.follows import Follows
-from timeline.repositories.posts import Posts
+from timeline.posts.repository import Posts
+from timeline.relations.follow import Follows
 
 
 @pytest.fixture(params=[1, 60], ids=["a small site", "a large site"])

@@ -68,7 +68,7 @@ class Protocol:
 
     async def send_bytes(self, chunk):
         if self.gone_after == len(self.chunks):
-            from retwis_site.serving import ProtocolClosed
+            from retwis_site.server.rsgi import ProtocolClosed
 
             raise ProtocolClosed
         self.chunks.append(chunk)

@@ -10,7 +10,7 @@ import pytest
 import redis
 from django.core.management import call_command
 
-from retwis_site import embedded
+from retwis_site.store import embedded
 from tests import acl
 from tests.processes import environment, manage, run_server, wait_until
 from tests.site import LONG_AGO, NEW_PASSWORD, PASSWORD, register, said
@@ -50,7 +50,7 @@ def test_on_a_terminal_a_bar_goes_up_to_the_end(raw, monkeypatch, verbosity, sho
             return True
 
     monkeypatch.setattr("sys.stderr", Terminal())
-    monkeypatch.setattr("timeline.seeding.BATCH", 10)
+    monkeypatch.setattr("timeline.demo.seeding.BATCH", 10)
     stderr = sys.stderr
     call_command("seed", "--users=30", "--posts=60", "--follows=2", verbosity=verbosity, stdout=io.StringIO())
     bars = stderr.getvalue().split("\r")[1:]

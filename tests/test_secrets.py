@@ -13,15 +13,15 @@ from django.conf import settings
 from django.contrib.auth.password_validation import CommonPasswordValidator
 from django.core.management import call_command
 
-from accounts import repositories
-from accounts.debris import AccountDebris
-from accounts.forms import LoginForm, PasswordForm, RegisterForm
+from accounts.signing_in.forms import LoginForm, PasswordForm, RegisterForm
+from accounts.users import repository
+from accounts.users.checks.account_orphans import AccountDebris
 from retwis_site.exceptions import StoreError
-from retwis_site.outbox import Claim, Intent, Outbox
-from retwis_site.store import connect
+from retwis_site.jobs.outbox import Claim, Intent, Outbox
+from retwis_site.store.client import connect
 from tests.site import NEW_PASSWORD, NEWER_SECRET, PASSWORD, SECRET, left_behind, said
 from tests.test_error_pages import in_a_process
-from timeline.repositories.profiles import Profiles
+from timeline.timelines.profile import Profiles
 
 SIGNED_IN = 'action="/logout/"'
 
@@ -77,10 +77,10 @@ def test_with_another_hasher_new_passwords_are_its_and_old_ones_still_open(brows
 def test_a_session_secret_is_128_random_bits(monkeypatch):
     drawn = []
     with monkeypatch.context() as patched:
-        patched.setattr(repositories.secrets, "token_hex", lambda size: drawn.append(size) or "0" * 2 * size)
-        assert repositories.new_secret() == "0" * 32
+        patched.setattr(repository.secrets, "token_hex", lambda size: drawn.append(size) or "0" * 2 * size)
+        assert repository.new_secret() == "0" * 32
     assert drawn == [16]
-    assert len({repositories.new_secret() for _ in range(1000)}) == 1000
+    assert len({repository.new_secret() for _ in range(1000)}) == 1000
 
 
 def test_nothing_but_the_cookie_signs_in(browser, alice):
@@ -92,7 +92,7 @@ def test_nothing_but_the_cookie_signs_in(browser, alice):
         "/timeline/": {"HTTP_COOKIE": f"sessionid={secret}; X{cookie}={secret}; uid=1; user=Alice"},
     }.items():
         assert SIGNED_IN not in browser().get(url, **headers).content.decode(), url
-    assert settings.AUTHENTICATION_BACKENDS == ["accounts.backends.RedisBackend"]
+    assert settings.AUTHENTICATION_BACKENDS == ["accounts.signing_in.backend.RedisBackend"]
 
 
 def test_a_session_outlives_another_secret_key(browser, alice, settings):
@@ -214,7 +214,9 @@ def test_what_goes_wrong_while_signing_in_writes_no_secret_down(
     assert leaks("\n".join([text, output.out, output.err, *(page.content.decode() for page in answers)]), raw) == []
 
 
-@pytest.mark.parametrize("where", ["accounts.backends.check_password", "accounts.views.make_password"])
+@pytest.mark.parametrize(
+    "where", ["accounts.signing_in.backend.check_password", "accounts.signing_in.views.make_password"]
+)
 def test_a_fault_of_ours_beside_a_password_writes_it_down_nowhere(
     browser, alice, raw, written, capfd, monkeypatch, where
 ):
@@ -314,10 +316,14 @@ SOURCES = [
 ]
 # Who may import what runs programs, opens connections or draws numbers that can be foretold.
 ALLOWED = {
-    "subprocess": {"retwis_site/embedded.py"},
-    "socket": {"retwis_site/connection.py", "retwis_site/embedded.py", "retwis_site/management/commands/serve.py"}
-    | {"timeline/management/commands/deliver.py"},
-    "random": {"timeline/seeding.py", "timeline/community.py"},
+    "subprocess": {"retwis_site/store/embedded.py"},
+    "socket": {
+        "retwis_site/server/connection.py",
+        "retwis_site/store/embedded.py",
+        "retwis_site/management/commands/serve.py",
+    }
+    | {"retwis_site/management/commands/deliver.py"},
+    "random": {"timeline/demo/seeding.py", "timeline/demo/texts.py"},
     "http.client": set(),
     "urllib.request": set(),
     "smtplib": set(),

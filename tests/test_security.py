@@ -9,13 +9,13 @@ from django.conf import settings
 from django.contrib.auth.hashers import check_password
 from django.urls import get_resolver, reverse
 
-from accounts.throttle import POSTS, Throttle
 from retwis_site.exceptions import StoreError
-from retwis_site.watch import keys_of
+from retwis_site.store.rate_limits import POSTS, Throttle
+from retwis_site.store.recorder import keys_of
 from tests.answers import is_typed_link
 from tests.site import NEW_PASSWORD, PASSWORD, everything, publish
-from timeline.repositories.follows import Follows
-from timeline.repositories.profiles import Profiles
+from timeline.relations.follow import Follows
+from timeline.timelines.profile import Profiles
 
 HEADERS = {
     "X-Content-Type-Options": "nosniff",

@@ -9,16 +9,15 @@ import pytest
 from django.conf import settings
 from django.urls import get_resolver
 
-from accounts import throttle
-from accounts.forms import LONGEST_NAME
-from accounts.hashers import LeanArgon2PasswordHasher
-from accounts.passwords import LONGEST_PASSWORD
-from accounts.views import COOKIE_LIVES
-from retwis_site import keys
+from accounts.signing_in.forms import LONGEST_NAME
+from accounts.signing_in.hashers import LeanArgon2PasswordHasher
+from accounts.signing_in.passwords import LONGEST_PASSWORD
+from accounts.signing_in.views import COOKIE_LIVES
+from retwis_site.store import keys, rate_limits
 from tests.asvs import DOCUMENT, part, requirements, rows
-from timeline import drafts
-from timeline.cursors import LARGEST_ID
-from timeline.entities import LONGEST_POST
+from timeline.posts import drafts
+from timeline.posts.entities import LONGEST_POST
+from timeline.timelines.cursors import LARGEST_ID
 
 ROOT = Path(settings.BASE_DIR)
 HOLDS, EXCEPTIONS, OPERATORS = "What holds", "Exceptions", "What is the operator's"
@@ -121,7 +120,7 @@ def test_what_may_be_typed_is_what_the_code_takes():
 
 
 def test_how_often_is_what_the_code_counts():
-    limits = [limit for limit in vars(throttle).values() if isinstance(limit, throttle.Limit)]
+    limits = [limit for limit in vars(rate_limits).values() if isinstance(limit, rate_limits.Limit)]
     documented = {what: (int(times), int(minutes)) for what, (times, minutes, _) in decided("How often").items()}
     assert len(limits) == len(documented)
     for limit in limits:

@@ -10,11 +10,11 @@ from django.conf import settings
 from django.contrib.auth.hashers import check_password
 from django.core.management import CommandError, call_command, load_command_class
 
-from accounts.forms import ProfileForm
-from retwis_site import keys
+from accounts.signing_in.forms import ProfileForm
+from retwis_site.store import keys
 from tests.answers import Page
 from tests.site import PASSWORD, called, counted, everything, filed, ranked, register
-from timeline import seeding
+from timeline.demo import seeding
 
 DEMO_LOGIN = {"username": "demo", "password": "retwis-demo"}
 
@@ -207,7 +207,7 @@ def community(raw):
 
 
 def test_one_seed_makes_one_community(raw, monkeypatch):
-    monkeypatch.setattr("timeline.seeding.time", SimpleNamespace(time=lambda: 1_760_000_000.0))
+    monkeypatch.setattr("timeline.demo.seeding.time", SimpleNamespace(time=lambda: 1_760_000_000.0))
     seed("--seed=7")
     first, secrets = community(raw), raw.hgetall("auths")
     raw.flushall()

@@ -8,11 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from retwis_site.store import connect
+from retwis_site.store.client import connect
 from tests import acl, topologies
 from tests.processes import wait_until
 from tests.site import register
-from timeline.repositories.posts import Posts
+from timeline.posts.repository import Posts
 
 pytestmark = pytest.mark.sentinel
 

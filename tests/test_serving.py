@@ -10,7 +10,7 @@ import socket
 import pytest
 import redis
 
-from retwis_site import embedded
+from retwis_site.store import embedded
 from tests.processes import alive, free_port, run_site, wait_until
 from tests.site import PASSWORD
 

@@ -5,7 +5,7 @@ import re
 import pytest
 from django.utils.html import escape
 
-from accounts.throttle import EDITS, Throttle
+from retwis_site.store.rate_limits import EDITS, Throttle
 from tests.site import PASSWORD, everything, filed
 
 URL = "/settings/"

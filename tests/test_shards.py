@@ -6,17 +6,17 @@ import threading
 import pytest
 from django.core.management import call_command
 
-from accounts.visit import Visit
-from retwis_site import keys
-from retwis_site.outbox import Outbox
+from accounts.signing_in.viewer import Visit
+from retwis_site.jobs.outbox import Outbox
+from retwis_site.jobs.worker import drain, stop
+from retwis_site.store import keys
 from tests.layout import noted
 from tests.site import LONG_AGO, said
 from tests.test_home_timeline import write_posts
-from timeline.jobs import drain, stop
-from timeline.repositories.everybody import GlobalTimeline
-from timeline.repositories.follows import Follows
-from timeline.repositories.lists import KEPT
-from timeline.repositories.posts import Posts
+from timeline.posts.repository import Posts
+from timeline.relations.follow import Follows
+from timeline.timelines.cached_list import KEPT
+from timeline.timelines.everyone import GlobalTimeline
 
 
 @pytest.fixture(autouse=True)

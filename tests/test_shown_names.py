@@ -5,14 +5,14 @@ import re
 
 import pytest
 
-from accounts.entities import User
-from accounts.names import isolated
-from retwis_site import memory
-from retwis_site.memory import Memory
+from accounts.users.entities import User
+from accounts.users.names import isolated
+from retwis_site.store import local_cache
+from retwis_site.store.local_cache import Memory
 from tests.agreement import Clock
 from tests.hostile import MARKER
 from tests.site import publish
-from timeline.repositories.follows import Follows
+from timeline.relations.follow import Follows
 
 NAMED = '<bdi>Alice Liddell</bdi> <bdi class="handle">@Alice</bdi>'
 
@@ -20,7 +20,7 @@ NAMED = '<bdi>Alice Liddell</bdi> <bdi class="handle">@Alice</bdi>'
 @pytest.fixture(autouse=True)
 def clock(monkeypatch):
     still = Clock()
-    monkeypatch.setattr(memory, "time", still)
+    monkeypatch.setattr(local_cache, "time", still)
     return still
 
 

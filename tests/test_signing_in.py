@@ -5,7 +5,7 @@ import time
 import pytest
 from django.contrib.auth import authenticate
 
-from accounts.repositories import Users
+from accounts.users.repository import Users
 from tests.site import PASSWORD, register
 
 
@@ -42,10 +42,10 @@ def test_a_wrong_password_and_an_unknown_name_get_the_same_answer(browser, alice
 
 def test_an_unknown_name_costs_a_hash_as_a_wrong_password_does(alice, monkeypatch):
     hashed = []
-    from accounts import backends
+    from accounts.signing_in import backend
 
-    real = backends.make_password
-    monkeypatch.setattr(backends, "make_password", lambda password: hashed.append(password) or real(password))
+    real = backend.make_password
+    monkeypatch.setattr(backend, "make_password", lambda password: hashed.append(password) or real(password))
     assert authenticate(None, username="nobody", password="wrong") is None
     assert hashed == ["wrong"]
 

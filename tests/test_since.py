@@ -4,14 +4,14 @@ import re
 
 import pytest
 
-from accounts.visit import Visit
+from accounts.signing_in.viewer import Visit
 from retwis_site.exceptions import StoreReadOnly
 from tests.site import publish
-from timeline import since
-from timeline.entities import HomePage
-from timeline.repositories.follows import Follows
-from timeline.repositories.homes import Homes
-from timeline.repositories.posts import Posts
+from timeline.posts.entities import HomePage
+from timeline.posts.repository import Posts
+from timeline.relations.follow import Follows
+from timeline.timelines import unread
+from timeline.timelines.home import Homes
 
 
 @pytest.fixture
@@ -159,13 +159,13 @@ def test_more_than_the_list_tells_is_said_so(browser, raw, store, followed, alic
 def test_the_cookie_lasts_some_minutes_and_is_set_once(browser, raw, store, followed, alice, bob):
     written(raw, store, bob, 3)
     client = browser(alice)
-    assert since.COOKIE not in client.get("/").cookies
+    assert unread.COOKIE not in client.get("/").cookies
     written(raw, store, bob, 2)
-    cookie = client.get("/").cookies[since.COOKIE]
+    cookie = client.get("/").cookies[unread.COOKIE]
     assert (cookie.value, cookie["max-age"], cookie["httponly"], cookie["samesite"]) == ("1-3", 600, True, "Lax")
     written(raw, store, bob, 1)
     answer = client.get("/")
-    assert since.COOKIE not in answer.cookies
+    assert unread.COOKIE not in answer.cookies
     assert told(answer.content.decode()) == ["3 new since you left · Go to where you stopped"]
 
 
@@ -182,7 +182,7 @@ def test_whoever_uses_the_browser_next_is_told_of_their_own_visits(browser, raw,
     written(raw, store, bob, 1)
     for _ in range(2):
         assert told(page(client)) == ["1 new since you left · Go to where you stopped"]
-    assert client.cookies[since.COOKIE].value == "3-5"
+    assert client.cookies[unread.COOKIE].value == "3-5"
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_a_cookie_that_is_none_of_ours_is_nothing(browser, raw, store, followed,
     written(raw, store, bob, 3)
     page(browser(alice))
     client = browser(alice)
-    client.cookies[since.COOKIE] = value
+    client.cookies[unread.COOKIE] = value
     assert told(page(client)) == ["You're caught up: nothing new since you left."]
 
 

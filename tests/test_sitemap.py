@@ -3,10 +3,10 @@
 import pytest
 
 from retwis_site.exceptions import StoreError
-from retwis_site.store import Store
+from retwis_site.store.client import Store
 from tests.hostile import MARKER
 from tests.xml import root, texts
-from timeline import crawlers
+from timeline.feeds import sitemap
 
 LOC = "map:sitemap/map:loc"
 URL = "map:url/map:loc"
@@ -102,7 +102,7 @@ def test_all_addresses_are_those_of_the_host_that_was_asked(browser, alice, sett
 @pytest.mark.parametrize("url", SITEMAPS)
 def test_it_is_the_same_for_everybody_and_says_how_long_it_holds(browser, alice, url):
     seen = browser().get(url)
-    assert seen["Cache-Control"] == f"public, max-age={crawlers.KEPT}"
+    assert seen["Cache-Control"] == f"public, max-age={sitemap.KEPT}"
     answer = browser(alice).get(url)
     assert answer.content == seen.content
     assert "Vary" not in answer

@@ -11,10 +11,10 @@ import redis
 from django.conf import settings as configured
 from redis.cluster import ClusterNode
 
-from retwis_site import slots
 from retwis_site.exceptions import StoreError
-from retwis_site.slots import SLOTS, Slots, address_of
-from retwis_site.store import connect
+from retwis_site.store.client import connect
+from retwis_site.store.connection import cluster_slots
+from retwis_site.store.connection.cluster_slots import SLOTS, Slots, address_of
 from tests import acl, topologies
 from tests.processes import wait_until
 from tests.test_cluster import migrate
@@ -43,7 +43,7 @@ class Told(Slots):
 def clock(monkeypatch):
     """`clock(1.0)`: a second goes by."""
     now = [1000.0]
-    monkeypatch.setattr(slots.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(cluster_slots.time, "monotonic", lambda: now[0])
 
     def wait(seconds):
         now[0] += seconds
@@ -82,7 +82,7 @@ def test_the_first_that_has_all_is_believed():
 def test_a_slot_that_nobody_has_is_an_error_and_all_others_are_found(clock):
     known = Told([A], {A: [[0, 8000, [*A, "id"]]]})
     there, missing = "c", "a"
-    assert slots.key_slot(there.encode()) <= 8000 < slots.key_slot(missing.encode())
+    assert cluster_slots.key_slot(there.encode()) <= 8000 < cluster_slots.key_slot(missing.encode())
     assert known.holder(there) == A
     with pytest.raises(redis.ConnectionError, match="no server of the cluster has that slot"):
         known.holder(missing)
@@ -119,7 +119,7 @@ def test_it_is_asked_for_again_at_most_twice_a_second(clock):
     for _ in range(10):
         known.look_again()
     assert len(known.asked) == 1
-    clock(slots.LOOKS_EVERY)
+    clock(cluster_slots.LOOKS_EVERY)
     for _ in range(10):
         known.look_again()
     assert len(known.asked) == 2
@@ -140,7 +140,7 @@ def test_after_a_first_look_that_failed_nobody_asks_for_half_a_second(clock):
         with pytest.raises(redis.AuthenticationError, match="a:1: no"):
             known.holder("x")
     assert len(known.asked) == 1
-    clock(slots.LOOKS_EVERY)
+    clock(cluster_slots.LOOKS_EVERY)
     known.told[A] = ALL_AT_A
     assert known.holder("x") == A
 
@@ -278,7 +278,7 @@ def test_the_first_slots_of_a_new_server_are_found_there_while_they_move(alone, 
             wait_until(lambda: all(len(one.cluster("nodes")) == 2 for one in both), "both to meet")
             wait_until(lambda: all(one.cluster("info")["cluster_state"] == "ok" for one in both), "the cluster")
             ids = [one.cluster("myid") for one in both]
-            slot = slots.key_slot(b"user:7")
+            slot = cluster_slots.key_slot(b"user:7")
             new.client.execute_command("CLUSTER", "SETSLOT", slot, "IMPORTING", ids[0])
             old.client.execute_command("CLUSTER", "SETSLOT", slot, "MIGRATING", ids[1])
             migrate(old.client, ClusterNode("127.0.0.1", new.port), "user:7")
@@ -331,7 +331,7 @@ def test_after_a_failover_the_map_is_asked_for_once_and_not_for_each_slot(store,
     known = store._wire._slots
     store.hget("user:1", "username")
     holders = dict(known._holders)
-    wrong = next(address for address in holders.values() if address != holders[slots.key_slot(b"user:1")])
+    wrong = next(address for address in holders.values() if address != holders[cluster_slots.key_slot(b"user:1")])
     known._holders = dict.fromkeys(holders, wrong)
     known._looked = 0.0
     store.hget("user:1", "username")

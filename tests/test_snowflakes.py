@@ -11,16 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounts.repositories import Users
-from accounts.visit import Visit
-from retwis_site import snowflake
+from accounts.signing_in.viewer import Visit
+from accounts.users.repository import Users
 from retwis_site.exceptions import StoreError
-from retwis_site.snowflake import EPOCH, SMALLEST, Snowflakes, made_at
+from retwis_site.store import snowflake
+from retwis_site.store.snowflake import EPOCH, SMALLEST, Snowflakes, made_at
 from tests.site import register
-from timeline.cursors import LARGEST_ID, parse_id
-from timeline.repositories.everybody import GlobalTimeline
-from timeline.repositories.homes import Homes
-from timeline.repositories.posts import Posts
+from timeline.posts.repository import Posts
+from timeline.timelines.cursors import LARGEST_ID, parse_id
+from timeline.timelines.everyone import GlobalTimeline
+from timeline.timelines.home import Homes
 
 NOW = EPOCH + 20_000_000.5
 
@@ -172,8 +172,8 @@ def test_the_site_goes_on_from_counted_ids(store, raw, settings, alice, bob):
 
 
 def test_recent_keeps_its_newest_and_the_timeline_says_where_it_ends(store, raw, alice, monkeypatch):
-    for module in ("ids", "shards"):
-        monkeypatch.setattr(f"timeline.repositories.{module}.RECENT", 10)
+    for module in ("posts.post_ids", "timelines.global_list"):
+        monkeypatch.setattr(f"timeline.{module}.RECENT", 10)
     pids = [Posts(store).publish(alice.user.uid, "Hello", f"t{number}").pid for number in range(15)]
     assert raw.zrange("recent", 0, -1) == [str(pid) for pid in pids[5:]]
     raw.delete("timeline")
@@ -185,7 +185,7 @@ def test_recent_keeps_its_newest_and_the_timeline_says_where_it_ends(store, raw,
 def test_a_registration_that_died_after_its_claim_is_cleared_away(store, raw, always, alice):
     raw.hset("user:50", "username", "Ghost")
     raw.zadd("outbox", {"user:50:abc": 1})
-    from timeline.jobs import drain
+    from retwis_site.jobs.worker import drain
 
     assert drain(store, "worker") == 1
     assert raw.zcard("outbox") == 0

@@ -9,9 +9,9 @@ import pytest
 import redis
 from django.core.cache import caches
 
-from retwis_site import store as store_module
 from retwis_site.exceptions import StoreError, StoreReadOnly, StoreRefused
-from retwis_site.store import connect
+from retwis_site.store import client as store_module
+from retwis_site.store.client import connect
 from tests.processes import wait_until
 from tests.test_home_timeline import write_posts
 
@@ -221,5 +221,5 @@ def test_a_store_that_hangs_is_not_waited_for_by_every_request(browser, raw, mon
     assert [browser().get("/timeline/").status_code for _ in range(16)] == [503] * 16
     assert len(asked) == 1
     monkeypatch.undo()
-    monkeypatch.setattr("retwis_site.store._hung_until", 0.0)  # a second later
+    monkeypatch.setattr("retwis_site.store.client._hung_until", 0.0)  # a second later
     assert browser().get("/timeline/").status_code == 200

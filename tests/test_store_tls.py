@@ -5,7 +5,7 @@ import tempfile
 import pytest
 
 from retwis_site.exceptions import StoreError
-from retwis_site.store import connect
+from retwis_site.store.client import connect
 from tests import acl, topologies
 from tests.processes import wait_until
 from tests.site import PASSWORD

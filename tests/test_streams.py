@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from django.http import StreamingHttpResponse
 
-from retwis_site import connection as connection_module
-from retwis_site.connection import NotTaken, connection
 from retwis_site.exceptions import StoreError
+from retwis_site.server import connection as connection_module
+from retwis_site.server.connection import NotTaken, connection
 from tests.processes import wait_until
 from tests.site import register
 from tests.test_home_timeline import write_posts

@@ -7,13 +7,13 @@ from collections import Counter
 import pytest
 from django.core.management import call_command
 
-from accounts.entities import User
-from retwis_site import keys
+from accounts.users.entities import User
+from retwis_site.store import keys
 from tests.site import LONG_AGO, counted, everything, ranked
-from timeline.entities import Suggested
-from timeline.repositories import suggestions
-from timeline.repositories.follows import Follows
-from timeline.repositories.suggestions import Suggestions
+from timeline.people import suggestions
+from timeline.people.suggestions import Suggestions
+from timeline.posts.entities import Suggested
+from timeline.relations.follow import Follows
 
 ALICE, BOB, CAROL = 1, 2, 3
 

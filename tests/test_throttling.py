@@ -5,8 +5,8 @@ import time
 import pytest
 from django.contrib.auth import authenticate
 
-from accounts.throttle import FOLLOWS, GUESSES, LOGINS, POSTS, REGISTRATIONS, Throttle, somebody_at
 from retwis_site.exceptions import TooOften
+from retwis_site.store.rate_limits import FOLLOWS, GUESSES, LOGINS, POSTS, REGISTRATIONS, Throttle, somebody_at
 from tests.site import NEW_PASSWORD, PASSWORD, register
 
 ELSEWHERE = "198.51.100.7"
@@ -102,8 +102,8 @@ def test_who_signs_in_begins_anew(browser, alice, raw):
 
 def test_a_blocked_try_is_not_even_verified(browser, alice, store, monkeypatch):
     full(store, LOGINS, somebody_at("alice", HERE))
-    monkeypatch.setattr("accounts.backends.check_password", None)
-    monkeypatch.setattr("accounts.backends.make_password", None)
+    monkeypatch.setattr("accounts.signing_in.backend.check_password", None)
+    monkeypatch.setattr("accounts.signing_in.backend.make_password", None)
     assert log_in(browser()).status_code == 429
 
 

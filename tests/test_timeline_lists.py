@@ -3,7 +3,16 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timeline.repositories.lists import CUT_ABOVE, FIRST_TRUSTED, KEPT, TRUSTED, Slice, merge, parse_head, parse_whole
+from timeline.timelines.cached_list import (
+    CUT_ABOVE,
+    FIRST_TRUSTED,
+    KEPT,
+    TRUSTED,
+    Slice,
+    merge,
+    parse_head,
+    parse_whole,
+)
 
 ids = st.integers(min_value=1, max_value=5000)
 

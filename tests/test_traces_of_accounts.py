@@ -6,8 +6,10 @@ import io
 import pytest
 from django.core.management import call_command
 
-from accounts.damage import AccountDamage
-from retwis_site.outbox import Claim, Outbox
+from accounts.users import removal
+from accounts.users.checks.account_checks import AccountDamage
+from retwis_site.jobs import worker
+from retwis_site.jobs.outbox import Claim, Outbox
 from tests.interleaving import before_trip
 from tests.layout import noted
 from tests.site import LONG_AGO, everything
@@ -22,9 +24,7 @@ from tests.test_departures import (
     three_people,
     twelve_around_alice,
 )
-from timeline import jobs
-from timeline.repositories import departures
-from timeline.repositories.follows import Follows
+from timeline.relations.follow import Follows
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_doctor_complains_of_nothing_while_a_worker_is_at_it(store, crowd, alice
     for step in range(60):
         complaints = []
         with before_trip(step, lambda complaints=complaints: complaints.append(found(capsys)[0])):
-            departures.Departures(store).finish(claim, lambda: True)
+            removal.Departures(store).finish(claim, lambda: True)
         assert complaints in ([], [{}]), step
         steps += len(complaints)
         crowd.zadd("outbox", {intent: LONG_AGO + 2**40})
@@ -121,7 +121,7 @@ def test_one_that_was_given_back_is_not_overdue(store, crowd, alice, monkeypatch
     [intent] = noted(crowd)
     crowd.zadd("outbox", {intent: LONG_AGO})
     claim = Outbox(store).claim(intent, "worker")
-    assert not departures.Departures(store).finish(claim, lambda: True)
+    assert not removal.Departures(store).finish(claim, lambda: True)
     Outbox(store).give_back(intent)
     assert found(capsys) == ({}, {})
 
@@ -129,7 +129,7 @@ def test_one_that_was_given_back_is_not_overdue(store, crowd, alice, monkeypatch
 @pytest.mark.parametrize("where", ["outbox", "set_aside"])
 def test_one_that_no_worker_carries_out_is_carried_out_whole(store, crowd, alice, monkeypatch, capsys, where):
     """However many turns that takes."""
-    monkeypatch.setattr(jobs, "TURN", -1.0)
+    monkeypatch.setattr(worker, "TURN", -1.0)
     leave(store, alice)
     [intent] = noted(crowd)
     crowd.delete("outbox")

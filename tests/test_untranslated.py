@@ -14,14 +14,14 @@ from django.test import Client
 from django.urls import URLPattern, get_resolver, reverse
 from django.utils.translation import trans_real
 
-from accounts import throttle
 from retwis_site.exceptions import StoreError
-from retwis_site.languages import COOKIE
-from retwis_site.memory import Memory
-from retwis_site.store import Store
+from retwis_site.http.language import COOKIE
+from retwis_site.store import rate_limits
+from retwis_site.store.client import Store
+from retwis_site.store.local_cache import Memory
 from tests.site import PASSWORD, WEAK_PASSWORDS, publish, register
-from timeline.repositories.follows import Follows
-from timeline.repositories.posts import Posts
+from timeline.posts.repository import Posts
+from timeline.relations.follow import Follows
 
 LANGUAGE = "de"
 # Each language calls itself by its own name; in those of the others, Django knows it.
@@ -293,9 +293,9 @@ LIMITS = {
 @pytest.mark.parametrize("name", LIMITS)
 def test_too_often(marked, people, raw, settings, monkeypatch, name):
     settings.THROTTLE = True
-    limit = getattr(throttle, name)
-    for one in vars(throttle).values():
-        if isinstance(one, throttle.Limit):
+    limit = getattr(rate_limits, name)
+    for one in vars(rate_limits).values():
+        if isinstance(one, rate_limits.Limit):
             monkeypatch.setitem(vars(one), "times", 0 if one is limit else 1000)
     url, form = LIMITS[name]
     client = browser(None if name in {"LOGINS", "GUESSES", "REGISTRATIONS"} else people["one"])
@@ -324,7 +324,7 @@ def test_a_store_that_fails(marked, people, monkeypatch):
 
 
 def test_a_site_that_fails(marked, monkeypatch):
-    monkeypatch.setattr("timeline.views.GlobalTimeline", failing(RuntimeError()))
+    monkeypatch.setattr("timeline.timelines.views.GlobalTimeline", failing(RuntimeError()))
     client = browser(raise_request_exception=False)
     answer = client.get("/timeline/")
     assert answer.status_code == 500

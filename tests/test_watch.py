@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from retwis_site.watch import keys_of, watching, watching_process
+from retwis_site.store.recorder import keys_of, watching, watching_process
 
 
 def test_it_sees_every_trip_and_the_commands_in_it(store):

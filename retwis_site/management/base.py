@@ -13,10 +13,10 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured, ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
-from retwis_site import embedded
-from retwis_site.embedded import EmbeddedServerError
 from retwis_site.exceptions import StoreError
-from retwis_site.store import Store, connect
+from retwis_site.store import embedded
+from retwis_site.store.client import Store, connect
+from retwis_site.store.embedded import EmbeddedServerError
 
 T_co = TypeVar("T_co", covariant=True)
 BAR = 30  # characters

@@ -14,8 +14,8 @@ import pytest
 from django.conf import settings
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from accounts.entities import Login
-from retwis_site.store import Store, connect
+from accounts.users.entities import Login
+from retwis_site.store.client import Store, connect
 from tests.browser.console import Console
 from tests.browser.served import serving
 from tests.faults import Server

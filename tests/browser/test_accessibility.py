@@ -12,10 +12,10 @@ import pytest
 from django.conf import settings
 from playwright.sync_api import Page, expect
 
-from accounts.directory import Directory
-from accounts.repositories import Users
-from accounts.visit import Visit
-from retwis_site.store import connect
+from accounts.signing_in.viewer import Visit
+from accounts.users.name_index import Directory
+from accounts.users.repository import Users
+from retwis_site.store.client import connect
 from tests.browser.accessibility import findings, ran
 from tests.browser.conftest import sign_in
 from tests.browser.console import Console
@@ -34,9 +34,9 @@ from tests.browser.steps import (
 )
 from tests.faults import a_server
 from tests.site import publish, register
-from timeline import drafts
-from timeline.repositories.follows import Follows
-from timeline.repositories.posts import Posts
+from timeline.posts import drafts
+from timeline.posts.repository import Posts
+from timeline.relations.follow import Follows
 
 THEMES = ("light", "dark")
 WIDTHS = (1280, 360)

@@ -9,7 +9,7 @@ from tests.browser.keyboard import focus_is_seen, press_tab_until
 from tests.browser.served import outage
 from tests.browser.steps import composer, post, said, stayed, stays, write
 from tests.site import publish
-from timeline.repositories.follows import Follows
+from timeline.relations.follow import Follows
 
 A_WHILE = 120_000  # milliseconds, longer than a page waits until it asks again
 

@@ -10,7 +10,7 @@ from tests.browser.conftest import sign_in
 from tests.browser.steps import composer, post
 from tests.browser.test_arrivals import told, wait_a_while
 from tests.site import publish
-from timeline.repositories.follows import Follows
+from timeline.relations.follow import Follows
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from accounts.directory import Directory
+from accounts.users.name_index import Directory
 from tests.browser.keyboard import focus_is_seen, press_tab_until
 from tests.browser.served import outage
 from tests.browser.steps import follow_button, nothing_scrolls_sideways, said, stayed, stays, unfollow_button

@@ -8,7 +8,7 @@ from tests.browser.served import outage
 from tests.browser.steps import follow_button, post, said, stayed, stays, unfollow_button
 from tests.browser.test_arrivals import A_WHILE, told
 from tests.site import publish
-from timeline.repositories.follows import Follows
+from timeline.relations.follow import Follows
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from tests.browser.accessibility import findings
 from tests.browser.conftest import PHONE
 from tests.browser.steps import nothing_scrolls_sideways, stayed, stays
 from tests.site import PASSWORD, publish
-from timeline.repositories.follows import Follows
+from timeline.relations.follow import Follows
 
 ARABIC, GERMAN, ENGLISH = "العربية", "Deutsch", "English"
 DIRECTION = {"ar": "rtl", "de": "ltr", "en": "ltr"}

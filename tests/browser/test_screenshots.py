@@ -11,13 +11,13 @@ from django.conf import settings
 from PIL import Image
 from playwright.sync_api import expect
 
-from retwis_site.store import connect
+from retwis_site.store.client import connect
 from tests.browser.conftest import PHONE, WIDE, sign_in
 from tests.browser.served import serving
 from tests.browser.steps import AGE, post
 from tests.faults import a_server
 from tests.site import publish, register
-from timeline.repositories.follows import Follows
+from timeline.relations.follow import Follows
 
 SHOWN = Path(settings.BASE_DIR) / "docs/screenshots"
 LARGEST = 100_000  # bytes; the README loads them all

@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 from tests.browser.steps import post
 from tests.site import publish
-from timeline.repositories.follows import Follows
+from timeline.relations.follow import Follows
 
 
 @pytest.fixture

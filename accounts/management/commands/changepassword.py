@@ -6,10 +6,10 @@ from django.contrib.auth.hashers import make_password
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
 
-from accounts.passwords import check_new_password
-from accounts.repositories import Users
+from accounts.signing_in.passwords import check_new_password
+from accounts.users.repository import Users
 from retwis_site.management.base import PasswordCommand, complaint
-from retwis_site.store import Store
+from retwis_site.store.client import Store
 
 
 class Command(PasswordCommand):

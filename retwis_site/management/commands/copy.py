@@ -8,10 +8,10 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 
-from retwis_site import embedded
-from retwis_site.copying import CannotCopy, Copy, connect_source
+from retwis_site.maintenance.site_copy import CannotCopy, Copy, connect_source
 from retwis_site.management.base import StoreCommand
-from retwis_site.store import Store, connect_exactly
+from retwis_site.store import embedded
+from retwis_site.store.client import Store, connect_exactly
 
 EMBEDDED = "embedded"
 

@@ -19,11 +19,11 @@ from django.core.management.base import CommandError, CommandParser
 from granian import Granian
 from granian.constants import Interfaces, Loops
 
-from retwis_site import embedded, keys
-from retwis_site.embedded import EmbeddedServerError
 from retwis_site.management.base import StoreCommand
-from retwis_site.parent import be_parent, end_with_parent
-from retwis_site.store import Store
+from retwis_site.server.parent_process import be_parent, end_with_parent
+from retwis_site.store import embedded, keys
+from retwis_site.store.client import Store
+from retwis_site.store.embedded import EmbeddedServerError
 
 logger = logging.getLogger("retwis.store")
 delivery = logging.getLogger("retwis.deliver")
@@ -59,7 +59,7 @@ class Command(StoreCommand):
         # Not fork: a worker would begin with this process's threads, locks and signal handlers.
         multiprocessing.set_start_method("spawn", force=True)
         server = Granian(
-            "retwis_site.serving:application",
+            "retwis_site.server.rsgi:application",
             address=host,
             port=port,
             interface=Interfaces.RSGI,

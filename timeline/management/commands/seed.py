@@ -9,10 +9,10 @@ from django.contrib.auth.hashers import make_password
 from django.core.management.base import CommandError, CommandParser
 
 from retwis_site.management.base import StoreCommand
-from retwis_site.memory import Memory
-from retwis_site.store import Store
-from timeline import seeding
-from timeline.seeding import Community, Plan
+from retwis_site.store.client import Store
+from retwis_site.store.local_cache import Memory
+from timeline.demo import seeding
+from timeline.demo.seeding import Community, Plan
 
 
 def count(text: str) -> int:

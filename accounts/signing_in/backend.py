@@ -1,0 +1,61 @@
+"""Signing in with a username and a password: an ordinary Django backend on Redis."""
+
+import logging
+
+from django.contrib.auth.hashers import check_password, make_password
+from django.http import HttpRequest
+
+from accounts.users.entities import Login
+from accounts.users.repository import TRIES, Users
+from retwis_site.exceptions import StoreError
+from retwis_site.http.client_ip import client_address
+from retwis_site.store.client import connect
+from retwis_site.store.rate_limits import GUESSES, LOGINS, Throttle, somebody_at
+
+logger = logging.getLogger("retwis.accounts")
+
+
+class RedisBackend:
+    """For `django.contrib.auth.authenticate()`. A plain class: Django's own backends import models."""
+
+    def authenticate(
+        self, request: HttpRequest | None, username: str | None = None, password: str | None = None
+    ) -> Login | None:
+        """The user and their current secret, or None for a wrong name or password, both after the same time.
+
+        Eight round trips. No rehash of an old hash: that HSET could undo a password change that happens meanwhile.
+        Raises StoreError, and TooOften for an account that was tried too often from the request's address.
+        """
+        if username is None or password is None:
+            return None
+        if request is None:
+            return self._verified(username, password)
+        throttle = Throttle(connect())
+        address = client_address(request)
+        somebody = somebody_at(username, address)
+        throttle.count(LOGINS, somebody)
+        guess = throttle.count(GUESSES, address)
+        login = self._verified(username, password)
+        if login is None:
+            # Not the name: people type their password into its field.
+            logger.warning("wrong name or password from %s, tried as %s", address, somebody)
+            return None
+        throttle.forget(LOGINS, somebody)
+        throttle.take_back(guess)
+        return login
+
+    def _verified(self, username: str, password: str) -> Login | None:
+        users = Users(connect())
+        uid = users.find(username)
+        for _ in range(TRIES):
+            stored = users.stored_password(uid) if uid is not None else None
+            if uid is None or stored is None:
+                make_password(password)  # an unknown name costs what a wrong password costs
+                return None
+            name, encoded, secret = stored
+            if not check_password(password, encoded):
+                return None
+            login = users.open_session(uid, name, secret)
+            if login is not None:
+                return login
+        raise StoreError("the account kept changing while signing in; try again")

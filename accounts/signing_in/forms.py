@@ -1,0 +1,172 @@
+"""What is typed or chosen about an account, checked at the edge."""
+
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.contrib.auth import authenticate
+from django.contrib.auth.password_validation import password_validators_help_texts
+from django.core.validators import MaxLengthValidator, RegexValidator
+from django.http import HttpRequest
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
+
+from accounts.signing_in.passwords import LONGEST_PASSWORD, check_new_password
+from accounts.users.entities import Login
+from accounts.users.names import LONGEST_BIO, LONGEST_DISPLAY_NAME, in_one_line
+
+LONGEST_NAME = 30
+USERNAME = rf"[A-Za-z0-9_]{{1,{LONGEST_NAME}}}"
+
+valid_username = RegexValidator(
+    rf"\A{USERNAME}\Z",
+    format_lazy(_("1 to {number} letters (A to Z), digits and underscores."), number=LONGEST_NAME),
+)
+
+
+class PasswordField(forms.CharField):
+    """The length is a validator and not `max_length`, which would make the browser cut off silently what is pasted."""
+
+    def __init__(self, autocomplete: str, **kwargs: Any) -> None:
+        widget = forms.PasswordInput(attrs={"autocomplete": autocomplete})
+        super().__init__(strip=False, validators=[MaxLengthValidator(LONGEST_PASSWORD)], widget=widget, **kwargs)
+
+
+class NewPasswordForm(forms.Form):
+    """A new password, typed twice."""
+
+    password1 = PasswordField("new-password", label=_("Password"))
+    password2 = PasswordField("new-password", label=_("Password again"))
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["password1"].help_text = " ".join(password_validators_help_texts())
+
+    def clean_password1(self) -> str:
+        password = str(self.cleaned_data["password1"])
+        check_new_password(password)
+        return password
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        first, second = cleaned.get("password1"), cleaned.get("password2")
+        if first and second and first != second:
+            self.add_error("password2", _("The two passwords differ."))
+        return cleaned
+
+
+class RegisterForm(NewPasswordForm):
+    username = forms.CharField(
+        label=_("Username"),
+        validators=[valid_username],
+        help_text=format_lazy(_("1 to {number} letters, digits and underscores."), number=LONGEST_NAME),
+        widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none", "spellcheck": "false"}),
+    )
+
+
+class PresentPasswordForm(forms.Form):
+    """For whoever knows the present password. Validating it asks the store."""
+
+    password = PasswordField("current-password", label=_("Present password"))
+
+    def __init__(self, *args: Any, request: HttpRequest, username: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._request = request
+        self._username = username
+
+    def clean_password(self) -> str:
+        password = str(self.cleaned_data["password"])
+        if authenticate(self._request, username=self._username, password=password) is None:
+            raise forms.ValidationError(_("That is not your present password."))
+        return password
+
+
+class LineField(forms.CharField):
+    """A text in one line that may be empty. The length is a validator, as of passwords."""
+
+    def __init__(self, longest: int, **kwargs: Any) -> None:
+        self.longest = longest
+        too_long = _("At most %(limit_value)d characters; this has %(show_value)d.")
+        super().__init__(required=False, validators=[MaxLengthValidator(longest, too_long)], **kwargs)
+
+    def to_python(self, value: Any) -> str:
+        return in_one_line(str(super().to_python(value)))
+
+
+class ProfileForm(forms.Form):
+    """What somebody is called, and what they say about themselves."""
+
+    name = LineField(
+        LONGEST_DISPLAY_NAME,
+        label=_("Display name"),
+        help_text=_("What people see before your username. Leave it empty to go by your username alone."),
+        widget=forms.TextInput(attrs={"autocomplete": "nickname", "dir": "auto"}),
+    )
+    bio = LineField(
+        LONGEST_BIO,
+        label=_("About you"),
+        help_text=format_lazy(_("A line or two for your profile, up to {number} characters."), number=LONGEST_BIO),
+        widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
+    )
+
+
+class PasswordForm(PresentPasswordForm, NewPasswordForm):
+    """Another password for whoever knows the present one."""
+
+    field_order = ("password", "password1", "password2")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["password1"].label = _("New password")
+        self.fields["password2"].label = _("New password again")
+
+
+class AppearanceForm(forms.Form):
+    """Which colours a browser is to have."""
+
+    SYSTEM = "system"
+
+    theme = forms.ChoiceField(
+        choices=[(SYSTEM, _("Like the system")), ("light", _("Light")), ("dark", _("Dark"))],
+        error_messages=dict.fromkeys(("required", "invalid_choice"), _("Choose one of these three.")),
+    )
+
+    def clean_theme(self) -> str:
+        """As pages have it: empty to be what the system is."""
+        chosen = str(self.cleaned_data["theme"])
+        return "" if chosen == self.SYSTEM else chosen
+
+
+class LanguageForm(forms.Form):
+    """Which language somebody is to read."""
+
+    language = forms.ChoiceField(
+        choices=settings.LANGUAGES,
+        error_messages=dict.fromkeys(("required", "invalid_choice"), _("Choose one of these languages.")),
+    )
+
+
+class LoginForm(forms.Form):
+    """Valid when the name and the password fit; then `login` is who it is. Validating it asks the store."""
+
+    username = forms.CharField(
+        label=_("Username"),
+        widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none", "spellcheck": "false"}),
+    )
+    password = PasswordField("current-password", label=_("Password"))
+
+    def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._request = request
+        self.login: Login | None = None
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        if self.errors:
+            return cleaned
+        # Django's type for a user is its model; ours is what our backend returns.
+        found: Any = authenticate(self._request, username=cleaned["username"], password=cleaned["password"])
+        self.login = found
+        if found is None:
+            raise forms.ValidationError(_("That username and password do not fit together."))
+        return cleaned

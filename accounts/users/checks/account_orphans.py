@@ -1,0 +1,69 @@
+"""What killed processes leave behind of accounts: harmless, and in nobody's way."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from accounts.users.checks.account_checks import AccountDamage
+from accounts.users.repository import STAYS, Users
+from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, numbered, settled
+from retwis_site.store import keys
+from retwis_site.store.client import Store
+
+
+class AccountDebris:
+    """Searches over accounts."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._damage = AccountDamage(store)
+        self._users = Users(store)
+
+    def checks(self) -> list[Check]:
+        return [
+            Check("what else is left of deleted accounts", self.left_fields, self._store.dbsize),  # may be a secret
+            Check("stale entries in auths", self.stale_secrets, lambda: self._store.hlen(keys.auths())),
+            Check("orphaned user: hashes", self.orphaned_users, self._store.dbsize),
+        ]
+
+    def left_fields(self) -> Chunks:
+        """Fields of deleted accounts that a request wrote which was under way: how far somebody has read; and others,
+        by one that was killed."""
+        if not self._store.hlen(keys.users()):  # asked of a proxy, which a scan goes past: it may be down
+            return
+        for batch in numbered(self._store, "user:*"):
+            left = settled(self._store, self._littered(batch), lambda uid: {f"gone:{uid}"}, self._littered)
+            yield [Finding(keys.user(uid), partial(self._users.strip, uid)) for uid in left]
+
+    def _littered(self, uids: Sequence[int]) -> list[int]:
+        pipe = self._store.pipeline()
+        for uid in uids:
+            pipe.hget(keys.user(uid), "deleted")
+            pipe.hlen(keys.user(uid))
+        replies = pipe.execute()
+        seen = zip(uids, replies[::2], replies[1::2], strict=True)
+        return [uid for uid, deleted, fields in seen if deleted is not None and fields > len(STAYS)]
+
+    def stale_secrets(self) -> Chunks:
+        """Entries of `auths` against the users' own secrets, the truth. A secret is never used twice, so one that is
+        stale stays so."""
+        for batch in self._store.hash_fields(keys.auths(), AT_ONCE):
+            pipe = self._store.pipeline()
+            for _, uid in batch:
+                pipe.hget(f"{keys.PREFIX}user:{uid}", "auth")
+            yield [
+                Finding(f"an old secret of user {uid}", partial(self._store.hdel, keys.auths(), secret))
+                for (secret, uid), current in zip(batch, pipe.execute(), strict=True)
+                if current != secret
+            ]
+
+    def orphaned_users(self) -> Chunks:
+        """`user:` hashes of registrations that died before their commit. None in a store without any name: it is being
+        seeded."""
+        if not self._store.hlen(keys.users()):
+            return
+        for batch in numbered(self._store, "user:*"):
+            orphans = settled(self._store, self._orphans(batch), lambda uid: {f"user:{uid}"}, self._orphans)
+            yield [Finding(keys.user(uid), partial(self._store.unlink, keys.user(uid))) for uid in orphans]
+
+    def _orphans(self, uids: Sequence[int]) -> list[int]:
+        return [uid for uid in self._damage.without_name(uids) if not self._damage.was_registered(uid)]

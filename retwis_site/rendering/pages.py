@@ -1,0 +1,157 @@
+"""How a page is put together: from parts that are remembered, with holes that each request fills.
+
+A part is a template that shows nothing but what it is given, in one language. Whatever it was rendered to is right for
+ever, so it is remembered by its template, its language and its arguments, and found again while these are the same: a
+post, the head of a page, a whole page but for its posts. What differs from request to request, such as a form's token,
+is a hole in it: its mark stands there when it is rendered, there it is cut, and a page is its pieces joined. They are
+bytes as they are sent, so that no page is searched, copied or encoded again.
+"""
+
+import operator
+import os
+import re
+import secrets
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any
+
+from django.conf import settings
+from django.contrib.messages import get_messages
+from django.http import HttpRequest, HttpResponse
+from django.middleware.csrf import CSRF_ALLOWED_CHARS, get_token
+from django.template import loader
+from django.utils.translation import get_language
+
+from retwis_site.http import cookies, flash_messages
+from retwis_site.http.language import headers_in
+from retwis_site.store.local_cache import PageMemory
+
+Pieces = Sequence[bytes | str]  # HTML as it is sent, and the names of the holes between
+Holes = Mapping[str, Pieces]  # what fills them, by their names
+
+NOTHING: Holes = {}
+
+THEMES = ("light", "dark")
+THEME_COOKIE = f"{settings.COOKIE_PREFIX}theme"
+THEME_LIVES = 365 * 24 * 3600  # seconds
+
+_parts: PageMemory[Hashable, Pieces] = PageMemory(size=5_000, seconds=3600)  # some 30 MB
+_fills: dict[str, Callable[[HttpRequest], str]] = {}  # by name: what is made for each page
+_SECRET = secrets.token_hex(16)  # nobody who writes a post can guess it
+_MARK = re.compile(f"{_SECRET}-([a-z_]+)-")
+
+
+def mark(name: str) -> str:
+    """What a template is given to show where a hole is to be."""
+    return f"{_SECRET}-{name}-"
+
+
+def mark_for(name: str, fill: Callable[[HttpRequest], str]) -> str:
+    """The same, where `fill` gives each page its text: HTML, or what needs no escaping."""
+    _fills[name] = fill
+    return mark(name)
+
+
+def cut(html: str) -> Pieces:
+    """HTML in which marks stand, cut at them: bytes, a name, bytes, a name, and so on, and bytes at the end."""
+    return tuple(piece if place % 2 else piece.encode() for place, piece in enumerate(_MARK.split(html)))
+
+
+def _csrf_token(request: HttpRequest) -> str:
+    """As Django's get_token, which takes five times as long, and renews the cookie whenever it is asked. One that the
+    browser has stays as long as its login."""
+    secret = request.COOKIES.get(settings.CSRF_COOKIE_NAME)
+    if secret is None or secret != request.META.get("CSRF_COOKIE"):  # none yet, or one that Django refuses
+        return get_token(request)
+    return masked(secret)
+
+
+def masked(secret: str) -> str:
+    """The secret as Django's forms carry it: hidden by another mask each time, so that nothing can be learned from how
+    well a page compresses (BREACH)."""
+    mask = os.urandom(len(secret)).translate(_TO_PLACES)
+    hidden = bytes(map(operator.add, mask, [_PLACES[char] for char in secret]))
+    return (mask + hidden).translate(_TO_CHARS).decode()
+
+
+_PLACES = {char: place for place, char in enumerate(CSRF_ALLOWED_CHARS)}
+_TO_PLACES = bytes(byte % len(CSRF_ALLOWED_CHARS) for byte in range(256))
+_TO_CHARS = bytes(ord(CSRF_ALLOWED_CHARS[place]) for place in _TO_PLACES)
+
+CSRF_TOKEN = mark_for("csrf_token", _csrf_token)
+
+
+def page(
+    request: HttpRequest, template: str, context: Mapping[str, Any], holes: Holes = NOTHING, status: int = 200
+) -> HttpResponse:
+    """A page that is rendered anew. Its template has `request`, `user`, `here` (the name of its address), `theme`,
+    `messages`, `csrf_token`, what the context says, and a mark for each hole that is not empty."""
+    everywhere = {
+        "request": request,
+        "user": getattr(request, "user", None),
+        "here": _here(request),
+        "theme": theme_of(request),
+        "messages": get_messages(request),
+        "csrf_token": CSRF_TOKEN,
+    }
+    html = loader.render_to_string(template, {**everywhere, **_marks(holes), **context})
+    return _answer(request, cut(html), holes, status)
+
+
+def page_of(request: HttpRequest, template: str, shown: Mapping[str, Hashable], holes: Holes) -> HttpResponse:
+    """The same for a page that shows nothing but `shown`, with its `user`, and what fills the holes: all but that is
+    remembered. While a message waits it is rendered anew."""
+    if flash_messages.waits(request):
+        return page(request, template, shown, holes)
+    given = {"here": _here(request), "theme": theme_of(request), **_marks(holes), **shown}
+    return _answer(request, part(template, given), holes, 200)
+
+
+def part(template: str, arguments: Mapping[str, Hashable]) -> Pieces:
+    """A template that shows only these arguments, in the language that is spoken: rendered, or remembered."""
+    key = (template, get_language(), *arguments.values())
+    known = _parts.get(key)
+    if known is None:
+        known = cut(loader.render_to_string(template, {"csrf_token": CSRF_TOKEN, **arguments}))
+        _parts.put(key, known)
+    return known
+
+
+def origin_of(request: HttpRequest) -> str:
+    """Where the site stands for whoever asks, as whole addresses begin: `https://retwis.example`. A page with such an
+    address must be given it: it is another one for each host."""
+    return f"{request.scheme}://{request.get_host()}"
+
+
+def _here(request: HttpRequest) -> str:
+    return request.resolver_match.view_name if request.resolver_match else ""
+
+
+def theme_of(request: HttpRequest) -> str:
+    """What the visitor chose: `light` or `dark`; empty to be what their system is."""
+    chosen = request.COOKIES.get(THEME_COOKIE, "")
+    return chosen if chosen in THEMES else ""
+
+
+def keep_theme(response: HttpResponse, theme: str) -> None:
+    """Let the browser remember a choice, or that there is none."""
+    if not theme:
+        cookies.take_back(response, THEME_COOKIE)
+        return
+    cookies.keep(response, THEME_COOKIE, theme, THEME_LIVES)
+
+
+def _marks(holes: Holes) -> dict[str, str]:
+    """Marks for what is there; a hole with nothing for it is empty text already in the template."""
+    return {name: mark(name) if inside else "" for name, inside in holes.items()}
+
+
+def _answer(request: HttpRequest, pieces: Pieces, holes: Holes, status: int) -> HttpResponse:
+    whole: list[bytes | str] = []
+    for piece in pieces:
+        if isinstance(piece, str) and piece in holes:
+            whole += holes[piece]
+        else:
+            whole.append(piece)
+    made = {name: _fills[name](request).encode() for name in {piece for piece in whole if isinstance(piece, str)}}
+    body = b"".join([made[piece] if isinstance(piece, str) else piece for piece in whole])
+    return HttpResponse(body, status=status, headers=headers_in(get_language() or settings.LANGUAGE_CODE))

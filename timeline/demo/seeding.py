@@ -1,0 +1,213 @@
+"""A demo community in the store: people, who follows whom, and what they wrote.
+
+The same numbers and seed give the same people, follows and posts; only the password's salt and the sign-in secrets are
+random, as everywhere. Times count back from the last full hour.
+"""
+
+import random
+import time
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import accumulate, islice
+from typing import TypeVar
+
+from django.conf import settings
+
+from accounts.users.entities import User
+from accounts.users.names import entries
+from accounts.users.repository import new_secret
+from retwis_site.store import keys
+from retwis_site.store.client import Pipe, Store
+from timeline.demo.texts import bio, post_body, shown_name, usernames
+
+OLDEST_USER = 400 * 86400  # seconds ago
+NEWEST_USER = 2 * 86400
+OLDEST_POST = 300 * 86400
+POPULARITY = 0.8  # exponent of the power law by which people are chosen to be followed and to write
+BATCH = 1000  # commands sent together
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to make."""
+
+    users: int
+    posts: int
+    follows: int  # average a user
+    seed: int
+
+
+@dataclass(frozen=True)
+class Step:
+    """One HSET or ZADD: a hash's fields, or a sorted set's members with their scores."""
+
+    key: str
+    fields: dict[str, str] | None = None
+    members: dict[str, int] | None = None
+
+    def queue(self, pipe: Pipe) -> None:
+        if self.fields is not None:
+            pipe.hset(self.key, self.fields)
+        if self.members is not None:
+            pipe.zadd(self.key, self.members)
+
+
+class Community:
+    """Made-up people and what they did, as the commands that write them down."""
+
+    def __init__(self, plan: Plan, password: str) -> None:
+        """`password`: a Django hash that all share; hashing one for each would take minutes."""
+        self._plan = plan
+        self._password = password
+        self._rng = random.Random(plan.seed)  # noqa: S311  a demo, not a secret
+        self._now = int(time.time()) // 3600 * 3600
+        self._names = [settings.DEMO_USER, *usernames(plan.users - 1, self._rng)]
+        spread = (OLDEST_USER - NEWEST_USER) / plan.users
+        self._joined = [int(self._now - OLDEST_USER + spread * number) for number in range(plan.users)]
+        self._weights = self._power_law()
+
+    def steps(self) -> Iterator[Step]:
+        """All commands. The `users` hash, by which a store counts as seeded, comes last: whoever is killed before
+        leaves a store that counts as empty."""
+        yield from self._users()
+        yield from self._follows()
+        yield from self._posts()
+        yield from _spread(keys.users(), fields={name.lower(): str(uid) for uid, name in enumerate(self._names, 1)})
+
+    def _power_law(self) -> list[float]:
+        """Cumulative weights: the k-th most popular is chosen in proportion to k^-POPULARITY. Who is how popular is
+        shuffled; the demo user, whom people try first, stands in the middle."""
+        weights = [rank**-POPULARITY for rank in range(1, self._plan.users + 1)]
+        middle = weights.pop(len(weights) // 2)
+        self._rng.shuffle(weights)
+        return list(accumulate([middle, *weights]))
+
+    def _users(self) -> Iterator[Step]:
+        secrets = [new_secret() for _ in self._names]
+        called, bios = self._about()
+        for uid, (name, secret) in enumerate(zip(self._names, secrets, strict=True), 1):
+            about = {"name": called[uid - 1], "bio": bios[uid - 1]}
+            fields = {"username": name, "password": self._password, "auth": secret}
+            yield Step(keys.user(uid), fields=fields | {field: text for field, text in about.items() if text})
+        yield from _spread(keys.auths(), fields={secret: str(uid) for uid, secret in enumerate(secrets, 1)})
+        yield from _spread(keys.users_by_time(), members=dict(zip(self._names, self._joined, strict=True)))
+        people = [User(uid, name, called[uid - 1]) for uid, name in enumerate(self._names, 1)]
+        found_by = dict.fromkeys([entry for one in people for entry in entries(one)], 0)
+        yield from _spread(keys.users_by_name(), members=found_by)
+
+    def _about(self) -> tuple[list[str], list[str]]:
+        """What everybody is called, and says about themselves; the demo user leaves that to whoever tries it. Drawn by
+        themselves, so that the follows and posts of a seed are what they were."""
+        rng = random.Random(f"{self._plan.seed} about")  # noqa: S311  a demo, not a secret
+        called = ["", *(shown_name(name, rng) for name in self._names[1:])]
+        return called, ["", *(bio(rng) for _ in self._names[1:])]
+
+    def _follows(self) -> Iterator[Step]:
+        followers: dict[int, dict[str, int]] = {}
+        for me, count in enumerate(self._follow_counts(), 1):
+            following: dict[str, int] = {}
+            for them in self._chosen(me, count):
+                since = self._rng.randint(max(self._joined[me - 1], self._joined[them - 1]), self._now)
+                following[str(them)] = since
+                followers.setdefault(them, {})[str(me)] = since
+            yield from _spread(keys.following(me), members=following)
+        for them, edges in followers.items():
+            yield from _spread(keys.followers(them), members=edges)
+        counts = {str(them): len(edges) for them, edges in followers.items()}
+        yield from _spread(keys.users_by_followers(), members=counts)
+
+    def _follow_counts(self) -> list[int]:
+        """How many each user follows: uneven, with the plan's average exactly, as far as there are people."""
+        most = self._plan.users - 1
+        wanted = min(self._plan.follows, most) * self._plan.users
+        draws = [self._rng.lognormvariate(0, 0.6) for _ in self._names]
+        each = wanted / sum(draws)
+        counts = [min(most, int(draw * each)) for draw in draws]
+        missing = wanted - sum(counts)
+        while missing > 0:
+            who = self._rng.randrange(self._plan.users)
+            if counts[who] < most:
+                counts[who] += 1
+                missing -= 1
+        return counts
+
+    def _chosen(self, me: int, count: int) -> list[int]:
+        """`count` different people other than `me`, the popular ones more often."""
+        everybody = range(1, self._plan.users + 1)
+        if count > len(everybody) // 2:
+            return self._rng.sample([uid for uid in everybody if uid != me], count)
+        chosen: dict[int, None] = {}
+        while len(chosen) < count:
+            draws = self._rng.choices(everybody, cum_weights=self._weights, k=count)
+            chosen.update(dict.fromkeys(uid for uid in draws if uid != me))
+        return list(chosen)[:count]
+
+    def _posts(self) -> Iterator[Step]:
+        """Post ids grow with time, and the last weeks are the liveliest."""
+        ages = sorted((self._rng.random() ** 1.5 * OLDEST_POST for _ in range(self._plan.posts)), reverse=True)
+        authors = self._rng.choices(range(1, self._plan.users + 1), cum_weights=self._weights, k=self._plan.posts)
+        updates: dict[int, dict[str, int]] = {}
+        for pid, (age, author) in enumerate(zip(ages, authors, strict=True), 1):
+            when = int(self._now - age)
+            if self._joined[author - 1] > when:  # before their time: somebody who was there writes it
+                author = self._rng.randint(1, bisect_right(self._joined, when))
+            yield Step(keys.post(pid), fields={"user_id": str(author), "time": str(when), "body": post_body(self._rng)})
+            updates.setdefault(author, {})[str(pid)] = pid
+        for author, own in updates.items():
+            yield from _spread(keys.updates(author), members=own)
+
+
+def _spread(key: str, fields: dict[str, str] | None = None, members: dict[str, int] | None = None) -> Iterator[Step]:
+    """A large hash or sorted set in several commands, so that none keeps the server busy for long."""
+    for batch in batches((fields or {}).items(), BATCH):
+        yield Step(key, fields=dict(batch))
+    for scored in batches((members or {}).items(), BATCH):
+        yield Step(key, members=dict(scored))
+
+
+T = TypeVar("T")
+
+
+def batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    """The items in lists of `size`, the last one shorter."""
+    rest = iter(items)
+    while batch := list(islice(rest, size)):
+        yield batch
+
+
+def write(store: Store, batch: list[Step]) -> None:
+    """Send some of the steps. One round trip."""
+    pipe = store.pipeline()
+    for step in batch:
+        step.queue(pipe)
+    pipe.execute()
+
+
+def is_used(store: Store) -> bool:
+    """Whether anybody is registered, or was being made when a seeding was killed. One round trip."""
+    pipe = store.pipeline()
+    pipe.hlen(keys.users())
+    pipe.get(keys.next_user_id())
+    users, counter = pipe.execute()
+    return bool(users) or counter is not None
+
+
+def set_counters(store: Store, plan: Plan) -> None:
+    """The next user and post come after the plan's. One round trip."""
+    pipe = store.pipeline()
+    pipe.set(keys.next_user_id(), str(plan.users))
+    pipe.set(keys.next_post_id(), str(plan.posts))
+    pipe.execute()
+
+
+def flush(store: Store) -> int:
+    """Delete every key of the key table under the prefix, and nothing else; returns how many there were."""
+    gone = 0
+    pipe = store.pipeline()
+    for pattern in keys.ALL:
+        for found in store.scan_keys(keys.matching(pattern), BATCH):
+            for key in found:
+                pipe.unlink(key)
+            gone += sum(pipe.execute())
+    return gone

@@ -1,0 +1,230 @@
+"""Damage to what people wrote and whom they follow: truth and mirrors that do not agree."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+from accounts.users.checks.foreign_database import is_from_elsewhere
+from retwis_site.jobs.outbox import Outbox, nonce
+from retwis_site.maintenance.checks import Check, Chunks, Finding, members, numbered, settled
+from retwis_site.store import keys
+from retwis_site.store.client import Store
+from timeline.posts.reader import FIELDS
+from timeline.posts.repository import Posts
+from timeline.relations.follow import Follows
+from timeline.timelines.cursors import parse_id
+
+Edge = tuple[int, str]  # whose set it stands in, and the member
+Standing = tuple[int, str, float]  # of an `updates:`: whose, a member and its score
+Written = tuple[int, int]  # post, author
+
+
+@dataclass(frozen=True)
+class Side:
+    """The edges as one of the two sorted sets has them."""
+
+    pattern: str
+    own: Callable[[int], str]
+    mirror: Callable[[int], str]
+    follows: Callable[[int, int], tuple[int, int]]  # whose set, and member -> who follows whom
+
+
+FOLLOWING = Side("following:*", keys.following, keys.followers, lambda uid, other: (uid, other))
+FOLLOWERS = Side("followers:*", keys.followers, keys.following, lambda uid, other: (other, uid))
+
+
+class TimelineDamage:
+    """Searches over posts and edges, in an order in which repairs build on each other."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._posts = Posts(store)
+        self._follows = Follows(store)
+
+    def checks(self) -> list[Check]:
+        size = self._store.dbsize
+        return [
+            Check("edges and posts of nobody", self.of_nobody, lambda: 3 * size()),
+            Check("edges that followers: lacks, or to nobody", partial(self.edges, FOLLOWING), size),
+            Check("edges that following: lacks, or of nobody", partial(self.edges, FOLLOWERS), size),
+            Check("updates: without such a post", self.updates, size),
+            Check("posts that their author's updates: lacks", self.lost_posts, size),
+        ]
+
+    def of_nobody(self) -> Chunks:
+        """Sorted sets whose owner does not exist."""
+        for pattern, key_of in (
+            ("following:*", keys.following),
+            ("followers:*", keys.followers),
+            ("updates:*", keys.updates),
+        ):
+            for uids in numbered(self._store, pattern):
+                yield [
+                    Finding(f"{key_of(uid)}: there is no such user", partial(self._store.unlink, key_of(uid)))
+                    for uid in nobodies(self._store, uids)
+                ]
+
+    # ---- edges
+
+    def edges(self, side: Side) -> Chunks:
+        """The edges of one side against the other."""
+
+        def look(edges: Sequence[Edge]) -> list[Edge]:
+            pipe = self._store.pipeline()
+            for uid, member in edges:
+                other = parse_id(member) or 0
+                pipe.zscore(side.own(uid), member)  # it may be gone since it was found
+                pipe.zscore(side.mirror(other), str(uid))
+                pipe.hexists(keys.user(other), "username")
+            replies = pipe.execute()
+            seen = zip(edges, replies[::3], replies[1::3], replies[2::3], strict=True)
+            return [
+                edge for edge, own, mirrored, exists in seen if own is not None and (mirrored is None or not exists)
+            ]
+
+        def under_way(edge: Edge) -> set[str]:
+            me, them = side.follows(edge[0], parse_id(edge[1]) or 0)
+            return {f"follow:{me}:{them}", f"gone:{me}", f"gone:{them}"}
+
+        for chunk in members(self._store, side.pattern):
+            edges = [(uid, member) for uid, member, _ in chunk]
+            yield [
+                Finding(f"{side.own(uid)} has {member}", partial(self._mend_edge, side, uid, member))
+                for uid, member in settled(self._store, look(edges), under_way, look)
+            ]
+
+    def _mend_edge(self, side: Side, uid: int, member: str) -> None:
+        other = parse_id(member)
+        if other is None or nobodies(self._store, [other]):
+            self._store.zrem(side.own(uid), member)
+            self._store.zrem(side.mirror(other or 0), str(uid))
+        else:
+            self._follows.mend(*side.follows(uid, other))
+
+    # ---- posts
+
+    def updates(self) -> Chunks:
+        """Members of `updates:` against the posts themselves."""
+        for chunk in members(self._store, "updates:*"):
+            wrong = settled(
+                self._store, self._wrong(chunk), lambda one: at_work_on(one[1]) | {f"gone:{one[0]}"}, self._wrong
+            )
+            yield [
+                Finding(f"{keys.updates(uid)} has {member}", partial(self._mend_standing, uid, member))
+                for uid, member, _ in wrong
+            ]
+
+    def _wrong(self, chunk: Sequence[Standing]) -> list[Standing]:
+        pipe = self._store.pipeline()
+        for uid, member, _ in chunk:
+            pipe.hmget(keys.post(parse_id(member) or 0), FIELDS)
+            pipe.zscore(keys.updates(uid), member)  # it may be gone since it was found
+        replies = pipe.execute()
+        still = [
+            (one, fields)
+            for one, fields, score in zip(chunk, replies[::2], replies[1::2], strict=True)
+            if score is not None
+        ]
+        return [
+            (uid, member, score)
+            for (uid, member, score), (author, when, body, deleted) in still
+            if author != str(uid)
+            or deleted is not None
+            or body is None
+            or not _is_time(when)
+            or member != f"{score:.0f}"
+        ]
+
+    def _mend_standing(self, uid: int, member: str) -> None:
+        pid = parse_id(member)
+        author, when, body, deleted = self._store.hmget(keys.post(pid or 0), FIELDS)
+        if pid is None or deleted is not None or (author or str(uid)) != str(uid) or (author, body) == (None, None):
+            self._store.zrem(keys.updates(uid), member)
+            return
+        self._store.hsetnx(keys.post(pid), "user_id", str(uid))
+        if not _is_time(when):
+            self._store.hset(keys.post(pid), {"time": "0"})
+        if body is None:
+            self._posts.delete(uid, pid)  # there is nothing left of it to read
+        else:
+            self._store.zadd(keys.updates(uid), {member: pid})
+
+    def lost_posts(self) -> Chunks:
+        """Posts that got past their commit, and are not in their author's `updates:`.
+
+        Only a list tells such a post from one that died before its commit, since a post is pushed after it stands. An
+        author of whom one is found has lost entries, so all of theirs are taken for lost.
+        """
+        if self.is_from_elsewhere:
+            return
+        for batch in numbered(self._store, "post:*"):
+            yield [
+                Finding(f"{keys.updates(author)} lacks {pid}", partial(self._put_back, pid))
+                for pid, author in self._lost([one for one in self.unlisted(batch) if self.was_listed(*one)])
+            ]
+
+    def _lost(self, suspects: Sequence[Written]) -> Sequence[Written]:
+        def still(some: Sequence[Written]) -> list[Written]:
+            return self.unlisted([pid for pid, _ in some])  # which may be deleted by now
+
+        return settled(self._store, suspects, lambda one: at_work_on(str(one[0])), still)
+
+    def unlisted(self, pids: Sequence[int]) -> list[Written]:
+        """Of these posts: those that are not deleted and that their author's `updates:` lacks; with their authors, 0
+        for none. Two round trips."""
+        pipe = self._store.pipeline()
+        for pid in pids:
+            pipe.hmget(keys.post(pid), ["user_id", "deleted"])
+        written = [
+            (pid, parse_id(author or "") or 0)
+            for pid, (author, deleted) in zip(pids, pipe.execute(), strict=True)
+            if deleted is None
+        ]
+        for pid, author in written:
+            pipe.zscore(keys.updates(author), str(pid))
+        return [one for one, score in zip(written, pipe.execute(), strict=True) if score is None]
+
+    def was_listed(self, pid: int, author: int) -> bool:
+        """Whether a post stands in a timeline, or another does that its author's `updates:` lacks too. Not where there
+        is no such author, to whom it could be given back. One round trip."""
+        pipe = self._store.pipeline()
+        pipe.hexists(keys.user(author), "username")
+        pipe.lpos(keys.timeline(pid), str(pid))
+        pipe.lpos(keys.home(author), str(pid))
+        exists, *places = pipe.execute()
+        return exists and (author in self._authors_with_losses or any(place is not None for place in places))
+
+    @cached_property
+    def _authors_with_losses(self) -> set[int]:
+        """Whose posts stand in the global timeline and not among their own."""
+        pipe = self._store.pipeline()
+        for key in keys.timelines():
+            pipe.lrange(key, 0, -1)
+        listed = [pid for entries in pipe.execute() for entry in entries if (pid := parse_id(entry)) is not None]
+        return {author for _, author in self._lost(self.unlisted(listed))}
+
+    def _put_back(self, pid: int) -> None:
+        """Deliver it again, which puts it into `updates:` and drops the homes that lack it."""
+        intent = Outbox(self._store).note(f"post:{pid}:{nonce()}")
+        self._posts.redeliver(intent.name)
+
+    @cached_property
+    def is_from_elsewhere(self) -> bool:
+        return is_from_elsewhere(self._store)
+
+
+def at_work_on(pid: str) -> set[str]:
+    """The beginnings of the intents of whatever may be done to a post."""
+    return {f"{kind}:{pid}" for kind in ("post", "fan", "del")}
+
+
+def nobodies(store: Store, uids: Sequence[int]) -> list[int]:
+    """Those that are no user. One round trip."""
+    pipe = store.pipeline()
+    for uid in uids:
+        pipe.hexists(keys.user(uid), "username")
+    return [uid for uid, exists in zip(uids, pipe.execute(), strict=True) if not exists]
+
+
+def _is_time(text: str | None) -> bool:
+    return text is not None and text.isdecimal()

@@ -1,0 +1,60 @@
+"""The composer, checked at the edge."""
+
+import secrets
+import unicodedata
+from typing import Any
+
+from django import forms
+from django.core.validators import MaxLengthValidator, RegexValidator
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
+
+from retwis_site.rendering.pages import mark_for
+from timeline.posts.entities import LONGEST_POST
+
+
+class PostField(forms.CharField):
+    """A post's text in one line: a line break becomes a space.
+
+    The length is a validator and not `max_length`, which would make the browser cut off silently what is pasted.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        too_long = _("At most %(limit_value)d characters; this has %(show_value)d.")
+        super().__init__(validators=[MaxLengthValidator(LONGEST_POST, too_long)], **kwargs)
+
+    def to_python(self, value: Any) -> str:
+        text = " ".join(str(super().to_python(value)).splitlines()).strip()
+        # Nothing but spaces and invisible characters is an empty post.
+        return text if any(unicodedata.category(char)[0] not in "CZ" for char in text) else ""
+
+
+class PostForm(forms.Form):
+    longest = LONGEST_POST
+    body = PostField(
+        label=_("What is new?"),
+        help_text=format_lazy(_("Up to {number} characters"), number=LONGEST_POST),
+        error_messages={"required": _("There is nothing in it yet.")},
+        widget=forms.Textarea(attrs={"rows": 3, "placeholder": _("What is new?"), "dir": "auto"}),
+    )
+    # Made once for each form that is shown; with it a second click is the same post.
+    token = forms.CharField(
+        required=False, widget=forms.HiddenInput, validators=[RegexValidator(r"\A[A-Za-z0-9_-]{1,64}\Z")]
+    )
+
+    def clean_token(self) -> str:
+        """The form's token, or a fresh one for a client that sends none."""
+        return self.cleaned_data["token"] or new_token()
+
+
+def new_token() -> str:
+    return secrets.token_urlsafe(12)
+
+
+def form_with(draft: str) -> PostForm:
+    """A composer with a text that waited."""
+    return PostForm(initial={"body": draft, "token": FORM_TOKEN})
+
+
+FORM_TOKEN = mark_for("form_token", lambda request: new_token())
+BLANK = form_with("")

@@ -1,0 +1,111 @@
+"""Timelines that count as complete and lack a post. They are caches, but nothing rebuilds what looks whole."""
+
+import heapq
+from collections.abc import Sequence
+from functools import partial
+
+from django.conf import settings
+
+from accounts.users.checks.foreign_database import is_from_elsewhere
+from retwis_site.jobs.outbox import Outbox
+from retwis_site.maintenance.checks import Check, Chunks, Finding, numbered, settled
+from retwis_site.store import keys
+from retwis_site.store.client import Store
+from retwis_site.store.snowflake import SMALLEST
+from timeline.posts.checks.post_checks import at_work_on
+from timeline.posts.post_ids import RECENT
+from timeline.posts.repository import Posts
+from timeline.timelines.cached_list import KEPT, TimelineList
+from timeline.timelines.global_list import GlobalList
+
+
+class Holes:
+    """Searches in timelines.
+
+    A look reads what should be there, then the outbox, then the list: a post that is missing then, and that nobody was
+    delivering, was lost.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._posts = Posts(store)
+        self._everybody = GlobalList(store)
+
+    def checks(self) -> list[Check]:
+        return [
+            Check("home timelines that lack a post", self.homes, self._store.dbsize),
+            Check("posts that recent lacks", self.recent, self._store.dbsize),
+            Check("global timelines that lack a post", self.everybody, lambda: 1),
+        ]
+
+    def homes(self) -> Chunks:
+        """Each home against the `updates:` of its owner and of those they follow, down to its horizon."""
+        if is_from_elsewhere(self._store):
+            return
+        for uids in numbered(self._store, "posts:*"):
+            yield [
+                Finding(keys.home(uid), partial(self._store.unlink, keys.home(uid)))
+                for uid in settled(self._store, self._lacking(uids), lambda uid: {f"follow:{uid}"}, self._lacking)
+            ]
+
+    def _lacking(self, uids: Sequence[int]) -> list[int]:
+        return [uid for uid in uids if self._lacks(uid)]
+
+    def _lacks(self, uid: int) -> bool:
+        home = TimelineList(self._store, keys.home(uid), lives=None)
+        listing = home.read()
+        if not listing.complete:  # the next read rebuilds it
+            return False
+        followed = [int(other) for other in self._store.zrange(keys.following(uid), 0, -1) if other.isdecimal()]
+        pipe = self._store.pipeline()
+        for source in (uid, *followed):
+            pipe.zrevrangebyscore(keys.updates(source), "+inf", str(listing.horizon), KEPT)
+        return self._is_missing({int(pid) for found in pipe.execute() for pid in found if pid.isdecimal()}, home)
+
+    def recent(self) -> Chunks:
+        """What `recent` should hold against the newest ids of every `updates:` that were made from the time."""
+        if settings.POST_IDS == "incr":
+            return
+        newest: list[int] = []
+        for uids in numbered(self._store, "updates:*"):
+            pipe = self._store.pipeline()
+            for uid in uids:
+                pipe.zrevrangebyscore(keys.updates(uid), "+inf", str(SMALLEST), RECENT)
+            pids = {int(member) for found in pipe.execute() for member in found if member.isdecimal()}
+            newest = heapq.nlargest(RECENT, pids.union(newest))
+            yield []
+        missing = settled(self._store, self._not_noted(newest), lambda pid: at_work_on(str(pid)), self._not_noted)
+        yield [
+            Finding(f"{keys.recent(pid)} lacks {pid}", partial(self._store.zadd, keys.recent(pid), {str(pid): pid}))
+            for pid in missing
+        ]
+
+    def _not_noted(self, pids: Sequence[int]) -> list[int]:
+        noted, lowest = self._everybody.noted()
+        return self._standing([pid for pid in pids if pid >= lowest and pid not in noted])
+
+    def everybody(self) -> Chunks:
+        """The global timeline against what it would be rebuilt from."""
+        if is_from_elsewhere(self._store):
+            return
+        for number, timeline in enumerate(self._everybody.lists):
+            listing = timeline.read()
+            newest = self._everybody.newest(number)
+            if listing.complete and self._is_missing({pid for pid in newest.ids if pid >= listing.horizon}, timeline):
+                yield [Finding(keys.timeline(number), partial(self._store.unlink, keys.timeline(number)))]
+
+    def _is_missing(self, expected: set[int], timeline: TimelineList) -> bool:
+        """Whether a list that is complete now lacks one of these posts, which is not just being delivered."""
+        under_way = Outbox(self._store).under_way()
+        listing = timeline.read()
+        missing = [
+            pid
+            for pid in expected.difference(listing.ids)
+            if pid >= listing.horizon and under_way.isdisjoint(at_work_on(str(pid)))
+        ]
+        return listing.complete and bool(self._standing(missing))
+
+    def _standing(self, pids: Sequence[int]) -> list[int]:
+        """Of these posts, those that exist and are not deleted. One round trip."""
+        records, _ = self._posts.read(pids)
+        return [one.pid for one in records]

@@ -1,0 +1,60 @@
+"""The global timeline: everybody's newest posts, and the newest users."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from accounts.signing_in.viewer import Visit
+from accounts.users.entities import User
+from accounts.users.repository import Users
+from retwis_site.store import keys
+from retwis_site.store.client import Pipe, Store
+from timeline.posts.entities import GlobalPage, Page, Post
+from timeline.posts.reader import Wanted, by_present_names
+from timeline.timelines.cursors import LARGEST_ID
+from timeline.timelines.global_list import GlobalList
+from timeline.timelines.pagination import fill
+
+NEWEST_USERS = 10
+
+
+class GlobalTimeline:
+    """Everybody's posts, down to about the newest 1000."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._list = GlobalList(store)
+        self._users = Users(store)
+
+    def page(self, visit: Visit, before: int | None, size: int) -> GlobalPage:
+        """`size` posts below the cursor, newest first, and the newest users' names.
+
+        One round trip while the posts are remembered, else two; one more while authors' names are not; at most four
+        more where many of the newest posts are deleted. A list that is not there costs six or more to rebuild.
+        """
+
+        def questions(pipe: Pipe, me: int | None) -> None:
+            self._list.queue_page(pipe, before)
+            pipe.zrevrange(keys.users_by_time(), 0, NEWEST_USERS - 1)
+
+        *entries, newest_users = visit.ask(questions)
+        shown = partial(self._shown, visit.user.uid if isinstance(visit.user, User) else None)
+        listing = self._list.page(entries, before)
+        filled = fill([pid for pid in listing.ids if before is None or pid < before], size, shown)
+        posts, dead, older = filled.posts, filled.dead, filled.older
+        if before is None and older is None and listing.horizon and len(posts) == size:
+            older = filled.last  # the head of the list was just enough; the rest may go on
+        elif before is None and older is None and listing.horizon:
+            last = filled.last or LARGEST_ID
+            rest = [pid for pid in self._list.below(last).ids if pid < last]
+            filled = fill(rest, size - len(posts), shown)
+            posts, dead, older = posts + filled.posts, dead + filled.dead, filled.older
+        self._list.drop(dead)
+        return GlobalPage(newest_users, Page(posts, older), at_the_cap=older is None and listing.horizon > 0)
+
+    def _shown(self, me: int | None, pids: Sequence[int]) -> tuple[list[Post], list[int]]:
+        wanted = Wanted(pids, me)
+        pipe = self._store.pipeline()
+        wanted.queue(pipe)
+        wanted.take(pipe.execute())
+        posts = wanted.shown(self._users.people({one.uid for one in wanted.records}))
+        return by_present_names(posts, self._users.renamed()), wanted.dead
