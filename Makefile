@@ -36,11 +36,11 @@ test-browser: $(VENV)/.installed-browser
 
 # Takes the README's pictures anew.
 screenshots: $(VENV)/.installed-browser
-	SCREENSHOTS=1 $(BIN)/python -m pytest --ds=tests.settings.real tests/browser/test_screenshots.py
+	SCREENSHOTS=1 $(BIN)/python -m pytest --ds=tests.settings.real tests/browser/looks/test_screenshots.py
 
 # Hostile requests to every address, round after round, until one finds something; Ctrl-C ends it.
 fuzz: $(VENV)/.installed-test
-	@trap 'exit 0' INT; while FUZZ=1 $(BIN)/python -m pytest --ds=tests.settings.fake -x tests/test_fuzz.py; do :; done; exit 1
+	@trap 'exit 0' INT; while FUZZ=1 $(BIN)/python -m pytest --ds=tests.settings.fake -x tests/retwis_site/http/test_fuzz.py; do :; done; exit 1
 
 # Measures the site as it grows, for docs/scaling.md: ten minutes, 2 GB of memory and Debian's redis-server.
 growth: $(VENV)/.installed-test

@@ -34,9 +34,9 @@ from benchmarks.site import (  # noqa: E402
 )
 from retwis_site.store import keys  # noqa: E402
 from retwis_site.store.client import connect  # noqa: E402
-from tests import topologies  # noqa: E402
 from tests.settings.cluster import SERVERS  # noqa: E402
-from tests.topologies import Server  # noqa: E402
+from tests.support.stores import topologies  # noqa: E402
+from tests.support.stores.topologies import Server  # noqa: E402
 
 HOT = [keys.users(), keys.auths(), keys.users_by_time(), keys.users_by_followers(), keys.next_post_id()]
 HOT += [*keys.timelines(), *keys.outboxes()]

@@ -16,7 +16,7 @@ import hiredis
 import redis
 
 from benchmarks import paper
-from tests.topologies import Server, free_ports
+from tests.support.stores.topologies import Server, free_ports
 from timeline.demo.seeding import batches
 
 SECONDS = 2.0  # that each drive lasts

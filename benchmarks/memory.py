@@ -9,7 +9,7 @@ from benchmarks.measure import Command, table
 from benchmarks.plan import Plan, Report
 from benchmarks.sizes import NOW, SMALL, Kind, secret, version, weigh
 from retwis_site.store import keys
-from tests.topologies import Server, free_ports, running
+from tests.support.stores.topologies import Server, free_ports, running
 
 IDS, EDGES = 1000, 40
 

@@ -21,8 +21,8 @@ from benchmarks.plan import Plan, Report
 from benchmarks.sizes import version
 from benchmarks.stand import Place, site, site_env
 from benchmarks.visitor import CSRF_LETTERS, Viewer, Visitor, people
-from tests import acl
-from tests.topologies import PRIMARIES, Clustered, Server, cluster_servers, free_ports, join, running
+from tests.support.stores import acl_users
+from tests.support.stores.topologies import PRIMARIES, Clustered, Server, cluster_servers, free_ports, join, running
 
 SHARES = {"add user": 5, "follow": 15, "post": 30, "timeline": 50}
 ZIPF = 0.75
@@ -134,7 +134,7 @@ def _cluster(folder: Path) -> Iterator[tuple[Place, str]]:
         join(servers)
         for server in servers:
             server.client.config_set("cluster-node-timeout", NODE_TIMEOUT)
-        url = ",".join(f"redis://{acl.credentials()}127.0.0.1:{server.port}" for server in servers)
+        url = ",".join(f"redis://{acl_users.credentials()}127.0.0.1:{server.port}" for server in servers)
         env = site_env(folder, REDIS_TOPOLOGY="cluster", REDIS_URL=url)
         # Not a redis.Redis, but asked for nothing here that it would not answer alike.
         client = cast("redis.Redis", Clustered([server.port for server in servers]))

@@ -13,8 +13,8 @@ from benchmarks.measure import TIMES, Command, Rate, Trip, alone, drive, own_all
 from benchmarks.site import Site, captured, seed, store_of, watched
 from retwis_site.store import keys
 from retwis_site.store.local_cache import Memory
-from tests import topologies
-from tests.topologies import Server, cluster_servers, running
+from tests.support.stores import topologies
+from tests.support.stores.topologies import Server, cluster_servers, running
 from timeline.demo.seeding import batches
 
 WIDTHS = (1, 3, 24)

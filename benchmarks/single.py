@@ -11,7 +11,7 @@ import redis
 from benchmarks.measure import TIMES, Command, Trip, drive, load, pack, reading, table
 from benchmarks.sizes import NOW, secret
 from retwis_site.store import keys
-from tests.topologies import Server, free_ports, running
+from tests.support.stores.topologies import Server, free_ports, running
 
 FEW, MANY = 1000, 1_000_000
 STEPS = (125_000, 250_000, 500_000, 1_000_000)

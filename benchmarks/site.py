@@ -23,7 +23,7 @@ from retwis_site.store.connection import topology
 from retwis_site.store.connection.transport import OneServer
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.recorder import Watch, watching
-from tests.topologies import Server
+from tests.support.stores.topologies import Server
 from timeline.demo import seeding
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows

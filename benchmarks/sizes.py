@@ -9,7 +9,7 @@ from django.contrib.auth.hashers import make_password
 
 from benchmarks.measure import Command, Line, alone, load, own_all, pack, table
 from retwis_site.store import keys
-from tests.topologies import Server, running
+from tests.support.stores.topologies import Server, running
 from timeline.demo.texts import post_body
 
 NOW = 1_760_000_000

@@ -23,10 +23,10 @@ from retwis_site.store import embedded, snowflake
 from retwis_site.store.client import Store, connect
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.recorder import Watch, keys_of, watching, watching_process
-from tests import acl, topologies
-from tests.layout import SHARDS, Counted, Split
-from tests.processes import end, free_port, run_server, run_site
-from tests.site import register
+from tests.support.people import register
+from tests.support.processes.processes import end, free_port, run_server, run_site
+from tests.support.stores import acl_users, topologies
+from tests.support.stores.key_layouts import SHARDS, Counted, Split
 from timeline.timelines.checks import timeline_checks
 
 
@@ -120,7 +120,7 @@ def _administrator() -> redis.Redis:
     if settings.REDIS_TOPOLOGY == "sentinel":
         return settings.SERVERS[0].client
     pool = connect()._wire.client.connection_pool
-    identity = {"username": acl.ADMIN, "password": acl.PASSWORDS[acl.ADMIN]}
+    identity = {"username": acl_users.ADMIN, "password": acl_users.PASSWORDS[acl_users.ADMIN]}
     return redis.Redis(
         connection_pool=redis.ConnectionPool(pool.connection_class, **{**pool.connection_kwargs, **identity})
     )
@@ -130,17 +130,17 @@ def _administrator() -> redis.Redis:
 def rights(raw: redis.Redis) -> Iterator[Callable[..., None]]:
     """`rights("-zadd", "~other")` changes what the site's user may do on a real server, until the test ends."""
 
-    users = acl.cluster_lines() if settings.REDIS_TOPOLOGY == "cluster" else acl.lines()
+    users = acl_users.cluster_lines() if settings.REDIS_TOPOLOGY == "cluster" else acl_users.lines()
     # Behind the proxy everybody is the same user.
     has_users = settings.REAL_SERVER and settings.REDIS_TOPOLOGY != "twemproxy"
     several = [server.client for server in getattr(settings, "SERVERS", [])]
 
     def change(*rules: str) -> None:
         for server in (several or [raw]) if has_users else []:
-            server.execute_command("ACL", "SETUSER", acl.SITE, *rules)
+            server.execute_command("ACL", "SETUSER", acl_users.SITE, *rules)
 
     yield change
-    change("reset", *acl.rules(users))
+    change("reset", *acl_users.rules(users))
 
 
 @pytest.fixture
@@ -160,7 +160,7 @@ def own_server(moved: Callable[[str], None]) -> Iterator[Callable[..., Any]]:
     """`with own_server("--appendonly", "yes") as server:` puts the site on a server that a test may kill; the next
     one goes on with its data."""
     with tempfile.TemporaryDirectory(prefix="retwis-") as folder:
-        moved(acl.url(folder))
+        moved(acl_users.url(folder))
         yield lambda *options: run_server(folder, *options)
 
 

@@ -16,22 +16,13 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from accounts.users.entities import Login
 from retwis_site.store.client import Store, connect
-from tests.browser.console import Console
-from tests.browser.served import serving
-from tests.faults import Server
-from tests.site import register
+from tests.browser.support.console import Console
+from tests.browser.support.served import serving
+from tests.browser.support.windows import FLAGS, WIDE, sign_in
+from tests.support.people import register
+from tests.support.stores.store_faults import Server
 
 WITHIN = 20_000  # milliseconds that anything may take on a machine that has other things to do
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
-WIDE = {"width": 1280, "height": 800}
-PHONE = {"width": 360, "height": 740}
 
 _numbers = itertools.count(1)
 
@@ -107,10 +98,6 @@ def window(chromium: Browser, site: Any, console: Console) -> Iterator[Callable[
     finally:
         for context in contexts:
             context.close()
-
-
-def sign_in(context: Any, login: Login, origin: str) -> None:
-    context.add_cookies([{"name": settings.AUTH_COOKIE, "value": login.secret, "url": origin}])
 
 
 @pytest.fixture

@@ -13,4 +13,7 @@ STATIC_ROOT.mkdir()  # noqa: F405  whitenoise would warn in every test
 
 ALLOWED_HOSTS = ["testserver", "localhost", "127.0.0.1"]
 # Hundreds of registrations; the real hasher has a test of its own.
-PASSWORD_HASHERS = ["tests.hashers.QuickArgon2PasswordHasher", "accounts.signing_in.hashers.LeanArgon2PasswordHasher"]
+PASSWORD_HASHERS = [
+    "tests.support.hashers.QuickArgon2PasswordHasher",
+    "accounts.signing_in.hashers.LeanArgon2PasswordHasher",
+]

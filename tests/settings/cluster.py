@@ -3,13 +3,13 @@ starts it."""
 
 import os
 
-from tests import acl
 from tests.settings import folder
-from tests.topologies import PRIMARIES, cluster_servers
+from tests.support.stores import acl_users
+from tests.support.stores.topologies import PRIMARIES, cluster_servers
 
 SERVERS = cluster_servers(folder("retwis-cluster-"), PRIMARIES)
 os.environ["REDIS_TOPOLOGY"] = "cluster"
-os.environ["REDIS_URL"] = ",".join(f"redis://{acl.credentials()}127.0.0.1:{server.port}" for server in SERVERS)
+os.environ["REDIS_URL"] = ",".join(f"redis://{acl_users.credentials()}127.0.0.1:{server.port}" for server in SERVERS)
 
 from tests.settings.base import *  # noqa: E402, F403
 

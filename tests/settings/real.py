@@ -3,11 +3,11 @@ docs/redis.md gives it. conftest.py starts it."""
 
 import os
 
-from tests import acl
 from tests.settings import folder
+from tests.support.stores import acl_users
 
 STORE_DIR = folder("retwis-store-")
-os.environ["REDIS_URL"] = acl.url(STORE_DIR)
+os.environ["REDIS_URL"] = acl_users.url(STORE_DIR)
 
 from tests.settings.base import *  # noqa: E402, F403
 

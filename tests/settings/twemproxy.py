@@ -3,7 +3,7 @@
 import os
 
 from tests.settings import folder
-from tests.topologies import Server, free_ports
+from tests.support.stores.topologies import Server, free_ports
 
 STORE_DIR = folder("retwis-twemproxy-")
 PROXY_PORT, *PORTS = free_ports(4)

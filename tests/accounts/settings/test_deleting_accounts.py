@@ -1,0 +1,233 @@
+"""Deleting one's account on the site: what is asked, what is gone at once, and what stays. What a worker does about the
+rest is told in tests/accounts/users/test_removal.py."""
+
+import pytest
+from django.conf import settings
+from django.contrib.auth.hashers import is_password_usable
+from django.core.management import CommandError, call_command
+
+from retwis_site.jobs.worker import drain
+from retwis_site.store.rate_limits import LOGINS, Throttle, somebody_at
+from tests.support.people import NEW_PASSWORD, PASSWORD
+from tests.support.stored_keys import everything, filed, publish
+from tests.support.stores.key_layouts import noted
+from timeline.relations.follow import Follows
+
+URL = "/settings/delete/"
+FORM = {"password": PASSWORD}
+TOLD = "Your account is deleted."
+GONE = "Whoever had this name has deleted their account."
+
+
+def page_of(answer):
+    return answer.content.decode()
+
+
+def test_the_page_says_what_happens_and_asks_for_the_password(browser, alice, raw):
+    before = everything(raw)
+    answer = browser(alice).get(URL)
+    page = page_of(answer)
+    assert answer.status_code == 200
+    assert "This cannot be undone." in page
+    assert "The name <bdi>Alice</bdi> stays taken" in page
+    assert 'action="/settings/delete/"' in page
+    assert 'type="password" name="password"' in page
+    assert 'href="/settings/download/"' in page
+    assert everything(raw) == before
+
+
+def test_it_is_for_users_and_is_never_stored(browser, alice):
+    assert browser().get(URL)["Location"] == "/login/?next=%2Fsettings%2Fdelete%2F"
+    assert browser().post(URL, FORM)["Location"].startswith("/login/")
+    assert "no-store" in browser(alice).get(URL)["Cache-Control"]
+    assert "no-store" in browser(alice).post(URL, {"password": "wrong"})["Cache-Control"]
+
+
+def test_without_the_forms_token_nothing_happens(browser, alice, raw):
+    before = everything(raw)
+    assert browser(alice, csrf=True).post(URL, FORM).status_code == 403
+    assert everything(raw) == before
+
+
+@pytest.mark.parametrize("form", [{}, {"password": ""}, {"password": "wrong"}, {"password": "x" * 129}])
+def test_it_wants_the_present_password(browser, alice, raw, settings, form):
+    settings.THROTTLE = False
+    before = everything(raw)
+    answer = browser(alice).post(URL, form)
+    assert answer.status_code == 422
+    assert 'class="errorlist"' in page_of(answer)
+    assert everything(raw) == before
+    assert 'action="/logout/"' in page_of(browser(alice).get("/timeline/"))
+
+
+def test_a_wrong_password_counts_as_one_at_the_login(browser, store, alice, raw):
+    somebody = somebody_at("Alice", "127.0.0.1")
+    browser(alice).post(URL, {"password": "wrong"})
+    assert raw.zcard(f"throttle:login:{somebody}") == 1
+    for _ in range(LOGINS.times - 1):
+        Throttle(store).count(LOGINS, somebody)
+    assert browser(alice).post(URL, FORM).status_code == 429
+    assert not raw.hexists("user:1", "deleted")
+
+
+def test_it_ends_sign_in_at_once_and_keeps_the_name_alone(browser, alice, raw):
+    raw.hset("user:1", mapping={"name": "Alice in Chains", "bio": "Who I am", "language": "de"})
+    raw.zadd("users_by_name", {"alice in chains:1": 0})
+    here, phone = browser(alice), browser(alice)
+    answer = here.post(URL, FORM, follow=True)
+    assert answer.redirect_chain == [("/", 302)]
+    assert TOLD in page_of(answer)
+    assert 'action="/logout/"' not in page_of(answer)
+    kept = raw.hgetall("user:1")
+    assert kept["username"] == "Alice"
+    assert kept["deleted"].isdigit()
+    assert kept["auth"] == kept["name"] == kept["bio"] == ""
+    assert not is_password_usable(kept["password"])
+    assert raw.hgetall("users") == {"alice": "1"}
+    assert raw.hgetall("auths") == {}
+    assert raw.zrange("users_by_time", 0, -1) == []
+    assert filed(raw) == {}
+    assert [intent.rpartition(":")[0] for intent in noted(raw)] == ["gone:1"]
+    for client in (here, phone):
+        assert 'action="/logout/"' not in page_of(client.get("/timeline/"))
+        assert client.get("/settings/password/").status_code == 302
+
+
+def test_a_worker_may_go_on_at_once(browser, store, alice, raw):
+    browser(alice).post(URL, FORM)
+    assert drain(store, "worker") == 1
+    assert raw.hgetall("user:1").keys() == {"username", "deleted"}
+    assert noted(raw) == []
+    assert raw.hgetall("users") == {"alice": "1"}
+
+
+def test_the_browser_keeps_nothing_of_it(browser, alice):
+    client = browser(alice)
+    for cookie in (settings.DRAFT_COOKIE, settings.SINCE_COOKIE):
+        client.cookies[cookie] = "something"
+    answer = client.post(URL, FORM)
+    for cookie in (settings.AUTH_COOKIE, settings.DRAFT_COOKIE, settings.SINCE_COOKIE):
+        assert answer.cookies[cookie].value == ""
+        assert answer.cookies[cookie]["max-age"] == 0
+
+
+def test_the_order_of_its_commands(browser, alice, sent):
+    client = browser(alice)
+    client.get(URL)
+    sent.trips.clear()
+    client.post(URL, FORM)
+    after_the_password = [[command[:2] for command in trip.commands] for trip in sent.trips[-3:]]
+    assert after_the_password == [
+        [("ZADD", "outbox")],
+        [("HMGET", "user:1"), ("HSET", "user:1")],
+        [
+            ("ZADD", "outbox"),
+            ("HDEL", "auths"),
+            ("ZREM", "users_by_time"),
+            ("ZREM", "users_by_name"),
+        ],
+    ]
+
+
+def test_it_costs_the_same_whatever_the_account_has(browser, store, alice, bob, raw, trips):
+    for number in range(5):
+        publish(raw, store, bob, f"Post {number}")
+    raw.zadd("followers:2", {100 + number: 1 for number in range(3000)})
+    costs = set()
+    for login in (alice, bob):
+        client = browser(login)
+        client.get(URL)
+        costs.add(len(trips(lambda client=client: client.post(URL, FORM)).trips))
+    assert costs == {12}
+
+
+def test_what_they_wrote_and_who_they_were_is_gone_from_every_page_at_once(browser, store, alice, bob, raw):
+    Follows(store).follow(2, 1)
+    publish(raw, store, alice, "Hello there")
+    readers = [browser(), browser(bob)]
+    for client in readers:
+        for url in ("/", "/timeline/", "/@Alice/", "/@Alice/1/"):
+            assert "Hello there" in page_of(client.get(url))  # and is remembered
+    browser(alice).post(URL, FORM)
+    for client in readers:
+        for url in ("/", "/timeline/", "/@bob/following/"):
+            page = page_of(client.get(url))
+            assert "Hello there" not in page
+            assert "/@Alice/" not in page
+        for url in ("/@Alice/", "/@Alice/1/", "/@alice/followers/", "/@alice/following/"):
+            answer = client.get(url)
+            assert answer.status_code == 410
+            assert GONE in page_of(answer)
+    assert browser(bob).post("/@Alice/follow/").status_code == 410
+    assert raw.zcard("following:2") == 1  # until a worker comes
+
+
+def test_a_login_says_what_it_says_to_any_wrong_password(browser, alice, raw):
+    browser(alice).post(URL, FORM)
+    refused = browser().post("/login/", {"username": "Alice", "password": PASSWORD})
+    unknown = browser().post("/login/", {"username": "nobody", "password": PASSWORD})
+    assert refused.status_code == unknown.status_code == 422
+    said = [page.partition('role="alert"')[2].partition("</p>")[0] for page in (page_of(refused), page_of(unknown))]
+    assert said[0] == said[1] != ""
+    assert raw.hget("user:1", "auth") == ""
+
+
+def test_a_login_takes_as_long_as_any_wrong_one(browser, alice, monkeypatch):
+    browser(alice).post(URL, FORM)
+    hashed = []
+    monkeypatch.setattr("accounts.signing_in.backend.make_password", lambda password: hashed.append(password))
+    browser().post("/login/", {"username": "Alice", "password": PASSWORD})
+    assert hashed == [PASSWORD]
+
+
+@pytest.mark.parametrize("cleared", [False, True])
+@pytest.mark.parametrize("name", ["Alice", "alice", "ALICE"])
+def test_the_name_stays_taken(browser, store, alice, raw, name, cleared):
+    browser(alice).post(URL, FORM)
+    if cleared:
+        drain(store, "worker")
+    form = {"username": name, "password1": PASSWORD, "password2": PASSWORD}
+    answer = browser().post("/register/", form)
+    assert answer.status_code == 422
+    assert "That name is taken." in page_of(answer)
+    assert raw.hgetall("users") == {"alice": "1"}
+
+
+@pytest.mark.parametrize("cleared", [False, True])
+def test_no_command_brings_it_back(browser, store, alice, raw, typed, cleared):
+    browser(alice).post(URL, FORM)
+    if cleared:
+        drain(store, "worker")
+    before = everything(raw)
+    typed(f"{NEW_PASSWORD}\n")
+    with pytest.raises(CommandError, match="The account of 'alice' is deleted"):
+        call_command("changepassword", "alice")
+    with pytest.raises(CommandError, match="The name 'alice' is taken"):
+        call_command("createuser", "alice")
+    with pytest.raises(CommandError, match="holds users"):
+        call_command("seed")
+    assert everything(raw) == before
+
+
+def test_a_second_click_is_nobodys(browser, alice, raw):
+    client = browser(alice)
+    client.post(URL, FORM)
+    before = everything(raw)
+    client.cookies[settings.AUTH_COOKIE] = alice.secret
+    assert client.post(URL, FORM)["Location"].startswith("/login/")
+    assert everything(raw) == before
+
+
+def test_a_store_that_is_too_slow_deletes_nothing(browser, alice, raw, monkeypatch):
+    """A worker may have struck the intent out meanwhile, as of a deletion that never began."""
+    monkeypatch.setattr("retwis_site.jobs.outbox.OWNER_GIVES_UP", -1.0)
+    assert browser(alice).post(URL, FORM).status_code == 503
+    assert not raw.hexists("user:1", "deleted")
+    monkeypatch.undo()
+    assert browser(alice).post(URL, FORM).status_code == 302
+
+
+def test_it_is_written_down(browser, alice, caplog):
+    with caplog.at_level("INFO", "retwis.accounts"):
+        browser(alice).post(URL, FORM)
+    assert "user 1 deleted the account from 127.0.0.1" in caplog.text

@@ -1,0 +1,139 @@
+"""`createuser` and `changepassword`: accounts from the command line."""
+
+import pytest
+from django.contrib.auth.hashers import check_password
+from django.core.management import CommandError, call_command
+
+from tests.support.command_output import said
+from tests.support.people import NEW_PASSWORD, PASSWORD
+from tests.support.stored_keys import everything
+
+
+def test_createuser_makes_a_user_who_can_log_in(raw, typed, browser, capsys):
+    typed(f"{PASSWORD}\n")
+    assert said(capsys, "createuser", "Alice") == "Alice is user 1 now.\n"
+    assert raw.hgetall("users") == {"alice": "1"}
+    user = raw.hgetall("user:1")
+    assert user["username"] == "Alice"
+    assert check_password(PASSWORD, user["password"])
+    assert raw.hgetall("auths") == {user["auth"]: "1"}
+    assert raw.zrange("users_by_time", 0, -1) == ["Alice"]
+    assert raw.zcard("outbox") == 0
+    client = browser()
+    assert client.post("/login/", {"username": "alice", "password": PASSWORD}).status_code == 302
+    assert 'action="/logout/"' in client.get("/").content.decode()
+
+
+def test_createuser_reads_one_line_and_keeps_the_blanks_in_it(raw, typed):
+    typed(f"  {PASSWORD}  \r\nanother line\n")
+    call_command("createuser", "alice", verbosity=0)
+    assert check_password(f"  {PASSWORD}  ", raw.hget("user:1", "password"))
+
+
+@pytest.mark.parametrize("name", ["alice", "ALICE"])
+def test_createuser_refuses_a_name_that_is_taken(raw, alice, typed, name):
+    before = everything(raw)
+    typed(f"{PASSWORD}\n")
+    with pytest.raises(CommandError, match=f"The name '{name}' is taken"):
+        call_command("createuser", name)
+    assert everything(raw) == before
+
+
+@pytest.mark.parametrize("name", ["", "a b", "a-b", "ä", "a" * 31, "a\n", "../x"])
+def test_createuser_refuses_a_name_of_other_characters(raw, typed, name):
+    typed(f"{PASSWORD}\n")
+    with pytest.raises(CommandError, match="cannot be a username: 1 to 30 letters"):
+        call_command("createuser", name)
+    assert raw.dbsize() == 0
+
+
+@pytest.mark.parametrize(
+    ("password", "complaint"),
+    [
+        ("short1!", "too short"),
+        ("password123", "too common"),
+        ("x" * 129, "At most 128 characters"),
+        ("a null \0 in it", "Null characters"),
+        ("", "A password is needed"),
+        (None, "A password is needed"),
+    ],
+)
+def test_createuser_refuses_a_weak_password(raw, typed, password, complaint):
+    typed("" if password is None else f"{password}\n")
+    with pytest.raises(CommandError, match=complaint):
+        call_command("createuser", "alice")
+    assert raw.dbsize() == 0
+
+
+@pytest.fixture
+def terminal(monkeypatch, typed):
+    """A terminal at which these passwords are typed."""
+
+    def type_in(*passwords):
+        answers = iter(passwords)
+        typed("")
+        monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+        monkeypatch.setattr("retwis_site.management.base.getpass", lambda prompt: next(answers))
+
+    return type_in
+
+
+def test_on_a_terminal_the_password_is_asked_for_twice(raw, terminal):
+    terminal(PASSWORD, PASSWORD)
+    call_command("createuser", "alice", verbosity=0)
+    assert check_password(PASSWORD, raw.hget("user:1", "password"))
+
+
+def test_two_different_passwords_on_a_terminal_change_nothing(raw, terminal):
+    terminal(PASSWORD, NEW_PASSWORD)
+    with pytest.raises(CommandError, match="The two passwords differ"):
+        call_command("createuser", "alice")
+    assert raw.dbsize() == 0
+
+
+# ---- changepassword
+
+
+def test_changepassword_changes_the_password_and_signs_out_everywhere(raw, alice, typed, browser, capsys):
+    phone = browser(alice)
+    assert 'action="/logout/"' in phone.get("/").content.decode()
+    typed(f"{NEW_PASSWORD}\n")
+    out = said(capsys, "changepassword", "Alice")
+    assert out == "Alice has a new password and is signed out everywhere.\n"
+    assert 'action="/logout/"' not in phone.get("/").content.decode()
+    login = browser().post("/login/", {"username": "alice", "password": PASSWORD})
+    assert login.status_code == 422
+    login = browser().post("/login/", {"username": "alice", "password": NEW_PASSWORD})
+    assert login.status_code == 302
+    secret = raw.hget("user:1", "auth")
+    assert secret != alice.secret
+    assert raw.hgetall("auths") == {secret: "1"}
+    assert raw.zcard("outbox") == 0
+
+
+def test_changepassword_finds_a_name_in_any_letter_case(raw, alice, bob, typed):
+    typed(f"{NEW_PASSWORD}\n")
+    call_command("changepassword", "aLICE", verbosity=0)
+    assert check_password(NEW_PASSWORD, raw.hget("user:1", "password"))
+    assert check_password(PASSWORD, raw.hget("user:2", "password"))
+    assert raw.hget("user:2", "auth") == bob.secret
+
+
+def test_changepassword_of_somebody_unknown_is_refused(raw, alice, typed):
+    before = everything(raw)
+    typed(f"{NEW_PASSWORD}\n")
+    with pytest.raises(CommandError, match="Nobody has the name 'bob'"):
+        call_command("changepassword", "bob")
+    assert everything(raw) == before
+
+
+@pytest.mark.parametrize(("password", "complaint"), [("short1!", "too short"), ("", "A password is needed")])
+def test_changepassword_refuses_a_weak_password(raw, alice, typed, password, complaint):
+    before = everything(raw)
+    typed(f"{password}\n")
+    with pytest.raises(CommandError, match=complaint):
+        call_command("changepassword", "alice")
+    assert everything(raw) == before
+
+
+# ---- deliver: what crashed owners left

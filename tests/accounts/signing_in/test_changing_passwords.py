@@ -1,0 +1,66 @@
+"""Changing one's password on the site."""
+
+import pytest
+from django.contrib.auth.hashers import check_password
+
+from tests.support.people import NEW_PASSWORD, PASSWORD, WEAK_PASSWORDS
+
+URL = "/settings/password/"
+FORM = {"password": PASSWORD, "password1": NEW_PASSWORD, "password2": NEW_PASSWORD}
+
+
+def signed_in(client):
+    return 'action="/logout/"' in client.get("/timeline/").content.decode()
+
+
+def test_it_changes_the_password_and_ends_every_other_session(browser, alice, raw):
+    here, phone = browser(alice), browser(alice)
+    response = here.post(URL, FORM, follow=True)
+    assert "Your password is changed" in response.content.decode()
+    assert check_password(NEW_PASSWORD, raw.hget("user:1", "password"))
+    secret = raw.hget("user:1", "auth")
+    assert here.cookies["auth"].value == secret != alice.secret
+    assert raw.hgetall("auths") == {secret: "1"}
+    assert signed_in(here)
+    assert not signed_in(phone)
+    assert raw.zcard("outbox") == 0
+
+
+def test_it_wants_the_present_password(browser, alice, raw):
+    before = raw.hgetall("user:1")
+    response = browser(alice).post(URL, {**FORM, "password": "wrong"})
+    assert response.status_code == 422
+    assert "That is not your present password." in response.content.decode()
+    assert raw.hgetall("user:1") == before
+
+
+@pytest.mark.parametrize(("password", "complaint"), WEAK_PASSWORDS)
+def test_it_refuses_weak_ones_and_shows_none(browser, alice, raw, password, complaint):
+    response = browser(alice).post(URL, {**FORM, "password1": password, "password2": password})
+    page = response.content.decode()
+    assert response.status_code == 422
+    assert complaint in page
+    assert PASSWORD not in page
+    assert check_password(PASSWORD, raw.hget("user:1", "password"))
+
+
+def test_two_that_differ_change_nothing(browser, alice, raw):
+    response = browser(alice).post(URL, {**FORM, "password2": NEW_PASSWORD + "!"})
+    assert response.status_code == 422
+    assert "The two passwords differ." in response.content.decode()
+    assert check_password(PASSWORD, raw.hget("user:1", "password"))
+
+
+def test_it_is_for_users_and_is_never_stored(browser, alice):
+    assert browser().get(URL)["Location"] == "/login/?next=%2Fsettings%2Fpassword%2F"
+    response = browser(alice).get(URL)
+    assert response.status_code == 200
+    assert "no-store" in response["Cache-Control"]
+
+
+def test_every_answer_carries_a_strict_content_security_policy(browser, alice):
+    for url in ("/", "/timeline/", URL, "/nothing/", "/post/", "/livez"):
+        policy = browser(alice).get(url)["Content-Security-Policy"]
+        assert "default-src 'none'" in policy
+        assert "frame-ancestors 'none'" in policy
+        assert "unsafe" not in policy

@@ -1,0 +1,117 @@
+"""Registering: the form, the keys it leaves, and names that are taken."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.contrib.auth.hashers import check_password, identify_hasher
+
+from accounts.users.entities import NameTaken
+from accounts.users.repository import Users
+from tests.support.people import PASSWORD, WEAK_PASSWORDS
+from tests.support.stored_keys import filed
+
+FORM = {"username": "Alice", "password1": PASSWORD, "password2": PASSWORD}
+
+
+def test_registering_signs_in_at_once(browser):
+    client = browser()
+    response = client.post("/register/", FORM, follow=True)
+    assert response.redirect_chain == [("/", 302)]
+    assert "Welcome, Alice!" in response.content.decode()
+    assert 'action="/logout/"' in response.content.decode()
+
+
+def test_registering_leaves_the_official_keys(browser, raw):
+    client = browser()
+    client.post("/register/", FORM)
+    secret = client.cookies["auth"].value
+    user = raw.hgetall("user:1")
+    assert raw.get("next_user_id") == "1"
+    assert raw.hgetall("users") == {"alice": "1"}
+    assert set(user) == {"username", "password", "auth"}
+    assert user["username"] == "Alice"
+    assert user["auth"] == secret
+    assert len(secret) == 32
+    assert raw.hgetall("auths") == {secret: "1"}
+    assert raw.zrange("users_by_time", 0, -1) == ["Alice"]
+    assert filed(raw) == {"alice:1": 0}
+    assert raw.zcard("outbox") == 0
+
+
+def test_the_cookie_lasts_a_year_and_no_script_can_read_it(browser):
+    client = browser()
+    client.post("/register/", FORM)
+    cookie = client.cookies["auth"]
+    assert cookie["max-age"] == 365 * 24 * 3600
+    assert cookie["httponly"]
+    assert cookie["samesite"] == "Lax"
+
+
+def test_passwords_are_argon2_with_19_mib(settings, browser, raw):
+    settings.PASSWORD_HASHERS = ["accounts.signing_in.hashers.LeanArgon2PasswordHasher"]
+    browser().post("/register/", FORM)
+    encoded = raw.hget("user:1", "password")
+    assert encoded.startswith("argon2$argon2id$v=19$m=19456,t=2,p=1$")
+    assert identify_hasher(encoded).algorithm == "argon2"
+    assert check_password(PASSWORD, encoded)
+
+
+@pytest.mark.parametrize("name", ["alice", "ALICE", "Alice"])
+def test_a_name_is_taken_in_any_letter_case(browser, alice, raw, name):
+    response = browser().post("/register/", {**FORM, "username": name})
+    assert response.status_code == 422
+    page = response.content.decode()
+    assert "That name is taken" in page
+    assert f'value="{name}"' in page
+    assert raw.hgetall("users") == {"alice": "1"}
+
+
+@pytest.mark.parametrize("name", ["", "a b", "a-b", "ä", "a" * 31, "<b>", "a\n", "a\0", "\u202ea", "../x"])
+def test_a_name_with_other_characters_is_refused(browser, raw, name):
+    response = browser().post("/register/", {**FORM, "username": name})
+    if name == "a\n":  # white space around a name is not part of it
+        assert response.status_code == 302
+        return
+    assert response.status_code == 422
+    assert raw.dbsize() == 0
+
+
+@pytest.mark.parametrize(("password", "complaint"), WEAK_PASSWORDS)
+def test_weak_passwords_are_refused_beside_their_field(browser, raw, password, complaint):
+    response = browser().post("/register/", {**FORM, "password1": password, "password2": password})
+    assert response.status_code == 422
+    assert complaint in response.content.decode()
+    assert raw.dbsize() == 0
+
+
+def test_two_different_passwords_are_refused_and_never_echoed(browser):
+    response = browser().post("/register/", {**FORM, "password2": PASSWORD + "!"})
+    assert response.status_code == 422
+    page = response.content.decode()
+    assert "The two passwords differ" in page
+    assert PASSWORD not in page
+    assert 'value="Alice"' in page
+
+
+def test_eight_people_who_want_one_name_at_once_make_one_user(store, raw):
+    def attempt(number: int) -> bool:
+        try:
+            Users(store).register("Alice" if number % 2 else "aLICE", "hash")
+        except NameTaken:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        won = list(pool.map(attempt, range(8)))
+    assert won.count(True) == 1
+    uid = raw.hget("users", "alice")
+    assert raw.keys("user:*") == [f"user:{uid}"]
+    assert raw.hlen("auths") == 1
+    assert raw.zcard("users_by_time") == 1
+    assert raw.zcard("outbox") == 0
+
+
+def test_the_commands_go_out_in_the_order_of_the_protocol(store, sent):
+    Users(store).register("Alice", "hash")
+    names = [str(command[0]) for command in sent.commands]
+    assert names == ["HMGET", "INCR", "ZADD", "HSET", "HSETNX", "HGET", "HSET", "ZADD", "ZADD", "HGET", "ZREM"]

@@ -1,0 +1,381 @@
+"""Passwords and sign-in secrets: what they are made of, what they open, and that they are written down nowhere."""
+
+import ast
+import logging
+import re
+import stat
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+import redis
+from django.conf import settings
+from django.contrib.auth.password_validation import CommonPasswordValidator
+from django.core.management import call_command
+
+from accounts.signing_in.forms import LoginForm, PasswordForm, RegisterForm
+from accounts.users import repository
+from accounts.users.checks.account_orphans import AccountDebris
+from retwis_site.exceptions import StoreError
+from retwis_site.jobs.outbox import Claim, Intent, Outbox
+from retwis_site.store.client import connect
+from tests.support.command_output import said
+from tests.support.people import NEW_PASSWORD, NEWER_SECRET, PASSWORD, SECRET
+from tests.support.processes.fresh_process import in_a_process
+from tests.support.stored_keys import left_behind
+from timeline.timelines.profile import Profiles
+
+SIGNED_IN = 'action="/logout/"'
+
+
+# ---- passwords
+
+
+@pytest.mark.parametrize(
+    "password",
+    [
+        "qzv rmw tkp",
+        "  blanks around it  ",
+        "ALLUPPERCASEWORDS",
+        "nurkleinbuchstaben",
+        "9174027735118264",
+        "пароль из слов",
+        "密码密码密码密码",
+        "🔑🔑🔑🔑🔑🔑🔑🔑",
+        "e\u0301e\u0301e\u0301e\u0301",
+        "\"'<&>\\%\t;--",
+        "q8" * 64,
+    ],
+)
+def test_a_password_may_be_of_any_characters_and_is_taken_as_typed(browser, raw, password):
+    form = {"username": "Dora", "password1": password, "password2": password}
+    assert browser().post("/register/", form).status_code == 302
+    others = {password[:-1], f"{password} ", password.swapcase(), password.strip()} - {password}
+    for typed, status in {password: 302, **dict.fromkeys(others, 422)}.items():
+        assert browser().post("/login/", {"username": "dora", "password": typed}).status_code == status
+
+
+def test_the_three_thousand_most_common_passwords_of_its_length_are_refused():
+    known = {password for password in CommonPasswordValidator().passwords if len(password) >= 8}
+    assert len(known) > 3000
+    assert {"password", "12345678", "qwertyuiop", "trustno1", "passw0rd"} <= known
+    named = [validator["NAME"] for validator in settings.AUTH_PASSWORD_VALIDATORS]
+    assert "django.contrib.auth.password_validation.CommonPasswordValidator" in named
+
+
+@pytest.mark.parametrize("hasher", ["PBKDF2PasswordHasher", "ScryptPasswordHasher"])
+def test_with_another_hasher_new_passwords_are_its_and_old_ones_still_open(browser, alice, raw, settings, hasher):
+    settings.PASSWORD_HASHERS = [f"django.contrib.auth.hashers.{hasher}", *settings.PASSWORD_HASHERS]
+    browser().post("/register/", {"username": "Dora", "password1": PASSWORD, "password2": PASSWORD})
+    assert raw.hget("user:1", "password").startswith("argon2$")
+    assert not raw.hget("user:2", "password").startswith("argon2$")
+    for name in ("alice", "dora"):
+        assert browser().post("/login/", {"username": name, "password": PASSWORD}).status_code == 302
+
+
+# ---- sessions
+
+
+def test_a_session_secret_is_128_random_bits(monkeypatch):
+    drawn = []
+    with monkeypatch.context() as patched:
+        patched.setattr(repository.secrets, "token_hex", lambda size: drawn.append(size) or "0" * 2 * size)
+        assert repository.new_secret() == "0" * 32
+    assert drawn == [16]
+    assert len({repository.new_secret() for _ in range(1000)}) == 1000
+
+
+def test_nothing_but_the_cookie_signs_in(browser, alice):
+    secret, cookie = alice.secret, settings.AUTH_COOKIE
+    assert SIGNED_IN in browser(alice).get("/").content.decode()
+    for url, headers in {
+        f"/?auth={secret}&{cookie}={secret}": {"HTTP_AUTHORIZATION": f"Bearer {secret}"},
+        "/": {"HTTP_AUTH": secret, "REMOTE_USER": "Alice", "HTTP_REMOTE_USER": "Alice", "HTTP_X_USER_ID": "1"},
+        "/timeline/": {"HTTP_COOKIE": f"sessionid={secret}; X{cookie}={secret}; uid=1; user=Alice"},
+    }.items():
+        assert SIGNED_IN not in browser().get(url, **headers).content.decode(), url
+    assert settings.AUTHENTICATION_BACKENDS == ["accounts.signing_in.backend.RedisBackend"]
+
+
+def test_a_session_outlives_another_secret_key(browser, alice, settings):
+    client = browser(alice)
+    settings.SECRET_KEY = "quite another one"
+    assert SIGNED_IN in client.get("/").content.decode()
+
+
+def test_the_sites_own_key_is_made_at_random_for_its_owner_alone(tmp_path):
+    first, second = (in_a_process("print(settings.SECRET_KEY)", VAR_DIR=str(tmp_path / name)) for name in "ab")
+    assert first != second
+    assert len(first) == len(second) == 64
+    assert stat.S_IMODE((tmp_path / "a" / "secret_key").stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize(("environment", "on"), [({}, False), ({"DEBUG": "0"}, False), ({"DEBUG": "1"}, True)])
+def test_debug_pages_are_off_unless_they_are_asked_for(environment, on):
+    assert in_a_process("print(settings.DEBUG)", **environment) == str(on)
+
+
+# ---- what is written down
+
+
+class Written(logging.Handler):
+    """Every record of every logger, whatever its level."""
+
+    def __init__(self):
+        super().__init__()
+        self.setFormatter(logging.Formatter("%(message)s %(args)r"))
+        self.records = []
+
+    def emit(self, record):
+        self.records.append(record)
+
+    def text(self):
+        return "\n".join(self.format(record) for record in self.records)
+
+
+@pytest.fixture
+def written(monkeypatch):
+    handler = Written()
+    known = [logging.getLogger(name) for name in logging.root.manager.loggerDict]
+    for logger in [logging.root, *known]:
+        monkeypatch.setattr(logger, "handlers", [*logger.handlers, handler] if logger.handlers else [])
+        monkeypatch.setattr(logger, "level", logging.DEBUG)
+        logger.manager._clear_cache()
+    yield handler
+    monkeypatch.undo()
+    logging.root.manager._clear_cache()
+
+
+FAILURES = {
+    "a store that repeats what it was told": redis.ResponseError(
+        f"ERR unknown command 'HSET', with args beginning with: 'user:1' 'password' '{PASSWORD}' 'auth' '{SECRET}' "
+    ),
+    "a store that is down": redis.ConnectionError("Connection refused."),
+    "a store that hangs": redis.TimeoutError("Timeout reading from socket"),
+    "a fault of ours": ZeroDivisionError("division by zero"),
+}
+
+
+def use_every_form(client):
+    """All answers to forms that carry a password."""
+    typed = {"password": PASSWORD, "password1": NEW_PASSWORD, "password2": NEW_PASSWORD}
+    return [
+        client.post("/register/", {"username": "Dora", "password1": PASSWORD, "password2": PASSWORD}),
+        client.post("/login/", {"username": "Dora", "password": PASSWORD + " wrong"}),
+        client.post("/login/", {"username": "nobody", "password": PASSWORD}),
+        client.post("/settings/password/", {**typed, "password": PASSWORD + " wrong"}),
+        client.post("/settings/password/", {**typed, "password2": PASSWORD}),
+        client.post("/settings/password/", typed),
+        client.post("/login/", {"username": "Dora", "password": NEW_PASSWORD}),
+        client.get("/@Dora/"),
+        client.post("/logout/"),
+        client.post("/login/", {"username": "Dora", "password": NEW_PASSWORD}),
+        client.post("/settings/delete/", {"password": PASSWORD}),
+        client.get("/settings/delete/"),
+    ]
+
+
+def leaks(text, raw):
+    """What of all that is secret stands in a text."""
+    users = [raw.hgetall(key) for key in raw.keys("user:*")]
+    hidden = {PASSWORD, NEW_PASSWORD, SECRET, *raw.hkeys("auths")}
+    hidden |= {user[field] for user in users for field in ("password", "auth")}
+    return [secret for secret in hidden if secret in text]
+
+
+def test_signing_in_and_out_writes_no_secret_down(browser, raw, written, capfd):
+    client = browser()
+    pages, seen = [], []
+    for answer in use_every_form(client):
+        pages.append(answer.content.decode())
+        seen += [answer.cookies[settings.AUTH_COOKIE].value] if settings.AUTH_COOKIE in answer.cookies else []
+    output = capfd.readouterr()
+    everything = "\n".join([written.text(), output.out, output.err, *pages])
+    assert len({secret for secret in seen if secret}) >= 3
+    assert leaks(everything, raw) == []
+    assert [secret for secret in seen if secret and secret in everything] == []
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_what_goes_wrong_while_signing_in_writes_no_secret_down(
+    browser, alice, raw, written, capfd, monkeypatch, failure
+):
+    def fail(*args, **kwargs):
+        raise FAILURES[failure]
+
+    client = browser(alice)
+    client.raise_request_exception = False
+    with monkeypatch.context() as patched:
+        patched.setattr(type(connect()._wire), "exchange", fail)
+        answers = use_every_form(client)
+    assert {answer.status_code for answer in answers} <= {302, 500, 503, 422}
+    assert {500, 503} & {answer.status_code for answer in answers}
+    output = capfd.readouterr()
+    text = written.text()
+    assert text.count("\n") >= 5
+    assert leaks("\n".join([text, output.out, output.err, *(page.content.decode() for page in answers)]), raw) == []
+
+
+@pytest.mark.parametrize(
+    "where", ["accounts.signing_in.backend.check_password", "accounts.signing_in.views.make_password"]
+)
+def test_a_fault_of_ours_beside_a_password_writes_it_down_nowhere(
+    browser, alice, raw, written, capfd, monkeypatch, where
+):
+    def fail(password, *rest):
+        raise RuntimeError("cannot be hashed")
+
+    monkeypatch.setattr(where, fail)
+    client = browser(alice)
+    client.raise_request_exception = False
+    answers = use_every_form(client)
+    assert 500 in {answer.status_code for answer in answers}
+    assert "cannot be hashed" in written.text()
+    output = capfd.readouterr()
+    pages = [page.content.decode() for page in answers]
+    assert leaks("\n".join([written.text(), output.out, output.err, *pages]), raw) == []
+
+
+def test_no_command_of_the_operator_tells_a_secret(raw, alice, bob, typed, written, capsys):
+    raw.hset("auths", mapping={NEWER_SECRET: "2", SECRET: "99"})
+    raw.hdel("auths", alice.secret, bob.secret)
+    left_behind(raw, f"auth:1:{SECRET}:n")
+    left_behind(raw, f"auth:two:{NEWER_SECRET}:n")
+    hidden = [SECRET, NEWER_SECRET, alice.secret, bob.secret]
+    with pytest.raises(SystemExit):
+        call_command("doctor", "-v2")
+    told = [capsys.readouterr().out]
+    told += [said(capsys, *command) for command in (["deliver", "--once"], ["cleanup", "--dry-run", "-v2"])]
+    call_command("doctor", "--fix", "--json")
+    typed(f"{NEW_PASSWORD}\n")
+    call_command("changepassword", "alice")
+    output = capsys.readouterr()
+    everything = "\n".join([*told, output.out, output.err, written.text()])
+    for told_of in ("intents overdue", "an old secret of user 2", "auths does not know the secret of user 2"):
+        assert told_of in everything
+    assert [secret for secret in hidden if secret in everything] == []
+    assert leaks(everything, raw) == []
+
+
+def test_nothing_that_holds_a_secret_shows_it_when_it_is_shown(rf, store, alice, raw):
+    raw.hset("auths", SECRET, "1")
+    (stale,) = [finding for chunk in AccountDebris(store).stale_secrets() for finding in chunk]
+    intent = Outbox(store).note(f"auth:1:{alice.secret}:n")
+    typed = {"username": "alice", "password": PASSWORD, "password1": NEW_PASSWORD, "password2": NEW_PASSWORD}
+    forms = [
+        RegisterForm(typed),
+        LoginForm(typed, request=rf.post("/")),
+        PasswordForm(typed, request=rf.post("/"), username="alice"),
+    ]
+    holders = [alice, alice.user, connect(), stale, intent, Intent(intent.name, 0.0), *forms]
+    holders += [Claim(Outbox(store), intent.name, 1), store.pipeline()]
+    hidden = (SECRET, alice.secret, PASSWORD, NEW_PASSWORD)
+    shown = [type(holder).__name__ for holder in holders if any(secret in repr(holder) for secret in hidden)]
+    assert not shown, shown
+
+
+@pytest.mark.parametrize("error", [StoreError("down"), RuntimeError("broken")])
+def test_no_line_of_the_log_can_be_forged(browser, alice, written, monkeypatch, error):
+    def fail(*args):
+        raise error
+
+    monkeypatch.setattr(Profiles, "page", fail)
+    client = browser(alice, csrf=True)
+    client.raise_request_exception = False
+    forged = "%0A2026-01-01 00:00:00,000 ERROR retwis.store: forged%0D%1B[31m"
+    assert client.get(f"/@Alice{forged}/").status_code in {500, 503}
+    assert client.post(f"/@Alice{forged}/follow/").status_code == 403
+    client.get("/", headers={"host": "evil.example\n2026 forged"})
+    messages = [record.getMessage() for record in written.records]
+    assert len([message for message in messages if "forged" in message]) >= 3
+    for message in messages:
+        assert not re.search(r"[\n\r\x1b]", message), message
+
+
+def test_the_log_is_on_standard_error_alone_in_utc_a_line_each():
+    code = """
+import logging, sys
+handlers = {handler for logger in (logging.root, *logging.root.manager.loggerDict.values())
+            for handler in getattr(logger, "handlers", [])}
+print(*sorted(f"{type(handler).__name__}:{handler.stream.name}" for handler in handlers), sep=",")
+for handler in handlers:
+    handler.setStream(sys.stdout)
+logging.getLogger("retwis.store").error("something")
+"""
+    where, line = in_a_process(code, TZ="Asia/Tokyo").splitlines()
+    assert set(where.split(",")) == {"StreamHandler:<stderr>"}
+    when, rest = re.fullmatch(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),\d{3} (.*)", line).groups()
+    assert rest == "ERROR retwis.store: something"
+    assert abs(datetime.now(UTC) - datetime.fromisoformat(f"{when}+00:00")) < timedelta(minutes=5)
+
+
+# ---- what the code is made of
+
+SOURCES = [
+    path
+    for folder in ("retwis_site", "accounts", "timeline")
+    for path in (Path(settings.BASE_DIR) / folder).rglob("*.py")
+]
+# Who may import what runs programs, opens connections or draws numbers that can be foretold.
+ALLOWED = {
+    "subprocess": {"retwis_site/store/embedded.py"},
+    "socket": {
+        "retwis_site/server/connection.py",
+        "retwis_site/store/embedded.py",
+        "retwis_site/management/commands/serve.py",
+    }
+    | {"retwis_site/management/commands/deliver.py"},
+    "random": {"timeline/demo/seeding.py", "timeline/demo/texts.py"},
+    "http.client": set(),
+    "urllib.request": set(),
+    "smtplib": set(),
+    "ftplib": set(),
+    "requests": set(),
+    "xml": set(),
+    "yaml": set(),
+    "pickle": set(),
+    "marshal": set(),
+    "shelve": set(),
+    "ctypes": set(),
+}
+
+
+def imported(tree):
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module or ""
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def called(tree):
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            yield ast.unparse(node.func)
+
+
+def test_the_code_calls_nobody_but_the_store_and_runs_nothing_that_is_typed():
+    found = {name: set() for name in ALLOWED}
+    for path in SOURCES:
+        tree = ast.parse(path.read_text())
+        for module in imported(tree):
+            for name in ALLOWED:
+                if f"{module}.".startswith(f"{name}."):
+                    found[name].add(str(path.relative_to(settings.BASE_DIR)))
+        assert not {"eval", "exec", "compile", "__import__", "os.system", "os.popen"} & set(called(tree)), path
+    assert found == ALLOWED
+
+
+def test_hashes_of_ours_are_sha_256():
+    for path in SOURCES:
+        source = path.read_text()
+        assert set(re.findall(r"hashlib\.(\w+)", source)) <= {"sha256"}, path
+        assert not re.search(r"\b(md5|sha1|crypt|Crypto|uuid)\b", source), path
+
+
+def test_nothing_is_marked_as_safe_for_a_page():
+    for path in SOURCES:
+        assert not re.search(r"mark_safe|SafeString|format_html|Template\(", path.read_text()), path
+    for path in (Path(settings.BASE_DIR) / "templates").rglob("*.html"):
+        assert not re.search(r"\|\s*safe|autoescape|json_script", path.read_text()), path

@@ -1,0 +1,210 @@
+"""Signing in and out: the double check of `auths` against the user, and what each leaves in the store."""
+
+import time
+
+import pytest
+from django.contrib.auth import authenticate
+
+from accounts.users.repository import Users
+from tests.support.people import PASSWORD, register
+
+
+def signed_in(client) -> bool:
+    return 'action="/logout/"' in client.get("/timeline/").content.decode()
+
+
+def test_logging_in_with_the_right_password_sets_the_cookie(browser, alice):
+    client = browser()
+    response = client.post("/login/", {"username": "Alice", "password": PASSWORD})
+    assert response.status_code == 302
+    assert response["Location"] == "/"
+    assert client.cookies["auth"].value == alice.secret
+    assert signed_in(client)
+
+
+@pytest.mark.parametrize("name", ["alice", "ALICE", "aLiCe"])
+def test_letter_case_of_the_name_does_not_matter(browser, alice, name):
+    client = browser()
+    client.post("/login/", {"username": name, "password": PASSWORD})
+    assert signed_in(client)
+
+
+def test_a_wrong_password_and_an_unknown_name_get_the_same_answer(browser, alice):
+    wrong = browser().post("/login/", {"username": "Alice", "password": "wrong"})
+    unknown = browser().post("/login/", {"username": "Nobody", "password": "wrong"})
+    assert wrong.status_code == unknown.status_code == 422
+    message = "That username and password do not fit together."
+    assert message in wrong.content.decode()
+    assert message in unknown.content.decode()
+    assert 'value="Alice"' in wrong.content.decode()
+    assert "auth" not in wrong.cookies
+
+
+def test_an_unknown_name_costs_a_hash_as_a_wrong_password_does(alice, monkeypatch):
+    hashed = []
+    from accounts.signing_in import backend
+
+    real = backend.make_password
+    monkeypatch.setattr(backend, "make_password", lambda password: hashed.append(password) or real(password))
+    assert authenticate(None, username="nobody", password="wrong") is None
+    assert hashed == ["wrong"]
+
+
+def test_logging_in_restores_a_missing_auths_entry(browser, alice, raw):
+    raw.delete("auths")
+    client = browser()
+    client.post("/login/", {"username": "Alice", "password": PASSWORD})
+    assert raw.hgetall("auths") == {alice.secret: "1"}
+    assert signed_in(client)
+
+
+def test_a_user_from_elsewhere_without_a_secret_is_given_one(browser, alice, raw):
+    raw.hdel("user:1", "auth")
+    raw.delete("auths")
+    client = browser()
+    client.post("/login/", {"username": "Alice", "password": PASSWORD})
+    secret = raw.hget("user:1", "auth")
+    assert client.cookies["auth"].value == secret
+    assert raw.hget("auths", secret) == "1"
+    assert signed_in(client)
+
+
+def test_a_name_as_typed_in_an_official_database_is_found(browser, alice, raw):
+    raw.delete("users")
+    raw.hset("users", "Alice", 1)
+    client = browser()
+    client.post("/login/", {"username": "Alice", "password": PASSWORD})
+    assert signed_in(client)
+
+
+def test_a_stale_auths_entry_opens_nothing(browser, alice, raw):
+    raw.hset("auths", "stolen", 1)
+    client = browser()
+    client.cookies["auth"] = "stolen"
+    assert not signed_in(client)
+
+
+def test_a_secret_without_its_auths_entry_opens_nothing(browser, alice, raw):
+    raw.delete("auths")
+    assert not signed_in(browser(alice))
+
+
+def test_an_auths_entry_of_somebody_else_opens_nothing(browser, alice, bob, raw):
+    raw.hset("auths", alice.secret, 2)
+    assert not signed_in(browser(alice))
+
+
+def test_a_remembered_hint_is_checked_again_on_every_request(browser, alice, raw):
+    client = browser(alice)
+    assert signed_in(client)
+    raw.hset("user:1", "auth", "another")
+    assert not signed_in(client)
+    raw.hset("user:1", "auth", alice.secret)
+    assert signed_in(client)
+
+
+def test_a_hint_that_leads_to_the_wrong_user_starts_over(browser, alice, bob, raw):
+    client = browser(alice)
+    assert signed_in(client)
+    raw.hset("auths", alice.secret, 2)  # the secret is bob's from now on
+    raw.hset("user:2", "auth", alice.secret)
+    assert b"bob" in client.get("/").content
+
+
+@pytest.mark.parametrize("cookie", ["", "x" * 5000, "ä", "a;b", "\\", "1", "None"])
+def test_a_cookie_that_does_not_hold_is_ignored_and_not_deleted(browser, alice, cookie):
+    client = browser()
+    client.cookies["auth"] = cookie
+    response = client.get("/timeline/")
+    assert response.status_code == 200
+    assert "auth" not in response.cookies
+    assert not signed_in(client)
+
+
+def test_logging_out_ends_the_session_on_every_device(browser, alice, raw):
+    phone, desktop = browser(alice), browser(alice)
+    response = phone.post("/logout/")
+    assert response.status_code == 302
+    assert not signed_in(desktop)
+    secret = raw.hget("user:1", "auth")
+    assert secret != alice.secret
+    assert raw.hgetall("auths") == {secret: "1"}
+    assert raw.zcard("outbox") == 0
+
+
+def test_logging_out_sends_its_commands_in_the_order_of_the_protocol(browser, alice, sent):
+    client = browser(alice)
+    signed_in(client)
+    sent.trips.clear()
+    client.post("/logout/")
+    writes = [(c[0], c[1]) for c in sent.commands if c[0] not in {"HGET", "HMGET"}]
+    assert writes == [("ZADD", "outbox"), ("HSET", "user:1"), ("HSET", "auths"), ("HDEL", "auths"), ("ZREM", "outbox")]
+
+
+def test_logging_out_as_a_visitor_is_harmless(browser, raw):
+    assert browser().post("/logout/").status_code == 302
+    assert raw.dbsize() == 0
+
+
+def test_a_password_change_ends_every_session_in_one_command(browser, store, alice, sent, raw):
+    sent.trips.clear()
+    Users(store).change_password(1, "a hash")
+    change = next(c for c in sent.commands if c[:2] == ("HSET", "user:1"))
+    assert change[2] == "password"
+    assert change[4] == "auth"
+    assert raw.hgetall("auths") == {raw.hget("user:1", "auth"): "1"}
+    assert not signed_in(browser(alice))
+
+
+@pytest.mark.parametrize(
+    ("after", "lands"),
+    [
+        ("/@Alice/", "/@Alice/"),
+        ("/timeline/?before=5", "/timeline/?before=5"),
+        ("//evil.example", "/"),
+        ("https://evil.example/", "/"),
+        ("http:///evil.example", "/"),
+        ("/\\evil.example", "/"),
+        ("javascript:alert(1)", "/"),
+        ("\t//evil.example", "/"),
+        ("", "/"),
+    ],
+)
+def test_next_leads_only_to_our_own_pages(browser, alice, after, lands):
+    form = {"username": "Alice", "password": PASSWORD, "next": after}
+    assert browser().post("/login/", form)["Location"] == lands
+
+
+def test_pages_for_users_send_visitors_to_the_login_and_back(browser, alice, bob):
+    client = browser()
+    response = client.post("/@bob/follow/", headers={"referer": "http://testserver/@bob/"})
+    assert response["Location"] == "/login/?next=%2F%40bob%2F"
+    page = client.get(response["Location"]).content.decode()
+    assert '<input type="hidden" name="next" value="/@bob/"' in page
+
+
+def test_whoever_is_signed_in_already_goes_home_from_login_and_registration(browser, alice):
+    client = browser(alice)
+    assert client.get("/login/")["Location"] == "/"
+    assert client.get("/register/")["Location"] == "/"
+
+
+def test_a_login_that_a_password_change_overtakes_verifies_again(store, alice, monkeypatch):
+    users = Users(store)
+    name, _, secret = users.stored_password(1)
+    users.end_sessions(1, secret)
+    assert users.open_session(1, name, secret) is None
+    found = authenticate(None, username="alice", password=PASSWORD)
+    assert found.user.username == "Alice"
+    assert found.secret != secret
+
+
+def test_no_secret_and_no_password_shows_in_a_repr(alice):
+    assert alice.secret not in repr(alice)
+    assert alice.secret not in repr(alice.user)
+
+
+def test_registration_is_dated(store, raw):
+    before = int(time.time())
+    register(store, "dora")
+    assert before <= raw.zscore("users_by_time", "dora") <= time.time()

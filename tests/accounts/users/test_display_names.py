@@ -1,0 +1,140 @@
+"""What a display name and a bio may be, and what changing them sends."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from accounts.signing_in.viewer import Visit
+from accounts.users.entities import User
+from accounts.users.name_index import Directory
+from accounts.users.names import in_one_line
+from accounts.users.repository import Users
+from retwis_site.store.client import connect
+from tests.support.stored_keys import called, filed
+from tests.support.stored_posts import write_posts
+from timeline.timelines.everyone import GlobalTimeline
+from timeline.timelines.home import Homes
+
+ODD = st.characters(categories=["Cc", "Cf", "Zs", "Zl", "Zp", "Mn", "Lo"])
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]) | ODD)
+JOINERS = {"\u200c", "\u200d"}
+
+
+# ---- how they are cleaned
+
+
+@given(TEXTS)
+def test_whatever_is_typed_is_one_line_in_which_nothing_is_hidden(text):
+    line = in_one_line(text)
+    assert line == " ".join(line.split(" ")).strip()
+    assert not any(char.isspace() and char != " " for char in line)
+    assert all(unicodedata.category(char) not in {"Cc", "Cf", "Zl", "Zp"} for char in set(line) - JOINERS)
+    assert not line or any(unicodedata.category(char)[0] in "LNPS" for char in line)
+
+
+@given(TEXTS)
+def test_what_is_clean_stays_as_it_is(text):
+    assert in_one_line(in_one_line(text)) == in_one_line(text)
+
+
+@given(st.lists(st.text(st.characters(categories=["L", "N", "P"], max_codepoint=0x24F), min_size=1)))
+def test_words_stay_with_one_space_between(words):
+    clean = [unicodedata.normalize("NFC", word) for word in words]
+    for space in (" ", "\n", "\r\n", "  \t ", "\u2028", "\u00a0", "\u202e \u2066"):
+        assert in_one_line(space.join(["", *words, ""])) == " ".join(clean)
+
+
+@pytest.mark.parametrize(
+    ("typed", "kept"),
+    [
+        ("  Ann\r\n of   Cleves ", "Ann of Cleves"),
+        ("Ann\x00\x07\x1b[31m", "Ann[31m"),
+        ("\u202eecilA\u202c", "ecilA"),
+        ("\u2067Ann\u2069\u200e\u200f\u061c", "Ann"),
+        ("A\u200bn\ufeffn\u00ad", "Ann"),
+        ("Zoe\u0308", "Zo\u00eb"),
+        ("Zoe\u200f\u0308", "Zo\u00eb"),
+        ("\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"),
+        ("\U0001f468\u200d\U0001f469\u200d\U0001f467", "\U0001f468\u200d\U0001f469\u200d\U0001f467"),
+        ("<b>&", "<b>&"),
+        ("\u200d\u200c", ""),
+        ("\u3164", ""),
+        ("\u2800 \u115f", ""),
+        ("\u0301", ""),
+        ("", ""),
+    ],
+)
+def test_these_are_kept_so(browser, alice, raw, typed, kept):
+    assert in_one_line(typed) == kept
+    browser(alice).post("/settings/", {"name": typed, "bio": typed})
+    assert [field or "" for field in raw.hmget("user:1", "name", "bio")] == [kept, kept]
+    assert filed(raw) == called(raw)
+
+
+# ---- what is sent
+
+
+def sent_by(trips, work):
+    return [[(command[0], command[1]) for command in trip.commands] for trip in trips(work).trips]
+
+
+def test_the_commands_go_out_in_the_order_of_the_protocol(store, alice, trips):
+    asked, written = [("HMGET", "user:1")], [("ZADD", "users_by_name")]
+    finish = [[("ZREM", "outbox")]]
+    commit = [[("ZADD", "outbox")], [("HGET", "user:1"), ("HSET", "user:1")]]
+    assert sent_by(trips, lambda: Directory(store).edit(alice.user, "Ann", "")) == [
+        *commit, asked, written, asked, *finish,
+    ]  # fmt: skip
+    assert sent_by(trips, lambda: Directory(store).edit(User(1, "Alice", "Ann"), "Bea", "")) == [
+        *commit, asked, [*written, ("ZREM", "users_by_name")], asked, *finish,
+    ]  # fmt: skip
+    bio_alone = sent_by(trips, lambda: Directory(store).edit(User(1, "Alice", "Bea"), "Bea", "new"))
+    assert bio_alone == [[("HSET", "user:1"), ("HGET", "user:1")]]
+
+
+def test_a_name_that_another_device_has_changed_meanwhile_is_found_by_the_last(store, alice, raw):
+    """Both read the account before either wrote."""
+    for name in ("Ann", "Bea"):
+        Directory(store).edit(alice.user, name, name)
+    assert raw.hmget("user:1", "name", "bio") == ["Bea", "Bea"]
+    assert filed(raw) == {"alice:1": 0, "bea:1": 0}
+
+
+def test_a_bio_that_is_changed_while_another_device_changes_the_name_leaves_that(store, alice, raw):
+    Directory(store).edit(alice.user, "Ann", "")
+    Directory(store).edit(alice.user, "", "new")
+    assert raw.hmget("user:1", "name", "bio") == ["Ann", "new"]
+    assert filed(raw) == called(raw)
+
+
+@pytest.mark.parametrize("name", ["", "Ann"])
+def test_what_is_changed_while_the_account_is_deleted_is_taken_back(store, alice, raw, name):
+    raw.hset("user:1", mapping={"deleted": 5, "name": "", "bio": ""})
+    raw.delete("users_by_name")
+    Directory(store).edit(alice.user, name, "new")
+    assert not any(raw.hmget("user:1", "name", "bio"))
+    assert filed(raw) == {}
+    assert raw.zcard("outbox") == 0
+
+
+def test_who_changes_their_name_goes_by_it_at_once(store, alice):
+    Users(store).people([1])
+    Directory(store).edit(alice.user, "Ann", "")
+    assert Users(store).people([1]) == {1: User(1, "Alice", "Ann")}
+
+
+@pytest.mark.parametrize("url", ["/", "/timeline/"])
+def test_what_they_wrote_is_by_their_name_at_once_and_again_by_the_next(browser, alice, raw, url):
+    """Posts and people are remembered for some seconds; not longer than a name is, in the process that changes it."""
+    write_posts(raw, 1, [1, 2])
+    client = browser(alice)
+    for name in ("Ann of Cleves", "Bea", ""):
+        client.get(url)
+        client.post("/settings/", {"name": name, "bio": ""})
+        found = {
+            "/": lambda: Homes(connect()).page(Visit(connect(), alice.secret), None),
+            "/timeline/": lambda: GlobalTimeline(connect()).page(Visit(connect(), ""), None, 50),
+        }[url]()
+        assert {post.author for post in found.page.posts} == {User(1, "Alice", name)}

@@ -1,0 +1,64 @@
+"""Who logs in or out, or chooses a password or a language, while their account is deleted and cleared: nothing opens,
+and nothing stays of it."""
+
+import io
+
+import pytest
+from django.contrib.auth import authenticate
+from django.core.management import call_command
+
+from accounts.signing_in.viewer import Visit
+from accounts.users.repository import Users
+from retwis_site.jobs.worker import drain
+from tests.support.people import PASSWORD
+from tests.support.protocols.interleaving import before_trip
+from tests.support.protocols.kills import killed_before_trip
+from tests.support.removed_accounts import ALICE, found, left_and_cleared, meanwhile, three_people
+from tests.support.stores.key_layouts import make_due, noted
+
+
+@pytest.fixture
+def site(store, alice, bob, carol, raw):
+    return three_people(store, raw, alice, bob, carol)
+
+
+@pytest.mark.parametrize("step", range(5))
+def test_a_logout_opens_nothing_again_and_leaves_no_secret(store, site, alice, capsys, step):
+    meanwhile(store, alice, step, lambda: Users(store).end_sessions(ALICE, alice.secret))
+    assert site.hgetall("user:1").keys() == {"username", "deleted"}
+    for secret in (alice.secret, *site.hgetall("auths")):
+        user = Visit(store, secret).user
+        assert not user.is_authenticated or user.uid != ALICE
+    assert found(capsys)[0] == {}
+    call_command("cleanup", stdout=io.StringIO())  # of an entry that was right when it was written
+    assert "1" not in site.hvals("auths")
+
+
+@pytest.mark.parametrize("step", range(6))
+def test_a_password_change_opens_nothing_again_and_leaves_no_hash(store, site, alice, capsys, step):
+    meanwhile(store, alice, step, lambda: Users(store).change_password(ALICE, "another hash"))
+    assert site.hgetall("user:1").keys() == {"username", "deleted"}
+    assert Users(store).stored_password(ALICE) is None
+    assert found(capsys)[0] == {}
+
+
+@pytest.mark.parametrize("step", range(2, 6))
+def test_nor_does_one_that_died(store, site, alice, monkeypatch, step):
+    with before_trip(1, lambda: left_and_cleared(store, alice)):
+        killed_before_trip(monkeypatch, step, lambda: Users(store).change_password(ALICE, "another hash"))
+    make_due(site)
+    drain(store, "worker")
+    assert site.hgetall("user:1").keys() == {"username", "deleted"}
+    assert noted(site) == []
+
+
+@pytest.mark.parametrize("step", range(4))
+def test_a_login_opens_nothing_and_leaves_nothing(store, site, alice, step):
+    meanwhile(store, alice, step, lambda: authenticate(None, username="Alice", password=PASSWORD))
+    assert site.hgetall("user:1").keys() == {"username", "deleted"}
+    assert "1" not in site.hvals("auths")
+
+
+def test_a_language_that_is_chosen_too_late_is_not_kept(store, site, alice):
+    meanwhile(store, alice, 0, lambda: Users(store).choose_language(ALICE, "de"))
+    assert "language" not in site.hgetall("user:1")

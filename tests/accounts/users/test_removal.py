@@ -1,0 +1,310 @@
+"""What a worker does about a deleted account: edges, posts, home and entries go, a chunk at a time, whatever happens
+meanwhile. What `doctor` and `cleanup` say of it is told in tests/accounts/users/test_traces_of_accounts.py."""
+
+import contextlib
+import threading
+
+import pytest
+
+from accounts.signing_in.viewer import Visit
+from accounts.users import removal
+from accounts.users.name_index import Directory
+from accounts.users.repository import Users, finish_user
+from retwis_site.exceptions import StoreError
+from retwis_site.jobs import worker
+from retwis_site.jobs.worker import drain
+from retwis_site.store.local_cache import Memory
+from tests.support.people import LONG_AGO, register
+from tests.support.protocols.interleaving import before_trip
+from tests.support.protocols.kills import killed_before_trip
+from tests.support.removed_accounts import (
+    ALICE,
+    found,
+    home,
+    leave,
+    left_and_cleared,
+    meanwhile,
+    nothing_is_left,
+    three_people,
+    twelve_around_alice,
+)
+from tests.support.stored_keys import counted, everything, filed, ranked
+from tests.support.stored_posts import write_posts
+from tests.support.stores.key_layouts import make_due, noted
+from timeline.posts.entities import NoSuchPost, PostDeleted
+from timeline.posts.repository import DELETED_STAYS, Posts
+from timeline.relations.follow import Follows
+from timeline.timelines.everyone import GlobalTimeline
+
+
+@pytest.fixture
+def site(store, alice, bob, carol, raw):
+    return three_people(store, raw, alice, bob, carol)
+
+
+# ---- what goes
+
+
+def test_only_a_name_and_a_date_stay(store, site, alice, capsys):
+    left_and_cleared(store, alice)
+    user = site.hgetall("user:1")
+    assert user.keys() == {"username", "deleted"}
+    assert user["username"] == "Alice"
+    assert site.hgetall("users") == {"alice": "1", "bob": "2", "carol": "3"}
+    for key in ("following:1", "followers:1", "updates:1", "posts:1"):
+        assert not site.exists(key), key
+    assert alice.secret not in site.hgetall("auths")
+    assert site.zrange("users_by_time", 0, -1) == ["bob", "carol"]
+    assert filed(site) == {"bob:2": 0, "carol:3": 0}
+    assert (noted(site), site.keys("lease:*"), site.hgetall("attempts")) == ([], [], {})
+    assert found(capsys)[0] == {}
+
+
+def test_edges_go_both_ways_with_mirrors_ranking_and_homes(store, site, alice, bob, carol):
+    left_and_cleared(store, alice)
+    assert site.zrange("following:2", 0, -1) == ["3"]
+    assert not site.exists("following:3")
+    assert not site.exists("followers:2")
+    assert site.zrange("followers:3", 0, -1) == ["2"]
+    assert ranked(site) == counted(site) == {"3": 1}
+    assert not site.exists("posts:2")  # whoever followed reads theirs anew
+    assert (home(store, bob), home(store, carol)) == (["Four", "Three"], ["Four"])
+
+
+def test_posts_are_deleted_as_by_their_author(store, site, alice):
+    left_and_cleared(store, alice)
+    for pid in (1, 2):
+        post = site.hgetall(f"post:{pid}")
+        assert (post["user_id"], post["body"]) == ("1", "")
+        assert post["deleted"].isdigit()
+        assert 0 < site.ttl(f"post:{pid}") <= DELETED_STAYS
+    assert site.hget("post:3", "body") == "Three"
+    Memory.clear_all()
+    shown = GlobalTimeline(store).page(Visit(store, ""), None, 50).page.posts
+    assert [post.body for post in shown] == ["Four", "Three"]
+
+
+def test_what_stands_among_theirs_by_mistake_stays_anothers(store, site, alice):
+    site.zadd("updates:1", {"3": 3, "not a number": 5})
+    site.zadd("following:1", {"nobody": 1})
+    site.zadd("followers:1", {"nobody": 1})
+    left_and_cleared(store, alice)
+    assert site.hget("post:3", "body") == "Three"
+    assert not site.hexists("post:3", "deleted")
+    for key in ("following:1", "followers:1", "updates:1"):
+        assert not site.exists(key), key
+
+
+def test_an_account_with_nothing_is_gone_too(store, alice, raw, capsys):
+    left_and_cleared(store, alice)
+    assert raw.hgetall("user:1").keys() == {"username", "deleted"}
+    assert raw.keys("post:*") == []
+    assert found(capsys) == ({}, {})
+
+
+def test_a_deletion_that_never_got_to_its_commit_is_struck_out(store, site):
+    before = everything(site)
+    site.zadd("outbox", {"gone:1:x": LONG_AGO})
+    assert drain(store, "worker") == 1
+    assert everything(site) == before
+
+
+# ---- chunks, and workers who stop
+
+
+@pytest.fixture
+def crowd(store, raw, alice, monkeypatch):
+    return twelve_around_alice(store, raw, monkeypatch)
+
+
+def test_chunks_leave_nothing_out(store, crowd, alice, capsys):
+    left_and_cleared(store, alice)
+    assert crowd.keys("following:*") == crowd.keys("followers:*") == crowd.keys("updates:*") == []
+    assert ranked(crowd) == {}
+    assert {crowd.hget(f"post:{pid}", "body") for pid in range(1, 13)} == {""}
+    assert found(capsys)[0] == {}
+
+
+def test_a_chunk_costs_the_same_whatever_is_in_it(store, crowd, alice, monkeypatch, trips):
+    def cost():
+        return len(trips(lambda: drain(store, "worker")).trips)
+
+    leave(store, alice)
+    twelve = cost()
+    bob = register(store, "bob")
+    monkeypatch.setattr(removal, "AT_ONCE", 12)
+    for number in range(12):
+        Follows(store).follow(number + 2, bob.user.uid)
+        Follows(store).follow(bob.user.uid, number + 2)
+    write_posts(crowd, bob.user.uid, range(21, 33))
+    Memory.clear_all()
+    leave(store, bob)
+    assert cost() == twelve - 2 * (6 + 4 + 4)  # two chunks fewer of each kind
+
+
+def test_a_worker_that_is_told_to_stop_gives_it_back_and_another_goes_on(store, crowd, alice, monkeypatch):
+    stop = threading.Event()
+    monkeypatch.setattr(worker, "stop", stop)
+    leave(store, alice)
+    real, struck = removal.Departures._strike, []
+
+    def strike(self, key, members):
+        real(self, key, members)
+        struck.append(key)
+        stop.set()
+
+    monkeypatch.setattr(removal.Departures, "_strike", strike)
+    for _ in range(9):  # three chunks of each kind
+        stop.clear()
+        drain(store, "worker")
+        assert crowd.keys("lease:*") == []
+        if not noted(crowd):
+            break
+        assert crowd.hvals("attempts") == ["1"]  # however often it is told, nothing has failed
+    assert struck == ["following:1"] * 3 + ["followers:1"] * 3 + ["updates:1"] * 3
+    stop.clear()
+    drain(store, "worker")
+    assert noted(crowd) == []
+    assert crowd.hgetall("user:1").keys() == {"username", "deleted"}
+
+
+def test_what_else_is_due_waits_for_a_turn_and_not_for_all_of_it(store, crowd, alice, monkeypatch, sent):
+    monkeypatch.setattr(worker, "TURN", -1.0)  # a chunk
+    leave(store, alice)
+    [gone] = noted(crowd)
+    crowd.zadd("outbox", {gone: LONG_AGO, "follow:2:3:x": LONG_AGO + 1})
+    assert drain(store, "worker") == 2
+    struck = [command[2] for command in sent.commands if command[:2] == ("ZREM", "outbox")]
+    assert struck[-2:] == ["follow:2:3:x", gone]
+    assert crowd.hgetall("user:1").keys() == {"username", "deleted"}
+    assert (noted(crowd), crowd.keys("lease:*"), crowd.hgetall("attempts")) == ([], [], {})
+
+
+def test_it_keeps_its_lease_however_long_it_takes(store, crowd, alice, monkeypatch, sent):
+    monkeypatch.setattr("retwis_site.jobs.outbox.KEEPS_EVERY", -1.0)
+    leave(store, alice)
+    [intent] = noted(crowd)
+    drain(store, "worker")
+    kept = [command for command in sent.commands if command[:2] == ("EXPIRE", f"lease:{intent}")]
+    assert len(kept) == 9
+
+
+@pytest.mark.parametrize("step", range(40))
+def test_killed_anywhere_somebody_else_finishes(store, crowd, alice, monkeypatch, step, capsys):
+    leave(store, alice)
+    died = killed_before_trip(monkeypatch, step, lambda: drain(store, "one"))
+    assert died
+    make_due(crowd)
+    drain(store, "two")
+    assert noted(crowd) == []
+    assert crowd.keys("following:*") == crowd.keys("followers:*") == crowd.keys("updates:*") == []
+    assert ranked(crowd) == {}
+    assert {crowd.hget(f"post:{pid}", "body") for pid in range(1, 13)} == {""}
+    assert crowd.hgetall("user:1").keys() == {"username", "deleted"}
+    assert found(capsys)[0] == {}
+
+
+# ---- whatever else is under way: all of the deletion happens between two of its round trips
+
+
+@pytest.mark.parametrize("step", range(8))
+@pytest.mark.parametrize("verb", ["follow", "unfollow"])
+def test_who_follows_somebody_who_leaves_follows_nobody(store, site, alice, bob, verb, step):
+    dora = register(store, "dora").user.uid
+    meanwhile(store, alice, step, lambda: getattr(Follows(store), verb)(dora, ALICE))
+    nothing_is_left(site, ALICE)
+    assert noted(site) == []
+
+
+@pytest.mark.parametrize("step", range(8))
+@pytest.mark.parametrize("verb", ["follow", "unfollow"])
+def test_who_leaves_while_they_follow_somebody_follows_nobody(store, site, alice, verb, step):
+    dora = register(store, "dora").user.uid
+    meanwhile(store, alice, step, lambda: getattr(Follows(store), verb)(ALICE, dora))
+    nothing_is_left(site, ALICE)
+    assert noted(site) == []
+
+
+@pytest.mark.parametrize("step", range(10))
+def test_who_leaves_while_they_post_has_written_nothing(store, site, alice, bob, step):
+    meanwhile(store, alice, step, lambda: Posts(store).publish(ALICE, "Too late", "late"))
+    nothing_is_left(site, ALICE)
+    assert site.hget("post:5", "body") == ""
+    assert site.ttl("post:5") > 0
+    Memory.clear_all()
+    assert "Too late" not in home(store, bob)
+    assert noted(site) == []
+
+
+@pytest.mark.parametrize("kind", ["post", "fan"])
+def test_a_delivery_that_was_left_to_a_worker_delivers_nothing(store, site, alice, kind):
+    leave(store, alice)
+    site.hset("post:5", mapping={"user_id": ALICE, "time": LONG_AGO, "body": "Too late"})
+    [gone] = noted(site)
+    site.zadd("outbox", {gone: 2**40, f"{kind}:5:x": LONG_AGO})
+    assert drain(store, "worker") == 1
+    assert site.hget("post:5", "body") == ""
+    assert 0 < site.ttl("post:5") <= DELETED_STAYS
+    assert site.zscore("updates:1", "5") is None
+
+
+@pytest.mark.parametrize("step", range(6))
+def test_who_leaves_while_they_delete_a_post_has_deleted_it(store, site, alice, step):
+    with contextlib.suppress(NoSuchPost, PostDeleted):
+        meanwhile(store, alice, step, lambda: Posts(store).delete(ALICE, 1))
+    nothing_is_left(site, ALICE)
+    assert site.hget("post:1", "body") == ""
+    assert noted(site) == []
+
+
+@pytest.mark.parametrize("step", range(6))
+def test_who_leaves_while_they_take_another_name_is_found_by_none(store, site, alice, capsys, step):
+    meanwhile(store, alice, step, lambda: Directory(store).edit(alice.user, "Alicia", "Not me"))
+    assert found(capsys)[0] == {}
+    assert filed(site) == {"bob:2": 0, "carol:3": 0}
+    assert site.hgetall("user:1").keys() == {"username", "deleted"}
+
+
+def test_who_changed_their_name_and_password_since_they_were_read_is_found_by_none_either(store, site, alice):
+    """On another device, while this one's password was verified."""
+    Directory(store).edit(alice.user, "Alicia", "")
+    Users(store).change_password(ALICE, "another hash")
+    left_and_cleared(store, alice)
+    assert filed(site) == {"bob:2": 0, "carol:3": 0}
+    assert "1" not in site.hvals("auths")
+
+
+@pytest.mark.parametrize("step", range(5))
+def test_a_registration_that_is_finished_late_lists_nobody(store, site, alice, capsys, step):
+    site.zadd("outbox", {"user:1": 2**40})
+    meanwhile(store, alice, step, lambda: finish_user(store, "user:1"))
+    assert site.zrange("users_by_time", 0, -1) == ["bob", "carol"]
+    assert filed(site) == {"bob:2": 0, "carol:3": 0}
+    assert noted(site) == []
+    assert found(capsys)[0] == {}
+
+
+@pytest.mark.parametrize("step", range(3, 7))
+def test_one_that_died_before_it_looked_lists_nobody_either(store, site, alice, monkeypatch, step):
+    site.zadd("outbox", {"user:1": 2**40})
+    with before_trip(2, lambda: left_and_cleared(store, alice)):
+        killed_before_trip(monkeypatch, step, lambda: finish_user(store, "user:1"))
+    make_due(site)
+    drain(store, "worker")
+    assert site.zrange("users_by_time", 0, -1) == ["bob", "carol"]
+    assert filed(site) == {"bob:2": 0, "carol:3": 0}
+
+
+def test_no_post_is_published_by_a_store_error_in_between(store, site, alice, monkeypatch):
+    """The post's intent stays, and whoever takes it over sees that its author has left."""
+
+    def fails():
+        raise StoreError("away")
+
+    with pytest.raises(StoreError), before_trip(6, fails):
+        Posts(store).publish(ALICE, "Too late", "late")
+    left_and_cleared(store, alice)
+    make_due(site)
+    drain(store, "worker")
+    nothing_is_left(site, ALICE)
+    assert site.hget("post:5", "body") == ""

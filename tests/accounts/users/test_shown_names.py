@@ -1,0 +1,126 @@
+"""How people want to be called is what is shown of them, their username beside it, wherever they stand; and nowhere
+does it turn what stands around it, or become an element."""
+
+import re
+
+import pytest
+
+from accounts.users.entities import User
+from accounts.users.names import isolated
+from retwis_site.store import local_cache
+from retwis_site.store.local_cache import Memory
+from tests.support.http.hostile_values import MARKER
+from tests.support.protocols.site_machine import Clock
+from tests.support.stored_keys import publish
+from timeline.relations.follow import Follows
+
+NAMED = '<bdi>Alice Liddell</bdi> <bdi class="handle">@Alice</bdi>'
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch):
+    still = Clock()
+    monkeypatch.setattr(local_cache, "time", still)
+    return still
+
+
+@pytest.fixture
+def liddell(raw, store, alice, bob):
+    """Alice has a name, has posted, and follows bob as he follows her."""
+    raw.hset("user:1", "name", "Alice Liddell")
+    publish(raw, store, alice, "Down the hole")
+    Follows(store).follow(1, 2)
+    Follows(store).follow(2, 1)
+    Memory.clear_all()
+
+
+def main(page):
+    text = page.content.decode()
+    return text[text.index("<main") :]
+
+
+@pytest.mark.usefixtures("liddell")
+@pytest.mark.parametrize(
+    "url",
+    [
+        "/",
+        "/timeline/",
+        "/@alice/",
+        "/@alice/1/",
+        "/@bob/followers/",
+        "/@bob/following/",
+        "/@alice/followers/",
+        "/people/",
+    ],
+)
+def test_it_is_shown_on_every_page(browser, bob, url):
+    assert NAMED in main(browser(bob).get(url))
+
+
+@pytest.mark.usefixtures("liddell")
+def test_it_is_shown_at_home_and_where_one_is_suggested(browser, alice, bob, carol, raw):
+    assert NAMED in main(browser(alice).get("/"))
+    page = browser(alice).get("/").content.decode()
+    assert '<bdi class="me-name">Alice Liddell</bdi>' in page
+    assert NAMED in main(browser(carol).get("/"))
+
+
+@pytest.mark.usefixtures("liddell")
+@pytest.mark.parametrize(
+    ("url", "title"),
+    [
+        ("/@alice/", "\u2068Alice Liddell\u2069 (@alice) · Retwis"),
+        ("/@alice/1/", "\u2068Alice Liddell\u2069: Down the hole · Retwis"),
+        ("/@alice/followers/", "Followers of \u2068Alice Liddell\u2069 · Retwis"),
+        ("/@alice/following/", "Followed by \u2068Alice Liddell\u2069 · Retwis"),
+        ("/@bob/", "bob (@bob) · Retwis"),
+    ],
+)
+def test_it_stands_in_titles(browser, url, title):
+    assert f"<title>{title}</title>" in browser().get(url).content.decode()
+
+
+def test_without_one_the_username_is_all_there_is(browser, raw, store, alice, bob):
+    publish(raw, store, alice, "Down the hole")
+    page = main(browser(bob).get("/timeline/"))
+    assert '<p class="author"><a href="/@Alice/">Alice</a></p>' in page
+    assert "handle" not in page
+
+
+@pytest.mark.usefixtures("liddell")
+def test_another_one_is_shown_as_soon_as_what_was_remembered_is_old(browser, raw, clock):
+    for url in ("/timeline/", "/@alice/", "/@alice/1/", "/@bob/followers/", "/people/"):
+        assert NAMED in main(browser().get(url))
+    raw.hset("user:1", "name", "Queen")
+    assert "<bdi>Queen</bdi>" in main(browser().get("/@alice/"))
+    clock.now += 6
+    for url in ("/timeline/", "/@alice/", "/@alice/1/", "/@bob/followers/", "/people/"):
+        page = main(browser().get(url))
+        assert "<bdi>Queen</bdi>" in page, url
+        assert "Liddell" not in page, url
+
+
+@pytest.mark.usefixtures("liddell")
+@pytest.mark.parametrize(
+    "url", ["/", "/timeline/", "/@alice/", "/@alice/1/", "/@bob/followers/", "/people/", "/people/?q=a"]
+)
+def test_a_name_that_is_markup_is_text(browser, bob, raw, url):
+    raw.hset("user:1", mapping={"name": MARKER, "bio": MARKER})
+    raw.zadd("users_by_name", {f"{MARKER.lower()}:1": 0})
+    page = browser(bob).get(url).content.decode()
+    assert "<zq7" not in page
+    assert "&lt;zq7" in page
+
+
+def test_in_the_text_of_a_page_a_name_is_always_isolated(browser, bob, raw, liddell):
+    raw.hset("user:1", "name", "\u202eevil")
+    for url in ("/", "/timeline/", "/@alice/", "/@alice/1/", "/@alice/followers/", "/@bob/followers/", "/people/"):
+        page = browser(bob).get(url).content.decode()
+        assert "\u202eevil" in page
+        text = re.sub(r"<bdi[^>]*>[^<]*</bdi>", "", page[page.index("<body") :])
+        assert "evil" not in text, url
+
+
+def test_a_title_cannot_be_turned_either():
+    assert isolated(User(1, "a", "\u202eev\u2069il\u2066")) == "\u2068evil\u2069"
+    assert isolated(User(1, "a")) == "a"

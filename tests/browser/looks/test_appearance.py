@@ -1,0 +1,48 @@
+"""Dark or light by choice, whatever the system is; the choice is the browser's and outlives a logout."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.support.accessibility import findings
+from tests.browser.support.steps import said
+from tests.browser.support.themes import is_dark
+
+
+def choose(page, what):
+    page.goto("/settings/appearance/")
+    page.get_by_role("main").get_by_role("radio", name=what).check()
+    page.get_by_role("main").get_by_role("button", name="Save").click()
+    expect(page).not_to_have_url("/settings/appearance/")
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+@pytest.mark.parametrize(("system", "choice"), [("light", "Dark"), ("dark", "Light")])
+def test_the_choice_beats_the_system_until_it_is_taken_back(window, alice, system, choice, scripts):
+    page = window(alice, color_scheme=system, java_script_enabled=scripts)
+    choose(page, choice)
+    for path in ("/", "/timeline/", "/settings/appearance/"):
+        page.goto(path)
+        assert is_dark(page) == (choice == "Dark")
+    expect(page.get_by_role("radio", name=choice)).to_be_checked()
+    choose(page, "Like the system")
+    assert is_dark(page) == (system == "dark")
+
+
+def test_a_visitor_chooses_too_and_a_logout_changes_nothing(window, alice):
+    visitor = window(color_scheme="light")
+    choose(visitor, "Dark")
+    assert is_dark(visitor)
+    page = window(alice, color_scheme="light")
+    choose(page, "Dark")
+    page.get_by_role("button", name="Log out").click()
+    said(page, "You are logged out")
+    assert is_dark(page)
+
+
+@pytest.mark.parametrize(("system", "choice"), [("light", "Dark"), ("dark", "Light")])
+def test_axe_finds_nothing_in_a_chosen_theme(window, alice, system, choice):
+    page = window(alice, color_scheme=system, reduced_motion="reduce")
+    choose(page, choice)
+    for path in ("/", "/timeline/", f"/@{alice.user.username}/", "/settings/appearance/", "/settings/password/"):
+        page.goto(path)
+        assert findings(page) == [], path

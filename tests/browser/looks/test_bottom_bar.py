@@ -1,0 +1,57 @@
+"""On a phone the ways through the site are a bar at the bottom, where a thumb reaches them."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.support.windows import PHONE, WIDE
+from tests.support.stored_keys import publish
+
+THUMB = 48  # pixels high at least
+
+
+@pytest.fixture
+def page(window, store, raw, alice):
+    for number in range(20):
+        publish(raw, store, alice, f"Number {number}.")
+    page = window(alice, viewport=PHONE, has_touch=True, is_mobile=True)
+    page.goto("/")
+    return page
+
+
+def links(page):
+    return page.get_by_role("navigation", name="Main").get_by_role("link")
+
+
+def lies_at_the_bottom(page):
+    boxes = [link.bounding_box() for link in links(page).all()]
+    assert len(boxes) >= 3
+    bottom = page.viewport_size["height"]
+    return all(bottom - 100 <= box["y"] and box["y"] + box["height"] <= bottom + 1 for box in boxes)  # a border
+
+
+def test_the_bar_stays_at_the_bottom_while_the_page_is_scrolled(page):
+    assert lies_at_the_bottom(page)
+    page.get_by_role("article").last.scroll_into_view_if_needed()
+    assert lies_at_the_bottom(page)
+    assert all(link.bounding_box()["height"] >= THUMB for link in links(page).all())
+
+
+def test_a_tap_goes_there_and_the_bar_says_where_one_is(page):
+    links(page).filter(has_text="Everybody").tap()
+    expect(page).to_have_url("/timeline/")
+    expect(links(page).filter(has_text="Everybody")).to_have_attribute("aria-current", "page")
+    assert lies_at_the_bottom(page)
+    links(page).filter(has_text="Home").tap()
+    expect(page).to_have_url("/")
+
+
+def test_the_bar_hides_nothing_of_the_pages_end(page):
+    page.evaluate("() => window.scrollTo(0, document.documentElement.scrollHeight)")
+    end = page.get_by_role("contentinfo").get_by_role("link").last
+    box, bar = end.bounding_box(), links(page).first.bounding_box()
+    assert box["y"] + box["height"] <= bar["y"]
+
+
+def test_on_a_wide_screen_the_ways_are_at_the_top(page):
+    page.set_viewport_size(WIDE)
+    assert all(link.bounding_box()["y"] < 80 for link in links(page).all())

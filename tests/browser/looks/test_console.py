@@ -1,0 +1,65 @@
+"""The stories' own watch: whatever Chromium complains of is noticed, and only what a story expects is not held against
+a page."""
+
+import pytest
+
+from tests.browser.support.console import Console
+
+
+@pytest.fixture
+def heard(chromium, site):
+    """A page whose console is watched, and nothing more."""
+    console = Console(site.browser.origin)
+    context = chromium.new_context(base_url=site.browser.origin)
+    console.watch(context)
+    yield context.new_page(), console
+    context.close()
+
+
+def complaints(heard):
+    page, console = heard
+    console.settle(page.context)
+    return console.complaints()
+
+
+def test_a_page_that_is_all_right_is_quiet(heard):
+    heard[0].goto("/")
+    assert complaints(heard) == []
+
+
+def test_what_is_missing_is_complained_of_unless_it_is_expected(heard):
+    page, console = heard
+    page.goto("/nobody-home/")
+    [line] = complaints(heard)
+    assert line.startswith("/nobody-home/: Failed to load resource: the server responded with a status of 404 (")
+    console.expects(503, "/nobody-home/")
+    console.expects(404, "/")
+    assert complaints(heard) == [line]
+    console.expects(404, "/nobody-home/")
+    assert complaints(heard) == []
+
+
+def test_a_script_that_fails_is_complained_of(heard):
+    page = heard[0]
+    page.goto("/")
+    page.evaluate("() => { setTimeout(() => { throw new Error('a fault of ours'); }); }")
+    page.wait_for_function("() => true")
+    assert any("a fault of ours" in line for line in complaints(heard))
+
+
+def test_an_inline_script_is_refused_and_complained_of(heard):
+    page = heard[0]
+    page.goto("/")
+    page.evaluate(
+        "() => { const it = document.createElement('script'); it.text = 'window.ran = 1'; document.body.append(it); }"
+    )
+    assert page.evaluate("() => window.ran") is None
+    assert any("Content Security Policy" in line for line in complaints(heard))
+
+
+def test_whoever_asks_a_stranger_is_complained_of(heard):
+    page = heard[0]
+    page.goto("/")
+    page.route("https://stranger.invalid/*", lambda route: route.fulfill(body=""))
+    page.context.new_page().goto("data:text/html,<img src='https://stranger.invalid/seen.png'>")
+    assert any("https://stranger.invalid/seen.png" in line for line in complaints(heard))

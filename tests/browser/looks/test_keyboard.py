@@ -1,0 +1,102 @@
+"""Everything without a mouse, and the focus is seen at every stop: wide, and where bars might lie over it."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.support.keyboard import every_stop, focus_is_seen, press_tab_until
+from tests.browser.support.steps import composer, follow_button, post, said
+from tests.browser.support.windows import PHONE, WIDE
+from tests.support.people import PASSWORD
+from tests.support.stored_keys import publish
+
+ZOOMED = {"width": 320, "height": 256}  # a window of 1280 by 1024 at 400 %
+
+
+def main_link(page, name):
+    return page.get_by_role("navigation", name="Main").get_by_role("link", name=name)
+
+
+def test_the_first_stop_skips_to_the_content(window, alice):
+    page = window(alice)
+    page.goto("/")
+    page.keyboard.press("Tab")
+    skip = page.get_by_role("link", name="Skip to the content")
+    expect(skip).to_be_focused()
+    focus_is_seen(page)
+    page.keyboard.press("Enter")
+    expect(page).to_have_url("/#main")
+    page.keyboard.press("Tab")
+    assert page.evaluate("() => document.querySelector('main').contains(document.activeElement)")
+    focus_is_seen(page)
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+def test_log_in_post_follow_and_delete_by_keyboard(window, alice, bob, raw, scripts):
+    me, them = alice.user, bob.user
+    page = window(java_script_enabled=scripts)
+    page.goto("/")
+    press_tab_until(page, page.get_by_role("main").get_by_role("link", name="Log in", exact=True))
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Log in")).to_be_visible()
+    press_tab_until(page, page.get_by_role("main").get_by_label("Username"))
+    page.keyboard.type(me.username)
+    press_tab_until(page, page.get_by_role("main").get_by_label("Password"))
+    page.keyboard.type(PASSWORD)
+    page.keyboard.press("Enter")
+    said(page, f"Welcome back, {me.username}.")
+
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url("/#main")
+    press_tab_until(page, composer(page))
+    page.keyboard.type("Without a mouse")
+    press_tab_until(page, page.get_by_role("button", name="Post", exact=True))
+    page.keyboard.press("Enter")
+    said(page, "Posted.")
+    assert raw.zcard(f"updates:{me.uid}") == 1
+
+    press_tab_until(page, main_link(page, "Everybody"))
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Everybody")).to_be_visible()
+    press_tab_until(page, page.get_by_role("complementary").get_by_role("link", name=them.username, exact=True))
+    page.keyboard.press("Enter")
+    follow = follow_button(page, them.username)
+    expect(follow).to_be_visible()
+    press_tab_until(page, follow)
+    page.keyboard.press("Space")
+    said(page, f"You follow {them.username} now.")
+    assert raw.zrange(f"following:{me.uid}", 0, -1) == [str(them.uid)]
+
+    page.goto("/")
+    press_tab_until(page, post(page, "Without a mouse").get_by_text("Delete", exact=True))
+    page.keyboard.press("Enter")
+    press_tab_until(page, page.get_by_role("button", name="Yes, delete this post"))
+    page.keyboard.press("Enter")
+    said(page, "Deleted.")
+    assert raw.zcard(f"updates:{me.uid}") == 0
+
+
+@pytest.mark.parametrize("viewport", [WIDE, PHONE, ZOOMED], ids=["wide", "phone", "400 percent"])
+@pytest.mark.parametrize("color_scheme", ["light", "dark"])
+def test_the_focus_is_seen_at_every_stop_of_the_home_page(window, store, raw, alice, viewport, color_scheme):
+    for number in range(22):
+        publish(raw, store, alice, f"Post number {number}")
+    page = window(alice, viewport=viewport, color_scheme=color_scheme, reduced_motion="reduce")
+    page.goto("/")
+    posts = page.get_by_role("article").count()
+    assert posts == 20
+    assert every_stop(page) > 2 * posts
+
+
+def test_whoever_presses_enter_in_the_text_does_not_post_half_of_it(window, alice, raw):
+    page = window(alice)
+    page.goto("/")
+    composer(page).focus()
+    page.keyboard.type("One line")
+    page.keyboard.press("Enter")
+    page.keyboard.type("and another")
+    expect(composer(page)).to_have_value("One line\nand another")
+    page.get_by_role("button", name="Post", exact=True).click()
+    said(page, "Posted.")
+    expect(post(page, "One line and another")).to_have_count(1)
+    assert raw.zcard(f"updates:{alice.user.uid}") == 1

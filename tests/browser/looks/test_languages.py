@@ -1,0 +1,236 @@
+"""German, and Arabic from right to left: chosen, kept, taken into another browser; and every page fits."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.support.accessibility import findings
+from tests.browser.support.steps import nothing_scrolls_sideways, stayed, stays
+from tests.browser.support.windows import PHONE
+from tests.support.people import PASSWORD
+from tests.support.stored_keys import publish
+from timeline.relations.follow import Follows
+
+ARABIC, GERMAN, ENGLISH = "العربية", "Deutsch", "English"
+DIRECTION = {"ar": "rtl", "de": "ltr", "en": "ltr"}
+
+
+def choose(page, name):
+    """As somebody does who can read nothing else on the page."""
+    page.goto("/settings/language/")
+    page.get_by_role("radio", name=re.compile(name)).check()
+    page.locator("main").get_by_role("button").click()
+    expect(page).not_to_have_url(re.compile("/settings/language/"))
+
+
+def speaks(page, code):
+    expect(page.locator("html")).to_have_attribute("lang", code)
+    expect(page.locator("html")).to_have_attribute("dir", DIRECTION[code])
+
+
+def left_edge(locator):
+    return locator.bounding_box()["x"]
+
+
+# ---- choosing
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+def test_a_visitor_who_chooses_arabic_reads_from_right_to_left_and_can_go_back(window, scripts):
+    page = window(java_script_enabled=scripts)
+    page.goto("/timeline/")
+    page.get_by_role("contentinfo").get_by_role("link", name="Language").click()
+    page.get_by_role("radio", name=re.compile(ARABIC)).check()
+    page.get_by_role("button", name="Save").click()
+    expect(page).to_have_url(re.compile("/timeline/$"))
+    speaks(page, "ar")
+    main = page.get_by_role("navigation", name="القائمة الرئيسية")
+    ways = [main.get_by_role("link", name=name) for name in ("الرئيسية", "الجميع", "تسجيل الدخول")]
+    edges = [left_edge(way) for way in ways]
+    assert edges == sorted(edges, reverse=True)
+    page.get_by_role("contentinfo").get_by_role("link", name="اللغة").click()
+    page.get_by_role("radio", name="English").check()
+    page.get_by_role("button", name="حفظ").click()
+    speaks(page, "en")
+
+
+def test_who_has_not_chosen_reads_what_their_browser_asks_for(window):
+    for locale, code in (("de-AT", "de"), ("ar-EG", "ar"), ("fr-FR", "en")):
+        page = window(locale=locale)
+        page.goto("/")
+        speaks(page, code)
+
+
+def test_the_choice_follows_its_user_into_another_browser_and_stays_after_the_logout(window, alice):
+    choose(window(alice), GERMAN)
+    page = window(locale="ar-EG")
+    page.goto("/login/")
+    speaks(page, "ar")
+    page.get_by_label("اسم المستخدم").fill(alice.user.username)
+    page.get_by_label("كلمة المرور").fill(PASSWORD)
+    page.get_by_role("main").get_by_role("button").click()
+    expect(page.get_by_role("status").filter(has_text="Willkommen zurück")).to_be_visible()
+    speaks(page, "de")
+    page.get_by_role("button", name="Abmelden").click()
+    expect(page.get_by_role("status").filter(has_text="Du bist abgemeldet")).to_be_visible()
+    speaks(page, "de")
+
+
+# ---- what people do, in Arabic
+
+
+def test_on_a_phone_in_arabic_one_writes_follows_and_deletes_as_ever(window, store, alice, bob):
+    page = window(alice, viewport=PHONE)
+    choose(page, ARABIC)
+    page.goto("/")
+    bar = page.get_by_role("navigation", name="القائمة الرئيسية")
+    assert bar.bounding_box()["y"] > PHONE["height"] / 2
+    composer = page.get_by_role("textbox", name="ما الجديد؟")
+    assert composer.evaluate("box => getComputedStyle(box).direction") == "rtl"
+    composer.fill("مرحبًا, hello")
+    button = page.get_by_role("button", name="نشر", exact=True)
+    assert left_edge(button) < PHONE["width"] / 2
+    button.click()
+    expect(page.get_by_role("status").filter(has_text="تم النشر.")).to_be_visible()
+    written = page.get_by_role("article").filter(has_text="مرحبًا")
+    expect(written.get_by_role("link", name=re.compile("^نُشر "))).to_be_visible()
+    written.get_by_text("حذف", exact=True).click()
+    written.get_by_role("button", name="نعم، حذف هذا المنشور").click()
+    expect(page.get_by_role("status").filter(has_text="تم الحذف.")).to_be_visible()
+    page.goto(f"/@{bob.user.username}/")
+    stays(page)
+    page.get_by_role("button", name=f"متابعة \u2068{bob.user.username}\u2069").click()
+    expect(page.get_by_role("status").filter(has_text="أنت الآن تتابع")).to_be_visible()
+    page.get_by_role("button", name=f"إلغاء المتابعة: \u2068{bob.user.username}\u2069").click()
+    expect(page.get_by_role("status").filter(has_text="لم تعد تتابع")).to_be_visible()
+    stayed(page)
+    nothing_scrolls_sideways(page)
+
+
+def test_what_a_script_says_is_in_the_language_too(window, alice):
+    page = window(alice)
+    choose(page, GERMAN)
+    page.goto("/")
+    composer = page.get_by_role("textbox", name="Was gibt es Neues?")
+    composer.fill("x" * 259)
+    composer.press_sequentially("yz")
+    expect(page.locator("#said")).to_have_text("Zeichen übrig: 20")
+    composer.fill("x" * 281)
+    expect(page.locator("#said")).to_have_text("Zu lang für einen Beitrag")
+    words = page.locator("#said")
+    expect(words).to_have_attribute("data-unreachable", re.compile("^Die Seite war nicht zu erreichen"))
+    expect(words).to_have_attribute("data-failed", re.compile("^Das hat nicht geklappt"))
+
+
+def test_in_arabic_a_handle_comes_after_the_name_whichever_way_that_is_written(window, raw, store, alice, bob):
+    raw.hset(f"user:{alice.user.uid}", "name", "نور الهدى")
+    raw.hset(f"user:{bob.user.uid}", "name", "Bob Cratchit")
+    page = window()
+    choose(page, ARABIC)
+    for login, name in ((alice, "نور الهدى"), (bob, "Bob Cratchit")):
+        publish(raw, store, login, "x")
+        page.goto(f"/@{login.user.username}/")
+        for place in (page.get_by_role("heading", level=1), page.get_by_role("article")):
+            handle = place.get_by_text(f"@{login.user.username}", exact=True)
+            assert left_edge(handle) < left_edge(place.get_by_text(name, exact=True))
+
+
+@pytest.mark.parametrize("language", [ENGLISH, GERMAN, ARABIC])
+def test_on_a_phone_ones_own_card_is_small_at_home_in_every_language(window, alice, language):
+    page = window(alice, viewport=PHONE)
+    choose(page, language)
+    page.goto("/")
+    card = page.get_by_role("complementary").first
+    assert card.bounding_box()["height"] < 60
+
+
+@pytest.mark.parametrize("language", [ENGLISH, GERMAN, ARABIC])
+def test_no_button_takes_the_room_of_the_names_in_a_list_of_people(window, store, alice, bob, language):
+    Follows(store).follow(alice.user.uid, bob.user.uid)
+    page = window(alice, viewport={"width": 320, "height": 640})
+    choose(page, language)
+    page.goto("/people/")
+    name = page.get_by_role("main").get_by_role("link", name=bob.user.username, exact=True)
+    assert name.bounding_box()["width"] > 110
+
+
+def test_every_way_in_the_bar_is_one_line_in_arabic(window):
+    page = window(viewport={"width": 320, "height": 640})
+    choose(page, ARABIC)
+    links = page.get_by_role("navigation", name="القائمة الرئيسية").locator("svg").all()
+    assert len({icon.bounding_box()["y"] for icon in links}) == 1
+
+
+def test_how_much_is_too_much_has_its_sign_before_it_in_arabic(window, alice):
+    page = window(alice)
+    choose(page, ARABIC)
+    page.goto("/")
+    page.get_by_role("textbox", name="ما الجديد؟").fill("x" * 281)
+    counter = page.locator("output.counter")
+    expect(counter).to_have_text("-1")
+    assert counter.evaluate("box => getComputedStyle(box).direction") == "ltr"
+
+
+# ---- moments
+
+
+@pytest.mark.parametrize(
+    ("locale", "words", "moment"),
+    [
+        ("en-GB", "posted 1 day ago via web", r"^\d{1,2} [A-Z][a-z]+ \d{4}, \d\d:\d\d UTC$"),
+        ("de-DE", "vor 1 Tag über das Web gepostet", r"^\d{1,2}\. [A-Z][a-zä]+ \d{4}, \d\d:\d\d UTC$"),
+        ("ar-EG", "نُشر قبل يوم واحد عبر الويب", r"^\d{1,2} \S+ \d{4}، \d\d:\d\d UTC$"),
+    ],
+)
+def test_a_posts_age_is_told_in_words_and_its_moment_to_who_points_at_it(
+    window, raw, store, alice, locale, words, moment
+):
+    pid = publish(raw, store, alice, "yesterday")
+    raw.hincrby(f"post:{pid}", "time", -86_500)
+    page = window(locale=locale)
+    page.goto(f"/@{alice.user.username}/")
+    age = page.get_by_text(words, exact=True)
+    expect(age).to_have_attribute("title", re.compile(moment))
+    assert age.evaluate("time => time.localName") == "time"
+
+
+# ---- how it looks
+
+
+PAGES = (
+    *("/", "/timeline/", "/@{me}/", "/@{other}/", "/@{me}/followers/"),
+    *("/settings/language/", "/settings/appearance/", "/settings/password/", "/?before=x"),
+    *("/people/", "/people/?by=followers", "/people/?q={other}", "/@{other}/followers/?show=mutual"),
+    *("/settings/", "/settings/delete/"),
+)
+FOR_VISITORS = ("/", "/login/", "/register/", "/settings/language/")
+
+
+@pytest.mark.parametrize("language", [GERMAN, ARABIC])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_and_nothing_scrolls_sideways(window, raw, store, alice, bob, console, language, scheme):
+    console.expects(400, "/")
+    Follows(store).follow(alice.user.uid, bob.user.uid)
+    Follows(store).follow(bob.user.uid, alice.user.uid)
+    for text in (
+        "A sentence in English.",
+        "جملة بالعربية، و English معها",
+        f"Ein langes Wort: {'Donaudampfschiff' * 12}",
+    ):
+        publish(raw, store, bob, text)
+        publish(raw, store, alice, text)
+    for login, paths in ((alice, PAGES), (None, FOR_VISITORS)):
+        page = window(login, color_scheme=scheme, reduced_motion="reduce")
+        choose(page, language)
+        for path in paths:
+            page.set_viewport_size({"width": 1280, "height": 900})
+            page.goto(path.format(me=alice.user.username, other=bob.user.username))
+            for width in (1280, 360, 320):
+                page.set_viewport_size({"width": width, "height": 900})
+                nothing_scrolls_sideways(page)
+                if width == 320:
+                    continue
+                height = page.evaluate("() => document.documentElement.scrollHeight")
+                page.set_viewport_size({"width": width, "height": height})
+                assert findings(page) == [], (path, width)

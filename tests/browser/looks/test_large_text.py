@@ -1,0 +1,41 @@
+"""Text twice as large as usual, as people set it in their browsers: nothing is lost, and nothing scrolls sideways."""
+
+import shutil
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.support.steps import nothing_scrolls_sideways
+from tests.browser.support.windows import FLAGS, sign_in
+from tests.support.people import register
+
+TWICE = "--blink-settings=defaultFontSize=32"
+
+
+@pytest.fixture(scope="module")
+def large(chromium):
+    program = shutil.which("chromium")
+    browser = chromium.browser_type.launch(executable_path=program, args=[*FLAGS, TWICE])
+    yield browser
+    browser.close()
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (360, 740), (320, 640)], ids=str)
+def test_nothing_scrolls_sideways_and_every_way_is_within_reach(large, site, store, name, size):
+    me = register(store, name("Wolfeschlegelsteinhausenbe"))
+    width, height = size
+    context = large.new_context(base_url=site.browser.origin, viewport={"width": width, "height": height})
+    try:
+        page = context.new_page()
+        for address in ("/", "/login/", "/register/", "/settings/appearance/"):
+            page.goto(address)
+            nothing_scrolls_sideways(page)
+        sign_in(context, me, site.browser.origin)
+        for address in ("/", "/timeline/", f"/@{me.user.username}/", "/settings/appearance/", "/settings/password/"):
+            page.goto(address)
+            nothing_scrolls_sideways(page)
+            for link in page.get_by_role("navigation", name="Main").get_by_role("link").all():
+                expect(link).to_be_in_viewport(ratio=1)
+        assert page.evaluate("() => getComputedStyle(document.body).fontSize") == "32px"
+    finally:
+        context.close()

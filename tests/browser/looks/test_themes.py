@@ -1,0 +1,40 @@
+"""Dark or light as the system is, with enough between text and what lies behind it."""
+
+import pytest
+
+from tests.browser.support.steps import stayed, stays
+from tests.browser.support.themes import is_dark
+
+# What changes slowly.
+MOVING = """
+() => [...document.querySelectorAll("*")].filter((it) => {
+  const style = getComputedStyle(it);
+  const durations = `${style.transitionDuration},${style.animationDuration}`.split(",");
+  return durations.some((seconds) => parseFloat(seconds) > 0.01);
+}).map((it) => it.outerHTML.slice(0, 80))
+"""
+
+
+@pytest.mark.parametrize("path", ["/", "/timeline/", "/login/", "/register/"])
+def test_pages_are_as_dark_as_the_system(window, path):
+    assert is_dark(_open(window(color_scheme="dark"), path))
+    assert not is_dark(_open(window(color_scheme="light"), path))
+
+
+def test_a_page_follows_when_the_system_changes_in_the_evening(window, alice):
+    page = _open(window(alice, color_scheme="light", reduced_motion="reduce"), "/")
+    stays(page)
+    page.emulate_media(color_scheme="dark")
+    assert is_dark(page)
+    stayed(page)
+
+
+def test_nothing_moves_for_whoever_wants_less_motion(window, alice):
+    calm = _open(window(alice, reduced_motion="reduce"), "/")
+    assert calm.evaluate(MOVING) == []
+    assert calm.evaluate("() => getComputedStyle(document.documentElement).scrollBehavior") == "auto"
+
+
+def _open(page, path):
+    page.goto(path)
+    return page

@@ -1,0 +1,57 @@
+"""A session that ended in another window, or became another's, while a page is open: nothing of one is mixed into the
+other."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.support.arrivals import told, wait_a_while
+from tests.browser.support.steps import composer, post
+from tests.browser.support.windows import sign_in
+from tests.support.stored_keys import publish
+from timeline.relations.follow import Follows
+
+
+@pytest.fixture
+def home(window, store, raw, alice, bob, carol):
+    """alice's, with more than a page of posts; bob's and carol's are in no home of hers."""
+    for number in range(25):
+        publish(raw, store, alice, f"Mine, number {number}.")
+    publish(raw, store, carol, "Of a stranger")
+    page = window(alice)
+    page.clock.install()
+    page.goto("/")
+    expect(post(page, "Mine, number 24.")).to_have_count(1)
+    composer(page).fill("Half a thought")
+    return page
+
+
+def log_out_elsewhere(raw, login):
+    raw.hset(f"user:{login.user.uid}", "auth", "from another device")
+
+
+def test_older_posts_of_nobody_are_not_everybodys(home, raw, alice):
+    log_out_elsewhere(raw, alice)
+    home.get_by_role("link", name="Older posts").click()
+    expect(home.get_by_role("heading", name="Short posts from people you choose.")).to_be_visible()
+    expect(composer(home)).to_have_count(0)
+
+
+def test_older_posts_of_another_are_not_mixed_in(home, alice, bob, site):
+    sign_in(home.context, bob, site.browser.origin)
+    home.get_by_role("link", name="Older posts").click()
+    expect(home).to_have_url(re.compile(r"/\?before="))
+    expect(post(home, "Mine, number")).to_have_count(0)
+    expect(composer(home)).to_have_value("")
+
+
+def test_what_has_come_for_nobody_leaves_no_empty_page(home, store, raw, alice, bob):
+    Follows(store).follow(alice.user.uid, bob.user.uid)
+    home.goto("/")
+    publish(raw, store, bob, "Just now")
+    wait_a_while(home)
+    expect(told(home, 1)).to_be_visible()
+    log_out_elsewhere(raw, alice)
+    told(home, 1).click()
+    expect(home.get_by_role("heading", name="Short posts from people you choose.")).to_be_visible()

@@ -1,0 +1,106 @@
+"""Follow and unfollow without leaving the page; what has the focus keeps it."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.support.arrivals import A_WHILE, told
+from tests.browser.support.keyboard import focus_is_seen, press_tab_until
+from tests.browser.support.served import outage
+from tests.browser.support.steps import follow_button, post, said, stayed, stays, unfollow_button
+from tests.support.stored_keys import publish
+from timeline.relations.follow import Follows
+
+
+@pytest.fixture
+def profile(window, alice, bob):
+    """bob's, as alice sees it."""
+    page = window(alice)
+    page.goto(f"/@{bob.user.username}/")
+    stays(page)
+    return page
+
+
+@pytest.fixture
+def follow(profile, bob):
+    return follow_button(profile, bob.user.username)
+
+
+@pytest.fixture
+def unfollow(profile, bob):
+    return unfollow_button(profile, bob.user.username)
+
+
+def test_following_changes_the_button_and_the_count_in_place(profile, follow, unfollow, alice, bob, raw):
+    follow.click()
+    expect(unfollow).to_be_visible()
+    said(profile, f"You follow {bob.user.username} now.")
+    expect(profile.get_by_role("link", name="1 follower")).to_be_visible()
+    assert raw.zrange(f"following:{alice.user.uid}", 0, -1) == [str(bob.user.uid)]
+    unfollow.click()
+    expect(follow).to_be_visible()
+    said(profile, f"You no longer follow {bob.user.username}.")
+    expect(profile.get_by_role("link", name="0 followers")).to_be_visible()
+    assert raw.zcard(f"following:{alice.user.uid}") == 0
+    stayed(profile)
+
+
+def test_who_clicks_twice_follows_once(profile, follow, unfollow, alice, bob, raw):
+    follow.click()
+    unfollow.click()  # a message stands there from now on, and moves nothing when it changes
+    said(profile, f"You no longer follow {bob.user.username}.")
+    box = follow.bounding_box()
+    profile.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    expect(unfollow).to_be_visible()
+    profile.mouse.down(click_count=2)
+    profile.mouse.up(click_count=2)
+    profile.reload()
+    expect(unfollow).to_be_visible()
+    assert raw.zrange(f"following:{alice.user.uid}", 0, -1) == [str(bob.user.uid)]
+
+
+def test_the_focus_stays_on_the_button(profile, follow, unfollow):
+    press_tab_until(profile, follow)
+    profile.keyboard.press("Enter")
+    expect(unfollow).to_be_focused()
+    focus_is_seen(profile)
+    profile.keyboard.press("Space")
+    expect(follow).to_be_focused()
+    focus_is_seen(profile)
+    stayed(profile)
+
+
+def test_a_newcomer_follows_one_after_the_other_and_posts_arrive(window, store, raw, alice, bob, carol):
+    Follows(store).follow(bob.user.uid, carol.user.uid)
+    Follows(store).follow(carol.user.uid, bob.user.uid)
+    for them in (bob, carol):  # each follow counts anew, so the ranking comes after both
+        raw.zadd("users_by_followers", {str(them.user.uid): 1000})
+        publish(raw, store, them, f"By {them.user.username}")
+    page = window(alice)
+    page.clock.install()
+    page.goto("/")
+    stays(page)
+    for them in (bob, carol):
+        follow_button(page, them.user.username).click()
+        expect(unfollow_button(page, them.user.username)).to_be_visible()
+        said(page, f"You follow {them.user.username} now.")
+    page.clock.fast_forward(A_WHILE)
+    told(page, r"\d+").click()
+    for them in (bob, carol):
+        expect(post(page, f"By {them.user.username}")).to_have_count(1)
+    assert raw.zcard(f"following:{alice.user.uid}") == 2
+    stayed(page)
+
+
+def test_in_an_outage_the_page_says_so_and_the_button_can_be_pressed_again(
+    profile, follow, unfollow, site, real_server, console, alice, bob, raw
+):
+    console.expects(503, f"/@{bob.user.username}/follow/")
+    with outage(site, real_server):
+        press_tab_until(profile, follow)
+        profile.keyboard.press("Enter")
+        expect(profile.get_by_text("The site cannot reach its data")).to_be_visible()
+        expect(follow).to_be_focused()
+    profile.keyboard.press("Enter")
+    expect(unfollow).to_be_visible()
+    assert raw.zrange(f"following:{alice.user.uid}", 0, -1) == [str(bob.user.uid)]
+    stayed(profile)

@@ -1,0 +1,55 @@
+"""Log in, follow somebody, and read what they write."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.support.steps import follow_button, go_to_profile, log_in, post, said, unfollow_button, write
+from tests.browser.support.windows import PHONE
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+def test_log_in_follow_somebody_and_see_their_posts(window, alice, bob, raw, scripts):
+    me, them = alice.user, bob.user
+    bobs = window(bob)
+    bobs.goto("/")
+    write(bobs, "Before anybody followed me")
+    page = window(java_script_enabled=scripts)
+    log_in(page, me.username)
+    said(page, f"Welcome back, {me.username}.")
+    go_to_profile(page, them.username)
+    follow_button(page, them.username).click()
+    said(page, f"You follow {them.username} now.")
+    expect(unfollow_button(page, them.username)).to_be_visible()
+    assert raw.zrange(f"following:{me.uid}", 0, -1) == [str(them.uid)]
+    assert raw.zrange(f"followers:{them.uid}", 0, -1) == [str(me.uid)]
+    write(bobs, "Now somebody does")
+    said(bobs, "Posted.")
+    page.get_by_role("navigation", name="Main").get_by_role("link", name="Home").click()
+    expect(post(page, "Now somebody does")).to_have_count(1)
+    expect(post(page, "Before anybody followed me")).to_have_count(1)
+
+
+def test_a_visitor_who_wants_to_follow_logs_in_and_is_back_at_the_profile(window, alice, bob):
+    page = window(viewport=PHONE)
+    page.goto(f"/@{bob.user.username}/")
+    page.get_by_role("link", name="Log in to follow").click()
+    page.get_by_role("main").get_by_label("Username").fill(alice.user.username)
+    page.get_by_role("main").get_by_label("Password").fill("correct horse battery")
+    page.get_by_role("main").get_by_role("button", name="Log in").click()
+    expect(page).to_have_url(f"/@{bob.user.username}/")
+    expect(follow_button(page, bob.user.username)).to_be_visible()
+
+
+def test_whoever_unfollows_no_longer_reads_them(window, alice, bob, raw):
+    theirs, mine = window(bob), window(alice)
+    theirs.goto("/")
+    write(theirs, "Not for everybody")
+    said(theirs, "Posted.")
+    mine.goto(f"/@{bob.user.username}/")
+    follow_button(mine, bob.user.username).click()
+    unfollow_button(mine, bob.user.username).click()
+    said(mine, f"You no longer follow {bob.user.username}.")
+    assert raw.zcard(f"following:{alice.user.uid}") == 0
+    mine.goto("/")
+    expect(mine.get_by_role("heading", name="Nothing here yet")).to_be_visible()
+    expect(post(mine, "Not for everybody")).to_have_count(0)

@@ -1,0 +1,128 @@
+"""Forms that come back, and pages that one comes back to: what was typed is still there."""
+
+import re
+
+from playwright.sync_api import expect
+
+from tests.browser.support.steps import composer, fill_in_login, fill_in_registration, post, said, sign_up, write
+from tests.support.people import PASSWORD
+
+
+def is_wrong(field, why):
+    """A field says what is wrong with it, to screen readers too."""
+    expect(field).to_have_attribute("aria-invalid", "true")
+    expect(field).to_have_accessible_description(re.compile(re.escape(why)))
+
+
+def test_a_registration_with_errors_keeps_the_name_and_says_what_is_wrong(window, console, name, raw):
+    console.expects(422, "/register/")
+    page, erin = window(), name("Erin")
+    page.goto("/register/")
+    fill_in_registration(page, erin, again="something else")
+    again = page.get_by_label("Password again")
+    is_wrong(again, "The two passwords differ.")
+    expect(page.get_by_role("main").get_by_label("Username")).to_have_value(erin)
+    expect(again).to_have_value("")
+    fill_in_registration(page, erin)
+    said(page, f"Welcome, {erin}!")
+    assert raw.hexists("users", erin.lower())
+
+
+def test_a_taken_name_is_said_at_the_name(window, console, alice):
+    console.expects(422, "/register/")
+    page = window()
+    page.goto("/register/")
+    fill_in_registration(page, alice.user.username)
+    field = page.get_by_role("main").get_by_label("Username")
+    expect(field).to_have_value(alice.user.username)
+    expect(field).to_have_attribute("aria-invalid", "true")
+    expect(page.get_by_text("That name is taken. Choose another one.")).to_be_visible()
+
+
+def test_a_wrong_password_keeps_the_name_and_is_announced(window, console, alice):
+    console.expects(422, "/login/")
+    page = window()
+    page.goto("/login/")
+    fill_in_login(page, alice.user.username, "wrong horse battery")
+    expect(page.get_by_role("alert")).to_have_text("That username and password do not fit together.")
+    expect(page.get_by_role("main").get_by_label("Username")).to_have_value(alice.user.username)
+    expect(page.get_by_role("main").get_by_label("Password")).to_have_value("")
+    fill_in_login(page, alice.user.username)
+    said(page, f"Welcome back, {alice.user.username}.")
+
+
+def test_a_post_that_is_too_long_comes_back_whole(window, console, alice, raw):
+    console.expects(422, "/post/")
+    page, text = window(alice, java_script_enabled=False), "x" * 281
+    page.goto("/")
+    write(page, text)
+    is_wrong(composer(page), "At most 280 characters; this has 281.")
+    expect(composer(page)).to_have_value(text)
+    assert raw.zcard(f"updates:{alice.user.uid}") == 0
+    write(page, text[1:])
+    said(page, "Posted.")
+    expect(post(page, text[1:])).to_have_count(1)
+
+
+def test_the_back_button_keeps_the_typed_text(window, alice):
+    page = window(alice)
+    page.goto("/")
+    composer(page).fill("Half a thought")
+    page.get_by_role("navigation", name="Main").get_by_role("link", name="Everybody").click()
+    expect(page.get_by_role("heading", name="Everybody")).to_be_visible()
+    page.go_back()
+    expect(composer(page)).to_have_value("Half a thought")
+    write(page, "Half a thought, and the other half")
+    said(page, "Posted.")
+
+
+def test_a_text_of_somebody_who_was_logged_out_meanwhile_waits_behind_the_login(window, name, raw):
+    page, frank = window(), name("Frank")
+    sign_up(page, frank)
+    composer(page).fill("Written while signed in")
+    uid = raw.hget("users", frank.lower())
+    raw.hset(f"user:{uid}", "auth", "from another device")
+    page.get_by_role("button", name="Post", exact=True).click()
+    expect(page.get_by_role("heading", name="Log in")).to_be_visible()
+    fill_in_login(page, frank)
+    expect(composer(page)).to_have_value("Written while signed in")
+    page.get_by_role("button", name="Post", exact=True).click()
+    expect(post(page, "Written while signed in")).to_have_count(1)
+    assert raw.zcard(f"updates:{uid}") == 1
+
+
+def test_what_is_made_of_a_text_that_waited_is_what_stays(window, name, raw):
+    page, frank = window(), name("Frank")
+    sign_up(page, frank)
+    composer(page).fill("Written while signed in")
+    raw.hset(f"user:{raw.hget('users', frank.lower())}", "auth", "from another device")
+    page.get_by_role("button", name="Post", exact=True).click()
+    fill_in_login(page, frank)
+    expect(composer(page)).to_have_value("Written while signed in")
+    for better in ("Written with more care", ""):
+        composer(page).fill(better)
+        for way in ("Everybody", "Home"):
+            page.get_by_role("navigation", name="Main").get_by_role("link", name=way).click()
+        expect(composer(page)).to_have_value(better)
+
+
+def test_whoever_changes_the_password_logs_in_with_the_new_one(window, console, alice):
+    console.expects(422, "/settings/password/")
+    page = window(alice)
+    page.goto("/settings/password/")
+    main = page.get_by_role("main")
+
+    def fill_in(present):
+        main.get_by_label("Present password").fill(present)
+        main.get_by_label("New password", exact=True).fill("battery staple horse")
+        main.get_by_label("New password again").fill("battery staple horse")
+        main.get_by_role("button", name="Change it").click()
+
+    fill_in("a wrong one")
+    is_wrong(main.get_by_label("Present password"), "That is not your present password.")
+    fill_in(PASSWORD)
+    said(page, "Your password is changed")
+    page.get_by_role("button", name="Log out").click()
+    page.goto("/login/")
+    fill_in_login(page, alice.user.username, "battery staple horse")
+    said(page, f"Welcome back, {alice.user.username}.")

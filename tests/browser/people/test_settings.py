@@ -1,0 +1,52 @@
+"""What one is called and says about oneself: changed where all else is that can be chosen."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.support.steps import said
+
+
+def open_settings(page):
+    """By way of one's own profile."""
+    page.goto("/")
+    page.get_by_role("navigation", name="Main").get_by_title("Your profile").click()
+    page.get_by_role("link", name="Edit your profile").click()
+    expect(page.get_by_role("heading", name="Settings", exact=True)).to_be_visible()
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+def test_somebody_changes_their_name_and_bio_and_finds_them_again(window, alice, raw, scripts):
+    page = window(alice, java_script_enabled=scripts)
+    open_settings(page)
+    page.get_by_label("Display name").fill("Ann of Cleves")
+    page.get_by_label("About you").fill("Queen for\nhalf a year.")
+    page.get_by_role("main").get_by_role("button", name="Save").click()
+    said(page, "Saved.")
+    page.reload()
+    expect(page.get_by_label("Display name")).to_have_value("Ann of Cleves")
+    expect(page.get_by_label("About you")).to_have_value("Queen for half a year.")
+    assert raw.hget(f"user:{alice.user.uid}", "name") == "Ann of Cleves"
+
+
+def test_the_counter_says_how_much_room_is_left(window, alice):
+    page = window(alice)
+    open_settings(page)
+    bio = page.get_by_label("About you")
+    counter = page.locator("output")
+    expect(counter).to_have_text("160")
+    bio.fill("x" * 150)
+    expect(counter).to_have_text("10")
+    expect(page.locator("#said")).to_have_text("Characters left: 10")
+    bio.fill("x" * 161)
+    expect(counter).to_have_text("-1")
+    expect(page.locator("#said")).to_have_text("Too long for your profile")
+
+
+def test_every_way_leads_on_and_back_again(window, alice):
+    page = window(alice)
+    open_settings(page)
+    for way in ("Appearance", "Language", "Change your password"):
+        page.get_by_role("navigation", name="More settings").get_by_role("link", name=way).click()
+        expect(page.get_by_role("heading", name=way, exact=True)).to_be_visible()
+        page.get_by_role("main").get_by_role("link", name="Settings").click()
+        expect(page.get_by_role("heading", name="Settings", exact=True)).to_be_visible()

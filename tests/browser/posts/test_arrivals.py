@@ -1,0 +1,111 @@
+"""Posts arrive while a page is open: it says so by itself, and shows them where one is, without loading anew."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.support.arrivals import A_WHILE, told, wait_a_while
+from tests.browser.support.keyboard import focus_is_seen, press_tab_until
+from tests.browser.support.served import outage
+from tests.browser.support.steps import composer, post, said, stayed, stays, write
+from tests.support.stored_keys import publish
+from timeline.relations.follow import Follows
+
+
+@pytest.fixture
+def home(window, store, raw, alice, bob):
+    """alice's home page, whose clock a test may put forward; she follows bob, who has written before."""
+    Follows(store).follow(alice.user.uid, bob.user.uid)
+    publish(raw, store, bob, "Was there before")
+    page = window(alice)
+    page.clock.install()
+    page.goto("/")
+    expect(post(page, "Was there before")).to_have_count(1)
+    stays(page)
+    return page
+
+
+def test_a_post_arrives_in_a_second_window_without_a_reload(home, window, bob):
+    theirs = window(bob)
+    theirs.goto("/")
+    write(theirs, "Just now, from another window")
+    said(theirs, "Posted.")
+    expect(post(home, "Just now, from another window")).to_have_count(0)
+    wait_a_while(home)
+    expect(told(home, 1)).to_be_visible()
+    write(theirs, "And one more")
+    said(theirs, "Posted.")
+    wait_a_while(home)
+    expect(told(home, 2)).to_be_visible()
+    told(home, 2).click()
+    expect(post(home, "Just now, from another window")).to_have_count(1)
+    expect(post(home, "And one more")).to_have_count(1)
+    expect(post(home, "Was there before")).to_have_count(1)
+    expect(told(home, 2)).to_have_count(0)
+    stayed(home)
+
+
+def test_screen_readers_are_told(home, store, raw, bob):
+    publish(raw, store, bob, "Just now")
+    wait_a_while(home)
+    expect(home.get_by_role("status").filter(has_text="1 new post")).to_be_visible()
+
+
+def test_when_nothing_has_come_nothing_is_said_and_nothing_is_sent(home):
+    with home.expect_response(re.compile(r"/new/\?after=\d+")) as asked:
+        home.clock.fast_forward(A_WHILE)
+    assert asked.value.status == 204
+    expect(told(home, r"\d+")).to_have_count(0)
+    stayed(home)
+
+
+def test_what_is_being_typed_stays_and_so_does_the_focus(home, store, raw, bob):
+    composer(home).fill("Half a thought")
+    composer(home).focus()
+    publish(raw, store, bob, "Just now")
+    wait_a_while(home)
+    expect(told(home, 1)).to_be_visible()
+    expect(composer(home)).to_be_focused()
+    expect(composer(home)).to_have_value("Half a thought")
+    told(home, 1).click()
+    expect(post(home, "Just now")).to_have_count(1)
+    expect(composer(home)).to_have_value("Half a thought")
+    stayed(home)
+
+
+def test_by_keyboard_the_focus_goes_on_at_the_newest_post(home, store, raw, bob):
+    publish(raw, store, bob, "Just now")
+    wait_a_while(home)
+    expect(told(home, 1)).to_be_visible()
+    press_tab_until(home, told(home, 1))
+    home.keyboard.press("Enter")
+    expect(post(home, "Just now")).to_have_count(1)
+    home.wait_for_function("() => document.activeElement !== document.body")
+    assert home.evaluate("() => document.querySelector('main').contains(document.activeElement)")
+    focus_is_seen(home)
+
+
+def test_the_page_goes_on_asking_after_the_new_ones_were_shown(home, store, raw, bob):
+    publish(raw, store, bob, "The first")
+    wait_a_while(home)
+    told(home, 1).click()
+    expect(post(home, "The first")).to_have_count(1)
+    publish(raw, store, bob, "The second")
+    wait_a_while(home)
+    expect(told(home, 1)).to_be_visible()
+    told(home, 1).click()
+    expect(post(home, "The second")).to_have_count(1)
+    stayed(home)
+
+
+def test_an_outage_leaves_the_open_page_as_it_is(home, site, real_server, console, store, raw, bob):
+    console.expects(503, "/new/")
+    with outage(site, real_server):
+        wait_a_while(home)
+        expect(post(home, "Was there before")).to_have_count(1)
+        expect(composer(home)).to_be_visible()
+    publish(raw, store, bob, "After it")
+    wait_a_while(home)
+    expect(told(home, 1)).to_be_visible()
+    stayed(home)

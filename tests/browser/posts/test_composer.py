@@ -1,0 +1,97 @@
+"""The composer counts, posts by Ctrl-Enter, and keeps a text that was not posted yet."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.support.steps import composer, post, said, sign_up, write
+
+
+def counter(page):
+    return page.get_by_role("main").locator("output")
+
+
+@pytest.fixture
+def page(window, alice):
+    page = window(alice)
+    page.goto("/")
+    return page
+
+
+def test_the_counter_tells_how_much_room_is_left(page):
+    expect(counter(page)).to_have_text("280")
+    composer(page).press_sequentially("Hello")
+    expect(counter(page)).to_have_text("275")
+    composer(page).fill("x" * 281)
+    expect(counter(page)).to_have_text(re.compile("[-−]1"))
+
+
+def test_it_counts_characters_as_the_site_does(page):
+    composer(page).fill("👋" * 280)
+    expect(counter(page)).to_have_text("0")
+    page.get_by_role("button", name="Post", exact=True).click()
+    said(page, "Posted.")
+
+
+def test_screen_readers_hear_when_it_is_too_long(page):
+    composer(page).fill("x" * 280)
+    composer(page).press("End")
+    composer(page).press_sequentially("x")
+    expect(page.get_by_role("status").filter(has_text=re.compile("too long", re.IGNORECASE))).to_have_count(1)
+
+
+def test_they_hear_it_of_what_is_pasted_too(page):
+    composer(page).fill("x" * 270)
+    expect(page.get_by_role("status").filter(has_text="Characters left: 10")).to_have_count(1)
+    composer(page).fill("x" * 300)
+    expect(page.get_by_role("status").filter(has_text=re.compile("too long", re.IGNORECASE))).to_have_count(1)
+
+
+@pytest.mark.parametrize("key", ["Control+Enter", "Meta+Enter"])
+def test_ctrl_enter_posts(page, alice, raw, key):
+    composer(page).fill("Without leaving the keys")
+    composer(page).press(key)
+    said(page, "Posted.")
+    expect(post(page, "Without leaving the keys")).to_have_count(1)
+    assert raw.zcard(f"updates:{alice.user.uid}") == 1
+
+
+def test_ctrl_enter_twice_posts_once(page, alice, raw):
+    composer(page).fill("Impatient")
+    page.keyboard.down("Control")
+    composer(page).focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Enter")
+    page.keyboard.up("Control")
+    said(page, "Posted.")
+    expect(post(page, "Impatient")).to_have_count(1)
+    assert raw.zcard(f"updates:{alice.user.uid}") == 1
+
+
+def test_a_text_is_still_there_after_a_reload_and_after_a_walk(page):
+    composer(page).fill("To be finished")
+    page.reload()
+    expect(composer(page)).to_have_value("To be finished")
+    expect(counter(page)).to_have_text("266")
+    main = page.get_by_role("navigation", name="Main")
+    main.get_by_role("link", name="Everybody").click()
+    expect(page.get_by_role("heading", name="Everybody")).to_be_visible()
+    main.get_by_role("link", name="Home").click()
+    expect(composer(page)).to_have_value("To be finished")
+
+
+def test_what_was_posted_does_not_come_back(page):
+    write(page, "Posted for good")
+    said(page, "Posted.")
+    expect(composer(page)).to_have_value("")
+    page.reload()
+    expect(composer(page)).to_have_value("")
+
+
+def test_nobody_finds_the_text_of_who_used_the_browser_before(page, name):
+    composer(page).fill("Nobody else's business")
+    page.get_by_role("button", name="Log out").click()
+    said(page, "You are logged out")
+    sign_up(page, name("Grace"))
+    expect(composer(page)).to_have_value("")

@@ -1,0 +1,36 @@
+"""A post is deleted after a second look, and stays deleted."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.support.steps import AGE, post, said, write
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+def test_one_click_does_not_delete_and_the_second_does(window, console, alice, raw, scripts):
+    page = window(alice, java_script_enabled=scripts)
+    page.goto("/")
+    write(page, "Not for long")
+    its = post(page, "Not for long")
+    address = its.get_by_role("link", name=AGE).get_attribute("href")
+    its.get_by_text("Delete", exact=True).click()
+    confirmation = its.get_by_role("button", name="Yes, delete this post")
+    expect(confirmation).to_be_visible()
+    assert raw.zcard(f"updates:{alice.user.uid}") == 1
+    confirmation.click()
+    said(page, "Deleted.")
+    expect(its).to_have_count(0)
+    assert raw.zcard(f"updates:{alice.user.uid}") == 0
+    console.expects(410, address)
+    page.goto(address)
+    expect(page.get_by_role("heading", name="Deleted")).to_be_visible()
+
+
+def test_nobody_can_delete_what_another_wrote(window, alice, bob):
+    theirs, mine = window(bob), window(alice)
+    theirs.goto("/")
+    write(theirs, "Mine alone")
+    said(theirs, "Posted.")
+    mine.goto(f"/@{bob.user.username}/")
+    expect(post(mine, "Mine alone")).to_have_count(1)
+    expect(post(mine, "Mine alone").get_by_text("Delete")).to_have_count(0)

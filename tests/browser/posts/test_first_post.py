@@ -1,0 +1,60 @@
+"""From the welcome page to one's first post, in every way that people come: wide, by phone, dark, without scripts."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.support.steps import AGE, fill_in_registration, nothing_scrolls_sideways, post, said, write
+from tests.browser.support.windows import PHONE
+
+WAYS = {
+    "wide": {},
+    "phone": {"viewport": PHONE, "has_touch": True, "is_mobile": True, "device_scale_factor": 3},
+    "dark": {"color_scheme": "dark"},
+    "without scripts": {"java_script_enabled": False},
+    "phone without scripts": {"viewport": PHONE, "java_script_enabled": False},
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_from_the_welcome_page_to_the_first_post(window, name, raw, way):
+    dora = name("Dora")
+    page = window(**WAYS[way])
+    page.goto("/")
+    page.get_by_role("main").get_by_role("link", name="Register", exact=True).click()
+    fill_in_registration(page, dora)
+    said(page, f"Welcome, {dora}!")
+    expect(page.get_by_role("heading", name="Nothing here yet")).to_be_visible()
+    write(page, "The first word is mine, 여러분 <b>&amp;</b>")
+    said(page, "Posted.")
+    nothing_scrolls_sideways(page)
+    first = post(page, "The first word is mine, 여러분 <b>&amp;</b>")
+    expect(first).to_have_count(1)
+    expect(first.get_by_role("link", name=dora)).to_have_attribute("href", f"/@{dora}/")
+    uid = raw.hget("users", dora.lower())
+    [pid] = raw.zrange(f"updates:{uid}", 0, -1)
+    assert raw.hget(f"post:{pid}", "body") == "The first word is mine, 여러분 <b>&amp;</b>"
+    first.get_by_role("link", name=AGE).click()
+    expect(page).to_have_url(f"/@{dora}/{pid}/")
+    expect(post(page, "The first word is mine")).to_have_count(1)
+    nothing_scrolls_sideways(page)
+
+
+def test_what_was_said_once_is_not_said_again_after_a_reload(window, alice):
+    page = window(alice)
+    page.goto("/")
+    write(page, "Said once")
+    said(page, "Posted.")
+    page.reload()
+    expect(post(page, "Said once")).to_have_count(1)
+    expect(page.get_by_text("Posted.", exact=True)).to_have_count(0)
+
+
+def test_logging_out_leads_to_the_welcome_page_on_every_device(window, alice, raw):
+    phone, desk = window(alice, viewport=PHONE), window(alice)
+    phone.goto("/")
+    desk.goto("/")
+    desk.get_by_role("button", name="Log out").click()
+    said(desk, "You are logged out")
+    phone.reload()
+    expect(phone.get_by_role("main").get_by_role("link", name="Log in", exact=True)).to_be_visible()
+    assert raw.hget(f"user:{alice.user.uid}", "auth") != alice.secret

@@ -1,0 +1,26 @@
+"""Addresses and names in posts are links; nothing else that somebody writes is markup."""
+
+from playwright.sync_api import expect
+
+from tests.browser.support.steps import post, said, write
+
+
+def test_an_address_is_a_link_that_vouches_for_nothing(window, alice):
+    page = window(alice)
+    page.goto("/")
+    write(page, "See https://example.org/a?b=1&c=2, and <b>nothing</b> bold")
+    said(page, "Posted.")
+    link = post(page, "See https://").get_by_role("link", name="example.org/a?b=1&c=2")
+    expect(link).to_have_attribute("href", "https://example.org/a?b=1&c=2")
+    assert set(link.get_attribute("rel").split()) >= {"nofollow", "ugc", "noopener"}
+    expect(post(page, "See https://").locator("b")).to_have_count(0)
+    expect(post(page, "<b>nothing</b> bold")).to_have_count(1)
+
+
+def test_a_name_leads_to_the_profile(window, alice, bob):
+    page = window(alice)
+    page.goto("/")
+    write(page, f"Hello @{bob.user.username}!")
+    said(page, "Posted.")
+    post(page, "Hello @").get_by_role("link", name=f"@{bob.user.username}").click()
+    expect(page.get_by_role("heading", name=bob.user.username, exact=True)).to_be_visible()

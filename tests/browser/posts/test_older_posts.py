@@ -1,0 +1,92 @@
+"""Older posts come in place, to the honest end; without scripts by plain links."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.support.keyboard import focus_is_seen, press_tab_until
+from tests.browser.support.steps import stayed, stays
+from tests.support.stored_keys import publish
+
+POSTS = 45  # two pages and a bit
+
+
+@pytest.fixture
+def history(store, raw, alice):
+    for number in range(POSTS):
+        publish(raw, store, alice, f"Number {number}.")
+
+
+def older(page):
+    return page.get_by_role("link", name="Older posts")
+
+
+def posts(page):
+    return page.get_by_role("article")
+
+
+@pytest.mark.parametrize("path", ["/", "/@{name}/"])
+def test_without_scripts_plain_links_lead_to_the_beginning_and_back(window, alice, history, path):
+    page = window(alice, java_script_enabled=False)
+    page.goto(path.format(name=alice.user.username))
+    expect(posts(page)).to_have_count(20)
+    for left in (20, 5):
+        older(page).click()
+        expect(posts(page)).to_have_count(left)
+    expect(posts(page).last).to_contain_text("Number 0.")
+    expect(older(page)).to_have_count(0)
+    page.go_back()
+    expect(posts(page).first).to_contain_text("Number 24.")
+
+
+@pytest.mark.parametrize("path", ["/", "/@{name}/"])
+def test_older_posts_come_in_place_each_once_to_the_end(window, alice, history, path):
+    page = window(alice)
+    page.goto(path.format(name=alice.user.username))
+    stays(page)
+    for so_far in (40, POSTS):
+        older(page).click()
+        expect(posts(page)).to_have_count(so_far)
+    stayed(page)
+    texts = posts(page).locator("[dir=auto]").all_inner_texts()
+    assert texts == [f"Number {number}." for number in reversed(range(POSTS))]
+    expect(older(page)).to_have_count(0)
+    ids = page.evaluate("() => [...document.querySelectorAll('[id]')].map((it) => it.id)")
+    assert len(ids) == len(set(ids))
+
+
+def test_a_page_keeps_its_title(window, history):
+    page = window()
+    page.goto("/")
+    title = page.title()
+    older(page).click()
+    page.wait_for_function("() => document.querySelectorAll('.posts').length === 2")
+    assert page.title() == title
+
+
+def test_a_new_tab_opens_where_one_is_asked_for(window, alice, history):
+    page = window(alice)
+    page.goto("/")
+    with page.context.expect_page() as opened:
+        older(page).click(modifiers=["Control"])
+    expect(posts(opened.value).first).to_contain_text("Number 24.")
+    expect(posts(page)).to_have_count(20)
+
+
+def test_who_presses_twice_gets_each_post_once(window, alice, history):
+    page = window(alice)
+    page.goto("/")
+    older(page).dblclick()
+    expect(posts(page)).to_have_count(40)
+
+
+def test_by_keyboard_the_focus_goes_on_at_the_first_of_the_older_posts(window, alice, history):
+    page = window(alice)
+    page.goto("/")
+    press_tab_until(page, older(page))
+    page.keyboard.press("Enter")
+    expect(posts(page)).to_have_count(40)
+    page.wait_for_function("() => document.activeElement !== document.body")
+    focus_is_seen(page)
+    page.keyboard.press("Tab")
+    reached = posts(page).nth(20)
+    assert reached.evaluate("it => it.contains(document.activeElement)")

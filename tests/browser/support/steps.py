@@ -1,0 +1,84 @@
+"""What people do on the site, as they see it: by names and roles, never by classes."""
+
+import re
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.support.people import PASSWORD
+
+AGE = re.compile(r"posted \d+ (second|minute|hour|day)s? ago via web")
+
+
+def sign_up(page: Page, name: str) -> None:
+    page.goto("/register/")
+    fill_in_registration(page, name)
+    said(page, f"Welcome, {name}!")
+
+
+def fill_in_registration(page: Page, name: str, password: str = PASSWORD, again: str | None = None) -> None:
+    main = page.get_by_role("main")
+    main.get_by_label("Username").fill(name)
+    main.get_by_label("Password", exact=True).fill(password)
+    main.get_by_label("Password again").fill(password if again is None else again)
+    main.get_by_role("button", name="Register").click()
+
+
+def log_in(page: Page, name: str, password: str = PASSWORD) -> None:
+    page.goto("/login/")
+    fill_in_login(page, name, password)
+
+
+def fill_in_login(page: Page, name: str, password: str = PASSWORD) -> None:
+    main = page.get_by_role("main")
+    main.get_by_label("Username").fill(name)
+    main.get_by_label("Password").fill(password)
+    main.get_by_role("button", name="Log in").click()
+
+
+def composer(page: Page) -> Locator:
+    return page.get_by_role("textbox", name="What is new?")
+
+
+def write(page: Page, text: str) -> None:
+    """Post it from the home page."""
+    composer(page).fill(text)
+    page.get_by_role("button", name="Post", exact=True).click()
+
+
+def post(page: Page, text: str) -> Locator:
+    """The post with that text."""
+    return page.get_by_role("article").filter(has_text=text)
+
+
+def said(page: Page, text: str) -> None:
+    """The page tells it to everybody, screen readers too."""
+    expect(page.get_by_role("status").filter(has_text=text)).to_be_visible()
+
+
+def follow_button(page: Page, name: str) -> Locator:
+    return page.get_by_role("button", name=re.compile(rf"^Follow( {name})?$"))
+
+
+def unfollow_button(page: Page, name: str) -> Locator:
+    return page.get_by_role("button", name=re.compile(rf"^Unfollow( {name})?$"))
+
+
+def go_to_profile(page: Page, name: str) -> None:
+    """By way of everybody's page, where whoever is new is listed."""
+    page.get_by_role("navigation", name="Main").get_by_role("link", name="Everybody").click()
+    page.get_by_role("complementary").get_by_role("link", name=name, exact=True).click()
+    expect(page.get_by_role("heading", name=name, exact=True)).to_be_visible()
+
+
+def nothing_scrolls_sideways(page: Page) -> None:
+    width, shown = page.evaluate("() => [document.scrollingElement.scrollWidth, document.scrollingElement.clientWidth]")
+    assert width <= shown, f"{page.url} is {width} px wide in a window of {shown}"
+
+
+def stays(page: Page) -> None:
+    """From here on a reload or another page would be noticed by `stayed`."""
+    page.evaluate("() => { window.stayed = true; }")
+
+
+def stayed(page: Page) -> None:
+    assert page.evaluate("() => window.stayed === true"), f"{page.url} was loaded anew"

@@ -1,0 +1,22 @@
+"""Window sizes, flags of Chromium, and how a window is signed in."""
+
+from typing import Any
+
+from django.conf import settings
+
+from accounts.users.entities import Login
+
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+WIDE = {"width": 1280, "height": 800}
+PHONE = {"width": 360, "height": 740}
+
+
+def sign_in(context: Any, login: Login, origin: str) -> None:
+    context.add_cookies([{"name": settings.AUTH_COOKIE, "value": login.secret, "url": origin}])

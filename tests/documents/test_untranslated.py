@@ -1,0 +1,367 @@
+"""Nobody writes a word on a page that cannot be translated: with a catalog that puts marks around each of its texts, no
+letter stands outside of them, but for names. The people here have names and texts without letters."""
+
+import io
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import polib
+import pytest
+from django.conf import settings
+from django.conf.locale import LANG_INFO
+from django.test import Client
+from django.urls import URLPattern, get_resolver, reverse
+from django.utils.translation import trans_real
+
+from retwis_site.exceptions import StoreError
+from retwis_site.http.language import COOKIE
+from retwis_site.store import rate_limits
+from retwis_site.store.client import Store
+from retwis_site.store.local_cache import Memory
+from tests.support.people import PASSWORD, WEAK_PASSWORDS, register
+from tests.support.stored_keys import publish
+from timeline.posts.repository import Posts
+from timeline.relations.follow import Follows
+
+LANGUAGE = "de"
+# Each language calls itself by its own name; in those of the others, Django knows it.
+NAMES = {
+    "Retwis",
+    "Atom",
+    "RSS",
+    *(name for code, own in settings.LANGUAGES for name in (own, LANG_INFO[code]["name"])),
+}
+LETTERS = re.compile(r"[^\W\d_]+")
+ATTRIBUTES = {"title", "aria-label", "aria-description", "alt", "placeholder", "label"}
+OF_NUMBERS = {"data-theme"}
+TOLD = {"description", "og:title", "og:description"}
+BUTTONS = {"submit", "button", "reset"}
+WITHOUT_TEXT = {"script", "style"}
+VOID = {"meta", "link", "img", "input", "br", "hr", "source", "wbr"}
+
+
+class Marked:
+    """The catalog: what is in ours, in marks; what is not, as it is."""
+
+    def __init__(self):
+        entries = polib.pofile(str(Path(settings.BASE_DIR) / "locale" / LANGUAGE / "LC_MESSAGES/django.po"))
+        self._known = {
+            entry.msgid if entry.msgctxt is None else f"{entry.msgctxt}\x04{entry.msgid}" for entry in entries
+        }
+
+    def gettext(self, message):
+        return f"⟦{message.rpartition(chr(4))[2]}⟧" if message in self._known else message
+
+    def ngettext(self, one, many, number):
+        return f"⟦{one if number == 1 else many}⟧" if one in self._known else many
+
+    def to_language(self):
+        return LANGUAGE
+
+
+class Words(HTMLParser):
+    """What of a page is outside of the marks, with where it stands."""
+
+    def __init__(self, html):
+        super().__init__(convert_charrefs=True)
+        self.bare, self._open, self._depth = [], [], 0
+        self.feed(html)
+        self.close()
+        assert self._depth == 0
+
+    def handle_starttag(self, tag, attrs):
+        has = {name: value or "" for name, value in attrs}
+        read = {name for name in has if name in ATTRIBUTES or (name.startswith("data-") and name not in OF_NUMBERS)}
+        if tag == "input" and has.get("type") in BUTTONS:
+            read.add("value")
+        if tag == "meta" and TOLD & {has.get("name"), has.get("property")}:
+            read.add("content")
+        for name in read:
+            self._look(has[name], f"{tag} {name}", 0)
+        if tag not in VOID:
+            self._open.append("" if has.get("lang") else tag)  # what has a language of its own is in its own words
+
+    def handle_endtag(self, tag):
+        if tag not in VOID and self._open:
+            self._open.pop()
+
+    def handle_data(self, data):
+        if self._open and (self._open[-1] in WITHOUT_TEXT or "" in self._open[1:]):
+            return
+        self._depth = self._look(data, self._open[-1] if self._open else "", self._depth)
+
+    def _look(self, text, where, depth):
+        for piece in re.split("([⟦⟧])", text):
+            depth += {"⟦": 1, "⟧": -1}.get(piece, 0)
+            assert depth >= 0, (where, text)
+            if not depth:
+                self.bare += [(where, word) for word in LETTERS.findall(piece) if word not in NAMES]
+        return depth
+
+
+@pytest.fixture
+def marked(monkeypatch):
+    monkeypatch.setitem(trans_real._translations, LANGUAGE, Marked())
+    Memory.clear_all()
+    yield
+    Memory.clear_all()
+
+
+@pytest.fixture
+def people(raw, store):
+    """`1` follows `2` and `3`, who follow each other; `2` writes a page and more, `1` a little; `4` is new."""
+    one, two, _, four = (register(store, str(number)) for number in (1, 2, 3, 4))
+    for follower, followed in ((1, 2), (1, 3), (2, 3), (3, 2), (2, 1)):
+        Follows(store).follow(follower, followed)
+    for number in range(24):
+        publish(raw, store, one if number in {0, 12} else two, f"12 {number}")
+    pid = publish(raw, store, two, "67 890")
+    Posts(store).delete(two.user.uid, pid)
+    return {"one": one, "four": four, "deleted": pid}
+
+
+def browser(login=None, **options):
+    client = Client(**options)
+    client.cookies[COOKIE] = LANGUAGE
+    if login is not None:
+        client.cookies[settings.AUTH_COOKIE] = login.secret
+    return client
+
+
+def bare(answer):
+    """What of an answer nobody can translate; nothing of what is no page."""
+    if not answer.get("Content-Type", "").startswith("text/html"):
+        return []
+    return Words(b"".join(answer.streaming_content).decode() if answer.streaming else answer.content.decode()).bare
+
+
+def addresses():
+    """Every address of the site: about `2`, and a post of theirs."""
+    given = {"username": "2", "pid": 2, "section": "people"}
+
+    def within(patterns):
+        for pattern in patterns:
+            if isinstance(pattern, URLPattern):
+                names = pattern.pattern.converters
+                yield reverse(
+                    pattern.callback if pattern.name is None else pattern.name,
+                    kwargs={name: given[name] for name in names},
+                )
+            else:
+                yield from within(pattern.url_patterns)
+
+    return sorted(set(within(get_resolver().url_patterns)))
+
+
+# ---- what opens
+
+
+@pytest.mark.parametrize("url", addresses())
+def test_every_address_that_can_be_opened(marked, people, url):
+    for client in (browser(), browser(people["one"]), browser(people["four"])):
+        assert bare(client.get(url)) == []
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "/?before=24",
+        "/?before=1",
+        "/timeline/?before=24",
+        "/timeline/?before=1",
+        "/@2/?before=24",
+        "/@2/?before=1",
+        "/@1/",
+        "/@1/1/",
+        "/@1/followers/",
+        "/@4/",
+        "/@4/followers/",
+        "/@4/following/",
+        "/@2/following/?before=1-1",
+        "/@2/followers/?before=1-1",
+        "/@2/followers/?show=mutual",
+        "/@2/following/?show=not-followed-back",
+        "/@4/following/?show=mutual",
+        "/people/?before=2",
+        "/people/?by=followers",
+        "/people/?q=2",
+        "/people/?q=9",
+        "/new/?after=1",
+        "/?before=0",
+        "/nothing/",
+        "/@nobody/",
+        "/@2/999/",
+    ],
+)
+def test_pages_further_back_empty_ones_and_ones_that_are_not_there(marked, people, url):
+    for client in (browser(), browser(people["one"]), browser(people["four"])):
+        assert bare(client.get(url)) == []
+
+
+def test_what_was_deleted_and_what_came_meanwhile(marked, people, raw, store):
+    client = browser(people["one"])
+    assert client.get(f"/@2/{people['deleted']}/").status_code == 410
+    assert bare(client.get(f"/@2/{people['deleted']}/")) == []
+    client.get("/")
+    for number in range(2):
+        publish(raw, store, register(store, f"1{number}"), "1")
+    Follows(store).follow(1, 5)
+    for seen in (24, 15, 1):
+        raw.hset("user:1", "seen", seen)
+        fresh = browser(people["one"])
+        for url in ("/", "/?before=16", f"/new/?after={seen}"):
+            assert bare(fresh.get(url)) == [], (seen, url)
+
+
+def test_a_site_where_nobody_is(marked, store):
+    for client in (browser(), browser(register(store, "1"))):
+        for url in ("/", "/timeline/", "/@1/"):
+            assert bare(client.get(url)) == []
+
+
+# ---- what answers a form
+
+
+NEW = {"username": "5", "password1": PASSWORD, "password2": PASSWORD}
+
+
+@pytest.mark.parametrize(
+    ("url", "form"),
+    [
+        *[("/register/", {**NEW, "password1": one, "password2": one}) for one, _ in WEAK_PASSWORDS],
+        ("/register/", {}),
+        ("/register/", {**NEW, "username": "1"}),
+        ("/register/", {**NEW, "username": "!"}),
+        ("/register/", {**NEW, "username": "\0"}),
+        ("/register/", {**NEW, "password2": "1"}),
+        ("/register/", NEW),
+        ("/login/", {}),
+        ("/login/", {"username": "1", "password": "1"}),
+        ("/login/", {"username": "1", "password": PASSWORD}),
+        ("/login/", {"username": "1" * 9999, "password": "1" * 200}),
+        ("/logout/", {}),
+        ("/post/", {}),
+        ("/post/", {"body": "1" * 281}),
+        ("/post/", {"body": "\0"}),
+        ("/post/", {"body": "1", "token": "!"}),
+        ("/post/", {"body": "1", "token": "1"}),
+        ("/post/", {"body": "2", "token": "1"}),
+        ("/@2/follow/", {}),
+        ("/@2/unfollow/", {}),
+        ("/@1/follow/", {}),
+        ("/@nobody/follow/", {}),
+        ("/@1/1/delete/", {}),
+        ("/@2/2/delete/", {}),
+        ("/settings/appearance/", {}),
+        ("/settings/language/", {}),
+        ("/settings/password/", {}),
+        ("/settings/password/", {**NEW, "password": "1"}),
+        ("/settings/password/", {**NEW, "password": PASSWORD}),
+        ("/settings/", {"name": "1" * 51, "bio": "1" * 161}),
+        ("/settings/", {"name": "1", "bio": "1"}),
+        ("/settings/delete/", {}),
+        ("/settings/delete/", {"password": "1"}),
+        ("/settings/delete/", {"password": PASSWORD}),
+    ],
+)
+def test_what_a_form_is_answered(marked, people, store, url, form):
+    Posts(store).publish(1, "1", "1")
+    for client in (browser(), browser(people["one"])):
+        assert bare(client.post(url, form, follow=True)) == []
+        assert bare(client.get("/")) == []  # with the message, if there was one
+
+
+@pytest.mark.parametrize("url", ["/post/", "/login/", "/register/", "/logout/", "/settings/password/"])
+@pytest.mark.parametrize("origin", [{}, {"origin": "https://evil.example"}])
+def test_forms_without_a_token(marked, people, url, origin):
+    client = browser(people["one"], enforce_csrf_checks=True)
+    answer = client.post(url, {"body": "1", "username": "1", "password": "1", "password1": "1"}, headers=origin)
+    assert answer.status_code == 403
+    assert bare(answer) == []
+
+
+LIMITS = {
+    "LOGINS": ("/login/", {"username": "1", "password": "1"}),
+    "GUESSES": ("/login/", {"username": "1", "password": "1"}),
+    "REGISTRATIONS": ("/register/", NEW),
+    "POSTS": ("/post/", {"body": "1"}),
+    "FOLLOWS": ("/@2/follow/", {}),
+    "EDITS": ("/settings/", {"name": "1"}),
+}
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_too_often(marked, people, raw, settings, monkeypatch, name):
+    settings.THROTTLE = True
+    limit = getattr(rate_limits, name)
+    for one in vars(rate_limits).values():
+        if isinstance(one, rate_limits.Limit):
+            monkeypatch.setitem(vars(one), "times", 0 if one is limit else 1000)
+    url, form = LIMITS[name]
+    client = browser(None if name in {"LOGINS", "GUESSES", "REGISTRATIONS"} else people["one"])
+    answer = client.post(url, form)
+    assert answer.status_code == 429
+    assert bare(answer) == []
+
+
+# ---- what goes wrong
+
+
+def failing(error):
+    def fail(*arguments, **options):
+        raise error
+
+    return fail
+
+
+def test_a_store_that_fails(marked, people, monkeypatch):
+    client = browser(people["one"])
+    monkeypatch.setattr(Store, "pipeline", failing(StoreError("down")))
+    monkeypatch.setattr(Store, "hget", failing(StoreError("down")))
+    for answer in (client.get("/"), client.post("/post/", {"body": "1"}), client.post("/@2/follow/")):
+        assert answer.status_code == 503
+        assert bare(answer) == []
+
+
+def test_a_site_that_fails(marked, monkeypatch):
+    monkeypatch.setattr("timeline.timelines.views.GlobalTimeline", failing(RuntimeError()))
+    client = browser(raise_request_exception=False)
+    answer = client.get("/timeline/")
+    assert answer.status_code == 500
+    assert bare(answer) == []
+
+
+@pytest.mark.parametrize(
+    ("status", "changes"),
+    [
+        (411, {"HTTP_TRANSFER_ENCODING": "chunked"}),
+        (413, {"CONTENT_LENGTH": "99999999"}),
+        (400, {"CONTENT_LENGTH": "9999", "wsgi.input": io.BytesIO(b"1")}),
+        (400, {"CONTENT_TYPE": "multipart/form-data; boundary=\xff"}),
+        (400, {"HTTP_HOST": "evil.example"}),
+        (405, {"REQUEST_METHOD": "DELETE"}),
+        (403, {"PATH_INFO": "/@2/2/delete/"}),
+    ],
+)
+def test_requests_that_make_no_sense(marked, people, status, changes):
+    answer = browser(people["one"]).generic(
+        "POST", "/login/", b"username=1", "application/x-www-form-urlencoded", **changes
+    )
+    assert answer.status_code == status
+    assert bare(answer) == []
+
+
+# ---- the check itself
+
+
+def test_a_word_that_nobody_wrapped_is_found():
+    page = (
+        '<html lang="de"><title>⟦Home⟧ · Retwis</title><p title="bare">⟦New? <a>In⟧</a> out <b lang="en">own</b>1</p>'
+    )
+    assert Words(page).bare == [("p title", "bare"), ("p", "out")]
+
+
+def test_what_is_marked_is_in_marks(marked, people):
+    text = browser(people["one"]).get("/").content.decode()
+    assert "⟦Home⟧" in text

@@ -1,0 +1,256 @@
+"""Fifty people at once, for half a minute: then no invariant is broken, and every home is the merge of its sources.
+
+What each does follows from a seed. Ten have a second device, so that accounts change under themselves too.
+"""
+
+import json
+import random
+import threading
+import time
+from pathlib import Path
+
+import pytest
+import redis
+
+from accounts.signing_in.viewer import Visit
+from retwis_site.store.client import connect
+from retwis_site.store.local_cache import Memory
+from tests.support.http.http_browser import Browser
+from tests.support.people import PASSWORD
+from tests.support.processes.processes import environment, free_port, manage, run_site, wait_until
+from tests.support.stored_keys import called, counted, filed, ranked
+from tests.support.stores import acl_users
+from tests.support.stores.key_layouts import noted
+from timeline.timelines.everyone import GlobalTimeline
+from timeline.timelines.home import Homes
+
+pytestmark = [pytest.mark.real_server, pytest.mark.faults]
+
+SPLIT = {"POST_IDS": "snowflake", "TIMELINE_SHARDS": "3", "OUTBOX_SHARDS": "3"}  # workers share a NODE_ID
+SEED = 20
+CLIENTS = 50
+TWO_DEVICES = 10  # of those, how many share an account with another
+SECONDS = 30
+WEIGHTS = {
+    "post": 30,
+    "read": 25,
+    "follow": 20,
+    "unfollow": 8,
+    "delete": 10,
+    "log_out": 3,
+    "double_click": 4,
+    "edit": 5,
+    "leave": 6,
+}
+
+
+class Client:
+    """Somebody at a browser, who does one thing after the other, as a seed decides."""
+
+    def __init__(self, number, port, names, left):
+        self.random = random.Random(f"{SEED}/{number}")
+        self.browser = Browser(port)
+        self.names = names
+        self.left = left  # names of those whose account is deleted
+        self.name = self.first_name = f"user_{number % (CLIENTS - TWO_DEVICES)}"
+        self.lives = 1
+        self.alone = TWO_DEVICES <= number < CLIENTS - TWO_DEVICES
+        self.done = 0
+        self.texts = set()  # that stand
+        self.following = set()
+        self.called = None, None  # what they go by, and say of themselves
+        self.trouble = []
+
+    def run(self, until):
+        try:
+            self.sign_in()
+            while time.monotonic() < until:
+                [step] = self.random.choices(list(WEIGHTS), WEIGHTS.values())
+                getattr(self, step)()
+                self.done += 1
+        except Exception as error:
+            self.trouble.append(f"{self.name}: {error!r}")
+
+    def page(self, path):
+        answer = self.browser.ask(path)
+        assert answer.status in {200, 404, 410}, f"{path}: {answer.status}"
+        return answer
+
+    def send(self, path, action, **fields):
+        """Fill in a form of a page; whether it was there and taken. It is not when another device logged out."""
+        answer = self.page(path)
+        if f'action="{action}"' not in answer.page:
+            return False
+        sent = self.browser.ask(action, {**answer.form(action), **fields})
+        assert sent.status in {200, 403, 404, 410, 422}, f"{action}: {sent.status}"
+        return sent.status == 200
+
+    def sign_in(self):
+        fields = {"username": self.name, "password1": PASSWORD, "password2": PASSWORD}
+        if not self.send("/register/", "/register/", **fields):
+            self.send("/login/", "/login/", username=self.name, password=PASSWORD)
+        self.names.add(self.name)
+
+    def somebody(self):
+        return self.random.choice(sorted(self.names - {self.name}) or [self.name])
+
+    def post(self, clicks=1):
+        text = f"{self.name} {self.random.getrandbits(64):x}"
+        answer = self.page("/")
+        if 'action="/post/"' not in answer.page:
+            self.sign_in()
+            return
+        for _ in range(clicks):
+            page = self.browser.ask("/post/", {**answer.form("/post/"), "body": text})
+            assert page.status in {200, 403}, page.status
+            if page.status == 200 and 'action="/logout/"' in page.page:
+                self.texts.add(text)
+
+    def double_click(self):
+        self.post(clicks=2)
+
+    def read(self):
+        self.page(self.random.choice(["/", "/timeline/", f"/@{self.somebody()}/"]))
+
+    def follow(self):
+        them = self.somebody()
+        if self.send(f"/@{them}/", f"/@{them}/follow/"):
+            self.following.add(them)
+
+    def unfollow(self):
+        if self.following:
+            them = self.random.choice(sorted(self.following))
+            if self.send(f"/@{them}/", f"/@{them}/unfollow/"):
+                self.following.discard(them)
+
+    def delete(self):
+        page = self.page(f"/@{self.name}/").page
+        actions = [line.partition('action="')[2].partition('"')[0] for line in page.splitlines() if "/delete/" in line]
+        if not actions:
+            return
+        action = self.random.choice(actions)
+        post = self.page(action.removesuffix("delete/")).page
+        if self.send(f"/@{self.name}/", action):
+            self.texts -= {text for text in self.texts if text in post}
+
+    def edit(self):
+        """What one goes by is one of a few names, which others have too."""
+        name, bio = f"Name {self.random.randrange(4)}", f"{self.random.getrandbits(64):x}"
+        if self.send("/settings/", "/settings/", name=name, bio=bio):
+            self.called = name, bio
+
+    def log_out(self):
+        self.send("/", "/logout/")
+        self.sign_in()
+
+    def leave(self):
+        """Delete the account, and begin anew under another name."""
+        if not self.alone or not self.send("/settings/delete/", "/settings/delete/", password=PASSWORD):
+            return
+        self.left.add(self.name)
+        self.names.discard(self.name)
+        self.lives += 1
+        self.name = f"{self.first_name}_{self.lives}"
+        self.texts, self.following = set(), set()
+        self.called = (None, None)
+        self.sign_in()
+
+
+@pytest.fixture
+def administrator(own_server, settings):
+    with own_server("--appendonly", "yes"):
+        folder = Path(settings.REDIS_URL.partition("@")[2]).parent
+        yield redis.Redis.from_url(acl_users.url(str(folder), acl_users.ADMIN), decode_responses=True)
+
+
+@pytest.mark.parametrize("keys_are", [{}, SPLIT], ids=["as they are", "split"])
+def test_fifty_at_once_leave_a_site_that_agrees_with_itself(administrator, settings, tmp_path, keys_are):
+    raw = administrator
+    changes = {"REDIS_URL": settings.REDIS_URL, "THROTTLE": "0", "DELIVER_INLINE_LIMIT": "10", **keys_are}
+    for name, value in keys_are.items():
+        setattr(settings, name, int(value) if value.isdigit() else value)
+    with run_site(tmp_path / "var", tmp_path / "log", free_port(), **changes) as site:
+        site.wait_until_it_serves()
+        names, left = set(), set()
+        clients = [Client(number, site.port, names, left) for number in range(CLIENTS)]
+        until = time.monotonic() + SECONDS
+        threads = [threading.Thread(target=client.run, args=(until,)) for client in clients]
+        for thread in threads:
+            thread.start()
+        while time.monotonic() < until:
+            no_errors(tmp_path, changes)
+        for thread in threads:
+            thread.join()
+        assert [trouble for client in clients for trouble in client.trouble] == []
+        assert sum(client.done for client in clients) > 500
+        wait_until(lambda: not noted(raw), "the last deliveries")
+
+        no_errors(tmp_path, changes)
+    homes_are_the_merges_of_their_sources(raw)
+    everybodys_is_the_newest(raw)
+    for client in clients:
+        if client.alone:
+            assert_did(client, raw)
+    assert left
+    for name in left:
+        nothing_is_left_of(name, raw)
+    assert ranked(raw) == counted(raw)
+    assert called(raw).items() <= filed(raw).items()
+    manage("cleanup", env=environment(tmp_path / "var", **changes))
+    assert filed(raw) == called(raw)
+
+
+def no_errors(tmp_path, changes):
+    """Whatever people are doing: `doctor` takes nothing that is under way for damage."""
+    doctor = manage("doctor", "--json", env=environment(tmp_path / "var", **changes))
+    assert doctor.returncode == 0, doctor.stdout
+    assert json.loads(doctor.stdout)["errors"] == []
+
+
+def homes_are_the_merges_of_their_sources(raw):
+    """As they stand, all pages, and once more rebuilt."""
+    for uid in sorted(raw.hvals("users")):
+        if raw.hexists(f"user:{uid}", "deleted"):
+            continue
+        sources = [uid, *raw.zrange(f"following:{uid}", 0, -1)]
+        written = [int(pid) for source in sources for pid in raw.zrange(f"updates:{source}", 0, -1)]
+        merged = sorted(written, reverse=True)
+        assert home(raw, uid) == merged, uid
+        raw.delete(f"posts:{uid}")
+        assert home(raw, uid) == merged, uid
+
+
+def home(raw, uid):
+    Memory.clear_all()
+    visit = Visit(connect(), raw.hget(f"user:{uid}", "auth"))
+    pids, before = [], None
+    while True:
+        page = Homes(connect()).page(visit, before).page
+        pids += [post.pid for post in page.posts]
+        before = page.older
+        if before is None:
+            return pids
+
+
+def everybodys_is_the_newest(raw):
+    standing = [int(pid) for uid in raw.hvals("users") for pid in raw.zrange(f"updates:{uid}", 0, -1)]
+    shown = GlobalTimeline(connect()).page(Visit(connect(), ""), None, 50).page.posts
+    assert [post.pid for post in shown] == sorted(standing, reverse=True)[:50]
+
+
+def assert_did(client, raw):
+    """The store holds what one who had the account alone has done."""
+    uid = raw.hget("users", client.name)
+    assert tuple(raw.hmget(f"user:{uid}", "name", "bio")) == client.called
+    followed = {raw.hget(f"user:{other}", "username") for other in raw.zrange(f"following:{uid}", 0, -1)}
+    assert followed == client.following - client.left
+    assert {raw.hget(f"post:{pid}", "body") for pid in raw.zrange(f"updates:{uid}", 0, -1)} == client.texts
+
+
+def nothing_is_left_of(name, raw):
+    """Of an account that is deleted: no edge, no post, no place among the users."""
+    uid = raw.hget("users", name)
+    for key in (f"following:{uid}", f"followers:{uid}", f"updates:{uid}"):
+        assert not raw.exists(key), (name, key)
+    assert raw.zscore("users_by_time", name) is None, name
+    assert not raw.hexists(f"user:{uid}", "password"), name

@@ -1,0 +1,316 @@
+"""Killed with SIGKILL between any two commands: afterwards an operation has never begun or fully happened.
+
+Real processes do it, over the whole way from the request down, on a real server. Each is killed once after every number
+of commands until it gets through.
+"""
+
+import contextlib
+import json
+
+import pytest
+import redis
+from django.contrib.auth import authenticate
+from django.core.management import call_command
+
+from accounts.signing_in.viewer import Visit
+from accounts.users.name_index import Directory
+from accounts.users.repository import Users
+from retwis_site.store.client import connect
+from retwis_site.store.local_cache import Memory
+from tests.support.people import NEW_PASSWORD, PASSWORD, register
+from tests.support.processes.victims import KILLED, Cut, Victims
+from tests.support.stored_keys import called, counted, filed, publish, ranked
+from tests.support.stores import acl_users
+from timeline.relations.follow import Follows
+from timeline.timelines.everyone import GlobalTimeline
+from timeline.timelines.home import Homes
+
+pytestmark = [pytest.mark.real_server, pytest.mark.faults]
+
+ALICE, BOB, CAROL = 1, 2, 3
+ALL = 10**9
+FEWEST = 8  # commands of an operation; one that sends fewer was not watched
+
+
+class Scene:
+    """A site of three on a server of its own, made anew for each kill: bob and carol follow alice, who has posted."""
+
+    def __init__(self, cut, victims, administrator):
+        self.cut = cut
+        self.victims = victims
+        self.raw = administrator
+
+    def begin(self):
+        self.raw.flushall()
+        Memory.clear_all()
+        store = connect()
+        self.alice, self.bob, self.carol = (register(store, name) for name in ("alice", "bob", "carol"))
+        for fan in (BOB, CAROL):
+            Follows(store).follow(fan, ALICE)
+        self.pid = publish(self.raw, store, self.alice, "Before")
+        for login in (self.alice, self.bob):  # carol's home is yet to be made
+            self.home(login)
+        self.everybody()
+
+    def home(self, login):
+        return [post.body for post in Homes(connect()).page(Visit(connect(), self.secret(login)), None).page.posts]
+
+    def everybody(self):
+        return [post.body for post in GlobalTimeline(connect()).page(Visit(connect(), ""), None, 50).page.posts]
+
+    def secret(self, login):
+        return self.raw.hget(f"user:{login.user.uid}", "auth")
+
+    def others_take_over(self):
+        """A minute passes: leases end, every intent is due, and `deliver --once` runs."""
+        Memory.clear_all()
+        for lease in self.raw.keys("lease:*"):
+            self.raw.delete(lease)
+        for intent in self.raw.zrange("outbox", 0, -1):
+            self.raw.zadd("outbox", {intent: 1})
+        call_command("deliver", "--once", verbosity=0)
+        assert self.raw.zcard("outbox") == 0
+
+
+@pytest.fixture
+def scene(own_server, settings):
+    with own_server():
+        folder = settings.REDIS_URL.partition("@")[2].removesuffix("/redis.sock")
+        cut = Cut(folder)
+        victims = Victims(acl_users.url(folder).replace("redis.sock", "cut.sock"))
+        try:
+            yield Scene(
+                cut, victims, redis.Redis.from_url(acl_users.url(folder, acl_users.ADMIN), decode_responses=True)
+            )
+        finally:
+            victims.close()
+            cut.close()
+
+
+def killed_everywhere(scene, capsys, work, check):
+    """Do `work` again and again, killed after one command more each time; `check` after each, and `doctor` too."""
+    for commands in range(200):
+        scene.begin()
+        prepared = work(scene)
+        scene.cut.after(commands)
+        ended = scene.victims.run(**prepared)
+        where = f"killed after {commands} commands, the last {scene.cut.last}"
+        assert ended in {0, KILLED}, where
+        scene.others_take_over()
+        check(scene, where, ended == 0)
+        no_errors(capsys, where)
+        if ended == 0:
+            assert commands >= FEWEST
+            return
+    raise AssertionError("it never got through")
+
+
+def no_errors(capsys, where):
+    capsys.readouterr()
+    with contextlib.suppress(SystemExit):
+        call_command("doctor", "--json")
+    assert json.loads(capsys.readouterr().out)["errors"] == [], where
+
+
+def test_a_registration(scene, capsys):
+    def work(scene):
+        form = {"username": "Dora", "password1": PASSWORD, "password2": PASSWORD}
+        return {"path": "/register/", "form": form}
+
+    def check(scene, where, through):
+        login = authenticate(None, username="dora", password=PASSWORD)
+        assert login is not None or not through, where
+        if login is None:
+            assert not scene.raw.hexists("users", "dora"), where
+            assert register(connect(), "Dora").user.username == "Dora"
+        else:
+            assert scene.raw.hget("auths", login.secret) == str(login.user.uid), where
+            assert scene.raw.zscore("users_by_time", "Dora"), where
+            assert filed(scene.raw) == called(scene.raw), where
+            assert Visit(connect(), login.secret).user.username == "Dora", where
+
+    killed_everywhere(scene, capsys, work, check)
+
+
+def seen_by_all_or_nobody(scene, where, through):
+    """The new post stands in each home once, or in none. Sending the form again makes it one, whatever happened."""
+    seen = scene.home(scene.alice)
+    assert seen in (["Before"], ["Hello", "Before"]), where
+    assert len(seen) == 2 or not through, where
+    for _ in range(2):
+        assert scene.home(scene.bob) == scene.home(scene.carol) == scene.everybody() == seen, where
+    scene.cut.after(ALL)
+    scene.victims.run(path="/post/", form={"body": "Hello", "token": "t"}, secret=scene.secret(scene.alice))
+    Memory.clear_all()
+    for login in (scene.alice, scene.bob, scene.carol):
+        assert scene.home(login) == ["Hello", "Before"], where
+
+
+def test_a_post(scene, capsys):
+    def work(scene):
+        return {"path": "/post/", "form": {"body": "Hello", "token": "t"}, "secret": scene.secret(scene.alice)}
+
+    killed_everywhere(scene, capsys, work, seen_by_all_or_nobody)
+
+
+def test_a_post_for_very_many(scene, capsys):
+    def work(scene):
+        form = {"body": "Hello", "token": "t"}
+        return {"path": "/post/", "form": form, "secret": scene.secret(scene.alice), "inline_limit": 1}
+
+    killed_everywhere(scene, capsys, work, seen_by_all_or_nobody)
+
+
+@pytest.mark.parametrize("left", ["whole", "its followers"])
+def test_a_delivery_by_a_worker(scene, capsys, left):
+    """Of a post whose author's process died after the commit, or that was left to the worker."""
+
+    def work(scene):
+        pid = scene.raw.incr("next_post_id")
+        scene.raw.hset(f"post:{pid}", mapping={"user_id": ALICE, "time": 1, "body": "Hello"})
+        scene.raw.set(f"idem:{ALICE}:t", pid, ex=600)
+        if left == "its followers":
+            scene.raw.zadd(f"updates:{ALICE}", {pid: pid})
+            scene.raw.lpushx(f"posts:{ALICE}", pid)
+            scene.raw.lpush("timeline", pid)
+        scene.raw.zadd("outbox", {f"{'post' if left == 'whole' else 'fan'}:{pid}:x": 1})
+        return {"command": ["deliver", "--once"]}
+
+    def check(scene, where, through):
+        assert scene.home(scene.alice) == ["Hello", "Before"], where
+        seen_by_all_or_nobody(scene, where, through=True)
+
+    killed_everywhere(scene, capsys, work, check)
+
+
+@pytest.mark.parametrize("verb", ["follow", "unfollow"])
+def test_a_follow_or_unfollow(scene, capsys, verb):
+    def work(scene):
+        publish(scene.raw, connect(), scene.carol, "By carol")
+        if verb == "unfollow":
+            Follows(connect()).follow(BOB, CAROL)
+        scene.home(scene.bob)
+        return {"path": f"/@carol/{verb}/", "form": {}, "secret": scene.secret(scene.bob)}
+
+    def check(scene, where, through):
+        since = scene.raw.zscore("following:2", CAROL)
+        assert scene.raw.zscore("followers:3", BOB) == since, where
+        assert ranked(scene.raw) == counted(scene.raw), where
+        assert scene.home(scene.bob) == (["By carol", "Before"] if since else ["Before"]), where
+        assert not through or (since is not None) == (verb == "follow"), where
+
+    killed_everywhere(scene, capsys, work, check)
+
+
+def test_a_deletion(scene, capsys):
+    def work(scene):
+        return {"path": f"/@alice/{scene.pid}/delete/", "form": {}, "secret": scene.secret(scene.alice)}
+
+    def check(scene, where, through):
+        deleted = scene.raw.hexists(f"post:{scene.pid}", "deleted")
+        assert deleted or not through, where
+        assert scene.raw.zcard("updates:1") == (0 if deleted else 1), where
+        assert (scene.raw.ttl(f"post:{scene.pid}") > 0) == deleted, where
+        for login in (scene.alice, scene.bob, scene.carol):
+            assert scene.home(login) == ([] if deleted else ["Before"]), where
+
+    killed_everywhere(scene, capsys, work, check)
+
+
+def test_a_logout(scene, capsys):
+    def work(scene):
+        return {"path": "/logout/", "form": {}, "secret": scene.secret(scene.alice)}
+
+    def check(scene, where, through):
+        now = scene.secret(scene.alice)
+        assert now != scene.alice.secret or not through, where
+        assert Visit(connect(), scene.alice.secret).user.is_authenticated == (now == scene.alice.secret), where
+        assert Visit(connect(), now).user.is_authenticated, where
+        assert authenticate(None, username="alice", password=PASSWORD).secret == now, where
+
+    killed_everywhere(scene, capsys, work, check)
+
+
+def test_a_password_change(scene, capsys):
+    def work(scene):
+        form = {"password": PASSWORD, "password1": NEW_PASSWORD, "password2": NEW_PASSWORD}
+        return {"path": "/settings/password/", "form": form, "secret": scene.secret(scene.alice)}
+
+    def check(scene, where, through):
+        now = scene.secret(scene.alice)
+        changed = authenticate(None, username="alice", password=NEW_PASSWORD) is not None
+        assert changed or not through, where
+        assert changed == (now != scene.alice.secret), where
+        assert (authenticate(None, username="alice", password=PASSWORD) is None) == changed, where
+        assert Visit(connect(), scene.alice.secret).user.is_authenticated != changed, where
+
+    killed_everywhere(scene, capsys, work, check)
+
+
+def test_another_name_and_bio(scene, capsys):
+    def work(scene):
+        Directory(connect()).edit(scene.alice.user, "Anna", "old")
+        form = {"name": "Ann: of Cleves", "bio": "new"}
+        return {"path": "/settings/", "form": form, "secret": scene.secret(scene.alice)}
+
+    def check(scene, where, through):
+        named = tuple(scene.raw.hmget("user:1", "name", "bio"))
+        assert named in {("Anna", "old"), ("Ann: of Cleves", "new")}, where
+        assert named[1] == "new" or not through, where
+        assert filed(scene.raw) == called(scene.raw), where
+        assert len(filed(scene.raw)) == 4, where
+
+    killed_everywhere(scene, capsys, work, check)
+
+
+def everything_or_nothing_is_gone(scene, where, through):
+    """Of alice, whom both others follow, and who has posted and follows carol."""
+    deleted = scene.raw.hexists("user:1", "deleted")
+    assert deleted or not through, where
+    assert scene.raw.hgetall("users") == {"alice": "1", "bob": "2", "carol": "3"}, where
+    assert ranked(scene.raw) == counted(scene.raw) == ({} if deleted else {"1": 2, "3": 1}), where
+    for login in (scene.bob, scene.carol):
+        assert scene.home(login) == ([] if deleted else ["Before"]), where
+    assert scene.everybody() == ([] if deleted else ["Before"]), where
+    assert Visit(connect(), scene.alice.secret).user.is_authenticated != deleted, where
+    assert (authenticate(None, username="alice", password=PASSWORD) is None) == deleted, where
+    if not deleted:
+        return
+    assert scene.raw.hgetall("user:1").keys() == {"username", "deleted"}, where
+    for key in ("following:1", "followers:1", "updates:1", "posts:1", "following:2", "following:3", "followers:3"):
+        assert not scene.raw.exists(key), (where, key)
+    assert scene.raw.zrange("users_by_time", 0, -1) == ["bob", "carol"], where
+    assert scene.raw.hget(f"post:{scene.pid}", "body") == "", where
+    assert scene.raw.ttl(f"post:{scene.pid}") > 0, where
+
+
+def test_an_account_that_is_deleted(scene, capsys):
+    def work(scene):
+        Follows(connect()).follow(ALICE, CAROL)
+        return {"path": "/settings/delete/", "form": {"password": PASSWORD}, "secret": scene.secret(scene.alice)}
+
+    killed_everywhere(scene, capsys, work, everything_or_nothing_is_gone)
+
+
+def test_a_worker_that_clears_a_deleted_account(scene, capsys):
+    def work(scene):
+        Follows(connect()).follow(ALICE, CAROL)
+        Users(connect()).delete(scene.alice.user, scene.secret(scene.alice))
+        return {"command": ["deliver", "--once"]}
+
+    def check(scene, where, through):
+        everything_or_nothing_is_gone(scene, where, through=True)
+
+    killed_everywhere(scene, capsys, work, check)
+
+
+def test_a_rebuild(scene, capsys):
+    def work(scene):
+        return {"path": "/", "secret": scene.secret(scene.carol)}
+
+    def check(scene, where, through):
+        publish(scene.raw, connect(), scene.alice, "After")
+        assert scene.home(scene.carol) == ["After", "Before"], where
+        assert scene.home(scene.carol) == ["After", "Before"], where
+
+    killed_everywhere(scene, capsys, work, check)

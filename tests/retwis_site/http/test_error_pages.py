@@ -1,0 +1,110 @@
+"""Error pages: one look, and never a question to the store."""
+
+import subprocess
+
+import pytest
+
+from tests.support.processes.fresh_process import in_a_process
+from tests.support.stored_posts import write_posts
+from timeline.timelines.profile import Profiles
+
+LOOK = '<link rel="stylesheet" href="/static/retwis.css">'
+
+
+@pytest.mark.parametrize(
+    ("url", "status", "title"),
+    [
+        ("/nothing/here/", 404, "Nothing here"),
+        ("/@Alice/2/", 410, "Deleted"),
+        ("/@Alice/3/", 404, "Nothing here"),
+        ("/?before=x", 400, "There is no such page"),
+        ("/post/", 405, "Not a page to open"),
+    ],
+)
+def test_each_has_the_sites_look_its_status_and_a_way_home(browser, alice, raw, url, status, title):
+    write_posts(raw, 1, [1, 2])
+    raw.hset("post:2", mapping={"deleted": 5, "body": ""})
+    response = browser(alice).get(url)
+    page = response.content.decode()
+    assert response.status_code == status
+    assert LOOK in page
+    assert f"<h1>{title}</h1>" in page
+    assert f"Error {status}" in page
+    assert 'href="/"' in page
+    assert response["Content-Type"] == "text/html; charset=utf-8"
+
+
+def test_a_broken_view_gives_the_500_page_and_a_line_in_the_log(browser, alice, monkeypatch, caplog):
+    monkeypatch.setattr(Profiles, "page", lambda *args: 1 / 0)
+    client = browser(alice)
+    client.raise_request_exception = False
+    response = client.get("/@Alice/")
+    assert response.status_code == 500
+    assert LOOK in response.content.decode()
+    assert "That should not have happened" in response.content.decode()
+    assert "ZeroDivisionError" in caplog.text
+
+
+@pytest.mark.parametrize("url", ["/nothing/here/", "/post/", "/?before=x", "/timeline/?before=0"])
+def test_they_never_ask_who_the_viewer_is(browser, alice, trips, url):
+    assert trips(lambda: browser(alice).get(url)).trips == []
+
+
+def test_a_csrf_failure_asks_nothing_either(browser, alice, trips):
+    assert trips(lambda: browser(alice, csrf=True).post("/post/", {"body": "typed"})).trips == []
+
+
+def test_pages_tell_caches_that_they_differ_by_visitor(browser, alice):
+    for page in ("/", "/timeline/", "/@Alice/"):
+        visitors, users = browser().get(page), browser(alice).get(page)
+        assert "Cookie" in visitors["Vary"]
+        assert "Cookie" in users["Vary"]
+        assert users["Cache-Control"] == "private, no-cache"
+    assert not browser().get("/livez").has_header("Vary")
+
+
+def test_a_page_is_never_shown_in_a_frame(browser, alice):
+    for url in ("/", "/nothing/here/", "/post/", "/?before=x"):
+        assert browser(alice).get(url)["X-Frame-Options"] == "DENY"
+
+
+def test_with_https_everything_is_redirected_and_the_cookie_is_bound_to_the_host():
+    code = """
+answer = Client().get("/login/", headers={"host": "localhost"})
+secure = Client().get("/login/", secure=True, headers={"host": "localhost"})
+print(answer.status_code, answer["Location"], settings.AUTH_COOKIE, settings.CSRF_COOKIE_SECURE)
+print(secure.status_code, secure["Strict-Transport-Security"].split(";")[0], *secure.cookies)
+print(Client().get("/livez", headers={"host": "localhost"}).status_code)
+"""
+    assert in_a_process(code, HTTPS="1").splitlines() == [
+        "301 https://localhost/login/ __Host-auth True",
+        "200 max-age=31536000 __Host-csrftoken",
+        "200",
+    ]
+
+
+def test_a_proxy_is_believed_only_when_it_was_announced():
+    code = """
+client = Client(headers={"host": "localhost", "x-forwarded-proto": "https"})
+print(client.get("/login/").status_code)
+"""
+    assert in_a_process(code, HTTPS="1") == "301"
+    assert in_a_process(code, HTTPS="1", TRUSTED_PROXIES="1") == "200"
+
+
+def test_without_a_store_the_process_starts_and_serves_503():
+    code = 'print(Client().get("/timeline/", headers={"host": "localhost"}).status_code)'
+    assert in_a_process(code) == "503"
+
+
+@pytest.mark.parametrize("url", ["localhost:6379", "http://localhost", "redis://localhost:port", "redis://[::1"])
+def test_an_address_that_is_none_is_refused_with_the_fix_and_without_its_password(url):
+    with pytest.raises(subprocess.CalledProcessError) as caught:
+        in_a_process("from retwis_site.store.client import connect; connect()", REDIS_URL=url)
+    assert "REDIS_URL is not the address of a Redis server. Write redis://" in caught.value.stderr.splitlines()[-1]
+
+
+def test_a_setting_that_is_no_number_is_refused_with_the_fix():
+    with pytest.raises(subprocess.CalledProcessError) as caught:
+        in_a_process("pass", PORT="eighty")
+    assert "PORT='eighty': a whole number is needed, such as PORT=8000." in caught.value.stderr

@@ -1,0 +1,149 @@
+"""System checks: the topology, and what the server keeps."""
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import SystemCheckError
+
+from retwis_site.checks import sign_in_cookie_is_safe, store_is_named
+from retwis_site.store.connection.topology import wire as topology_of
+from tests.support.processes.processes import environment, manage
+
+
+def retwis_messages(capsys, *arguments):
+    """The lines of `manage.py check` about the store."""
+    capsys.readouterr()
+    call_command("check", "--tag=store", *arguments)
+    printed = capsys.readouterr()
+    return [line for line in (printed.out + printed.err).splitlines() if "retwis." in line]
+
+
+def test_check_finds_nothing(capsys):
+    call_command("check")
+    assert capsys.readouterr().out == "System check identified no issues (0 silenced).\n"
+
+
+def test_an_unknown_topology_is_an_error(settings):
+    settings.REDIS_TOPOLOGY = "ring"
+    with pytest.raises(SystemCheckError, match=r"retwis\.E001.* REDIS_TOPOLOGY='ring' is not supported"):
+        call_command("check")
+
+
+HOSTS = "redis://site:hidden@one:6379,redis://two:6379"
+
+
+@pytest.mark.parametrize(
+    ("topology", "changes", "fix"),
+    [
+        ("server", {"REDIS_URL": HOSTS}, "needs one address"),
+        ("server", {"REDIS_URL": "tcp://site:hidden@one:6379"}, "is not the address of a Redis server"),
+        ("sentinel", {"REDIS_URL": HOSTS, "REDIS_SENTINEL_SERVICE": ""}, "needs REDIS_SENTINEL_SERVICE"),
+        ("sentinel", {"REDIS_URL": "unix://site:hidden@/run/redis.sock"}, "no unix:// socket"),
+        ("sentinel", {"REDIS_URL": HOSTS, "REDIS_SENTINEL_USERNAME": "site"}, "needs REDIS_SENTINEL_PASSWORD"),
+        ("cluster", {"REDIS_URL": ""}, "needs REDIS_URL"),
+        ("cluster", {"REDIS_URL": "unix://site:hidden@/run/redis.sock"}, "no unix:// socket"),
+        ("cluster", {"REDIS_URL": "redis://site:hidden@one:6379/1"}, "one database"),
+        ("twemproxy", {"REDIS_URL": "redis://one:6379", "REDIS_NODES": []}, "needs REDIS_NODES"),
+    ],
+)
+def test_what_a_topology_lacks_is_named_and_no_password_is(settings, topology, changes, fix):
+    settings.REDIS_TOPOLOGY = topology
+    settings.REDIS_SENTINEL_SERVICE, settings.REDIS_SENTINEL_USERNAME, settings.REDIS_SENTINEL_PASSWORD = "one", "", ""
+    for name, value in changes.items():
+        setattr(settings, name, value)
+    (error,) = store_is_named()
+    assert error.id == "retwis.E001"
+    assert fix in error.msg
+    assert "hidden" not in error.msg
+
+
+@pytest.mark.parametrize("topology", ["sentinel", "cluster"])
+@pytest.mark.parametrize("scheme", ["redis", "rediss"])
+def test_no_topology_shows_a_password_when_it_is_shown(settings, topology, scheme):
+    settings.REDIS_TOPOLOGY, settings.REDIS_URL = topology, f"{scheme}://site:hidden@one:6379"
+    settings.REDIS_SENTINEL_SERVICE, settings.REDIS_SENTINEL_USERNAME = "one", "site"
+    settings.REDIS_SENTINEL_PASSWORD = "hidden too"
+    wire = topology_of({})
+    held = [wire, *vars(wire).values(), *(vars(wire._slots).values() if topology == "cluster" else [])]
+    assert [repr(one) for one in held if "hidden" in repr(one)] == []
+    assert store_is_named() == []
+
+
+@pytest.mark.parametrize("command", [("check",), ("check", "--deploy"), ("seed",), ("deliver", "--once")], ids=" ".join)
+def test_with_an_unknown_topology_every_command_fails_and_says_why(tmp_path, command):
+    env = environment(tmp_path, REDIS_TOPOLOGY="ring", REDIS_URL="redis://127.0.0.1:1")
+    ended = manage(*command, env=env)
+    assert ended.returncode == 1
+    assert "REDIS_TOPOLOGY='ring' is not supported" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+@pytest.fixture
+def config(raw):
+    """Set the test server's own settings; they are set back afterwards."""
+    before = {**raw.config_get("appendonly"), **raw.config_get("maxmemory-policy")}
+
+    def change(name, value):
+        raw.config_set(name, value)
+
+    yield change
+    for name, value in before.items():
+        raw.config_set(name, value)
+
+
+@pytest.mark.real_server
+def test_the_deploy_check_is_content_with_a_server_that_keeps_everything(config, capsys):
+    config("appendonly", "yes")
+    config("maxmemory-policy", "noeviction")
+    assert retwis_messages(capsys, "--deploy") == []
+
+
+@pytest.mark.real_server
+def test_the_deploy_check_warns_of_a_server_that_keeps_no_append_only_file(config, capsys):
+    config("appendonly", "no")
+    (line,) = retwis_messages(capsys, "--deploy")
+    assert "(retwis.W003)" in line
+    assert "appendonly no" in line
+
+
+@pytest.mark.real_server
+def test_the_deploy_check_warns_of_a_server_that_may_evict_keys(config, capsys):
+    config("appendonly", "yes")
+    config("maxmemory-policy", "allkeys-lru")
+    (line,) = retwis_messages(capsys, "--deploy")
+    assert "(retwis.W004)" in line
+    assert "maxmemory-policy allkeys-lru" in line
+
+
+@pytest.mark.real_server
+def test_without_deploy_the_server_is_not_asked(config, sent, capsys):
+    config("maxmemory-policy", "allkeys-lru")
+    assert retwis_messages(capsys) == []
+    assert sent.commands == []
+
+
+@pytest.mark.parametrize(
+    ("https", "cookie", "expected"),
+    [(False, "auth", "retwis.W005"), (True, "auth", "retwis.E002"), (True, "__Host-auth", None)],
+)
+def test_the_deploy_check_looks_at_the_sign_in_cookie(settings, https, cookie, expected):
+    settings.HTTPS, settings.AUTH_COOKIE = https, cookie
+    assert [message.id for message in sign_in_cookie_is_safe()] == ([expected] if expected else [])
+
+
+@pytest.mark.one_server
+def test_the_deploy_check_warns_of_the_embedded_server(settings, capsys, sent):
+    settings.REDIS_URL = ""
+    (line,) = retwis_messages(capsys, "--deploy")
+    assert "(retwis.W001)" in line
+    assert sent.commands == []
+
+
+@pytest.mark.one_server
+def test_the_deploy_check_warns_when_the_server_cannot_be_asked(tmp_path):
+    ended = manage("check", "--deploy", env=environment(tmp_path, REDIS_URL="redis://127.0.0.1:1"))
+    assert ended.returncode == 0
+    assert "(retwis.W002)" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+# ---- a store that cannot be reached

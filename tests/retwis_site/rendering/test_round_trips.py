@@ -1,0 +1,129 @@
+"""A page costs a fixed number of round trips, whatever it shows (design, section 6)."""
+
+import pytest
+
+from retwis_site.store.local_cache import Memory
+from tests.support.people import register
+from tests.support.stored_posts import write_posts
+from timeline.posts.repository import Posts
+from timeline.relations.follow import Follows
+
+
+@pytest.fixture(params=[1, 60], ids=["a small site", "a large site"])
+def site(request, store, alice, bob, carol, raw):
+    """alice follows everybody, bob and carol have things in common with her, and all write."""
+    people = [alice, bob, carol, *(register(store, f"person{number}") for number in range(request.param))]
+    for login in people[1:]:
+        Follows(store).follow(1, login.user.uid)
+        Follows(store).follow(login.user.uid, 1)
+        Follows(store).follow(2, login.user.uid)
+    for number in range(5 * request.param):
+        uid = people[number % len(people)].user.uid
+        write_posts(raw, uid, [number + 1])
+    Memory.clear_all()
+
+
+# page, signed in, warm budget, cold budget (nothing remembered: the viewer, the name, authors and their names)
+BUDGETS = [
+    ("/", True, 2, 4),
+    ("/timeline/", True, 2, 4),
+    ("/timeline/", False, 2, 3),
+    ("/", False, 2, 3),
+    ("/@Alice/", True, 2, 4),
+    ("/@Alice/", False, 2, 3),
+    ("/@bob/", True, 3, 6),  # and who of those that the viewer follows follows them
+    ("/@bob/1/", False, 1, 2),
+    ("/@Alice/followers/", True, 2, 4),
+    ("/@Alice/following/", False, 2, 3),
+    ("/@bob/atom/", True, 2, 3),
+    ("/@bob/rss/", False, 2, 3),
+    ("/timeline/atom/", True, 2, 3),
+    ("/timeline/rss/", False, 2, 3),
+    ("/robots.txt", True, 0, 0),
+    ("/sitemap.xml", True, 1, 1),
+    ("/sitemap-people.xml", True, 2, 2),
+    ("/settings/", True, 1, 2),
+    ("/@Alice/followers/?show=mutual", True, 3, 5),
+    ("/@bob/following/?show=not-followed-back", True, 3, 5),
+    ("/@Alice/following/?show=mutual", False, 3, 4),
+    ("/people/", True, 2, 4),
+    ("/people/", False, 2, 3),
+    ("/people/?by=followers", True, 2, 4),
+    ("/people/?q=person", True, 2, 3),
+    ("/people/?q=bob", False, 2, 2),
+    ("/people/?q=nobody_is_called_so", False, 1, 1),
+    ("/settings/delete/", True, 1, 2),
+    ("/settings/download/", True, 3, 4),
+    ("/login/", False, 0, 0),
+    ("/register/", False, 0, 0),
+    ("/livez", True, 0, 0),
+    ("/readyz", True, 1, 1),
+]
+
+
+@pytest.mark.parametrize(("url", "signed_in", "warm", "cold"), BUDGETS)
+def test_a_page_keeps_to_its_budget(browser, site, alice, trips, url, signed_in, warm, cold):
+    client = browser(alice) if signed_in else browser()
+    client.get(url)  # whatever must be rebuilt is
+    Memory.clear_all()
+    first = trips(lambda: client.get(url))
+    # Renewing a home's lease of life costs a trip of its own, once an hour.
+    renewed = any(command[0] == "EXPIRE" for command in first.commands)
+    assert len(first.trips) <= cold + renewed, first.trips
+    assert len(trips(lambda: client.get(url)).trips) <= warm
+
+
+@pytest.mark.parametrize("size", [1, 25])
+def test_a_later_page_keeps_to_a_budget_too(browser, store, alice, raw, trips, size):
+    write_posts(raw, 1, range(1, 30 * size))
+    client = browser(alice)
+    for url in ("/", "/timeline/", "/@Alice/"):
+        client.get(url)
+        assert len(trips(lambda url=url: client.get(f"{url}?before=25")).trips) <= 2
+
+
+def test_below_the_list_a_page_costs_four_more_whatever_is_below(browser, store, alice, raw, trips):
+    write_posts(raw, 1, range(1, 1500))
+    client = browser(alice)
+    client.get("/")
+    counts = {len(trips(lambda at=at: client.get(f"/?before={at}")).trips) for at in (100, 300, 400)}
+    assert max(counts) <= 5
+
+
+@pytest.mark.parametrize("followers", [0, 5, 200, 999, 1001, 3000])
+def test_posting_costs_the_same_whatever_the_number_of_followers(browser, alice, raw, trips, followers):
+    if followers:
+        raw.zadd("followers:1", {100 + number: 1 for number in range(followers)})
+    client = browser(alice)
+    client.get("/")
+    watch = trips(lambda: client.post("/post/", {"body": "Hello", "token": "t"}))
+    assert len(watch.trips) <= 12
+
+
+def test_a_rebuild_costs_the_same_whatever_the_number_of_followed(browser, site, alice, raw, trips):
+    client = browser(alice)
+    client.get("/")
+    raw.delete("posts:1")
+    assert len(trips(lambda: client.get("/")).trips) <= 7
+
+
+def test_following_costs_a_fixed_number(browser, alice, bob, trips):
+    client = browser(alice)
+    client.get("/@bob/")
+    assert len(trips(lambda: client.post("/@bob/follow/")).trips) <= 11
+
+
+def test_another_name_costs_a_fixed_number(browser, site, alice, trips):
+    client = browser(alice)
+    client.get("/settings/")
+    assert len(trips(lambda: client.post("/settings/", {"name": "Ann", "bio": ""})).trips) <= 8
+
+
+def test_a_page_that_is_short_of_posts_costs_one_or_two_more(browser, store, alice, raw, trips):
+    write_posts(raw, 1, range(1, 190))
+    client = browser(alice)
+    client.get("/")
+    for pid in range(170, 190):
+        Posts(store).delete(1, pid)
+    assert len(trips(lambda: client.get("/")).trips) <= 4  # reads on, drops the dead
+    assert len(trips(lambda: client.get("/")).trips) == 2

@@ -1,0 +1,318 @@
+"""A request on its way from granian to the site, and the answer back: threads that wait for nobody."""
+
+import asyncio
+import contextlib
+import threading
+from wsgiref.validate import check_environ
+
+import pytest
+from django.core.signals import request_finished
+from django.http import StreamingHttpResponse
+from django.templatetags.static import static
+from django.utils import translation
+
+from tests.support.http.rsgi_requests import Headers, Protocol, Scope, answered
+
+
+def with_headers(*headers, **changes):
+    return Scope(headers=Headers(headers), **changes)
+
+
+# ---- a request, as WSGI has it
+
+
+@pytest.mark.parametrize(
+    "scope",
+    [
+        Scope(),
+        Scope("/@é€/", "a=1&b=€", "POST", http_version="1.0", scheme="https"),
+        with_headers(("content-type", "text/plain"), ("content-length", "5"), ("x-a", ""), ("x-a", "b")),
+        with_headers(http_version="2", authority="retwis.example", server="[::1]:8000", client="[2001:db8::1]:5"),
+    ],
+)
+def test_an_environment_is_as_pep_3333_wants_it(serving, scope):
+    environ = serving.environ_of(scope)
+    check_environ(environ)
+    for name, value in environ.items():
+        if not name.startswith("wsgi."):
+            value.encode("latin-1")
+    assert environ["wsgi.input"].read() == b""
+
+
+def test_headers_that_come_twice_are_joined_and_cookies_as_cookies_are(serving):
+    environ = serving.environ_of(
+        with_headers(
+            ("cookie", "a=1"), ("x-forwarded-for", "1.1.1.1"), ("cookie", "b=2"), ("x-forwarded-for", "2.2.2.2")
+        )
+    )
+    assert environ["HTTP_COOKIE"] == "a=1; b=2"
+    assert environ["HTTP_X_FORWARDED_FOR"] == "1.1.1.1,2.2.2.2"
+
+
+def test_a_header_with_an_underscore_is_not_taken_for_one_with_a_dash(serving):
+    environ = serving.environ_of(with_headers(("x_forwarded_proto", "https"), ("content_length", "7"), ("host_", "x")))
+    assert not [name for name in environ if name.startswith("HTTP_") or name == "CONTENT_LENGTH"]
+
+
+def test_type_and_length_of_the_body_have_no_http_before_their_names(serving):
+    environ = serving.environ_of(with_headers(("content-type", "text/plain"), ("content-length", "7")))
+    assert (environ["CONTENT_TYPE"], environ["CONTENT_LENGTH"]) == ("text/plain", "7")
+    assert "HTTP_CONTENT_TYPE" not in environ
+    assert "HTTP_CONTENT_LENGTH" not in environ
+
+
+@pytest.mark.parametrize(
+    ("server", "client", "expected"),
+    [
+        ("127.0.0.1:8000", "192.0.2.7:4711", ("127.0.0.1", "8000", "192.0.2.7")),
+        ("[::1]:80", "[2001:db8::1]:5", ("[::1]", "80", "2001:db8::1")),
+    ],
+)
+def test_addresses_of_both_kinds_are_read(serving, server, client, expected):
+    environ = serving.environ_of(Scope(server=server, client=client))
+    assert (environ["SERVER_NAME"], environ["SERVER_PORT"], environ["REMOTE_ADDR"]) == expected
+
+
+def test_what_http_2_calls_authority_is_the_host_unless_there_is_one(serving):
+    assert (
+        serving.environ_of(with_headers(http_version="2", authority="retwis.example"))["HTTP_HOST"] == "retwis.example"
+    )
+    both = with_headers(("host", "one.example"), http_version="2", authority="two.example")
+    assert serving.environ_of(both)["HTTP_HOST"] == "one.example"
+    assert "HTTP_HOST" not in serving.environ_of(with_headers(http_version="1.0"))
+
+
+@pytest.mark.parametrize("text", ["/@é€/", "/\U0001f600", "/@\ufffd\ufffd/", "/ /"])
+def test_a_path_and_a_query_are_utf_8(serving, text):
+    """A byte that is none has become U+FFFD before."""
+    environ = serving.environ_of(Scope(path=text, query_string=text))
+    assert environ["PATH_INFO"].encode("latin-1").decode() == text
+    assert environ["QUERY_STRING"].encode("latin-1").decode() == text
+
+
+def test_a_page_can_be_asked_for_with_any_of_it(serving, raw, alice):
+    for scope, status in (
+        (Scope("/login/", "next=/€é"), 200),
+        (Scope("/@\ufffd/"), 404),
+        (Scope("/", "before=€"), 400),
+        (with_headers(("host", "localhost"), ("cookie", "a=b"), ("cookie", f"auth={alice.secret}")), 200),
+    ):
+        protocol = answered(serving, scope)
+        assert protocol.status == status
+        assert protocol.headers["content-length"] == str(len(b"".join(protocol.chunks)))
+    assert "Alice" in protocol.chunks[0].decode()
+
+
+# ---- a body
+
+
+def a_form(length, **changes):
+    kind = ("content-type", "application/x-www-form-urlencoded")
+    return with_headers(
+        ("host", "localhost"), kind, ("content-length", length), path="/login/", method="POST", **changes
+    )
+
+
+def test_a_body_that_does_not_come_is_given_up(serving, raw, monkeypatch):
+    monkeypatch.setattr(serving, "BODY_WITHIN", 0.01)
+    protocol = answered(serving, a_form("5"), Protocol(asyncio.Event().wait))
+    assert protocol.status == 408
+    assert protocol.headers["connection"] == "close"
+    assert serving._waited_for == 0
+
+
+def test_who_is_given_up_reads_so_in_their_language(serving, raw, monkeypatch):
+    monkeypatch.setattr(serving, "BODY_WITHIN", 0.01)
+    for header in (("accept-language", "ar-EG"), ("cookie", "language=ar")):
+        scope = a_form("5")
+        scope.headers.append(header)
+        protocol = answered(serving, scope, Protocol(asyncio.Event().wait))
+        assert b"".join(protocol.chunks).decode().startswith("لم يصل النموذج")
+        assert translation.get_language() == "en"
+
+
+@pytest.mark.parametrize("kind", ["text/plain; x*=none'x'%ff", "text/plain; charset=none"])
+def test_who_is_given_up_is_told_so_whatever_they_say_that_they_send(serving, raw, monkeypatch, kind):
+    monkeypatch.setattr(serving, "BODY_WITHIN", 0.01)
+    scope = with_headers(("host", "localhost"), ("content-type", kind), ("content-length", "5"), method="POST")
+    assert answered(serving, scope, Protocol(asyncio.Event().wait)).status == 408
+
+
+def test_a_body_whose_sender_went_away_is_refused_as_cut_off(serving, raw):
+    async def gone():
+        raise serving.ProtocolClosed
+
+    protocol = answered(serving, a_form("5"), Protocol(gone))
+    assert protocol.status == 400
+    assert b"Only a part of that arrived" in protocol.chunks[0]
+    assert serving._waited_for == 0
+
+
+@pytest.mark.parametrize("length", ["0", "", "99999999999", "9" * 30])
+def test_a_body_of_no_length_or_of_too_much_is_not_waited_for(serving, raw, length):
+    def never():
+        raise AssertionError("it was asked for")
+
+    assert answered(serving, a_form(length), Protocol(never)).status in {403, 413}
+
+
+def test_only_so_many_are_waited_for(serving, raw, monkeypatch):
+    monkeypatch.setattr(serving, "READERS", 2)
+    arrives = asyncio.Event()
+
+    async def late():
+        await arrives.wait()
+        return b"a=b&c"
+
+    async def all_at_once():
+        protocols = [Protocol(late) for _ in range(3)]
+        tasks = [asyncio.create_task(serving.application.__rsgi__(a_form("5"), one)) for one in protocols]
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        assert [one.status for one in protocols] == [None, None, 408]
+        arrives.set()
+        await asyncio.gather(*tasks)
+        return [one.status for one in protocols]
+
+    assert asyncio.run(all_at_once()) == [403, 403, 408]  # without a token
+    assert serving._waited_for == 0
+
+
+# ---- which thread
+
+
+def threads_of(serving, monkeypatch, scope, protocol):
+    """In which threads the site is asked when granian hands a coroutine over to the loop from another thread."""
+    asked = []
+
+    def site(environ, start_response):
+        asked.append(threading.current_thread().name)
+        return real(environ, start_response)
+
+    real = serving.site
+    monkeypatch.setattr(serving, "site", site)
+    loop = asyncio.new_event_loop()
+    serving.application.__rsgi_init__(loop)
+    running = threading.Thread(target=loop.run_forever, name="loop")
+    running.start()
+    ended = threading.Event()
+
+    async def watched():
+        await serving.application.__rsgi__(scope, protocol)
+        ended.set()
+
+    coroutine = watched()
+    calling = threading.Thread(
+        target=lambda: loop.call_soon_threadsafe(lambda one: loop.create_task(one), coroutine), name="granian"
+    )
+    calling.start()
+    assert ended.wait(20)
+    calling.join()
+    loop.call_soon_threadsafe(loop.stop)
+    running.join()
+    loop.close()
+    return asked
+
+
+def test_a_page_is_made_where_granian_calls_from(serving, raw, monkeypatch):
+    protocol = Protocol()
+    assert threads_of(serving, monkeypatch, Scope(), protocol) == ["granian"]
+    assert protocol.status == 200
+
+
+def test_a_form_is_waited_for_and_worked_on_where_the_loop_is(serving, raw, monkeypatch):
+    async def late():
+        await asyncio.sleep(0)
+        return b"body="
+
+    protocol = Protocol(late)
+    assert threads_of(serving, monkeypatch, a_form("5"), protocol) == ["loop"]
+    assert protocol.status == 403  # without a token
+
+
+def test_a_file_is_streamed_where_the_loop_is(serving, raw, monkeypatch):
+    protocol = Protocol()
+    assert threads_of(serving, monkeypatch, Scope(static("retwis.css")), protocol) == ["granian"]
+    assert protocol.streams
+    assert b"".join(protocol.chunks)
+
+
+# ---- an answer
+
+
+class Source:
+    """Chunks of a stream, and whether somebody closed it."""
+
+    def __init__(self):
+        self.closed = False
+        self._chunks = iter([b"one", b"two", b"three"])
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        return next(self._chunks)
+
+    def close(self):
+        self.closed = True
+
+
+@pytest.mark.parametrize(("gone_after", "arrives"), [(None, [b"one", b"two", b"three"]), (1, [b"one"]), (0, [])])
+def test_a_stream_is_sent_in_chunks_and_closed_even_if_nobody_listens_any_more(
+    serving, answers_with, gone_after, arrives
+):
+    source = Source()
+    answers_with(StreamingHttpResponse(source))
+    protocol = answered(serving, Scope(), Protocol(gone_after=gone_after))
+    assert protocol.streams
+    assert protocol.chunks == arrives
+    assert source.closed
+
+
+def test_a_stream_that_breaks_is_closed(serving, answers_with):
+    source = Source()
+    source._chunks = iter(lambda: 1 / 0, None)
+    answers_with(StreamingHttpResponse(source))
+    with pytest.raises(ZeroDivisionError):
+        answered(serving, Scope())
+    assert source.closed
+
+
+def test_head_of_a_stream_is_answered_in_one_go(serving, answers_with):
+    source = Source()
+    answers_with(StreamingHttpResponse(source))
+    protocol = answered(serving, Scope(method="HEAD"))
+    assert not protocol.streams
+    assert source.closed
+
+
+def test_an_answer_that_is_a_list_is_sent_in_one_go(serving, monkeypatch):
+    def site(environ, start_response):
+        start_response("200 OK", [("Content-Type", "text/plain")])
+        return [b"who", b"le"]
+
+    monkeypatch.setattr(serving, "site", site)
+    protocol = answered(serving, Scope())
+    assert (protocol.status, protocol.chunks, protocol.streams) == (200, [b"whole"], False)
+
+
+@pytest.mark.parametrize("path", ["/", "/nothing/"])
+def test_the_site_gives_pages_as_lists_and_is_done_with_them(serving, path):
+    done = []
+
+    def finished(**kwargs):
+        done.append(path)
+
+    request_finished.connect(finished)
+    try:
+        answer = serving.site(serving.environ_of(Scope(path)), lambda *arguments: None)
+    finally:
+        request_finished.disconnect(finished)
+    assert isinstance(answer, list)
+    assert done == [path]
+
+
+def test_the_site_gives_a_static_file_in_pieces(serving):
+    answer = serving.site(serving.environ_of(Scope(static("retwis.css"))), lambda *arguments: None)
+    with contextlib.closing(answer):
+        assert not isinstance(answer, list)
+        assert b"".join(answer)

@@ -1,0 +1,288 @@
+"""`manage.py serve`: the whole site in one command, from its first start to its next one after a kill -9."""
+
+import contextlib
+import itertools
+import os
+import re
+import signal
+import socket
+
+import pytest
+import redis
+
+from retwis_site.store import embedded
+from tests.support.people import PASSWORD
+from tests.support.processes.processes import alive, free_port, run_site, wait_until
+
+pytestmark = [pytest.mark.real_server, pytest.mark.usefixtures("var")]
+
+SIGNED_IN = 'action="/logout/"'
+
+
+@pytest.fixture
+def port():
+    """One that is free."""
+    return free_port()
+
+
+@pytest.fixture
+def serve(settings, tmp_path, port):
+    """Runs `manage.py serve` for as long as the block; without REDIS_URL, or with the changes to the environment."""
+    logs = (tmp_path / f"log{run}" for run in itertools.count(1))
+    return lambda **changes: run_site(settings.VAR_DIR, next(logs), port, **changes)
+
+
+@contextlib.contextmanager
+def embedded_store():
+    with redis.Redis(unix_socket_path=str(embedded.socket_path()), decode_responses=True) as client:
+        yield client
+
+
+def embedded_pid():
+    """None while a server is about to write it."""
+    written = (embedded.folder() / "server.pid").read_text()
+    return int(written) if written else None
+
+
+def worker_that_delivers(store):
+    """Its pid, as it signs for an intent that nobody can finish."""
+    store.delete("lease:post:broken")
+    store.zadd("outbox", {"post:broken": 1})
+    wait_until(lambda: store.exists("lease:post:broken"), "a worker")
+    store.zrem("outbox", "post:broken")
+    return int(store.get("lease:post:broken").rpartition(":")[2])
+
+
+def nothing_is_left(pids):
+    wait_until(lambda: not any(alive(pid) for pid in pids), "the end of every process")
+    assert not embedded.answers()
+    assert not (embedded.folder() / "server.pid").exists()
+    return True
+
+
+def test_the_first_start_makes_a_demo_community_and_serves_it(serve, port, var):
+    with serve() as site:
+        site.wait_until_it_serves()
+        assert f"Retwis is at http://127.0.0.1:{port}" in site.printed()
+        assert "Log in as demo with the password retwis-demo" in site.printed()
+        with embedded_store() as store:
+            assert store.hlen("users") == 200
+            assert store.get("next_post_id") == "4000"
+        status, page = site.browser.open("/")
+        assert status == 200
+        assert page.count("ago via web") == 20
+        stylesheet = re.search(r'href="(/static/[^"]+\.css)"', page)[1]
+        assert site.browser.open(stylesheet)[0] == 200
+        assert re.search(r"\.[0-9a-f]{12}\.css$", stylesheet)
+        status, page = site.browser.submit("/login/", username="demo", password="retwis-demo")
+        assert status == 200
+        assert SIGNED_IN in page
+        assert "ago via web" in page
+        assert (var / "secret_key").stat().st_mode & 0o077 == 0
+
+
+def test_sigterm_stops_everything_and_the_next_start_finds_everything(serve):
+    with serve() as site:
+        site.wait_until_it_serves()
+        status, page = site.browser.submit("/register/", username="Alice", password1=PASSWORD, password2=PASSWORD)
+        assert status == 200
+        assert SIGNED_IN in page
+        pids = {*site.pids(), embedded_pid()}
+        assert len(pids) == 4
+        assert all(alive(pid) for pid in pids)
+        assert site.stop() == 0
+        assert nothing_is_left(pids)
+    with serve() as site:
+        site.wait_until_it_serves()
+        assert "demo community" not in site.printed()
+        status, page = site.browser.submit("/login/", username="alice", password=PASSWORD)
+        assert status == 200
+        assert SIGNED_IN in page
+        with embedded_store() as store:
+            assert store.hlen("users") == 201
+            assert store.hget("users", "alice") == "201"
+
+
+@pytest.mark.parametrize("to_all", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_stops_everything(serve, to_all):
+    """A terminal sends it to the command and to its web workers at once; service managers do the same with SIGTERM."""
+    with serve() as site:
+        site.wait_until_it_serves()
+        wait_until(lambda: len(set(re.findall(r"Started worker-[0-9]+", site.printed()))) == 2, "both workers")
+        pids = {*site.pids(), embedded_pid()}
+        os.killpg(site.process.pid, to_all)
+        assert site.process.wait(15) == 0
+        assert nothing_is_left(pids)
+        assert "Traceback" not in site.printed()
+
+
+def test_with_redis_url_it_serves_that_server_and_puts_nothing_into_it(serve, settings, raw, var):
+    with serve(REDIS_URL=settings.REDIS_URL) as site:
+        site.wait_until_it_serves()
+        assert site.browser.open("/")[0] == 200
+        assert raw.exists("users", "next_user_id", "next_post_id") == 0
+        assert "demo" not in site.printed()
+        assert not (var / "store").exists()
+        _, page = site.browser.submit("/register/", username="Alice", password1=PASSWORD, password2=PASSWORD)
+        assert SIGNED_IN in page
+        assert raw.hgetall("users") == {"alice": "1"}
+        pids = site.pids()
+        assert site.stop() == 0
+        wait_until(lambda: not any(alive(pid) for pid in pids), "the end of every process")
+    assert raw.hgetall("users") == {"alice": "1"}
+
+
+def test_a_port_that_is_taken_is_named_with_the_fix_and_nothing_is_left(serve, port):
+    with socket.socket() as other:
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        other.bind(("127.0.0.1", port))
+        other.listen()
+        with serve() as site:
+            assert site.process.wait(15) == 1
+            (line,) = site.printed().splitlines()
+    assert line.startswith(f"CommandError: Cannot listen on 127.0.0.1:{port}: ")
+    assert line.endswith("Choose another one: make run PORT=9000")
+    assert nothing_is_left([])
+
+
+def test_after_a_kill_9_the_next_start_works_on_the_same_port_with_all_data(serve):
+    with serve() as site:
+        site.wait_until_it_serves()
+        site.browser.submit("/register/", username="Alice", password1=PASSWORD, password2=PASSWORD)
+        pids = {*site.pids(), embedded_pid()}
+        site.process.kill()
+        site.process.wait(15)
+        workers = pids - {site.process.pid, embedded_pid()}
+        wait_until(lambda: not any(alive(pid) for pid in workers), "the end of the web workers", seconds=5)
+        with serve() as again:
+            again.wait_until_it_serves()
+            assert "demo community" not in again.printed()
+            _, page = again.browser.submit("/login/", username="alice", password=PASSWORD)
+            assert SIGNED_IN in page
+            pids |= again.pids()
+            assert again.stop() == 0
+            assert nothing_is_left(pids)
+
+
+def test_a_seeding_that_was_killed_is_done_again(serve):
+    """It has left everything but the `users` hash, which comes last."""
+    with serve() as site:
+        site.wait_until_it_serves()
+        assert site.stop() == 0
+    with embedded.running(), embedded_store() as store:
+        store.delete("users")
+        store.hset("user:999", mapping={"username": "half_done", "password": "hash", "auth": "secret"})
+        store.hset("auths", "secret", "999")
+        store.set("celery", "not ours")
+        with serve() as site:
+            site.wait_until_it_serves()
+            assert "Making a demo community" in site.printed()
+            assert store.hlen("users") == store.hlen("auths") == 200
+            assert not store.exists("user:999")
+            assert store.get("celery") == "not ours"
+            _, page = site.browser.submit("/login/", username="demo", password="retwis-demo")
+            assert SIGNED_IN in page
+            assert site.stop() == 0
+        assert store.hlen("users") == 200
+
+
+def test_livez_and_readyz_answer_and_readyz_tells_when_the_store_has_gone(serve):
+    with serve() as site:
+        site.wait_until_it_serves()
+        assert site.browser.open("/livez") == (200, "ok\n")
+        assert site.browser.open("/readyz") == (200, "ok\n")
+        pids = {*site.pids(), embedded_pid()}
+        os.kill(embedded_pid(), signal.SIGKILL)
+        wait_until(lambda: site.browser.open("/readyz")[0] == 503, "the store to be missed")
+        assert site.browser.open("/livez") == (200, "ok\n")
+        status, page = site.browser.open("/")
+        assert status == 503
+        assert "Traceback" not in page
+        assert site.stop() == 0
+        wait_until(lambda: not any(alive(pid) for pid in pids), "the end of every process")
+
+
+def test_sigterm_while_it_starts_leaves_nothing(serve):
+    with serve() as site:
+        wait_until(lambda: embedded_pid(), "the embedded server")
+        pid = embedded_pid()
+        site.process.send_signal(signal.SIGTERM)
+        site.process.wait(20)
+        wait_until(lambda: not alive(pid), "the end of the embedded server", seconds=5)
+        assert "Traceback" not in site.printed()
+
+
+def test_clients_who_never_finish_their_form_do_not_stop_the_site(serve, port):
+    with serve() as site, contextlib.ExitStack() as slow:
+        site.wait_until_it_serves()
+        for _ in range(20):
+            client = slow.enter_context(socket.create_connection(("127.0.0.1", port), timeout=10))
+            client.sendall(
+                b"POST /login/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n"
+                b"Content-Type: application/x-www-form-urlencoded\r\n\r\nbody="
+            )
+        # granian makes a thread only when a request comes, and not for each of many that come at the same moment: then
+        # one may wait until a slow client is given up, or another request comes.
+        wait_until(lambda: site.browser.open("/timeline/")[0] == 200, "a page", seconds=30)
+        _, page = site.browser.submit("/register/", username="Alice", password1=PASSWORD, password2=PASSWORD)
+        assert SIGNED_IN in page
+        pids = site.pids()
+        assert site.stop() == 0
+        wait_until(lambda: not any(alive(pid) for pid in pids), "the end of every process")
+
+
+def test_a_form_that_was_cut_off_is_not_posted(serve, port):
+    with serve() as site:
+        site.wait_until_it_serves()
+        with socket.create_connection(("127.0.0.1", port), timeout=10) as client:
+            client.sendall(
+                b"POST /post/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n"
+                b"Content-Type: application/x-www-form-urlencoded\r\n\r\nbody=half"
+            )
+            client.shutdown(socket.SHUT_WR)
+            assert client.recv(100).startswith(b"HTTP/1.1 400")
+        assert site.stop() == 0
+
+
+def test_a_worker_finishes_what_a_killed_request_left(serve):
+    with serve() as site:
+        site.wait_until_it_serves()
+        with embedded_store() as store:
+            store.hset("post:90001", mapping={"user_id": "1", "time": "1700000000", "body": "Never delivered"})
+            store.zadd("outbox", {"post:90001:abc": 1})
+            wait_until(lambda: store.zcard("outbox") == 0, "the worker to finish it")
+            assert store.zscore("updates:1", "90001") == 90001
+        assert site.stop() == 0
+
+
+def test_a_worker_that_was_killed_is_started_again(serve):
+    """Else nothing would reach the many, nor a deleted account be cleared, until somebody starts the site anew."""
+    with serve() as site:
+        site.wait_until_it_serves()
+        with embedded_store() as store:
+            first = worker_that_delivers(store)
+            os.kill(first, signal.SIGKILL)
+            second = worker_that_delivers(store)
+            assert second != first
+            store.hset("post:90001", mapping={"user_id": "1", "time": "1700000000", "body": "Never delivered"})
+            store.zadd("outbox", {"post:90001:abc": 1})
+            wait_until(lambda: store.zscore("updates:1", "90001"), "the other worker to finish it")
+        assert "retwis.deliver: deliver: the worker has died; another one begins" in site.printed()
+        pids = {*site.pids(), second, embedded_pid()}
+        assert site.stop() == 0
+        assert nothing_is_left(pids)
+
+
+def test_an_embedded_server_that_died_is_started_again_with_all_data(serve):
+    with serve() as site:
+        site.wait_until_it_serves()
+        _, page = site.browser.submit("/register/", username="Alice", password1=PASSWORD, password2=PASSWORD)
+        assert SIGNED_IN in page
+        first = embedded_pid()
+        os.kill(first, signal.SIGKILL)
+        wait_until(lambda: not alive(first) and embedded_pid() not in {first, None}, "another server")
+        wait_until(lambda: site.browser.open("/readyz")[0] == 200, "the site to go on")
+        assert SIGNED_IN in site.browser.open("/")[1]
+        pids = {*site.pids(), embedded_pid()}
+        assert site.stop() == 0
+        assert nothing_is_left(pids)

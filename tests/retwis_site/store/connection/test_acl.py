@@ -1,0 +1,161 @@
+"""The Redis user of docs/redis.md: it may do what the code does, and nothing else."""
+
+import re
+from pathlib import Path
+
+import pytest
+import redis
+from django.conf import settings
+from django.core.management import call_command
+
+from retwis_site.exceptions import StoreError, StoreRefused
+from retwis_site.store import keys
+from retwis_site.store.client import connect
+from tests.support.people import NEW_PASSWORD, PASSWORD
+from tests.support.stored_keys import left_behind
+from tests.support.stores import acl_users
+
+REGISTRATION = {"username": "Dora", "password1": PASSWORD, "password2": PASSWORD}
+CHANGE = {"password": PASSWORD, "password1": NEW_PASSWORD, "password2": NEW_PASSWORD}
+
+
+def sent_by_the_code():
+    """Every command, as an ACL names it."""
+    folders = ("retwis_site", "accounts", "timeline")
+    source = "\n".join(path.read_text() for name in folders for path in (Path(settings.BASE_DIR) / name).rglob("*.py"))
+    calls = re.findall(r"(?:self|server)\.send\(\s*(.*)", source)
+    named = [re.match(r'"([A-Z ]+)"', call) for call in calls]
+    assert all(named), calls
+    return {command[1].lower().replace(" ", "|") for command in named}
+
+
+# ---- the document and the code
+
+
+def test_the_documented_user_has_the_keys_of_the_code_and_no_others():
+    assert [word for word in acl_users.rules() if word.startswith(("~", "%", "allkeys"))] == [
+        f"~{key}" for key in keys.ALL
+    ]
+
+
+def test_the_documented_user_has_the_commands_of_the_code_and_no_others():
+    granted = [word.removeprefix("+") for word in acl_users.rules() if word[0] in "+@" or word == "allcommands"]
+    assert len(granted) == len(set(granted))
+    assert sent_by_the_code() - set(granted) == set()
+    assert set(granted) - sent_by_the_code() == set()
+
+
+def test_nothing_else_stands_in_the_documented_line():
+    others = [word for word in acl_users.rules() if word[0] not in "~+"]
+    assert others == ["on", f">{acl_users.PASSWORDS[acl_users.SITE]}", "resetchannels", "-@all"]
+
+
+# ---- the server
+
+
+@pytest.mark.real_server
+def test_the_site_is_that_user(store, raw):
+    store.set_ex("health", "1", 60)
+    assert acl_users.SITE in {client["user"] for client in raw.client_list()}
+    assert store._wire.client.connection_pool.connection_kwargs["username"] == acl_users.SITE
+
+
+@pytest.mark.real_server
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("KEYS", "*"),
+        ("FLUSHALL",),
+        ("FLUSHDB",),
+        ("CONFIG", "SET", "appendonly", "no"),
+        ("CONFIG", "GET", "requirepass"),
+        ("EVAL", "return 1", "0"),
+        ("MULTI",),
+        ("SHUTDOWN", "ABORT"),
+        ("ACL", "WHOAMI"),
+        ("SUBSCRIBE", "users"),
+        ("SELECT", "1"),
+        ("GET", "foreign"),
+        ("SET", "user", "x"),
+        ("HGET", "auths:1", "x"),
+        ("UNLINK", "other:users"),
+    ],
+    ids=" ".join,
+)
+def test_what_the_site_does_not_need_is_refused(store, raw, command):
+    raw.set("foreign", "somebody else's")
+    with pytest.raises(redis.exceptions.NoPermissionError):
+        store._wire.client.execute_command(*command)
+    assert raw.get("foreign") == "somebody else's"
+
+
+@pytest.mark.real_server
+@pytest.mark.parametrize("taken", [["-zadd"], ["resetkeys", "~auths", "~user:*"]], ids=["a command", "its keys"])
+def test_a_right_that_is_missing_is_a_503_that_keeps_the_text_and_tells_no_secret(
+    browser, alice, raw, rights, caplog, taken
+):
+    client = browser(alice)
+    rights(*taken)
+    response = client.post("/post/", {"body": "typed & kept", "token": "t-1"})
+    assert response.status_code == 503
+    assert "typed &amp; kept</textarea>" in response.content.decode()
+    assert raw.zcard("outbox") == 0
+    (line,) = [record.getMessage() for record in caplog.records if record.name == "retwis.store"]
+    assert "permission" in line
+    for secret in (alice.secret, "typed", "t-1", *acl_users.PASSWORDS.values()):
+        assert secret not in line
+
+
+@pytest.mark.real_server
+def test_a_right_that_is_missing_is_a_refusal_for_repositories(store):
+    with pytest.raises(StoreRefused, match=r"the store refused GET: .*permission"):
+        store.get("foreign")
+
+
+@pytest.mark.real_server
+def test_a_wrong_password_is_a_503_that_does_not_repeat_it(browser, moved):
+    wrong = acl_users.url(settings.STORE_DIR).replace("site", "nobody")
+    moved(wrong)
+    assert browser().get("/timeline/").status_code == 503
+    with pytest.raises(StoreError) as caught:
+        connect().get("health")
+    assert "nobody" not in str(caught.value)
+    assert "password" in str(caught.value)
+
+
+@pytest.mark.real_server
+def test_web_processes_and_the_worker_do_without_what_is_for_management_alone(browser, alice, raw, rights):
+    taken = acl_users.management_only()
+    assert {"scan"} <= set(taken) <= sent_by_the_code()
+    rights(*(f"-{command}" for command in taken))
+    dora = browser()
+    for url, form in [
+        ("/register/", REGISTRATION),
+        ("/post/", {"body": "hello", "token": "t"}),
+        ("/@Alice/follow/", {}),
+        ("/@Alice/unfollow/", {}),
+        ("/@Dora/1/delete/", {}),
+        ("/settings/", {"name": "Dora the first", "bio": "An explorer."}),
+        ("/settings/password/", CHANGE),
+        ("/logout/", {}),
+        ("/login/", {"username": "dora", "password": NEW_PASSWORD}),
+    ]:
+        assert dora.post(url, form).status_code == 302, url
+    browser(alice).post("/post/", {"body": "readable", "token": "t"})
+    for url in ("/", "/timeline/", "/@Alice/", "/@Alice/2/", "/@Alice/followers/", "/@Alice/following/", "/readyz"):
+        assert dora.get(url).status_code == 200, url
+    assert dora.get("/settings/download/").status_code == 200
+    assert dora.post("/settings/delete/", {"password": NEW_PASSWORD}).status_code == 302
+    left_behind(raw, "post:2:abc")
+    call_command("deliver", "--once")
+    assert raw.hgetall(f"user:{raw.hget('users', 'dora')}").keys() == {"username", "deleted"}
+    assert raw.zcard("outbox") == 0
+    assert raw.zcard("set_aside") == 0
+
+
+@pytest.mark.real_server
+@pytest.mark.one_server
+def test_a_refused_dump_is_told_as_such(store, rights):
+    rights("-dump")
+    with pytest.raises(StoreRefused, match="refused DUMP"):
+        store.dump("users")

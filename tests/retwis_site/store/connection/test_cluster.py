@@ -1,0 +1,139 @@
+"""A cluster changes under load: slots move, primaries are replaced. Nothing is lost, and nothing is a 500."""
+
+import tempfile
+
+import pytest
+from django.core.management import call_command
+
+from accounts.signing_in.viewer import Visit
+from retwis_site.exceptions import StoreError
+from retwis_site.store.client import connect
+from tests.support.people import register
+from tests.support.processes.processes import wait_until
+from tests.support.processes.writers import Load
+from tests.support.stores import acl_users, topologies
+from tests.support.stores.cluster_moves import migrate, on_its_way
+from timeline.posts.repository import Posts
+
+pytestmark = pytest.mark.cluster
+
+HOT = ["outbox", "timeline", "next_post_id", "post:1", "updates:1", "posts:1", "followers:1", "users", "auths"]
+
+
+def move_slot(cluster, slot):
+    """To another primary, key by key, as `redis-cli --cluster reshard` does it."""
+    source = cluster.nodes_manager.get_node_from_slot(slot)
+    target = next(node for node in cluster.get_primaries() if node.name != source.name)
+    giving, taking = (cluster.get_redis_connection(node) for node in (source, target))
+    name = {node.name: cluster.get_redis_connection(node).cluster("myid") for node in (source, target)}
+    taking.execute_command("CLUSTER", "SETSLOT", slot, "IMPORTING", name[source.name])
+    giving.execute_command("CLUSTER", "SETSLOT", slot, "MIGRATING", name[target.name])
+    while keys := giving.execute_command("CLUSTER", "GETKEYSINSLOT", slot, 10):
+        for key in keys:
+            migrate(giving, target, key)
+    for client in (taking, giving, *(cluster.get_redis_connection(node) for node in cluster.get_primaries())):
+        client.execute_command("CLUSTER", "SETSLOT", slot, "NODE", name[target.name])
+    cluster.nodes_manager.initialize()
+
+
+def test_slots_move_under_load_and_nobody_notices(raw):
+    with Load(4) as load:
+        wait_until(lambda: load.written() > 40, "some posts")
+        for key in HOT:
+            before = load.written()
+            move_slot(raw, raw.keyslot(key))
+            wait_until(lambda before=before: load.written() > before + 10, "more posts")
+    assert load.failures() == 0
+    load.is_all_there(raw)
+    call_command("doctor", verbosity=0)
+
+
+def test_a_key_that_is_on_its_way_is_found_at_either_end(store, raw):
+    """ASK, and no longer ASK."""
+    store.hset("user:7", {"username": "alice"})
+    with on_its_way(raw, "user:7"):
+        pipe = store.pipeline()
+        pipe.hget("user:7", "username")
+        pipe.hget("user:8", "username")
+        assert pipe.execute() == ["alice", None]
+        store.hset("user:7", {"username": "bob"})
+    assert store.hget("user:7", "username") == "bob"
+
+
+def test_a_pipeline_for_many_servers_is_one_round_trip(store, raw, trips):
+    def ask():
+        pipe = store.pipeline()
+        for uid in range(50):
+            pipe.hget(f"user:{uid}", "username")
+        return pipe.execute()
+
+    assert len({raw.nodes_manager.get_node_from_slot(raw.keyslot(f"user:{uid}")).name for uid in range(50)}) == 3
+    assert len(trips(ask).trips) == 1
+
+
+def test_keys_lie_on_all_servers(raw):
+    call_command("seed", "--users=300", "--posts=600", "--follows=5", verbosity=0)
+    sizes = [raw.get_redis_connection(node).dbsize() for node in raw.get_primaries()]
+    assert min(sizes) > sum(sizes) / 4
+
+
+@pytest.fixture
+def with_replicas(moved):
+    """A cluster of the test's own: three primaries, each with a replica."""
+    with tempfile.TemporaryDirectory(prefix="retwis-") as folder:
+        servers = topologies.cluster_servers(folder, 6)
+        with topologies.running(servers):
+            topologies.join(servers)
+            moved(",".join(f"redis://{acl_users.credentials()}127.0.0.1:{server.port}" for server in servers))
+            yield servers, topologies.Clustered([server.port for server in servers])
+
+
+def test_a_replica_is_made_the_primary_under_load_and_nothing_is_lost(with_replicas):
+    servers, _ = with_replicas
+    with Load(4) as load:
+        for replica in servers[3:]:
+            before = load.written()
+            wait_until(lambda before=before: load.written() > before + 10, "more posts")
+            wait_until(lambda replica=replica: replica.client.info()["master_link_status"] == "up", "the replica")
+            replica.client.execute_command("CLUSTER", "FAILOVER")
+            wait_until(lambda replica=replica: replica.client.info()["role"] == "master", "the failover")
+        before = load.written()
+        wait_until(lambda: load.written() > before + 10, "more posts")
+    load.is_all_there(topologies.Clustered([server.port for server in servers]))
+    assert [entry for server in servers for entry in server.refused()] == []
+
+
+def test_a_killed_primary_is_a_store_error_until_its_replica_takes_over(with_replicas, browser):
+    servers, raw = with_replicas
+    alice = register(connect(), "alice")
+    Posts(connect()).publish(alice.user.uid, "Hello", "t")
+    holder = raw.nodes_manager.get_node_from_slot(raw.keyslot("user:1"))
+    [victim] = [server for server in servers if server.port == holder.port]
+    wait_until(
+        lambda: victim.client.execute_command("WAIT", 1, 1000),
+        "the replica",
+    )
+    victim.kill()
+    assert browser(alice).get("/").status_code == 503
+    client = browser(alice)
+    statuses = set()
+
+    def is_back():
+        statuses.add(client.get("/").status_code)
+        return 200 in statuses
+
+    wait_until(is_back, "the replica to take over", seconds=30)
+    assert statuses <= {200, 503}
+    page = client.get("/").content.decode()
+    assert "Hello" in page
+    assert 'action="/logout/"' in page
+    assert client.post("/post/", {"body": "Again", "token": "u"}).status_code == 302
+
+
+def test_a_cluster_that_is_down_is_a_store_error_and_not_a_crash(moved, browser):
+    [port] = topologies.free_ports(1)
+    moved(f"redis://127.0.0.1:{port}")
+    assert browser().get("/timeline/").status_code == 503
+    assert browser().get("/livez").status_code == 200
+    with pytest.raises(StoreError):
+        Visit(connect(), "secret").user  # noqa: B018

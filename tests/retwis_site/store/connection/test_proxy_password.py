@@ -1,0 +1,55 @@
+"""Servers with passwords behind a Twemproxy: it signs in as their user `default`, and scanning commands as another."""
+
+import pytest
+from django.core.management import call_command
+
+from retwis_site.exceptions import StoreError, StoreRefused
+from retwis_site.store.client import connect
+from tests.support.people import PASSWORD, register
+from tests.support.stores import acl_users, topologies
+
+pytestmark = pytest.mark.twemproxy
+
+
+@pytest.fixture
+def guarded(moved, settings, tmp_path):
+    """Two servers with the documented users, and the site before them."""
+    port, *ports = topologies.free_ports(3)
+    servers = [topologies.Server(tmp_path, one, users=acl_users.proxied_lines(), admin="admin") for one in ports]
+    password = acl_users.PASSWORDS[acl_users.SITE]
+    with topologies.running(servers), topologies.proxy(tmp_path, port, servers, password):
+        settings.REDIS_NODES = [f"redis://{acl_users.credentials()}127.0.0.1:{one}" for one in ports]
+        moved(f"redis://{acl_users.credentials().removeprefix(acl_users.SITE)}127.0.0.1:{port}")
+        yield port, servers
+
+
+def test_the_site_works_and_nothing_is_refused(guarded, browser):
+    _, servers = guarded
+    for server in servers:
+        server.refused()
+    client = browser()
+    form = {"username": "Dora", "password1": PASSWORD, "password2": PASSWORD}
+    assert client.post("/register/", form).status_code == 302
+    assert client.post("/post/", {"body": "hello", "token": "t"}).status_code == 302
+    assert "hello" in client.get("/").content.decode()
+    for command in ("doctor", "cleanup"):
+        call_command(command, verbosity=0)
+    assert sum(connect().info()[number]["db0"]["keys"] for number in (0, 1)) == connect().dbsize() > 5
+    assert [entry for server in servers for entry in server.refused()] == []
+
+
+def test_who_scans_may_do_nothing_else(guarded):
+    register(connect(), "alice")
+    for server in connect().servers():
+        for refused in (lambda server=server: server.get("users"), lambda server=server: server.unlink("users")):
+            with pytest.raises(StoreRefused, match="permission"):
+                refused()
+
+
+def test_a_wrong_password_is_an_error_that_names_the_fix(guarded, moved):
+    port, _ = guarded
+    moved(f"redis://:wrong@127.0.0.1:{port}")
+    with pytest.raises(StoreError) as caught:
+        connect().get("health")
+    assert "Give REDIS_URL a user and password" in str(caught.value)
+    assert "wrong" not in str(caught.value)

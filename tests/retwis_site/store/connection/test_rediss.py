@@ -1,0 +1,174 @@
+"""A store behind TLS: trusted certificates are, all others are a 503, and nothing hangs."""
+
+import asyncio
+import contextlib
+import ssl
+import threading
+import time
+from urllib.parse import quote
+
+import pytest
+import trustme
+from django.conf import settings
+from redis.connection import SSLConnection
+
+from retwis_site.exceptions import StoreError
+from retwis_site.store.client import connect
+from tests.support.people import PASSWORD
+from tests.support.stores import acl_users
+
+pytestmark = pytest.mark.real_server
+
+PASSWORD_IN_URL = quote(acl_users.PASSWORDS[acl_users.SITE], safe="")
+
+
+class Terminator:
+    """Takes TLS on a port of its own and speaks to the test server's socket; the bundled server has no TLS."""
+
+    def __init__(self, certificate):
+        self.taken = 0  # handshakes that both sides were content with
+        self._context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        certificate.configure_cert(self._context)
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever)
+
+    def __enter__(self):
+        self._thread.start()
+        self._server = self._do(asyncio.start_server(self._forward, "127.0.0.1", 0, ssl=self._context))
+        self.port = self._server.sockets[0].getsockname()[1]
+        return self
+
+    def __exit__(self, *error):
+        self._do(self._end())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def _do(self, work):
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(10)
+
+    async def _end(self):
+        self._server.close()
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+
+    async def _forward(self, reader, writer):
+        self.taken += 1
+        from_server, to_server = await asyncio.open_unix_connection(f"{settings.STORE_DIR}/redis.sock")
+        with contextlib.suppress(OSError):
+            await asyncio.gather(self._pump(reader, to_server), self._pump(from_server, writer))
+
+    async def _pump(self, reader, writer):
+        with contextlib.closing(writer):
+            while data := await reader.read(65536):
+                writer.write(data)
+                await writer.drain()
+
+
+@pytest.fixture(scope="module")
+def authority():
+    return trustme.CA()
+
+
+@pytest.fixture
+def authority_file(authority, tmp_path):
+    authority.cert_pem.write_to_path(tmp_path / "ca.pem")
+    return str(tmp_path / "ca.pem")
+
+
+@pytest.fixture
+def tls(authority):
+    with Terminator(authority.issue_cert("localhost")) as terminator:
+        yield terminator
+
+
+def address(tls, scheme="rediss", host="localhost", **query):
+    asked = "&".join(f"{name}={quote(value)}" for name, value in query.items())
+    return f"{scheme}://{acl_users.SITE}:{PASSWORD_IN_URL}@{host}:{tls.port}?{asked}"
+
+
+def refusal(browser, caplog):
+    """What the log says of a page; it is a 503, soon, and the log tells no password."""
+    started = time.monotonic()
+    assert browser().get("/timeline/").status_code == 503
+    assert time.monotonic() - started < 3
+    (line,) = [record.getMessage() for record in caplog.records if record.name == "retwis.store"]
+    assert acl_users.PASSWORDS[acl_users.SITE] not in line
+    assert PASSWORD_IN_URL not in line
+    return line
+
+
+def use_the_site(browser, raw):
+    client = browser()
+    form = {"username": "Dora", "password1": PASSWORD, "password2": PASSWORD}
+    assert client.post("/register/", form).status_code == 302
+    assert client.post("/post/", {"body": "in private", "token": "t"}).status_code == 302
+    assert "in private" in client.get("/").content.decode()
+    assert raw.hget("post:1", "body") == "in private"
+
+
+def test_the_site_works_over_tls_with_an_authority_that_the_url_names(browser, raw, tls, authority_file, moved):
+    moved(address(tls, ssl_ca_certs=authority_file))
+    use_the_site(browser, raw)
+    assert tls.taken >= 1
+    assert connect()._wire.client.connection_pool.connection_class is SSLConnection
+
+
+def test_the_site_works_over_tls_with_an_authority_that_the_system_trusts(
+    browser, raw, tls, authority_file, moved, monkeypatch
+):
+    monkeypatch.setenv("SSL_CERT_FILE", authority_file)
+    moved(address(tls))
+    use_the_site(browser, raw)
+    assert tls.taken >= 1
+
+
+def test_a_server_that_asks_for_no_password_is_used_over_tls_too(browser, raw, tls, authority_file, moved):
+    raw.execute_command("ACL", "SETUSER", acl_users.ADMIN, "nopass")
+    try:
+        moved(address(tls, ssl_ca_certs=authority_file).replace(f"{acl_users.SITE}:{PASSWORD_IN_URL}@", ""))
+        use_the_site(browser, raw)
+    finally:
+        raw.execute_command("ACL", "SETUSER", acl_users.ADMIN, "resetpass", f">{acl_users.PASSWORDS[acl_users.ADMIN]}")
+
+
+def test_an_authority_that_nobody_knows_is_refused(browser, tls, moved, caplog):
+    moved(address(tls))
+    line = refusal(browser, caplog)
+    assert "certificate verify failed" in line
+    assert "ssl_ca_certs" in line
+
+
+def test_a_certificate_of_another_authority_is_refused(browser, tls, moved, caplog, tmp_path):
+    trustme.CA().cert_pem.write_to_path(tmp_path / "other.pem")
+    moved(address(tls, ssl_ca_certs=str(tmp_path / "other.pem")))
+    line = refusal(browser, caplog)
+    assert "certificate verify failed" in line
+    assert "ssl_ca_certs" in line
+
+
+def test_a_certificate_for_another_host_is_refused(browser, tls, moved, caplog, authority_file):
+    moved(address(tls, host="127.0.0.1", ssl_ca_certs=authority_file))
+    line = refusal(browser, caplog)
+    assert "not valid for '127.0.0.1'" in line
+    assert "host name" in line
+
+
+def test_a_refused_certificate_is_a_store_error_for_repositories(tls, moved):
+    moved(address(tls))
+    with pytest.raises(StoreError, match="certificate verify failed"):
+        connect().get("health")
+
+
+def test_nothing_is_sent_to_a_server_whose_certificate_is_refused(browser, tls, moved, caplog):
+    moved(address(tls))
+    refusal(browser, caplog)
+    assert tls.taken == 0
+
+
+def test_plain_redis_to_a_tls_port_is_an_error_and_no_wait(browser, tls, moved, caplog):
+    moved(address(tls, scheme="redis"))
+    assert "REDIS_URL" in refusal(browser, caplog)
+    assert tls.taken == 0

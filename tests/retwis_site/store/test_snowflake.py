@@ -1,0 +1,192 @@
+"""Ids from the time: ordered, below 2^53, and never twice, whatever the clock does and whoever else makes them."""
+
+import itertools
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from accounts.signing_in.viewer import Visit
+from accounts.users.repository import Users
+from retwis_site.exceptions import StoreError
+from retwis_site.store import snowflake
+from retwis_site.store.snowflake import EPOCH, SMALLEST, Snowflakes, made_at
+from tests.support.people import register
+from timeline.posts.repository import Posts
+from timeline.timelines.cursors import LARGEST_ID, parse_id
+from timeline.timelines.everyone import GlobalTimeline
+from timeline.timelines.home import Homes
+
+NOW = EPOCH + 20_000_000.5
+
+
+@pytest.fixture(autouse=True)
+def snowflakes(settings):
+    settings.POST_IDS = "snowflake"
+
+
+@pytest.fixture
+def always(monkeypatch):
+    """`always(5, 5, 6)`: these are the next ids that the process makes."""
+
+    def make(*numbers):
+        monkeypatch.setattr(snowflake, "make", iter(numbers).__next__)
+
+    return make
+
+
+def test_an_id_is_41_bits_of_milliseconds_5_of_the_node_and_7_of_sequence():
+    number = Snowflakes(node=19, clock=lambda: NOW).make()
+    assert number >> 12 == 20_000_000_500
+    assert number >> 7 & 31 == 19
+    assert number < 2**53
+    assert Snowflakes(31, clock=lambda: EPOCH + (2**41 - 1) / 1000).make() < LARGEST_ID
+    assert parse_id(str(number)) == number == int(float(number))
+
+
+def test_it_tells_when_it_was_made():
+    assert made_at(Snowflakes(7, clock=lambda: NOW).make()) == int(NOW)
+    assert made_at(1_000_000) is None
+
+
+@given(st.lists(st.floats(-(10**5), 10**5), min_size=1, max_size=50), st.integers(0, 31))
+def test_a_process_never_makes_one_twice_nor_a_lower_one_whatever_the_clock_does(steps, node):
+    clock = itertools.accumulate(steps, initial=NOW)
+    ids = Snowflakes(node, clock=lambda: next(clock))
+    made = [ids.make() for _ in steps]
+    assert made == sorted(set(made))
+    assert all(number >> 7 & 31 == node for number in made)
+
+
+@pytest.mark.parametrize("when", [0, EPOCH - 1, EPOCH])
+def test_a_clock_that_was_never_set_does_not_lead_among_the_ids_that_are_counted(when):
+    ids = Snowflakes(0, clock=lambda: when)
+    assert SMALLEST <= ids.make() < ids.make()
+
+
+def test_a_thousand_in_one_millisecond_are_a_thousand(monkeypatch):
+    ids = Snowflakes(0, clock=lambda: NOW)
+    made = [ids.make() for _ in range(1000)]
+    assert len(set(made)) == 1000
+    assert (made[-1] >> 12) - (made[0] >> 12) <= 8
+
+
+def test_threads_of_a_process_share_its_ids():
+    ids = Snowflakes(0)
+    made = [[] for _ in range(8)]
+    threads = [threading.Thread(target=lambda one=one: one.extend(ids.make() for _ in range(500))) for one in made]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set().union(*made)) == 4000
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("NODE_ID", "32"), ("TIMELINE_SHARDS", "0"), ("OUTBOX_SHARDS", "17"), ("POST_IDS", "uuid")]
+)
+def test_a_setting_that_means_nothing_is_refused_with_its_values(name, value):
+    command = [sys.executable, "-c", "import retwis_site.settings"]
+    run = subprocess.run(command, env={**os.environ, name: value}, capture_output=True, text=True)
+    assert run.returncode != 0
+    assert f"ImproperlyConfigured: {name}=" in run.stderr
+
+
+def test_posts_and_users_have_such_ids_and_no_counter_is_touched(store, raw):
+    before = int(time.time())
+    alice = register(store, "Alice")
+    pid = Posts(store).publish(alice.user.uid, "Hello", "t").pid
+    assert before <= made_at(alice.user.uid) <= made_at(pid) <= time.time()
+    assert raw.hget("users", "alice") == str(alice.user.uid)
+    assert raw.zrange(f"updates:{alice.user.uid}", 0, -1, withscores=True) == [(str(pid), pid)]
+    assert raw.zrange("recent", 0, -1, withscores=True) == [(str(pid), pid)]
+    assert not raw.exists("next_user_id", "next_post_id")
+    assert raw.zcard("outbox") == 0
+
+
+def test_a_post_costs_as_many_round_trips_as_with_a_counter(store, alice, trips, settings):
+    claimed = trips(lambda: Posts(store).publish(alice.user.uid, "Hello", "t"))
+    settings.POST_IDS = "incr"
+    counted = trips(lambda: Posts(store).publish(alice.user.uid, "Hello", "u"))
+    assert len(claimed.trips) == len(counted.trips)
+
+
+def test_an_id_that_another_has_claimed_is_left_to_them_and_the_next_one_taken(store, raw, alice, always):
+    raw.hset("post:50", mapping={"user_id": "99", "time": "1", "body": "Mine"})
+    always(50, 51)
+    assert Posts(store).publish(alice.user.uid, "Hello", "t").pid == 51
+    assert raw.hgetall("post:50") == {"user_id": "99", "time": "1", "body": "Mine"}
+    assert raw.hget("post:51", "body") == "Hello"
+
+
+def test_an_id_of_a_deleted_post_is_not_taken_either(store, raw, alice, always):
+    always(50, 50, 51)
+    Posts(store).publish(alice.user.uid, "Hello", "t")
+    Posts(store).delete(alice.user.uid, 50)
+    assert Posts(store).publish(alice.user.uid, "Hello", "u").pid == 51
+
+
+def test_two_who_register_with_one_id_are_two_users(store, raw, always):
+    always(50, 50, 51)
+    alice, bob = register(store, "Alice"), register(store, "bob")
+    assert (alice.user.uid, bob.user.uid) == (50, 51)
+    assert raw.hget("user:50", "username") == "Alice"
+    assert raw.hgetall("users") == {"alice": "50", "bob": "51"}
+    assert raw.zcard("outbox") == 0
+
+
+def test_a_second_click_gives_its_claim_back(store, raw, alice, always):
+    always(50, 51)
+    first = Posts(store).publish(alice.user.uid, "Hello", "t")
+    assert Posts(store).publish(alice.user.uid, "Hello again", "t") == first
+    assert raw.keys("post:*") == ["post:50"]
+
+
+def test_a_second_click_on_what_was_cleaned_away_and_claimed_anew_touches_nobodys_post(store, raw, alice, always):
+    raw.set(f"idem:{alice.user.uid}:t", "50")  # whoever sent it died, and its hash is gone
+    raw.hset("post:50", mapping={"user_id": "99", "time": "1"})
+    always(51, 52)
+    with pytest.raises(StoreError, match="send it once more"):
+        Posts(store).publish(alice.user.uid, "Hello", "t")
+    assert raw.hgetall("post:50") == {"user_id": "99", "time": "1"}
+    assert Posts(store).publish(alice.user.uid, "Hello", "t").pid == 52
+
+
+def test_the_site_goes_on_from_counted_ids(store, raw, settings, alice, bob):
+    settings.POST_IDS = "incr"
+    old = [Posts(store).publish(bob.user.uid, f"Old {number}", f"old{number}").pid for number in range(3)]
+    settings.POST_IDS = "snowflake"
+    new = [Posts(store).publish(alice.user.uid, f"New {number}", f"new{number}").pid for number in range(3)]
+    expected = sorted(old + new, reverse=True)
+    assert expected[:3] == new[::-1]
+    for _ in range(2):
+        page = GlobalTimeline(store).page(Visit(store, ""), None, 50).page
+        assert [post.pid for post in page.posts] == expected
+        raw.delete("timeline")
+    assert [post.pid for post in Homes(store).page(Visit(store, alice.secret), None).page.posts] == new[::-1]
+
+
+def test_recent_keeps_its_newest_and_the_timeline_says_where_it_ends(store, raw, alice, monkeypatch):
+    for module in ("posts.post_ids", "timelines.global_list"):
+        monkeypatch.setattr(f"timeline.{module}.RECENT", 10)
+    pids = [Posts(store).publish(alice.user.uid, "Hello", f"t{number}").pid for number in range(15)]
+    assert raw.zrange("recent", 0, -1) == [str(pid) for pid in pids[5:]]
+    raw.delete("timeline")
+    found = GlobalTimeline(store).page(Visit(store, ""), None, 50)
+    assert [post.pid for post in found.page.posts] == pids[:4:-1]
+    assert found.at_the_cap
+
+
+def test_a_registration_that_died_after_its_claim_is_cleared_away(store, raw, always, alice):
+    raw.hset("user:50", "username", "Ghost")
+    raw.zadd("outbox", {"user:50:abc": 1})
+    from retwis_site.jobs.worker import drain
+
+    assert drain(store, "worker") == 1
+    assert raw.zcard("outbox") == 0
+    assert Users(store).find("ghost") is None

@@ -1,0 +1,225 @@
+"""A store failure is never an answer: 503 with Retry-After, what was typed kept, nobody signed out."""
+
+import logging
+import re
+import signal
+import time
+
+import pytest
+import redis
+from django.core.cache import caches
+
+from retwis_site.exceptions import StoreError, StoreReadOnly, StoreRefused
+from retwis_site.store import client as store_module
+from retwis_site.store.client import connect
+from tests.support.processes.processes import wait_until
+from tests.support.stored_posts import write_posts
+
+PAGES = ["/", "/timeline/", "/@Alice/", "/@Alice/1/", "/@Alice/followers/", "/@Alice/following/"]
+CHANGES = ["/post/", "/logout/", "/@Alice/follow/", "/@Alice/1/delete/", "/login/", "/register/", "/settings/"]
+TYPED = {
+    "body": "typed & kept",
+    "token": "t-1",
+    "name": "kept & shown",
+    "bio": "kept in two\nlines",
+    "username": "kept_name",
+    "password": "do not show",
+    "password1": "do not show",
+    "password2": "do not show",
+}
+
+
+@pytest.fixture(params=["down", "hanging", "read-only", "out of memory", "loading"])
+def broken(request, monkeypatch, raw):
+    """The connection fails in each of the ways that redis-py reports."""
+    errors = {
+        "down": redis.ConnectionError("Error 111 connecting. Connection refused."),
+        "hanging": redis.TimeoutError("Timeout reading from socket"),
+        "read-only": redis.ReadOnlyError("You can't write against a read only replica."),
+        "out of memory": redis.OutOfMemoryError("OOM command not allowed when used memory > 'maxmemory'."),
+        "loading": redis.BusyLoadingError("Redis is loading the dataset in memory"),
+    }
+
+    def fail(*args, **kwargs):
+        raise errors[request.param]
+
+    def start():
+        monkeypatch.setattr(type(connect()._wire), "exchange", fail)
+
+    yield start
+    monkeypatch.undo()
+
+
+@pytest.mark.parametrize("url", PAGES)
+def test_every_page_is_a_503_and_nobody_is_signed_out(browser, alice, raw, broken, url):
+    write_posts(raw, 1, [1])
+    client = browser(alice)
+    broken()
+    response = client.get(url)
+    assert response.status_code == 503
+    assert int(response["Retry-After"]) > 0
+    assert "Back in a moment" in response.content.decode()
+    assert "auth" not in response.cookies
+
+
+@pytest.mark.parametrize("url", CHANGES)
+def test_every_change_keeps_what_was_typed_and_its_token(browser, alice, raw, broken, url):
+    client = browser() if url in {"/login/", "/register/"} else browser(alice)
+    broken()
+    response = client.post(url, {**TYPED, "password1": "unusual words here", "password2": "unusual words here"})
+    page = response.content.decode()
+    assert response.status_code == 503
+    assert ("typed &amp; kept</textarea>" in page) == (url == "/post/")
+    assert ('<input type="hidden" name="token" value="t-1">' in page) == (url == "/post/")
+    assert ('value="kept_name"' in page) == (url in {"/login/", "/register/"})
+    assert ('name="name" value="kept &amp; shown"' in page) == (url == "/settings/")
+    assert ("kept in two\nlines</textarea>" in page) == (url == "/settings/")
+    assert f'action="{url}"' in page
+    assert "Send it again" in page
+    assert "do not show" not in page
+    assert "unusual words" not in page
+
+
+def test_a_failure_is_one_line_in_the_log_without_a_traceback(browser, alice, broken, caplog, capfd):
+    client = browser(alice)
+    broken()
+    caplog.clear()
+    client.get("/")
+    [line] = [record for record in caplog.records if record.levelno >= logging.WARNING]
+    assert line.exc_info is None
+    assert "\n" not in line.getMessage()
+    assert "GET /" in line.getMessage()
+    assert alice.secret not in line.getMessage()
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_the_site_goes_on_by_itself_when_the_store_is_back(browser, alice, raw, monkeypatch):
+    client = browser(alice)
+    with monkeypatch.context() as patched:
+        patched.setattr(
+            type(connect()._wire), "exchange", lambda *a, **k: (_ for _ in ()).throw(redis.ConnectionError())
+        )
+        assert client.get("/").status_code == 503
+    assert client.get("/").status_code == 200
+    assert 'action="/logout/"' in client.get("/").content.decode()
+
+
+def test_the_process_is_alive_but_not_ready(browser, broken):
+    broken()
+    assert browser().get("/livez").status_code == 200
+    response = browser().get("/readyz")
+    assert response.status_code == 503
+    assert int(response["Retry-After"]) > 0
+
+
+def test_a_working_store_is_ready(browser, raw):
+    assert browser().get("/readyz").status_code == 200
+    assert abs(int(raw.get("health")) - time.time()) < 10
+    assert 0 < raw.ttl("health") <= 60
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (redis.ResponseError("MISCONF Redis is configured to save RDB snapshots"), StoreReadOnly),
+        (redis.ResponseError("NOREPLICAS Not enough good replicas to write."), StoreReadOnly),
+        (redis.ReadOnlyError("You can't write against a read only replica."), StoreReadOnly),
+        (redis.OutOfMemoryError("command not allowed"), StoreReadOnly),
+        (redis.ResponseError("WRONGTYPE Operation against a key"), StoreRefused),
+        (redis.AuthenticationError("invalid password"), StoreError),
+        (redis.MaxConnectionsError("Too many connections"), StoreError),
+    ],
+)
+def test_every_error_of_the_client_becomes_a_store_error(error, kind):
+    with pytest.raises(StoreError) as caught, store_module._one_trip([("GET", "a")]):
+        raise error
+    assert type(caught.value) is kind
+
+
+def test_an_error_in_a_pipeline_does_not_repeat_the_commands(store, raw):
+    raw.set("user:1", "no hash")
+    pipe = store.pipeline()
+    pipe.hset("user:1", {"auth": "a secret"})
+    with pytest.raises(StoreError) as caught:
+        pipe.execute()
+    assert "a secret" not in str(caught.value)
+
+
+def test_the_cache_api_cannot_flush_the_store(raw):
+    raw.set("a", 1)
+    with pytest.raises(NotImplementedError, match="FLUSHDB"):
+        caches["store"].clear()
+    assert raw.get("a") == "1"
+
+
+@pytest.mark.one_server
+def test_nothing_is_sent_twice(store):
+    retry = store._wire.client.connection_pool.connection_kwargs["retry"]
+    assert retry.get_retries() == 0
+
+
+@pytest.mark.real_server
+def test_a_killed_server_is_a_503_and_its_successor_is_used(browser, own_server):
+    client = browser()
+    with own_server("--appendonly", "yes") as server:
+        form = {"username": "Dora", "password1": "correct horse battery", "password2": "correct horse battery"}
+        assert client.post("/register/", form).status_code == 302
+        client.post("/post/", {"body": "acknowledged", "token": "t"})
+        server.kill()
+        server.wait()
+        started = time.monotonic()
+        response = client.post("/post/", {"body": "typed meanwhile", "token": "u"})
+        assert time.monotonic() - started < 3
+        assert response.status_code == 503
+        assert "typed meanwhile" in response.content.decode()
+    with own_server("--appendonly", "yes"):
+        page = client.get("/").content.decode()
+        assert "acknowledged" in page
+        assert 'action="/logout/"' in page
+        assert client.post("/post/", {"body": "typed meanwhile", "token": "u"}).status_code == 302
+
+
+@pytest.mark.real_server
+def test_a_server_that_hangs_is_a_503_within_three_seconds(browser, own_server):
+    with own_server() as server:
+        assert browser().get("/timeline/").status_code == 200
+        server.send_signal(signal.SIGSTOP)
+        started = time.monotonic()
+        assert browser().get("/timeline/").status_code == 503
+        assert time.monotonic() - started < 3
+        assert browser().get("/livez").status_code == 200
+        server.send_signal(signal.SIGCONT)
+        wait_until(lambda: browser().get("/timeline/").status_code == 200, "the site to go on")
+
+
+@pytest.mark.real_server
+def test_out_of_memory_still_shows_what_can_be_read(browser, alice, bob, raw):
+    client = browser(alice)
+    client.post("/@bob/follow/")
+    browser(bob).post("/post/", {"body": "readable", "token": "t"})
+    limit = raw.config_get("maxmemory")["maxmemory"]
+    try:
+        raw.config_set("maxmemory", "1")
+        for url in ("/", "/timeline/", "/@bob/", "/@bob/1/"):
+            assert "readable" in client.get(url).content.decode()
+        response = client.post("/post/", {"body": "too much", "token": "u"})
+        assert response.status_code == 503
+        assert re.search(r">\s*too much</textarea>", response.content.decode())
+    finally:
+        raw.config_set("maxmemory", limit)
+    assert client.post("/post/", {"body": "fits again", "token": "u"}).status_code == 302
+
+
+def test_a_store_that_hangs_is_not_waited_for_by_every_request(browser, raw, monkeypatch):
+    asked = []
+
+    def hang(*args, **kwargs):
+        asked.append(args)
+        raise redis.TimeoutError("Timeout reading from socket")
+
+    monkeypatch.setattr(type(connect()._wire), "exchange", hang)
+    assert [browser().get("/timeline/").status_code for _ in range(16)] == [503] * 16
+    assert len(asked) == 1
+    monkeypatch.undo()
+    monkeypatch.setattr("retwis_site.store.client._hung_until", 0.0)  # a second later
+    assert browser().get("/timeline/").status_code == 200

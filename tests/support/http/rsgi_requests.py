@@ -1,0 +1,67 @@
+"""Requests as granian hands them to the site."""
+
+import asyncio
+from dataclasses import dataclass, field
+
+
+class Headers(list):
+    def items(self):
+        return list(self)
+
+
+@dataclass
+class Scope:
+    """What granian tells of a request."""
+
+    path: str = "/"
+    query_string: str = ""
+    method: str = "GET"
+    headers: Headers = field(default_factory=lambda: Headers([("host", "localhost")]))
+    http_version: str = "1.1"
+    scheme: str = "http"
+    server: str = "127.0.0.1:8000"
+    client: str = "192.0.2.7:4711"
+    authority: str | None = None
+
+
+class Protocol:
+    """What granian does with an answer; `body`: bytes, or what to wait for."""
+
+    def __init__(self, body=b"", gone_after=None):
+        self.body = body
+        self.gone_after = gone_after
+        self.status, self.headers, self.chunks, self.streams = None, {}, [], False
+
+    async def __call__(self):
+        if isinstance(self.body, bytes):
+            return self.body
+        return await self.body()
+
+    def _begin(self, status, headers):
+        assert self.status is None, "a second answer"
+        self.status, self.headers = status, {name.lower(): value for name, value in headers}
+
+    def response_bytes(self, status, headers, body):
+        self._begin(status, headers)
+        self.chunks = [body]
+
+    def response_str(self, status, headers, body):
+        self.response_bytes(status, headers, body.encode())
+
+    def response_stream(self, status, headers):
+        self._begin(status, headers)
+        self.streams = True
+        return self
+
+    async def send_bytes(self, chunk):
+        if self.gone_after == len(self.chunks):
+            from retwis_site.server.rsgi import ProtocolClosed
+
+            raise ProtocolClosed
+        self.chunks.append(chunk)
+
+
+def answered(serving, scope, protocol=None):
+    protocol = protocol or Protocol()
+    asyncio.run(serving.application.__rsgi__(scope, protocol))
+    return protocol

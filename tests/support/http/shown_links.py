@@ -1,0 +1,59 @@
+"""The links that a page shows."""
+
+import re
+from html.parser import HTMLParser
+
+from django.template import loader
+
+from accounts.users.entities import User
+from timeline.posts.entities import Post
+
+BODY = re.compile(r'<p class="body" dir="auto">(.*?)</p>', re.DOTALL)
+LINKED = [
+    ("see https://example.com/a?b=c&d=e#f", [("https://example.com/a?b=c&d=e#f", "https://example.com/a?b=c&d=e#f")]),
+    ("HTTP://EXAMPLE.COM", [("HTTP://EXAMPLE.COM", "HTTP://EXAMPLE.COM")]),
+    ("http://localhost:8000/", [("http://localhost:8000/", "http://localhost:8000/")]),
+    ("redis.io, or example.org/x.", [("redis.io", "http://redis.io"), ("example.org/x", "http://example.org/x")]),
+    ("(https://example.com/a_(b)).", [("https://example.com/a_(b)", "https://example.com/a_(b)")]),
+    ("<https://example.com>", [("https://example.com", "https://example.com")]),
+    ("https://bücher.example/日本", [("https://bücher.example/日本", "https://bücher.example/日本")]),
+    ("https://xn--bcher-kva.example/", [("https://xn--bcher-kva.example/", "https://xn--bcher-kva.example/")]),
+    ("https://example.com/@alice", [("https://example.com/@alice", "https://example.com/@alice")]),
+    ("https://a.example/?q='x'\"y", [("https://a.example/?q='x'", "https://a.example/?q='x'")]),
+    # Marks that are not seen end an address: it reads as it leads.
+    ("https://example.com/\u202emoc.live", [("https://example.com/", "https://example.com/")]),
+    ("https://exam\u200bple.com", [("https://exam", "https://exam"), ("ple.com", "http://ple.com")]),
+    ("@alice", [("@alice", "/@alice/")]),
+    ("Hello @Alice_2, (@bob): @carol's!", [("@Alice_2", "/@Alice_2/"), ("@bob", "/@bob/"), ("@carol", "/@carol/")]),
+    ("@alice.", [("@alice", "/@alice/")]),
+    ("@alice... @bob?", [("@alice", "/@alice/"), ("@bob", "/@bob/")]),
+    ("👋@alice👋 \u2067@bob\u2069", [("@alice", "/@alice/"), ("@bob", "/@bob/")]),
+    ("שלום @alice, 你好 @bob。", [("@alice", "/@alice/"), ("@bob", "/@bob/")]),
+    ("@" + "a" * 30, [("@" + "a" * 30, "/@" + "a" * 30 + "/")]),
+    ("@alice see redis.io", [("@alice", "/@alice/"), ("redis.io", "http://redis.io")]),
+]
+
+
+class Shown(HTMLParser):
+    """What a browser makes of a text: what can be read, every tag, and each link's text with where it leads."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.text, self.tags, self.links = "", [], []
+        post = Post(7, User(1, "Alice"), text, 1_700_000_000)
+        html = loader.render_to_string("timeline/_post.html", {"post": post, "own": False, "age": "1 hour"})
+        [self.html] = BODY.findall(html)
+        self.feed(self.html)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        self.links.append(["", dict(attrs).get("href")])
+
+    def handle_endtag(self, tag):
+        self.tags.append((f"/{tag}", {}))
+
+    def handle_data(self, data):
+        self.text += data
+        if len(self.tags) % 2:
+            self.links[-1][0] += data

@@ -1,0 +1,23 @@
+"""The people of the tests: how they register, their passwords and secrets."""
+
+from django.contrib.auth.hashers import make_password
+
+from accounts.users.entities import Login
+from accounts.users.repository import Users
+from retwis_site.store.client import Store
+
+PASSWORD = "correct horse battery"
+NEW_PASSWORD = "battery staple horse"
+SECRET = "0123456789abcdef0123456789abcdef"
+NEWER_SECRET = "fedcba9876543210fedcba9876543210"
+LONG_AGO = 1_700_000_000
+WEAK_PASSWORDS = [
+    ("short1!", "too short"),
+    ("password123", "too common"),
+    ("x" * 129, "t most 128 characters"),
+    ("a null \0 in it", "Null characters"),
+]
+
+
+def register(store: Store, username: str) -> Login:
+    return Users(store).register(username, make_password(PASSWORD))

@@ -1,0 +1,217 @@
+"""Processes that tests start, watch and end: servers, commands, somebody else who uses the embedded server."""
+
+import contextlib
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import redis
+from django.conf import settings
+
+from retwis_site.store import embedded
+from tests.support.http.http_browser import Browser
+from tests.support.stores import acl_users
+
+
+@contextlib.contextmanager
+def launch_server(folder: str, *options: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A server of our own on `<folder>/redis.sock`, which need not answer yet. It has the users of docs/redis.md, so
+    `acl_users.url(folder)` leads to it."""
+    users = Path(folder) / "users.acl"
+    users.write_text("\n".join(acl_users.lines()))
+    command = [
+        str(embedded.find_binary()),
+        "--port",
+        "0",
+        "--unixsocket",
+        f"{folder}/redis.sock",
+        "--aclfile",
+        str(users),
+        "--dir",
+        folder,
+        "--save",
+        "",
+        *options,
+    ]
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    try:
+        yield server
+    finally:
+        server.send_signal(signal.SIGCONT)
+        server.kill()
+        server.wait()
+
+
+@contextlib.contextmanager
+def run_server(folder: str, *options: str) -> Iterator[subprocess.Popen[bytes]]:
+    """The same once it answers."""
+    administrator = redis.Redis.from_url(acl_users.url(folder, acl_users.ADMIN))
+    with launch_server(folder, *options) as server, administrator:
+        wait_until(administrator.ping, f"a server in {folder}")
+        yield server
+
+
+def wait_until(condition: Callable[[], object], what: str, seconds: float = 20.0) -> None:
+    """Wait for a condition; an error of the connection counts as not yet."""
+    deadline = time.monotonic() + seconds
+    while True:
+        with contextlib.suppress(redis.RedisError, OSError):
+            if condition():
+                return
+        assert time.monotonic() < deadline, f"waited {seconds} s for {what}"
+        time.sleep(0.01)
+
+
+def environment(var, **changes):
+    """The environment of a `manage.py` of its own."""
+    return {**os.environ, "DJANGO_SETTINGS_MODULE": "retwis_site.settings", "VAR_DIR": str(var), **changes}
+
+
+def manage(*arguments, env, **options):
+    command = [sys.executable, "manage.py", *arguments]
+    return subprocess.run(
+        command, cwd=settings.BASE_DIR, env=env, capture_output=True, text=True, check=False, timeout=30, **options
+    )
+
+
+def server_pid():
+    return int((embedded.folder() / "server.pid").read_text())
+
+
+def alive(pid):
+    """Whether a process runs; one that has ended and was not buried yet does not."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return not Path("/proc/self").exists()
+
+
+def end(pid):
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGCONT)
+        os.kill(pid, signal.SIGKILL)
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(pid, 0)
+    wait_until(lambda: not alive(pid), f"the end of process {pid}")
+
+
+@contextlib.contextmanager
+def embedded_client():
+    with redis.Redis(unix_socket_path=str(embedded.socket_path()), decode_responses=True) as found:
+        yield found
+
+
+def contents(folder):
+    """Every file under it; the two lock files are always empty."""
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+SOMEBODY_ELSE = """
+import sys
+from retwis_site import embedded
+with embedded.running():
+    print((embedded.folder() / "server.pid").read_text().strip(), flush=True)
+    sys.stdin.read()
+"""
+
+
+@contextlib.contextmanager
+def somebody_else(settings):
+    """Another process that goes into `running()`."""
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "retwis_site.settings", "VAR_DIR": str(settings.VAR_DIR)}
+    environment.pop("REDIS_URL")
+    with subprocess.Popen(
+        [sys.executable, "-c", SOMEBODY_ELSE],
+        cwd=settings.BASE_DIR,
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def entered(process):
+    """The server's pid, once the process is inside."""
+    return int(process.stdout.readline())
+
+
+def leave(process):
+    process.stdin.close()
+    assert process.wait(20) == 0
+
+
+class Site:
+    """One `manage.py serve` and what it prints."""
+
+    def __init__(self, process, port, log):
+        self.process = process
+        self.port = port
+        self.browser = Browser(port)
+        self.log = log
+
+    def printed(self):
+        return self.log.read_text()
+
+    def wait_until_it_serves(self):
+        wait_until(lambda: self.process.poll() is not None or self.browser.open("/livez")[0] == 200, "the site")
+        assert self.process.poll() is None, self.printed()
+
+    def announced(self):
+        """The pids of the command and of its web workers, as far as it has told."""
+        return {int(pid) for pid in re.findall(r"PID: ([0-9]+)", self.printed())}
+
+    def pids(self):
+        """The same once it has told all."""
+        wait_until(lambda: self.printed().count("Started worker") >= 2, "both workers")
+        return self.announced()
+
+    def stop(self, with_signal=signal.SIGTERM):
+        self.process.send_signal(with_signal)
+        return self.process.wait(15)
+
+
+@contextlib.contextmanager
+def run_site(var, log, port, **changes):
+    """`manage.py serve` for as long as the block; without REDIS_URL, or with the changes to the environment."""
+    given = environment(var)
+    for name in ("REDIS_URL", "SECRET_KEY", "PORT", "WEB_WORKERS"):
+        given.pop(name, None)
+    with (
+        log.open("wb") as output,
+        subprocess.Popen(
+            [sys.executable, "manage.py", "serve", f"--port={port}"],
+            cwd=settings.BASE_DIR,
+            env={**given, **changes},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        ) as process,
+    ):
+        site = Site(process, port, log)
+        try:
+            yield site
+        finally:
+            process.kill()
+            process.wait()
+            for pid in filter(alive, site.announced()):
+                end(pid)
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]

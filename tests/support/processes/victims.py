@@ -1,0 +1,158 @@
+"""Real processes that are killed between two commands, wherever a test wants.
+
+`Cut` is a socket before a server's. It passes on one command after the other, and when enough have been answered, the
+process that sends the next is killed with SIGKILL, so that the server never sees it: also in the middle of a pipeline.
+`Victims` starts a process for each piece of work, from one that has loaded the site already.
+"""
+
+import json
+import os
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+
+import hiredis
+from django.conf import settings
+
+KILLED = -signal.SIGKILL
+
+
+class Cut:
+    """`<folder>/cut.sock`, which leads to `<folder>/redis.sock`."""
+
+    def __init__(self, folder):
+        self._server = f"{folder}/redis.sock"
+        self._listener = socket.socket(socket.AF_UNIX)
+        self._listener.bind(f"{folder}/cut.sock")
+        self._listener.listen()
+        self._lock = threading.Lock()
+        self._left = 0
+        self.last = ""  # the command that was answered last
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def after(self, commands):
+        """Let so many commands through from now on."""
+        self._left = commands
+        self.last = ""
+
+    def close(self):
+        self._listener.close()
+
+    def _accept(self):
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(client,), daemon=True).start()
+
+    def _serve(self, client):
+        pid, _, _ = struct.unpack("3i", client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i")))
+        with client, socket.socket(socket.AF_UNIX) as server:
+            server.connect(self._server)
+            waiting = b""
+            while received := client.recv(65536):
+                waiting += received
+                while command := _first_command(waiting):
+                    waiting = waiting[len(command) :]
+                    if not self._may_pass(command):
+                        os.kill(pid, signal.SIGKILL)
+                        return
+                    client.sendall(_answer(server, command))
+
+    def _may_pass(self, command):
+        name = command.split(b"\r\n")[2].decode()
+        if name == "AUTH":  # of the connection, not of the work
+            return True
+        with self._lock:
+            self._left -= 1
+            if self._left < 0:
+                return False
+            self.last = name
+            return True
+
+
+def _first_command(waiting):
+    """The bytes of the first whole command (`*2`, then for each part `$3` and itself); empty without one."""
+    end = waiting.find(b"\r\n") + 2
+    if end < 2:
+        return b""
+    for _ in range(int(waiting[1 : end - 2])):
+        line = waiting.find(b"\r\n", end) + 2
+        if line < 2:
+            return b""
+        end = line + int(waiting[end + 1 : line - 2]) + 2
+    return waiting[:end] if end <= len(waiting) else b""
+
+
+def _answer(server, command):
+    server.sendall(command)
+    reader = hiredis.Reader()
+    answer = b""
+    while True:
+        piece = server.recv(65536)
+        answer += piece
+        reader.feed(piece)
+        if not piece or reader.gets() is not False:
+            return answer
+
+
+class Victims:
+    """Starts processes that do one piece of work each on the store at `url`."""
+
+    def __init__(self, url):
+        environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "tests.settings.elsewhere", "REDIS_URL": url}
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.support.processes.victims"],
+            cwd=settings.BASE_DIR,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, **work):
+        """How it ended: 0, or KILLED. `path`, `form` and `secret` of a request, or a `command` with its arguments."""
+        self._process.stdin.write(json.dumps(work) + "\n")
+        self._process.stdin.flush()
+        return int(self._process.stdout.readline())
+
+    def close(self):
+        self._process.stdin.close()
+        self._process.stdout.close()
+        self._process.wait(20)
+
+
+def _start_one_after_the_other():
+    """In the process that has loaded the site: a child for each line, whose end is told."""
+    for line in sys.stdin:
+        child = os.fork()
+        if not child:
+            _work(**json.loads(line))
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        print(os.waitstatus_to_exitcode(status), flush=True)  # noqa: T201
+
+
+def _work(path="", form=None, secret="", command=(), inline_limit=1000):
+    from django.core.management import call_command
+    from django.test import Client, override_settings
+
+    if command:
+        call_command(*command, verbosity=0)
+        return
+    client = Client(raise_request_exception=True)
+    client.cookies[settings.AUTH_COOKIE] = secret
+    with override_settings(DELIVER_INLINE_LIMIT=inline_limit):
+        answer = client.get(path) if form is None else client.post(path, form)
+    assert answer.status_code in {200, 302}, answer.content.decode()
+
+
+if __name__ == "__main__":
+    import django
+
+    django.setup()
+    _start_one_after_the_other()

@@ -1,0 +1,63 @@
+"""A small site for interleavings, and what must hold of it afterwards."""
+
+import contextlib
+
+from accounts.signing_in.viewer import Visit
+from retwis_site.jobs.worker import drain
+from retwis_site.store.local_cache import Memory
+from tests.support.stored_posts import write_posts
+from tests.support.stores.key_layouts import make_due, noted
+from timeline.posts.entities import NoSuchPost, PostDeleted
+from timeline.posts.repository import Posts
+from timeline.timelines.everyone import GlobalTimeline
+from timeline.timelines.home import Homes
+
+ALICE, BOB, CAROL = 1, 2, 3
+
+
+def a_small_site(raw, layout):
+    """alice follows carol; bob and carol have written a post each."""
+    raw.flushall()
+    Memory.clear_all()
+    layout.begin_at(3)
+    raw.set("next_user_id", 3)
+    for uid, name in ((ALICE, "alice"), (BOB, "bob"), (CAROL, "carol")):
+        raw.hset(f"user:{uid}", mapping={"username": name, "password": "hash", "auth": f"secret{uid}"})
+        raw.hset("users", name, uid)
+        raw.hset("auths", f"secret{uid}", uid)
+        raw.zadd("users_by_time", {name: uid})
+        raw.zadd("users_by_name", {f"{name}:{uid}": 0})
+    raw.zadd("following:1", {CAROL: 1})
+    raw.zadd("followers:3", {ALICE: 1})
+    raw.zadd("users_by_followers", {CAROL: 1})
+    write_posts(raw, BOB, [1])
+    write_posts(raw, CAROL, [2])
+    raw.zadd("recent", {"1": 1, "2": 2})  # only looked at where ids are claimed
+
+
+def home(store):
+    return [post.pid for post in Homes(store).page(Visit(store, "secret1"), None).page.posts]
+
+
+def everybody(store):
+    return [post.pid for post in GlobalTimeline(store).page(Visit(store, ""), None, 50).page.posts]
+
+
+def delete(store, uid, pid):
+    with contextlib.suppress(NoSuchPost, PostDeleted):  # it may not be there yet, or not any more
+        Posts(store).delete(uid, pid)
+
+
+def post(store, uid, token="t"):  # noqa: S107
+    return lambda: Posts(store).publish(uid, f"by {uid}", token)
+
+
+def quiet(store, raw):
+    """An hour later a worker has been."""
+    make_due(raw)
+    drain(store, "worker")
+    assert noted(raw) == []
+
+
+def standing(raw, uids):
+    return sorted((int(pid) for uid in uids for pid in raw.zrange(f"updates:{uid}", 0, -1)), reverse=True)

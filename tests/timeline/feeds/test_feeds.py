@@ -1,0 +1,369 @@
+"""Atom and RSS of every profile and of the global timeline: whole, well-formed, and what a visitor sees."""
+
+import json
+import os
+import re
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+import pytest
+from django.conf import settings
+from django.utils.translation import get_language
+
+from retwis_site.exceptions import StoreError
+from retwis_site.store.local_cache import Memory
+from tests.support.http.answers import LINK_RELATION
+from tests.support.http.feed_urls import FEEDS
+from tests.support.http.feed_xml import Html, all_of, one, root, text, texts
+from tests.support.http.hostile_values import MARKER
+from tests.support.http.shown_links import LINKED, Shown
+from tests.support.processes.fake_store import FAKE
+from tests.support.processes.fresh_process import in_a_process
+from tests.support.stored_keys import publish
+from tests.support.stored_posts import write_posts
+from timeline.feeds import atom_and_rss
+from timeline.posts.repository import Posts
+from timeline.timelines.everyone import GlobalTimeline
+from timeline.timelines.profile import Profiles
+
+ATOM = [url for url in FEEDS if "atom" in url]
+RSS = [url for url in FEEDS if "rss" in url]
+WHEN = 1_700_000_000
+HOSTILE = [
+    MARKER,
+    "]]> <![CDATA[ ]]]]><![CDATA[>",
+    "<script>alert(1)</script> &lt;script&gt; &amp;amp; &#x3c;",
+    "<?xml version='1.0'?><!DOCTYPE x [<!ENTITY e 'e'>]> &e;",
+    "emoji \U0001f600 \U0001f469\u200d\U0001f680 and \U0001f1e9\U0001f1ea",
+    "right to left: \u0645\u0631\u062d\u0628\u0627 @Alice, \u202eevil\u202c",
+    "two  spaces,\ta tab",
+    "{{ x }} {% now 'U' %} %(name)s {0}",
+]
+
+
+@pytest.fixture
+def post(raw, store, alice):
+    """`post(text)`: alice has posted it, at a known time; whatever is no text for our form, a database may hold."""
+
+    def write(body):
+        pid = publish(raw, store, alice, f"post {int(raw.get('next_post_id') or 0) + 1}")
+        raw.hset(f"post:{pid}", mapping={"body": body, "time": WHEN + pid})
+
+    return write
+
+
+def items(feed):
+    return all_of(feed, "atom:entry") or all_of(feed, "channel/item")
+
+
+def contents(feed):
+    """What each item says, as HTML."""
+    return texts(feed, "atom:entry/atom:content") or texts(feed, "channel/item/description")
+
+
+def titles(feed):
+    return texts(feed, "atom:entry/atom:title") or texts(feed, "channel/item/title")
+
+
+# ---- what is in them
+
+
+@pytest.mark.parametrize(
+    ("url", "title", "subtitle", "page"),
+    [
+        ("/@Alice/atom/", "Alice (@Alice) on Retwis", "Posts by Alice, the newest first", "/@Alice/"),
+        ("/timeline/atom/", "Everybody on Retwis", "All posts, the newest first", "/timeline/"),
+    ],
+)
+def test_atom_has_all_that_the_standard_asks_for(browser, post, url, title, subtitle, page):
+    post("Hello, see redis.io")
+    answer = browser().get(url)
+    assert answer["Content-Type"] == "application/atom+xml; charset=utf-8"
+    feed = root(answer)
+    assert feed.tag == "{http://www.w3.org/2005/Atom}feed"
+    assert feed.get("{http://www.w3.org/XML/1998/namespace}lang") == settings.LANGUAGE_CODE
+    assert text(feed, "atom:title") == title
+    assert text(feed, "atom:subtitle") == subtitle
+    assert text(feed, "atom:id") == f"http://testserver{page}"
+    assert text(feed, "atom:updated") == "2023-11-14T22:13:21+00:00"
+    links = {link.get("rel"): link.get("href") for link in all_of(feed, "atom:link")}
+    assert links == {"self": f"http://testserver{url}", "alternate": f"http://testserver{page}"}
+    [entry] = items(feed)
+    assert text(entry, "atom:title") == "Alice: Hello, see redis.io"
+    assert text(entry, "atom:id") == one(entry, "atom:link").get("href") == "http://testserver/@Alice/1/"
+    assert text(entry, "atom:published") == text(entry, "atom:updated") == "2023-11-14T22:13:21+00:00"
+    assert text(entry, "atom:author/atom:name") == "Alice"
+    assert text(entry, "atom:author/atom:uri") == "http://testserver/@Alice/"
+    content = one(entry, "atom:content")
+    assert content.get("type") == "html"
+    assert content.text == (
+        f'<p dir="auto">Hello, see <a href="http://redis.io" rel="{LINK_RELATION}">redis.io</a></p>'
+    )
+    assert all_of(entry, "atom:summary") == []
+
+
+@pytest.mark.parametrize(
+    ("url", "title", "description", "page"),
+    [
+        ("/@Alice/rss/", "Alice (@Alice) on Retwis", "Posts by Alice, the newest first", "/@Alice/"),
+        ("/timeline/rss/", "Everybody on Retwis", "All posts, the newest first", "/timeline/"),
+    ],
+)
+def test_rss_has_all_that_the_standard_asks_for(browser, post, url, title, description, page):
+    post("Hello, see redis.io")
+    answer = browser().get(url)
+    assert answer["Content-Type"] == "application/rss+xml; charset=utf-8"
+    feed = root(answer)
+    assert (feed.tag, feed.get("version")) == ("rss", "2.0")
+    channel = one(feed, "channel")
+    assert text(channel, "title") == title
+    assert text(channel, "description") == description
+    assert text(channel, "link") == f"http://testserver{page}"
+    assert text(channel, "language") == settings.LANGUAGE_CODE
+    assert parsedate_to_datetime(text(channel, "lastBuildDate")) == datetime.fromtimestamp(WHEN + 1, UTC)
+    myself = one(channel, "atom:link")
+    assert (myself.get("rel"), myself.get("href")) == ("self", f"http://testserver{url}")
+    item = one(channel, "item")
+    assert text(item, "title") == "Alice: Hello, see redis.io"
+    assert text(item, "link") == text(item, "guid") == "http://testserver/@Alice/1/"
+    assert one(item, "guid").get("isPermaLink") == "true"
+    assert parsedate_to_datetime(text(item, "pubDate")) == datetime.fromtimestamp(WHEN + 1, UTC)
+    assert text(item, "dc:creator") == "Alice"
+    assert text(item, "description") == (
+        f'<p dir="auto">Hello, see <a href="http://redis.io" rel="{LINK_RELATION}">redis.io</a></p>'
+    )
+
+
+@pytest.mark.parametrize(("page", "number"), [("/@Alice/", 20), ("/timeline/", 50)])
+@pytest.mark.parametrize("kind", ["atom", "rss"])
+def test_the_newest_posts_are_in_it_in_their_order(browser, raw, store, alice, page, number, kind):
+    write_posts(raw, 1, range(1, 61))
+    feed = root(browser().get(f"{page}{kind}/"))
+    found = [link.rsplit("/", 2)[1] for link in texts(feed, ".//guid") or texts(feed, "atom:entry/atom:id")]
+    assert [int(pid) for pid in found] == list(range(60, 60 - number, -1))
+
+
+def test_a_profile_has_ones_own_posts_and_the_timeline_everybodys(browser, raw, store, alice, bob):
+    publish(raw, store, alice, "of alice")
+    publish(raw, store, bob, "of bob")
+    for kind in ("atom", "rss"):
+        assert titles(root(browser().get(f"/@bob/{kind}/"))) == ["bob: of bob"]
+        assert titles(root(browser().get(f"/timeline/{kind}/"))) == ["bob: of bob", "Alice: of alice"]
+
+
+@pytest.mark.parametrize("url", FEEDS)
+def test_a_title_is_the_beginning_of_the_text_and_the_item_has_all_of_it(browser, post, url):
+    long = "A text of more than sixty characters, " + "which goes on and on " * 5
+    post(long.strip())
+    feed = root(browser().get(url))
+    assert titles(feed) == ["Alice: A text of more than sixty characters, which goes on and on …"]
+    assert [Html(content).words for content in contents(feed)] == [long.strip()]
+
+
+@pytest.mark.parametrize("kind", ["atom", "rss"])
+def test_an_empty_feed_is_whole_too(browser, alice, kind):
+    for url in (f"/@Alice/{kind}/", f"/timeline/{kind}/"):
+        answer = browser().get(url)
+        assert answer.status_code == 200
+        assert items(root(answer)) == []
+        assert "1970" in (texts(root(answer), "atom:updated") or texts(root(answer), "channel/lastBuildDate"))[0]
+
+
+# ---- links
+
+
+@pytest.mark.parametrize("url", FEEDS)
+def test_the_links_are_those_of_the_page_with_whole_addresses(browser, post, url):
+    for body, _ in LINKED:
+        post(body)
+    expected = [Shown(body).html.replace('href="/@', 'href="http://testserver/@') for body, _ in LINKED]
+    shown = dict(zip([body for body, _ in LINKED], expected, strict=True))
+    found = {Html(content).words: content for content in contents(root(browser().get(url)))}
+    assert len(found) >= 18
+    for words, content in found.items():
+        assert content == f'<p dir="auto">{shown[words]}</p>'
+
+
+@pytest.mark.parametrize(("asked", "whole"), [("/@ALICE/{}/", "/@Alice/{}/"), ("/@alice/{}/?a=b", "/@Alice/{}/")])
+@pytest.mark.parametrize("kind", ["atom", "rss"])
+def test_it_has_one_address_however_it_was_asked_for(browser, post, asked, whole, kind):
+    post("Hello")
+    answer = browser().get(asked.format(kind))
+    assert answer.content == browser().get(whole.format(kind)).content
+    myself = [link.get("href") for link in all_of(root(answer), ".//atom:link") if link.get("rel") == "self"]
+    assert myself == [f"http://testserver{whole.format(kind)}"]
+
+
+@pytest.mark.parametrize("url", FEEDS)
+def test_all_addresses_are_those_of_the_host_that_was_asked(browser, post, settings, url):
+    settings.ALLOWED_HOSTS = ["retwis.example", "testserver"]
+    post("Hello @bob")
+    first = browser().get(url).content.decode()
+    other = browser().get(url, secure=True, headers={"host": "retwis.example"}).content.decode()
+    assert "https://retwis.example/@Alice/1/" in other
+    assert "https://retwis.example/@bob/" in other
+    assert "testserver" not in other
+    assert other == first.replace("http://testserver", "https://retwis.example")
+    assert browser().get(url).content.decode() == first
+    assert browser().get(url, headers={"host": "evil.example"}).status_code == 400
+
+
+def test_with_https_behind_a_proxy_its_addresses_are_the_ones_that_others_see():
+    store = "" if settings.REAL_SERVER else FAKE
+    code = f"""{store}
+import json
+from tests.site import register
+from retwis_site.store.client import connect
+from timeline.posts.repository import Posts
+register(connect(), "Alice")
+Posts(connect()).publish(1, "Hello @bob", "t")
+there = {{"host": "retwis.example", "x-forwarded-proto": "https"}}
+urls = {[*FEEDS, "/robots.txt", "/sitemap.xml", "/sitemap-people.xml"]!r}
+print(json.dumps([Client(headers=there).get(url).content.decode() for url in urls]))
+"""
+    here = {name: value for name, value in os.environ.items() if name.startswith("REDIS_")}
+    answers = json.loads(
+        in_a_process(code, HTTPS="1", TRUSTED_PROXIES="1", ALLOWED_HOSTS="retwis.example", **here).splitlines()[-1]
+    )
+    for answer in answers:
+        assert "https://retwis.example/" in answer
+        assert "http://retwis.example" not in answer
+    assert all("https://retwis.example/@bob/" in answer for answer in answers[: len(FEEDS)])
+
+
+# ---- what is in texts and names
+
+
+@pytest.mark.parametrize("url", FEEDS)
+@pytest.mark.parametrize("body", HOSTILE)
+def test_whatever_is_typed_reads_as_typed(browser, post, url, body):
+    post(body)
+    [content] = contents(root(browser().get(url)))
+    html = Html(content)
+    assert html.words == body
+    assert [tag for tag, _ in html.elements if tag not in {"p", "a"}] == []
+    assert titles(root(browser().get(url))) == [f"Alice: {body if len(body) <= 60 else body[:59] + '…'}"]
+
+
+@pytest.mark.parametrize("url", FEEDS)
+def test_what_xml_forbids_is_replaced_and_nothing_else(browser, post, url):
+    forbidden = [chr(code) for code in range(32) if chr(code) not in "\t\n\r"] + ["\ufffe", "\uffff"]
+    allowed = ["\t", "\x7f", "\x85", "\u2028", "\ud7ff", "\ue000", "\ufffd", "\U00010000", "\U0010ffff"]
+    post("".join(f"{char}." for char in allowed + forbidden))
+    [content] = contents(root(browser().get(url)))
+    expected = "".join(f"{char}." for char in allowed + ["\ufffd"] * len(forbidden))
+    assert Html(content).words == expected
+    [title] = titles(root(browser().get(url)))
+    assert title == f"Alice: {expected[:59]}…"
+
+
+@pytest.mark.parametrize("url", FEEDS)
+def test_bytes_that_are_no_text_break_nothing(browser, raw, post, url):
+    post("x")
+    raw.hset("post:1", "body", b"caf\xe9 \xed\xa0\x80 \xff")
+    [content] = contents(root(browser().get(url)))
+    assert re.fullmatch("caf\ufffd \ufffd+ \ufffd", Html(content).words)
+
+
+@pytest.mark.parametrize("kind", ["atom", "rss"])
+@pytest.mark.parametrize("name", [MARKER, "a/b%c", "\x01\x1b", "]]>", "\u0639\u0644\u064a", "\U0001f600", "%(name)s"])
+def test_a_name_of_any_characters_has_its_feed(browser, raw, name, kind):
+    raw.hset("user:1", mapping={"username": name, "password": "x", "auth": "s"})
+    raw.hset("users", name, 1)
+    write_posts(raw, 1, [1])
+    address = "".join(f"%{byte:02X}" for byte in name.replace("%", "%25").replace("/", "%2F").encode())
+    feed = root(browser().get(f"/@{address}/{kind}/"))
+    shown = re.sub("[\x00-\x1f]", "\ufffd", name)
+    assert text(feed, "atom:title" if kind == "atom" else "channel/title") == f"{shown} (@{shown}) on Retwis"
+    assert titles(feed)[0].startswith(f"{shown}: ")
+    [link] = texts(feed, ".//guid") or texts(feed, "atom:entry/atom:id")
+    page = browser().get(link.removeprefix("http://testserver"))
+    assert page.status_code == 200
+    [profile] = texts(feed, "channel/link") or texts(feed, "atom:id")
+    assert browser().get(profile.removeprefix("http://testserver")).status_code == 200
+
+
+# ---- who reads them, and what goes wrong
+
+
+@pytest.mark.parametrize("url", FEEDS)
+def test_it_is_what_a_visitor_sees_whoever_asks(browser, alice, bob, post, url, sent):
+    post("Hello")
+    seen = browser().get(url)
+    for login in (alice, bob):
+        sent.trips.clear()
+        client = browser(login)
+        client.cookies["messages"] = "x"
+        client.cookies["language"] = "ar"
+        answer = client.get(url, headers={"accept-language": "ar, de"})
+        assert answer.content == seen.content
+        assert "Vary" not in answer
+        assert not answer.cookies
+        assert not [command for command in sent.commands if command[1] == "auths"]
+
+
+@pytest.mark.parametrize("url", FEEDS)
+def test_it_speaks_the_sites_language_whatever_the_reader_speaks(browser, monkeypatch, post, url):
+    post("Hello")
+    monkeypatch.setattr(atom_and_rss, "_", lambda text: f"{get_language()}: {text}")
+    feed = root(browser().get(url, headers={"accept-language": "ar"}))
+    words = [*texts(feed, "atom:title"), *texts(feed, "atom:subtitle"), *texts(feed, "channel/title"), *titles(feed)]
+    assert len(words) >= 2
+    assert [text for text in words if not text.startswith(f"{settings.LANGUAGE_CODE}: ")] == []
+
+
+@pytest.mark.parametrize("kind", ["atom", "rss"])
+def test_nobody_has_no_feed(browser, alice, kind):
+    assert browser().get(f"/@nobody/{kind}/").status_code == 404
+    assert browser().get(f"/@Alice/{kind}").status_code == 301
+    assert browser().get("/@Alice/json/").status_code == 404
+
+
+@pytest.mark.parametrize("kind", ["atom", "rss"])
+def test_the_feed_of_a_deleted_account_is_gone_and_the_timelines_goes_on_without_it(browser, raw, post, bob, kind):
+    post("of alice")
+    write_posts(raw, 2, [2])
+    raw.hset("user:1", "deleted", WHEN)
+    Memory.clear_all()
+    answer = browser().get(f"/@Alice/{kind}/")
+    assert answer.status_code == 410
+    assert "ETag" not in answer
+    assert "Cache-Control" not in answer
+    assert [title.partition(":")[0] for title in titles(root(browser().get(f"/timeline/{kind}/")))] == ["bob"]
+
+
+@pytest.mark.parametrize("kind", ["atom", "rss"])
+def test_people_are_called_as_they_want_to_be(browser, raw, post, kind):
+    post("Hello")
+    raw.hset("user:1", "name", "Ann \x01 <b> & B.")
+    Memory.clear_all()
+    feed = root(browser().get(f"/@alice/{kind}/"))
+    shown = "Ann \ufffd <b> & B."
+    isolated = f"\u2068{shown}\u2069"  # so that what stands beside one in Hebrew is read in its own direction
+    assert text(feed, "atom:title" if kind == "atom" else "channel/title") == f"{isolated} (@Alice) on Retwis"
+    assert titles(feed) == [f"{isolated}: Hello"]
+    assert texts(feed, ".//dc:creator") + texts(feed, ".//atom:name") == [shown]
+    assert texts(feed, ".//guid") + texts(feed, "atom:entry/atom:id") == ["http://testserver/@Alice/1/"]
+
+
+@pytest.mark.parametrize("url", FEEDS)
+def test_a_deleted_post_is_in_no_feed(browser, store, post, url):
+    post("first")
+    post("second")
+    Posts(store).delete(1, 2)
+    assert titles(root(browser().get(url))) == ["Alice: first"]
+
+
+@pytest.mark.parametrize("url", FEEDS)
+def test_a_store_that_fails_is_no_empty_feed(browser, monkeypatch, alice, url):
+    def fail(*args):
+        raise StoreError("down")
+
+    monkeypatch.setattr(Profiles, "page", fail)
+    monkeypatch.setattr(GlobalTimeline, "page", fail)
+    answer = browser().get(url)
+    assert answer.status_code == 503
+    assert answer["Cache-Control"] == "no-store"
+    assert "ETag" not in answer
+    assert b"<feed" not in answer.content
+    assert b"<rss" not in answer.content

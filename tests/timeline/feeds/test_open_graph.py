@@ -1,0 +1,158 @@
+"""What a profile, or the global timeline, tells other sites: what a link to it shows there, where it says it stands,
+and where its feeds are."""
+
+import re
+from html import escape, unescape
+from types import SimpleNamespace
+
+import pytest
+from django.template import loader
+
+from accounts.users.entities import User
+from retwis_site.store.local_cache import Memory
+from tests.support.http.hostile_values import MARKER
+from tests.support.http.open_graph import CANONICAL, told
+from tests.support.stored_posts import write_posts
+from timeline.posts.entities import Counts, Relation
+
+ALTERNATE = re.compile(r'<link rel="alternate" type="([^"]+)" title="([^"]*)" href="([^"]*)">')
+
+
+def head(client, url, **headers):
+    answer = client.get(url, **headers)
+    assert answer.status_code == 200
+    return answer.content.decode().partition("</head>")[0]
+
+
+def cards(page):
+    return {name: text for name, text in told(page).items() if name.startswith(("og:", "profile:", "twitter:"))}
+
+
+@pytest.fixture
+def called(raw, alice):
+    """`called("Ann")`: what alice wants to be called."""
+
+    def call(name):
+        raw.hset("user:1", "name", name)
+        Memory.clear_all()
+
+    return call
+
+
+def test_a_profile_tells_other_sites_whose_it_is(browser, called):
+    called("Ann B.")
+    page = head(browser(), "/@alice/")
+    assert cards(page) == {
+        "og:type": "profile",
+        "og:site_name": "Retwis",
+        "og:title": "\u2068Ann B.\u2069 (@Alice)",
+        "og:description": "Posts by \u2068Ann B.\u2069",
+        "og:url": "http://testserver/@Alice/",
+        "og:image": "http://testserver/apple-touch-icon.png",
+        "profile:username": "Alice",
+        "twitter:card": "summary",
+    }
+    assert told(page)["description"] == "Posts by \u2068Ann B.\u2069"
+
+
+def test_what_somebody_says_of_themselves_is_told_instead():
+    nothing = {"origin": "http://testserver", "counts": Counts(0, 0), "relation": Relation(), "newest_at": ""}
+    shown = {**nothing, "person": User(1, "Alice"), "about": SimpleNamespace(bio='Bees & "trees"', joined=None)}
+    page = loader.render_to_string("timeline/profile.html", shown)
+    assert told(page)["og:description"] == told(page)["description"] == 'Bees & "trees"'
+
+
+def test_who_goes_by_their_username_is_called_that(browser, alice):
+    assert cards(head(browser(), "/@Alice/"))["og:title"] == "Alice (@Alice)"
+
+
+def test_its_picture_is_one_of_ours_and_there(browser, alice):
+    picture = cards(head(browser(), "/@Alice/"))["og:image"].removeprefix("http://testserver")
+    answer = browser().get(picture)
+    assert answer.status_code == 200
+    assert answer["Content-Type"] == "image/png"
+
+
+def test_it_has_one_address_however_it_was_asked_for(browser, alice):
+    for asked in ("/@Alice/", "/@ALICE/", "/@alice/?utm_source=x"):
+        page = head(browser(), asked)
+        assert CANONICAL.findall(page) == ["http://testserver/@Alice/"]
+        assert cards(page)["og:url"] == "http://testserver/@Alice/"
+    assert CANONICAL.findall(head(browser(), "/timeline/?x")) == ["http://testserver/timeline/"]
+
+
+def test_a_later_page_does_not_say_that_it_is_the_first(browser, raw, alice):
+    write_posts(raw, 1, range(1, 31))
+    for url in ("/@Alice/?before=9", "/timeline/?before=9"):
+        assert CANONICAL.findall(head(browser(), url)) == []
+
+
+@pytest.mark.parametrize(
+    ("page", "titles"),
+    [
+        ("/@Alice/", ["Posts by \u2068Ann\u2069 (Atom)", "Posts by \u2068Ann\u2069 (RSS)"]),
+        ("/timeline/", ["Everybody on Retwis (Atom)", "Everybody on Retwis (RSS)"]),
+    ],
+)
+def test_its_feeds_are_told_and_linked(browser, called, bob, page, titles):
+    called("Ann")
+    for client in (browser(), browser(bob)):
+        answer = client.get(page).content.decode()
+        kinds, names, addresses = zip(*ALTERNATE.findall(answer), strict=True)
+        assert kinds == ("application/atom+xml", "application/rss+xml")
+        assert list(names) == titles
+        assert addresses == (f"{page}atom/", f"{page}rss/")
+        assert f'<a href="{page}atom/" type="application/atom+xml">Feed</a>' in answer
+        for kind, address in zip(kinds, addresses, strict=True):
+            assert client.get(address)["Content-Type"] == f"{kind}; charset=utf-8"
+
+
+def test_no_other_page_tells_of_a_feed(browser, alice, bob):
+    for url in ("/", "/login/", "/@Alice/followers/", "/@nobody/", "/settings/password/"):
+        assert 'rel="alternate"' not in browser(bob).get(url).content.decode()
+
+
+def test_a_page_that_is_remembered_for_one_host_is_not_anothers(browser, alice, settings):
+    settings.ALLOWED_HOSTS = ["testserver", "retwis.example"]
+    for url in ("/@Alice/", "/timeline/"):
+        here = head(browser(), url)
+        there = head(browser(), url, secure=True, headers={"host": "retwis.example"})
+        assert CANONICAL.findall(there) == [f"https://retwis.example{url}"]
+        assert "testserver" not in there
+        assert there == here.replace("http://testserver", "https://retwis.example")
+        assert head(browser(), url) == here
+
+
+@pytest.mark.parametrize(
+    "name", [MARKER, '"><script>x</script>', "{{ x }}{% y %}", "&quot;&#34;", "\u0639\u0644\u064a"]
+)
+def test_a_hostile_name_stays_text_in_the_head_too(browser, called, name):
+    called(name)
+    page = head(browser(), "/@Alice/")
+    isolated = f"\u2068{name}\u2069"
+    assert told(page)["og:title"] == f"{isolated} (@Alice)"
+    assert told(page)["og:description"] == told(page)["description"] == f"Posts by {isolated}"
+    assert f'content="{escape(isolated)} (@Alice)"' in page
+    (_, title, _), _ = ALTERNATE.findall(page)
+    assert unescape(title) == f"Posts by {isolated} (Atom)"
+
+
+def test_a_name_of_any_characters_is_an_address_there_too(browser, raw):
+    name = 'J"ö/<b>'
+    raw.hset("user:1", mapping={"username": name, "password": "x", "auth": "s"})
+    raw.hset("users", name, 1)
+    page = head(browser(), "/@J%22%C3%B6%252F%3Cb%3E/")
+    assert CANONICAL.findall(page) == ["http://testserver/@J%22%C3%B6%252F%3Cb%3E/"]
+    [atom, rss] = [address for _, _, address in ALTERNATE.findall(page)]
+    assert atom == "/@J%22%C3%B6%252F%3Cb%3E/atom/"
+    assert browser().get(atom).status_code == browser().get(rss).status_code == 200
+
+
+def test_the_profile_of_a_deleted_account_tells_nothing(browser, raw, alice):
+    raw.hset("user:1", "deleted", 1_700_000_000)
+    answer = browser().get("/@Alice/")
+    assert answer.status_code == 410
+    page = answer.content.decode()
+    assert "og:" not in page
+    assert "canonical" not in page
+    assert "alternate" not in page

@@ -1,0 +1,272 @@
+"""/people/?q=: whoever has a name that begins so."""
+
+import html
+import re
+import unicodedata
+
+import pytest
+from hypothesis import HealthCheck, example, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from accounts.signing_in.viewer import Visit
+from accounts.users.entities import User
+from accounts.users.names import entries
+from retwis_site.store.local_cache import Memory
+from tests.support.http.hostile_values import MARKER
+from tests.support.http.page_text import text_of
+from tests.support.http.people_pages import names
+from tests.support.people import register
+from timeline.people.directory import CALLED_SO, ENTRIES, LONGEST_WANTED, LOOKED_UP, People, after, wanted
+from timeline.people.follow_pages import PEOPLE_A_PAGE
+
+
+def person(raw, uid, username, name="", filed=True):
+    raw.hset(f"user:{uid}", mapping={"username": username, "name": name})
+    raw.hset("users", username.lower(), uid)
+    if filed:
+        raw.zadd("users_by_name", dict.fromkeys(entries(User(uid, username, name)), 0))
+
+
+def found(store, text):
+    return [one.user.uid for one in People(store).found(Visit(store, ""), wanted(text)).people]
+
+
+# ---- who is found
+
+
+@pytest.mark.parametrize("text", ["ali", "ALI", "Alice", "@alice", "  @Ali ", "a", "alice l", "Alice Liddell"])
+def test_by_the_beginning_of_either_name_whatever_the_letter_case(store, raw, text):
+    person(raw, 1, "Alice", "Alice Liddell")
+    person(raw, 2, "bob")
+    assert found(store, text) == [1]
+
+
+@pytest.mark.parametrize("text", ["liddell", "lice", "alicex", "alice_l", "1", ":1", "alice:", "alice:1", "@@alice"])
+def test_by_nothing_else(store, raw, text):
+    person(raw, 1, "Alice", "Alice Liddell")
+    assert found(store, text) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["alice  l", "\u2068Alice Liddell\u2069", "\u200fali", "@\u200ealice", "ali\0", "al\u00adice"]
+)
+def test_what_is_not_seen_of_what_was_typed_is_not_looked_for(store, raw, text):
+    """As a name is that somebody copies from a title, or from between words that are written the other way."""
+    person(raw, 1, "Alice", "Alice Liddell")
+    assert found(store, text) == [1]
+
+
+@pytest.mark.parametrize(
+    ("name", "typed"),
+    [
+        ("Νικοστρατος", ["ΝΙΚΟΣ", "νικοσ", "νικος", "ΝΙΚΟΣΤΡΑΤΟΣ"]),  # a sigma at a word's end is another letter
+        ("ΝΙΚΟΣ", ["νικος", "νικοσ"]),
+        ("Straße", ["STRASSE", "strass", "stras", "STRAẞE", "straß"]),
+        ("İpek", ["ipek", "İPEK", "i"]),
+        ("Zoë", ["zoe\u0308", "ZOË", "zoë"]),
+        ("Ϊ́ρις", ["\u0390ρισ", "ΐ", "Ϊ́"]),
+        ("한국", ["하", "한", "한구"]),  # a syllable that is still being typed
+        ("Ann 🎉🎉", ["ann 🎉"]),
+    ],
+)
+def test_by_the_same_letters_as_unicode_has_it(store, raw, name, typed):
+    person(raw, 1, "x", name)
+    assert [found(store, text) for text in typed] == [[1]] * len(typed)
+
+
+def test_whose_username_it_is_comes_first_then_whose_whole_name_then_the_others_in_order(store, raw):
+    person(raw, 1, "annabel")
+    person(raw, 2, "zoe", "Ann")
+    person(raw, 3, "Ann")
+    person(raw, 4, "ann_lee")
+    person(raw, 5, "x", "Ann 2")
+    assert found(store, "ann") == [3, 2, 5, 4, 1]
+
+
+def test_whose_whole_name_it_is_is_found_however_many_begin_so(store, raw):
+    for uid in range(1, 200):
+        person(raw, uid, f"ann{uid:03}")  # a digit comes before the colon
+    person(raw, 900, "zoe", "Ann")
+    assert found(store, "ann")[0] == 900
+
+
+def test_whose_username_it_is_is_found_where_nobody_has_an_entry_yet(store, raw):
+    person(raw, 1, "Alice", filed=False)
+    person(raw, 2, "Alicia", filed=False)
+    assert found(store, "alice") == [1]
+    assert found(store, "ALICE") == [1]
+    assert found(store, "ali") == []
+    raw.hset("users", "BoB", 3)
+    raw.hset("user:3", "username", "BoB")
+    assert found(store, "BoB") == [3]  # as an official site may have it
+
+
+def test_everybody_is_found_once(store, raw):
+    person(raw, 1, "ann", "Ann Ann")
+    assert found(store, "a") == [1]
+    raw.zadd("users_by_name", {"ann a:1": 0, "ann ann:01": 0})
+    assert found(store, "ann a") == [1]
+
+
+def test_whom_an_entry_names_counts_only_while_they_go_by_that_name(store, raw):
+    person(raw, 1, "alice", "Queen")
+    raw.hset("user:1", "name", "Pawn")
+    assert found(store, "queen") == []
+    assert found(store, "alice") == [1]
+    raw.zadd("users_by_name", {"queen:2": 0, "queen:x": 0, "queen:": 0, "queen": 0, ":5": 0})
+    assert found(store, "queen") == []
+
+
+def test_whose_account_is_deleted_is_not_found(store, raw):
+    person(raw, 1, "alice", "Queen")
+    raw.hset("user:1", "deleted", 1)
+    assert found(store, "alice") == found(store, "queen") == []
+
+
+def test_who_registers_and_who_is_renamed_is_found(browser, store, alice):
+    dora = register(store, "Dora")
+    assert names(browser().get("/people/?q=dor")) == ["Dora"]
+    assert found(store, "dora") == [dora.user.uid]
+
+
+# ---- how many
+
+
+def test_twenty_are_shown_and_that_there_are_more_is_said(browser, store, raw):
+    for uid in range(1, 22):
+        person(raw, uid, f"ann{uid:03}")
+    page = browser().get("/people/?q=ann")
+    assert names(page) == [f"ann{uid:03}" for uid in range(1, 21)]
+    assert "The first 20 people: type more to find others" in text_of(page)
+    page = browser().get("/people/?q=ann02")
+    assert names(page) == ["ann020", "ann021"]
+    assert "2 people found" in text_of(page)
+
+
+@pytest.mark.parametrize(("text", "told"), [("ann", "1 person found"), ("zoe", "Nobody found")])
+def test_their_number_is_a_status(browser, raw, text, told):
+    person(raw, 1, "ann")
+    page = browser().get(f"/people/?q={text}").content.decode()
+    assert f'<p class="note" id="found" role="status">{told}</p>' in page
+
+
+def test_who_has_not_typed_anything_finds_the_newest(browser, alice, bob):
+    for query in ("q=", "q=%20", "q=@", "q=%20@%20"):
+        page = browser().get(f"/people/?{query}")
+        assert set(names(page)) == {"Alice", "bob"}
+        assert '<p class="note" id="found" role="status"></p>' in page.content.decode()
+
+
+def test_stale_entries_hide_nobody_for_good(store, raw):
+    raw.zadd("users_by_name", {f"ann{number:03}:{5000 + number}": 0 for number in range(LOOKED_UP)})
+    person(raw, 1, "annz")
+    listed = People(store).found(Visit(store, ""), "ann")
+    assert listed.people == []
+    assert listed.more
+    assert found(store, "annz") == [1]
+
+
+@pytest.mark.parametrize("number", [1, 25, 400])
+def test_it_costs_two_round_trips_and_asks_for_no_more_than_it_says(store, raw, trips, number):
+    for uid in range(1, number + 1):
+        person(raw, uid, f"ann{uid:03}", f"Ann {uid:03}")
+    watch = trips(lambda: People(store).found(Visit(store, ""), "ann"))
+    assert len(watch.trips) == 2
+    assert sum(command[0] == "HMGET" and command[1] != "users" for command in watch.commands) <= LOOKED_UP
+    limits = [command[-1] for command in watch.commands if command[0] == "ZRANGEBYLEX"]
+    assert limits == [CALLED_SO, ENTRIES]
+
+
+def test_where_nobody_has_such_a_name_it_costs_one(store, alice, trips):
+    assert len(trips(lambda: People(store).found(Visit(store, ""), "nobody")).trips) == 1
+
+
+# ---- what is typed
+
+
+@pytest.mark.parametrize("text", [MARKER, '"><script>', "{{ 7 }}", "a&amp;b", "\u202eevil", "\0", "\ud800"])
+def test_what_was_typed_comes_back_as_text(browser, alice, text):
+    page = browser().get("/people/", {"q": text.encode(errors="replace").decode()})
+    assert page.status_code == 200
+    [value] = re.findall(r'name="q" value="([^"]*)"', page.content.decode())
+    assert html.unescape(value) == wanted(text.encode(errors="replace").decode())
+
+
+def test_no_more_is_taken_than_a_name_can_have(browser, store, raw):
+    person(raw, 1, "x", "y" * LONGEST_WANTED)
+    assert found(store, "y" * 5000) == [1]
+    page = browser().get(f"/people/?q={'y' * 5000}").content.decode()
+    assert f'value="{"y" * LONGEST_WANTED}" maxlength="{LONGEST_WANTED}"' in page
+
+
+def test_the_search_remembers_no_page_for_each_text(browser, alice, monkeypatch):
+    """Whoever types would else fill the memory with pages that nobody reads again."""
+    from retwis_site.rendering import pages
+
+    client = browser()
+    client.get("/people/?q=zz1")
+    held = len(pages._parts._entries)
+    for number in range(2, 40):
+        client.get(f"/people/?q=zz{number}")
+    assert len(pages._parts._entries) == held
+
+
+# ---- against a search that reads everything
+
+odd = "abAB:1 _-éÉe\u0301İßσΣς\xff\u00fe日本\ud7ff\ue000\uffff\U00010000\U0010ffff"
+characters = st.one_of(st.sampled_from(odd), st.characters(codec="utf-8"))
+texts = st.text(characters, min_size=1, max_size=5)
+folk = st.lists(st.tuples(texts, st.one_of(st.just(""), texts)), max_size=8)
+
+
+def fold(name):
+    return unicodedata.normalize("NFD", unicodedata.normalize("NFD", name).casefold()).replace("i\u0307", "i")
+
+
+@hypothesis_settings(deadline=None, max_examples=300, suppress_health_check=list(HealthCheck))
+@given(called=folk, text=texts)
+@example(called=[("a\U0010ffff", "")], text="a")
+@example(called=[("a\U0010ffffb", "\U0010ffff")], text="a\U0010ffff")
+@example(called=[("a\U0010ffffb", "\U0010ffff\U0010ffff")], text="\U0010ffff")
+@example(called=[("\ud7ffx", "\ue000")], text="\ud7ff")
+@example(called=[("jц", "j\xffц")], text="j")
+@example(called=[("a:2", ""), ("a", "")], text="a:")
+def test_it_finds_whom_a_look_at_everybody_finds(store, raw, called, text):
+    raw.flushall()
+    Memory.clear_all()
+    for uid, (username, name) in enumerate(called, 1):
+        raw.hset(f"user:{uid}", mapping={"username": username, "name": name})
+        raw.zadd("users_by_name", dict.fromkeys(entries(User(uid, username, name)), 0))
+    name = wanted(text)
+    if not name:
+        return
+    expected = {
+        uid for uid, both in enumerate(called, 1) if any(one and fold(one).startswith(fold(name)) for one in both)
+    }
+    listed = People(store).found(Visit(store, ""), name)
+    assert {one.user.uid for one in listed.people} == expected
+    assert not listed.more
+    assert len(listed.people) == len(expected) <= PEOPLE_A_PAGE
+
+
+@given(st.text(st.characters(codec="utf-8"), min_size=1, max_size=4), st.text(st.characters(codec="utf-8"), max_size=4))
+@example("a", "\U0010ffff" * 4)
+@example("\U0010ffff", "\U0010ffff")
+@example("\ud7ff", "\U0010ffff")
+def test_a_range_holds_what_begins_so_and_nothing_else(beginning, rest):
+    end = after(beginning)
+    whole = (beginning + rest).encode()
+    if end == "+":
+        assert set(beginning) == {"\U0010ffff"}
+        return
+    assert end[0] == "("
+    assert beginning.encode() <= whole < end[1:].encode()
+    assert not end[1:].startswith(beginning)
+
+
+@hypothesis_settings(deadline=None, suppress_health_check=list(HealthCheck))
+@given(text=st.text(max_size=60))
+def test_any_text_can_be_looked_for(store, text):
+    if wanted(text):
+        assert People(store).found(Visit(store, ""), wanted(text)).people == []

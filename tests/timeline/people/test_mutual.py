@@ -1,0 +1,233 @@
+"""Followers and following: all, those who are followed back, and those who are not."""
+
+import re
+
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from accounts.signing_in.viewer import Visit
+from accounts.users.entities import Visitor
+from retwis_site.store.local_cache import Memory
+from tests.support.http.page_text import text_of
+from tests.support.people import register
+from timeline.people import follow_pages
+from timeline.people.follow_pages import Circles
+from timeline.posts.entities import Show
+from timeline.relations.follow import Follows
+from timeline.timelines.cursors import edge_cursor
+
+FIRST = 10  # the uid of the first of many
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Pages of three, for which ten rows are looked at."""
+    monkeypatch.setattr(follow_pages, "PEOPLE_A_PAGE", 3)
+    monkeypatch.setattr(follow_pages, "COMPARED", 10)
+
+
+def crowd(raw, number):
+    for uid in range(FIRST, FIRST + number):
+        raw.hset(f"user:{uid}", "username", f"person{uid}")
+
+
+def names(page):
+    text = page.content.decode()
+    people = text[text.index('<ul class="panel people">') :] if '<ul class="panel people">' in text else ""
+    return re.findall(r'<a class="name" href="/@(\w+)/"', people)
+
+
+def walk(store, side, show, name="alice"):
+    """All pages: their rows, and how many there were."""
+    found, before, pages = [], None, 0
+    while True:
+        Memory.clear_all()
+        page = getattr(Circles(store), f"{side}_page")(Visit(store, ""), name, edge_cursor(before), show)
+        found += [edge.user.uid for edge in page.edges]
+        pages += 1
+        if page.older is None:
+            return found, pages
+        before = page.older
+
+
+@pytest.fixture
+def edges(store, alice, bob, carol):
+    """alice and bob follow each other; alice follows carol, and dora follows alice."""
+    dora = register(store, "dora")
+    for me, them in ((1, 2), (2, 1), (1, 3), (dora.user.uid, 1)):
+        Follows(store).follow(me, them)
+
+
+@pytest.mark.usefixtures("edges")
+def test_each_filter_shows_those_whom_it_names(browser):
+    client = browser()
+    assert set(names(client.get("/@alice/followers/"))) == {"bob", "dora"}
+    assert names(client.get("/@alice/followers/?show=mutual")) == ["bob"]
+    assert names(client.get("/@alice/followers/?show=not-followed-back")) == ["dora"]
+    assert set(names(client.get("/@alice/following/"))) == {"bob", "carol"}
+    assert names(client.get("/@alice/following/?show=mutual")) == ["bob"]
+    assert names(client.get("/@alice/following/?show=not-followed-back")) == ["carol"]
+
+
+@pytest.mark.usefixtures("edges")
+def test_the_filters_are_links_and_say_which_one_is_on(browser):
+    for show, address in (("", "/@alice/followers/"), *((show, f"?show={show}") for show in list(Show)[1:])):
+        page = browser().get(f"/@alice/followers/?show={show}").content.decode()
+        [pills] = re.findall(r'<nav class="pills".*?</nav>', page, re.DOTALL)
+        assert re.findall(r'<a href="([^"]+)" aria-current="true">', pills) == [address]
+        assert re.findall(r'href="([^"]+)"', pills) == [
+            "/@alice/followers/",
+            "?show=mutual",
+            "?show=not-followed-back",
+        ]
+
+
+@pytest.mark.parametrize("show", ["all", "Mutual", "x", "mutual ", "%00", "not_followed_back"])
+def test_another_filter_is_none(browser, alice, show):
+    assert browser().get(f"/@alice/followers/?show={show}").status_code == 400
+    assert browser().get(f"/@alice/following/?show={show}").status_code == 400
+
+
+@pytest.mark.parametrize("side", ["followers", "following"])
+@pytest.mark.parametrize("show", ["mutual", "not-followed-back"])
+def test_who_has_nobody_such_is_told_who_would_stand_there(browser, alice, side, show):
+    page = browser().get(f"/@alice/{side}/?show={show}")
+    assert "Nobody here" in text_of(page)
+    assert "will stand here" in text_of(page)
+
+
+def test_a_later_page_keeps_the_filter(browser, raw, alice, small):
+    crowd(raw, 8)
+    raw.zadd("followers:1", {FIRST + number: 100 + number for number in range(8)})
+    raw.zadd("following:1", {FIRST + number: 100 for number in range(8)})
+    page = browser().get("/@alice/followers/?show=mutual").content.decode()
+    [link] = re.findall(r'href="(\?show=mutual&amp;before=[^"]+)"', page)
+    later = browser().get(f"/@alice/followers/{link.replace('&amp;', '&')}")
+    assert names(later) == ["person14", "person13", "person12"]
+    assert '<a href="/@alice/followers/?show=mutual">Back to the newest followers</a>' in later.content.decode()
+
+
+def test_as_many_are_looked_at_as_one_page_may_and_then_it_says_so(browser, raw, alice, small):
+    crowd(raw, 25)
+    raw.zadd("followers:1", {FIRST + number: 1000 - number for number in range(25)})
+    raw.zadd("following:1", {FIRST + 22: 1})
+    client = browser()
+    first = client.get("/@alice/followers/?show=mutual")
+    assert names(first) == []
+    assert "Nobody among those looked at so far; there are more. Look further" in text_of(first)
+    [older] = re.findall(r"before=(\d+-\d+)", first.content.decode())
+    assert older == f"{1000 - 9}-{FIRST + 9}"  # the tenth
+    second = client.get(f"/@alice/followers/?show=mutual&before={older}")
+    assert names(second) == []
+    [older] = re.findall(r"before=(\d+-\d+)", second.content.decode())
+    last = client.get(f"/@alice/followers/?show=mutual&before={older}")
+    assert names(last) == [f"person{FIRST + 22}"]
+    assert "Look further" not in text_of(last)
+    assert "That is everybody." in text_of(last)
+
+
+def test_the_next_page_is_not_offered_where_nobody_follows_who_fits(store, raw, alice, small):
+    crowd(raw, 8)
+    raw.zadd("followers:1", {FIRST + number: 1000 - number for number in range(8)})
+    raw.zadd("following:1", {FIRST + number: 1 for number in range(3)})
+    assert walk(store, "followers", Show.MUTUAL) == ([FIRST, FIRST + 1, FIRST + 2], 1)
+
+
+@pytest.mark.parametrize("show", list(Show))
+@pytest.mark.parametrize("change", ["goes", "comes anew", "came before"])
+def test_where_a_page_ended_with_somebody_who_has_changed_places_the_next_leaves_nobody_out(
+    store, raw, alice, small, show, change
+):
+    """Whoever unfollows and follows again is first, and what comes after them is not where the page had ended."""
+    crowd(raw, 9)
+    raw.zadd("followers:1", {FIRST + number: 1000 - number // 3 for number in range(9)})
+    if show is Show.MUTUAL:
+        raw.zadd("following:1", {FIRST + number: 1 for number in range(9)})
+    read = Circles(store).followers_page
+    first = read(Visit(store, ""), "alice", None, show)
+    second = read(Visit(store, ""), "alice", edge_cursor(first.older), show)
+    assert [edge.user.uid for edge in second.edges] == [FIRST + 5, FIRST + 4, FIRST + 3]
+    raw.zrem("followers:1", FIRST + 3)
+    if change != "goes":
+        raw.zadd("followers:1", {FIRST + 3: 5000 if change == "comes anew" else 10})
+    third = read(Visit(store, ""), "alice", edge_cursor(second.older), show)
+    assert [edge.user.uid for edge in third.edges] == [FIRST + 5, FIRST + 4, FIRST + 8]  # all of that second again
+
+
+@pytest.mark.parametrize("number", [1, 40, 300])
+@pytest.mark.parametrize("fit", [0, 2])
+def test_it_costs_the_same_whoever_fits(store, raw, alice, trips, number, fit):
+    crowd(raw, number)
+    raw.zadd("followers:1", {FIRST + uid: 1000 + uid for uid in range(number)})
+    raw.zadd("following:1", {FIRST + uid: 1 for uid in (1000, *range(fit))})
+    read = Circles(store).followers_page
+    read(Visit(store, ""), "alice", None)
+    for before, most in ((None, 3), ("5000-5", 4)):
+        watch = trips(lambda: read(Visit(store, ""), "alice", edge_cursor(before), Show.MUTUAL))  # noqa: B023  at once
+        assert most - 2 < len(watch.trips) <= most
+        assert sum(command[0] == "ZMSCORE" for command in watch.commands) == 1
+
+
+uids = st.integers(FIRST, FIRST + 30)
+
+
+@hypothesis_settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
+@given(
+    rows=st.dictionaries(uids, st.integers(0, 4)),
+    others=st.sets(uids),
+    side=st.sampled_from(["followers", "following"]),
+    show=st.sampled_from(Show),
+)
+def test_all_pages_together_are_what_one_would_pick_by_hand(store, raw, alice, small, rows, others, side, show):
+    raw.delete("followers:1", "following:1")
+    crowd(raw, 31)
+    other = {"followers": "following", "following": "followers"}[side]
+    if rows:
+        raw.zadd(f"{side}:1", rows)
+    if others:
+        raw.zadd(f"{other}:1", dict.fromkeys(others, 1))
+    newest_first = sorted(rows, key=lambda uid: (rows[uid], str(uid)), reverse=True)
+    fit = {
+        Show.ALL: newest_first,
+        Show.MUTUAL: [uid for uid in newest_first if uid in others],
+        Show.NOT_FOLLOWED_BACK: [uid for uid in newest_first if uid not in others],
+    }
+    found, pages = walk(store, side, show)
+    assert found == fit[show]
+    assert pages <= len(rows) // 3 + 1
+
+
+# ---- who of them follows the viewer
+
+
+@pytest.mark.usefixtures("edges")
+def test_who_follows_the_viewer_is_marked(browser, store, alice, bob, raw):
+    page = browser(alice).get("/@alice/following/").content.decode()
+    assert page.count("Follows you") == 1
+    assert "Follows you" in page[page.index('class="name" href="/@bob/"') :]
+    assert "Follows you" not in browser().get("/@alice/following/").content.decode()
+
+
+@pytest.mark.usefixtures("edges")
+def test_of_ones_own_followers_everybody_does_and_nobody_is_marked(browser, alice):
+    assert "Follows you" not in browser(alice).get("/@alice/followers/").content.decode()
+    assert "Follows you" not in browser(alice).get("/@alice/followers/?show=mutual").content.decode()
+
+
+@pytest.mark.usefixtures("edges")
+def test_that_takes_no_trip_of_its_own(browser, alice, trips):
+    client = browser(alice)
+    client.get("/@bob/followers/")
+    Memory.clear_all()
+    visitors = len(trips(lambda: browser().get("/@bob/followers/")).trips)
+    Memory.clear_all()
+    assert len(trips(lambda: client.get("/@bob/followers/")).trips) == visitors + 1  # who the viewer is
+    assert len(trips(lambda: client.get("/@bob/followers/")).trips) == 1
+
+
+def test_a_visitor_is_nobody(store, alice):
+    visit = Visit(store, "")
+    Circles(store).followers_page(visit, "alice", None)
+    assert visit.user == Visitor()

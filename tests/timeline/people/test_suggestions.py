@@ -1,0 +1,247 @@
+"""People to follow: whom those follow whom one follows, then who has most followers, and where nobody has any, who
+came last."""
+
+import random
+from collections import Counter
+
+import pytest
+from django.core.management import call_command
+
+from accounts.users.entities import User
+from retwis_site.store import keys
+from tests.support.people import LONG_AGO
+from tests.support.stored_keys import counted, everything, ranked
+from timeline.people import suggestions
+from timeline.people.suggestions import Suggestions
+from timeline.posts.entities import Suggested
+from timeline.relations.follow import Follows
+
+ALICE, BOB, CAROL = 1, 2, 3
+
+
+def people(raw, *uids):
+    for uid in uids:
+        raw.hset(f"user:{uid}", mapping={"username": f"person_{uid}", "password": "hash", "auth": f"secret{uid}"})
+        raw.hset("users", f"person_{uid}", uid)
+        raw.zadd("users_by_time", {f"person_{uid}": LONG_AGO + uid})
+
+
+def follow(raw, me, them, since=LONG_AGO):
+    raw.zadd(f"following:{me}", {them: since})
+    raw.zadd(f"followers:{them}", {me: since})
+    raw.zadd("users_by_followers", {them: raw.zcard(f"followers:{them}")})
+
+
+def followed_by(raw, them, number):
+    """Somebody has so many followers more, of whom nothing else is known."""
+    for me in range(1000, 1000 + number):
+        follow(raw, me, them)
+
+
+def suggested(store, me, *count):
+    return [one.user.uid for one in Suggestions(store).for_user(me, *count)]
+
+
+# ---- whom those follow whom one follows
+
+
+def test_those_come_first_whom_most_of_the_people_follow_whom_one_follows(store, raw):
+    people(raw, *range(1, 9))
+    for friend in (2, 3, 4):
+        follow(raw, 1, friend)
+    for friend, them in ((2, 5), (3, 5), (4, 5), (2, 6), (3, 6), (4, 7)):
+        follow(raw, friend, them)
+    followed_by(raw, 8, 50)
+    assert suggested(store, 1) == [5, 6, 7, 8]
+
+
+def test_of_equals_who_has_more_followers_comes_first(store, raw):
+    people(raw, *range(1, 7))
+    follow(raw, 1, 2)
+    for them, number in ((3, 4), (4, 12), (5, 0), (6, 9)):
+        follow(raw, 2, them)
+        followed_by(raw, them, number)
+    assert Suggestions(store).for_user(1) == [
+        Suggested(User(4, "person_4"), 13),
+        Suggested(User(6, "person_6"), 10),
+        Suggested(User(3, "person_3"), 5),
+        Suggested(User(5, "person_5"), 1),
+    ]
+
+
+def test_nobody_is_suggested_to_themselves_or_twice_or_whom_they_follow(store, alice, bob, carol, raw):
+    follows = Follows(store)
+    for me, them in ((ALICE, BOB), (BOB, ALICE), (BOB, CAROL), (CAROL, ALICE), (CAROL, BOB)):
+        follows.follow(me, them)
+    before = everything(raw)
+    assert Suggestions(store).for_user(ALICE) == [Suggested(User(CAROL, "carol"), 1)]
+    follows.follow(ALICE, CAROL)
+    assert suggested(store, ALICE) == []
+    follows.unfollow(ALICE, CAROL)
+    assert everything(raw) == before
+
+
+def test_only_the_twenty_are_asked_whom_one_followed_last(store, raw):
+    people(raw, 1, *range(10, 31), 40, 41)
+    for friend in range(10, 31):  # the first one too long ago
+        follow(raw, 1, friend, LONG_AGO + friend)
+    follow(raw, 11, 40)
+    followed_by(raw, 41, 2)
+    assert suggested(store, 1, 1) == [40]
+    follow(raw, 11, 10)
+    raw.zrem("following:11", "40")
+    follow(raw, 10, 40)
+    assert suggested(store, 1, 1) == [41]
+
+
+def test_of_each_only_the_hundred_count_whom_they_followed_last(store, raw):
+    people(raw, 1, 2, 500, 501)
+    follow(raw, 1, 2)
+    follow(raw, 2, 500, LONG_AGO + 1)
+    follow(raw, 2, 501, LONG_AGO)
+    for nameless in range(600, 699):
+        raw.zadd("following:2", {nameless: LONG_AGO + nameless})
+    people(raw, *range(600, 699))
+    everybody = [one.user.uid for one in Suggestions(store).for_user(1, 200)]
+    assert len(everybody) == 101
+    assert everybody.index(500) < 100
+    assert everybody[-1] == 501  # for its follower, not because of user 2
+    assert suggested(store, 1, 1) == [500]
+
+
+# ---- the most followed, and the newest
+
+
+def test_who_follows_nobody_is_told_who_has_most_followers(store, raw):
+    people(raw, *range(1, 10))
+    for them in range(2, 10):
+        followed_by(raw, them, them)
+    assert [(one.user.username, one.followers) for one in Suggestions(store).for_user(1)] == [
+        (f"person_{uid}", uid) for uid in (9, 8, 7, 6, 5)
+    ]
+    assert suggested(store, 1, 2) == [9, 8]
+    assert suggested(store, 9, 2) == [8, 7]
+
+
+def test_what_is_missing_is_filled_up_with_the_most_followed(store, raw):
+    people(raw, *range(1, 9))
+    follow(raw, 1, 2)
+    follow(raw, 2, 3)
+    for them, number in ((4, 5), (5, 9), (2, 20), (3, 7), (6, 2)):
+        followed_by(raw, them, number)
+    assert suggested(store, 1) == [3, 5, 4, 6]
+    assert suggested(store, 1, 2) == [3, 5]
+
+
+@pytest.mark.parametrize("friends", [[], [2]], ids=["who follows nobody", "who follows somebody"])
+def test_where_nobody_is_ranked_the_newest_come(store, raw, friends):
+    people(raw, *range(1, 10))
+    for friend in friends:
+        follow(raw, 1, friend)
+        follow(raw, friend, 4)
+    raw.delete("users_by_followers")
+    found = [uid for uid in (9, 8, 7, 6, 5, 4, 3, 2) if uid not in friends]
+    if friends:
+        found.remove(4)
+        found.insert(0, 4)
+    assert suggested(store, 1) == found[:5]
+    assert Suggestions(store).for_user(1)[0].followers == len(friends)
+
+
+def test_an_empty_site_has_nobody_to_suggest(store, alice):
+    assert Suggestions(store).for_user(ALICE) == []
+
+
+def test_who_has_no_name_is_never_suggested(store, raw):
+    people(raw, 1, 2, 5)
+    follow(raw, 1, 2)
+    for them in ("3", "4", "x", "007", "-1", ""):
+        raw.zadd("following:2", {them: LONG_AGO})
+        raw.zadd("users_by_followers", {them: 90})
+    raw.hset("user:4", "password", "no name")
+    followed_by(raw, 5, 1)
+    assert suggested(store, 1) == [5]
+    raw.delete("users_by_followers")
+    raw.zadd("users_by_time", {"ghost": 2 * LONG_AGO})
+    raw.hset("users", "phantom", "77")
+    raw.zadd("users_by_time", {"phantom": 2 * LONG_AGO})
+    assert suggested(store, 1) == [5]
+
+
+# ---- altogether, and what it costs
+
+
+def expected(raw, me, count):
+    """The same, said without any thought of round trips."""
+    mine = raw.zrevrange(f"following:{me}", 0, -1)
+    votes = Counter(them for friend in mine[:20] for them in raw.zrevrange(f"following:{friend}", 0, 99))
+    counts = ranked(raw)
+    best = sorted({*votes, *counts} - {str(me), *mine}, key=lambda uid: (votes[uid], counts[uid]), reverse=True)
+    return [(votes[uid], counts[uid]) for uid in best][:count], mine
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_in_a_whole_community_it_is_what_one_would_work_out_by_hand(store, raw, seed):
+    call_command("seed", "--users=90", "--posts=1", "--follows=25", f"--seed={seed}", verbosity=0)
+    for me in random.Random(seed).sample(range(1, 91), 20):
+        found = Suggestions(store).for_user(me, 8)
+        best, mine = expected(raw, me, 8)
+        votes = Counter(them for friend in mine[:20] for them in raw.zrevrange(f"following:{friend}", 0, 99))
+        assert [(votes[str(one.user.uid)], one.followers) for one in found] == best
+        assert not {str(one.user.uid) for one in found} & {str(me), *mine}
+        for one in found:
+            assert one.user.username == raw.hget(f"user:{one.user.uid}", "username")
+            assert one.followers == counted(raw)[str(one.user.uid)]
+
+
+@pytest.mark.parametrize("number", [2, 50, 300])
+def test_it_costs_four_round_trips_whatever_there_is(store, raw, trips, number):
+    people(raw, *range(1, number + 3))
+    for friend in range(2, number + 1):
+        follow(raw, 1, friend)
+        follow(raw, friend, number + 1)
+    follow(raw, 2, number + 2)
+    assert len(trips(lambda: Suggestions(store).for_user(1)).trips) == 4
+    raw.delete("users_by_followers")
+    assert len(trips(lambda: Suggestions(store).for_user(1)).trips) == 4
+
+
+def test_for_who_follows_nobody_it_costs_two_or_three(store, raw, trips):
+    people(raw, *range(1, 50))
+    follow(raw, 2, 3)
+    assert len(trips(lambda: Suggestions(store).for_user(1)).trips) == 2
+    raw.delete("users_by_followers")
+    assert len(trips(lambda: Suggestions(store).for_user(1)).trips) == 3
+
+
+def test_it_asks_for_no_more_than_it_says(store, raw, trips, monkeypatch):
+    monkeypatch.setattr(suggestions, "SPARE", 3)
+    people(raw, *range(1, 200))
+    for uid in range(2, 200):
+        follow(raw, 1, uid)
+        follow(raw, uid, 300 + uid)
+    watch = trips(lambda: Suggestions(store).for_user(1, 4))
+    assert sum(command[0] == "ZREVRANGE" and command[1].startswith("following:") for command in watch.commands) == 21
+    assert sum(command[0] == "HMGET" for command in watch.commands) == 7
+
+
+def test_a_prefix_stands_before_every_key(store, raw, rights, trips, monkeypatch):
+    monkeypatch.setattr(keys, "PREFIX", "blog:")
+    rights("resetkeys", *(f"~{keys.matching(pattern)}" for pattern in keys.ALL))
+    for me, them in ((1, 2), (2, 3)):
+        Follows(store).follow(me, them)
+    raw.hset("blog:user:3", "username", "carol")
+    watch = trips(lambda: Suggestions(store).for_user(1))
+    assert all(command[1].startswith("blog:") for command in watch.commands)
+    assert Suggestions(store).for_user(1) == [Suggested(User(3, "carol"), 1)]
+    assert raw.zrange("blog:users_by_followers", 0, -1) == ["2", "3"]
+
+
+def test_only_a_home_that_is_empty_asks_for_them(browser, alice, trips):
+    client = browser(alice)
+
+    def asked(url):
+        return [command for command in trips(lambda: client.get(url)).commands if command[1] == "users_by_followers"]
+
+    assert asked("/")
+    assert not asked("/?before=1")

@@ -1,0 +1,65 @@
+"""How old a post is, in words, and for how long they are right: a page that is remembered must not stop the clock."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.stored_keys import publish
+from timeline.posts.html import post_cards
+from timeline.posts.html.post_cards import age_of
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (-5, "0 seconds"),  # its author's clock is ahead
+        (0, "0 seconds"),
+        (1, "1 seconds"),  # as the official Retwis has it
+        (59, "59 seconds"),
+        (60, "1 minute"),
+        (119, "1 minute"),
+        (120, "2 minutes"),
+        (3599, "59 minutes"),
+        (3600, "1 hour"),
+        (7200, "2 hours"),
+        (86399, "23 hours"),
+        (86400, "1 day"),
+        (10**9, "11574 days"),
+    ],
+)
+def test_an_age_is_told_in_its_largest_unit(seconds, words):
+    assert age_of(seconds, "en").words == f"posted {words} ago via web"
+
+
+@given(st.integers(-200_000, 10**7))
+def test_the_words_last_exactly_as_long_as_they_say(seconds):
+    age = age_of(seconds, "en")
+    assert age.lasts >= 1
+    assert age_of(seconds + age.lasts - 1, "en").words == age.words
+    assert age_of(seconds + age.lasts, "en").words != age.words
+
+
+def test_a_remembered_post_grows_older_and_is_rendered_once(browser, raw, store, alice, bob, monkeypatch):
+    publish(raw, store, alice, "mine")
+    written = int(raw.hget("post:1", "time"))
+
+    class Clock:
+        now = written
+
+        def time(self):
+            return self.now
+
+    clock = Clock()
+    monkeypatch.setattr(post_cards, "time", clock)
+    rendered = []
+    monkeypatch.setattr(
+        post_cards, "_rendered", lambda *a, real=post_cards._rendered, **k: rendered.append(a) or real(*a, **k)
+    )
+    for seconds, words in [(0, "0 seconds"), (7, "7 seconds"), (61, "1 minute"), (4000, "1 hour"), (90_000, "1 day")]:
+        clock.now = written + seconds
+        for viewer in (alice, bob):  # its author, who has a button beside it, and somebody else
+            [told] = re.findall("posted (.*) ago via web", browser(viewer).get("/@Alice/").content.decode())
+            assert told == words
+    assert len(rendered) == 2

@@ -1,0 +1,148 @@
+"""What of a post's text becomes a link: web addresses and @names. Nothing else is markup, whatever is typed."""
+
+import re
+from urllib.parse import urlsplit
+
+import pytest
+from django.urls import resolve
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.http.answers import LINK_RELATION
+from tests.support.http.shown_links import LINKED, Shown
+from tests.support.stored_keys import publish
+from timeline.posts.entities import LONGEST_POST
+from timeline.posts.html import links
+
+OWN = re.compile(r"/@([A-Za-z0-9_]{1,30})/")
+PLAIN = [
+    "Nothing at all, 3.14 and e.g. this...",
+    "javascript:alert(1) data:text/html,x vbscript:x ftp://example.com/x //example.com/x file:///etc/passwd",
+    "mailto:alice@example.com",
+    "alice@example.com, <bob.me@example.com>",
+    "https://bank.example@evil.example/",
+    "https://evil.example\\@bank.example/",
+    "https://bank.example℀evil.example/",  # one character that becomes a, slash, c
+    "@alice@example.com",  # somebody of another site
+    "@alice.example",
+    "example.invalid/@alice",
+    "a@alice é@alice e\u0301@alice _@alice @@alice",
+    "@alicé @alice\u0301 @alice日本 @" + "a" * 31,
+    "@ @- @é #alice",
+    "**bold** [text](x) <b>b</b> `code` &amp; &lt;",
+]
+FRAGMENTS = [
+    *["@", "@alice", "@Bob_1", "a", "_", "é", "\u0301", "日本", "😀", "👩\u200d🚀", "\ufe0f"],
+    *["\u200b", "\u202e", "\u2067", "\0", "\ufffd"],
+    *["http://", "https://", "HTTPS://", "//", "ftp://", "mailto:", "javascript:", "data:", ":", "www.", "localhost"],
+    *["example.com", ".com", ".io", "xn--", "xn--a.", ".", "..", "/", "\\", "?", "#", "&", "=", "%", ":80", "1.2.3.4"],
+    *["<", ">", "<a href=x>", "</a>", "</p>", "<!--", "]]>", '"', "'", "&lt;", "&#x3c;", "(", ")", "[", "]", "{", "}"],
+    *[" ", "  ", "\t", "\xa0", ",", ";", "!", "-", "|", "℀", "．", "＠", "{{ x }}", "{% x %}"],
+]
+TEXTS = st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=4), max_size=60).map(lambda some: "".join(some)[:280])
+
+
+@pytest.mark.parametrize(("text", "expected"), LINKED)
+def test_addresses_and_names_lead_where_they_say(text, expected):
+    shown = Shown(text)
+    assert [tuple(link) for link in shown.links] == expected
+    assert shown.text == text
+
+
+@pytest.mark.parametrize("text", PLAIN)
+def test_all_else_is_text(text):
+    shown = Shown(text)
+    assert shown.links == []
+    assert shown.text == text
+
+
+def test_a_link_is_its_text_and_nothing_more_than_needed():
+    assert Shown("Hi @Alice: a.com/?b&c <3").html == (
+        'Hi <a href="/@Alice/">@Alice</a>: '
+        '<a href="http://a.com/?b&amp;c" rel="nofollow ugc noopener">a.com/?b&amp;c</a> &lt;3'
+    )
+
+
+@given(TEXTS)
+def test_whatever_is_typed_reads_as_typed_and_its_links_lead_where_they_read(text):
+    shown = Shown(text)
+    assert shown.text == text
+    assert [tag for tag, _ in shown.tags] == ["a", "/a"] * (len(shown.tags) // 2)
+    for (_, attributes), (reads, leads) in zip(shown.tags[::2], shown.links, strict=True):
+        if name := OWN.fullmatch(leads):
+            assert set(attributes) == {"href"}
+            assert reads == f"@{name[1]}"
+            assert resolve(leads).url_name == "profile"
+        else:
+            assert attributes == {"href": leads, "rel": LINK_RELATION}
+            assert leads in {reads, f"http://{reads}"}
+            assert urlsplit(leads).scheme in {"http", "https"}
+            assert "@" not in urlsplit(leads).netloc
+
+
+@given(TEXTS)
+def test_the_pieces_are_the_text(text):
+    pieces = links.parts(text)
+    assert "".join(piece.text for piece in pieces) == text
+    assert all(piece.text for piece in pieces)
+    assert not any(piece.address and piece.name for piece in pieces)
+
+
+# ---- how long it takes
+
+
+@pytest.fixture
+def looked_at(monkeypatch):
+    """What the linkifier was given."""
+    given = []
+
+    class Noting:
+        def match(self, text):
+            given.append(text)
+
+    monkeypatch.setattr(links, "_linkifier", Noting())
+    return given
+
+
+@pytest.mark.parametrize("unit", ["xn--a.", "XN--a.", "a.xn--", "http://xn--a.b@", "xn--xn--"])
+def test_hosts_that_take_years_are_not_looked_at(looked_at, unit):
+    for times in range(LONGEST_POST // len(unit) + 1):
+        links.parts(unit * times)
+    assert max(text.lower().count("xn--") for text in looked_at) == links.MOST_PUNYCODE
+
+
+def test_a_text_is_looked_at_once_and_one_that_is_too_long_for_a_post_never(looked_at):
+    for length in (LONGEST_POST, LONGEST_POST + 1, 100_000):
+        links.parts(("@alice https://example.com " * length)[:length])
+    assert [len(text) for text in looked_at] == [LONGEST_POST]
+
+
+@pytest.mark.parametrize("fragment", FRAGMENTS)
+def test_no_text_of_one_piece_over_and_over_makes_it_hang(fragment):
+    """Four times as long as a post can be: what doubles with each piece would not come to an end."""
+    for before in ("", "http://", "http://a.com/", "@", "a@", "a.", "("):
+        for unit in (fragment, f"{fragment}a", f"{fragment}.", f"{fragment}a."):
+            times = LONGEST_POST * 4 // len(unit) if "xn--" not in unit else links.MOST_PUNYCODE
+            links._linkifier.match(before + unit * times)
+
+
+# ---- on pages
+
+
+def test_links_stand_on_every_page_and_the_store_keeps_what_was_typed(browser, raw, store, alice, bob):
+    text = "Hello @Bob, see https://redis.io/?a=1&b=2 & <b>"
+    publish(raw, store, alice, text)
+    name = '<a href="/@Bob/">@Bob</a>'
+    address = '<a href="https://redis.io/?a=1&amp;b=2" rel="nofollow ugc noopener">https://redis.io/?a=1&amp;b=2</a>'
+    expected = f'<p class="body" dir="auto">Hello {name}, see {address} &amp; &lt;b&gt;</p>'
+    for client, pages in ((browser(alice), ["/", "/timeline/", "/@Alice/"]), (browser(), ["/", "/@alice/1/"])):
+        for page in pages:
+            assert expected in client.get(page).content.decode(), page
+    assert raw.hget("post:1", "body") == text
+    assert browser().get("/@Bob/").status_code == 200
+
+
+def test_a_name_that_nobody_has_is_a_link_to_a_page_that_says_so(browser, raw, store, alice):
+    publish(raw, store, alice, "is @nobody there?")
+    assert '<a href="/@nobody/">@nobody</a>' in browser().get("/@Alice/").content.decode()
+    assert browser().get("/@nobody/").status_code == 404

@@ -1,0 +1,142 @@
+"""A post's own page: what it tells other sites and search engines, and where it says it stands."""
+
+import re
+from html import escape
+
+import pytest
+
+from retwis_site.store.local_cache import Memory
+from tests.support.http.hostile_values import MARKER
+from tests.support.http.open_graph import CANONICAL, told
+from tests.support.processes.fresh_process import in_a_process
+from tests.support.stored_keys import publish
+
+
+@pytest.fixture
+def page(browser, raw, store, alice):
+    """`page(text)`: that post's own page, as a visitor sees it."""
+
+    def show(text, **headers):
+        publish(raw, store, alice, text)
+        raw.hset("post:1", "time", 1_700_000_000)
+        return browser().get("/@alice/1/", **headers).content.decode()
+
+    return show
+
+
+def test_a_post_tells_other_sites_what_it_is(page):
+    head = told(page("Hello @bob, see https://redis.io/"))
+    assert {name: content for name, content in head.items() if name.startswith(("og:", "article:", "twitter:"))} == {
+        "og:type": "article",
+        "og:site_name": "Retwis",
+        "og:title": "Alice on Retwis",
+        "og:description": "Hello @bob, see https://redis.io/",
+        "og:url": "http://testserver/@Alice/1/",
+        "og:image": "http://testserver/apple-touch-icon.png",
+        "twitter:card": "summary",
+        "article:published_time": "2023-11-14T22:13:20Z",
+        "article:author": "http://testserver/@Alice/",
+    }
+    assert head["description"] == "Hello @bob, see https://redis.io/"
+
+
+def test_it_has_one_address_however_it_was_asked_for(page, browser):
+    [canonical] = CANONICAL.findall(page("Hello"))
+    assert canonical == "http://testserver/@Alice/1/"
+    for asked in ("/@ALICE/1/", "/@alice/1/?utm_source=x"):
+        answer = browser().get(asked).content.decode()
+        assert CANONICAL.findall(answer) == [canonical]
+        assert told(answer)["og:url"] == canonical
+    assert browser().get("/@Alice/1/").status_code == 200
+
+
+def test_its_title_begins_with_who_and_what(page):
+    text = page("A text of more than sixty characters, " + "which goes on and on " * 5)
+    [title] = re.findall("<title>(.*)</title>", text)
+    assert title == "Alice: A text of more than sixty characters, which goes on and on … · Retwis"
+
+
+def test_behind_a_proxy_with_https_its_address_is_the_one_that_others_see():
+    code = """
+from django.test import RequestFactory
+from timeline import views
+from timeline.entities import Post
+from accounts.entities import User, Visitor
+class Visit:
+    user = Visitor()
+class Profiles:
+    def __init__(self, store): pass
+    def post(self, visit, name, pid): return Post(pid, User(1, "Alice"), "Hello", 1)
+views.Profiles, views.connect = Profiles, lambda: None
+request = RequestFactory().get("/@alice/1/", headers={"host": "retwis.example", "x-forwarded-proto": "https"})
+request.visit, request.resolver_match, request._messages = Visit(), None, []
+print(*[line.strip() for line in views.post(request, "alice", 1).content.decode().splitlines() if "example" in line])
+"""
+    line = in_a_process(code, HTTPS="1", TRUSTED_PROXIES="1", ALLOWED_HOSTS="retwis.example")
+    assert CANONICAL.findall(line) == ["https://retwis.example/@Alice/1/"]
+    assert told(line)["og:url"] == "https://retwis.example/@Alice/1/"
+    assert told(line)["article:author"] == "https://retwis.example/@Alice/"
+
+
+@pytest.mark.parametrize("text", [MARKER, '"><script>x</script>', "{{ x }} {% y %}", "' onload='x", "&quot;&#34;"])
+def test_a_hostile_text_stays_text_in_the_head_too(page, text):
+    shown = page(text)
+    head = told(shown)
+    assert head["og:description"] == head["description"] == text
+    assert f'content="{escape(text)}"' in shown
+    assert f"<title>Alice: {escape(text)} · Retwis</title>" in shown
+    assert "<script>" not in shown
+
+
+def test_a_name_of_any_characters_is_an_address_there_too(browser, raw):
+    name = 'J"ö/<b>'
+    raw.hset("user:1", mapping={"username": name, "password": "x", "auth": "s"})
+    raw.hset("users", name, 1)
+    raw.hset("post:1", mapping={"user_id": 1, "time": 1, "body": "Hello"})
+    raw.zadd("updates:1", {"1": 1})
+    page = browser().get("/@J%22%C3%B6%252F%3Cb%3E/1/").content.decode()
+    assert CANONICAL.findall(page) == ["http://testserver/@J%22%C3%B6%252F%3Cb%3E/1/"]
+    assert told(page)["og:title"] == f"{name} on Retwis"
+
+
+def test_a_longer_text_from_elsewhere_is_cut_off_in_the_head_alone(browser, raw, page):
+    page("short")
+    raw.hset("post:1", "body", "long " * 200)
+    answer = browser().get("/@alice/1/").content.decode()
+    assert len(told(answer)["og:description"]) == 300
+    assert "long " * 200 in answer
+
+
+def test_what_is_gone_or_somebody_elses_tells_nothing(browser, page, bob):
+    page("oops")
+    other = browser().get("/@bob/1/")
+    client = browser()
+    assert other.status_code == 404
+    assert 'property="og:' not in other.content.decode()
+    assert "oops" not in other.content.decode()
+    assert client.get("/@alice/2/").status_code == 404
+
+
+def test_a_deleted_post_tells_nothing(browser, alice, page):
+    page("oops")
+    browser(alice).post("/@alice/1/delete/")
+    answer = browser().get("/@alice/1/")
+    assert answer.status_code == 410
+    assert 'property="og:' not in answer.content.decode()
+    assert "canonical" not in answer.content.decode()
+
+
+def test_no_other_page_says_that_it_is_a_post(browser, page):
+    page("Hello")
+    for url in ("/", "/timeline/", "/@alice/", "/login/"):
+        answer = browser().get(url).content.decode()
+        assert told(answer).get("og:type") in {None, "profile"}
+        assert 'property="article:' not in answer
+        assert "/1/" not in "".join(CANONICAL.findall(answer))
+
+
+def test_its_title_has_the_name_that_its_author_goes_by(page, browser, raw):
+    page("Hello")
+    raw.hset("user:1", "name", "Ann & B.")
+    Memory.clear_all()
+    assert told(browser().get("/@alice/1/").content.decode())["og:title"] == "\u2068Ann & B.\u2069 on Retwis"

@@ -1,0 +1,256 @@
+"""Posting: the composer, the keys, the order of commands, and second clicks."""
+
+import html
+import re
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from accounts.signing_in.viewer import Visit
+from retwis_site.store.client import Pipe
+from tests.support.people import PASSWORD
+from timeline.posts.entities import Published
+from timeline.posts.repository import Posts
+from timeline.relations.follow import Follows
+from timeline.timelines.home import Homes
+
+TOKEN = re.compile(r'<input type="hidden" name="token" value="([^"]+)"')
+
+
+def test_a_post_appears_at_the_top_of_the_authors_home(browser, alice):
+    client = browser(alice)
+    response = client.post("/post/", {"body": "Hello, Retwis!", "token": "t1"}, follow=True)
+    page = response.content.decode()
+    assert response.redirect_chain == [("/", 302)]
+    assert "Hello, Retwis!" in page
+    assert re.search(r"<time datetime=\"[0-9TZ:-]+\"[^>]*>", page)
+    assert re.search(r"posted \d+ seconds ago via web", page)
+
+
+def test_a_post_leaves_the_official_keys(browser, alice, raw):
+    before = int(time.time())
+    browser(alice).post("/post/", {"body": "Hello", "token": "t1"})
+    post = raw.hgetall("post:1")
+    assert set(post) == {"user_id", "time", "body"}
+    assert post["user_id"] == "1"
+    assert post["body"] == "Hello"
+    assert before <= int(post["time"]) <= time.time()
+    assert raw.get("next_post_id") == "1"
+    assert raw.lrange("timeline", 0, -1) == ["1"]
+    assert raw.zrange("updates:1", 0, -1, withscores=True) == [("1", 1.0)]
+    assert raw.get("idem:1:t1") == "1"
+    assert 0 < raw.ttl("idem:1:t1") <= 24 * 3600
+    assert raw.zcard("outbox") == 0
+
+
+def test_the_commands_go_out_in_the_order_of_the_protocol(store, alice, bob, sent):
+    Follows(store).follow(bob.user.uid, alice.user.uid)
+    sent.trips.clear()
+    Posts(store).publish(1, "Hello", "t1")
+    assert [[(c[0], c[1]) for c in trip.commands] for trip in sent.trips] == [
+        [("INCR", "next_post_id")],
+        [("SET", "idem:1:t1")],
+        [
+            ("HSETNX", "post:1"),
+            ("HSETNX", "post:1"),
+            ("HSETNX", "post:1"),
+            ("HGET", "post:1"),
+            ("ZCARD", "followers:1"),
+        ],
+        [("ZADD", "outbox")],
+        [("ZADD", "updates:1")],
+        [("HMGET", "post:1"), ("HGET", "user:1")],
+        [("LPUSHX", "posts:1"), ("LPUSH", "timeline")],
+        [("ZSCAN", "followers:1")],
+        [("LPUSHX", "posts:2")],
+        [("ZREM", "outbox")],
+    ]
+
+
+def test_homes_that_exist_receive_a_post_and_others_are_not_made(store, alice, bob, carol, raw):
+    Follows(store).follow(2, 1)
+    Follows(store).follow(3, 1)
+    Homes(store).page(Visit(store, bob.secret), None)
+    Posts(store).publish(1, "Hello", "t1")
+    assert raw.lrange("posts:2", 0, 0) == ["1"]
+    assert not raw.exists("posts:3")
+    assert not raw.exists("posts:1")
+
+
+def test_a_second_click_is_the_same_post(browser, alice, raw):
+    client = browser(alice)
+    for body in ("first", "second"):
+        assert client.post("/post/", {"body": body, "token": "t1"}).status_code == 302
+    assert raw.keys("post:*") == ["post:1"]
+    assert raw.hget("post:1", "body") == "first"
+    assert raw.zrange("updates:1", 0, -1) == ["1"]
+    assert raw.lrange("timeline", 0, -1) == ["1"]
+
+
+def test_eight_clicks_at_once_are_one_post(store, alice, raw):
+    with ThreadPoolExecutor(8) as pool:
+        pids = set(pool.map(lambda _: Posts(store).publish(1, "Hello", "t1").pid, range(8)))
+    assert len(pids) == 1
+    pid = pids.pop()
+    assert raw.keys("post:*") == [f"post:{pid}"]
+    assert raw.zrange("updates:1", 0, -1) == [str(pid)]
+    assert raw.zcard("outbox") == 0
+
+
+def test_a_second_click_on_a_deleted_post_does_not_bring_it_back(store, alice, raw):
+    posts = Posts(store)
+    pid = posts.publish(1, "Hello", "t1").pid
+    posts.delete(1, pid)
+    assert posts.publish(1, "Hello", "t1") == Published(pid, "")
+    assert raw.hget(f"post:{pid}", "body") == ""
+    assert raw.zcard("updates:1") == 0
+
+
+def test_a_token_is_its_users_own(store, alice, bob):
+    assert Posts(store).publish(1, "mine", "t1").pid != Posts(store).publish(2, "mine too", "t1").pid
+
+
+def test_every_composer_has_a_token_of_its_own(browser, alice):
+    client = browser(alice)
+    first, second = (TOKEN.search(client.get("/").content.decode())[1] for _ in range(2))
+    assert first != second
+
+
+def test_a_client_without_a_token_may_post(browser, alice, raw):
+    client = browser(alice)
+    client.post("/post/", {"body": "one"})
+    client.post("/post/", {"body": "two"})
+    assert sorted(raw.keys("post:*")) == ["post:1", "post:2"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "stored"),
+    [
+        ("two\r\nlines", "two lines"),
+        ("two\nlines", "two lines"),
+        ("two\u2028lines", "two lines"),
+        ("  around  ", "around"),
+        ("a\r\n\r\nb", "a  b"),
+        ("<b>&amp;\"'", "<b>&amp;\"'"),
+        ("👩‍👩‍👧‍👦 مرحبا שלום", "👩‍👩‍👧‍👦 مرحبا שלום"),
+        ("x" * 280, "x" * 280),
+        ("😀" * 280, "😀" * 280),
+    ],
+)
+def test_what_is_typed_is_what_is_stored_in_one_line(browser, alice, raw, typed, stored):
+    assert browser(alice).post("/post/", {"body": typed, "token": "t"}).status_code == 302
+    assert raw.hget("post:1", "body") == stored
+
+
+@pytest.mark.parametrize("body", ["", "   ", "\r\n\r\n", "\u200b", "\u2060 \u200d", "x" * 281, "NUL \0 byte"])
+def test_a_post_that_cannot_be_is_refused_with_the_text_kept(browser, alice, raw, body):
+    response = browser(alice).post("/post/", {"body": body, "token": "keep-me"})
+    page = response.content.decode()
+    assert response.status_code == 422
+    assert body.strip() in page
+    assert '<input type="hidden" name="token" value="keep-me"' in page
+    assert not raw.exists("next_post_id")
+
+
+@pytest.mark.parametrize("text", ["Hello & goodbye", "中" * 280, "😀" * 280, '<b>"x"</b>'])
+def test_a_visitors_text_waits_behind_the_login(browser, alice, raw, text):
+    client = browser()
+    response = client.post("/post/", {"body": text, "token": "t"})
+    assert response.status_code == 302
+    assert response["Location"] == "/login/?next=%2F"
+    assert len(response["Set-Cookie"]) < 2000 if response.has_header("Set-Cookie") else True
+    response = client.post("/login/", {"username": "alice", "password": PASSWORD, "next": "/"}, follow=True)
+    assert f"{html.escape(text)}</textarea>".replace("&#x27;", "'") in response.content.decode()
+    client.post("/post/", {"body": text, "token": "u"})
+    assert raw.hget("post:1", "body") == text
+    assert "</textarea>" in client.get("/").content.decode()
+    assert text not in re.findall(r"<textarea[^>]*>(.*?)</textarea>", client.get("/").content.decode(), re.DOTALL)[0]
+
+
+def test_a_text_that_waited_goes_with_its_author(browser, alice, bob):
+    client = browser()
+    client.post("/post/", {"body": "Nobody else's business", "token": "t"})
+    client.cookies["auth"] = alice.secret
+    assert "Nobody else&#x27;s business" in client.get("/").content.decode()
+    client.post("/logout/")
+    assert client.cookies["draft"].value == ""
+    client.cookies["auth"] = bob.secret
+    assert "business" not in client.get("/").content.decode()
+
+
+@pytest.mark.parametrize("body", ["", "x" * 1500, "NUL \0 byte"])
+def test_a_visitors_text_that_cannot_be_a_post_comes_back_at_once(browser, body):
+    response = browser().post("/post/", {"body": body, "token": "t"})
+    assert response.status_code == 422
+    assert body in response.content.decode()
+
+
+@pytest.mark.parametrize("cookie", ["", "!", "a", "AAAA", "/+8=", "x" * 5000, "\\", "ä"])
+def test_a_draft_cookie_that_is_none_of_ours_is_harmless(browser, alice, cookie):
+    client = browser(alice)
+    client.cookies["draft"] = cookie
+    assert client.get("/").status_code == 200
+
+
+def test_an_old_form_with_another_text_loses_neither(browser, alice, raw):
+    """Somebody goes back after posting, writes something else in the old page, and sends it."""
+    client = browser(alice)
+    client.post("/post/", {"body": "first", "token": "t1"})
+    response = client.post("/post/", {"body": "something else", "token": "t1"}, follow=True)
+    page = response.content.decode()
+    assert "something else</textarea>" in page
+    assert "That form had posted something before" in page
+    assert raw.keys("post:*") == ["post:1"]
+    token = TOKEN.search(page)[1]
+    client.post("/post/", {"body": "something else", "token": token})
+    assert raw.lrange("timeline", 0, -1) == ["2", "1"] or raw.hget("post:3", "body") == "something else"
+
+
+def test_a_second_click_after_a_hiccup_shows_the_post_at_home(browser, store, alice, raw):
+    client = browser(alice)
+    client.get("/")
+    client.post("/post/", {"body": "Hello", "token": "t1"})
+    raw.lrem("posts:1", 0, "1")  # the first click died before it got to the home
+    assert "Hello" in client.post("/post/", {"body": "Hello", "token": "t1"}, follow=True).content.decode()
+
+
+def test_an_empty_chunk_of_followers_is_not_the_last_one(store, alice, bob, carol, raw, monkeypatch):
+    """ZSCAN may answer with nothing and a cursor to go on from."""
+    for reader in (bob, carol):
+        Follows(store).follow(reader.user.uid, 1)
+        Homes(store).page(Visit(store, reader.secret), None)
+    real = Pipe.execute
+    answers = iter([(7, [("2", 1.0)]), (8, []), (0, [("3", 1.0)])])
+
+    def execute(self):
+        scans = [number for number, (command, _) in enumerate(self._queued) if command[0] == "ZSCAN"]
+        replies = real(self)
+        for number in scans:
+            replies[number] = next(answers)
+        return replies
+
+    monkeypatch.setattr(Pipe, "execute", execute)
+    Posts(store).publish(1, "Hello", "t1")
+    assert raw.lindex("posts:2", 0) == raw.lindex("posts:3", 0) == "1"
+    assert raw.zcard("outbox") == 0
+
+
+def test_lists_are_cut_when_they_grow_long(store, alice, bob, raw):
+    Follows(store).follow(2, 1)
+    for key in ("posts:1", "posts:2", "timeline"):
+        raw.rpush(key, "0", *range(1100, 0, -1))
+    raw.set("next_post_id", 1100)
+    Posts(store).publish(1, "Hello", "t1")
+    for key in ("posts:1", "posts:2", "timeline"):
+        assert raw.llen(key) == 1000
+        assert raw.lindex(key, 0) == "1101"
+
+
+def test_an_owner_that_takes_too_long_leaves_the_rest_to_others(store, alice, bob, raw, monkeypatch):
+    Follows(store).follow(2, 1)
+    monkeypatch.setattr("retwis_site.jobs.outbox.OWNER_GIVES_UP", -1.0)
+    Posts(store).publish(1, "Hello", "t1")
+    assert raw.zrange("updates:1", 0, -1) == ["1"]
+    [intent] = raw.zrange("outbox", 0, -1)
+    assert intent.startswith("post:1:")

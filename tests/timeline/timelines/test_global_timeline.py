@@ -1,0 +1,113 @@
+"""The global timeline: everybody's newest posts, rebuilt from the posts themselves."""
+
+import re
+
+import pytest
+
+from retwis_site.store.local_cache import Memory
+from tests.support.people import register
+from tests.support.stored_posts import write_posts
+from timeline.posts.repository import Posts
+
+POST = re.compile(r'id="post-(\d+)"')
+
+
+def shown(client, url="/timeline/"):
+    return [int(pid) for pid in POST.findall(client.get(url).content.decode())]
+
+
+def test_it_shows_the_newest_fifty_posts_and_ten_users(browser, store, raw):
+    for number in range(12):
+        register(store, f"person{number}")
+        raw.zadd("users_by_time", {f"person{number}": 1_700_000_000 + number})
+    write_posts(raw, 1, range(1, 61))
+    page = browser().get("/timeline/").content.decode()
+    assert [int(pid) for pid in POST.findall(page)] == list(range(60, 10, -1))
+    assert "?before=11" in page
+    assert [f"/@person{number}/" in page for number in (1, 2, 11)] == [False, True, True]
+
+
+def test_later_pages_end_at_the_beginning(browser, store, alice, raw):
+    write_posts(raw, 1, range(1, 61))
+    client = browser()
+    assert shown(client, "/timeline/?before=11") == list(range(10, 0, -1))
+    assert "?before=" not in client.get("/timeline/?before=11").content.decode()
+
+
+def test_it_is_rebuilt_from_posts_that_stand(browser, alice, bob, raw):
+    write_posts(raw, 1, [1, 2, 3, 4])
+    raw.zrem("updates:1", 2)  # never got to its commit
+    raw.hset("post:3", mapping={"deleted": 5, "body": ""})
+    assert shown(browser()) == [4, 1]
+    assert raw.lrange("timeline", 1, -1) == ["0", "4", "1"]
+
+
+def test_a_push_to_a_list_that_had_vanished_does_not_make_it_look_whole(browser, store, alice, raw):
+    write_posts(raw, 1, [1, 2, 3])
+    raw.delete("timeline")
+    Posts(store).publish(1, "new", "t")
+    assert raw.lrange("timeline", 0, -1) == ["4"]
+    assert shown(browser()) == [4, 3, 2, 1]
+
+
+def test_where_many_are_deleted_a_rebuild_looks_further_down(browser, alice, raw):
+    write_posts(raw, 1, range(1, 6))
+    raw.set("next_post_id", 2500)
+    assert shown(browser()) == [5, 4, 3, 2, 1]
+
+
+def test_it_ends_honestly_at_its_cap(browser, alice, raw):
+    write_posts(raw, 1, range(1, 1201))
+    client, seen, url = browser(), [], "/timeline/"
+    for _ in range(40):
+        page = client.get(url).content.decode()
+        seen += [int(pid) for pid in POST.findall(page)]
+        older = re.search(r"\?before=(\d+)", page)
+        if not older:
+            break
+        url = f"/timeline/?before={older[1]}"
+    assert seen[:200] == list(range(1200, 1000, -1))
+    assert 750 <= len(seen) <= 1000
+    assert seen == list(range(1200, 1200 - len(seen), -1))
+    assert "This is as far back as the global timeline goes" in page
+
+
+def test_the_welcome_page_shows_the_newest_posts_and_the_ways_in(browser, alice, raw):
+    write_posts(raw, 1, range(1, 31))
+    page = browser().get("/").content.decode()
+    assert [int(pid) for pid in POST.findall(page)] == list(range(30, 10, -1))
+    assert "/register/" in page
+    assert "/login/" in page
+
+
+def test_empty_pages_are_pages_too(browser):
+    assert browser().get("/").status_code == 200
+    assert browser().get("/timeline/").status_code == 200
+
+
+@pytest.mark.parametrize("deleted", [121, 161, 300])
+def test_where_the_newest_are_deleted_the_older_ones_are_shown(browser, alice, raw, deleted):
+    write_posts(raw, 1, range(1, 801))
+    client = browser()
+    client.get("/timeline/")
+    for pid in range(801 - deleted, 801):
+        raw.hset(f"post:{pid}", mapping={"deleted": 5, "body": ""})
+    Memory.clear_all()  # five seconds pass
+    page = client.get("/timeline/").content.decode()
+    assert "Nobody has posted yet" not in page
+    assert "This is as far back" not in page
+    if deleted < 300:
+        assert [int(pid) for pid in POST.findall(page)] == list(range(800 - deleted, 750 - deleted, -1))
+    assert shown(client) == list(range(800 - deleted, 750 - deleted, -1))
+
+
+def test_a_page_that_the_lists_head_just_fills_leads_on(browser, store, alice, raw):
+    """The head is 150 ids; 100 of them are deleted, and fifty posts are left."""
+    write_posts(raw, 1, range(1, 301))
+    shown(browser())
+    for pid in range(151, 251):
+        Posts(store).delete(1, pid)
+    page = browser().get("/timeline/").content.decode()
+    assert [int(pid) for pid in POST.findall(page)] == list(range(300, 250, -1))
+    assert "?before=251" in page
+    assert shown(browser(), "/timeline/?before=251") == list(range(150, 100, -1))

@@ -1,0 +1,267 @@
+"""Home timelines: rebuilt when they are not there, without holes, down to the beginning."""
+
+import random
+import re
+
+import pytest
+
+from accounts.signing_in.viewer import Visit
+from retwis_site.exceptions import StoreReadOnly
+from retwis_site.store.client import Pipe
+from retwis_site.store.local_cache import Memory
+from tests.support.people import register
+from tests.support.stored_posts import write_posts
+from timeline.posts.repository import Posts
+from timeline.relations.follow import Follows
+from timeline.timelines import home as homes_module
+from timeline.timelines.home import Homes
+
+POST = re.compile(r'id="post-(\d+)"')
+OLDER = re.compile(r"\?before=(\d+)")
+
+
+def all_pages(store, login, limit=1000):
+    """Page from the newest post to the end; the ids in the order in which they were shown."""
+    seen, before = [], None
+    for _ in range(limit):
+        page = Homes(store).page(Visit(store, login.secret), before).page
+        seen += [post.pid for post in page.posts]
+        if page.older is None:
+            return seen
+        before = page.older
+    raise AssertionError("paging does not end")
+
+
+def test_a_first_read_builds_the_home_and_marks_it(store, alice, bob, raw):
+    Follows(store).follow(1, 2)
+    write_posts(raw, 2, [1, 2, 3])
+    write_posts(raw, 1, [4])
+    assert all_pages(store, alice) == [4, 3, 2, 1]
+    mark, end, *ids = raw.lrange("posts:1", 0, -1)
+    assert mark.startswith("b")
+    assert end == "0"
+    assert ids == ["4", "3", "2", "1"]
+    assert 29 * 86400 < raw.ttl("posts:1") <= 30 * 86400
+
+
+def test_a_second_read_serves_the_list_and_does_not_build_it_again(store, alice, raw, trips):
+    write_posts(raw, 1, [1, 2, 3])
+    all_pages(store, alice)
+    before = raw.lrange("posts:1", 0, -1)
+    watch = trips(lambda: all_pages(store, alice))
+    assert not any(c[0].startswith("ZREVRANGE") for c in watch.commands)
+    assert raw.lrange("posts:1", 0, -1) == before
+
+
+def test_a_rebuild_sends_its_commands_in_the_order_of_the_protocol(store, alice, bob, raw, trips):
+    Follows(store).follow(1, 2)
+    write_posts(raw, 2, [1])
+    raw.rpush("posts:1", "b0", "1")  # somebody died on the way
+    watch = trips(lambda: Homes(store).page(Visit(store, alice.secret), None))
+    assert [[(c[0], c[1]) for c in trip.commands] for trip in watch.trips[2:-3]] == [
+        [("UNLINK", "posts:1")],
+        [("RPUSH", "posts:1"), ("EXPIRE", "posts:1")],
+        [("ZRANGE", "following:1")],
+        [("ZREVRANGEBYSCORE", "updates:1"), ("ZREVRANGEBYSCORE", "updates:2")],
+        [("RPUSHX", "posts:1")],
+        [("LINSERT", "posts:1")],
+    ]
+
+
+@pytest.mark.parametrize("lost", ["all of it", "the marks", "the end mark"])
+def test_a_home_that_was_lost_or_never_finished_comes_back_whole(store, alice, bob, raw, lost):
+    Follows(store).follow(1, 2)
+    write_posts(raw, 2, range(1, 31))
+    all_pages(store, alice)
+    mark, end = raw.lrange("posts:1", 0, 1)
+    if lost == "all of it":
+        raw.delete("posts:1")
+    else:
+        raw.lrem("posts:1", 1, end)
+        raw.lrem("posts:1", 1, "17")
+    if lost == "the marks":
+        raw.lrem("posts:1", 1, mark)
+    assert all_pages(store, alice) == list(range(30, 0, -1))
+
+
+def test_pages_show_every_post_once_from_the_newest_to_the_first(store, alice, bob, carol, raw):
+    Follows(store).follow(1, 2)
+    Follows(store).follow(1, 3)
+    rng = random.Random(7)
+    authors = {1: [], 2: [], 3: []}
+    for pid in range(1, 2501):
+        authors[rng.choice([1, 2, 2, 2, 2, 2, 2, 2, 3])].append(pid)
+    for uid, pids in authors.items():
+        write_posts(raw, uid, pids)
+    assert all_pages(store, alice) == list(range(2500, 0, -1))
+
+
+def test_posts_that_arrive_while_one_pages_move_nothing(store, alice, raw):
+    write_posts(raw, 1, range(1, 46))
+    first = Homes(store).page(Visit(store, alice.secret), None).page
+    Posts(store).publish(1, "meanwhile", "t")
+    second = Homes(store).page(Visit(store, alice.secret), first.older).page
+    assert [post.pid for post in second.posts] == list(range(25, 5, -1))
+
+
+def test_a_home_that_was_pushed_to_for_long_has_no_holes(store, alice, bob, raw):
+    Follows(store).follow(1, 2)
+    all_pages(store, alice)
+    posts = Posts(store)
+    for number in range(1250):
+        posts.publish(2, f"post {number}", f"t{number}")
+    assert 1000 <= raw.llen("posts:1") <= 1100
+    assert not any(entry.startswith(("b", "-")) for entry in raw.lrange("posts:1", 0, -1))
+    assert all_pages(store, alice) == list(range(1250, 0, -1))
+
+
+def test_pushes_out_of_order_and_twice_are_shown_in_order_and_once(store, alice, bob, raw):
+    Follows(store).follow(1, 2)
+    write_posts(raw, 2, range(1, 11))
+    raw.rpush("posts:1", "9", "10", "9", "b1", "0", *range(8, 0, -1))
+    assert all_pages(store, alice) == list(range(10, 0, -1))
+
+
+def test_ids_of_people_one_does_not_follow_are_not_shown(store, alice, bob, raw):
+    write_posts(raw, 2, [1])
+    write_posts(raw, 1, [2])
+    raw.rpush("posts:1", "2", "1", "b1", "0")
+    for _ in range(2):  # with unknown and with remembered authors
+        assert all_pages(store, alice) == [2]
+
+
+def test_a_follow_between_begin_and_end_of_a_rebuild_is_noticed(store, alice, bob, raw, monkeypatch):
+    write_posts(raw, 2, [1])
+    real = Homes._newest
+    interruptions = iter([True, False])
+
+    def interrupted(self, me):
+        found = real(self, me)
+        if next(interruptions, False):
+            Follows(store).follow(1, 2)
+        return found
+
+    monkeypatch.setattr(Homes, "_newest", interrupted)
+    assert all_pages(store, alice) == [1]
+    assert raw.lrange("posts:1", 0, -1)[1:] == ["0", "1"]
+
+
+def test_a_home_that_is_dropped_again_and_again_is_served_from_the_merge(store, alice, raw, monkeypatch):
+    write_posts(raw, 1, [1, 2])
+    real = Homes._newest
+
+    def interrupted(self, me):
+        raw.delete("posts:1")
+        return real(self, me)
+
+    monkeypatch.setattr(Homes, "_newest", interrupted)
+    assert all_pages(store, alice) == [2, 1]
+    assert not raw.exists("posts:1")
+
+
+def test_a_store_that_takes_no_writes_still_shows_the_home(store, alice, raw, monkeypatch):
+    write_posts(raw, 1, [1, 2])
+    real = Pipe.execute
+
+    def read_only(self):
+        if any(command[0] in {"RPUSH", "LREM"} for command, _ in self._queued):
+            self._queued = []
+            raise StoreReadOnly("READONLY")
+        return real(self)
+
+    monkeypatch.setattr(Pipe, "execute", read_only)
+    assert all_pages(store, alice) == [2, 1]
+
+
+def test_reading_gives_the_home_new_life(store, alice, raw):
+    write_posts(raw, 1, [1])
+    all_pages(store, alice)
+    raw.expire("posts:1", 100)
+    Memory.clear_all()  # an hour later
+    all_pages(store, alice)
+    assert raw.ttl("posts:1") > 29 * 86400
+
+
+def test_a_page_of_only_dead_ids_still_leads_on(store, alice, raw):
+    write_posts(raw, 1, range(1, 251))
+    all_pages(store, alice)
+    for pid in range(30, 251):
+        raw.hset(f"post:{pid}", mapping={"deleted": 1, "body": ""})
+    assert all_pages(store, alice) == list(range(29, 0, -1))
+
+
+def test_the_web_page_leads_through_the_history(browser, store, alice, raw):
+    write_posts(raw, 1, range(1, 46))
+    client, seen, url = browser(alice), [], "/"
+    while url:
+        page = client.get(url).content.decode()
+        seen += [int(pid) for pid in POST.findall(page)]
+        older = OLDER.search(page)
+        url = f"/?before={older[1]}" if older else None
+    assert seen == list(range(45, 0, -1))
+
+
+def test_an_empty_home_says_what_to_do(browser, alice):
+    assert "Nothing here yet: follow somebody" in browser(alice).get("/").content.decode()
+
+
+def test_many_followed_people_are_read_in_short_slices(store, alice, raw, monkeypatch):
+    monkeypatch.setattr(homes_module, "SHORTEST_SLICE", 3)
+    monkeypatch.setattr(homes_module, "KEPT", 12)
+    monkeypatch.setattr(homes_module, "FIRST_READ", 0)
+    people = [register(store, f"person{number}").user.uid for number in range(8)]
+    raw.zadd("following:1", dict.fromkeys(people, 1))
+    pids = list(range(1, 201))
+    random.Random(3).shuffle(pids)
+    for number, uid in enumerate(people):
+        write_posts(raw, uid, pids[number::8])
+    assert all_pages(store, alice) == list(range(200, 0, -1))
+    assert raw.lindex("posts:1", 1).startswith("-")
+
+
+def test_somebody_who_writes_much_does_not_shorten_everybody_elses_home(store, alice, raw, trips):
+    people = [register(store, f"person{number}").user.uid for number in range(110)]
+    raw.zadd("following:1", dict.fromkeys(people, 1))
+    for number, uid in enumerate(people[:-1]):
+        write_posts(raw, uid, range(number * 10 + 1, number * 10 + 9))
+    write_posts(raw, people[-1], range(2000, 2100))
+    assert all_pages(store, alice)[:100] == list(range(2099, 1999, -1))
+    assert raw.llen("posts:1") > 900
+    page = trips(lambda: Homes(store).page(Visit(store, alice.secret), None))
+    assert len(page.trips) == 2
+
+
+def a_list_that_was_cut(store, raw):
+    """alice follows bob, who has written 1105 posts: 115 were pushed after a rebuild, and then the list was cut."""
+    Follows(store).follow(1, 2)
+    write_posts(raw, 2, range(1, 1106))
+    raw.rpush("posts:1", *range(1105, 990, -1), "b1", "0", *range(990, 107, -1))
+    assert raw.llen("posts:1") == 1000
+
+
+def test_a_list_that_was_cut_keeps_its_length_when_dead_ids_are_dropped(store, alice, bob, raw):
+    """Else its mark, which says that it reaches to the beginning, would be believed again."""
+    a_list_that_was_cut(store, raw)
+    for pid in range(1015, 1095):
+        Posts(store).delete(2, pid)
+    expected = [*range(1105, 1094, -1), *range(1014, 0, -1)]
+    for _ in range(3):
+        assert all_pages(store, alice) == expected
+    assert raw.llen("posts:1") == 1000
+
+
+def test_a_list_of_which_many_have_died_is_rebuilt(store, alice, bob, raw):
+    """Too few are left to rely on the highest 800."""
+    a_list_that_was_cut(store, raw)
+    for pid in range(105, 1095):
+        Posts(store).delete(2, pid)
+    expected = [*range(1105, 1094, -1), *range(104, 0, -1)]
+    for _ in range(3):
+        assert all_pages(store, alice) == expected
+    assert "x" not in raw.lrange("posts:1", 0, -1)
+
+
+def test_a_list_of_nothing_but_the_dead_is_no_empty_timeline(store, alice, raw):
+    write_posts(raw, 1, [1, 2])
+    raw.rpush("posts:1", *["x"] * 950)
+    assert all_pages(store, alice) == [2, 1]

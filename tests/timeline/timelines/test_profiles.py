@@ -1,0 +1,164 @@
+"""Profiles, single posts, and the pages of followers and following."""
+
+import html
+import re
+
+import pytest
+
+from tests.support.http.page_text import text_of
+from tests.support.people import register
+from tests.support.stored_posts import write_posts
+from timeline.relations.follow import Follows, compare
+
+POST = re.compile(r'id="post-(\d+)"')
+
+
+def test_a_profile_shows_the_users_own_posts_only(browser, store, alice, bob, raw):
+    Follows(store).follow(1, 2)
+    write_posts(raw, 1, [1, 3])
+    write_posts(raw, 2, [2])
+    assert POST.findall(browser(bob).get("/@Alice/").content.decode()) == ["3", "1"]
+
+
+def test_a_profile_pages_to_the_first_post(browser, alice, raw):
+    write_posts(raw, 1, range(1, 46))
+    client, seen, url = browser(), [], "/@alice/"
+    while url:
+        page = client.get(url).content.decode()
+        seen += [int(pid) for pid in POST.findall(page)]
+        older = re.search(r"\?before=(\d+)", page)
+        url = f"/@alice/?before={older[1]}" if older else None
+    assert seen == list(range(45, 0, -1))
+
+
+def test_exactly_one_page_has_no_older_one(browser, alice, raw):
+    write_posts(raw, 1, range(1, 21))
+    page = browser().get("/@alice/").content.decode()
+    assert len(POST.findall(page)) == 20
+    assert "?before=" not in page
+
+
+def test_what_two_people_have_in_common_is_said(browser, store, alice, bob, raw):
+    for number in range(34):
+        raw.zadd("followers:1", {100 + number: 1})
+        raw.zadd("followers:2", {100 + number: 2})
+    raw.zadd("followers:2", {900: 1, 901: 1})
+    for number in range(12):
+        raw.zadd("following:1", {200 + number: 1})
+        raw.zadd("following:2", {200 + number: 2})
+    text = text_of(browser(bob).get("/@alice/"))
+    assert "You and Alice have 34 followers in common" in text
+    assert "You both follow 12 people" in text
+
+
+def test_one_in_common_is_one(browser, alice, bob, raw):
+    raw.zadd("followers:1", {100: 1})
+    raw.zadd("followers:2", {100: 1})
+    raw.zadd("following:1", {100: 1})
+    raw.zadd("following:2", {100: 1})
+    text = text_of(browser(bob).get("/@alice/"))
+    assert "You and Alice have 1 follower in common" in text
+    assert "You both follow 1 person" in text
+
+
+def test_nothing_in_common_is_not_mentioned(browser, alice, bob, raw):
+    raw.zadd("followers:1", {100: 1})
+    assert "in common" not in text_of(browser(bob).get("/@alice/"))
+    assert "in common" not in text_of(browser().get("/@alice/"))
+    assert "in common" not in text_of(browser(alice).get("/@alice/"))
+
+
+@pytest.mark.parametrize(("size", "expected"), [(9_999, "9999"), (10_000, "10000"), (10_001, "10000+")])
+def test_what_is_in_common_is_exact_up_to_ten_thousand(store, raw, size, expected):
+    raw.zadd("following:1", {str(uid): uid for uid in range(size)})
+    raw.zadd("followers:2", {str(uid): uid for uid in range(size + 500)})
+    comparison = compare("followers:2", size + 500, "following:1", size)
+    assert (comparison.smaller, comparison.larger) == ("following:1", "followers:2")
+    pipe = store.pipeline()
+    comparison.queue_smaller(pipe)
+    [smaller] = pipe.execute()
+    comparison.queue_shared(pipe, smaller)
+    [scores] = pipe.execute()
+    found = comparison.shared(smaller, scores)
+    assert str(found.number) == expected
+    assert found.first == (1, 2, 3, 4)  # nobody has the number 0
+
+
+def test_the_follow_button_is_what_it_should_be(browser, alice, bob):
+    client = browser(alice)
+    assert 'action="/@bob/follow/"' in client.get("/@bob/").content.decode()
+    client.post("/@bob/follow/")
+    assert 'action="/@bob/unfollow/"' in client.get("/@bob/").content.decode()
+    assert "follow/" not in re.findall(r'action="([^"]*)"', client.get("/@alice/").content.decode())
+    assert "/@bob/follow/" not in re.findall(r'action="([^"]*)"', browser().get("/@bob/").content.decode())
+
+
+def test_a_post_has_a_page_of_its_own(browser, alice, bob, raw):
+    write_posts(raw, 1, [1])
+    assert "post 1" in browser().get("/@alice/1/").content.decode()
+    assert browser().get("/@bob/1/").status_code == 404
+    assert browser().get("/@alice/2/").status_code == 404
+    assert browser().get("/@nobody/1/").status_code == 404
+
+
+def test_a_post_that_never_got_to_its_commit_is_not_found(browser, alice, raw):
+    raw.hset("post:1", mapping={"user_id": 1, "time": 1, "body": "half"})
+    assert browser().get("/@alice/1/").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "name", ["a b", "a/b", "Jörg", "50%", "%2F", "a?b", "a#b", "日本", "<i>", "..", "a\\b", "a&b=c"]
+)
+def test_names_of_any_characters_that_a_database_holds_stay_routable(browser, raw, name):
+    raw.hset("user:1", mapping={"username": name, "password": "x", "auth": "s"})
+    raw.hset("users", name, 1)
+    raw.zadd("users_by_time", {name: 1})
+    raw.zadd("followers:1", {"1": 1})
+    write_posts(raw, 1, [1])
+    client = browser()
+    links = re.findall(r'href="(/@[^"]+/)"', client.get("/timeline/").content.decode())
+    assert len(set(links)) == 2  # the profile and the post's own page
+    for link in set(links):
+        response = client.get(html.unescape(link))
+        assert response.status_code == 200, link
+        assert "post 1" in response.content.decode()
+    profile = min(links, key=len)
+    assert client.get(html.unescape(f"{profile}followers/")).status_code == 200
+
+
+@pytest.mark.parametrize("side", ["followers", "following"])
+def test_people_come_newest_first_and_page_to_the_end(browser, store, alice, raw, side):
+    people = [register(store, f"person{number}") for number in range(45)]
+    raw.zadd(f"{side}:1", {login.user.uid: 1000 + number // 30 for number, login in enumerate(people)})
+    client, seen, url = browser(), [], f"/@alice/{side}/"
+    while url:
+        page = client.get(url).content.decode()
+        main = page[page.index('<main id="main"') :]
+        seen += list(dict.fromkeys(re.findall(r'href="/@(person\d+)/"', main)))
+        older = re.search(r"\?before=(\d+-\d+)", page)
+        url = f"/@alice/{side}/?before={older[1]}" if older else None
+    assert sorted(seen) == sorted(login.user.username for login in people)
+    assert set(seen[:15]) == {f"person{number}" for number in range(30, 45)}
+
+
+def test_a_page_whose_last_person_has_left_leaves_nobody_out(browser, store, alice, raw):
+    people = [register(store, f"person{number}") for number in range(45)]
+    raw.zadd("followers:1", {login.user.uid: 1000 for login in people})
+    client = browser()
+    page = client.get("/@alice/followers/").content.decode()
+    cursor = re.search(r"\?before=(\d+-(\d+))", page)
+    raw.zrem("followers:1", cursor[2])
+    seen = set(re.findall(r'href="/@(person\d+)/"', page))
+    for _ in range(5):
+        page = client.get(f"/@alice/followers/?before={cursor[1]}").content.decode()
+        seen |= set(re.findall(r'href="/@(person\d+)/"', page))
+        cursor = re.search(r"\?before=(\d+-(\d+))", page)
+        if not cursor:
+            break
+    assert seen >= {login.user.username for login in people}
+    assert cursor is None
+
+
+def test_unknown_people_have_no_pages(browser):
+    for page in ("", "followers/", "following/"):
+        assert browser().get(f"/@nobody/{page}").status_code == 404
