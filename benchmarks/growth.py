@@ -25,10 +25,10 @@ from benchmarks.site import (  # noqa: E402
     Site,
     browse,
     deliver,
+    round_trips,
     seed,
     spread,
     store_of,
-    trips,
     trips_table,
     web_cost,
 )
@@ -104,7 +104,7 @@ def _trips(found: Site, folder: str) -> None:
         measure.own_all(plain)
         node.copy(SERVERS, plain)
         alone = Site(store_of([plain]), USERS, POSTS)
-        print(trips_table(trips(found, 7), trips(alone, 7)))
+        print(trips_table(round_trips(found, 7), round_trips(alone, 7)))
 
 
 def _deliveries(found: Site, servers: list[Server]) -> None:

@@ -26,7 +26,7 @@ CONNECTIONS = 16  # of each process
 SLOTS = 16384
 
 Command = tuple[str | bytes | int | float, ...]
-Trip = tuple[bytes, int]  # what is sent at once, and how many replies it gets
+RoundTrip = tuple[bytes, int]  # what is sent at once, and how many replies it gets
 
 
 @dataclass(frozen=True)
@@ -67,12 +67,12 @@ class Line:
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._reader = hiredis.Reader()
 
-    def send(self, trip: Trip) -> None:
-        self._socket.sendall(trip[0])
+    def send(self, round_trip: RoundTrip) -> None:
+        self._socket.sendall(round_trip[0])
 
-    def read(self, trip: Trip) -> list[object]:
+    def read(self, round_trip: RoundTrip) -> list[object]:
         replies: list[object] = []
-        while len(replies) < trip[1]:
+        while len(replies) < round_trip[1]:
             reply = self._reader.gets()
             if reply is False:  # not whole yet
                 self._reader.feed(self._socket.recv(1 << 20))
@@ -86,16 +86,16 @@ class Line:
         self._socket.close()
 
 
-def pack(commands: Sequence[Command]) -> Trip:
+def pack(commands: Sequence[Command]) -> RoundTrip:
     return b"".join(hiredis.pack_command(one) for one in commands), len(commands)  # type: ignore[arg-type]
 
 
 def load(port: int, commands: Iterable[Command]) -> None:
     line = Line(port)
     for batch in batches(commands, 1000):
-        trip = pack(batch)
-        line.send(trip)
-        line.read(trip)
+        round_trip = pack(batch)
+        line.send(round_trip)
+        line.read(round_trip)
     line.close()
 
 
@@ -112,7 +112,7 @@ class Rate:
         return 1e6 / self.cpu
 
 
-def drive(server: Server, works: Sequence[Sequence[Trip]]) -> Rate:
+def drive(server: Server, works: Sequence[Sequence[RoundTrip]]) -> Rate:
     """Do the works over and over, from PROCESSES times CONNECTIONS connections at once. A work's trips follow each
     other; all works have as many."""
     rates = []
@@ -126,7 +126,7 @@ def drive(server: Server, works: Sequence[Sequence[Trip]]) -> Rate:
     return Rate(statistics.median(r.a_second for r in rates), statistics.median(r.cpu for r in rates))
 
 
-def _client(port: int, works: Sequence[Sequence[Trip]]) -> int:
+def _client(port: int, works: Sequence[Sequence[RoundTrip]]) -> int:
     lines = [Line(port) for _ in range(CONNECTIONS)]
     ends = time.monotonic() + SECONDS
     done = 0

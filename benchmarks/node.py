@@ -9,8 +9,8 @@ from collections.abc import Callable
 import redis
 
 from benchmarks import site as sites
-from benchmarks.measure import TIMES, Command, Rate, Trip, alone, drive, own_all, pack, table
-from benchmarks.site import Site, captured, seed, store_of, watched
+from benchmarks.measure import TIMES, Command, Rate, RoundTrip, alone, drive, own_all, pack, table
+from benchmarks.site import Site, captured, recorded_of, seed, store_of
 from retwis_site.store import keys
 from retwis_site.store.local_cache import Memory
 from tests.support.stores import topologies
@@ -41,12 +41,12 @@ def copy(servers: list[Server], target: Server) -> None:
             writes.execute()
 
 
-def simple(site: Site) -> dict[str, list[list[Trip]]]:
+def simple(site: Site) -> dict[str, list[list[RoundTrip]]]:
     """The commands that every page or post sends to the same key."""
     now = int(time.time())
     some = random.choices(range(1, site.users + 1), k=4000)
 
-    def each(*commands: Callable[[int], Command]) -> list[list[Trip]]:
+    def each(*commands: Callable[[int], Command]) -> list[list[RoundTrip]]:
         return [[pack([command(uid)]) for command in commands] for uid in some]
 
     pushes = [("LPUSHX", keys.home(uid), site.posts) for uid in range(1, site.users + 1)]
@@ -79,7 +79,7 @@ def report(site: Site, servers: list[Server], folder: str) -> None:
             works = captured(here, name, viewers)
             rows.append(_row(name, drive(server, works), works))
         # As a cluster of very many sees it: hardly two keys of a page on one server, each command its own message.
-        apart = [[pack_alone(trip) for trip in unpacked] for unpacked in _commands(here, viewers)]
+        apart = [[pack_alone(round_trip) for round_trip in unpacked] for unpacked in _commands(here, viewers)]
         rows.append(_row("home, each command alone", drive(server, apart), apart))
         for name, works in simple(here).items():
             rows.append(_row(name, drive(server, works), works))
@@ -90,19 +90,19 @@ def report(site: Site, servers: list[Server], folder: str) -> None:
         print(table(["what", "commands", "a second, by the clock", "server CPU, µs", "a second and core"], rows))
 
 
-def pack_alone(command: Command) -> Trip:
+def pack_alone(command: Command) -> RoundTrip:
     return pack([command])
 
 
 def _commands(site: Site, viewers: range) -> list[list[Command]]:
     """Of warm homes, the commands; as many of each."""
-    found = [list(watched(site.pages(1, site.names[1])["home"], me).commands) for me in viewers]
+    found = [list(recorded_of(site.pages(1, site.names[1])["home"], me).commands) for me in viewers]
     usual = statistics.mode(len(commands) for commands in found)
     return [commands for commands in found if len(commands) == usual]  # type: ignore[misc]
 
 
-def _row(name: str, rate: Rate, works: list[list[Trip]]) -> tuple[object, ...]:
-    commands = statistics.mean(sum(trip[1] for trip in work) for work in works)
+def _row(name: str, rate: Rate, works: list[list[RoundTrip]]) -> tuple[object, ...]:
+    commands = statistics.mean(sum(round_trip[1] for round_trip in work) for work in works)
     return name, round(commands), round(rate.a_second), rate.cpu, round(rate.a_core)
 
 
@@ -161,9 +161,12 @@ def _width(servers: list[Server]) -> tuple[object, ...]:
         own, used = time.process_time() - mine, sites.total(servers).since(before)
         costs.append((own / len(viewers) * 1e3, used.cpu / len(viewers) * 1e6))
     client, server = (statistics.median(column) for column in zip(*costs, strict=True))
-    watch = watched(home, 7)
-    asked = [len({_slot_owner(command, len(servers)) for command in trip.commands}) for trip in watch.trips]
-    return " + ".join(map(str, asked)), len(watch.trips), round(client, 2), round(server)
+    recorded = recorded_of(home, 7)
+    asked = [
+        len({_slot_owner(command, len(servers)) for command in round_trip.commands})
+        for round_trip in recorded.round_trips
+    ]
+    return " + ".join(map(str, asked)), len(recorded.round_trips), round(client, 2), round(server)
 
 
 def _slot_owner(command: tuple[object, ...], count: int) -> int:

@@ -18,7 +18,7 @@ from benchmarks.stand import Place, embedded_store, empty_view, granian, gunicor
 from benchmarks.visitor import POSTS_A_PAGE, Viewer, Visitor, check, people
 from benchmarks.wrk import Found, Race, Target, race, target, warm_up
 from retwis_site.store import keys
-from timeline.timelines.views import GLOBAL_POSTS
+from timeline.timelines.everyone import GLOBAL_POSTS
 
 PLOT = "benchmarks-clients.svg"
 BESIDE = 3  # rounds of what has no goal

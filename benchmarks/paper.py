@@ -48,7 +48,7 @@ class View:
     """What a view asks of the store while its web process remembers nothing, since a large site has many of those: how
     many keys in each round trip, how many commands in all; and what it costs the web process, in milliseconds."""
 
-    trips: Sequence[int]
+    round_trips: Sequence[int]
     commands: int
     web: float
 
@@ -192,7 +192,7 @@ def servers_asked(keys: int, nodes: int) -> float:
 
 
 def messages(view: View, nodes: int) -> float:
-    return sum(servers_asked(keys, nodes) for keys in view.trips)
+    return sum(servers_asked(keys, nodes) for keys in view.round_trips)
 
 
 def messages_a_push(nodes: int) -> float:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import redis
 
-from benchmarks.measure import TIMES, Command, Trip, drive, load, pack, reading, table
+from benchmarks.measure import TIMES, Command, RoundTrip, drive, load, pack, reading, table
 from benchmarks.sizes import NOW, secret
 from retwis_site.store import keys
 from tests.support.stores.topologies import Server, free_ports, running
@@ -27,7 +27,7 @@ def entries(key: str, first: int, last: int) -> Iterator[Command]:
     return (entry(key, number) for number in range(first, last))
 
 
-def reads(key: str, size: int) -> list[list[Trip]]:
+def reads(key: str, size: int) -> list[list[RoundTrip]]:
     """How the site reads it: HMGET of a name in two spellings, HGET of a secret, the newest ten."""
     some = random.choices(range(size), k=20_000)
     if key == keys.users_by_time():

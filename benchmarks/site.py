@@ -13,8 +13,8 @@ from django.conf import settings
 from django.contrib.auth.hashers import make_password
 from django.test import Client
 
-from accounts.signing_in.viewer import Visit
-from benchmarks.measure import Reading, Trip, pack, reading, table
+from accounts.signing_in.viewer import Viewer
+from benchmarks.measure import Reading, RoundTrip, pack, reading, table
 from benchmarks.paper import MIXTURE
 from retwis_site.jobs import worker
 from retwis_site.store import keys
@@ -22,9 +22,10 @@ from retwis_site.store.client import Store
 from retwis_site.store.connection import topology
 from retwis_site.store.connection.transport import OneServer
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.recorder import Watch, watching
+from retwis_site.store.recorder import Recording, recording
 from tests.support.stores.topologies import Server
 from timeline.demo import seeding
+from timeline.posts.reader import one_post
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows
 from timeline.timelines.everyone import GlobalTimeline
@@ -70,8 +71,8 @@ class Site:
     def names(self) -> dict[int, str]:
         return {int(uid): name for part in self.store.hash_fields(keys.users(), 1000) for name, uid in part}
 
-    def visit(self, uid: int) -> Visit:
-        return Visit(self.store, self.secrets[uid])
+    def viewer(self, uid: int) -> Viewer:
+        return Viewer(self.store, self.secrets[uid])
 
     @cached_property
     def some_posts(self) -> list[tuple[int, str]]:
@@ -83,11 +84,11 @@ class Site:
         """What a person does, by what it is called; `pid` and `name`: the post and the person that it is about."""
         someone = self.store.hget(keys.users(), name)
         return {
-            "home": lambda me: Homes(self.store).page(self.visit(me), None),
-            "own profile": lambda me: Profiles(self.store).page(self.visit(me), self.names[me], None),
-            "profile": lambda me: Profiles(self.store).page(self.visit(me), name, None),
-            "global timeline": lambda me: GlobalTimeline(self.store).page(self.visit(me), None, 50),
-            "post": lambda me: Profiles(self.store).post(self.visit(me), name, pid),
+            "home": lambda me: Homes(self.store).page(self.viewer(me), None),
+            "own profile": lambda me: Profiles(self.store).page(self.viewer(me), self.names[me], None),
+            "profile": lambda me: Profiles(self.store).page(self.viewer(me), name, None),
+            "global timeline": lambda me: GlobalTimeline(self.store).page(self.viewer(me), None, 50),
+            "post": lambda me: one_post(self.viewer(me), name, pid),
             "publish": lambda me: Posts(self.store).publish(me, "Hello to everybody out there", token()),
             "follow": lambda me: Follows(self.store).follow(me, int(someone or 0)),
         }
@@ -97,10 +98,10 @@ def token() -> str:
     return f"{random.getrandbits(128):032x}"
 
 
-def watched(page: Page, me: int) -> Watch:
-    with watching() as watch:
+def recorded_of(page: Page, me: int) -> Recording:
+    with recording() as recorded:
         page(me)
-    return watch
+    return recorded
 
 
 @dataclass(frozen=True)
@@ -111,19 +112,22 @@ class Asked:
     commands: int
 
 
-def asked(watch: Watch) -> Asked:
-    return Asked([len({command[1] for command in trip.commands}) for trip in watch.trips], len(watch.commands))
+def asked(recorded: Recording) -> Asked:
+    return Asked(
+        [len({command[1] for command in round_trip.commands}) for round_trip in recorded.round_trips],
+        len(recorded.commands),
+    )
 
 
-def trips(site: Site, me: int) -> dict[str, tuple[Asked, Asked]]:
+def round_trips(site: Site, me: int) -> dict[str, tuple[Asked, Asked]]:
     """Of each page, what it asks while the process remembers nothing, and once it remembers all."""
     found = {}
     for name, page in site.pages(*a_post_for(site, me)).items():
         page(me)  # rebuilds what is to be rebuilt, and renews it
         Memory.clear_all()
-        found[name] = asked(watched(page, me)), asked(watched(page, me))
+        found[name] = asked(recorded_of(page, me)), asked(recorded_of(page, me))
     site.store.unlink(keys.home(me))
-    warm = asked(watched(site.pages(1, site.names[1])["home"], me))
+    warm = asked(recorded_of(site.pages(1, site.names[1])["home"], me))
     found["home, rebuilt"] = warm, warm
     return found
 
@@ -137,13 +141,13 @@ def a_post_for(site: Site, me: int) -> tuple[int, str]:
     raise LookupError(me)
 
 
-def captured(site: Site, name: str, viewers: range) -> list[list[Trip]]:
+def captured(site: Site, name: str, viewers: range) -> list[list[RoundTrip]]:
     """The trips of a warm page, packed, as viewer after viewer sends them."""
     works = []
     for me in viewers:
         page = site.pages(*a_post_for(site, me))[name]
         page(me)
-        works.append([pack(trip.commands) for trip in watched(page, me).trips])  # type: ignore[arg-type]
+        works.append([pack(round_trip.commands) for round_trip in recorded_of(page, me).round_trips])  # type: ignore[arg-type]
     usual = Counter(len(work) for work in works).most_common(1)[0][0]
     return [work for work in works if len(work) == usual]
 

@@ -140,9 +140,9 @@ def connection(server: Server) -> float:
     before = server.client.info("memory")["used_memory"]
     lines = [Line(server.port) for _ in range(500)]
     for line in lines:
-        trip = pack([("GET", "x")])
-        line.send(trip)
-        line.read(trip)
+        round_trip = pack([("GET", "x")])
+        line.send(round_trip)
+        line.read(round_trip)
     grown = server.client.info("memory")["used_memory"] - before
     for line in lines:
         line.close()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-Visit = tuple[str, str]  # path, Cookie header or ""
+Viewer = tuple[str, str]  # path, Cookie header or ""
 
 SCRIPT = """\
 local visits = {{
@@ -79,7 +79,7 @@ class Target:
         return parse(done.stdout)
 
 
-def target(port: int, visits: Sequence[Visit], script: Path) -> Target:
+def target(port: int, visits: Sequence[Viewer], script: Path) -> Target:
     """A script is written for the visits; it holds nothing but what is plain in Lua's quotes."""
     script.write_text(SCRIPT.format(visits=",\n".join(f'{{"{path}", "{cookies}"}}' for path, cookies in visits)))
     return Target(port, script)

@@ -16,7 +16,7 @@ from retwis_site.store.connection import topology
 def store_is_named(**kwargs: Any) -> list[CheckMessage]:
     """Whether the settings say where the store is. No round trip."""
     try:
-        topology.wire({})
+        topology.transport({})
     except ImproperlyConfigured as error:
         return [Error(str(error), id="retwis.E001")]
     return []

@@ -8,13 +8,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from retwis_site.exceptions import StoreError
-from retwis_site.http.error_pages import RETRY_AFTER
+from retwis_site.rendering.error_pages import RETRY_AFTER
 from retwis_site.store import keys
 from retwis_site.store.client import connect
 
 logger = logging.getLogger("retwis.store")
 
-HEALTH_LIVES = 60  # seconds
 PLAIN = "text/plain; charset=utf-8"
 
 
@@ -30,7 +29,7 @@ def livez(request: HttpRequest) -> HttpResponse:
 def readyz(request: HttpRequest) -> HttpResponse:
     """200 when the store answers and takes a write, else 503. One round trip."""
     try:
-        connect().set_ex(keys.health(), str(int(time.time())), HEALTH_LIVES)
+        connect().set_ex(keys.health(), str(int(time.time())), keys.HEALTH_SECONDS)
     except StoreError as error:
         logger.error("readyz: %s", error)  # the answer is for everybody, and says less
         unready = HttpResponse("the store does not take a write\n", content_type=PLAIN, status=503)

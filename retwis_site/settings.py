@@ -85,6 +85,19 @@ INSTALLED_APPS = [
     "django.contrib.sitemaps",
     "django.contrib.staticfiles",
 ]
+# The features, in this order: each builds on those before it. A feature is a folder with a `feature.py`.
+FEATURES = [
+    "accounts.users",
+    "accounts.signing_in",
+    "accounts.settings",
+    "timeline.relations",
+    "timeline.posts",
+    "timeline.people",
+    "timeline.timelines",
+    "timeline.feeds",
+    "timeline.account_data",
+    "timeline.demo",
+]
 MIDDLEWARE = [
     "retwis_site.http.security_headers.BrowserHeaders",
     *(["django.middleware.security.SecurityMiddleware"] if HTTPS else []),  # the rest of it is in BrowserHeaders
@@ -92,9 +105,9 @@ MIDDLEWARE = [
     "retwis_site.http.language.LanguageMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
-    "accounts.signing_in.middleware.VisitMiddleware",
+    "accounts.signing_in.middleware.ViewerMiddleware",
     "retwis_site.http.flash_messages.FlashMiddleware",
-    "retwis_site.http.error_pages.ErrorPages",
+    "retwis_site.rendering.error_pages.ErrorPages",
 ]
 # X-Frame-Options: BrowserHeaders says it, on every answer. Without HTTPS what helps is HTTPS=1, as retwis.W005 says.
 SILENCED_SYSTEM_CHECKS = ["security.W002", *([] if HTTPS else ["security.W001"])]
@@ -117,7 +130,7 @@ TEMPLATES = [
         },
     }
 ]
-CSRF_FAILURE_VIEW = "retwis_site.http.error_pages.csrf_failure"
+CSRF_FAILURE_VIEW = "retwis_site.rendering.error_pages.csrf_failure"
 MESSAGE_STORAGE = "retwis_site.http.flash_messages.FlashStorage"  # the default would want a sessions table
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024  # bytes of a request's body; more is a 413
 
@@ -139,8 +152,6 @@ WHITENOISE_USE_FINDERS = True  # before the first `collectstatic` the files are 
 COOKIE_PREFIX = "__Host-" if HTTPS else ""  # browsers take such a cookie from this very host over HTTPS alone
 AUTH_COOKIE = f"{COOKIE_PREFIX}auth"
 LANGUAGE_COOKIE_NAME = f"{COOKIE_PREFIX}language"
-SINCE_COOKIE = f"{COOKIE_PREFIX}since"  # where somebody stopped reading
-DRAFT_COOKIE = f"{COOKIE_PREFIX}draft"  # a text that waits for its author; it goes when they log out
 THROTTLE = env_on("THROTTLE", "1")  # whether logins, registrations, posts and follows are limited
 AUTHENTICATION_BACKENDS = ["accounts.signing_in.backend.RedisBackend"]
 PASSWORD_HASHERS = ["accounts.signing_in.hashers.LeanArgon2PasswordHasher"]
@@ -196,8 +207,8 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "filters": {
-        "not_503": {"()": "retwis_site.http.error_pages.NotStoreFailures"},
-        "without_traceback": {"()": "retwis_site.http.error_pages.WithoutTraceback"},
+        "not_503": {"()": "retwis_site.rendering.error_pages.NotStoreFailures"},
+        "without_traceback": {"()": "retwis_site.rendering.error_pages.WithoutTraceback"},
     },
     "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
     "handlers": {

@@ -1,17 +1,18 @@
-"""The site's addresses. `accounts` and `timeline` keep their own."""
+"""The addresses of the site. Each feature has its own in its `urls.py`."""
 
 from django.urls import include, path
 
 from retwis_site import health
+from retwis_site.features import features
 
 urlpatterns = [
-    path("", include("timeline.timelines.urls")),  # first, as what is asked for most: addresses are tried in turn
-    path("", include("accounts.signing_in.urls")),
+    # From the last feature to the first: home and timelines are asked for most, and addresses are tried in turn.
+    *(path("", include(feature.urls)) for feature in reversed(features()) if feature.urls),
     path("livez", health.livez, name="livez"),
     path("readyz", health.readyz, name="readyz"),
 ]
 
-handler400 = "retwis_site.http.error_pages.bad_request"
-handler403 = "retwis_site.http.error_pages.permission_denied"
-handler404 = "retwis_site.http.error_pages.not_found"
-handler500 = "retwis_site.http.error_pages.server_error"
+handler400 = "retwis_site.rendering.error_pages.bad_request"
+handler403 = "retwis_site.rendering.error_pages.permission_denied"
+handler404 = "retwis_site.rendering.error_pages.not_found"
+handler500 = "retwis_site.rendering.error_pages.server_error"

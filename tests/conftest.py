@@ -18,11 +18,10 @@ from django.core.cache import caches
 from django.test import Client
 
 from accounts.users.entities import Login
-from retwis_site.store import client as store_module
 from retwis_site.store import embedded, snowflake
 from retwis_site.store.client import Store, connect
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.recorder import Watch, keys_of, watching, watching_process
+from retwis_site.store.recorder import Recording, keys_of, recording, recording_process
 from tests.support.people import register
 from tests.support.processes.processes import end, free_port, run_server, run_site
 from tests.support.stores import acl_users, topologies
@@ -90,11 +89,11 @@ SERVERS = {
 
 
 @pytest.fixture(autouse=True)
-def sent() -> Iterator[Watch]:
+def sent() -> Iterator[Recording]:
     """Everything that any thread sends during a test. Rule 3, over the whole suite: one command, one key."""
-    with watching_process() as watch:
-        yield watch
-    for command in watch.commands:
+    with recording_process() as recorded:
+        yield recorded
+    for command in recorded.commands:
         assert len(keys_of(command)) <= 1, f"{command} names more than one key"
 
 
@@ -103,8 +102,7 @@ def raw(real_server: None) -> redis.Redis:
     """The store as redis-cli sees it, past everything of ours; empty at the beginning. On a real server it is the
     administrator's, who may do what the site may not."""
     connect.cache_clear()
-    store_module._hung_until = 0.0
-    client = _administrator() if settings.REAL_SERVER else connect()._wire.client
+    client = _administrator() if settings.REAL_SERVER else connect().transport.client
     client.flushall()
     Memory.clear_all()
     return client
@@ -119,7 +117,7 @@ def _administrator() -> redis.Redis:
         return topologies.Proxied(settings.PROXY_PORT, [server.client for server in settings.SERVERS])
     if settings.REDIS_TOPOLOGY == "sentinel":
         return settings.SERVERS[0].client
-    pool = connect()._wire.client.connection_pool
+    pool = connect().transport.client.connection_pool
     identity = {"username": acl_users.ADMIN, "password": acl_users.PASSWORDS[acl_users.ADMIN]}
     return redis.Redis(
         connection_pool=redis.ConnectionPool(pool.connection_class, **{**pool.connection_kwargs, **identity})
@@ -226,13 +224,13 @@ def browser() -> Callable[..., Client]:
 
 
 @pytest.fixture
-def trips() -> Callable[[Callable[[], object]], Watch]:
+def round_trips() -> Callable[[Callable[[], object]], Recording]:
     """What a call sends: `len(trips(lambda: client.get("/")).trips)`."""
 
-    def count(call: Callable[[], object]) -> Watch:
-        with watching() as watch:
+    def count(call: Callable[[], object]) -> Recording:
+        with recording() as recorded:
             call()
-        return watch
+        return recorded
 
     return count
 

@@ -5,12 +5,14 @@ import logging
 from django.contrib.auth.hashers import check_password, make_password
 from django.http import HttpRequest
 
+from accounts.signing_in.limits import GUESSES, LOGINS, somebody_at
+from accounts.signing_in.sessions import Sessions
 from accounts.users.entities import Login
 from accounts.users.repository import TRIES, Users
 from retwis_site.exceptions import StoreError
 from retwis_site.http.client_ip import client_address
 from retwis_site.store.client import connect
-from retwis_site.store.rate_limits import GUESSES, LOGINS, Throttle, somebody_at
+from retwis_site.store.rate_limits import RateLimits
 
 logger = logging.getLogger("retwis.accounts")
 
@@ -30,7 +32,7 @@ class RedisBackend:
             return None
         if request is None:
             return self._verified(username, password)
-        throttle = Throttle(connect())
+        throttle = RateLimits(connect())
         address = client_address(request)
         somebody = somebody_at(username, address)
         throttle.count(LOGINS, somebody)
@@ -45,17 +47,17 @@ class RedisBackend:
         return login
 
     def _verified(self, username: str, password: str) -> Login | None:
-        users = Users(connect())
-        uid = users.find(username)
+        sessions = Sessions(connect())
+        uid = Users(connect()).find(username)
         for _ in range(TRIES):
-            stored = users.stored_password(uid) if uid is not None else None
+            stored = sessions.stored_password(uid) if uid is not None else None
             if uid is None or stored is None:
                 make_password(password)  # an unknown name costs what a wrong password costs
                 return None
             name, encoded, secret = stored
             if not check_password(password, encoded):
                 return None
-            login = users.open_session(uid, name, secret)
+            login = sessions.open(uid, name, secret)
             if login is not None:
                 return login
         raise StoreError("the account kept changing while signing in; try again")

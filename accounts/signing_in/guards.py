@@ -33,7 +33,7 @@ def login_required(
     def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         known = cast(RetwisRequest, request)
         try:
-            known.visit.require_user()
+            known.viewer.require_user()
         except NotSignedIn:
             here = request.get_full_path() if request.method in {"GET", "HEAD"} else page_of_form(request)
             return to_login(here)

@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.cache import patch_vary_headers
 from django.utils.functional import SimpleLazyObject
 
-from accounts.signing_in.viewer import Visit
+from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User, Visitor
 from retwis_site.store.client import connect
 
@@ -19,25 +19,25 @@ from retwis_site.store.client import connect
 class RetwisRequest(HttpRequest):
     """What views get, for type checkers: a request that has passed this middleware."""
 
-    visit: Visit
+    viewer: Viewer
     user: User | Visitor  # type: ignore[assignment]
 
 
-class VisitMiddleware:
+class ViewerMiddleware:
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        visit = Visit(connect(), request.COOKIES.get(settings.AUTH_COOKIE, ""))
+        viewer = Viewer(connect(), request.COOKIES.get(settings.AUTH_COOKIE, ""))
         known = cast(RetwisRequest, request)
-        known.visit = visit
-        known.user = cast(User, SimpleLazyObject(lambda: visit.user))
+        known.viewer = viewer
+        known.user = cast(User, SimpleLazyObject(lambda: viewer.user))
         response = self._get_response(request)
-        if visit.asked:
+        if viewer.asked:
             if "Vary" not in response:
                 response["Vary"] = "Cookie"
             elif "Cookie" not in response["Vary"]:
                 patch_vary_headers(response, ["Cookie"])
-            if visit.signed_in:
+            if viewer.signed_in:
                 response.setdefault("Cache-Control", "private, no-cache")
         return response

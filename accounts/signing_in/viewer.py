@@ -26,7 +26,7 @@ Questions = Callable[[Pipe, int | None], None]  # queues a page's commands, for 
 QuestionsAbout = Callable[[Pipe, int | None, int], None]  # the same for a page about a user: their uid is the third
 
 
-class Visit:
+class Viewer:
     """One request's viewer. `request.visit`; `request.user` is its `user`."""
 
     def __init__(self, store: Store, secret: str) -> None:
@@ -117,6 +117,16 @@ class Visit:
                 raise NoSuchUser(name) if username is None else AccountDeleted(name)
             _uids_by_name.forget(name)
         raise StoreError(f"the name {name!r} kept changing hands while the page was read; try again")
+
+    def find(self, name: str) -> User:
+        """The user of this name. Round trips and errors as for `ask_about`."""
+        person, _ = self.ask_about(name, lambda pipe, me, them: None)
+        return person
+
+    @property
+    def uid(self) -> int | None:
+        """The uid of the signed-in user; None for a visitor. Round trips as for `user`."""
+        return self.user.uid if isinstance(self.user, User) else None
 
     def require_user(self) -> User:
         """The signed-in user. Round trips as for `user`. Raises NotSignedIn."""

@@ -1,96 +1,45 @@
-"""What follows the deletion of an account: whom they followed, who followed them, what they wrote is taken away.
+"""What a worker does about a deleted account: every feature removes its part of it.
 
-The deletion is `user:<uid>`'s field `deleted`; a worker makes all else follow from it, a chunk at a time, so that an
-account of any size takes the same memory. The set by which a chunk was found is what it leaves last: whoever is killed,
-another finds there what is left to do. And whoever follows or posts at the same time looks for `deleted` after the
-write: so either they see it, and take back what they wrote, or it is found here.
+The field `deleted` of `user:<uid>` is the truth; all else follows from it, a chunk at a time, so an account of any size
+takes the same memory. Each part removes last the set that leads to its chunks: when a worker is killed, the next one
+finds there what is left to do. A request that follows or posts at the same time reads `deleted` after its write. So
+either it sees the deletion and takes its write back, or the write is found here.
 """
 
-from collections.abc import Callable, Iterator
-from itertools import chain
+from collections.abc import Iterator
 
+from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import User
-from accounts.users.repository import Users
-from retwis_site.jobs.outbox import Claim, Outbox
+from retwis_site.features import features
+from retwis_site.jobs.outbox import Claim
 from retwis_site.store import keys
 from retwis_site.store.client import Store
-from timeline.posts.repository import Posts
-from timeline.relations.ranking import Ranking
-from timeline.timelines.cursors import parse_id
-
-AT_ONCE = 500  # edges or posts
 
 
-class Departures:
-    """Accounts whose owner has left."""
+def finish_deletion(store: Store, claim: Claim) -> bool:
+    """The job `gone:<uid>:<nonce>`. Returns False when its turn ended before all was removed. Four to six round trips a
+    chunk. An account without `deleted` is left alone: its deletion never reached its commit.
+    """
+    uid = int(claim.name.split(":")[1])
+    deleted = store.hget(keys.user(uid), "deleted")
+    if deleted is not None and not claim.carry_out_for_a_turn(_remove(store, uid)):
+        return False
+    claim.outbox.done(claim.name)
+    return True
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._users = Users(store)
-        self._posts = Posts(store)
-        self._ranking = Ranking(store)
 
-    def finish(self, claim: Claim, stopping: Callable[[], bool]) -> bool:
-        """What the worker does for `gone:<uid>:<nonce>`; whether all was done before it had to stop. Four to six
-        round trips a chunk. Where the account is not deleted, its deletion never got to its commit.
-        """
-        uid = int(claim.name.split(":")[1])
-        username, deleted = self._store.hmget(keys.user(uid), ["username", "deleted"])
-        if deleted is not None:
-            if not claim.carry_out(chain(self._leave(uid), self._be_left(uid), self._take_back(uid)), stopping):
-                return False
-            self._store.unlink(keys.home(uid))
-            self._ranking.recount([uid])
-            self._users.unlist(User(uid, username or ""))
-            self._users.strip(uid)
-        Outbox(self._store).done(claim.name)
-        return True
+def _remove(store: Store, uid: int) -> Iterator[object]:
+    """From the last feature to the first: what is built on an account goes before the account."""
+    for feature in reversed(features()):
+        if feature.remove_account is not None:
+            yield from feature.remove_account(store, uid)
 
-    def _leave(self, uid: int) -> Iterator[int]:
-        """Stop following everybody: mirror and ranking first, the truth last, which leads to them. Yields how many
-        after each chunk."""
-        pipe = self._store.pipeline()
-        while members := self._store.zrange(keys.following(uid), 0, AT_ONCE - 1):
-            followed = [them for member in members if (them := parse_id(member)) is not None]
-            for them in followed:
-                pipe.zrem(keys.followers(them), str(uid))
-            pipe.execute()
-            self._ranking.recount(followed)
-            self._strike(keys.following(uid), members)
-            yield len(members)
 
-    def _be_left(self, uid: int) -> Iterator[int]:
-        """Have nobody follow them: the truth first, the mirror last, which leads to it; likewise.
+def remove_user(store: Store, uid: int) -> tuple[()]:
+    """The part of the account itself: its places in the lists of users, and the fields of its hash. Four round trips.
 
-        The followers' homes are dropped as after an unfollow. Posts that have gone would not be shown anyway, but a
-        home that is full of them would have one short page after the other, until all of them are found to be dead.
-        """
-        pipe = self._store.pipeline()
-        while members := self._store.zrange(keys.followers(uid), 0, AT_ONCE - 1):
-            followers = [them for member in members if (them := parse_id(member)) is not None]
-            for follower in followers:
-                pipe.zrem(keys.following(follower), str(uid))
-            pipe.execute()
-            for follower in followers:
-                pipe.unlink(keys.home(follower))
-            pipe.execute()
-            self._strike(keys.followers(uid), members)
-            yield len(members)
-
-    def _take_back(self, uid: int) -> Iterator[int]:
-        """Delete all posts; likewise. What stands among theirs by mistake, and is another's, only leaves."""
-        pipe = self._store.pipeline()
-        while members := self._store.zrange(keys.updates(uid), 0, AT_ONCE - 1):
-            pids = [pid for member in members if (pid := parse_id(member)) is not None]
-            for pid in pids:
-                pipe.hget(keys.post(pid), "user_id")
-            authors = pipe.execute()
-            self._posts.mark_deleted([pid for pid, author in zip(pids, authors, strict=True) if author == str(uid)])
-            self._strike(keys.updates(uid), members)
-            yield len(members)
-
-    def _strike(self, key: str, members: list[str]) -> None:
-        pipe = self._store.pipeline()
-        for member in members:
-            pipe.zrem(key, member)
-        pipe.execute()
+    It is no chunk: a part that gave a chunk on each run would end each turn at once."""
+    username = store.hget(keys.user(uid), "username")
+    AccountDeletion(store).unlist(User(uid, username or ""))
+    AccountDeletion(store).strip(uid)
+    return ()

@@ -1,10 +1,9 @@
-"""Intents: what must follow a commit is noted before it, so whoever is killed in between, somebody else finishes.
+"""The outbox: jobs that must follow a commit. A job is written before the commit, so another process can finish it.
 
-An owner notes its intent, does the work, and marks it done. An intent that outlives its time belongs to whichever
-worker claims it; every step of every kind of work can run twice, so two workers on one intent are harmless.
+The owner of a job adds it, does the work, and removes it. When the owner is too slow or dies, a worker claims the job.
+Every step of every job can run twice, so two workers on one job do no harm.
 """
 
-import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -13,135 +12,147 @@ from itertools import accumulate
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 
-LEASE = 60  # seconds until another may take over
-READ_AT_ONCE = 500  # intents
-KEEPS_EVERY = 20.0  # seconds after which a worker asks for more time
-OWNER_GIVES_UP = 10.0  # seconds after which an owner leaves its work to others; well before anybody takes it over
+LEASE = 60  # seconds until a worker may take a job over
+READ_AT_ONCE = 500  # jobs
+RENEWS_EVERY = 20.0  # seconds after which a worker renews its lease
+OWNER_GIVES_UP = 10.0  # seconds after which an owner leaves its job to a worker; well below LEASE
+TURN = 1.0  # seconds that a long job may take before the other due jobs
 
 
 @dataclass(frozen=True)
-class Intent:
-    """Work that was noted: its member in `outbox`, and until when (monotonic seconds) its owner may go on."""
+class Job:
+    """An entry in the outbox. Its owner may work on it until `deadline` (monotonic seconds)."""
 
-    name: str = field(repr=False)  # a logout's holds a secret
+    name: str = field(repr=False)  # the job of a logout has a secret in its name
     deadline: float
 
     def expired(self) -> bool:
         return time.monotonic() > self.deadline
 
 
-def nonce() -> str:
-    """Makes each operation's intent its own, so that nobody erases another's."""
-    return secrets.token_hex(6)
-
-
 class Outbox:
-    """The intents that are not finished."""
+    """The unfinished jobs."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def note(self, name: str) -> Intent:
-        """Write an intent down, for its writer to carry out at once. One round trip."""
-        intent = Intent(name, time.monotonic() + OWNER_GIVES_UP)
+    def add(self, name: str) -> Job:
+        """Add a job that this process carries out at once. One round trip."""
+        job = Job(name, time.monotonic() + OWNER_GIVES_UP)
         self._store.zadd(keys.outbox(name), {name: int(time.time()) + LEASE})
-        return intent
+        return job
 
-    def hand_over(self, name: str, rest: str) -> None:
-        """Strike an intent out and leave the rest of it, under another name about the same id, for a worker to carry
-        out at once. One round trip: both commands are for one key, and so stay in order everywhere."""
+    def replace(self, name: str, rest: str) -> None:
+        """Remove a job and add the rest of it for a worker, due at once. The new name must be about the same id.
+
+        One round trip. Both commands are for one key, so they stay in order on every topology."""
         pipe = self._store.pipeline()
         pipe.zadd(keys.outbox(rest), {rest: int(time.time())})
         pipe.zrem(keys.outbox(name), name)
         pipe.execute()
 
     def queue_due(self, pipe: Pipe, name: str) -> None:
-        """Leave an intent of one's own to a worker, to be carried out at once."""
+        """Leave one's own job to a worker, due at once."""
         pipe.zadd(keys.outbox(name), {name: int(time.time())})
 
     def done(self, name: str) -> None:
-        """Strike an intent out. One round trip."""
+        """Remove a job. One round trip."""
         self._store.zrem(keys.outbox(name), name)
 
     def due(self, limit: int) -> list[str]:
-        """The intents that another may take over now, at most `limit` of each of the OUTBOX_SHARDS, where the oldest
-        come first. One round trip."""
+        """The names of the jobs that are due, oldest first, at most `limit` of each of the OUTBOX_SHARDS. One round
+        trip."""
         pipe = self._store.pipeline()
         for key in keys.outboxes():
             pipe.zrangebyscore(key, "-inf", str(int(time.time())), limit)
-        return [intent for found in pipe.execute() for intent in found]
+        return [job for found in pipe.execute() for job in found]
 
     def under_way(self) -> set[str]:
-        """What somebody is at work on: the beginnings of every intent, such as `follow:1` and `follow:1:2` for
-        `follow:1:2:<nonce>`. One round trip for each READ_AT_ONCE intents."""
+        """The beginnings of all job names: `follow:1` and `follow:1:2` for `follow:1:2:<nonce>`. One round trip for
+        each READ_AT_ONCE jobs."""
         return {
             beginning
             for key in keys.outboxes()
-            for intents in self._store.zset_members(key, READ_AT_ONCE)
-            for intent in intents
-            for beginning in accumulate(intent.split(":"), lambda left, right: f"{left}:{right}")
+            for jobs in self._store.zset_members(key, READ_AT_ONCE)
+            for job in jobs
+            for beginning in accumulate(job.split(":"), lambda left, right: f"{left}:{right}")
         }
 
-    def strays(self) -> Iterator[list[tuple[str, str, float]]]:
-        """The intents that stand where another number of OUTBOX_SHARDS has put them, and no worker looks: in which key,
-        their names and scores. MOST_SHARDS round trips and one more."""
+    def misplaced(self) -> Iterator[list[tuple[str, str, float]]]:
+        """Jobs in a key that no worker reads, because OUTBOX_SHARDS has changed: key, name and score. MOST_SHARDS round
+        trips and one more."""
         for key in keys.whatever_shards("outbox"):
             for scored in self._store.zset_scored(key, READ_AT_ONCE):
                 yield [(key, name, score) for name, score in scored if keys.outbox(name) != key]
 
-    def bring_in(self, key: str, name: str, score: float) -> None:
-        """Put a stray intent where workers look. Two round trips."""
+    def move(self, key: str, name: str, score: float) -> None:
+        """Move a misplaced job to the key that workers read. Two round trips."""
         self._store.zadd_nx(keys.outbox(name), {name: int(score)})
         self._store.zrem(key, name)
 
-    def claim(self, name: str, worker: str) -> "Claim | None":
-        """An intent for `worker` alone, for LEASE seconds; None when another has it. At most two round trips."""
+    def claim(self, name: str, worker: str, told_to_stop: Callable[[], bool]) -> "Claim | None":
+        """Take a job for `worker` alone, for LEASE seconds; None when another worker has it. At most two round
+        trips."""
         if not self._store.set_nx_ex(keys.lease(name), worker, LEASE):
             return None
-        return Claim(self, name, self._store.hincrby(keys.attempts(), name, 1))
+        return Claim(self, name, self._store.hincrby(keys.attempts(), name, 1), told_to_stop)
 
-    def keep(self, name: str) -> None:
-        """Have a claimed intent for another LEASE seconds. One round trip."""
+    def renew(self, name: str) -> None:
+        """Keep a claimed job for another LEASE seconds. One round trip."""
         self._store.expire(keys.lease(name), LEASE)
 
-    def give_back(self, name: str) -> None:
-        """Leave a claimed intent, of which some is done, to whoever comes next, behind all that is due already. Three
-        round trips. It has not failed, so its attempts are counted from this one on: the next is the second again.
-        """
+    def release(self, name: str) -> None:
+        """Leave a claimed job, of which a part is done, to the next worker, behind all due jobs. Three round trips.
+
+        The job has not failed, so its attempts are counted from this one on: the next attempt is the second."""
         self._store.hset(keys.attempts(), {name: "1"})
         self._store.zadd(keys.outbox(name), {name: int(time.time())})
         self._store.unlink(keys.lease(name))
 
     def forget(self, name: str) -> None:
-        """A claimed intent is finished. One round trip."""
+        """Remove what the claim of a finished job has left. One round trip."""
         pipe = self._store.pipeline()
         pipe.hdel(keys.attempts(), name)
         pipe.unlink(keys.lease(name))
         pipe.execute()
 
-    def set_aside(self, name: str) -> None:
-        """Let no worker try again what none could finish. Three round trips."""
-        self._store.zadd(keys.set_aside(), {name: int(time.time())})
+    def make_dead_letter(self, name: str) -> None:
+        """Let no worker try again a job that no worker could finish. Three round trips."""
+        self._store.zadd(keys.dead_letters(), {name: int(time.time())})
         self._store.zrem(keys.outbox(name), name)
         self.forget(name)
 
 
 @dataclass(frozen=True)
 class Claim:
-    """An intent that a worker has, and the how many-th to have it the worker is."""
+    """A job that a worker has. `attempt`: 1 for the first worker that has it. `told_to_stop`: whether the worker is to
+    end."""
 
     outbox: Outbox
     name: str = field(repr=False)
     attempt: int
+    told_to_stop: Callable[[], bool] = lambda: False
 
-    def carry_out(self, chunks: Iterable[object], stopping: Callable[[], bool]) -> bool:
-        """Go through work that is done in chunks, as its iterator goes on; whether all was done before the worker had
-        to stop. However long it takes, nobody else has the intent meanwhile: one round trip each KEEPS_EVERY."""
-        kept_at = time.monotonic()
+    def carry_out(self, chunks: Iterable[object]) -> bool:
+        """Do work in chunks, as its iterator goes on. Returns False when the worker was told to stop before the end.
+
+        The lease is renewed meanwhile: one round trip each RENEWS_EVERY."""
+        return self._carry_out(chunks, self.told_to_stop)
+
+    def carry_out_for_a_turn(self, chunks: Iterable[object]) -> bool:
+        """Like `carry_out`, but for at most TURN seconds: then other due jobs come first."""
+        ends = time.monotonic() + TURN
+        return self._carry_out(chunks, lambda: self.told_to_stop() or time.monotonic() > ends)
+
+    def _carry_out(self, chunks: Iterable[object], stopping: Callable[[], bool]) -> bool:
+        renewed_at = time.monotonic()
         for _ in chunks:
             if stopping():
                 return False
-            if time.monotonic() - kept_at > KEEPS_EVERY:
-                self.outbox.keep(self.name)
-                kept_at = time.monotonic()
+            if time.monotonic() - renewed_at > RENEWS_EVERY:
+                self.outbox.renew(self.name)
+                renewed_at = time.monotonic()
         return True
+
+
+JobHandler = Callable[[Store, Claim], object]  # finishes a job; False: not finished, the job must be claimed again

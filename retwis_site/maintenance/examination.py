@@ -1,34 +1,34 @@
-"""All that `doctor` and `cleanup` look for, and how a check is gone through."""
+"""All that `doctor` and `cleanup` look for, and how a check is run."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from accounts.users.checks.account_checks import AccountDamage
-from accounts.users.checks.account_orphans import AccountDebris
-from accounts.users.checks.deleted_accounts import Leftovers
-from accounts.users.checks.name_index_checks import Misfiled
 from retwis_site.exceptions import StoreRefused
-from retwis_site.jobs.outbox_checks import Overdue
+from retwis_site.features import features
+from retwis_site.jobs.outbox_checks import OutboxChecks
 from retwis_site.maintenance.checks import AT_ONCE, Check, Finding
-from retwis_site.maintenance.key_checks import Damage
+from retwis_site.maintenance.key_checks import KeyChecks
 from retwis_site.store.client import Store
-from timeline.posts.checks.post_checks import TimelineDamage
-from timeline.posts.checks.post_orphans import TimelineDebris
-from timeline.relations.checks.ranking_checks import Miscounts
-from timeline.timelines.checks.timeline_checks import Holes
 
-EXAMPLES = 20  # findings of each check that are told in full; the others are only counted
+EXAMPLES = 20  # findings of each check that are shown; the others are only counted
 
 
-def errors(store: Store) -> list[Check]:
-    """Damage to truth or its mirrors, in an order in which each repair can rely on those before it."""
-    sources = (Damage, Overdue, AccountDamage, Misfiled, TimelineDamage, Leftovers, Miscounts, Holes)
-    return [*(check for source in sources for check in source(store).checks()), *Damage(store).later_checks()]
+def inconsistencies(store: Store) -> list[Check]:
+    """The checks for damage to truth or mirrors, in an order in which each repair can rely on those before it."""
+    of_features = [check for feature in features() for check in feature.inconsistencies(store)]
+    first = [*KeyChecks(store).inconsistencies(), *OutboxChecks(store).inconsistencies()]
+    return [*first, *of_features, *KeyChecks(store).counters_last()]
 
 
-def debris(store: Store) -> list[Check]:
-    """What is harmless, and `cleanup` removes."""
-    return [*AccountDebris(store).checks(), *Misfiled(store).debris(), *TimelineDebris(store).checks()]
+def orphans(store: Store) -> list[Check]:
+    """The checks for what crashes leave: harmless, and `cleanup` removes it."""
+    of_features = [check for feature in features() for check in feature.orphans(store)]
+    return [*of_features, *KeyChecks(store).orphans(), *OutboxChecks(store).orphans()]
+
+
+def notices(store: Store) -> list[str]:
+    """What features have to say about the database as a whole, a sentence each."""
+    return [notice for feature in features() for notice in feature.notices(store)]
 
 
 @dataclass

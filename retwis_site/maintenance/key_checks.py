@@ -1,28 +1,41 @@
 """Damage that any Redis application can have: keys of the wrong type, counters below what they have counted."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from django.conf import settings
 
+from retwis_site.features import features
+from retwis_site.jobs.outbox import LEASE
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, numbered
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 
+# Keys of the ground that must expire, and after how many seconds. Features declare their own.
+TEMPORARY = {"lease:*": LEASE, "health": keys.HEALTH_SECONDS}
 COPY_STAYS = 30 * 24 * 3600  # seconds that what stood in a key's place is kept
 
 
-class Damage:
+class KeyChecks:
     """Searches over all keys of the site."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._temporary = TEMPORARY | {key: life for one in features() for key, life in one.temporary_keys.items()}
+        windows = [limit.seconds for feature in features() for limit in feature.limits]
+        if windows:
+            self._temporary |= {"throttle:*": max(windows)}
 
-    def checks(self) -> list[Check]:
+    def inconsistencies(self) -> list[Check]:
         return [Check("keys of the wrong type", self.wrong_types, self._store.dbsize)]
 
-    def later_checks(self) -> list[Check]:
+    def counters_last(self) -> list[Check]:
         """What makes sense once names lead to where they should."""
         return [Check("counters below the largest id", self.counters, lambda: 2 * self._store.dbsize())]
+
+    def orphans(self) -> list[Check]:
+        patterns = len(self._temporary)
+        return [Check("temporary keys without an expiry", self.lasting, lambda: patterns * self._store.dbsize())]
 
     def wrong_types(self) -> Chunks:
         """Keys of the key table that hold something else. Every command on them is refused."""
@@ -73,6 +86,19 @@ class Damage:
             self._store.set(counter, str(largest))
         elif current < largest:  # not SET: an id that is given out meanwhile would be given out again
             self._store.incrby(counter, largest - current)
+
+    def lasting(self) -> Chunks:
+        """Keys that must expire and have no expiry. The repair gives them one."""
+        for pattern, seconds in self._temporary.items():
+            for found in self._store.scan_keys(keys.matching(pattern), AT_ONCE):
+                pipe = self._store.pipeline()
+                for key in found:
+                    pipe.ttl(key)
+                yield [
+                    Finding(key, partial(self._store.expire, key, seconds))
+                    for key, left in zip(found, pipe.execute(), strict=True)
+                    if left == -1
+                ]
 
 
 def _type_of(key: str) -> str | None:

@@ -7,8 +7,6 @@ is a hole in it: its mark stands there when it is rendered, there it is cut, and
 bytes as they are sent, so that no page is searched, copied or encoded again.
 """
 
-import operator
-import os
 import re
 import secrets
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -17,12 +15,13 @@ from typing import Any
 from django.conf import settings
 from django.contrib.messages import get_messages
 from django.http import HttpRequest, HttpResponse
-from django.middleware.csrf import CSRF_ALLOWED_CHARS, get_token
 from django.template import loader
 from django.utils.translation import get_language
 
-from retwis_site.http import cookies, flash_messages
+from retwis_site.http import flash_messages
+from retwis_site.http.csrf import csrf_token
 from retwis_site.http.language import headers_in
+from retwis_site.rendering.theme import theme_of
 from retwis_site.store.local_cache import PageMemory
 
 Pieces = Sequence[bytes | str]  # HTML as it is sent, and the names of the holes between
@@ -30,9 +29,6 @@ Holes = Mapping[str, Pieces]  # what fills them, by their names
 
 NOTHING: Holes = {}
 
-THEMES = ("light", "dark")
-THEME_COOKIE = f"{settings.COOKIE_PREFIX}theme"
-THEME_LIVES = 365 * 24 * 3600  # seconds
 
 _parts: PageMemory[Hashable, Pieces] = PageMemory(size=5_000, seconds=3600)  # some 30 MB
 _fills: dict[str, Callable[[HttpRequest], str]] = {}  # by name: what is made for each page
@@ -56,28 +52,7 @@ def cut(html: str) -> Pieces:
     return tuple(piece if place % 2 else piece.encode() for place, piece in enumerate(_MARK.split(html)))
 
 
-def _csrf_token(request: HttpRequest) -> str:
-    """As Django's get_token, which takes five times as long, and renews the cookie whenever it is asked. One that the
-    browser has stays as long as its login."""
-    secret = request.COOKIES.get(settings.CSRF_COOKIE_NAME)
-    if secret is None or secret != request.META.get("CSRF_COOKIE"):  # none yet, or one that Django refuses
-        return get_token(request)
-    return masked(secret)
-
-
-def masked(secret: str) -> str:
-    """The secret as Django's forms carry it: hidden by another mask each time, so that nothing can be learned from how
-    well a page compresses (BREACH)."""
-    mask = os.urandom(len(secret)).translate(_TO_PLACES)
-    hidden = bytes(map(operator.add, mask, [_PLACES[char] for char in secret]))
-    return (mask + hidden).translate(_TO_CHARS).decode()
-
-
-_PLACES = {char: place for place, char in enumerate(CSRF_ALLOWED_CHARS)}
-_TO_PLACES = bytes(byte % len(CSRF_ALLOWED_CHARS) for byte in range(256))
-_TO_CHARS = bytes(ord(CSRF_ALLOWED_CHARS[place]) for place in _TO_PLACES)
-
-CSRF_TOKEN = mark_for("csrf_token", _csrf_token)
+CSRF_TOKEN = mark_for("csrf_token", csrf_token)
 
 
 def page(
@@ -122,22 +97,13 @@ def origin_of(request: HttpRequest) -> str:
     return f"{request.scheme}://{request.get_host()}"
 
 
+def first_page_at(request: HttpRequest) -> str:
+    """The address of the first page; empty when this is the first page."""
+    return request.path if "before" in request.GET else ""
+
+
 def _here(request: HttpRequest) -> str:
     return request.resolver_match.view_name if request.resolver_match else ""
-
-
-def theme_of(request: HttpRequest) -> str:
-    """What the visitor chose: `light` or `dark`; empty to be what their system is."""
-    chosen = request.COOKIES.get(THEME_COOKIE, "")
-    return chosen if chosen in THEMES else ""
-
-
-def keep_theme(response: HttpResponse, theme: str) -> None:
-    """Let the browser remember a choice, or that there is none."""
-    if not theme:
-        cookies.take_back(response, THEME_COOKIE)
-        return
-    cookies.keep(response, THEME_COOKIE, theme, THEME_LIVES)
 
 
 def _marks(holes: Holes) -> dict[str, str]:

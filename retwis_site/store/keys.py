@@ -1,35 +1,36 @@
-"""Every Redis key, one function each. `<uid>`, `<pid>`: decimal integers from INCR, from 1; or, with
-`POST_IDS=snowflake`, made from the time, below 2^53.
+"""Every Redis key, one function each; docs/keys.md shows the same table.
+
+`<uid>`, `<pid>`: decimal integers from INCR, from 1; or, with `POST_IDS=snowflake`, made from the time, below 2^53.
 
 | key | type | holds | kind |
 |---|---|---|---|
 | `next_user_id`, `next_post_id` | string | counters | official, truth |
 | `users` | hash | lower-cased username -> uid | official, truth |
-| `user:<uid>` | hash | `username` (as typed), `password` (Django hash), `auth` (current secret); ours: `name` (as they want to be called), `bio` (what they say about themselves), `language` (a code, such as `de`), `seen` (the highest post that their home has shown), `deleted` (unix s; of a deleted account nothing is shown) | official, truth |
+| `user:<uid>` | hash | `username` (as typed), `password` (Django hash), `auth` (the secret of the session); ours: `name` (display name), `bio`, `language` (a code, such as `de`), `seen` (the highest post id that home has shown), `deleted` (unix s; nothing of a deleted account is shown) | official, truth |
 | `auths` | hash | secret -> uid; may hold stale entries, never trusted alone | official |
 | `users_by_time` | zset | username as typed, score = registration (unix s) | official |
-| `users_by_name` | zset | `<name, folded>:<uid>`, score 0: what the beginning of a name is looked up in, by username and by `name`, whatever the letter case; may hold stale entries, never trusted alone | |
-| `users_by_followers` | zset | uids, score = how many follow them, counted from `followers:`; nobody with none | |
+| `users_by_name` | zset | `<folded name>:<uid>`, score 0: by which a prefix of a username or display name is found; may hold stale entries, never trusted alone | |
+| `users_by_followers` | zset | uids, score = number of followers, set from ZCARD `followers:`; no user without followers | |
 | `following:<uid>` | zset | uids this user follows, score = since when (unix s) | official, truth |
 | `followers:<uid>` | zset | the mirror of `following:` | official |
-| `post:<pid>` | hash | `user_id`, `time` (unix s), `body`; a deleted one: `deleted` (unix s), empty body, 30 days | official, truth |
-| `posts:<uid>` | list | home timeline: own and followed people's posts, about the newest 1000 | official, cache |
-| `timeline` | list | everybody's newest posts, about 1000 | official, cache |
-| `timeline:<n>` | list | with `TIMELINE_SHARDS` above 1, instead of `timeline`: of every so many posts' ids one, counted from 0 | cache |
-| `recent`, `recent:<n>` | zset | with `POST_IDS=snowflake`, what a `timeline` is rebuilt from: the newest 2000 ids, member = score = pid | truth |
+| `post:<pid>` | hash | `user_id`, `time` (unix s), `body`; a deleted post: `deleted` (unix s), empty body, 30 days | official, truth |
+| `posts:<uid>` | list | home timeline: own and followed users' posts, about the newest 1000 | official, cache |
+| `timeline` | list | everyone's newest posts, about 1000 | official, cache |
+| `timeline:<n>` | list | with `TIMELINE_SHARDS` above 1, instead of `timeline`: the posts whose id modulo TIMELINE_SHARDS is `<n>` | cache |
+| `recent`, `recent:<n>` | zset | with `POST_IDS=snowflake`: the newest 2000 post ids, member = score = pid; `timeline` is rebuilt from it | truth |
 | `updates:<uid>` | zset | the user's own post ids, member = score = pid; never trimmed | truth |
-| `outbox` | zset | intents not finished, score = when another may take over (unix s) | truth |
-| `outbox:<n>` | zset | with `OUTBOX_SHARDS` above 1, instead of `outbox`: those about certain ids, counted from 0 | truth |
-| `attempts` | hash | intent -> how often a worker has claimed it; 1 again once one has given it back | |
-| `set_aside` | zset | intents that no worker could finish, score = since when (unix s); `deliver` leaves them alone | truth |
-| `lease:<intent>` | string | the worker that has it, EX | |
+| `outbox` | zset | unfinished jobs, score = when a worker may take the job over (unix s) | truth |
+| `outbox:<n>` | zset | with `OUTBOX_SHARDS` above 1, instead of `outbox`: the jobs about some of the ids | truth |
+| `attempts` | hash | job -> number of times that a worker has claimed it; 1 again after a worker released it | |
+| `set_aside` | zset | dead letters: jobs that no worker could finish, score = since when (unix s); `deliver` leaves them alone | truth |
+| `lease:<job>` | string | the worker that has the job, EX | |
 | `idem:<uid>:<token>` | string | the pid that a form's one-time token became, EX one day | |
-| `throttle:<limit>:<who>` | zset | one member for each time that somebody did something limited, score = when (unix s), EX the limit's window | |
-| `damaged:<key>` | any | what `doctor --fix` found in a key's place that has no business there, EX 30 days | |
+| `throttle:<limit>:<who>` | zset | a rate limit: one member for each counted action, score = when (unix s), EX the limit's window | |
+| `damaged:<key>` | any | a key of the wrong type, which `doctor --fix` has moved here, EX 30 days | |
 | `health` | string | written by `/readyz`, EX | |
 
-`REDIS_KEY_PREFIX` stands before each. Official: as the Retwis of Redis's documentation has it. Truth: what everything
-else can be rebuilt from. Cache: a list that may vanish at any moment and is rebuilt by the next read.
+`REDIS_KEY_PREFIX` stands before each key. Official: as in the Retwis of Redis's documentation. Truth: all else can be
+rebuilt from it. Cache: a list that may vanish at any moment and is rebuilt by the next read.
 """
 
 from zlib import crc32
@@ -88,12 +89,12 @@ def home(uid: int) -> str:
 
 
 def timeline(pid: int) -> str:
-    """The one of TIMELINE_SHARDS lists in which a post has its place."""
+    """The list that has this post; one of TIMELINE_SHARDS."""
     return _shard("timeline", pid, settings.TIMELINE_SHARDS)
 
 
 def recent(pid: int) -> str:
-    """Likewise."""
+    """The sorted set that has this post; one of TIMELINE_SHARDS."""
     return _shard("recent", pid, settings.TIMELINE_SHARDS)
 
 
@@ -101,9 +102,9 @@ def updates(uid: int) -> str:
     return f"{PREFIX}updates:{uid}"
 
 
-def outbox(intent: str) -> str:
-    """The one of OUTBOX_SHARDS sorted sets that has all intents about the same id."""
-    about = intent.partition(":")[2].partition(":")[0]
+def outbox(job: str) -> str:
+    """The sorted set that has all jobs about the same id; one of OUTBOX_SHARDS."""
+    about = job.partition(":")[2].partition(":")[0]
     return _shard("outbox", crc32(about.encode()), settings.OUTBOX_SHARDS)
 
 
@@ -111,12 +112,12 @@ def attempts() -> str:
     return f"{PREFIX}attempts"
 
 
-def set_aside() -> str:
+def dead_letters() -> str:
     return f"{PREFIX}set_aside"
 
 
-def lease(intent: str) -> str:
-    return f"{PREFIX}lease:{intent}"
+def lease(job: str) -> str:
+    return f"{PREFIX}lease:{job}"
 
 
 def idem(uid: int, token: str) -> str:
@@ -129,6 +130,9 @@ def throttle(limit: str, who: str) -> str:
 
 def damaged(key: str) -> str:
     return f"{PREFIX}damaged:{key.removeprefix(PREFIX)}"
+
+
+HEALTH_SECONDS = 60  # until it expires
 
 
 def health() -> str:
@@ -157,7 +161,7 @@ def _shards(name: str, shards: int) -> list[str]:
 
 
 def whatever_shards(name: str) -> list[str]:
-    """All that a split key is called with any number of shards."""
+    """Every name that a split key has with any number of shards."""
     return [f"{PREFIX}{name}", *_shards(name, settings.MOST_SHARDS)]
 
 

@@ -5,18 +5,16 @@ any hour is an hour: a counter for each clock hour would let twice as many throu
 than a limit's times, and goes with its window.
 """
 
-import hashlib
 import time
 from dataclasses import dataclass
 
 from django.conf import settings
 from django.utils.functional import Promise
-from django.utils.translation import ngettext_lazy
 
 from retwis_site.exceptions import TooOften
-from retwis_site.jobs.outbox import nonce
 from retwis_site.store import keys
 from retwis_site.store.client import Store
+from retwis_site.store.ids import nonce
 
 
 @dataclass(frozen=True)
@@ -34,85 +32,26 @@ class Limit:
         return str(self.text % {"times": self.times})
 
 
-LOGINS = Limit(  # an account and an address together
-    *("login", 10, 15 * 60, "wrong passwords"),
-    ngettext_lazy(
-        "That would be more than %(times)d wrong password in a short time.",
-        "That would be more than %(times)d wrong passwords in a short time.",
-        "times",
-    ),
-)
-GUESSES = Limit(  # an address, at whatever accounts
-    *("guess", 200, 15 * 60, "guesses from your network"),
-    ngettext_lazy(
-        "That would be more than %(times)d guess from your network in a short time.",
-        "That would be more than %(times)d guesses from your network in a short time.",
-        "times",
-    ),
-)
-REGISTRATIONS = Limit(
-    *("register", 30, 3600, "new accounts from your network"),
-    ngettext_lazy(
-        "That would be more than %(times)d new account from your network in a short time.",
-        "That would be more than %(times)d new accounts from your network in a short time.",
-        "times",
-    ),
-)
-POSTS = Limit(
-    *("post", 60, 3600, "posts"),
-    ngettext_lazy(
-        "That would be more than %(times)d post in a short time.",
-        "That would be more than %(times)d posts in a short time.",
-        "times",
-    ),
-)
-FOLLOWS = Limit(
-    *("follow", 120, 3600, "follows"),
-    ngettext_lazy(
-        "That would be more than %(times)d follow in a short time.",
-        "That would be more than %(times)d follows in a short time.",
-        "times",
-    ),
-)
-EDITS = Limit(
-    *("edit", 60, 3600, "changes to a profile"),
-    ngettext_lazy(
-        "That would be more than %(times)d change to your profile in a short time.",
-        "That would be more than %(times)d changes to your profile in a short time.",
-        "times",
-    ),
-)
-DOWNLOADS = Limit(
-    *("download", 10, 3600, "downloads"),
-    ngettext_lazy(
-        "That would be more than %(times)d download in a short time.",
-        "That would be more than %(times)d downloads in a short time.",
-        "times",
-    ),
-)
-LIMITS = (LOGINS, GUESSES, REGISTRATIONS, POSTS, FOLLOWS, EDITS, DOWNLOADS)
-
-
 @dataclass(frozen=True)
-class Counted:
+class CountedTime:
     """One time that was counted, to take back."""
 
     key: str
     member: str
 
 
-class Throttle:
+class RateLimits:
     """Counts, unless THROTTLE=0."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def count(self, limit: Limit, who: str) -> Counted:
+    def count(self, limit: Limit, who: str) -> CountedTime:
         """Count one more time. One round trip; two for one too many, which does not count. Raises TooOften.
 
-        Counted before it is done, so that many at once cannot all find room; what fails can be taken back.
+        CountedTime before it is done, so that many at once cannot all find room; what fails can be taken back.
         """
-        counted = Counted(keys.throttle(limit.name, who), nonce())
+        counted = CountedTime(keys.throttle(limit.name, who), nonce())
         if not settings.THROTTLE:
             return counted
         now = int(time.time())
@@ -128,7 +67,7 @@ class Throttle:
         self.take_back(counted)
         raise TooOften(f"{limit.times} {limit.what}", limit.refusal(), max(1, int(oldest) + limit.seconds - now))
 
-    def take_back(self, counted: Counted) -> None:
+    def take_back(self, counted: CountedTime) -> None:
         """It came to nothing, so it does not count. One round trip."""
         if settings.THROTTLE:
             self._store.zrem(counted.key, counted.member)
@@ -137,9 +76,3 @@ class Throttle:
         """Begin anew. One round trip."""
         if settings.THROTTLE:
             self._store.unlink(keys.throttle(limit.name, who))
-
-
-def somebody_at(name: str, address: str) -> str:
-    """An account as tried from one address: so nobody elsewhere can lock its owner out. Of fixed length, whatever
-    somebody types for a name."""
-    return hashlib.sha256(f"{name.lower()}\0{address}".encode(errors="replace")).hexdigest()[:32]

@@ -23,55 +23,55 @@ _STORING = ("STORE", "INTER", "UNION", "DIFF", "COPY", "MOVE", "RPOPLPUSH", "BLP
 
 
 @dataclass(frozen=True)
-class Trip:
+class RoundTrip:
     """One round trip: the commands that went out together."""
 
     commands: tuple[Command, ...]
 
 
 @dataclass
-class Watch:
+class Recording:
     """What was sent while it watched, in order."""
 
-    trips: list[Trip] = field(default_factory=list)
+    round_trips: list[RoundTrip] = field(default_factory=list)
 
     @property
     def commands(self) -> list[Command]:
-        return [command for trip in self.trips for command in trip.commands]
+        return [command for round_trip in self.round_trips for command in round_trip.commands]
 
 
-_here: ContextVar[tuple[Watch, ...]] = ContextVar("retwis_watches", default=())
-_everywhere: list[Watch] = []
+_here: ContextVar[tuple[Recording, ...]] = ContextVar("retwis_watches", default=())
+_everywhere: list[Recording] = []
 
 
 @contextmanager
-def watching() -> Iterator[Watch]:
-    watch = Watch()
-    token = _here.set((*_here.get(), watch))
+def recording() -> Iterator[Recording]:
+    recorded = Recording()
+    token = _here.set((*_here.get(), recorded))
     try:
-        yield watch
+        yield recorded
     finally:
         _here.reset(token)
 
 
 @contextmanager
-def watching_process() -> Iterator[Watch]:
-    watch = Watch()
-    _everywhere.append(watch)
+def recording_process() -> Iterator[Recording]:
+    recorded = Recording()
+    _everywhere.append(recorded)
     try:
-        yield watch
+        yield recorded
     finally:
-        _everywhere.remove(watch)
+        _everywhere.remove(recorded)
 
 
 def note(commands: Sequence[Command]) -> None:
     """Called by the store, once for each round trip, before it sends."""
-    watches = (*_here.get(), *_everywhere)
-    if not watches:
+    recordings = (*_here.get(), *_everywhere)
+    if not recordings:
         return
-    trip = Trip(tuple(commands))
-    for watch in watches:
-        watch.trips.append(trip)
+    round_trip = RoundTrip(tuple(commands))
+    for recorded in recordings:
+        recorded.round_trips.append(round_trip)
 
 
 def keys_of(command: Command) -> tuple[str, ...]:

@@ -12,12 +12,13 @@ from django.urls import get_resolver
 from accounts.signing_in.forms import LONGEST_NAME
 from accounts.signing_in.hashers import LeanArgon2PasswordHasher
 from accounts.signing_in.passwords import LONGEST_PASSWORD
-from accounts.signing_in.views import COOKIE_LIVES
-from retwis_site.store import keys, rate_limits
+from accounts.signing_in.responses import COOKIE_LIVES
+from retwis_site.features import features
+from retwis_site.store import keys
+from retwis_site.store.ids import LARGEST_ID
 from tests.support.asvs import DOCUMENT, part, requirements, rows
 from timeline.posts import drafts
 from timeline.posts.entities import LONGEST_POST
-from timeline.timelines.cursors import LARGEST_ID
 
 ROOT = Path(settings.BASE_DIR)
 HOLDS, EXCEPTIONS, OPERATORS = "What holds", "Exceptions", "What is the operator's"
@@ -120,7 +121,7 @@ def test_what_may_be_typed_is_what_the_code_takes():
 
 
 def test_how_often_is_what_the_code_counts():
-    limits = [limit for limit in vars(rate_limits).values() if isinstance(limit, rate_limits.Limit)]
+    limits = [limit for feature in features() for limit in feature.limits]
     documented = {what: (int(times), int(minutes)) for what, (times, minutes, _) in decided("How often").items()}
     assert len(limits) == len(documented)
     for limit in limits:

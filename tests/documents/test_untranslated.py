@@ -15,8 +15,8 @@ from django.urls import URLPattern, get_resolver, reverse
 from django.utils.translation import trans_real
 
 from retwis_site.exceptions import StoreError
+from retwis_site.features import features
 from retwis_site.http.language import COOKIE
-from retwis_site.store import rate_limits
 from retwis_site.store.client import Store
 from retwis_site.store.local_cache import Memory
 from tests.support.people import PASSWORD, WEAK_PASSWORDS, register
@@ -282,24 +282,22 @@ def test_forms_without_a_token(marked, people, url, origin):
 
 
 LIMITS = {
-    "LOGINS": ("/login/", {"username": "1", "password": "1"}),
-    "GUESSES": ("/login/", {"username": "1", "password": "1"}),
-    "REGISTRATIONS": ("/register/", NEW),
-    "POSTS": ("/post/", {"body": "1"}),
-    "FOLLOWS": ("/@2/follow/", {}),
-    "EDITS": ("/settings/", {"name": "1"}),
+    "login": ("/login/", {"username": "1", "password": "1"}),
+    "guess": ("/login/", {"username": "1", "password": "1"}),
+    "register": ("/register/", NEW),
+    "post": ("/post/", {"body": "1"}),
+    "follow": ("/@2/follow/", {}),
+    "edit": ("/settings/", {"name": "1"}),
 }
 
 
 @pytest.mark.parametrize("name", LIMITS)
 def test_too_often(marked, people, raw, settings, monkeypatch, name):
     settings.THROTTLE = True
-    limit = getattr(rate_limits, name)
-    for one in vars(rate_limits).values():
-        if isinstance(one, rate_limits.Limit):
-            monkeypatch.setitem(vars(one), "times", 0 if one is limit else 1000)
+    for limit in [limit for feature in features() for limit in feature.limits]:
+        monkeypatch.setitem(vars(limit), "times", 0 if limit.name == name else 1000)
     url, form = LIMITS[name]
-    client = browser(None if name in {"LOGINS", "GUESSES", "REGISTRATIONS"} else people["one"])
+    client = browser(None if name in {"login", "guess", "register"} else people["one"])
     answer = client.post(url, form)
     assert answer.status_code == 429
     assert bare(answer) == []

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import redis
 
-from accounts.signing_in.viewer import Visit
+from accounts.signing_in.viewer import Viewer
 from retwis_site.store.client import connect
 from retwis_site.store.local_cache import Memory
 from tests.support.http.http_browser import Browser
@@ -222,10 +222,10 @@ def homes_are_the_merges_of_their_sources(raw):
 
 def home(raw, uid):
     Memory.clear_all()
-    visit = Visit(connect(), raw.hget(f"user:{uid}", "auth"))
+    viewer = Viewer(connect(), raw.hget(f"user:{uid}", "auth"))
     pids, before = [], None
     while True:
-        page = Homes(connect()).page(visit, before).page
+        page = Homes(connect()).page(viewer, before).page
         pids += [post.pid for post in page.posts]
         before = page.older
         if before is None:
@@ -233,9 +233,9 @@ def home(raw, uid):
 
 
 def everybodys_is_the_newest(raw):
-    standing = [int(pid) for uid in raw.hvals("users") for pid in raw.zrange(f"updates:{uid}", 0, -1)]
-    shown = GlobalTimeline(connect()).page(Visit(connect(), ""), None, 50).page.posts
-    assert [post.pid for post in shown] == sorted(standing, reverse=True)[:50]
+    standing_posts = [int(pid) for uid in raw.hvals("users") for pid in raw.zrange(f"updates:{uid}", 0, -1)]
+    shown = GlobalTimeline(connect()).page(Viewer(connect(), ""), None, 50).page.posts
+    assert [post.pid for post in shown] == sorted(standing_posts, reverse=True)[:50]
 
 
 def assert_did(client, raw):

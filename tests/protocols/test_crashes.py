@@ -5,18 +5,20 @@ import io
 import pytest
 from django.core.management import call_command
 
-from accounts.signing_in.viewer import Visit
+from accounts.signing_in.sessions import Sessions
+from accounts.signing_in.viewer import Viewer
+from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import NameTaken, User
-from accounts.users.name_index import Directory
-from accounts.users.repository import Users
+from accounts.users.name_index import NameIndex
+from accounts.users.registration import Registration
 from retwis_site.jobs.worker import drain
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.local_cache import Memory
 from tests.support.people import LONG_AGO, PASSWORD, register
-from tests.support.protocols.kills import killed_before_trip
 from tests.support.stored_keys import called, counted, filed, ranked
 from tests.support.stores.key_layouts import make_due, noted
+from tests.support.stores.seam import killed_before_round_trip
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows
 from timeline.timelines.everyone import GlobalTimeline
@@ -31,7 +33,7 @@ def others_take_over(store: Store, raw) -> None:
 
 
 def home(store, login):
-    return [post.body for post in Homes(store).page(Visit(store, login.secret), None).page.posts]
+    return [post.body for post in Homes(store).page(Viewer(store, login.secret), None).page.posts]
 
 
 STEPS = range(1, 12)
@@ -43,12 +45,12 @@ def test_a_post(store, layout, alice, bob, raw, monkeypatch, step):
     Follows(store).follow(2, 1)
     home(store, bob)
     home(store, alice)
-    died = killed_before_trip(monkeypatch, step, lambda: Posts(store).publish(1, "Hello", "t"))
+    died = killed_before_round_trip(step, lambda: Posts(store).publish(1, "Hello", "t"))
     committed = noted(raw) != [] or not died
     others_take_over(store, raw)
     expected = ["Hello"] if committed else []
     assert home(store, alice) == home(store, bob) == expected
-    page = GlobalTimeline(store).page(Visit(store, ""), None, 50).page
+    page = GlobalTimeline(store).page(Viewer(store, ""), None, 50).page
     assert [post.body for post in page.posts] == expected
     assert raw.zcard("updates:1") == len(expected)
     # The second click: the same post, whatever became of the first.
@@ -63,7 +65,7 @@ def test_a_post(store, layout, alice, bob, raw, monkeypatch, step):
 
 @pytest.mark.parametrize("step", STEPS)
 def test_a_registration(store, layout, raw, monkeypatch, step):
-    killed_before_trip(monkeypatch, step, lambda: register(store, "Dora"))
+    killed_before_round_trip(step, lambda: register(store, "Dora"))
     others_take_over(store, raw)
     if raw.hlen("users"):
         assert raw.hgetall("users") == {"dora": "1"}
@@ -72,7 +74,7 @@ def test_a_registration(store, layout, raw, monkeypatch, step):
         assert raw.zrange("users_by_time", 0, -1) == ["Dora"]
         assert filed(raw) == {"dora:1": 0}
         with pytest.raises(NameTaken):
-            Users(store).register("dora", "hash")
+            Registration(store).register("dora", "hash")
     else:
         assert [key for key in raw.keys("user:*") if raw.hexists(key, "password")] == []  # a bare claim may be left
         assert register(store, "Dora").user.username == "Dora"
@@ -85,7 +87,7 @@ def test_a_follow_or_unfollow(store, layout, alice, bob, raw, monkeypatch, step,
     if verb == "unfollow":
         Follows(store).follow(1, 2)
     home(store, alice)
-    killed_before_trip(monkeypatch, step, lambda: getattr(Follows(store), verb)(1, 2))
+    killed_before_round_trip(step, lambda: getattr(Follows(store), verb)(1, 2))
     others_take_over(store, raw)
     follows = raw.zscore("following:1", "2")
     assert raw.zscore("followers:2", "1") == follows
@@ -102,7 +104,7 @@ def test_a_follow_or_unfollow_of_somebody_whom_others_follow(
     Follows(store).follow(3, 2)
     if verb == "unfollow":
         Follows(store).follow(1, 2)
-    killed_before_trip(monkeypatch, step, lambda: getattr(Follows(store), verb)(1, 2))
+    killed_before_round_trip(step, lambda: getattr(Follows(store), verb)(1, 2))
     Follows(store).unfollow(3, 2)
     others_take_over(store, raw)
     assert ranked(raw) == counted(raw) == ({"2": 1} if raw.zscore("following:1", "2") else {})
@@ -114,7 +116,7 @@ def test_a_deletion(store, layout, alice, bob, raw, monkeypatch, step):
     Follows(store).follow(2, 1)
     Posts(store).publish(1, "Hello", "t")
     home(store, bob)
-    killed_before_trip(monkeypatch, step, lambda: Posts(store).delete(1, 1))
+    killed_before_round_trip(step, lambda: Posts(store).delete(1, 1))
     others_take_over(store, raw)
     deleted = raw.hexists("post:1", "deleted")
     assert raw.zcard("updates:1") == (0 if deleted else 1)
@@ -131,7 +133,7 @@ def test_an_account_that_is_deleted(store, layout, alice, bob, raw, monkeypatch,
     Posts(store).publish(1, "Hello", "t")
     home(store, bob)
     before = raw.hgetall("user:1")
-    died = killed_before_trip(monkeypatch, step, lambda: Users(store).delete(alice.user, alice.secret))
+    died = killed_before_round_trip(step, lambda: AccountDeletion(store).delete(alice.user, alice.secret))
     Memory.clear_all()
     deleted = raw.hexists("user:1", "deleted")
     assert deleted == (step > 1)
@@ -147,23 +149,23 @@ def test_an_account_that_is_deleted(store, layout, alice, bob, raw, monkeypatch,
         assert raw.zrange("users_by_time", 0, -1) == ["bob"]
     else:
         assert raw.hgetall("user:1") == before
-        assert Visit(store, alice.secret).user.is_authenticated
+        assert Viewer(store, alice.secret).user.is_authenticated
     call_command("doctor", stdout=io.StringIO())
 
 
-@pytest.mark.parametrize("verb", ["end_sessions", "change_password"])
+@pytest.mark.parametrize("verb", ["end_all", "change_password"])
 @pytest.mark.parametrize("step", STEPS)
 def test_a_logout_or_password_change(store, alice, raw, monkeypatch, step, verb):
     from django.contrib.auth import authenticate
     from django.contrib.auth.hashers import make_password
 
-    arguments = (alice.secret,) if verb == "end_sessions" else (make_password("another one"),)
-    killed_before_trip(monkeypatch, step, lambda: getattr(Users(store), verb)(1, *arguments))
+    arguments = (alice.secret,) if verb == "end_all" else (make_password("another one"),)
+    killed_before_round_trip(step, lambda: getattr(Sessions(store), verb)(1, *arguments))
     others_take_over(store, raw)
     secret = raw.hget("user:1", "auth")
     assert raw.hgetall("auths") == {secret: "1"}
     changed = secret != alice.secret
-    assert Visit(store, alice.secret).user.is_authenticated == (not changed)
+    assert Viewer(store, alice.secret).user.is_authenticated == (not changed)
     new = "another one" if changed and verb == "change_password" else PASSWORD
     assert authenticate(None, username="alice", password=new).secret == secret
 
@@ -172,9 +174,9 @@ def test_a_logout_or_password_change(store, alice, raw, monkeypatch, step, verb)
 @pytest.mark.parametrize("step", STEPS)
 def test_another_name(store, layout, alice, raw, monkeypatch, step, before):
     """One before, or another device, comes between the crash and its repair."""
-    directory = Directory(store)
+    directory = NameIndex(store)
     directory.edit(alice.user, before, "old")
-    died = killed_before_trip(monkeypatch, step, lambda: directory.edit(User(1, "Alice", before), "Ann", "new"))
+    died = killed_before_round_trip(step, lambda: directory.edit(User(1, "Alice", before), "Ann", "new"))
     named, bio = raw.hmget("user:1", "name", "bio")
     assert (named or "", bio) == (("Ann", "new") if not died or named == "Ann" else (before, "old"))
     others_take_over(store, raw)
@@ -185,8 +187,8 @@ def test_another_name(store, layout, alice, raw, monkeypatch, step, before):
 @pytest.mark.parametrize("step", STEPS)
 def test_another_name_that_somebody_else_has_changed_meanwhile(store, alice, raw, monkeypatch, step):
     """What the dead has not taken out may stay, and leads nobody anywhere."""
-    directory = Directory(store)
-    killed_before_trip(monkeypatch, step, lambda: directory.edit(alice.user, "Ann", ""))
+    directory = NameIndex(store)
+    killed_before_round_trip(step, lambda: directory.edit(alice.user, "Ann", ""))
     directory.edit(User(1, "Alice", raw.hget("user:1", "name") or ""), "Bea", "")
     others_take_over(store, raw)
     assert called(raw).items() <= filed(raw).items()
@@ -198,7 +200,7 @@ def test_another_name_that_somebody_else_has_changed_meanwhile(store, alice, raw
 def test_a_rebuild(store, alice, bob, raw, monkeypatch, step):
     Follows(store).follow(1, 2)
     Posts(store).publish(2, "Hello", "t")
-    killed_before_trip(monkeypatch, step, lambda: home(store, alice))
+    killed_before_round_trip(step, lambda: home(store, alice))
     Posts(store).publish(2, "again", "u")
     assert home(store, alice) == ["again", "Hello"]
     assert raw.ttl(keys.home(1)) > 0 or step == 1
@@ -209,7 +211,7 @@ def test_a_redelivery_drops_homes_instead_of_pushing_old_ids(store, alice, bob, 
     Posts(store).publish(1, "Hello", "t")
     home(store, bob)
     raw.zadd("outbox", {"post:1:x": 1})
-    sent.trips.clear()
+    sent.round_trips.clear()
     assert drain(store, "worker") == 1
     assert ("UNLINK", "posts:2") in sent.commands
     assert not any(command[0].startswith("LPUSH") for command in sent.commands)
@@ -231,7 +233,7 @@ def test_a_follow_after_an_unfollow_that_died_has_one_date(store, alice, bob, ra
     Follows(store).follow(2, 1)
     raw.zadd("following:2", {"1": LONG_AGO})
     raw.zadd("followers:1", {"2": LONG_AGO})
-    assert killed_before_trip(monkeypatch, 2, lambda: Follows(store).unfollow(2, 1))
+    assert killed_before_round_trip(2, lambda: Follows(store).unfollow(2, 1))
     Follows(store).follow(2, 1)
     others_take_over(store, raw)
     assert raw.zscore("followers:1", "2") == raw.zscore("following:2", "1") > LONG_AGO

@@ -11,12 +11,15 @@ import json
 import pytest
 from django.core.management import call_command
 
-from accounts.signing_in.viewer import Visit
+from accounts.signing_in.sessions import Sessions
+from accounts.signing_in.viewer import Viewer
+from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import User
-from accounts.users.name_index import Directory
-from accounts.users.repository import Users, finish_user
+from accounts.users.name_index import NameIndex
+from accounts.users.registration import finish_user
+from accounts.users.repository import Users
 from retwis_site.jobs.outbox import Claim, Outbox
-from retwis_site.jobs.worker import JOBS, drain
+from retwis_site.jobs.worker import drain, handler_for
 from retwis_site.store import keys
 from retwis_site.store.local_cache import Memory
 from tests.support.protocols.interleaving import Schedule
@@ -30,7 +33,7 @@ from tests.support.protocols.small_site import (
     home,
     post,
     quiet,
-    standing,
+    standing_posts,
 )
 from tests.support.stored_keys import called, counted, filed, ranked
 from tests.support.stores.key_layouts import noted
@@ -41,7 +44,7 @@ NAMES = {ALICE: "alice", BOB: "bob", CAROL: "carol"}
 
 
 def leave(store, uid):
-    return lambda: Users(store).delete(User(uid, NAMES[uid]), f"secret{uid}")
+    return lambda: AccountDeletion(store).delete(User(uid, NAMES[uid]), f"secret{uid}")
 
 
 def worker(store, name):
@@ -57,15 +60,15 @@ def worker(store, name):
 
 def clearing(store, uid):
     """A worker that has this very intent already, whoever else has it too."""
-    return lambda: JOBS["gone"](store, Claim(Outbox(store), f"gone:{uid}:another", attempt=1))
+    return lambda: handler_for("gone")(store, Claim(Outbox(store), f"gone:{uid}:another", attempt=1))
 
 
 def rotate(store, uid):
-    return lambda: Users(store).end_sessions(uid, f"secret{uid}")
+    return lambda: Sessions(store).end_all(uid, f"secret{uid}")
 
 
 def change_password(store, uid):
-    return lambda: Users(store).change_password(uid, "another hash")
+    return lambda: Sessions(store).change_password(uid, "another hash")
 
 
 # Who leaves, and what happens at the same time.
@@ -114,7 +117,7 @@ SCENARIOS = {
     "I take a name, a language and a password": lambda s: [
         leave(s, ALICE),
         clearing(s, ALICE),
-        lambda: Directory(s).edit(User(ALICE, "alice"), "Ann", "Me"),
+        lambda: NameIndex(s).edit(User(ALICE, "alice"), "Ann", "Me"),
         lambda: Users(s).choose_language(ALICE, "de"),
         change_password(s, ALICE),
     ],
@@ -123,7 +126,7 @@ SCENARIOS = {
     "a worker that finishes my registration": lambda s: [
         leave(s, ALICE),
         clearing(s, ALICE),
-        lambda: finish_user(s, "user:1"),
+        lambda: finish_user(s, Claim(Outbox(s), "user:1", attempt=1)),
     ],
 }
 
@@ -163,13 +166,13 @@ def test_nothing_is_left_of_a_deleted_account(store, raw, layout, capsys, scenar
         for uid in gone(raw):
             left += 1
             nothing_is_left_of(raw, uid, seed)
-            assert not Visit(store, raw.hget(f"user:{uid}", "auth") or "nothing").user.is_authenticated, seed
+            assert not Viewer(store, raw.hget(f"user:{uid}", "auth") or "nothing").user.is_authenticated, seed
         assert ranked(raw) == counted(raw), seed
         for one in NAMES:
             for other in NAMES:
                 assert raw.zscore(f"following:{one}", other) == raw.zscore(f"followers:{other}", one), seed
         Memory.clear_all()
-        assert everybody(store) == standing(raw, NAMES), seed
+        assert everybody(store) == standing_posts(raw, NAMES), seed
         for uid in () if kills else gone(raw):
             assert set(raw.hgetall(f"user:{uid}")) <= {"username", "deleted", "seen"}, seed
             assert filed(raw).keys().isdisjoint({f"{NAMES[uid]}:{uid}", f"ann:{uid}"}), seed

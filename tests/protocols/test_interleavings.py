@@ -10,11 +10,13 @@ import pytest
 from django.core.management import call_command
 from django.test import override_settings
 
-from accounts.signing_in.viewer import Visit
-from accounts.users.name_index import Directory
-from accounts.users.repository import Users, finish_user
+from accounts.signing_in.sessions import Sessions
+from accounts.signing_in.viewer import Viewer
+from accounts.users.name_index import NameIndex
+from accounts.users.registration import Registration, finish_user
+from accounts.users.repository import Users
 from retwis_site.jobs.outbox import Claim, Outbox
-from retwis_site.jobs.worker import JOBS, drain
+from retwis_site.jobs.worker import drain, handler_for
 from retwis_site.store import keys
 from tests.support.protocols.interleaving import Schedule
 from tests.support.protocols.small_site import (
@@ -27,7 +29,7 @@ from tests.support.protocols.small_site import (
     home,
     post,
     quiet,
-    standing,
+    standing_posts,
 )
 from tests.support.stored_keys import called, counted, filed, ranked
 from timeline.posts.repository import Posts
@@ -42,10 +44,14 @@ def evict(store):
         store.unlink(key)
 
 
+def claim_of(store, job):
+    return Claim(Outbox(store), job, attempt=1)
+
+
 def impatient_worker(store):
     """One that respects neither scores nor leases."""
-    for intent in [intent for key in keys.outboxes() for intent in store.zrangebyscore(key, "-inf", "+inf", 100)]:
-        JOBS[intent.partition(":")[0]](store, Claim(Outbox(store), intent, attempt=1))
+    for job in [job for key in keys.outboxes() for job in store.zrangebyscore(key, "-inf", "+inf", 100)]:
+        handler_for(job)(store, claim_of(store, job))
 
 
 def post_for_many(store, uid):
@@ -127,12 +133,12 @@ def test_timelines_agree_with_the_truth(store, raw, layout, scenario, warm, kill
         quiet(store, raw)
         followed = [int(uid) for uid in raw.zrange("following:1", 0, -1)]
         for _ in range(2):  # what is rebuilt, and what is read then
-            assert home(store) == standing(raw, [ALICE, *followed]), seed
-            assert everybody(store) == standing(raw, [ALICE, BOB, CAROL]), seed
+            assert home(store) == standing_posts(raw, [ALICE, *followed]), seed
+            assert everybody(store) == standing_posts(raw, [ALICE, BOB, CAROL]), seed
         for uid in (BOB, CAROL):
             assert raw.zscore("following:1", uid) == raw.zscore(f"followers:{uid}", ALICE), seed
         assert ranked(raw) == counted(raw), seed
-        for pid in standing(raw, [BOB, CAROL]):
+        for pid in standing_posts(raw, [BOB, CAROL]):
             assert not raw.hexists(f"post:{pid}", "deleted"), seed
         if scenario.startswith("double click"):
             assert raw.zcard("updates:3") <= 2, seed
@@ -143,7 +149,9 @@ def test_three_who_register_one_name_are_one_user(store, raw, layout, kills):
     for seed in range(RUNS):
         raw.flushall()
         schedule = Schedule(seed, kills)
-        schedule.run({name: lambda name=name: Users(store).register(name, "hash") for name in ("Dora", "dora", "DORA")})
+        schedule.run(
+            {name: lambda name=name: Registration(store).register(name, "hash") for name in ("Dora", "dora", "DORA")}
+        )
         quiet(store, raw)
         call_command("cleanup", stdout=io.StringIO())  # of what a claim that died has left
         [uid] = raw.hvals("users") or [None]
@@ -160,18 +168,18 @@ def test_logouts_and_a_password_change_leave_one_secret_that_opens(store, raw, l
         a_small_site(raw, layout)
         Schedule(seed, kills).run(
             {
-                "out": lambda: Users(store).end_sessions(ALICE, "secret1"),
-                "out too": lambda: Users(store).end_sessions(ALICE, "secret1"),
-                "change": lambda: Users(store).change_password(ALICE, "another hash"),
-                "in": lambda: Users(store).open_session(ALICE, "alice", "secret1"),
+                "out": lambda: Sessions(store).end_all(ALICE, "secret1"),
+                "out too": lambda: Sessions(store).end_all(ALICE, "secret1"),
+                "change": lambda: Sessions(store).change_password(ALICE, "another hash"),
+                "in": lambda: Sessions(store).open(ALICE, "alice", "secret1"),
             }
         )
         quiet(store, raw)
         secret = raw.hget("user:1", "auth")
         assert raw.hget("auths", secret) == "1", seed
-        assert Visit(store, secret).user.is_authenticated, seed
+        assert Viewer(store, secret).user.is_authenticated, seed
         for stale in set(raw.hgetall("auths")) - {secret, "secret2", "secret3"}:
-            assert not Visit(store, stale).user.is_authenticated, seed
+            assert not Viewer(store, stale).user.is_authenticated, seed
 
 
 def edit(store, name, bio="new"):
@@ -182,7 +190,7 @@ def edit(store, name, bio="new"):
             Users(store).people_of([ALICE], [store.hmget(keys.user(ALICE), ["username", "name", "deleted"])]).get(ALICE)
         )
         if me is not None:  # whose account is deleted is not signed in
-            Directory(store).edit(me, name, bio)
+            NameIndex(store).edit(me, name, bio)
 
     return work
 
@@ -195,7 +203,7 @@ def delete_account(store):
         pipe.hget(keys.user(ALICE), "name")
         pipe.hset(keys.user(ALICE), {"deleted": "5", "name": "", "bio": ""})
         name, _ = pipe.execute()
-        Directory(store).refile(ALICE, [name])
+        NameIndex(store).refile(ALICE, [name])
         store.hdel(keys.user(ALICE), "name")
         store.hdel(keys.user(ALICE), "bio")
 
@@ -208,9 +216,12 @@ EDITS = {
     "one takes the name back": lambda s: [edit(s, "Ann"), edit(s, "Anna")],
     "a name and a bio alone": lambda s: [edit(s, "Ann"), edit(s, "Anna", "other")],
     "a worker beside two living owners": lambda s: [edit(s, "Ann"), edit(s, "Bea"), lambda: impatient_worker(s)],
-    "a registration that is finished late": lambda s: [edit(s, "Ann"), lambda: finish_user(s, "user:1")],
+    "a registration that is finished late": lambda s: [
+        edit(s, "Ann"),
+        lambda: finish_user(s, Claim(Outbox(s), "user:1", attempt=1)),
+    ],
     "the account is deleted": lambda s: [edit(s, "Ann"), edit(s, "Anna", "other"), delete_account(s)],
-    "doctor": lambda s: [edit(s, "Ann"), edit(s, ""), lambda: Directory(s).refile(ALICE, ["Anna"])],
+    "doctor": lambda s: [edit(s, "Ann"), edit(s, ""), lambda: NameIndex(s).refile(ALICE, ["Anna"])],
 }
 
 

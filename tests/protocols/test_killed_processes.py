@@ -12,9 +12,9 @@ import redis
 from django.contrib.auth import authenticate
 from django.core.management import call_command
 
-from accounts.signing_in.viewer import Visit
-from accounts.users.name_index import Directory
-from accounts.users.repository import Users
+from accounts.signing_in.viewer import Viewer
+from accounts.users.deletion import AccountDeletion
+from accounts.users.name_index import NameIndex
 from retwis_site.store.client import connect
 from retwis_site.store.local_cache import Memory
 from tests.support.people import NEW_PASSWORD, PASSWORD, register
@@ -53,10 +53,10 @@ class Scene:
         self.everybody()
 
     def home(self, login):
-        return [post.body for post in Homes(connect()).page(Visit(connect(), self.secret(login)), None).page.posts]
+        return [post.body for post in Homes(connect()).page(Viewer(connect(), self.secret(login)), None).page.posts]
 
     def everybody(self):
-        return [post.body for post in GlobalTimeline(connect()).page(Visit(connect(), ""), None, 50).page.posts]
+        return [post.body for post in GlobalTimeline(connect()).page(Viewer(connect(), ""), None, 50).page.posts]
 
     def secret(self, login):
         return self.raw.hget(f"user:{login.user.uid}", "auth")
@@ -66,8 +66,8 @@ class Scene:
         Memory.clear_all()
         for lease in self.raw.keys("lease:*"):
             self.raw.delete(lease)
-        for intent in self.raw.zrange("outbox", 0, -1):
-            self.raw.zadd("outbox", {intent: 1})
+        for job in self.raw.zrange("outbox", 0, -1):
+            self.raw.zadd("outbox", {job: 1})
         call_command("deliver", "--once", verbosity=0)
         assert self.raw.zcard("outbox") == 0
 
@@ -127,7 +127,7 @@ def test_a_registration(scene, capsys):
             assert scene.raw.hget("auths", login.secret) == str(login.user.uid), where
             assert scene.raw.zscore("users_by_time", "Dora"), where
             assert filed(scene.raw) == called(scene.raw), where
-            assert Visit(connect(), login.secret).user.username == "Dora", where
+            assert Viewer(connect(), login.secret).user.username == "Dora", where
 
     killed_everywhere(scene, capsys, work, check)
 
@@ -224,8 +224,8 @@ def test_a_logout(scene, capsys):
     def check(scene, where, through):
         now = scene.secret(scene.alice)
         assert now != scene.alice.secret or not through, where
-        assert Visit(connect(), scene.alice.secret).user.is_authenticated == (now == scene.alice.secret), where
-        assert Visit(connect(), now).user.is_authenticated, where
+        assert Viewer(connect(), scene.alice.secret).user.is_authenticated == (now == scene.alice.secret), where
+        assert Viewer(connect(), now).user.is_authenticated, where
         assert authenticate(None, username="alice", password=PASSWORD).secret == now, where
 
     killed_everywhere(scene, capsys, work, check)
@@ -242,14 +242,14 @@ def test_a_password_change(scene, capsys):
         assert changed or not through, where
         assert changed == (now != scene.alice.secret), where
         assert (authenticate(None, username="alice", password=PASSWORD) is None) == changed, where
-        assert Visit(connect(), scene.alice.secret).user.is_authenticated != changed, where
+        assert Viewer(connect(), scene.alice.secret).user.is_authenticated != changed, where
 
     killed_everywhere(scene, capsys, work, check)
 
 
 def test_another_name_and_bio(scene, capsys):
     def work(scene):
-        Directory(connect()).edit(scene.alice.user, "Anna", "old")
+        NameIndex(connect()).edit(scene.alice.user, "Anna", "old")
         form = {"name": "Ann: of Cleves", "bio": "new"}
         return {"path": "/settings/", "form": form, "secret": scene.secret(scene.alice)}
 
@@ -272,7 +272,7 @@ def everything_or_nothing_is_gone(scene, where, through):
     for login in (scene.bob, scene.carol):
         assert scene.home(login) == ([] if deleted else ["Before"]), where
     assert scene.everybody() == ([] if deleted else ["Before"]), where
-    assert Visit(connect(), scene.alice.secret).user.is_authenticated != deleted, where
+    assert Viewer(connect(), scene.alice.secret).user.is_authenticated != deleted, where
     assert (authenticate(None, username="alice", password=PASSWORD) is None) == deleted, where
     if not deleted:
         return
@@ -295,7 +295,7 @@ def test_an_account_that_is_deleted(scene, capsys):
 def test_a_worker_that_clears_a_deleted_account(scene, capsys):
     def work(scene):
         Follows(connect()).follow(ALICE, CAROL)
-        Users(connect()).delete(scene.alice.user, scene.secret(scene.alice))
+        AccountDeletion(connect()).delete(scene.alice.user, scene.secret(scene.alice))
         return {"command": ["deliver", "--once"]}
 
     def check(scene, where, through):

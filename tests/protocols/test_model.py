@@ -17,20 +17,23 @@ from django.test import override_settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, consumes, initialize, multiple, precondition, rule, run_state_machine_as_test
 
-from accounts.signing_in.viewer import Visit
-from accounts.users import removal
+from accounts.signing_in.sessions import Sessions
+from accounts.signing_in.viewer import Viewer
+from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import NameTaken, NotSignedIn, User, Visitor
-from accounts.users.name_index import Directory
-from accounts.users.repository import Users
+from accounts.users.name_index import NameIndex
+from accounts.users.registration import Registration
 from retwis_site.jobs.worker import drain
 from retwis_site.management.commands import cleanup  # noqa: F401  so that the clock is its clock too
+from retwis_site.store import chunks
 from retwis_site.store.local_cache import Memory
 from tests.support.protocols.site_machine import CLOCK, DEAD, NOBODYS, Agreement, hashed
 from tests.support.protocols.site_model import Person, Written
 from tests.support.stores.key_layouts import noted
 from timeline.people import follow_pages
+from timeline.people.entities import Show
 from timeline.posts import post_ids, repository
-from timeline.posts.entities import NoSuchPost, PostDeleted, Published, Show
+from timeline.posts.entities import NoSuchPost, PostDeleted, Published
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows
 from timeline.timelines import cached_list, everyone, global_list, home, pagination, profile
@@ -64,7 +67,7 @@ SIZES = {
 SHARED = ("KEPT", "CUT_ABOVE", "WHOLE_FROM", "TRUSTED", "LOST", "FIRST_READ", "FIRST_TRUSTED")  # by several lists
 MODULES = (
     follow_pages,
-    removal,
+    chunks,
     everyone,
     home,
     post_ids,
@@ -128,7 +131,7 @@ class Site(Agreement):
     def _register(self, name, password, dies):
         taken = self.model.named(name) or self.model.who_left(name)
         try:
-            login = self.carry_out(lambda: Users(self.store).register(name, hashed(password)), dies)
+            login = self.carry_out(lambda: Registration(self.store).register(name, hashed(password)), dies)
         except NameTaken:
             assert taken
             return None
@@ -162,12 +165,12 @@ class Site(Agreement):
     @rule(me=people, dies=DIES)
     def log_out_everywhere(self, me, dies):
         person = self.model.people[me]
-        self._new_secret(person, person.password, lambda: Users(self.store).end_sessions(me, person.secret), dies)
+        self._new_secret(person, person.password, lambda: Sessions(self.store).end_all(me, person.secret), dies)
 
     @rule(me=people, password=PASSWORDS, dies=DIES)
     def change_password(self, me, password, dies):
         person = self.model.people[me]
-        self._new_secret(person, password, lambda: Users(self.store).change_password(me, hashed(password)), dies)
+        self._new_secret(person, password, lambda: Sessions(self.store).change_password(me, hashed(password)), dies)
 
     def _new_secret(self, person, password, work, dies):
         result = self.carry_out(work, dies)
@@ -176,7 +179,7 @@ class Site(Agreement):
             assert secret != person.secret
             assert result in (None, secret)
         if secret != person.secret:
-            assert Visit(self.store, person.secret).user == Visitor()
+            assert Viewer(self.store, person.secret).user == Visitor()
             self.model.ended.add(person.secret)
             person.secret, person.password = secret, password
         assert stored == hashed(person.password)
@@ -184,7 +187,7 @@ class Site(Agreement):
     @rule(me=people, shown=DISPLAY_NAMES, bio=BIOS, dies=DIES)
     def edit(self, me, shown, bio, dies):
         person = self.model.people[me]
-        result = self.carry_out(lambda: Directory(self.store).edit(person.user, shown, bio), dies)
+        result = self.carry_out(lambda: NameIndex(self.store).edit(person.user, shown, bio), dies)
         found = tuple(field or "" for field in self.raw.hmget(f"user:{me}", "name", "bio"))
         before, after = (person.shown, person.bio), (shown, bio)
         assert found in ({before, after} if result is DEAD else {after})
@@ -195,7 +198,7 @@ class Site(Agreement):
     def delete_the_account(self, me, dies):
         """A worker clears it, when one comes."""
         person = self.model.people[me]
-        result = self.carry_out(lambda: Users(self.store).delete(person.user, person.secret), dies)
+        result = self.carry_out(lambda: AccountDeletion(self.store).delete(person.user, person.secret), dies)
         deleted = self.raw.hexists(f"user:{me}", "deleted")
         assert deleted or result is DEAD
         if not deleted:
@@ -284,7 +287,7 @@ class Site(Agreement):
         """The id of the post whose author died while it was sent; None when that was too early."""
         me, token = form
         pid = int(self.raw.get(f"idem:{me}:{token}") or 0)
-        noted = str(pid) in self.intents("post") | self.intents("fan")
+        noted = str(pid) in self.jobs("post") | self.jobs("fan")
         return pid if noted or self.raw.zscore(f"updates:{me}", pid) is not None else None
 
     @rule(me=st.none() | people, form=forms, dies=DIES, looks=LOOKS)
@@ -319,7 +322,7 @@ class Site(Agreement):
             assert self.unsettled or not post.deleted
             post.deleted = True
         elif mine:  # it is rolled forward once it was noted
-            post.deleted |= str(pid) in self.intents("del") or self.raw.hexists(f"post:{pid}", "deleted")
+            post.deleted |= str(pid) in self.jobs("del") or self.raw.hexists(f"post:{pid}", "deleted")
 
     @rule(me=people, nth=st.integers(0, 4), dies=DIES, looks=LOOKS)
     def follow(self, me, nth, dies, looks):
@@ -369,8 +372,8 @@ class Site(Agreement):
     def glance(self, me, dies):
         """Pages are read while somebody's work is undone, and the reader may die: nothing may come of that."""
         with contextlib.suppress(NotSignedIn):
-            self.alone(lambda: Homes(self.store).page(self.visit(me), None), dies)
-        self.alone(lambda: GlobalTimeline(self.store).page(self.visit(None), None, 5), dies)
+            self.alone(lambda: Homes(self.store).page(self.viewer(me), None), dies)
+        self.alone(lambda: GlobalTimeline(self.store).page(self.viewer(None), None, 5), dies)
 
     @rule(what=st.sampled_from(["deliver", "deliver", "cleanup"]), dies=DIES)
     def upkeep(self, what, dies):

@@ -3,7 +3,7 @@
 from django.contrib.auth.hashers import make_password
 
 from accounts.users.entities import Login
-from accounts.users.repository import Users
+from accounts.users.registration import Registration
 from retwis_site.store.client import Store
 
 PASSWORD = "correct horse battery"
@@ -20,4 +20,4 @@ WEAK_PASSWORDS = [
 
 
 def register(store: Store, username: str) -> Login:
-    return Users(store).register(username, make_password(PASSWORD))
+    return Registration(store).register(username, make_password(PASSWORD))

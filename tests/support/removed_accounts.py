@@ -5,15 +5,14 @@ import json
 
 from django.core.management import call_command
 
-from accounts.signing_in.viewer import Visit
-from accounts.users import removal
-from accounts.users.repository import Users
+from accounts.signing_in.viewer import Viewer
+from accounts.users.deletion import AccountDeletion
 from retwis_site.jobs.worker import drain
-from retwis_site.store import keys
+from retwis_site.store import chunks, keys
 from tests.support.people import register
-from tests.support.protocols.interleaving import before_trip
 from tests.support.stored_keys import counted, publish, ranked
 from tests.support.stored_posts import write_posts
+from tests.support.stores.seam import before_round_trip
 from timeline.relations.follow import Follows
 from timeline.timelines.home import Homes
 
@@ -32,11 +31,11 @@ def three_people(store, raw, alice, bob, carol):
 
 
 def home(store, login):
-    return [post.body for post in Homes(store).page(Visit(store, login.secret), None).page.posts]
+    return [post.body for post in Homes(store).page(Viewer(store, login.secret), None).page.posts]
 
 
 def leave(store, login):
-    Users(store).delete(login.user, login.secret)
+    AccountDeletion(store).delete(login.user, login.secret)
 
 
 def left_and_cleared(store, login):
@@ -55,7 +54,7 @@ def found(capsys, *options):
 
 def twelve_around_alice(store, raw, monkeypatch):
     """Twelve follow alice and are followed by her, she has written twelve posts; five at a time are cleared."""
-    monkeypatch.setattr(removal, "AT_ONCE", 5)
+    monkeypatch.setattr(chunks, "AT_ONCE", 5)
     for number in range(12):
         them = register(store, f"person{number}").user.uid
         Follows(store).follow(them, ALICE)
@@ -66,7 +65,7 @@ def twelve_around_alice(store, raw, monkeypatch):
 
 def meanwhile(store, login, step, work):
     """Do something, and before its round trip `step` an account goes, and a worker clears it."""
-    with before_trip(step, lambda: left_and_cleared(store, login)):
+    with before_round_trip(step, lambda: left_and_cleared(store, login)):
         work()
 
 

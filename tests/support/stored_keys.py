@@ -42,9 +42,9 @@ def called(raw):
     return right
 
 
-def left_behind(raw, intent):
+def left_behind(raw, job):
     """An owner died; its intent is overdue."""
-    raw.zadd(keys.outbox(intent), {intent: LONG_AGO})
+    raw.zadd(keys.outbox(job), {job: LONG_AGO})
 
 
 def publish(raw, store, author, body):

@@ -2,20 +2,17 @@
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from typing import Any
+from itertools import chain
 
 from accounts.users.entities import User
+from retwis_site.features import AddressOf, Line, features
 from retwis_site.store.client import Store
-from timeline.account_data.records import Belongings
-from timeline.posts.html.dates import iso
+from retwis_site.store.dates import iso
 
 FORMAT, VERSION = "retwis-export", 1
 CONTENT_TYPE = "application/x-ndjson; charset=utf-8"
-
-Line = dict[str, Any]
-AddressOf = Callable[..., str]  # of a page, by its view's name and arguments, with the site's name before it
 
 
 def file_name(user: User) -> str:
@@ -35,37 +32,11 @@ def export(store: Store, user: User, address_of: AddressOf) -> Iterator[bytes]:
 
 
 def _lines(store: Store, user: User, address_of: AddressOf) -> Iterator[list[Line]]:
-    belongings = Belongings(store, user)
     head: Line = {"type": "export", "format": FORMAT, "version": VERSION, "exported_at": iso(int(time.time()))}
-    account = belongings.account()
-    about: Line = {
-        "type": "account",
-        "id": user.uid,
-        "username": user.username,
-        "name": user.name,
-        "bio": account.bio,
-        "language": account.language,
-        "registered": None if account.registered is None else iso(account.registered),
-        "address": address_of("profile", user.username),
-    }
-    yield [head, about]
-    for side, found in (("following", belongings.following()), ("follower", belongings.followers())):
-        for edges in found:
-            yield [
-                {"type": side, "id": edge.user.uid, "username": edge.user.username, "since": iso(edge.since)}
-                for edge in edges
-            ]
-    for posts in belongings.posts():
-        yield [
-            {
-                "type": "post",
-                "id": post.pid,
-                "time": iso(post.time),
-                "text": post.body,
-                "address": address_of("post", user.username, post.pid),
-            }
-            for post in posts
-        ]
+    of_features = (feature.account_lines for feature in features() if feature.account_lines)
+    chunks = chain.from_iterable(lines(store, user, address_of) for lines in of_features)
+    yield [head, *next(chunks)]
+    yield from chunks
 
 
 def _encoded(lines: Iterable[Line]) -> bytes:

@@ -21,18 +21,17 @@ from django.utils.translation import gettext as _
 from django.utils.translation import override
 from django.utils.xmlutils import SimplerXMLGenerator
 
-from accounts.signing_in.viewer import Visit
+from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from accounts.users.names import isolated
 from retwis_site.http.public_cache import for_everybody
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import connect
+from retwis_site.store.dates import moment_of
 from retwis_site.store.local_cache import PageMemory
 from timeline.posts.entities import Page, Post
-from timeline.posts.html.dates import moment_of
-from timeline.timelines.everyone import GlobalTimeline
+from timeline.timelines.everyone import GLOBAL_POSTS, GlobalTimeline
 from timeline.timelines.profile import Profiles
-from timeline.timelines.views import GLOBAL_POSTS
 
 KEPT = 60  # seconds that a cache may keep one
 TITLE = 60  # characters of a post
@@ -205,9 +204,9 @@ class TimelineFeed(PostsFeed):
         return reverse(self.address)
 
 
-def _visitor() -> Visit:
+def _visitor() -> Viewer:
     """Whoever asks for a feed sees what visitors see."""
-    return Visit(connect(), "")
+    return Viewer(connect(), "")
 
 
 def _items(request: HttpRequest, page: Page) -> list[Item]:

@@ -7,19 +7,20 @@ the same letters are one range of it. An entry is never believed: it counts whil
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
-from accounts.signing_in.viewer import Visit
+from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from accounts.users.names import LONGEST_DISPLAY_NAME, folded, in_one_line, parse
 from accounts.users.repository import PERSON, Users, chosen
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.commands import Scored
+from retwis_site.store.ids import parse_id, whole
 from retwis_site.store.local_cache import Memory
+from timeline.people.cursors import EdgeCursor, NameCursor
+from timeline.people.entities import Found, Listed, Listing
 from timeline.people.follow_pages import PEOPLE_A_PAGE
 from timeline.people.join_dates import joined, queue_joined, remembered
-from timeline.posts.entities import Found, Listed, Listing
 from timeline.relations.follow import Follows, which
-from timeline.timelines.cursors import EdgeCursor, NameCursor, parse_id, whole
 from timeline.timelines.pagination import goes_on
 
 LONGEST_WANTED = LONGEST_DISPLAY_NAME
@@ -41,14 +42,14 @@ class People:
 
     # ---- a page after the other
 
-    def newest(self, visit: Visit, before: NameCursor | None) -> Listing:
+    def newest(self, viewer: Viewer, before: NameCursor | None) -> Listing:
         """Whoever registered last comes first. Two round trips with hints, three for a later page; one more while it is
         not remembered whose the names are."""
         after = None if before is None else (before.name, before.since)
-        rows = self._rows(visit, keys.users_by_time(), after)
+        rows = self._rows(viewer, keys.users_by_time(), after)
         shown = [(name, whole(when)) for name, when in rows[:PEOPLE_A_PAGE]]
         uids = self._named([name for name, _ in shown])
-        listed = self._listed(visit, uids.values())
+        listed = self._listed(viewer, uids.values())
         people = []
         for name, when in shown:
             one = listed.get(uids.get(name, 0))
@@ -57,19 +58,19 @@ class People:
                 people.append(replace(one, joined=when))
         return Listing(people, str(NameCursor(shown[-1][1], shown[-1][0])) if len(rows) > PEOPLE_A_PAGE else None)
 
-    def most_followed(self, visit: Visit, before: EdgeCursor | None) -> Listing:
+    def most_followed(self, viewer: Viewer, before: EdgeCursor | None) -> Listing:
         """Whoever has most followers comes first; nobody who has none. Round trips as above: the one more while it is
         not remembered since when they are here."""
         after = None if before is None else (str(before.uid), before.since)
-        rows = self._rows(visit, keys.users_by_followers(), after)
+        rows = self._rows(viewer, keys.users_by_followers(), after)
         shown = [(uid, int(count)) for member, count in rows[:PEOPLE_A_PAGE] if (uid := parse_id(member)) is not None]
-        listed = self._listed(visit, [uid for uid, _ in shown])
+        listed = self._listed(viewer, [uid for uid, _ in shown])
         since = self._since([one.user for one in listed.values()])
         people = [replace(listed[uid], joined=since.get(uid)) for uid, _ in shown if uid in listed]
         older = str(EdgeCursor(shown[-1][1], shown[-1][0])) if shown and len(rows) > PEOPLE_A_PAGE else None
         return Listing(people, older)
 
-    def _rows(self, visit: Visit, key: str, after: tuple[str, int] | None) -> Scored:
+    def _rows(self, viewer: Viewer, key: str, after: tuple[str, int] | None) -> Scored:
         """A page of a sorted set and one more, the highest score first: from its beginning, or after a member that had
         a score."""
 
@@ -77,7 +78,7 @@ class People:
             pipe.zrevrange_withscores(key, 0, PEOPLE_A_PAGE)
 
         if after is None:
-            (rows,) = visit.ask(first)
+            (rows,) = viewer.ask(first)
             return list(rows)
         member, score = after
 
@@ -86,7 +87,7 @@ class People:
             pipe.zscore(key, member)
             pipe.zcount(key, str(score + 1), "+inf")
 
-        start = goes_on(score, *visit.ask(where))
+        start = goes_on(score, *viewer.ask(where))
         return self._store.zrevrange_withscores(key, start, start + PEOPLE_A_PAGE)
 
     def _named(self, names: Sequence[str]) -> dict[str, int]:
@@ -112,7 +113,7 @@ class People:
 
     # ---- looking for somebody
 
-    def found(self, visit: Visit, name: str) -> Found:
+    def found(self, viewer: Viewer, name: str) -> Found:
         """Who has a name, of the two that people have, that begins so; letter case does not matter. First whose
         username it is, then whose whole name it is, then in the order of the names' bytes. Two round trips with hints;
         one where there is nobody. `name`: as `wanted` gives it."""
@@ -123,21 +124,21 @@ class People:
             pipe.zrangebylex(keys.users_by_name(), f"[{beginning}:", f"({beginning};", CALLED_SO)
             pipe.zrangebylex(keys.users_by_name(), f"[{beginning}", after(beginning), ENTRIES)
 
-        pair, called_so, entries = visit.ask(questions)
+        pair, called_so, entries = viewer.ask(questions)
         theirs = chosen(pair)
         names = _names(called_so, entries, beginning)
         order = list(dict.fromkeys([*([theirs] if theirs else []), *names]))
-        listed = self._listed(visit, order[:LOOKED_UP])
+        listed = self._listed(viewer, order[:LOOKED_UP])
         people = [one for uid, one in listed.items() if uid == theirs or _goes_by(one.user, names.get(uid, set()))]
         more = len(people) > PEOPLE_A_PAGE or len(order) > LOOKED_UP or len(entries) == ENTRIES
         return Found(people[:PEOPLE_A_PAGE], more)
 
     # ---- both
 
-    def _listed(self, visit: Visit, uids: Collection[int]) -> dict[int, Listed]:
+    def _listed(self, viewer: Viewer, uids: Collection[int]) -> dict[int, Listed]:
         """People by uid, in the order given; without those who have no name, or whose account is deleted. One round
         trip; none for nobody."""
-        me = viewer.uid if isinstance(viewer := visit.user, User) else None
+        me = viewer.uid
         asked = list(dict.fromkeys(uids))
         pipe = self._store.pipeline()
         for uid in asked:

@@ -2,15 +2,16 @@
 
 from collections.abc import Callable, Sequence
 
-from accounts.signing_in.viewer import Visit
+from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from accounts.users.repository import Users, queue_person
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
+from retwis_site.store.ids import whole
 from retwis_site.store.local_cache import PageMemory
-from timeline.posts.entities import Edge, PeoplePage, Show
+from timeline.people.cursors import EdgeCursor
+from timeline.people.entities import Edge, PeoplePage, Show
 from timeline.relations.follow import COMPARED
-from timeline.timelines.cursors import EdgeCursor, whole
 from timeline.timelines.pagination import goes_on
 
 PEOPLE_A_PAGE = 20
@@ -29,29 +30,29 @@ class Circles:
         self._users = Users(store)
 
     def followers_page(
-        self, visit: Visit, username: str, before: EdgeCursor | None, show: Show = Show.ALL
+        self, viewer: Viewer, username: str, before: EdgeCursor | None, show: Show = Show.ALL
     ) -> PeoplePage:
         """Who follows `username`, the newest first. Two round trips with hints, three for a later page; one less while
         the names are remembered.
 
         Where not all are shown, one more: of as many as COMPARED it is asked which are to be. When they hold less than
         a page, the page is short, and the next one begins below them. Raises NoSuchUser, AccountDeleted."""
-        return self._people(visit, username, before, show, keys.followers, keys.following)
+        return self._people(viewer, username, before, show, keys.followers, keys.following)
 
     def following_page(
-        self, visit: Visit, username: str, before: EdgeCursor | None, show: Show = Show.ALL
+        self, viewer: Viewer, username: str, before: EdgeCursor | None, show: Show = Show.ALL
     ) -> PeoplePage:
         """Whom `username` follows, the newest first. Round trips and errors as above."""
-        return self._people(visit, username, before, show, keys.following, keys.followers)
+        return self._people(viewer, username, before, show, keys.following, keys.followers)
 
     def _people(
-        self, visit: Visit, username: str, before: EdgeCursor | None, show: Show, side: Side, other: Side
+        self, viewer: Viewer, username: str, before: EdgeCursor | None, show: Show, side: Side, other: Side
     ) -> PeoplePage:
         most = PEOPLE_A_PAGE if show is Show.ALL else COMPARED
-        person, rows = self._rows(visit, username, before, side, most + 1)
+        person, rows = self._rows(viewer, username, before, side, most + 1)
         looked_at = rows[:most]
         fit = looked_at if show is Show.ALL else self._fitting(looked_at, other(person.uid), show)
-        me = viewer.uid if isinstance(viewer := visit.user, User) else None
+        me = viewer.uid
         edges = self._edges(fit[:PEOPLE_A_PAGE], None if (side, me) == (keys.followers, person.uid) else me)
         if len(fit) > PEOPLE_A_PAGE:
             last, further = fit[PEOPLE_A_PAGE - 1], False
@@ -63,7 +64,7 @@ class Circles:
         return PeoplePage(person, edges, str(EdgeCursor(since, uid)), further)
 
     def _rows(
-        self, visit: Visit, username: str, before: EdgeCursor | None, side: Side, count: int
+        self, viewer: Viewer, username: str, before: EdgeCursor | None, side: Side, count: int
     ) -> tuple[User, list[Row]]:
         """The first rows, or those below the cursor's."""
 
@@ -77,9 +78,9 @@ class Circles:
             pipe.zcount(side(them), str(before.since + 1), "+inf")
 
         if before is None:
-            person, (found,) = visit.ask_about(username, first)
+            person, (found,) = viewer.ask_about(username, first)
         else:
-            person, place = visit.ask_about(username, where)
+            person, place = viewer.ask_about(username, where)
             start = goes_on(before.since, *place)
             found = self._store.zrevrange_withscores(side(person.uid), start, start + count - 1)
         return person, [(int(uid), whole(since)) for uid, since in found]
@@ -96,7 +97,7 @@ class Circles:
         """The rows with names, and whether they follow the viewer, if there is one. At most one round trip; none while
         all is remembered. Whose account is deleted is left out."""
         uids = [uid for uid, _ in rows]
-        known = self._users.remembered(uids)
+        known = self._users.cached(uids)
         unnamed = [uid for uid in uids if uid not in known]
         told = _follow_me.some((me, uid) for uid in uids if me is not None)
         unsure = [uid for uid in uids if me is not None and (me, uid) not in told]

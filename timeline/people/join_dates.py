@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from accounts.users.entities import User
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe
+from retwis_site.store.ids import whole
 from retwis_site.store.local_cache import Memory
-from timeline.timelines.cursors import whole
 
 _joined: Memory[int, int] = Memory(size=20_000, seconds=3600)
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from accounts.users.repository import Users, chosen, queue_person
 from retwis_site.store import keys
 from retwis_site.store.client import Store
-from timeline.posts.entities import Suggested
+from retwis_site.store.ids import parse_id
+from timeline.people.entities import Suggested
 from timeline.relations.follow import Follows, which
-from timeline.timelines.cursors import parse_id
 
 ASKED = 20  # of those whom somebody follows: whom they followed last
 TOLD = 100  # of those whom each of them follows, likewise

@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from retwis_site.http import cookies
 from timeline.posts.entities import LONGEST_POST
 
-COOKIE = settings.DRAFT_COOKIE
+COOKIE = f"{settings.COOKIE_PREFIX}draft"
 LIVES = 3600  # seconds
 
 

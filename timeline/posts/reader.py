@@ -4,11 +4,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe
 from retwis_site.store.local_cache import Memory, PageMemory
-from timeline.posts.entities import Post
+from timeline.posts.entities import NoSuchPost, Post, PostDeleted
 
 FIELDS = ("user_id", "time", "body", "deleted")
 _STANDS = ("user_id", "deleted")
@@ -119,3 +120,22 @@ def by_present_names(posts: list[Post], people: Mapping[int, User]) -> list[Post
         else replace(post, author=author)
         for post in posts
     ]
+
+
+def one_post(viewer: Viewer, username: str, pid: int) -> Post:
+    """One post of theirs. One round trip with hints. Raises NoSuchUser, AccountDeleted, NoSuchPost, PostDeleted."""
+
+    def questions(pipe: Pipe, me: int | None, them: int) -> None:
+        queue_post(pipe, pid)
+        pipe.zscore(keys.updates(them), str(pid))
+
+    author, (stored, standing) = viewer.ask_about(username, questions)
+    written_by, _, _, deleted = stored
+    if written_by != str(author.uid):
+        raise NoSuchPost(pid)
+    if deleted is not None:
+        raise PostDeleted(pid)
+    found = record(pid, stored)
+    if found is None or standing is None:  # it never got as far as its commit
+        raise NoSuchPost(pid)
+    return Post(pid, author, found.body, found.time)

@@ -5,14 +5,15 @@ The order of the commands is the design's, section 5; it was checked by trying e
 
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from django.conf import settings
 
 from retwis_site.exceptions import StoreError
-from retwis_site.jobs.outbox import OWNER_GIVES_UP, Claim, Outbox, nonce
+from retwis_site.jobs.outbox import OWNER_GIVES_UP, Claim, Outbox
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
+from retwis_site.store.ids import nonce
 from timeline.posts.entities import NoSuchPost, PostDeleted, Published
 from timeline.posts.post_ids import post_ids
 from timeline.posts.reader import Record, forget, queue_post, records_of
@@ -63,16 +64,16 @@ class Posts:
         *_, stands, followers = pipe.execute()
         if time.monotonic() > gives_up:  # `cleanup` may take the hash for debris by now
             raise StoreError("the store was too slow for this post; send it again")
-        intent = self._outbox.note(f"post:{pid}:{nonce()}")
+        job = self._outbox.add(f"post:{pid}:{nonce()}")
         published = Published(pid, stands)
         if self._stand(uid, pid):
             self._push_own(uid, pid)
             if followers > settings.DELIVER_INLINE_LIMIT:
-                self._outbox.hand_over(intent.name, f"fan:{pid}:{nonce()}")
+                self._outbox.replace(job.name, f"fan:{pid}:{nonce()}")
                 return published
-            if any(intent.expired() for _ in self._push(uid, pid)):
+            if any(job.expired() for _ in self._push(uid, pid)):
                 return published  # it took too long: whoever takes the intent over finishes it
-        self._outbox.done(intent.name)
+        self._outbox.done(job.name)
         return published
 
     def _claim_token(self, uid: int, token: str, fresh: int) -> int:
@@ -131,7 +132,7 @@ class Posts:
             cuts.execute()
             yield len(homes)
 
-    def fan_out(self, claim: Claim, stopping: Callable[[], bool]) -> bool:
+    def fan_out(self, claim: Claim) -> bool:
         """What the worker does for `fan:<pid>:<nonce>`: push into the homes that the author's request left to it;
         whether all was done before it had to stop. Whoever is not the first to claim it, or comes late, drops homes, as
         `redeliver`.
@@ -142,17 +143,17 @@ class Posts:
             self.redeliver(claim.name)
             return True
         pushes = self._push(int(author), pid) if author is not None and self._stand(int(author), pid) else ()
-        if not claim.carry_out(pushes, stopping):
+        if not claim.carry_out(pushes):
             return False
         self._outbox.done(claim.name)
         return True
 
-    def redeliver(self, intent: str) -> None:
+    def redeliver(self, job: str) -> None:
         """What the worker does for `post:<pid>:<nonce>`: finish a delivery that somebody else left.
 
         Homes are dropped, not pushed to, and rebuild themselves: so old ids never pile up at a list's head.
         """
-        pid = int(intent.split(":")[1])
+        pid = int(job.split(":")[1])
         author = self._store.hget(keys.post(pid), "user_id")
         if author is not None and self._stand(int(author), pid):
             pipe = self._store.pipeline()
@@ -163,7 +164,7 @@ class Posts:
                 for follower in followers:
                     pipe.unlink(keys.home(int(follower)))
                 pipe.execute()
-        self._outbox.done(intent)
+        self._outbox.done(job)
 
     def _stand(self, uid: int, pid: int) -> bool:
         """Put a post among its author's; False when it was deleted meanwhile, or its author's account. Read after the
@@ -195,17 +196,17 @@ class Posts:
             raise NoSuchPost(pid)
         if deleted is not None:
             raise PostDeleted(pid)
-        intent = self._outbox.note(f"del:{pid}:{uid}:{nonce()}")
-        self.finish_delete(intent.name)
+        job = self._outbox.add(f"del:{pid}:{uid}:{nonce()}")
+        self.finish_delete(job.name)
 
-    def finish_delete(self, intent: str) -> None:
+    def finish_delete(self, job: str) -> None:
         """Carry out `del:<pid>:<uid>:<nonce>`, for its owner as for the worker: it rolls forward. Four round trips."""
-        pid, uid = (int(part) for part in intent.split(":")[1:3])
+        pid, uid = (int(part) for part in job.split(":")[1:3])
         self._store.hset(keys.post(pid), {"deleted": str(int(time.time())), "body": ""})
         forget(pid)
         self._store.zrem(keys.updates(uid), str(pid))
         self._store.expire(keys.post(pid), DELETED_STAYS)
-        self._outbox.done(intent)
+        self._outbox.done(job)
 
     def mark_deleted(self, pids: Sequence[int]) -> None:
         """Delete posts whose author has deleted their account, all but their places in `updates:`, which lead to them.

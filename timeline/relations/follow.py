@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
 
-from retwis_site.jobs.outbox import Outbox, nonce
+from retwis_site.jobs.outbox import Claim, Outbox
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
-from timeline.posts.entities import InCommon
+from retwis_site.store.ids import nonce, parse_id, whole
+from timeline.relations.entities import InCommon
 from timeline.relations.ranking import Ranking
-from timeline.timelines.cursors import parse_id, whole
 
 COMPARED = 10_000  # ids of the smaller side that "in common" looks at
 FIRST = 4  # of whom it also tells who they are
@@ -28,22 +28,22 @@ class Follows:
 
     def follow(self, me: int, them: int) -> None:
         """Follow somebody; twice keeps the first date. Commit: the ZADD to `following:`. Eight round trips."""
-        intent = self._outbox.note(f"follow:{me}:{them}:{nonce()}")
+        job = self._outbox.add(f"follow:{me}:{them}:{nonce()}")
         self._store.zadd_nx(keys.following(me), {str(them): int(time.time())})
-        self.finish_follow(intent.name)
+        self.finish_follow(job.name)
 
     def unfollow(self, me: int, them: int) -> None:
         """Stop following somebody. Commit: the ZREM from `following:`. Eight round trips."""
-        intent = self._outbox.note(f"follow:{me}:{them}:{nonce()}")
+        job = self._outbox.add(f"follow:{me}:{them}:{nonce()}")
         self._store.zrem(keys.following(me), str(them))
-        self.finish_follow(intent.name)
+        self.finish_follow(job.name)
 
     def mend(self, me: int, them: int) -> None:
         """Make the mirror match, whichever side was damaged. Seven round trips."""
-        intent = self._outbox.note(f"follow:{me}:{them}:{nonce()}")
-        self.finish_follow(intent.name)
+        job = self._outbox.add(f"follow:{me}:{them}:{nonce()}")
+        self.finish_follow(job.name)
 
-    def finish_follow(self, intent: str) -> None:
+    def finish_follow(self, job: str) -> None:
         """What follows the commit of `follow:<A>:<B>:<nonce>`, for its owner as for the worker: make the mirror match,
         drop A's home, whose next read is rebuilt with (or without) B's posts, which is the whole backfill, and count
         B's followers anew. Six round trips; two more each time that somebody comes between.
@@ -51,7 +51,7 @@ class Follows:
         Whether both still have their accounts is read after the mirror was written: either this sees a deletion, and
         takes back what it wrote, or what clears up after the deletion sees the edge.
         """
-        me, them = (int(part) for part in intent.split(":")[1:3])
+        me, them = (int(part) for part in job.split(":")[1:3])
         pipe = self._store.pipeline()
         since = self._store.zscore(keys.following(me), str(them))
         while True:
@@ -75,7 +75,7 @@ class Follows:
         self._ranking.queue_place(pipe, them, followers)
         pipe.execute()
         self._ranking.settle({them: followers})
-        self._outbox.done(intent)
+        self._outbox.done(job)
 
     # ---- reading
 
@@ -88,6 +88,12 @@ class Follows:
     def queue_which_followed(self, pipe: Pipe, me: int, uids: Sequence[int]) -> None:
         """Ask which of these (at least one) somebody follows; for `which(uids, reply)`."""
         pipe.zmscore(keys.following(me), [str(uid) for uid in uids])
+
+
+def finish_follow(store: Store, claim: Claim) -> None:
+    """The job `follow:<follower>:<followed>:<nonce>`. Six round trips; two more each time that another change comes
+    between."""
+    Follows(store).finish_follow(claim.name)
 
 
 def which(uids: Sequence[int], reply: Sequence[float | None]) -> set[int]:

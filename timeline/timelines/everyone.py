@@ -3,18 +3,20 @@
 from collections.abc import Sequence
 from functools import partial
 
-from accounts.signing_in.viewer import Visit
+from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from accounts.users.repository import Users
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
-from timeline.posts.entities import GlobalPage, Page, Post
+from retwis_site.store.ids import LARGEST_ID
+from timeline.posts.entities import Page, Post
 from timeline.posts.reader import Wanted, by_present_names
-from timeline.timelines.cursors import LARGEST_ID
+from timeline.timelines.entities import GlobalPage
 from timeline.timelines.global_list import GlobalList
 from timeline.timelines.pagination import fill
 
 NEWEST_USERS = 10
+GLOBAL_POSTS = 50  # a page
 
 
 class GlobalTimeline:
@@ -25,7 +27,7 @@ class GlobalTimeline:
         self._list = GlobalList(store)
         self._users = Users(store)
 
-    def page(self, visit: Visit, before: int | None, size: int) -> GlobalPage:
+    def page(self, viewer: Viewer, before: int | None, size: int) -> GlobalPage:
         """`size` posts below the cursor, newest first, and the newest users' names.
 
         One round trip while the posts are remembered, else two; one more while authors' names are not; at most four
@@ -36,8 +38,8 @@ class GlobalTimeline:
             self._list.queue_page(pipe, before)
             pipe.zrevrange(keys.users_by_time(), 0, NEWEST_USERS - 1)
 
-        *entries, newest_users = visit.ask(questions)
-        shown = partial(self._shown, visit.user.uid if isinstance(visit.user, User) else None)
+        *entries, newest_users = viewer.ask(questions)
+        shown = partial(self._shown, viewer.user.uid if isinstance(viewer.user, User) else None)
         listing = self._list.page(entries, before)
         filled = fill([pid for pid in listing.ids if before is None or pid < before], size, shown)
         posts, dead, older = filled.posts, filled.dead, filled.older

@@ -4,17 +4,19 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from accounts.signing_in.viewer import Visit
+from accounts.signing_in.viewer import Viewer
 from accounts.users.repository import Users, queue_person
 from retwis_site.exceptions import StoreReadOnly
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
+from retwis_site.store.ids import parse_id
 from retwis_site.store.local_cache import PageMemory
-from timeline.posts.entities import Counts, HomePage, Page, Post
+from timeline.people.entities import Counts
+from timeline.posts.entities import Page, Post
 from timeline.posts.reader import Wanted, authors_of, by_present_names
 from timeline.relations.follow import Follows, which
 from timeline.timelines.cached_list import FIRST_READ, KEPT, Merge, Slice, TimelineList, merge
-from timeline.timelines.cursors import parse_id
+from timeline.timelines.entities import HomePage
 from timeline.timelines.pagination import POSTS_A_PAGE, fill
 
 HOME_LIVES = 30 * 24 * 3600  # seconds that a home stays after its owner's last visit
@@ -34,7 +36,7 @@ class Homes:
         self._follows = Follows(store)
         self._users = Users(store)
 
-    def page(self, visit: Visit, before: int | None) -> HomePage:
+    def page(self, viewer: Viewer, before: int | None) -> HomePage:
         """The posts below the cursor, newest first, and the viewer's counts.
 
         Warm: one round trip while all its posts are remembered, else two; one more while an author or a name is not,
@@ -56,17 +58,17 @@ class Homes:
             if authors:
                 self._follows.queue_which_followed(pipe, me, authors)
 
-        viewer, (entries, following, followers, stored, *scores) = visit.ask_as_user(questions)
+        owner, (entries, following, followers, stored, *scores) = viewer.ask_as_user(questions)
         asked = Asked(set(authors), which(authors, scores[0]) if scores else set())
-        listing = self._list(viewer.uid).page(entries, before, lambda: self._newest(viewer.uid))
+        listing = self._list(owner.uid).page(entries, before, lambda: self._newest(owner.uid))
         listed = listing.ids if before is None else [pid for pid in listing.ids if pid < before]
-        page = self._page(viewer.uid, listed, listing.horizon, before, asked)
+        page = self._page(owner.uid, listed, listing.horizon, before, asked)
         seen = parse_id(stored or "")
         if before is None and page.posts:
-            self._see(viewer.uid, page.posts[0].pid, seen)
-        return HomePage(viewer, Counts(following, followers), page, seen, listed, listing.horizon > 0)
+            self._see(owner.uid, page.posts[0].pid, seen)
+        return HomePage(owner, Counts(following, followers), page, seen, listed, listing.horizon > 0)
 
-    def arrived(self, visit: Visit, after: int) -> int:
+    def arrived(self, viewer: Viewer, after: int) -> int:
         """How many posts of others have come in above an id, at most FIRST_TRUSTED. One round trip with a good hint.
 
         Some may be dead, their author no longer followed, or the viewer's own that this process has not seen: nothing
@@ -74,10 +76,10 @@ class Homes:
         into it before.
         Raises NotSignedIn.
         """
-        viewer, (entries,) = visit.ask_as_user(lambda pipe, me: self._list(me).queue_page(pipe, None))
-        listing = self._list(viewer.uid).page(entries, None, lambda: self._newest(viewer.uid))
+        owner, (entries,) = viewer.ask_as_user(lambda pipe, me: self._list(me).queue_page(pipe, None))
+        listing = self._list(owner.uid).page(entries, None, lambda: self._newest(owner.uid))
         above = [pid for pid in listing.ids if pid > after]
-        return sum(uid != viewer.uid for uid in authors_of(above))
+        return sum(uid != owner.uid for uid in authors_of(above))
 
     def _see(self, me: int, pid: int, seen: int | None) -> None:
         """Remember how far somebody has read. One round trip when that is further than before, else none."""
@@ -153,7 +155,7 @@ class Homes:
         asked = asked.with_replies(expected, wanted.take(pipe.execute()))
 
         authors = {one.uid for one in wanted.records}
-        people = self._users.remembered(authors)
+        people = self._users.cached(authors)
         unknown = sorted(authors - people.keys())
         for uid in unknown:
             queue_person(pipe, uid)

@@ -3,27 +3,19 @@
 from collections.abc import Sequence
 from typing import Any
 
-from accounts.signing_in.viewer import Visit
+from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from accounts.users.repository import Users
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.local_cache import PageMemory
+from timeline.people.entities import About, Counts, Known, Relation
 from timeline.people.join_dates import joined, queue_joined, remembered
-from timeline.posts.entities import (
-    About,
-    Counts,
-    InCommon,
-    Known,
-    NoSuchPost,
-    Page,
-    Post,
-    PostDeleted,
-    ProfilePage,
-    Relation,
-)
-from timeline.posts.reader import Wanted, by_present_names, queue_post, record
+from timeline.posts.entities import Page
+from timeline.posts.reader import Wanted, by_present_names
+from timeline.relations.entities import InCommon
 from timeline.relations.follow import Comparison, Follows, Shared, compare
+from timeline.timelines.entities import ProfilePage
 from timeline.timelines.pagination import POSTS_A_PAGE
 
 NAMED = 2  # of the people whom the viewer knows
@@ -39,7 +31,7 @@ class Profiles:
         self._follows = Follows(store)
         self._users = Users(store)
 
-    def page(self, visit: Visit, username: str, before: int | None) -> ProfilePage:
+    def page(self, viewer: Viewer, username: str, before: int | None) -> ProfilePage:
         """Their posts below the cursor, newest first. With hints, and while all is remembered, one round trip; else
         two, three for somebody else's while signed in (what both have in common), and then one more while the names of
         those whom both know are not remembered. Raises NoSuchUser, AccountDeleted."""
@@ -56,10 +48,10 @@ class Profiles:
                 self._follows.queue_following_count(pipe, me)
                 self._follows.queue_followers_count(pipe, me)
 
-        person, (found, bio, following, followers, *mine) = visit.ask_about(username, questions)
+        person, (found, bio, following, followers, *mine) = viewer.ask_about(username, questions)
         pids = [int(pid) for pid in found]
         older = pids[POSTS_A_PAGE - 1] if len(pids) > POSTS_A_PAGE else None
-        me = viewer.uid if isinstance(viewer := visit.user, User) else None
+        me = viewer.uid
         counts = Counts(following, followers)
         wanted = Wanted(pids[:POSTS_A_PAGE], me)
         comparisons = _comparisons(me, Counts(*mine[2:]), person.uid, counts) if mine and me is not None else []
@@ -117,24 +109,6 @@ class Profiles:
             return None
         named = tuple(standing[:NAMED])
         return Known(named, InCommon(count - len(named), known.number.exact))
-
-    def post(self, visit: Visit, username: str, pid: int) -> Post:
-        """One post of theirs. One round trip with hints. Raises NoSuchUser, AccountDeleted, NoSuchPost, PostDeleted."""
-
-        def questions(pipe: Pipe, me: int | None, them: int) -> None:
-            queue_post(pipe, pid)
-            pipe.zscore(keys.updates(them), str(pid))
-
-        author, (stored, standing) = visit.ask_about(username, questions)
-        written_by, _, _, deleted = stored
-        if written_by != str(author.uid):
-            raise NoSuchPost(pid)
-        if deleted is not None:
-            raise PostDeleted(pid)
-        found = record(pid, stored)
-        if found is None or standing is None:  # it never got as far as its commit
-            raise NoSuchPost(pid)
-        return Post(pid, author, found.body, found.time)
 
 
 def _comparisons(me: int, mine: Counts, them: int, theirs: Counts) -> list[Comparison]:

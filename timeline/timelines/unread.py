@@ -11,10 +11,10 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
 from retwis_site.http import cookies
-from timeline.posts.entities import HomePage
-from timeline.timelines.cursors import parse_id
+from retwis_site.store.ids import parse_id
+from timeline.timelines.entities import HomePage
 
-COOKIE = settings.SINCE_COOKIE
+COOKIE = f"{settings.COOKIE_PREFIX}since"
 LIVES = 600  # seconds that a visit lasts, as far as this goes
 
 

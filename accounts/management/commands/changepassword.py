@@ -7,6 +7,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
 
 from accounts.signing_in.passwords import check_new_password
+from accounts.signing_in.sessions import Sessions
 from accounts.users.repository import Users
 from retwis_site.management.base import PasswordCommand, complaint
 from retwis_site.store.client import Store
@@ -34,5 +35,5 @@ class Command(PasswordCommand):
             check_new_password(password)
         except ValidationError as error:
             raise complaint(error) from error
-        users.change_password(uid, make_password(password))
+        Sessions(store).change_password(uid, make_password(password))
         self.say(f"{username} has a new password and is signed out everywhere.")

@@ -9,7 +9,7 @@ from django.core.management.base import CommandError, CommandParser
 from accounts.signing_in.forms import valid_username
 from accounts.signing_in.passwords import check_new_password
 from accounts.users.entities import NameTaken
-from accounts.users.repository import Users
+from accounts.users.registration import Registration
 from retwis_site.management.base import PasswordCommand, complaint
 from retwis_site.store.client import Store
 
@@ -29,7 +29,7 @@ class Command(PasswordCommand):
         password = self.read_password()
         try:
             check_new_password(password)
-            login = Users(store).register(username, make_password(password))
+            login = Registration(store).register(username, make_password(password))
         except ValidationError as error:
             raise complaint(error) from error
         except NameTaken as error:

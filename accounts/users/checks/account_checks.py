@@ -11,23 +11,23 @@ from functools import partial
 from django.contrib.auth.hashers import make_password
 
 from accounts.users.repository import chosen, new_secret, person, queue_person
-from retwis_site.jobs.outbox import nonce
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, numbered, settled
 from retwis_site.store import keys, snowflake
 from retwis_site.store.client import Store
+from retwis_site.store.ids import nonce
 
 NEIGHBOURS = 20  # uids below a user's, whose registrations tell about when theirs was
 
 Named = tuple[str, str]  # a field of `users`: the name, and the uid that it leads to
 
 
-class AccountDamage:
+class AccountChecks:
     """Searches over accounts, in an order in which repairs build on each other."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def checks(self) -> list[Check]:
+    def inconsistencies(self) -> list[Check]:
         def names() -> int:
             return self._store.hlen(keys.users())
 

@@ -3,22 +3,22 @@
 from collections.abc import Sequence
 from functools import partial
 
-from accounts.users.checks.account_checks import AccountDamage
-from accounts.users.repository import STAYS, Users
+from accounts.users.checks.account_checks import AccountChecks
+from accounts.users.deletion import KEPT_FIELDS, AccountDeletion
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, numbered, settled
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 
 
-class AccountDebris:
+class AccountOrphans:
     """Searches over accounts."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._damage = AccountDamage(store)
-        self._users = Users(store)
+        self._accounts = AccountChecks(store)
+        self._deletion = AccountDeletion(store)
 
-    def checks(self) -> list[Check]:
+    def orphans(self) -> list[Check]:
         return [
             Check("what else is left of deleted accounts", self.left_fields, self._store.dbsize),  # may be a secret
             Check("stale entries in auths", self.stale_secrets, lambda: self._store.hlen(keys.auths())),
@@ -32,7 +32,7 @@ class AccountDebris:
             return
         for batch in numbered(self._store, "user:*"):
             left = settled(self._store, self._littered(batch), lambda uid: {f"gone:{uid}"}, self._littered)
-            yield [Finding(keys.user(uid), partial(self._users.strip, uid)) for uid in left]
+            yield [Finding(keys.user(uid), partial(self._deletion.strip, uid)) for uid in left]
 
     def _littered(self, uids: Sequence[int]) -> list[int]:
         pipe = self._store.pipeline()
@@ -41,7 +41,7 @@ class AccountDebris:
             pipe.hlen(keys.user(uid))
         replies = pipe.execute()
         seen = zip(uids, replies[::2], replies[1::2], strict=True)
-        return [uid for uid, deleted, fields in seen if deleted is not None and fields > len(STAYS)]
+        return [uid for uid, deleted, fields in seen if deleted is not None and fields > len(KEPT_FIELDS)]
 
     def stale_secrets(self) -> Chunks:
         """Entries of `auths` against the users' own secrets, the truth. A secret is never used twice, so one that is
@@ -66,4 +66,4 @@ class AccountDebris:
             yield [Finding(keys.user(uid), partial(self._store.unlink, keys.user(uid))) for uid in orphans]
 
     def _orphans(self, uids: Sequence[int]) -> list[int]:
-        return [uid for uid in self._damage.without_name(uids) if not self._damage.was_registered(uid)]
+        return [uid for uid in self._accounts.without_name(uids) if not self._accounts.was_registered(uid)]

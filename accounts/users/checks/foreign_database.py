@@ -7,7 +7,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import Store
 
 
-def is_from_elsewhere(store: Store) -> bool:
+def is_foreign(store: Store) -> bool:
     """Whether somebody who can be found by name has a password that is no Django hash: the official Retwis keeps them
     as typed. Two round trips for each 500 users."""
     for batch in numbered(store, "user:*"):
@@ -30,3 +30,10 @@ def _hashed(password: str) -> bool:
     except ValueError:
         return not is_password_usable(password)
     return True
+
+
+def foreign_database_notice(store: Store) -> list[str]:
+    """What to say about a foreign database."""
+    if not is_foreign(store):
+        return []
+    return ["Another Retwis made these accounts: posts are left alone until the database is adopted."]

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 
-from accounts.users.name_index import Called, Directory, standing
+from accounts.users.name_index import NameIndex, Stored, right_entries
 from accounts.users.names import parse
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, settled
 from retwis_site.store import keys
@@ -12,20 +12,20 @@ from retwis_site.store.client import Store
 Filed = tuple[str, int]  # an entry, and the uid of whoever has it, or should
 
 
-class Misfiled:
+class NameIndexChecks:
     """Searches in the index of names. Names and uids must be right before."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._directory = Directory(store)
+        self._index = NameIndex(store)
 
-    def checks(self) -> list[Check]:
+    def inconsistencies(self) -> list[Check]:
         return [
             Check("names that users_by_name lacks", self.lacking, lambda: self._store.hlen(keys.users())),
             Check("scores in users_by_name that are not 0", self.scored, self._size),
         ]
 
-    def debris(self) -> list[Check]:
+    def orphans(self) -> list[Check]:
         return [Check("stale entries in users_by_name", self.stale, self._size)]
 
     def _size(self) -> int:
@@ -40,27 +40,27 @@ class Misfiled:
                 yield [Finding("there is no users_by_name, as in a database from elsewhere", self._file_all)]
                 return
             yield [
-                Finding(f"users_by_name lacks {found!r}", partial(self._directory.make_match, {uid: []}))
+                Finding(f"users_by_name lacks {found!r}", partial(self._index.make_match, {uid: []}))
                 for found, uid in lost
             ]
 
     def _file_all(self) -> None:
         for batch in self._users():
-            self._directory.make_match({uid: [] for uid in batch})
+            self._index.make_match({uid: [] for uid in batch})
 
     def _users(self) -> Iterator[list[int]]:
         """Uids, in chunks, of those whose own name leads to them: who has another or none is found elsewhere."""
         for batch in self._store.hash_fields(keys.users(), AT_ONCE):
             named = [(name, int(uid)) for name, uid in batch if uid.isdecimal()]
-            called = self._directory.called({uid for _, uid in named})
-            yield sorted({uid for name, uid in named if name in _as_typed_or_lower(called[uid])})
+            stored = self._index.stored({uid for _, uid in named})
+            yield sorted({uid for name, uid in named if name in _as_typed_or_lower(stored[uid])})
 
     def _lacking(self, uids: Collection[int]) -> list[Filed]:
         """The entries of these that are not there. Two round trips."""
         right = [
             (found, uid)
-            for uid, called in self._directory.called(uids).items()
-            for found in sorted(standing(uid, called))
+            for uid, stored in self._index.stored(uids).items()
+            for found in sorted(right_entries(uid, stored))
         ]
         pipe = self._store.pipeline()
         for found, _ in right:
@@ -91,16 +91,16 @@ class Misfiled:
             ]
 
     def _stale(self, filed: Sequence[Filed]) -> list[Filed]:
-        called = self._directory.called({uid for _, uid in filed})
-        return [(found, uid) for found, uid in filed if found not in standing(uid, called[uid])]
+        stored = self._index.stored({uid for _, uid in filed})
+        return [(found, uid) for found, uid in filed if found not in right_entries(uid, stored[uid])]
 
     def _take_out(self, found: str, uid: int) -> None:
         """Unless it is right by now."""
-        self._directory.make_match({uid: [found]})
+        self._index.make_match({uid: [found]})
 
 
-def _as_typed_or_lower(called: Called) -> set[str]:
-    username, *_ = called
+def _as_typed_or_lower(stored: Stored) -> set[str]:
+    username, *_ = stored
     return set() if username is None else {username, username.lower()}
 
 

@@ -5,8 +5,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from accounts.users.checks.foreign_database import is_from_elsewhere
-from retwis_site.maintenance.examination import Examination, debris
+from retwis_site.maintenance.examination import Examination, notices, orphans
 from retwis_site.management.base import StoreCommand
 from retwis_site.store.client import Store
 
@@ -22,7 +21,7 @@ class Command(StoreCommand):
 
     def run(self, store: Store, **options: Any) -> None:
         total = 0
-        for check in debris(store):
+        for check in orphans(store):
             examination = Examination(check, repairs=not options["dry_run"])
             for _ in self.progress(check.label, examination):
                 pass
@@ -35,7 +34,8 @@ class Command(StoreCommand):
             if self.verbosity > 1:
                 for example in examination.examples:
                     self.say(f"  {example}")
-        if is_from_elsewhere(store):
-            self.say("Another Retwis made these accounts: posts are left alone until the database is adopted.")
-        elif not total:
+        said = notices(store)
+        for notice in said:
+            self.say(notice)
+        if not said and not total:
             self.say("Nothing to clean up.")

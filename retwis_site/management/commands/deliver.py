@@ -55,6 +55,6 @@ class Command(StoreCommand):
 def _bring_in_strays(store: Store) -> None:
     """Intents from when OUTBOX_SHARDS was another number."""
     outbox = Outbox(store)
-    for found in outbox.strays():
-        for stray in found:
-            outbox.bring_in(*stray)
+    for found in outbox.misplaced():
+        for misplaced in found:
+            outbox.move(*misplaced)

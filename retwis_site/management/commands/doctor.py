@@ -8,7 +8,7 @@ from django.core.management.base import CommandParser
 
 from retwis_site.exceptions import StoreRefused
 from retwis_site.maintenance.checks import Check
-from retwis_site.maintenance.examination import Examination, debris, errors
+from retwis_site.maintenance.examination import Examination, inconsistencies, orphans
 from retwis_site.maintenance.server_advice import Advice, advice
 from retwis_site.management.base import StoreCommand
 from retwis_site.store.client import Store
@@ -26,8 +26,8 @@ class Command(StoreCommand):
         parser.add_argument("--json", action="store_true", help="answer in JSON")
 
     def run(self, store: Store, **options: Any) -> None:
-        damaged = [self._examine(check, options["fix"]) for check in errors(store)]
-        littered = [self._examine(check, options["fix"]) for check in debris(store)]
+        damaged = [self._examine(check, options["fix"]) for check in inconsistencies(store)]
+        littered = [self._examine(check, options["fix"]) for check in orphans(store)]
         if options["fix"]:
             Memory.clear_all()
         advised = _advice(store)

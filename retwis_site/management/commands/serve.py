@@ -19,9 +19,10 @@ from django.core.management.base import CommandError, CommandParser
 from granian import Granian
 from granian.constants import Interfaces, Loops
 
+from retwis_site.features import features
 from retwis_site.management.base import StoreCommand
 from retwis_site.server.parent_process import be_parent, end_with_parent
-from retwis_site.store import embedded, keys
+from retwis_site.store import embedded
 from retwis_site.store.client import Store
 from retwis_site.store.embedded import EmbeddedServerError
 
@@ -30,7 +31,6 @@ delivery = logging.getLogger("retwis.deliver")
 
 STOPS_WITHIN = 5  # seconds that a worker has for the requests under way; one that just starts may miss the signal
 LOOKS_EVERY = 1.0  # seconds, after the embedded server and the worker that delivers
-DEMO = ("--users=200", "--posts=4000", "--follows=30")  # a community that is there in a second
 
 
 class Command(StoreCommand):
@@ -47,14 +47,11 @@ class Command(StoreCommand):
     def run(self, store: Store, **options: Any) -> None:
         host, port = options["host"], options["port"]
         _refuse_taken(host, port)
-        # A seeding that was killed has left everything but the names; --flush takes that away.
-        if not settings.REDIS_URL and not store.hlen(keys.users()):
-            self.say("Making a demo community ...")
-            call_command("seed", *DEMO, "--flush", "--noinput", verbosity=0)
+        greetings = [] if settings.REDIS_URL else self._prepare(store)
         call_command("collectstatic", interactive=False, verbosity=0)
         self.say(f"\nRetwis is at http://{host}:{port}   (Ctrl-C stops it)")
-        if not settings.REDIS_URL and store.hexists(keys.users(), settings.DEMO_USER):
-            self.say(f"Log in as {settings.DEMO_USER} with the password {settings.DEMO_PASSWORD}, or register.\n")
+        for greeting in filter(None, greetings):
+            self.say(greeting)
         be_parent()
         # Not fork: a worker would begin with this process's threads, locks and signal handlers.
         multiprocessing.set_start_method("spawn", force=True)
@@ -74,6 +71,10 @@ class Command(StoreCommand):
         server.on_startup(lambda: signal.signal(signal.SIGHUP, signal.getsignal(signal.SIGTERM)))
         with _delivering(), nullcontext() if settings.REDIS_URL else _keeping_the_store():
             server.serve()
+
+    def _prepare(self, store: Store) -> list[str]:
+        """What features do first on the embedded server; returns what they want to be said."""
+        return [feature.before_serving(store, self.say) for feature in features() if feature.before_serving]
 
 
 @contextmanager

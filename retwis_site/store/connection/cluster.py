@@ -12,13 +12,13 @@ import redis
 from redis.exceptions import AskError, ClusterDownError, MovedError
 
 from retwis_site.store.connection.cluster_slots import Address, Slots, address_of
-from retwis_site.store.connection.transport import Line, Queued
+from retwis_site.store.connection.transport import BorrowedConnection, Queued
 
 REDIRECTIONS = 8  # a slot moves once; more often only while the servers themselves disagree
 ASKING: Queued = (("ASKING",), {})
 
 
-class ClusterWire:
+class ClusterTransport:
     """A cluster. Nothing is asked before the first use."""
 
     def __init__(self, slots: Slots) -> None:
@@ -43,8 +43,8 @@ class ClusterWire:
                 self._slots.move(replies[place].slot_id, _target(replies[place], asked[place]))
         raise redis.ConnectionError("the servers of the cluster send each other for one slot")
 
-    def conversation(self) -> "Turns":
-        return Turns(self)
+    def conversation(self) -> "ClusterConversation":
+        return ClusterConversation(self)
 
     def servers(self) -> list["redis.Redis"]:
         return self._slots.primaries()
@@ -58,7 +58,7 @@ class ClusterWire:
         shares: dict[Address, list[int]] = defaultdict(list)
         for place, address in asked.items():
             shares[address].append(place)
-        unread: dict[Address, Line] = {}
+        unread: dict[Address, BorrowedConnection] = {}
         try:
             for address, places in shares.items():
                 with self._slots.asking(address):
@@ -89,20 +89,20 @@ class ClusterWire:
         return permitted if isinstance(permitted, redis.ResponseError) else reply
 
 
-class Turns:
+class ClusterConversation:
     """A conversation with a cluster: one exchange after the other, since any may have to be sent on."""
 
-    def __init__(self, wire: ClusterWire) -> None:
-        self._wire = wire
+    def __init__(self, transport: ClusterTransport) -> None:
+        self.transport = transport
         self._replies: deque[list[Any]] = deque()
 
     def write(self, queued: Sequence[Queued]) -> None:
-        self._replies.append(self._wire.exchange(queued))
+        self._replies.append(self.transport.exchange(queued))
 
     def read(self) -> list[Any]:
         return self._replies.popleft()
 
-    def hang_up(self) -> None:
+    def close(self) -> None:
         """Nothing is on its way."""
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import redis
 from redis.crc import key_slot
 
-from retwis_site.store.connection.transport import Line, Queued
+from retwis_site.store.connection.transport import BorrowedConnection, Queued
 
 SLOTS = 16384
 LOOKS_EVERY = 0.5  # seconds from one question for who has which slot to the next
@@ -81,11 +81,11 @@ class Slots:
                 raise redis.ConnectionError(str(_named(address, error))) from error
             raise _named(address, error) from error
 
-    def line(self, address: Address) -> Line:
+    def line(self, address: Address) -> BorrowedConnection:
         """A connection to a server. Raises redis.RedisError, for one that hangs at once."""
         if time.monotonic() < self._hangs.get(address, 0.0):
             raise redis.ConnectionError(f"{address[0]}:{address[1]} did not answer a moment ago")
-        return Line(self.client(address))
+        return BorrowedConnection(self.client(address))
 
     def doubt(self, address: Address) -> None:
         """From now on the server is the last to be asked for the map."""

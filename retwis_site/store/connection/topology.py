@@ -16,15 +16,15 @@ from redis.connection import SSLConnection, parse_url
 from redis.retry import Retry
 
 from retwis_site.store import embedded
-from retwis_site.store.connection.cluster import ClusterWire
+from retwis_site.store.connection.cluster import ClusterTransport
 from retwis_site.store.connection.cluster_slots import Slots
 from retwis_site.store.connection.sentinel import Sentinels
-from retwis_site.store.connection.transport import OneServer, Wire
+from retwis_site.store.connection.transport import OneServer, Transport
 
 Options = dict[str, Any]
 
 
-def wire(options: Options) -> Wire:
+def transport(options: Options) -> Transport:
     """Whatever REDIS_TOPOLOGY says, with `options` for each connection. Raises ImproperlyConfigured."""
     build = TOPOLOGIES.get(settings.REDIS_TOPOLOGY)
     if build is None:
@@ -33,20 +33,20 @@ def wire(options: Options) -> Wire:
     return build(_every_connection() | options)
 
 
-def servers(urls: Sequence[str], options: Options) -> Wire:
+def servers(urls: Sequence[str], options: Options) -> Transport:
     """Those that `copy --from` names, each to be asked for the keys that it has. Raises ImproperlyConfigured."""
     clients = [_client(url, _every_connection() | options, "--from") for url in urls]
     return OneServer(clients[0], holders=clients)
 
 
-def cluster(urls: Sequence[str], options: Options, where: str = "--from") -> Wire:
+def cluster(urls: Sequence[str], options: Options, where: str = "--from") -> Transport:
     """The cluster that some servers belong to. What the first address says besides is for all: user, password, TLS.
     Raises ImproperlyConfigured."""
     addresses, common = _addresses(urls, 6379, where)
     if common.pop("db", 0):
         raise ImproperlyConfigured(f"A cluster has one database, number 0. Take the number out of {where}.")
     every = {"retry": _never_again(), **_every_connection(), **options, **common, **_greeting(common)}
-    return ClusterWire(Slots(addresses, lambda host, port: redis.Redis(host=host, port=port, **every)))
+    return ClusterTransport(Slots(addresses, lambda host, port: redis.Redis(host=host, port=port, **every)))
 
 
 def _every_connection() -> Options:
@@ -78,11 +78,11 @@ def _never_again() -> Retry:
     return Retry(NoBackoff(), 0)
 
 
-def _server(options: Options) -> Wire:
+def _server(options: Options) -> Transport:
     return OneServer(_client(_one_url() if settings.REDIS_URL else embedded.url(), options))
 
 
-def _twemproxy(options: Options) -> Wire:
+def _twemproxy(options: Options) -> Transport:
     """The proxy takes all commands on keys; what goes through all keys is asked of the servers themselves."""
     if not settings.REDIS_NODES:
         fix = "Set it to the servers behind the proxy: redis://one:6379,redis://two:6379."
@@ -90,7 +90,7 @@ def _twemproxy(options: Options) -> Wire:
     return OneServer(_client(_one_url(), options), holders=[_client(url, options) for url in settings.REDIS_NODES])
 
 
-def _sentinel(options: Options) -> Wire:
+def _sentinel(options: Options) -> Transport:
     """The primary that the sentinels name, asked for with each new connection. User and password in REDIS_URL are for
     the primary; the sentinels have their own. TLS is for both."""
     if not settings.REDIS_SENTINEL_SERVICE:
@@ -113,7 +113,7 @@ def _sentinel_user() -> Options:
     return {"username": username or None, "password": password or None}
 
 
-def _cluster(options: Options) -> Wire:
+def _cluster(options: Options) -> Transport:
     return cluster(_some_urls(), options, "REDIS_URL")
 
 

@@ -22,7 +22,7 @@ Queued = tuple[Command, dict[str, Any]]  # a command, and how redis-py is to rea
 _pack: Callable[[Any], bytes] = pack_command
 
 
-class Wire(Protocol):
+class Transport(Protocol):
     """What commands are given to: a server, or several that share the keys."""
 
     def exchange(self, queued: Sequence[Queued]) -> list[Any]:
@@ -45,11 +45,11 @@ class Conversation(Protocol):
     def read(self) -> list[Any]:
         """The replies to the first of what was sent and not read. Raises redis.RedisError."""
 
-    def hang_up(self) -> None:
+    def close(self) -> None:
         """Replies that nobody has read stay so."""
 
 
-class Line:
+class BorrowedConnection:
     """One connection, borrowed from a server's pool for an `exchange`; or for `write`, `read`, and then `give_back`."""
 
     def __init__(self, client: "redis.Redis") -> None:
@@ -133,32 +133,32 @@ class OneServer:
         self._holders = list(holders) or [client]
 
     def exchange(self, queued: Sequence[Queued]) -> list[Any]:
-        return Line(self.client).exchange(queued)
+        return BorrowedConnection(self.client).exchange(queued)
 
     def conversation(self) -> Conversation:
-        return Stream(self.client)
+        return OneServerConversation(self.client)
 
     def servers(self) -> list["redis.Redis"]:
         return self._holders
 
 
-class Stream:
+class OneServerConversation:
     """A conversation with one server: it works on one exchange while the next is made."""
 
     def __init__(self, client: "redis.Redis") -> None:
-        self._line = Line(client)
+        self._borrowed = BorrowedConnection(client)
         self._unread: deque[Sequence[Queued]] = deque()
 
     def write(self, queued: Sequence[Queued]) -> None:
         self._unread.append(queued)
-        self._line.write(queued)
+        self._borrowed.write(queued)
 
     def read(self) -> list[Any]:
-        replies = self._line.read(self._unread[0])
+        replies = self._borrowed.read(self._unread[0])
         self._unread.popleft()
         return replies
 
-    def hang_up(self) -> None:
+    def close(self) -> None:
         if self._unread:
-            self._line.cut()
-        self._line.give_back()
+            self._borrowed.cut()
+        self._borrowed.give_back()

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from retwis_site.rendering.pages import THEME_COOKIE
+from retwis_site.rendering.theme import THEME_COOKIE
 from tests.support.stored_keys import everything, publish
 
 URL = "/settings/appearance/"
@@ -136,14 +136,14 @@ def test_it_never_leads_elsewhere(browser, away):
 # ---- what it costs
 
 
-def test_it_asks_the_store_nothing_but_who_is_there(browser, alice, trips):
+def test_it_asks_the_store_nothing_but_who_is_there(browser, alice, round_trips):
     client, stranger = browser(alice), browser()
     page(client)
-    assert len(trips(lambda: page(client)).trips) == 1
-    assert len(trips(lambda: client.post(URL, {"theme": "dark"})).trips) == 0
-    assert len(trips(lambda: page(stranger)).trips) == 0
-    assert len(trips(lambda: stranger.post(URL, {"theme": "dark"})).trips) == 0
-    assert len(trips(lambda: stranger.post(URL, {"theme": "pink"})).trips) == 0
+    assert len(round_trips(lambda: page(client)).round_trips) == 1
+    assert len(round_trips(lambda: client.post(URL, {"theme": "dark"})).round_trips) == 0
+    assert len(round_trips(lambda: page(stranger)).round_trips) == 0
+    assert len(round_trips(lambda: stranger.post(URL, {"theme": "dark"})).round_trips) == 0
+    assert len(round_trips(lambda: stranger.post(URL, {"theme": "pink"})).round_trips) == 0
 
 
 def test_nothing_of_it_is_in_the_store(browser, alice, raw):

@@ -6,12 +6,15 @@ from django.conf import settings
 from django.contrib.auth.hashers import is_password_usable
 from django.core.management import CommandError, call_command
 
+from accounts.signing_in.limits import LOGINS, somebody_at
 from retwis_site.jobs.worker import drain
-from retwis_site.store.rate_limits import LOGINS, Throttle, somebody_at
+from retwis_site.store.rate_limits import RateLimits
 from tests.support.people import NEW_PASSWORD, PASSWORD
 from tests.support.stored_keys import everything, filed, publish
 from tests.support.stores.key_layouts import noted
+from timeline.posts import drafts
 from timeline.relations.follow import Follows
+from timeline.timelines import unread
 
 URL = "/settings/delete/"
 FORM = {"password": PASSWORD}
@@ -65,7 +68,7 @@ def test_a_wrong_password_counts_as_one_at_the_login(browser, store, alice, raw)
     browser(alice).post(URL, {"password": "wrong"})
     assert raw.zcard(f"throttle:login:{somebody}") == 1
     for _ in range(LOGINS.times - 1):
-        Throttle(store).count(LOGINS, somebody)
+        RateLimits(store).count(LOGINS, somebody)
     assert browser(alice).post(URL, FORM).status_code == 429
     assert not raw.hexists("user:1", "deleted")
 
@@ -87,7 +90,7 @@ def test_it_ends_sign_in_at_once_and_keeps_the_name_alone(browser, alice, raw):
     assert raw.hgetall("auths") == {}
     assert raw.zrange("users_by_time", 0, -1) == []
     assert filed(raw) == {}
-    assert [intent.rpartition(":")[0] for intent in noted(raw)] == ["gone:1"]
+    assert [job.rpartition(":")[0] for job in noted(raw)] == ["gone:1"]
     for client in (here, phone):
         assert 'action="/logout/"' not in page_of(client.get("/timeline/"))
         assert client.get("/settings/password/").status_code == 302
@@ -103,10 +106,10 @@ def test_a_worker_may_go_on_at_once(browser, store, alice, raw):
 
 def test_the_browser_keeps_nothing_of_it(browser, alice):
     client = browser(alice)
-    for cookie in (settings.DRAFT_COOKIE, settings.SINCE_COOKIE):
+    for cookie in (drafts.COOKIE, unread.COOKIE):
         client.cookies[cookie] = "something"
     answer = client.post(URL, FORM)
-    for cookie in (settings.AUTH_COOKIE, settings.DRAFT_COOKIE, settings.SINCE_COOKIE):
+    for cookie in (settings.AUTH_COOKIE, drafts.COOKIE, unread.COOKIE):
         assert answer.cookies[cookie].value == ""
         assert answer.cookies[cookie]["max-age"] == 0
 
@@ -114,9 +117,9 @@ def test_the_browser_keeps_nothing_of_it(browser, alice):
 def test_the_order_of_its_commands(browser, alice, sent):
     client = browser(alice)
     client.get(URL)
-    sent.trips.clear()
+    sent.round_trips.clear()
     client.post(URL, FORM)
-    after_the_password = [[command[:2] for command in trip.commands] for trip in sent.trips[-3:]]
+    after_the_password = [[command[:2] for command in round_trip.commands] for round_trip in sent.round_trips[-3:]]
     assert after_the_password == [
         [("ZADD", "outbox")],
         [("HMGET", "user:1"), ("HSET", "user:1")],
@@ -129,7 +132,7 @@ def test_the_order_of_its_commands(browser, alice, sent):
     ]
 
 
-def test_it_costs_the_same_whatever_the_account_has(browser, store, alice, bob, raw, trips):
+def test_it_costs_the_same_whatever_the_account_has(browser, store, alice, bob, raw, round_trips):
     for number in range(5):
         publish(raw, store, bob, f"Post {number}")
     raw.zadd("followers:2", {100 + number: 1 for number in range(3000)})
@@ -137,7 +140,7 @@ def test_it_costs_the_same_whatever_the_account_has(browser, store, alice, bob, 
     for login in (alice, bob):
         client = browser(login)
         client.get(URL)
-        costs.add(len(trips(lambda client=client: client.post(URL, FORM)).trips))
+        costs.add(len(round_trips(lambda client=client: client.post(URL, FORM)).round_trips))
     assert costs == {12}
 
 

@@ -5,7 +5,8 @@ import re
 import pytest
 from django.utils.html import escape
 
-from retwis_site.store.rate_limits import EDITS, Throttle
+from accounts.settings.limits import EDITS
+from retwis_site.store.rate_limits import RateLimits
 from tests.support.people import PASSWORD
 from tests.support.stored_keys import everything, filed
 
@@ -109,7 +110,7 @@ def test_without_a_token_nothing_is_saved(browser, alice, raw):
 
 def test_who_changes_it_all_the_time_waits_and_keeps_what_was_typed(browser, alice, store, raw):
     for _ in range(EDITS.times):
-        Throttle(store).count(EDITS, "1")
+        RateLimits(store).count(EDITS, "1")
     answer = browser(alice).post(URL, FORM)
     assert answer.status_code == 429
     assert f'value="{FORM["name"]}"' in answer.content.decode()
@@ -189,10 +190,10 @@ def test_the_username_is_said_and_cannot_be_typed(browser, alice):
 # ---- what it costs
 
 
-def test_it_costs_few_round_trips(browser, alice, trips):
+def test_it_costs_few_round_trips(browser, alice, round_trips):
     client = browser(alice)
     page(client)
-    assert len(trips(lambda: page(client)).trips) == 1
-    assert len(trips(lambda: client.post(URL, FORM)).trips) == 8  # who it is, the limit, and six
-    assert len(trips(lambda: client.post(URL, {**FORM, "bio": "other"})).trips) == 3
-    assert len(trips(lambda: client.post(URL, {**FORM, "bio": "x" * 161})).trips) == 1
+    assert len(round_trips(lambda: page(client)).round_trips) == 1
+    assert len(round_trips(lambda: client.post(URL, FORM)).round_trips) == 8  # who it is, the limit, and six
+    assert len(round_trips(lambda: client.post(URL, {**FORM, "bio": "other"})).round_trips) == 3
+    assert len(round_trips(lambda: client.post(URL, {**FORM, "bio": "x" * 161})).round_trips) == 1

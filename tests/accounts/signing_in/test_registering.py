@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.hashers import check_password, identify_hasher
 
 from accounts.users.entities import NameTaken
-from accounts.users.repository import Users
+from accounts.users.registration import Registration
 from tests.support.people import PASSWORD, WEAK_PASSWORDS
 from tests.support.stored_keys import filed
 
@@ -96,7 +96,7 @@ def test_two_different_passwords_are_refused_and_never_echoed(browser):
 def test_eight_people_who_want_one_name_at_once_make_one_user(store, raw):
     def attempt(number: int) -> bool:
         try:
-            Users(store).register("Alice" if number % 2 else "aLICE", "hash")
+            Registration(store).register("Alice" if number % 2 else "aLICE", "hash")
         except NameTaken:
             return False
         return True
@@ -112,6 +112,6 @@ def test_eight_people_who_want_one_name_at_once_make_one_user(store, raw):
 
 
 def test_the_commands_go_out_in_the_order_of_the_protocol(store, sent):
-    Users(store).register("Alice", "hash")
+    Registration(store).register("Alice", "hash")
     names = [str(command[0]) for command in sent.commands]
     assert names == ["HMGET", "INCR", "ZADD", "HSET", "HSETNX", "HGET", "HSET", "ZADD", "ZADD", "HGET", "ZREM"]

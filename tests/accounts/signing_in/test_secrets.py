@@ -13,11 +13,12 @@ from django.conf import settings
 from django.contrib.auth.password_validation import CommonPasswordValidator
 from django.core.management import call_command
 
-from accounts.signing_in.forms import LoginForm, PasswordForm, RegisterForm
+from accounts.settings.forms import PasswordForm
+from accounts.signing_in.forms import LoginForm, RegisterForm
 from accounts.users import repository
-from accounts.users.checks.account_orphans import AccountDebris
+from accounts.users.checks.account_orphans import AccountOrphans
 from retwis_site.exceptions import StoreError
-from retwis_site.jobs.outbox import Claim, Intent, Outbox
+from retwis_site.jobs.outbox import Claim, Job, Outbox
 from retwis_site.store.client import connect
 from tests.support.command_output import said
 from tests.support.people import NEW_PASSWORD, NEWER_SECRET, PASSWORD, SECRET
@@ -206,7 +207,7 @@ def test_what_goes_wrong_while_signing_in_writes_no_secret_down(
     client = browser(alice)
     client.raise_request_exception = False
     with monkeypatch.context() as patched:
-        patched.setattr(type(connect()._wire), "exchange", fail)
+        patched.setattr(type(connect().transport), "exchange", fail)
         answers = use_every_form(client)
     assert {answer.status_code for answer in answers} <= {302, 500, 503, 422}
     assert {500, 503} & {answer.status_code for answer in answers}
@@ -251,7 +252,7 @@ def test_no_command_of_the_operator_tells_a_secret(raw, alice, bob, typed, writt
     call_command("changepassword", "alice")
     output = capsys.readouterr()
     everything = "\n".join([*told, output.out, output.err, written.text()])
-    for told_of in ("intents overdue", "an old secret of user 2", "auths does not know the secret of user 2"):
+    for told_of in ("jobs overdue", "an old secret of user 2", "auths does not know the secret of user 2"):
         assert told_of in everything
     assert [secret for secret in hidden if secret in everything] == []
     assert leaks(everything, raw) == []
@@ -259,16 +260,16 @@ def test_no_command_of_the_operator_tells_a_secret(raw, alice, bob, typed, writt
 
 def test_nothing_that_holds_a_secret_shows_it_when_it_is_shown(rf, store, alice, raw):
     raw.hset("auths", SECRET, "1")
-    (stale,) = [finding for chunk in AccountDebris(store).stale_secrets() for finding in chunk]
-    intent = Outbox(store).note(f"auth:1:{alice.secret}:n")
+    (stale,) = [finding for chunk in AccountOrphans(store).stale_secrets() for finding in chunk]
+    job = Outbox(store).add(f"auth:1:{alice.secret}:n")
     typed = {"username": "alice", "password": PASSWORD, "password1": NEW_PASSWORD, "password2": NEW_PASSWORD}
     forms = [
         RegisterForm(typed),
         LoginForm(typed, request=rf.post("/")),
         PasswordForm(typed, request=rf.post("/"), username="alice"),
     ]
-    holders = [alice, alice.user, connect(), stale, intent, Intent(intent.name, 0.0), *forms]
-    holders += [Claim(Outbox(store), intent.name, 1), store.pipeline()]
+    holders = [alice, alice.user, connect(), stale, job, Job(job.name, 0.0), *forms]
+    holders += [Claim(Outbox(store), job.name, 1), store.pipeline()]
     hidden = (SECRET, alice.secret, PASSWORD, NEW_PASSWORD)
     shown = [type(holder).__name__ for holder in holders if any(secret in repr(holder) for secret in hidden)]
     assert not shown, shown

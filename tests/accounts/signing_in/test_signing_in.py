@@ -5,7 +5,7 @@ import time
 import pytest
 from django.contrib.auth import authenticate
 
-from accounts.users.repository import Users
+from accounts.signing_in.sessions import Sessions
 from tests.support.people import PASSWORD, register
 
 
@@ -135,7 +135,7 @@ def test_logging_out_ends_the_session_on_every_device(browser, alice, raw):
 def test_logging_out_sends_its_commands_in_the_order_of_the_protocol(browser, alice, sent):
     client = browser(alice)
     signed_in(client)
-    sent.trips.clear()
+    sent.round_trips.clear()
     client.post("/logout/")
     writes = [(c[0], c[1]) for c in sent.commands if c[0] not in {"HGET", "HMGET"}]
     assert writes == [("ZADD", "outbox"), ("HSET", "user:1"), ("HSET", "auths"), ("HDEL", "auths"), ("ZREM", "outbox")]
@@ -147,8 +147,8 @@ def test_logging_out_as_a_visitor_is_harmless(browser, raw):
 
 
 def test_a_password_change_ends_every_session_in_one_command(browser, store, alice, sent, raw):
-    sent.trips.clear()
-    Users(store).change_password(1, "a hash")
+    sent.round_trips.clear()
+    Sessions(store).change_password(1, "a hash")
     change = next(c for c in sent.commands if c[:2] == ("HSET", "user:1"))
     assert change[2] == "password"
     assert change[4] == "auth"
@@ -190,10 +190,10 @@ def test_whoever_is_signed_in_already_goes_home_from_login_and_registration(brow
 
 
 def test_a_login_that_a_password_change_overtakes_verifies_again(store, alice, monkeypatch):
-    users = Users(store)
-    name, _, secret = users.stored_password(1)
-    users.end_sessions(1, secret)
-    assert users.open_session(1, name, secret) is None
+    sessions = Sessions(store)
+    name, _, secret = sessions.stored_password(1)
+    sessions.end_all(1, secret)
+    assert sessions.open(1, name, secret) is None
     found = authenticate(None, username="alice", password=PASSWORD)
     assert found.user.username == "Alice"
     assert found.secret != secret

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from accounts.signing_in.viewer import Visit
+from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from accounts.users.repository import Users
 from retwis_site.store import local_cache
@@ -14,7 +14,8 @@ from retwis_site.store.local_cache import Memory
 from tests.support.http.page_text import text_of
 from tests.support.people import register
 from tests.support.protocols.site_machine import Clock
-from timeline.posts.entities import About, InCommon, Known
+from timeline.people.entities import About, Known
+from timeline.relations.entities import InCommon
 from timeline.relations.follow import Follows
 from timeline.timelines.profile import Profiles
 
@@ -30,7 +31,7 @@ def clock(monkeypatch):
 def known(store, viewer, name="Alice"):
     """Who of those whom the viewer follows follows her."""
     Memory.clear_all()
-    return Profiles(store).page(Visit(store, viewer.secret), name, None).relation.known
+    return Profiles(store).page(Viewer(store, viewer.secret), name, None).relation.known
 
 
 def main(page):
@@ -70,12 +71,14 @@ def test_since_when_they_are_here_is_said_in_words_and_exactly(browser, raw, ali
     assert "Joined in March 2026" in text_of(page)
 
 
-def test_that_never_changes_and_so_is_asked_once(browser, raw, alice, trips, settings):
+def test_that_never_changes_and_so_is_asked_once(browser, raw, alice, round_trips, settings):
     settings.PAGE_MEMORY = False
     client = browser()
 
     def asks():
-        return [command for command in trips(lambda: client.get("/@alice/")).commands if "users_by_time" in command]
+        return [
+            command for command in round_trips(lambda: client.get("/@alice/")).commands if "users_by_time" in command
+        ]
 
     assert len(asks()) == 1
     assert asks() == []
@@ -90,10 +93,10 @@ def test_who_stands_in_no_such_list_joined_at_no_time(browser, raw, alice):
 
 
 def test_what_was_changed_is_seen_at_once_but_for_what_is_remembered(store, raw, alice):
-    visit = Visit(store, "")
-    assert Profiles(store).page(visit, "alice", None).about.bio == ""
+    viewer = Viewer(store, "")
+    assert Profiles(store).page(viewer, "alice", None).about.bio == ""
     raw.hset("user:1", mapping={"name": "Queen", "bio": "Off with it"})
-    found = Profiles(store).page(Visit(store, ""), "alice", None)
+    found = Profiles(store).page(Viewer(store, ""), "alice", None)
     assert found.person == User(1, "Alice", "Queen")
     assert found.about == About("Off with it", int(raw.zscore("users_by_time", "Alice")))
 
@@ -204,24 +207,24 @@ def test_it_is_exact_up_to_ten_thousand_and_honest_beyond(browser, store, people
     assert f"Followed by friend0, friend1 and {others} you know" in text_of(browser(bob).get("/@alice/"))
 
 
-def test_no_set_is_read_twice_for_one_page(store, people, bob, raw, trips):
+def test_no_set_is_read_twice_for_one_page(store, people, bob, raw, round_trips):
     Follows(store).follow(people[0].uid, 1)
     Memory.clear_all()
-    watch = trips(lambda: Profiles(store).page(Visit(store, bob.secret), "alice", None))
-    read = [command for command in watch.commands if command[0] == "ZRANGE"]
+    recorded = round_trips(lambda: Profiles(store).page(Viewer(store, bob.secret), "alice", None))
+    read = [command for command in recorded.commands if command[0] == "ZRANGE"]
     assert len(read) == len({command[1] for command in read})
 
 
-def test_names_that_are_remembered_cost_nothing(store, people, bob, trips):
+def test_names_that_are_remembered_cost_nothing(store, people, bob, round_trips):
     Follows(store).follow(people[0].uid, 1)
     Memory.clear_all()
 
     def read():
-        Profiles(store).page(Visit(store, bob.secret), "alice", None)
+        Profiles(store).page(Viewer(store, bob.secret), "alice", None)
 
     read()
-    assert len(trips(read).trips) == 1
+    assert len(round_trips(read).round_trips) == 1
     Memory.clear_all()
-    Visit(store, bob.secret).ask_about("alice", lambda pipe, me, them: None)
+    Viewer(store, bob.secret).ask_about("alice", lambda pipe, me, them: None)
     Users(store).people([people[0].uid])
-    assert len(trips(read).trips) == 3
+    assert len(round_trips(read).round_trips) == 3

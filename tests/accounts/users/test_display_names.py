@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounts.signing_in.viewer import Visit
+from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
-from accounts.users.name_index import Directory
+from accounts.users.name_index import NameIndex
 from accounts.users.names import in_one_line
 from accounts.users.repository import Users
 from retwis_site.store.client import connect
@@ -76,35 +76,37 @@ def test_these_are_kept_so(browser, alice, raw, typed, kept):
 # ---- what is sent
 
 
-def sent_by(trips, work):
-    return [[(command[0], command[1]) for command in trip.commands] for trip in trips(work).trips]
+def sent_by(round_trips, work):
+    return [
+        [(command[0], command[1]) for command in round_trip.commands] for round_trip in round_trips(work).round_trips
+    ]
 
 
-def test_the_commands_go_out_in_the_order_of_the_protocol(store, alice, trips):
+def test_the_commands_go_out_in_the_order_of_the_protocol(store, alice, round_trips):
     asked, written = [("HMGET", "user:1")], [("ZADD", "users_by_name")]
     finish = [[("ZREM", "outbox")]]
     commit = [[("ZADD", "outbox")], [("HGET", "user:1"), ("HSET", "user:1")]]
-    assert sent_by(trips, lambda: Directory(store).edit(alice.user, "Ann", "")) == [
+    assert sent_by(round_trips, lambda: NameIndex(store).edit(alice.user, "Ann", "")) == [
         *commit, asked, written, asked, *finish,
     ]  # fmt: skip
-    assert sent_by(trips, lambda: Directory(store).edit(User(1, "Alice", "Ann"), "Bea", "")) == [
+    assert sent_by(round_trips, lambda: NameIndex(store).edit(User(1, "Alice", "Ann"), "Bea", "")) == [
         *commit, asked, [*written, ("ZREM", "users_by_name")], asked, *finish,
     ]  # fmt: skip
-    bio_alone = sent_by(trips, lambda: Directory(store).edit(User(1, "Alice", "Bea"), "Bea", "new"))
+    bio_alone = sent_by(round_trips, lambda: NameIndex(store).edit(User(1, "Alice", "Bea"), "Bea", "new"))
     assert bio_alone == [[("HSET", "user:1"), ("HGET", "user:1")]]
 
 
 def test_a_name_that_another_device_has_changed_meanwhile_is_found_by_the_last(store, alice, raw):
     """Both read the account before either wrote."""
     for name in ("Ann", "Bea"):
-        Directory(store).edit(alice.user, name, name)
+        NameIndex(store).edit(alice.user, name, name)
     assert raw.hmget("user:1", "name", "bio") == ["Bea", "Bea"]
     assert filed(raw) == {"alice:1": 0, "bea:1": 0}
 
 
 def test_a_bio_that_is_changed_while_another_device_changes_the_name_leaves_that(store, alice, raw):
-    Directory(store).edit(alice.user, "Ann", "")
-    Directory(store).edit(alice.user, "", "new")
+    NameIndex(store).edit(alice.user, "Ann", "")
+    NameIndex(store).edit(alice.user, "", "new")
     assert raw.hmget("user:1", "name", "bio") == ["Ann", "new"]
     assert filed(raw) == called(raw)
 
@@ -113,7 +115,7 @@ def test_a_bio_that_is_changed_while_another_device_changes_the_name_leaves_that
 def test_what_is_changed_while_the_account_is_deleted_is_taken_back(store, alice, raw, name):
     raw.hset("user:1", mapping={"deleted": 5, "name": "", "bio": ""})
     raw.delete("users_by_name")
-    Directory(store).edit(alice.user, name, "new")
+    NameIndex(store).edit(alice.user, name, "new")
     assert not any(raw.hmget("user:1", "name", "bio"))
     assert filed(raw) == {}
     assert raw.zcard("outbox") == 0
@@ -121,7 +123,7 @@ def test_what_is_changed_while_the_account_is_deleted_is_taken_back(store, alice
 
 def test_who_changes_their_name_goes_by_it_at_once(store, alice):
     Users(store).people([1])
-    Directory(store).edit(alice.user, "Ann", "")
+    NameIndex(store).edit(alice.user, "Ann", "")
     assert Users(store).people([1]) == {1: User(1, "Alice", "Ann")}
 
 
@@ -134,7 +136,7 @@ def test_what_they_wrote_is_by_their_name_at_once_and_again_by_the_next(browser,
         client.get(url)
         client.post("/settings/", {"name": name, "bio": ""})
         found = {
-            "/": lambda: Homes(connect()).page(Visit(connect(), alice.secret), None),
-            "/timeline/": lambda: GlobalTimeline(connect()).page(Visit(connect(), ""), None, 50),
+            "/": lambda: Homes(connect()).page(Viewer(connect(), alice.secret), None),
+            "/timeline/": lambda: GlobalTimeline(connect()).page(Viewer(connect(), ""), None, 50),
         }[url]()
         assert {post.author for post in found.page.posts} == {User(1, "Alice", name)}

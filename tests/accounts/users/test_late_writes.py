@@ -7,14 +7,14 @@ import pytest
 from django.contrib.auth import authenticate
 from django.core.management import call_command
 
-from accounts.signing_in.viewer import Visit
+from accounts.signing_in.sessions import Sessions
+from accounts.signing_in.viewer import Viewer
 from accounts.users.repository import Users
 from retwis_site.jobs.worker import drain
 from tests.support.people import PASSWORD
-from tests.support.protocols.interleaving import before_trip
-from tests.support.protocols.kills import killed_before_trip
 from tests.support.removed_accounts import ALICE, found, left_and_cleared, meanwhile, three_people
 from tests.support.stores.key_layouts import make_due, noted
+from tests.support.stores.seam import before_round_trip, killed_before_round_trip
 
 
 @pytest.fixture
@@ -24,10 +24,10 @@ def site(store, alice, bob, carol, raw):
 
 @pytest.mark.parametrize("step", range(5))
 def test_a_logout_opens_nothing_again_and_leaves_no_secret(store, site, alice, capsys, step):
-    meanwhile(store, alice, step, lambda: Users(store).end_sessions(ALICE, alice.secret))
+    meanwhile(store, alice, step, lambda: Sessions(store).end_all(ALICE, alice.secret))
     assert site.hgetall("user:1").keys() == {"username", "deleted"}
     for secret in (alice.secret, *site.hgetall("auths")):
-        user = Visit(store, secret).user
+        user = Viewer(store, secret).user
         assert not user.is_authenticated or user.uid != ALICE
     assert found(capsys)[0] == {}
     call_command("cleanup", stdout=io.StringIO())  # of an entry that was right when it was written
@@ -36,16 +36,16 @@ def test_a_logout_opens_nothing_again_and_leaves_no_secret(store, site, alice, c
 
 @pytest.mark.parametrize("step", range(6))
 def test_a_password_change_opens_nothing_again_and_leaves_no_hash(store, site, alice, capsys, step):
-    meanwhile(store, alice, step, lambda: Users(store).change_password(ALICE, "another hash"))
+    meanwhile(store, alice, step, lambda: Sessions(store).change_password(ALICE, "another hash"))
     assert site.hgetall("user:1").keys() == {"username", "deleted"}
-    assert Users(store).stored_password(ALICE) is None
+    assert Sessions(store).stored_password(ALICE) is None
     assert found(capsys)[0] == {}
 
 
 @pytest.mark.parametrize("step", range(2, 6))
 def test_nor_does_one_that_died(store, site, alice, monkeypatch, step):
-    with before_trip(1, lambda: left_and_cleared(store, alice)):
-        killed_before_trip(monkeypatch, step, lambda: Users(store).change_password(ALICE, "another hash"))
+    with before_round_trip(1, lambda: left_and_cleared(store, alice)):
+        killed_before_round_trip(step, lambda: Sessions(store).change_password(ALICE, "another hash"))
     make_due(site)
     drain(store, "worker")
     assert site.hgetall("user:1").keys() == {"username", "deleted"}

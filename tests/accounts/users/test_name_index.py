@@ -5,9 +5,9 @@ from django.core.management import call_command
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounts.users.checks.name_index_checks import Misfiled
+from accounts.users.checks.name_index_checks import NameIndexChecks
 from accounts.users.entities import User
-from accounts.users.name_index import Directory
+from accounts.users.name_index import NameIndex
 from accounts.users.names import entries, entry, folded, parse
 from accounts.users.repository import Users
 from retwis_site.jobs.worker import drain
@@ -59,8 +59,8 @@ def test_whoever_registers_is_found(store, alice, bob, raw):
     assert filed(raw) == {"alice:1": 0, "bob:2": 0}
 
 
-def test_it_costs_a_registration_no_round_trip(store, trips):
-    assert len(trips(lambda: register(store, "dora")).trips) == 8
+def test_it_costs_a_registration_no_round_trip(store, round_trips):
+    assert len(round_trips(lambda: register(store, "dora")).round_trips) == 8
 
 
 def test_who_did_not_get_the_name_is_not_found_by_it(store, alice, raw):
@@ -78,13 +78,13 @@ def test_the_old_name_finds_nobody_any_more_and_the_username_always_does(store, 
         ("Zoe\u0308", {"alice:1", "zoe\u0308:1"}),
         ("", {"alice:1"}),
     ]:
-        Directory(store).edit(Users(store).people([1])[1], name, "")
+        NameIndex(store).edit(Users(store).people([1])[1], name, "")
         assert filed(raw) == dict.fromkeys(expected, 0)
 
 
 def test_two_may_go_by_one_name_and_both_are_found(store, alice, bob, raw):
     for login in (alice, bob):
-        Directory(store).edit(login.user, "Sam", "")
+        NameIndex(store).edit(login.user, "Sam", "")
     assert raw.zrangebylex("users_by_name", "[sam:", "(sam;") == ["sam:1", "sam:2"]
 
 
@@ -96,10 +96,10 @@ def test_an_intent_names_what_may_be_out_of_date(store, alice, raw):
     assert filed(raw) == {"alice:1": 0, "bea:1": 0}
 
 
-@pytest.mark.parametrize("intent", ["name:1", "name:x:Ann:abc", "name:1:Ann:abc:d"])
-def test_an_intent_that_is_none_harms_nobody(store, alice, raw, intent):
+@pytest.mark.parametrize("job", ["name:1", "name:x:Ann:abc", "name:1:Ann:abc:d"])
+def test_an_intent_that_is_none_harms_nobody(store, alice, raw, job):
     before = filed(raw)
-    left_behind(raw, intent)
+    left_behind(raw, job)
     assert drain(store, "worker") == 0
     assert filed(raw) == before
 
@@ -119,24 +119,24 @@ def test_an_intent_about_nobody_is_done(store, raw):
 )
 def test_what_leads_to_nobody_of_that_name_is_debris(store, alice, bob, raw, stale, capsys):
     raw.zadd("users_by_name", {stale: 0})
-    assert found(Misfiled(store).stale) == [f"{stale!r} leads to nobody of that name"]
-    assert found(Misfiled(store).lacking) == []
+    assert found(NameIndexChecks(store).stale) == [f"{stale!r} leads to nobody of that name"]
+    assert found(NameIndexChecks(store).lacking) == []
     call_command("cleanup", verbosity=0)
     assert filed(raw) == {"alice:1": 0, "bob:2": 0}
 
 
 def test_what_leads_to_a_deleted_account_is_debris_and_nothing_of_theirs_is_lacking(store, alice, bob, raw):
     raw.hset("user:1", "deleted", 5)
-    assert found(Misfiled(store).lacking) == []
-    assert found(Misfiled(store).stale) == ["'alice:1' leads to nobody of that name"]
+    assert found(NameIndexChecks(store).lacking) == []
+    assert found(NameIndexChecks(store).stale) == ["'alice:1' leads to nobody of that name"]
     call_command("cleanup", verbosity=0)
     assert filed(raw) == {"bob:2": 0}
-    assert found(Misfiled(store).lacking) == []
+    assert found(NameIndexChecks(store).lacking) == []
 
 
 def test_an_entry_that_became_right_while_cleanup_looked_stays(store, alice, raw):
     raw.zadd("users_by_name", {"ann:1": 0})
-    [[stale]] = Misfiled(store).stale()
+    [[stale]] = NameIndexChecks(store).stale()
     raw.hset("user:1", "name", "Ann")
     stale.repair()
     assert filed(raw) == called(raw) == {"alice:1": 0, "ann:1": 0}
@@ -144,10 +144,10 @@ def test_an_entry_that_became_right_while_cleanup_looked_stays(store, alice, raw
 
 def test_a_site_without_the_index_is_one_finding_and_gets_it_whole(store, raw):
     for number in range(1, 31):
-        Directory(store).edit(register(store, f"user_{number}").user, f"Name {number}", "")
+        NameIndex(store).edit(register(store, f"user_{number}").user, f"Name {number}", "")
     raw.hset("user:7", "deleted", 5)
     raw.delete("users_by_name")
-    assert found(Misfiled(store).lacking) == ["there is no users_by_name, as in a database from elsewhere"]
+    assert found(NameIndexChecks(store).lacking) == ["there is no users_by_name, as in a database from elsewhere"]
     call_command("doctor", "--fix", verbosity=0)
     assert filed(raw) == called(raw)
     assert len(filed(raw)) == 58

@@ -6,17 +6,17 @@ import threading
 
 import pytest
 
-from accounts.signing_in.viewer import Visit
-from accounts.users import removal
-from accounts.users.name_index import Directory
-from accounts.users.repository import Users, finish_user
+from accounts.signing_in.sessions import Sessions
+from accounts.signing_in.viewer import Viewer
+from accounts.users.name_index import NameIndex
+from accounts.users.registration import finish_user
 from retwis_site.exceptions import StoreError
-from retwis_site.jobs import worker
+from retwis_site.jobs import outbox, worker
+from retwis_site.jobs.outbox import Claim, Outbox
 from retwis_site.jobs.worker import drain
+from retwis_site.store import chunks
 from retwis_site.store.local_cache import Memory
 from tests.support.people import LONG_AGO, register
-from tests.support.protocols.interleaving import before_trip
-from tests.support.protocols.kills import killed_before_trip
 from tests.support.removed_accounts import (
     ALICE,
     found,
@@ -31,8 +31,11 @@ from tests.support.removed_accounts import (
 from tests.support.stored_keys import counted, everything, filed, ranked
 from tests.support.stored_posts import write_posts
 from tests.support.stores.key_layouts import make_due, noted
+from tests.support.stores.seam import before_round_trip, killed_before_round_trip
+from timeline.posts import removal as post_removal
 from timeline.posts.entities import NoSuchPost, PostDeleted
 from timeline.posts.repository import DELETED_STAYS, Posts
+from timeline.relations import removal as follow_removal
 from timeline.relations.follow import Follows
 from timeline.timelines.everyone import GlobalTimeline
 
@@ -80,7 +83,7 @@ def test_posts_are_deleted_as_by_their_author(store, site, alice):
         assert 0 < site.ttl(f"post:{pid}") <= DELETED_STAYS
     assert site.hget("post:3", "body") == "Three"
     Memory.clear_all()
-    shown = GlobalTimeline(store).page(Visit(store, ""), None, 50).page.posts
+    shown = GlobalTimeline(store).page(Viewer(store, ""), None, 50).page.posts
     assert [post.body for post in shown] == ["Four", "Three"]
 
 
@@ -125,14 +128,14 @@ def test_chunks_leave_nothing_out(store, crowd, alice, capsys):
     assert found(capsys)[0] == {}
 
 
-def test_a_chunk_costs_the_same_whatever_is_in_it(store, crowd, alice, monkeypatch, trips):
+def test_a_chunk_costs_the_same_whatever_is_in_it(store, crowd, alice, monkeypatch, round_trips):
     def cost():
-        return len(trips(lambda: drain(store, "worker")).trips)
+        return len(round_trips(lambda: drain(store, "worker")).round_trips)
 
     leave(store, alice)
     twelve = cost()
     bob = register(store, "bob")
-    monkeypatch.setattr(removal, "AT_ONCE", 12)
+    monkeypatch.setattr(chunks, "AT_ONCE", 12)
     for number in range(12):
         Follows(store).follow(number + 2, bob.user.uid)
         Follows(store).follow(bob.user.uid, number + 2)
@@ -146,14 +149,15 @@ def test_a_worker_that_is_told_to_stop_gives_it_back_and_another_goes_on(store, 
     stop = threading.Event()
     monkeypatch.setattr(worker, "stop", stop)
     leave(store, alice)
-    real, struck = removal.Departures._strike, []
+    struck = []
 
-    def strike(self, key, members):
-        real(self, key, members)
+    def strike(store, key, members):
+        chunks.remove_members(store, key, members)
         struck.append(key)
         stop.set()
 
-    monkeypatch.setattr(removal.Departures, "_strike", strike)
+    for part in (post_removal, follow_removal):
+        monkeypatch.setattr(part, "remove_members", strike)
     for _ in range(9):  # three chunks of each kind
         stop.clear()
         drain(store, "worker")
@@ -161,7 +165,7 @@ def test_a_worker_that_is_told_to_stop_gives_it_back_and_another_goes_on(store, 
         if not noted(crowd):
             break
         assert crowd.hvals("attempts") == ["1"]  # however often it is told, nothing has failed
-    assert struck == ["following:1"] * 3 + ["followers:1"] * 3 + ["updates:1"] * 3
+    assert struck == ["updates:1"] * 3 + ["following:1"] * 3 + ["followers:1"] * 3
     stop.clear()
     drain(store, "worker")
     assert noted(crowd) == []
@@ -169,7 +173,7 @@ def test_a_worker_that_is_told_to_stop_gives_it_back_and_another_goes_on(store, 
 
 
 def test_what_else_is_due_waits_for_a_turn_and_not_for_all_of_it(store, crowd, alice, monkeypatch, sent):
-    monkeypatch.setattr(worker, "TURN", -1.0)  # a chunk
+    monkeypatch.setattr(outbox, "TURN", -1.0)  # a chunk
     leave(store, alice)
     [gone] = noted(crowd)
     crowd.zadd("outbox", {gone: LONG_AGO, "follow:2:3:x": LONG_AGO + 1})
@@ -181,18 +185,18 @@ def test_what_else_is_due_waits_for_a_turn_and_not_for_all_of_it(store, crowd, a
 
 
 def test_it_keeps_its_lease_however_long_it_takes(store, crowd, alice, monkeypatch, sent):
-    monkeypatch.setattr("retwis_site.jobs.outbox.KEEPS_EVERY", -1.0)
+    monkeypatch.setattr("retwis_site.jobs.outbox.RENEWS_EVERY", -1.0)
     leave(store, alice)
-    [intent] = noted(crowd)
+    [job] = noted(crowd)
     drain(store, "worker")
-    kept = [command for command in sent.commands if command[:2] == ("EXPIRE", f"lease:{intent}")]
+    kept = [command for command in sent.commands if command[:2] == ("EXPIRE", f"lease:{job}")]
     assert len(kept) == 9
 
 
 @pytest.mark.parametrize("step", range(40))
 def test_killed_anywhere_somebody_else_finishes(store, crowd, alice, monkeypatch, step, capsys):
     leave(store, alice)
-    died = killed_before_trip(monkeypatch, step, lambda: drain(store, "one"))
+    died = killed_before_round_trip(step, lambda: drain(store, "one"))
     assert died
     make_due(crowd)
     drain(store, "two")
@@ -259,7 +263,7 @@ def test_who_leaves_while_they_delete_a_post_has_deleted_it(store, site, alice, 
 
 @pytest.mark.parametrize("step", range(6))
 def test_who_leaves_while_they_take_another_name_is_found_by_none(store, site, alice, capsys, step):
-    meanwhile(store, alice, step, lambda: Directory(store).edit(alice.user, "Alicia", "Not me"))
+    meanwhile(store, alice, step, lambda: NameIndex(store).edit(alice.user, "Alicia", "Not me"))
     assert found(capsys)[0] == {}
     assert filed(site) == {"bob:2": 0, "carol:3": 0}
     assert site.hgetall("user:1").keys() == {"username", "deleted"}
@@ -267,8 +271,8 @@ def test_who_leaves_while_they_take_another_name_is_found_by_none(store, site, a
 
 def test_who_changed_their_name_and_password_since_they_were_read_is_found_by_none_either(store, site, alice):
     """On another device, while this one's password was verified."""
-    Directory(store).edit(alice.user, "Alicia", "")
-    Users(store).change_password(ALICE, "another hash")
+    NameIndex(store).edit(alice.user, "Alicia", "")
+    Sessions(store).change_password(ALICE, "another hash")
     left_and_cleared(store, alice)
     assert filed(site) == {"bob:2": 0, "carol:3": 0}
     assert "1" not in site.hvals("auths")
@@ -277,7 +281,7 @@ def test_who_changed_their_name_and_password_since_they_were_read_is_found_by_no
 @pytest.mark.parametrize("step", range(5))
 def test_a_registration_that_is_finished_late_lists_nobody(store, site, alice, capsys, step):
     site.zadd("outbox", {"user:1": 2**40})
-    meanwhile(store, alice, step, lambda: finish_user(store, "user:1"))
+    meanwhile(store, alice, step, lambda: finish_user(store, Claim(Outbox(store), "user:1", attempt=1)))
     assert site.zrange("users_by_time", 0, -1) == ["bob", "carol"]
     assert filed(site) == {"bob:2": 0, "carol:3": 0}
     assert noted(site) == []
@@ -287,8 +291,8 @@ def test_a_registration_that_is_finished_late_lists_nobody(store, site, alice, c
 @pytest.mark.parametrize("step", range(3, 7))
 def test_one_that_died_before_it_looked_lists_nobody_either(store, site, alice, monkeypatch, step):
     site.zadd("outbox", {"user:1": 2**40})
-    with before_trip(2, lambda: left_and_cleared(store, alice)):
-        killed_before_trip(monkeypatch, step, lambda: finish_user(store, "user:1"))
+    with before_round_trip(2, lambda: left_and_cleared(store, alice)):
+        killed_before_round_trip(step, lambda: finish_user(store, Claim(Outbox(store), "user:1", attempt=1)))
     make_due(site)
     drain(store, "worker")
     assert site.zrange("users_by_time", 0, -1) == ["bob", "carol"]
@@ -301,7 +305,7 @@ def test_no_post_is_published_by_a_store_error_in_between(store, site, alice, mo
     def fails():
         raise StoreError("away")
 
-    with pytest.raises(StoreError), before_trip(6, fails):
+    with pytest.raises(StoreError), before_round_trip(6, fails):
         Posts(store).publish(ALICE, "Too late", "late")
     left_and_cleared(store, alice)
     make_due(site)

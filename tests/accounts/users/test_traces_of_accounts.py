@@ -7,11 +7,10 @@ import pytest
 from django.core.management import call_command
 
 from accounts.users import removal
-from accounts.users.checks.account_checks import AccountDamage
-from retwis_site.jobs import worker
+from accounts.users.checks.account_checks import AccountChecks
+from retwis_site.jobs import outbox
 from retwis_site.jobs.outbox import Claim, Outbox
 from tests.support.people import LONG_AGO
-from tests.support.protocols.interleaving import before_trip
 from tests.support.removed_accounts import (
     ALICE,
     BOB,
@@ -25,6 +24,7 @@ from tests.support.removed_accounts import (
 )
 from tests.support.stored_keys import everything
 from tests.support.stores.key_layouts import noted
+from tests.support.stores.seam import before_round_trip
 from timeline.relations.follow import Follows
 
 
@@ -81,16 +81,16 @@ def test_doctor_mends_an_account_that_nobody_clears(store, site, alice, capsys):
 def test_doctor_complains_of_nothing_while_a_worker_is_at_it(store, crowd, alice, capsys):
     """Looked at between all its round trips."""
     leave(store, alice)
-    [intent] = noted(crowd)
-    claim = Claim(Outbox(store), intent, attempt=1)
+    [job] = noted(crowd)
+    claim = Claim(Outbox(store), job, attempt=1, told_to_stop=lambda: True)
     steps = 0
     for step in range(60):
         complaints = []
-        with before_trip(step, lambda complaints=complaints: complaints.append(found(capsys)[0])):
-            removal.Departures(store).finish(claim, lambda: True)
+        with before_round_trip(step, lambda complaints=complaints: complaints.append(found(capsys)[0])):
+            removal.finish_deletion(store, claim)
         assert complaints in ([], [{}]), step
         steps += len(complaints)
-        crowd.zadd("outbox", {intent: LONG_AGO + 2**40})
+        crowd.zadd("outbox", {job: LONG_AGO + 2**40})
         crowd.hset("user:1", "deleted", LONG_AGO)
     assert steps >= 3
 
@@ -102,7 +102,7 @@ def test_a_page_that_was_under_way_leaves_debris_at_most(store, site, alice, cap
     errors, debris = found(capsys)
     assert errors == {}
     assert debris.pop("lists with dead ids") == 1  # everybody's
-    assert debris == {"what else is left of deleted accounts": 1, "home timelines of nobody": 1}
+    assert debris == {"what else is left of deleted accounts": 1, "home timelines of unknown users": 1}
     call_command("cleanup", stdout=io.StringIO())
     assert not site.exists("posts:1")
     assert site.hgetall("user:1").keys() == {"username", "deleted"}
@@ -119,23 +119,23 @@ def test_cleanup_leaves_an_account_alone_that_is_just_being_deleted(store, site,
 def test_one_that_was_given_back_is_not_overdue(store, crowd, alice, monkeypatch, capsys):
     """However long ago it was begun: the others that were due come first."""
     leave(store, alice)
-    [intent] = noted(crowd)
-    crowd.zadd("outbox", {intent: LONG_AGO})
-    claim = Outbox(store).claim(intent, "worker")
-    assert not removal.Departures(store).finish(claim, lambda: True)
-    Outbox(store).give_back(intent)
+    [job] = noted(crowd)
+    crowd.zadd("outbox", {job: LONG_AGO})
+    claim = Outbox(store).claim(job, "worker", lambda: True)
+    assert not removal.finish_deletion(store, claim)
+    Outbox(store).release(job)
     assert found(capsys) == ({}, {})
 
 
 @pytest.mark.parametrize("where", ["outbox", "set_aside"])
 def test_one_that_no_worker_carries_out_is_carried_out_whole(store, crowd, alice, monkeypatch, capsys, where):
     """However many turns that takes."""
-    monkeypatch.setattr(worker, "TURN", -1.0)
+    monkeypatch.setattr(outbox, "TURN", -1.0)
     leave(store, alice)
-    [intent] = noted(crowd)
+    [job] = noted(crowd)
     crowd.delete("outbox")
-    crowd.zadd(where, {intent: LONG_AGO})
-    label = "intents overdue" if where == "outbox" else "intents set aside"
+    crowd.zadd(where, {job: LONG_AGO})
+    label = "jobs overdue" if where == "outbox" else "dead letters"
     assert found(capsys, "--fix")[0] == {label: 1}
     nothing_is_left(crowd, ALICE)
     assert crowd.hgetall("user:1").keys() == {"username", "deleted"}
@@ -158,7 +158,7 @@ def test_a_name_that_is_lost_is_taken_again_and_cleanup_leaves_what_tells_whose_
 def test_what_lost_its_username_gets_it_back_and_no_way_in(store, site, alice, capsys):
     left_and_cleared(store, alice)
     site.hdel("user:1", "username")
-    [finding] = [finding for chunk in AccountDamage(store).wrong_names() for finding in chunk]
+    [finding] = [finding for chunk in AccountChecks(store).wrong_names() for finding in chunk]
     finding.repair()
     assert site.hgetall("user:1").keys() == {"username", "deleted"}
     assert site.hget("user:1", "username") == "alice"
@@ -168,7 +168,7 @@ def test_what_lost_its_username_gets_it_back_and_no_way_in(store, site, alice, c
 def test_who_leaves_before_doctor_lets_them_in_again_leaves_no_empty_secret(store, site, alice):
     """Found while they were there, and gone when it is put right."""
     site.hdel("auths", alice.secret)
-    [finding] = [finding for chunk in AccountDamage(store).secrets() for finding in chunk]
+    [finding] = [finding for chunk in AccountChecks(store).secrets() for finding in chunk]
     left_and_cleared(store, alice)
     before = everything(site)
     finding.repair()

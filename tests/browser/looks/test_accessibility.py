@@ -12,9 +12,9 @@ import pytest
 from django.conf import settings
 from playwright.sync_api import Page, expect
 
-from accounts.signing_in.viewer import Visit
-from accounts.users.name_index import Directory
-from accounts.users.repository import Users
+from accounts.signing_in.viewer import Viewer
+from accounts.users.deletion import AccountDeletion
+from accounts.users.name_index import NameIndex
 from retwis_site.store.client import connect
 from tests.browser.support.accessibility import findings, ran
 from tests.browser.support.console import Console
@@ -92,10 +92,10 @@ def world(chromium, site, real_server):
         Follows(store).follow(them.user.uid, told.user.uid)
     Follows(store).follow(told.user.uid, me.user.uid)
     for one in [told, other, crowd[0]]:
-        viewer = Visit(store, one.secret).require_user()
-        Directory(store).edit(viewer, LONGEST_DISPLAY_NAME_OF_ALL, f"{BODIES[2][:120]} אבג")
+        viewer = Viewer(store, one.secret).require_user()
+        NameIndex(store).edit(viewer, LONGEST_DISPLAY_NAME_OF_ALL, f"{BODIES[2][:120]} אבג")
     left = register(store, "Leaver")
-    Users(store).delete(left.user, left.secret)
+    AccountDeletion(store).delete(left.user, left.secret)
     deleted = publish(raw, store, other, "Not for long")
     Posts(store).delete(other.user.uid, deleted)
     console = Console(site.browser.origin)

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from accounts.users.name_index import Directory
+from accounts.users.name_index import NameIndex
 from tests.browser.support.keyboard import focus_is_seen, press_tab_until
 from tests.browser.support.served import outage
 from tests.browser.support.steps import follow_button, nothing_scrolls_sideways, said, stayed, stays, unfollow_button
@@ -48,7 +48,7 @@ def test_typing_finds_and_what_was_found_can_be_reached_and_followed(page, bob, 
 
 def test_a_display_name_is_found_too(page, store, bob):
     number = bob.user.uid
-    Directory(store).edit(bob.user, f"Übermut {number}", "")
+    NameIndex(store).edit(bob.user, f"Übermut {number}", "")
     field(page).press_sequentially(f"@übermut {number}")
     expect(person(page, bob)).to_contain_text(f"Übermut {number} @{bob.user.username}")
     stayed(page)

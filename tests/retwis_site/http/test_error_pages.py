@@ -46,12 +46,12 @@ def test_a_broken_view_gives_the_500_page_and_a_line_in_the_log(browser, alice, 
 
 
 @pytest.mark.parametrize("url", ["/nothing/here/", "/post/", "/?before=x", "/timeline/?before=0"])
-def test_they_never_ask_who_the_viewer_is(browser, alice, trips, url):
-    assert trips(lambda: browser(alice).get(url)).trips == []
+def test_they_never_ask_who_the_viewer_is(browser, alice, round_trips, url):
+    assert round_trips(lambda: browser(alice).get(url)).round_trips == []
 
 
-def test_a_csrf_failure_asks_nothing_either(browser, alice, trips):
-    assert trips(lambda: browser(alice, csrf=True).post("/post/", {"body": "typed"})).trips == []
+def test_a_csrf_failure_asks_nothing_either(browser, alice, round_trips):
+    assert round_trips(lambda: browser(alice, csrf=True).post("/post/", {"body": "typed"})).round_trips == []
 
 
 def test_pages_tell_caches_that_they_differ_by_visitor(browser, alice):

@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, assume, find, given
 from hypothesis import settings as amounts
 from hypothesis import strategies as st
 
-from accounts.signing_in.viewer import Visit
+from accounts.signing_in.viewer import Viewer
 from retwis_site.store.local_cache import Memory
 from tests.support.http import hostile_requests, hostile_values
 from tests.support.http.answers import Answer, Page, check, foreign
@@ -135,8 +135,8 @@ class Site:
 
     def _listen(self):
         """Whoever only reads changes nothing: so most requests need no comparison."""
-        further, self.heard = self.sent.trips[self.heard :], len(self.sent.trips)
-        self.dirty |= any(command[0] not in READING for trip in further for command in trip.commands)
+        further, self.heard = self.sent.round_trips[self.heard :], len(self.sent.round_trips)
+        self.dirty |= any(command[0] not in READING for round_trip in further for command in round_trip.commands)
 
     def changes(self):
         """The keys that a client has changed."""
@@ -238,7 +238,7 @@ def changes_nothing(site, request):
     answer = site.send(request)
     assert site.changes() == []
     assert site.settings.AUTH_COOKIE not in answer.cookies
-    assert Visit(site.store, SECRET).user.is_authenticated
+    assert Viewer(site.store, SECRET).user.is_authenticated
 
 
 @pytest.mark.parametrize("route", SOMEWHERE, ids=name_of)

@@ -221,22 +221,22 @@ def test_a_logout_and_a_registration_leave_it_as_it_is(browser, raw, alice):
     assert raw.hget("user:2", "language") is None
 
 
-def test_it_costs_a_user_one_write_and_a_visitor_nothing(browser, alice, trips):
+def test_it_costs_a_user_one_write_and_a_visitor_nothing(browser, alice, round_trips):
     client, stranger = browser(alice), browser()
     get(client, URL)
-    assert len(trips(lambda: get(client, URL)).trips) == 1
-    watch = trips(lambda: client.post(URL, {"language": "de"}))
-    assert [str(command[0]) for command in watch.commands].count("HSET") == 1
-    assert len(watch.trips) == 2  # who it is, and the write
+    assert len(round_trips(lambda: get(client, URL)).round_trips) == 1
+    recorded = round_trips(lambda: client.post(URL, {"language": "de"}))
+    assert [str(command[0]) for command in recorded.commands].count("HSET") == 1
+    assert len(recorded.round_trips) == 2  # who it is, and the write
     for form in ({"language": "de"}, {"language": "fr"}):
-        assert len(trips(lambda form=form: stranger.post(URL, form)).trips) == 0
-    assert len(trips(lambda: get(stranger, URL)).trips) == 0
+        assert len(round_trips(lambda form=form: stranger.post(URL, form)).round_trips) == 0
+    assert len(round_trips(lambda: get(stranger, URL)).round_trips) == 0
 
 
-def test_a_login_costs_no_more_with_a_language(browser, raw, alice, trips):
+def test_a_login_costs_no_more_with_a_language(browser, raw, alice, round_trips):
     def costs():
-        watch = trips(lambda: browser().post("/login/", {"username": "alice", "password": PASSWORD}))
-        return len(watch.trips), len(watch.commands)
+        recorded = round_trips(lambda: browser().post("/login/", {"username": "alice", "password": PASSWORD}))
+        return len(recorded.round_trips), len(recorded.commands)
 
     costs()
     without = costs()
@@ -304,14 +304,14 @@ def test_requests_at_once_each_have_their_own(browser, monkeypatch):
         together.wait(20)
         return real(request)
 
-    def visit(number):
+    def viewer(number):
         client = browser()
         code = client.cookies[COOKIE] = CODES[number % len(CODES)]
         heard[number] = [(code, spoken(client.get("/nothing/"))) for _ in range(5)]
 
     monkeypatch.setattr(pages, "theme_of", wait)
 
-    threads = [threading.Thread(target=visit, args=[number]) for number in range(len(CODES) * 2)]
+    threads = [threading.Thread(target=viewer, args=[number]) for number in range(len(CODES) * 2)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -9,12 +9,13 @@ from django.conf import settings
 from django.contrib.auth.hashers import check_password
 
 from retwis_site.exceptions import StoreError
-from retwis_site.store.rate_limits import POSTS, Throttle
+from retwis_site.store.rate_limits import RateLimits
 from retwis_site.store.recorder import keys_of
 from tests.support.http.answers import is_typed_link
 from tests.support.http.security_headers import HEADERS, POLICY, addresses
 from tests.support.people import NEW_PASSWORD, PASSWORD
 from tests.support.stored_keys import everything, publish
+from timeline.posts.limits import POSTS
 from timeline.relations.follow import Follows
 from timeline.timelines.profile import Profiles
 
@@ -78,7 +79,7 @@ def answers(site, store, browser, alice, failing):
         "422": client.post("/post/", {"body": "", "token": "t"}),
     }
     for _ in range(POSTS.times - 1):
-        Throttle(store).count(POSTS, "1")
+        RateLimits(store).count(POSTS, "1")
     found["429"] = client.post("/post/", {"body": "one more", "token": "u"})
     found["500"] = failing(ZeroDivisionError())
     found["503"] = failing(StoreError("down"))
@@ -273,7 +274,7 @@ def test_templates_and_formats_are_only_text(browser, alice, raw, text):
 
 def test_nothing_that_is_typed_becomes_a_command_or_another_key(browser, alice, raw, sent):
     before = everything(raw)
-    sent.trips.clear()
+    sent.round_trips.clear()
     for text in ["user:666", "*", "x\r\nFLUSHALL\r\n", "\0", "1 auth stolen", "post:*", "..", '"', "1\nauth\nstolen"]:
         browser().post("/login/", {"username": text, "password": text, "next": text})
         browser().post("/register/", {"username": text, "password1": PASSWORD, "password2": PASSWORD})

@@ -203,8 +203,8 @@ def test_deliver_finishes_all_kinds_in_one_go_and_the_second_time_nothing(raw, c
     pid = publish(raw, store, alice, "I never said that")
     raw.hset("post:7", mapping={"user_id": "1", "time": LONG_AGO, "body": "Hello"})
     raw.zadd("following:1", {"2": LONG_AGO})
-    for intent in ("user:9", f"auth:1:{alice.secret}:a", "post:7:b", "follow:1:2:c", f"del:{pid}:1:d"):
-        left_behind(raw, intent)
+    for job in ("user:9", f"auth:1:{alice.secret}:a", "post:7:b", "follow:1:2:c", f"del:{pid}:1:d"):
+        left_behind(raw, job)
     assert deliver(capsys) == "5 finished.\n"
     assert is_finished(raw)
     after = everything(raw)
@@ -264,14 +264,14 @@ def test_many_intents_of_unknown_kinds_hide_no_other(raw, capsys, alice, log):
     assert raw.zcard("outbox") == 250
 
 
-@pytest.mark.parametrize("intent", ["post:seven:abc", f"auth:one:{SECRET}:abc", "follow:1:2:abc", "del:7"])
-def test_an_intent_that_cannot_be_finished_stays_and_holds_up_no_other(raw, capsys, alice, log, intent):
+@pytest.mark.parametrize("job", ["post:seven:abc", f"auth:one:{SECRET}:abc", "follow:1:2:abc", "del:7"])
+def test_an_intent_that_cannot_be_finished_stays_and_holds_up_no_other(raw, capsys, alice, log, job):
     """Intents with damaged names, and one about a key that holds something else."""
     raw.set("following:1", "no sorted set")
     raw.hset("post:7", mapping={"user_id": "1", "time": LONG_AGO, "body": "Hello"})
-    raw.zadd("outbox", {intent: LONG_AGO - 1, "post:7:abc": LONG_AGO})
+    raw.zadd("outbox", {job: LONG_AGO - 1, "post:7:abc": LONG_AGO})
     assert deliver(capsys) == "1 finished.\n"
-    assert raw.zrange("outbox", 0, -1) == [intent]
+    assert raw.zrange("outbox", 0, -1) == [job]
     assert raw.zrange("updates:1", 0, -1) == ["7"]
     assert [record.levelname for record in log.records] == ["ERROR"]
     assert SECRET not in log.text
@@ -317,8 +317,8 @@ def left_to_the_worker(settings, store, alice, bob, carol, raw):
 
 
 def test_a_post_for_many_followers_is_left_to_the_worker(raw, left_to_the_worker, browser, alice):
-    [(intent, due)] = raw.zrange("outbox", 0, -1, withscores=True)
-    assert intent.startswith("fan:1:")
+    [(job, due)] = raw.zrange("outbox", 0, -1, withscores=True)
+    assert job.startswith("fan:1:")
     assert due <= time.time()
     assert raw.lrange("posts:2", 0, -1) == ["b1", "0"]
     assert raw.zrange("updates:1", 0, -1) == ["1"]
@@ -334,8 +334,8 @@ def test_the_first_worker_pushes_and_leaves_nothing_behind(raw, left_to_the_work
 
 
 def test_whoever_comes_after_a_killed_worker_drops_homes_instead(raw, left_to_the_worker, capsys):
-    [intent] = raw.zrange("outbox", 0, -1)
-    raw.hset("attempts", intent, 1)
+    [job] = raw.zrange("outbox", 0, -1)
+    raw.hset("attempts", job, 1)
     assert deliver(capsys) == "1 finished.\n"
     assert not raw.exists("posts:2", "posts:3")
     assert is_finished(raw)
@@ -378,20 +378,20 @@ def test_what_fails_again_and_again_is_set_aside(raw, alice, capsys, log):
     assert is_finished(raw)
     assert raw.zrange("set_aside", 0, -1) == ["post:seven:abc"]
     assert not raw.exists("attempts")
-    assert "set aside after 5 attempts" in log.text
+    assert "dead letter after 5 attempts" in log.text
 
 
 def test_a_worker_that_starts_while_the_store_is_away_goes_on_by_itself(raw, monkeypatch):
     looked = []
-    real = Outbox.strays
+    real = Outbox.misplaced
 
-    def strays(outbox):
+    def misplaced(outbox):
         looked.append(outbox)
         if len(looked) < 3:
             raise StoreError("away")
         return real(outbox)
 
-    monkeypatch.setattr(Outbox, "strays", strays)
+    monkeypatch.setattr(Outbox, "misplaced", misplaced)
     monkeypatch.setattr(deliver_command, "AFTER_A_FAILURE", 0)
     stop = Event()
     monkeypatch.setattr(deliver_command, "stop", stop)

@@ -57,9 +57,9 @@ stale entries in users_by_name: 3 found, {3}
 orphaned post: hashes: 1 found, {1}
 deleted posts without an expiry: 1 found, {1}
 lists with dead ids: 2 found, {2}
-home timelines of nobody: 2 found, {2}
+home timelines of unknown users: 2 found, {2}
 global timelines of another number of shards: 1 found, {1}
-tokens without an expiry: 2 found, {2}
+temporary keys without an expiry: 2 found, {2}
 attempts at nothing: 1 found, {1}
 """
 

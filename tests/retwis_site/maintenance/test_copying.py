@@ -9,13 +9,13 @@ import redis
 from django.core.management import CommandError, call_command
 
 from retwis_site.maintenance import site_copy
-from retwis_site.store import client as store_module
 from retwis_site.store.client import connect
 from tests.support.command_output import said
 from tests.support.people import LONG_AGO, PASSWORD, register
 from tests.support.processes.processes import environment, manage, run_server
 from tests.support.stored_keys import everything, left_behind, publish
 from tests.support.stores import acl_users
+from tests.support.stores.seam import Killed, killed_before_round_trip
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows
 
@@ -195,7 +195,7 @@ def test_what_is_large_goes_in_chunks(raw, old, sent):
     old.raw.hset("users", mapping=names)
     old.raw.zadd("followers:1", scores)
     old.raw.expire("followers:1", 900)
-    sent.trips.clear()
+    sent.round_trips.clear()
     copy(old)
     assert max(len(command) for command in sent.commands) < 4 * site_copy.AT_ONCE
     assert raw.hgetall("users") == old.raw.hgetall("users")
@@ -264,49 +264,23 @@ def test_only_what_stands_under_the_prefix_is_copied(raw, old, monkeypatch, sett
 # ---- killed, and run again
 
 
-class Killed(BaseException):
-    """The process is gone."""
-
-
-@contextlib.contextmanager
-def killed_after(trips, monkeypatch):
-    """Let so many round trips through, and none after them."""
-    left = [trips]
-    really = store_module._exchange
-
-    def exchange(*arguments):
-        if not left[0]:
-            raise Killed
-        left[0] -= 1
-        return really(*arguments)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(store_module, "_exchange", exchange)
-        yield
-
-
 def test_killed_after_any_round_trip_it_ends_the_same_when_it_is_run_again(raw, old, monkeypatch):
     monkeypatch.setattr(site_copy, "AT_ONCE", 10)
     complete = to_copy(old.raw)
-    trips = 0
+    round_trips = 0
     killed = True
     while killed:
         for key in raw.keys():  # noqa: SIM118  a client, not a dict
             raw.delete(key)
-        with killed_after(trips, monkeypatch):
-            try:
-                copy(old)
-                killed = False
-            except Killed:
-                pass
+        killed = killed_before_round_trip(round_trips, lambda: copy(old))
         if raw.get("next_user_id") == "3":
             assert everything(raw) == complete
         else:
             assert raw.get("next_user_id") in {None, site_copy.UNFINISHED}
             copy(old)
             assert everything(raw) == complete
-        trips += 1
-    assert trips > 20
+        round_trips += 1
+    assert round_trips > 20
 
 
 def test_a_copy_that_was_not_finished_is_begun_anew(raw, old, monkeypatch):

@@ -8,14 +8,14 @@ import pytest
 from django.contrib.auth import authenticate
 from django.core.management import call_command
 
-from accounts.signing_in.viewer import Visit
-from accounts.users.name_index import Directory
+from accounts.signing_in.viewer import Viewer
+from accounts.users.name_index import NameIndex
 from retwis_site.jobs.worker import ATTEMPTS, drain
 from tests.support.command_output import said
 from tests.support.people import LONG_AGO, PASSWORD, SECRET
 from tests.support.stored_keys import counted, everything, filed, publish, ranked
 from timeline.posts.checks import post_checks
-from timeline.posts.checks.post_checks import TimelineDamage
+from timeline.posts.checks.post_checks import PostChecks
 from timeline.posts.entities import PostDeleted
 from timeline.posts.repository import Posts
 from timeline.relations.checks import ranking_checks
@@ -39,8 +39,8 @@ def site(raw, store, alice, bob, carol):
     raw.lrem("timeline", 0, deleted)
     for login in (alice, bob, carol):
         home(store, login)
-    GlobalTimeline(store).page(Visit(store, ""), None, 50)
-    Directory(store).edit(carol.user, "Carola", "")
+    GlobalTimeline(store).page(Viewer(store, ""), None, 50)
+    NameIndex(store).edit(carol.user, "Carola", "")
     raw.set("celery", "not ours")
     raw.hset("user:settings", "theme", "dark")
     return raw
@@ -53,7 +53,7 @@ def nobody_is_at_work(monkeypatch):
 
 
 def home(store, login):
-    return [post.pid for post in Homes(store).page(Visit(store, login.secret), None).page.posts]
+    return [post.pid for post in Homes(store).page(Viewer(store, login.secret), None).page.posts]
 
 
 def doctor(capsys, *options):
@@ -84,17 +84,18 @@ STRANGERS = "strangers in users_by_time"
 LACKING = "names that users_by_name lacks"
 SCORES = "scores in users_by_name that are not 0"
 STALE = "stale entries in users_by_name"
-NOBODY = "edges and posts of nobody"
-FOLLOWING = "edges that followers: lacks, or to nobody"
-FOLLOWERS = "edges that following: lacks, or of nobody"
+OF_UNKNOWN = "follows of unknown users"
+POSTS_OF_UNKNOWN = "posts of unknown users"
+FOLLOWING = "follows that followers: lacks, or of unknown users"
+FOLLOWERS = "followers that following: lacks, or who are unknown"
 MISCOUNTED = "users whom users_by_followers miscounts"
 UNRANKED = "strangers in users_by_followers"
 UPDATES = "updates: without such a post"
 LOST = "posts that their author's updates: lacks"
 HOMES = "home timelines that lack a post"
 GLOBAL = "global timelines that lack a post"
-OVERDUE = "intents overdue"
-ASIDE = "intents set aside"
+OVERDUE = "jobs overdue"
+DEAD = "dead letters"
 COUNTERS = "counters below the largest id"
 TYPES = "keys of the wrong type"
 
@@ -113,7 +114,7 @@ UNDONE = {
     "a username is another's": (lambda r: r.hset("user:2", "username", "carol"), {NAMES: 1, NAMELESS: 1, STRANGERS: 1}),
     "a username is gone": (
         lambda r: r.hdel("user:2", "username"),
-        {NAMES: 1, NAMELESS: 1, STRANGERS: 1, FOLLOWERS: 1, NOBODY: 2},
+        {NAMES: 1, NAMELESS: 1, STRANGERS: 1, FOLLOWERS: 1, OF_UNKNOWN: 1, POSTS_OF_UNKNOWN: 1},
     ),
     "a secret is not in auths": (lambda r: r.hdel("auths", r.hget("user:1", "auth")), {SECRETS: 1}),
     "a secret leads to another user": (lambda r: r.hset("auths", r.hget("user:1", "auth"), 2), {SECRETS: 1}),
@@ -130,15 +131,15 @@ UNDONE = {
     "an edge to nobody": (lambda r: r.zadd("following:1", {"99": 5}), {FOLLOWING: 1}),
     "an edge of nobody": (lambda r: r.zadd("followers:1", {"99": 5}), {FOLLOWERS: 1, MISCOUNTED: 1}),
     "an edge to no number": (lambda r: r.zadd("following:1", {"x": 5}), {FOLLOWING: 1}),
-    "what nobody follows": (lambda r: r.zadd("following:99", {"1": 5}), {NOBODY: 1, FOLLOWING: 1}),
-    "whom nobody follows": (lambda r: r.zadd("followers:99", {"1": 5}), {NOBODY: 1, FOLLOWERS: 1}),
+    "what nobody follows": (lambda r: r.zadd("following:99", {"1": 5}), {OF_UNKNOWN: 1, FOLLOWING: 1}),
+    "whom nobody follows": (lambda r: r.zadd("followers:99", {"1": 5}), {OF_UNKNOWN: 1, FOLLOWERS: 1}),
     "somebody is ranked too high": (lambda r: r.zadd("users_by_followers", {"1": 3}), {MISCOUNTED: 1}),
     "somebody is ranked by a fraction": (lambda r: r.zadd("users_by_followers", {"1": 2.5}), {MISCOUNTED: 1}),
     "the ranking is gone": (lambda r: r.delete("users_by_followers"), {MISCOUNTED: 1}),
     "whom nobody follows is ranked": (lambda r: r.zadd("users_by_followers", {"2": 1}), {UNRANKED: 1}),
     "whom nobody follows is ranked with none": (lambda r: r.zadd("users_by_followers", {"2": 0}), {UNRANKED: 1}),
     "nobody is ranked": (lambda r: r.zadd("users_by_followers", {"99": 1, "x": 5, "01": 2, "None": 1}), {UNRANKED: 4}),
-    "posts of nobody": (lambda r: r.zadd("updates:99", {"1": 1}), {NOBODY: 1, UPDATES: 1}),
+    "posts of nobody": (lambda r: r.zadd("updates:99", {"1": 1}), {POSTS_OF_UNKNOWN: 1, UPDATES: 1}),
     "updates: with a post that never was": (lambda r: r.zadd("updates:1", {"90": 90}), {UPDATES: 1}),
     "updates: with a deleted post": (lambda r: r.zadd("updates:1", {"2": 2}), {UPDATES: 1}),
     "updates: with another's post": (lambda r: r.zadd("updates:2", {"1": 1}), {UPDATES: 1}),
@@ -151,7 +152,7 @@ UNDONE = {
     "the global timeline lacks a post": (lambda r: r.lrem("timeline", 0, 3), {GLOBAL: 1}),
     "an unknown intent": (lambda r: r.zadd("outbox", {"unknown:7": LONG_AGO}), {OVERDUE: 1}),
     "an intent that is none": (lambda r: r.zadd("outbox", {"post": LONG_AGO, "del:x:y": LONG_AGO}), {OVERDUE: 2}),
-    "an unknown intent, set aside": (lambda r: r.zadd("set_aside", {"unknown:7": LONG_AGO}), {ASIDE: 1}),
+    "an unknown intent, set aside": (lambda r: r.zadd("set_aside", {"unknown:7": LONG_AGO}), {DEAD: 1}),
     "a counter is behind": (lambda r: r.set("next_post_id", 2), {COUNTERS: 1}),
     "a counter is gone": (lambda r: r.delete("next_user_id"), {COUNTERS: 1}),
     "a counter is no number": (lambda r: r.set("next_user_id", "x"), {COUNTERS: 1}),
@@ -215,8 +216,8 @@ def test_of_two_users_with_one_secret_the_second_gets_another(site, store, capsy
     assert doctor(capsys)[1] == {SECRETS: 1}
     assert doctor(capsys, "--fix")[0] == 0
     assert doctor(capsys) == (0, {}, {})
-    assert Visit(store, alice.secret).user.uid == ALICE
-    assert Visit(store, site.hget("user:2", "auth")).user.uid == BOB
+    assert Viewer(store, alice.secret).user.uid == ALICE
+    assert Viewer(store, site.hget("user:2", "auth")).user.uid == BOB
 
 
 def test_a_user_missing_from_the_newest_gets_about_the_time_of_the_one_before(site, capsys):
@@ -250,19 +251,19 @@ def test_a_ranking_that_is_gone_is_one_finding_and_is_made_of_all_who_exist(site
         Follows(store).follow(me, them)
     site.delete("users_by_followers")
     site.zadd("followers:99", {"1": 5})
-    assert doctor(capsys)[1] == {NOBODY: 1, FOLLOWERS: 1, MISCOUNTED: 1}
+    assert doctor(capsys)[1] == {OF_UNKNOWN: 1, FOLLOWERS: 1, MISCOUNTED: 1}
     assert "there is no users_by_followers" in said(capsys, "doctor", "--fix")
     assert ranked(site) == {"1": 2, "2": 1, "3": 2}
     assert doctor(capsys) == (0, {}, {})
 
 
-def test_a_large_ranking_and_a_large_index_of_names_are_made_in_few_round_trips(raw, capsys, trips):
+def test_a_large_ranking_and_a_large_index_of_names_are_made_in_few_round_trips(raw, capsys, round_trips):
     call_command("seed", "--users=300", "--posts=1", "--follows=10", verbosity=0)
     before = raw.zrange("users_by_followers", 0, -1, withscores=True)
-    healthy = len(trips(lambda: call_command("doctor", verbosity=0)).trips)
+    healthy = len(round_trips(lambda: call_command("doctor", verbosity=0)).round_trips)
     names = filed(raw)
     raw.delete("users_by_followers", "users_by_name")
-    assert len(trips(lambda: call_command("doctor", "--fix", verbosity=0)).trips) < healthy + 50
+    assert len(round_trips(lambda: call_command("doctor", "--fix", verbosity=0)).round_trips) < healthy + 50
     assert filed(raw) == names
     assert raw.zrange("users_by_followers", 0, -1, withscores=True) == before
 
@@ -355,7 +356,7 @@ def test_an_intent_that_failed_again_and_again_is_reported_and_done_once_it_can_
     with pytest.raises(SystemExit) as exit:
         call_command("doctor")
     assert exit.value.code == 1
-    assert "intents set aside: 1" in capsys.readouterr().out
+    assert "dead letters: 1" in capsys.readouterr().out
     assert doctor(capsys, "--fix")[0] == 0
     assert doctor(capsys)[:2] == (0, {})
     assert site.zcard("set_aside") == 0
@@ -388,11 +389,11 @@ UNDER_WAY = {
 }
 
 
-@pytest.mark.parametrize("intent", UNDER_WAY)
-def test_what_somebody_is_at_work_on_is_no_error(site, capsys, intent):
+@pytest.mark.parametrize("job", UNDER_WAY)
+def test_what_somebody_is_at_work_on_is_no_error(site, capsys, job):
     site.set("next_user_id", 4)
-    site.zadd("outbox", {intent: int(time.time()) + 60})
-    UNDER_WAY[intent](site)
+    site.zadd("outbox", {job: int(time.time()) + 60})
+    UNDER_WAY[job](site)
     assert doctor(capsys, "--fix")[:2] == (0, {})
     site.delete("outbox")
     assert doctor(capsys)[0] == 1
@@ -451,11 +452,11 @@ def test_many_findings_are_counted_and_some_of_them_told(site, capsys):
     assert "1600 errors, all put right." in said(capsys, "doctor", "--fix")
 
 
-def test_a_site_of_many_is_gone_through_in_few_round_trips(raw, store, capsys, trips):
+def test_a_site_of_many_is_gone_through_in_few_round_trips(raw, store, capsys, round_trips):
     call_command("seed", "--users=300", "--posts=3000", "--follows=10", verbosity=0)
-    watch = trips(lambda: call_command("doctor", verbosity=0))
-    assert len(watch.trips) < len(raw.keys()) / 3
-    assert max(len(trip.commands) for trip in watch.trips) <= 20_000
+    recorded = round_trips(lambda: call_command("doctor", verbosity=0))
+    assert len(recorded.round_trips) < len(raw.keys()) / 3
+    assert max(len(round_trip.commands) for round_trip in recorded.round_trips) <= 20_000
 
 
 @pytest.mark.real_server
@@ -486,14 +487,14 @@ def test_a_store_that_does_not_answer_is_neither_healthy_nor_damaged(site, store
     def fail(*args, **kwargs):
         raise redis.ConnectionError("Connection refused")
 
-    monkeypatch.setattr(type(store._wire), "exchange", fail)
+    monkeypatch.setattr(type(store.transport), "exchange", fail)
     with pytest.raises(CommandError, match="does not answer"):
         call_command("doctor")
 
 
 def test_a_post_that_is_deleted_while_doctor_looks_is_no_error(site, store, capsys, monkeypatch):
     """Between its two looks at the post, and with its intent gone by the second."""
-    real = TimelineDamage.was_listed
+    real = PostChecks.was_listed
 
     def and_then_it_is_deleted(self, pid, author):
         answer = real(self, pid, author)
@@ -502,13 +503,13 @@ def test_a_post_that_is_deleted_while_doctor_looks_is_no_error(site, store, caps
         return answer
 
     site.zrem("updates:1", 3)
-    monkeypatch.setattr(TimelineDamage, "was_listed", and_then_it_is_deleted)
+    monkeypatch.setattr(PostChecks, "was_listed", and_then_it_is_deleted)
     assert doctor(capsys)[:2] == (0, {})
 
 
 def test_who_is_followed_all_the_time_is_not_miscounted(site, store, capsys, monkeypatch):
     """Each look finds somebody at it whose intent the outbox did not have yet, or not any more."""
-    real = ranking_checks.Miscounts._look
+    real = ranking_checks.RankingChecks._look
     fans = iter(range(100, 200))
 
     def while_one_more_follows(self, members):
@@ -519,8 +520,8 @@ def test_who_is_followed_all_the_time_is_not_miscounted(site, store, capsys, mon
         site.zadd("users_by_followers", {"1": site.zcard("followers:1")})
         return places
 
-    monkeypatch.setattr(ranking_checks.Miscounts, "_look", while_one_more_follows)
-    assert [finding for chunk in ranking_checks.Miscounts(store).miscounted() for finding in chunk] == []
+    monkeypatch.setattr(ranking_checks.RankingChecks, "_look", while_one_more_follows)
+    assert [finding for chunk in ranking_checks.RankingChecks(store).miscounted() for finding in chunk] == []
     assert next(fans) > 101
 
 

@@ -125,24 +125,24 @@ def test_from_the_embedded_server_to_one_of_its_own_to_sentinels(site, copy, ser
         pass
     copy("embedded", **one)
     ports = topologies.free_ports(4)
-    with topologies.running([topologies.Server(tmp_path, ports[0])]) as [replica], contextlib.ExitStack() as watching:
+    with topologies.running([topologies.Server(tmp_path, ports[0])]) as [replica], contextlib.ExitStack() as recording:
         with site(**one):
             replica.client.replicaof("127.0.0.1", server.port)
             wait_until(lambda: replica.client.info()["master_link_status"] == "up", "the replica")
-            watching.enter_context(topologies.sentinels(tmp_path, ports[1:], server.port, users=[]))
-        watched = {
+            recording.enter_context(topologies.sentinels(tmp_path, ports[1:], server.port, users=[]))
+        recorded_of = {
             "REDIS_TOPOLOGY": "sentinel",
             "REDIS_SENTINEL_SERVICE": topologies.SERVICE,
             "REDIS_SENTINEL_USERNAME": "",
             "REDIS_SENTINEL_PASSWORD": "",
             "REDIS_URL": ",".join(f"redis://127.0.0.1:{port}" for port in ports[1:]),
         }
-        with site(**watched):
+        with site(**recorded_of):
             pass
         assert server.client.execute_command("WAIT", 1, 2000) == 1
         server.kill()
         wait_until(lambda: all(names(port, replica) for port in ports[1:]), "another primary", seconds=30)
-        with site(**watched):
+        with site(**recorded_of):
             pass
 
 

@@ -5,7 +5,7 @@ from django.core.management import call_command
 from django.core.management.base import SystemCheckError
 
 from retwis_site.checks import sign_in_cookie_is_safe, store_is_named
-from retwis_site.store.connection.topology import wire as topology_of
+from retwis_site.store.connection.topology import transport as topology_of
 from tests.support.processes.processes import environment, manage
 
 

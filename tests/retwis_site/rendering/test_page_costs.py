@@ -64,7 +64,7 @@ def readers(browser, raw, store, alice, bob, carol):
     return {"alice": browser(alice), "a visitor": browser()}
 
 
-def cost(client, url, trips):
+def cost(client, url, round_trips):
     rendered = []
 
     def note(**told):
@@ -72,22 +72,22 @@ def cost(client, url, trips):
 
     template_rendered.connect(note)
     try:
-        watch = trips(lambda: client.get(url))
+        recorded = round_trips(lambda: client.get(url))
     finally:
         template_rendered.disconnect(note)
-    return len(watch.trips), len(watch.commands), len(rendered)
+    return len(recorded.round_trips), len(recorded.commands), len(rendered)
 
 
 @pytest.mark.parametrize(("url", "who"), COSTS)
-def test_a_page_costs_what_the_table_says(settings, readers, trips, url, who):
+def test_a_page_costs_what_the_table_says(settings, readers, round_trips, url, who):
     client = readers[who]
     assert client.get(url).status_code == 200  # what must be rebuilt is
     Memory.clear_all()
-    cold = cost(client, url, trips)
+    cold = cost(client, url, round_trips)
     client.get(url)  # whose authors were asked about is known from now on
-    warm = cost(client, url, trips)
+    warm = cost(client, url, round_trips)
     settings.PAGE_MEMORY = False
     Memory.clear_all()
     client.get(url)
-    without = cost(client, url, trips)
+    without = cost(client, url, round_trips)
     assert (warm, cold, without) == COSTS[url, who]

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retwis_site.exceptions import StoreError
+from retwis_site.http import csrf
 from retwis_site.rendering import pages
 from tests.support.people import PASSWORD
 from tests.support.stored_keys import publish
@@ -42,14 +43,14 @@ def tokens(text):
 
 @given(st.text(CSRF_ALLOWED_CHARS, min_size=32, max_size=32))
 def test_a_masked_secret_is_the_secret_once_django_unmasks_it(secret):
-    hidden = pages.masked(secret)
+    hidden = csrf.masked(secret)
     assert len(hidden) == 64
     assert set(hidden) <= set(CSRF_ALLOWED_CHARS)
     assert _unmask_cipher_token(hidden) == secret
 
 
 def test_no_two_masks_are_the_same():
-    assert len({pages.masked(SECRET) for _ in range(100)}) == 100
+    assert len({csrf.masked(SECRET) for _ in range(100)}) == 100
 
 
 @pytest.mark.parametrize(
@@ -129,7 +130,7 @@ def test_a_malformed_cookie_gets_a_new_one(browser, alice, malformed):
 
 def test_a_masked_cookie_as_old_django_set_it_is_taken(browser, alice):
     client = browser(alice, csrf=True)
-    client.cookies[COOKIE] = pages.masked(SECRET)
+    client.cookies[COOKIE] = csrf.masked(SECRET)
     found = tokens(page(client))
     assert {_unmask_cipher_token(token) for token in found} == {SECRET}
     assert client.post("/logout/", {"csrfmiddlewaretoken": found[0]}).status_code == 302

@@ -62,68 +62,68 @@ BUDGETS = [
 
 
 @pytest.mark.parametrize(("url", "signed_in", "warm", "cold"), BUDGETS)
-def test_a_page_keeps_to_its_budget(browser, site, alice, trips, url, signed_in, warm, cold):
+def test_a_page_keeps_to_its_budget(browser, site, alice, round_trips, url, signed_in, warm, cold):
     client = browser(alice) if signed_in else browser()
     client.get(url)  # whatever must be rebuilt is
     Memory.clear_all()
-    first = trips(lambda: client.get(url))
+    first = round_trips(lambda: client.get(url))
     # Renewing a home's lease of life costs a trip of its own, once an hour.
     renewed = any(command[0] == "EXPIRE" for command in first.commands)
-    assert len(first.trips) <= cold + renewed, first.trips
-    assert len(trips(lambda: client.get(url)).trips) <= warm
+    assert len(first.round_trips) <= cold + renewed, first.round_trips
+    assert len(round_trips(lambda: client.get(url)).round_trips) <= warm
 
 
 @pytest.mark.parametrize("size", [1, 25])
-def test_a_later_page_keeps_to_a_budget_too(browser, store, alice, raw, trips, size):
+def test_a_later_page_keeps_to_a_budget_too(browser, store, alice, raw, round_trips, size):
     write_posts(raw, 1, range(1, 30 * size))
     client = browser(alice)
     for url in ("/", "/timeline/", "/@Alice/"):
         client.get(url)
-        assert len(trips(lambda url=url: client.get(f"{url}?before=25")).trips) <= 2
+        assert len(round_trips(lambda url=url: client.get(f"{url}?before=25")).round_trips) <= 2
 
 
-def test_below_the_list_a_page_costs_four_more_whatever_is_below(browser, store, alice, raw, trips):
+def test_below_the_list_a_page_costs_four_more_whatever_is_below(browser, store, alice, raw, round_trips):
     write_posts(raw, 1, range(1, 1500))
     client = browser(alice)
     client.get("/")
-    counts = {len(trips(lambda at=at: client.get(f"/?before={at}")).trips) for at in (100, 300, 400)}
+    counts = {len(round_trips(lambda at=at: client.get(f"/?before={at}")).round_trips) for at in (100, 300, 400)}
     assert max(counts) <= 5
 
 
 @pytest.mark.parametrize("followers", [0, 5, 200, 999, 1001, 3000])
-def test_posting_costs_the_same_whatever_the_number_of_followers(browser, alice, raw, trips, followers):
+def test_posting_costs_the_same_whatever_the_number_of_followers(browser, alice, raw, round_trips, followers):
     if followers:
         raw.zadd("followers:1", {100 + number: 1 for number in range(followers)})
     client = browser(alice)
     client.get("/")
-    watch = trips(lambda: client.post("/post/", {"body": "Hello", "token": "t"}))
-    assert len(watch.trips) <= 12
+    recorded = round_trips(lambda: client.post("/post/", {"body": "Hello", "token": "t"}))
+    assert len(recorded.round_trips) <= 12
 
 
-def test_a_rebuild_costs_the_same_whatever_the_number_of_followed(browser, site, alice, raw, trips):
+def test_a_rebuild_costs_the_same_whatever_the_number_of_followed(browser, site, alice, raw, round_trips):
     client = browser(alice)
     client.get("/")
     raw.delete("posts:1")
-    assert len(trips(lambda: client.get("/")).trips) <= 7
+    assert len(round_trips(lambda: client.get("/")).round_trips) <= 7
 
 
-def test_following_costs_a_fixed_number(browser, alice, bob, trips):
+def test_following_costs_a_fixed_number(browser, alice, bob, round_trips):
     client = browser(alice)
     client.get("/@bob/")
-    assert len(trips(lambda: client.post("/@bob/follow/")).trips) <= 11
+    assert len(round_trips(lambda: client.post("/@bob/follow/")).round_trips) <= 11
 
 
-def test_another_name_costs_a_fixed_number(browser, site, alice, trips):
+def test_another_name_costs_a_fixed_number(browser, site, alice, round_trips):
     client = browser(alice)
     client.get("/settings/")
-    assert len(trips(lambda: client.post("/settings/", {"name": "Ann", "bio": ""})).trips) <= 8
+    assert len(round_trips(lambda: client.post("/settings/", {"name": "Ann", "bio": ""})).round_trips) <= 8
 
 
-def test_a_page_that_is_short_of_posts_costs_one_or_two_more(browser, store, alice, raw, trips):
+def test_a_page_that_is_short_of_posts_costs_one_or_two_more(browser, store, alice, raw, round_trips):
     write_posts(raw, 1, range(1, 190))
     client = browser(alice)
     client.get("/")
     for pid in range(170, 190):
         Posts(store).delete(1, pid)
-    assert len(trips(lambda: client.get("/")).trips) <= 4  # reads on, drops the dead
-    assert len(trips(lambda: client.get("/")).trips) == 2
+    assert len(round_trips(lambda: client.get("/")).round_trips) <= 4  # reads on, drops the dead
+    assert len(round_trips(lambda: client.get("/")).round_trips) == 2

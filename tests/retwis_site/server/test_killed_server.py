@@ -97,5 +97,5 @@ def written(authors):
 
 def make_due(raw):
     """A minute passes for what the killed server's clients left."""
-    for intent in raw.zrange("outbox", 0, -1):
-        raw.zadd("outbox", {intent: 1}, xx=True)
+    for job in raw.zrange("outbox", 0, -1):
+        raw.zadd("outbox", {job: 1}, xx=True)

@@ -196,11 +196,11 @@ def threads_of(serving, monkeypatch, scope, protocol):
     running.start()
     ended = threading.Event()
 
-    async def watched():
+    async def recorded_of():
         await serving.application.__rsgi__(scope, protocol)
         ended.set()
 
-    coroutine = watched()
+    coroutine = recorded_of()
     calling = threading.Thread(
         target=lambda: loop.call_soon_threadsafe(lambda one: loop.create_task(one), coroutine), name="granian"
     )

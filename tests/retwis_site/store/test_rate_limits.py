@@ -5,9 +5,12 @@ import time
 import pytest
 from django.contrib.auth import authenticate
 
+from accounts.signing_in.limits import GUESSES, LOGINS, REGISTRATIONS, somebody_at
 from retwis_site.exceptions import TooOften
-from retwis_site.store.rate_limits import FOLLOWS, GUESSES, LOGINS, POSTS, REGISTRATIONS, Throttle, somebody_at
+from retwis_site.store.rate_limits import RateLimits
 from tests.support.people import NEW_PASSWORD, PASSWORD, register
+from timeline.posts.limits import POSTS
+from timeline.relations.limits import FOLLOWS
 
 ELSEWHERE = "198.51.100.7"
 HERE = "127.0.0.1"
@@ -20,7 +23,7 @@ def log_in(client, username="alice", password=PASSWORD, address=HERE):
 def full(store, limit, who):
     """Somebody who has done it as often as they may."""
     for _ in range(limit.times):
-        Throttle(store).count(limit, who)
+        RateLimits(store).count(limit, who)
 
 
 def is_refused(response, limit):
@@ -185,12 +188,12 @@ def test_a_hundred_and_twenty_follows_an_hour_and_any_number_of_unfollows(browse
 def test_a_window_slides(store, raw):
     full(store, POSTS, "1")
     with pytest.raises(TooOften):
-        Throttle(store).count(POSTS, "1")
+        RateLimits(store).count(POSTS, "1")
     [oldest, *_] = raw.zrange("throttle:post:1", 0, 0)
     raw.zadd("throttle:post:1", {oldest: time.time() - POSTS.seconds - 1})
-    Throttle(store).count(POSTS, "1")
+    RateLimits(store).count(POSTS, "1")
     with pytest.raises(TooOften):
-        Throttle(store).count(POSTS, "1")
+        RateLimits(store).count(POSTS, "1")
 
 
 def test_it_says_when_the_oldest_leaves_the_window(store, raw):
@@ -198,7 +201,7 @@ def test_it_says_when_the_oldest_leaves_the_window(store, raw):
     [oldest, *_] = raw.zrange("throttle:post:1", 0, 0)
     raw.zadd("throttle:post:1", {oldest: int(time.time()) - POSTS.seconds + 100})
     with pytest.raises(TooOften) as refused:
-        Throttle(store).count(POSTS, "1")
+        RateLimits(store).count(POSTS, "1")
     assert 97 <= refused.value.retry_after <= 100
 
 
@@ -206,7 +209,7 @@ def test_refusals_pile_nothing_up_and_everything_goes_with_the_window(store, raw
     full(store, POSTS, "1")
     for _ in range(5):
         with pytest.raises(TooOften):
-            Throttle(store).count(POSTS, "1")
+            RateLimits(store).count(POSTS, "1")
     assert raw.zcard("throttle:post:1") == POSTS.times
     assert 0 < raw.ttl("throttle:post:1") <= POSTS.seconds
 

@@ -4,26 +4,26 @@ import threading
 
 import pytest
 
-from retwis_site.store.recorder import keys_of, watching, watching_process
+from retwis_site.store.recorder import keys_of, recording, recording_process
 
 
 def test_it_sees_every_trip_and_the_commands_in_it(store):
-    with watching() as watch:
+    with recording() as recorded:
         store.get("lease:a")
         pipe = store.pipeline()
         pipe.get("lease:b")
         pipe.hget("users", "d")
         pipe.execute()
         pipe.execute()  # nothing queued, nothing sent
-    assert [trip.commands for trip in watch.trips] == [
+    assert [round_trip.commands for round_trip in recorded.round_trips] == [
         (("GET", "lease:a"),),
         (("GET", "lease:b"), ("HGET", "users", "d")),
     ]
-    assert watch.commands == [("GET", "lease:a"), ("GET", "lease:b"), ("HGET", "users", "d")]
+    assert recorded.commands == [("GET", "lease:a"), ("GET", "lease:b"), ("HGET", "users", "d")]
 
 
 def test_it_sees_its_own_thread_only_and_the_process_watch_all(store):
-    with watching_process() as everything, watching() as mine:
+    with recording_process() as everything, recording() as mine:
         thread = threading.Thread(target=store.get, args=("lease:theirs",))
         thread.start()
         thread.join()
@@ -33,9 +33,9 @@ def test_it_sees_its_own_thread_only_and_the_process_watch_all(store):
 
 
 def test_watches_nest_and_end(store):
-    with watching() as outer:
+    with recording() as outer:
         store.get("lease:a")
-        with watching() as inner:
+        with recording() as inner:
             store.get("lease:b")
         store.get("lease:c")
     store.get("lease:d")

@@ -6,7 +6,7 @@ import threading
 import pytest
 from django.core.management import call_command
 
-from accounts.signing_in.viewer import Visit
+from accounts.signing_in.viewer import Viewer
 from retwis_site.jobs.outbox import Outbox
 from retwis_site.jobs.worker import drain, stop
 from retwis_site.store import keys
@@ -27,7 +27,7 @@ def split(settings):
 
 
 def everybody(store, before=None, size=50):
-    return GlobalTimeline(store).page(Visit(store, ""), before, size)
+    return GlobalTimeline(store).page(Viewer(store, ""), before, size)
 
 
 def pids(page):
@@ -49,14 +49,14 @@ def test_each_post_is_written_to_one_list_and_all_are_read_as_one(store, raw, al
     assert not raw.exists("timeline")
 
 
-def test_a_page_costs_what_it_costs_with_one_list(store, raw, alice, trips, settings):
+def test_a_page_costs_what_it_costs_with_one_list(store, raw, alice, round_trips, settings):
     write_posts(raw, 1, range(1, 301))
     for shards in (4, 1):
         settings.TIMELINE_SHARDS = shards
         everybody(store)
-        watch = trips(lambda: everybody(store))
-        assert len(watch.trips) == 1  # the posts are remembered
-        assert sum(command[0] == "LRANGE" for command in watch.commands) == shards
+        recorded = round_trips(lambda: everybody(store))
+        assert len(recorded.round_trips) == 1  # the posts are remembered
+        assert sum(command[0] == "LRANGE" for command in recorded.commands) == shards
 
 
 @pytest.mark.parametrize("shards", [2, 4, 16])
@@ -90,7 +90,7 @@ def test_one_list_that_vanishes_is_rebuilt_alone(store, raw, alice, sent):
     write_posts(raw, 1, range(1, 101))
     everybody(store)
     raw.delete("timeline:2")
-    sent.trips.clear()
+    sent.round_trips.clear()
     assert pids(everybody(store)) == list(range(100, 50, -1))
     assert {command[1] for command in sent.commands if command[0] == "RPUSHX"} == {"timeline:2"}
     assert raw.lrange("timeline:2", 2, 4) == ["98", "94", "90"]
@@ -156,13 +156,13 @@ def test_what_was_noted_with_another_number_of_lists_is_still_found(store, raw, 
 def test_all_intents_about_one_id_are_in_one_outbox(store, raw, alice, bob, sent, settings):
     settings.DELIVER_INLINE_LIMIT = 0
     Follows(store).follow(2, 1)
-    sent.trips.clear()
+    sent.round_trips.clear()
     pid = Posts(store).publish(1, "Hello", "t").pid
     named = {command[1] for command in sent.commands if command[0] in ("ZADD", "ZREM") and "outbox" in command[1]}
     assert len(named) == 1
-    [intent] = noted(raw)
-    assert intent.startswith(f"fan:{pid}:")
-    assert raw.zscore(keys.outbox(intent), intent) is not None
+    [job] = noted(raw)
+    assert job.startswith(f"fan:{pid}:")
+    assert raw.zscore(keys.outbox(job), job) is not None
     assert drain(store, "worker") == 1
     assert noted(raw) == []
 
@@ -190,7 +190,7 @@ def test_doctor_brings_them_in_too(store, raw, alice, capsys):
     with pytest.raises(SystemExit):
         call_command("doctor")
     out = capsys.readouterr().out
-    assert "intents where no worker looks: 2" in out
+    assert "jobs in a key that no worker reads: 2" in out
     assert "secret" not in out
     call_command("doctor", "--fix", stdout=io.StringIO())
     assert raw.zscore(keys.outbox("auth:1:secret:y"), "auth:1:secret:y") == 2 * LONG_AGO

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounts.signing_in.viewer import Visit
+from accounts.signing_in.viewer import Viewer
 from accounts.users.repository import Users
 from retwis_site.exceptions import StoreError
 from retwis_site.store import snowflake
+from retwis_site.store.ids import LARGEST_ID, parse_id
 from retwis_site.store.snowflake import EPOCH, SMALLEST, Snowflakes, made_at
 from tests.support.people import register
 from timeline.posts.repository import Posts
-from timeline.timelines.cursors import LARGEST_ID, parse_id
 from timeline.timelines.everyone import GlobalTimeline
 from timeline.timelines.home import Homes
 
@@ -109,11 +109,11 @@ def test_posts_and_users_have_such_ids_and_no_counter_is_touched(store, raw):
     assert raw.zcard("outbox") == 0
 
 
-def test_a_post_costs_as_many_round_trips_as_with_a_counter(store, alice, trips, settings):
-    claimed = trips(lambda: Posts(store).publish(alice.user.uid, "Hello", "t"))
+def test_a_post_costs_as_many_round_trips_as_with_a_counter(store, alice, round_trips, settings):
+    claimed = round_trips(lambda: Posts(store).publish(alice.user.uid, "Hello", "t"))
     settings.POST_IDS = "incr"
-    counted = trips(lambda: Posts(store).publish(alice.user.uid, "Hello", "u"))
-    assert len(claimed.trips) == len(counted.trips)
+    counted = round_trips(lambda: Posts(store).publish(alice.user.uid, "Hello", "u"))
+    assert len(claimed.round_trips) == len(counted.round_trips)
 
 
 def test_an_id_that_another_has_claimed_is_left_to_them_and_the_next_one_taken(store, raw, alice, always):
@@ -165,10 +165,10 @@ def test_the_site_goes_on_from_counted_ids(store, raw, settings, alice, bob):
     expected = sorted(old + new, reverse=True)
     assert expected[:3] == new[::-1]
     for _ in range(2):
-        page = GlobalTimeline(store).page(Visit(store, ""), None, 50).page
+        page = GlobalTimeline(store).page(Viewer(store, ""), None, 50).page
         assert [post.pid for post in page.posts] == expected
         raw.delete("timeline")
-    assert [post.pid for post in Homes(store).page(Visit(store, alice.secret), None).page.posts] == new[::-1]
+    assert [post.pid for post in Homes(store).page(Viewer(store, alice.secret), None).page.posts] == new[::-1]
 
 
 def test_recent_keeps_its_newest_and_the_timeline_says_where_it_ends(store, raw, alice, monkeypatch):
@@ -177,7 +177,7 @@ def test_recent_keeps_its_newest_and_the_timeline_says_where_it_ends(store, raw,
     pids = [Posts(store).publish(alice.user.uid, "Hello", f"t{number}").pid for number in range(15)]
     assert raw.zrange("recent", 0, -1) == [str(pid) for pid in pids[5:]]
     raw.delete("timeline")
-    found = GlobalTimeline(store).page(Visit(store, ""), None, 50)
+    found = GlobalTimeline(store).page(Viewer(store, ""), None, 50)
     assert [post.pid for post in found.page.posts] == pids[:4:-1]
     assert found.at_the_cap
 

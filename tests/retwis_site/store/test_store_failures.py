@@ -10,7 +10,6 @@ import redis
 from django.core.cache import caches
 
 from retwis_site.exceptions import StoreError, StoreReadOnly, StoreRefused
-from retwis_site.store import client as store_module
 from retwis_site.store.client import connect
 from tests.support.processes.processes import wait_until
 from tests.support.stored_posts import write_posts
@@ -44,7 +43,7 @@ def broken(request, monkeypatch, raw):
         raise errors[request.param]
 
     def start():
-        monkeypatch.setattr(type(connect()._wire), "exchange", fail)
+        monkeypatch.setattr(type(connect().transport), "exchange", fail)
 
     yield start
     monkeypatch.undo()
@@ -97,7 +96,7 @@ def test_the_site_goes_on_by_itself_when_the_store_is_back(browser, alice, raw, 
     client = browser(alice)
     with monkeypatch.context() as patched:
         patched.setattr(
-            type(connect()._wire), "exchange", lambda *a, **k: (_ for _ in ()).throw(redis.ConnectionError())
+            type(connect().transport), "exchange", lambda *a, **k: (_ for _ in ()).throw(redis.ConnectionError())
         )
         assert client.get("/").status_code == 503
     assert client.get("/").status_code == 200
@@ -131,7 +130,7 @@ def test_a_working_store_is_ready(browser, raw):
     ],
 )
 def test_every_error_of_the_client_becomes_a_store_error(error, kind):
-    with pytest.raises(StoreError) as caught, store_module._one_trip([("GET", "a")]):
+    with pytest.raises(StoreError) as caught, connect().round_trip([("GET", "a")]):
         raise error
     assert type(caught.value) is kind
 
@@ -154,7 +153,7 @@ def test_the_cache_api_cannot_flush_the_store(raw):
 
 @pytest.mark.one_server
 def test_nothing_is_sent_twice(store):
-    retry = store._wire.client.connection_pool.connection_kwargs["retry"]
+    retry = store.transport.client.connection_pool.connection_kwargs["retry"]
     assert retry.get_retries() == 0
 
 
@@ -217,9 +216,9 @@ def test_a_store_that_hangs_is_not_waited_for_by_every_request(browser, raw, mon
         asked.append(args)
         raise redis.TimeoutError("Timeout reading from socket")
 
-    monkeypatch.setattr(type(connect()._wire), "exchange", hang)
+    monkeypatch.setattr(type(connect().transport), "exchange", hang)
     assert [browser().get("/timeline/").status_code for _ in range(16)] == [503] * 16
     assert len(asked) == 1
     monkeypatch.undo()
-    monkeypatch.setattr("retwis_site.store.client._hung_until", 0.0)  # a second later
+    connect.cache_clear()  # as a second later: the store is asked again
     assert browser().get("/timeline/").status_code == 200

@@ -117,7 +117,7 @@ def contents(folder):
 
 SOMEBODY_ELSE = """
 import sys
-from retwis_site import embedded
+from retwis_site.store import embedded
 with embedded.running():
     print((embedded.folder() / "server.pid").read_text().strip(), flush=True)
     sys.stdin.read()

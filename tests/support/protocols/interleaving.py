@@ -4,22 +4,15 @@ Each piece has a thread. Before every round trip it waits for its turn, so that 
 code's round trips, always the same for the same seed; and a piece may be killed instead of getting its turn.
 """
 
-import contextlib
-import itertools
 import random
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 
-from retwis_site.store import client as store_module
-from retwis_site.store.recorder import Command
+from tests.support.stores.seam import Killed, before_each_round_trip
 
 STAYS = 0.4  # chance that the same piece goes on
-_AS_IT_IS = store_module._one_trip
 DIES = 0.06  # chance that a piece is killed at its turn, while there are kills left
-
-
-class Killed(BaseException):
-    """Nothing catches it, as nothing catches SIGKILL."""
 
 
 class Schedule:
@@ -87,49 +80,10 @@ class Schedule:
             if name in self._condemned:
                 raise Killed
 
-    @contextlib.contextmanager
-    def _in_turns(self) -> Iterator[None]:
-        real = store_module._one_trip
-
-        @contextlib.contextmanager
-        def one_trip(commands: list[Command]) -> Iterator[None]:
+    def _in_turns(self) -> AbstractContextManager[None]:
+        def await_turn() -> None:
             name = getattr(self._names, "mine", None)
             if name is not None:
                 self._await_turn(name)
-            with real(commands):
-                yield
 
-        with _trips_are(one_trip):
-            yield
-
-
-@contextlib.contextmanager
-def before_trip(number: int, happens: Callable[[], object]) -> Iterator[None]:
-    """All of something happens right before the round trip `number`, the first one being 0."""
-    real = store_module._one_trip
-    trips = itertools.count()
-
-    @contextlib.contextmanager
-    def one_trip(commands: list[Command]) -> Iterator[None]:
-        if next(trips) == number:
-            patched, store_module._one_trip = store_module._one_trip, _AS_IT_IS  # type: ignore[misc]
-            try:
-                happens()
-            finally:
-                store_module._one_trip = patched
-        with real(commands):
-            yield
-
-    with _trips_are(one_trip):
-        yield
-
-
-@contextlib.contextmanager
-def _trips_are(one_trip: Callable[..., object]) -> Iterator[None]:
-    """Each round trip is made in this way, until the block ends."""
-    real = store_module._one_trip
-    store_module._one_trip = one_trip  # type: ignore[assignment,misc]
-    try:
-        yield
-    finally:
-        store_module._one_trip = real
+        return before_each_round_trip(await_turn)

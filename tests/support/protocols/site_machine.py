@@ -9,21 +9,23 @@ import pytest
 from django.contrib.auth.hashers import make_password
 from hypothesis.stateful import RuleBasedStateMachine
 
-from accounts.signing_in.viewer import Visit
+from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import AccountDeleted, NoSuchUser, Visitor
 from retwis_site.jobs.worker import drain
 from retwis_site.store.client import connect
 from retwis_site.store.local_cache import Memory
 from tests.support.people import LONG_AGO
-from tests.support.protocols.kills import killed_before_trip
 from tests.support.protocols.site_model import Model
 from tests.support.stored_keys import filed, ranked
 from tests.support.stores.key_layouts import noted
+from tests.support.stores.seam import killed_before_round_trip
 from timeline.people import follow_pages
+from timeline.people.cursors import EdgeCursor, edge_cursor
+from timeline.people.entities import Show
 from timeline.people.follow_pages import Circles
-from timeline.posts.entities import NoSuchPost, PostDeleted, Show
+from timeline.posts.entities import NoSuchPost, PostDeleted
+from timeline.posts.reader import one_post
 from timeline.timelines import cached_list, everyone, pagination
-from timeline.timelines.cursors import EdgeCursor, edge_cursor
 from timeline.timelines.everyone import GlobalTimeline
 from timeline.timelines.home import Homes
 from timeline.timelines.profile import Profiles
@@ -107,7 +109,7 @@ class Agreement(RuleBasedStateMachine):
         if dies is None:
             return work()
         results = []
-        died = killed_before_trip(pytest.MonkeyPatch, dies, lambda: results.append(work()))
+        died = killed_before_round_trip(dies, lambda: results.append(work()))
         return DEAD if died else results[0]
 
     def finish(self):
@@ -126,30 +128,30 @@ class Agreement(RuleBasedStateMachine):
             self.finish()
             self.check_the_keys()
 
-    def intents(self, kind):
+    def jobs(self, kind):
         """What the intents of this kind are about."""
-        names = [intent.split(":") for intent in noted(self.raw)]
+        names = [job.split(":") for job in noted(self.raw)]
         return {name[1] for name in names if name[0] == kind}
 
     def waiting(self):
         """Posts that wait for the worker."""
-        return {int(pid) for pid in self.intents("fan")}
+        return {int(pid) for pid in self.jobs("fan")}
 
-    def visit(self, viewer):
-        return Visit(self.store, self.model.people[viewer].secret if viewer else "")
+    def viewer(self, viewer):
+        return Viewer(self.store, self.model.people[viewer].secret if viewer else "")
 
     # ---- whether it agrees
 
     def check_who_is_signed_in(self):
         for secret in ("", *self.model.ended):
-            assert Visit(self.store, secret).user == Visitor()
+            assert Viewer(self.store, secret).user == Visitor()
         self.settle()
         for person in self.model.people.values():
-            assert Visit(self.store, person.secret).user == person.user
+            assert Viewer(self.store, person.secret).user == person.user
 
     def check_home(self, me, before, most=ALL):
         self.settle()
-        found = pages(lambda below: Homes(self.store).page(self.visit(me), below), before, most)
+        found = pages(lambda below: Homes(self.store).page(self.viewer(me), below), before, most)
         assert {(one.viewer, one.counts) for one in found} == {(self.model.people[me].user, self.model.counts(me))}
         # Until the worker has looked, followers may see a post or not.
         perhaps = {pid for pid in self.waiting() if self.model.posts[pid].author != me}
@@ -160,7 +162,7 @@ class Agreement(RuleBasedStateMachine):
     def check_everybody(self, before, size):
         """The global timeline need not lead to the first post, but has the newest, and says where it ends."""
         self.settle()
-        found = pages(lambda below: GlobalTimeline(self.store).page(self.visit(None), below, size), before)
+        found = pages(lambda below: GlobalTimeline(self.store).page(self.viewer(None), below, size), before)
         assert found[0].newest_users == self.model.newest_users()[: everyone.NEWEST_USERS]
         shown, expected = posts_on(found, size), self.model.posts_of(self.model.people, before)
         assert shown == expected[: len(shown)]
@@ -173,9 +175,9 @@ class Agreement(RuleBasedStateMachine):
         person = self.model.named(name)
         if person is None:
             with pytest.raises(self.nobody(name)):
-                Profiles(self.store).page(self.visit(viewer), name, before)
+                Profiles(self.store).page(self.viewer(viewer), name, before)
             return
-        found = pages(lambda below: Profiles(self.store).page(self.visit(viewer), name, below), before)
+        found = pages(lambda below: Profiles(self.store).page(self.viewer(viewer), name, below), before)
         assert posts_on(found, pagination.POSTS_A_PAGE) == self.model.posts_of({person.uid}, before)
         about = (person.user, self.model.counts(person.uid), self.model.relation(viewer, person.uid))
         assert {(one.person, one.counts, one.relation) for one in found} == {about}
@@ -191,7 +193,7 @@ class Agreement(RuleBasedStateMachine):
 
         def read(before):
             page = getattr(Circles(self.store), f"{side}_page")
-            return page(self.visit(viewer), name, edge_cursor(before), show)
+            return page(self.viewer(viewer), name, edge_cursor(before), show)
 
         if person is None:
             with pytest.raises(self.nobody(name)):
@@ -219,7 +221,7 @@ class Agreement(RuleBasedStateMachine):
         else:
             expected = self.model.posts_of({person.uid}, pid + 1)[0]
         try:
-            found = Profiles(self.store).post(self.visit(viewer), name, pid)
+            found = one_post(self.viewer(viewer), name, pid)
         except (NoSuchUser, AccountDeleted, NoSuchPost, PostDeleted) as error:
             found = type(error)
         assert found == expected
@@ -269,9 +271,9 @@ class Agreement(RuleBasedStateMachine):
         assert filed(self.raw).keys() == self.found_by()
         assert set(self.raw.keys("user:*")) == {f"user:{uid}" for uid in self.model.people | self.model.gone}
         assert set(self.raw.keys("post:*")) == {f"post:{pid}" for pid in self.model.posts}
-        standing = {str(post.pid) for post in self.model.posts_of(self.model.people)}
+        standing_posts = {str(post.pid) for post in self.model.posts_of(self.model.people)}
         for key in (*self.raw.keys("timeline*"), *self.raw.keys("posts:*")):
-            assert {entry for entry in self.raw.lrange(key, 0, -1) if entry.isdigit()} - {"0"} <= standing
+            assert {entry for entry in self.raw.lrange(key, 0, -1) if entry.isdigit()} - {"0"} <= standing_posts
 
     def check_everything(self):
         self.finish()

@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 
 from accounts.users.entities import User
 from accounts.users.names import entry
-from timeline.posts.entities import Counts, Edge, InCommon, Known, Post, Relation, Show
+from timeline.people.entities import Counts, Edge, Known, Relation, Show
+from timeline.posts.entities import Post
+from timeline.relations.entities import InCommon
 
 
 @dataclass

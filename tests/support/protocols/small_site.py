@@ -2,7 +2,7 @@
 
 import contextlib
 
-from accounts.signing_in.viewer import Visit
+from accounts.signing_in.viewer import Viewer
 from retwis_site.jobs.worker import drain
 from retwis_site.store.local_cache import Memory
 from tests.support.stored_posts import write_posts
@@ -36,11 +36,11 @@ def a_small_site(raw, layout):
 
 
 def home(store):
-    return [post.pid for post in Homes(store).page(Visit(store, "secret1"), None).page.posts]
+    return [post.pid for post in Homes(store).page(Viewer(store, "secret1"), None).page.posts]
 
 
 def everybody(store):
-    return [post.pid for post in GlobalTimeline(store).page(Visit(store, ""), None, 50).page.posts]
+    return [post.pid for post in GlobalTimeline(store).page(Viewer(store, ""), None, 50).page.posts]
 
 
 def delete(store, uid, pid):
@@ -59,5 +59,5 @@ def quiet(store, raw):
     assert noted(raw) == []
 
 
-def standing(raw, uids):
+def standing_posts(raw, uids):
     return sorted((int(pid) for uid in uids for pid in raw.zrange(f"updates:{uid}", 0, -1)), reverse=True)

@@ -41,12 +41,12 @@ class Split:
 
 def noted(raw):
     """Every intent in whatever outbox."""
-    return [intent for key in keys.outboxes() for intent in raw.zrange(key, 0, -1)]
+    return [job for key in keys.outboxes() for job in raw.zrange(key, 0, -1)]
 
 
 def make_due(raw):
     """An hour passes: every intent is due, and nobody holds a lease."""
-    for intent in noted(raw):
-        raw.zadd(keys.outbox(intent), {intent: 1})
+    for job in noted(raw):
+        raw.zadd(keys.outbox(job), {job: 1})
     for lease in raw.keys("lease:*"):
         raw.delete(lease)

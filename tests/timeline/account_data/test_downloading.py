@@ -11,17 +11,18 @@ from django.conf import settings
 from django.http import StreamingHttpResponse
 
 from retwis_site.exceptions import StoreError
+from retwis_site.store import chunks
+from retwis_site.store.chunks import newest_first
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.rate_limits import DOWNLOADS, Throttle
-from retwis_site.store.recorder import watching
+from retwis_site.store.rate_limits import RateLimits
+from retwis_site.store.recorder import recording
 from retwis_site.wsgi import application
 from tests.support.people import LONG_AGO, PASSWORD, SECRET, register
-from tests.support.protocols.interleaving import before_trip
 from tests.support.stored_keys import everything, publish
 from tests.support.stored_posts import write_posts
-from timeline.account_data import records
+from tests.support.stores.seam import before_round_trip
 from timeline.account_data.export import FORMAT, VERSION, export
-from timeline.account_data.records import scored
+from timeline.account_data.limits import DOWNLOADS
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows
 
@@ -192,11 +193,11 @@ def test_a_name_of_any_characters_makes_a_proper_header(browser, alice, raw):
     assert told.startswith("attachment; filename*=utf-8''retwis-a%20%22b%22")
 
 
-def test_head_is_told_the_same_and_costs_no_download(browser, alice, raw, trips):
+def test_head_is_told_the_same_and_costs_no_download(browser, alice, raw, round_trips):
     client = browser(alice)
     client.get("/timeline/")
-    watch = trips(lambda: client.head(URL))
-    assert len(watch.trips) == 1
+    recorded = round_trips(lambda: client.head(URL))
+    assert len(recorded.round_trips) == 1
     answer = client.head(URL)
     assert answer["Content-Disposition"].startswith("attachment;")
     assert b"".join(answer.streaming_content) == b""
@@ -212,13 +213,13 @@ def test_ten_an_hour(browser, store, alice, bob, raw):
     assert "more than 10 downloads" in refused.content.decode()
     downloaded(browser(bob))
     with pytest.raises(Exception, match="10 downloads"):
-        Throttle(store).count(DOWNLOADS, "1")
+        RateLimits(store).count(DOWNLOADS, "1")
 
 
 @pytest.fixture
 def much(store, raw, alice, monkeypatch):
     """alice follows twelve and has written thirty posts; five at a time are read."""
-    monkeypatch.setattr(records, "AT_ONCE", 5)
+    monkeypatch.setattr(chunks, "AT_ONCE", 5)
     for number in range(12):
         Follows(store).follow(1, register(store, f"person{number}").user.uid)
     write_posts(raw, 1, range(1, 31))
@@ -234,14 +235,14 @@ def test_the_newest_come_first_and_none_is_left_out(browser, alice, much):
 
 
 def test_it_is_made_as_it_is_sent_at_two_round_trips_a_piece(store, alice, much):
-    with watching() as watch:
+    with recording() as recorded:
         pieces = export(store, alice.user, lambda *arguments: "")
         costs = []
         for _ in pieces:
-            costs.append(len(watch.trips) - sum(costs))
+            costs.append(len(recorded.round_trips) - sum(costs))
     # Who it is about; whom they follow; that nobody follows them, and their posts; that it is whole.
     assert costs == [1, *[2] * 3, 3, *[2] * 7, 0]
-    assert not any(len(trip.commands) > 5 for trip in watch.trips)
+    assert not any(len(round_trip.commands) > 5 for round_trip in recorded.round_trips)
 
 
 def test_any_server_gets_it_piece_by_piece(alice, much):
@@ -254,14 +255,14 @@ def test_any_server_gets_it_piece_by_piece(alice, much):
         "wsgi.url_scheme": "http",
         "wsgi.input": io.BytesIO(),
     }
-    with watching() as watch:
+    with recording() as recorded:
         answer = application(environ, lambda status, headers: None)
         assert isinstance(answer, StreamingHttpResponse)
-        before = len(watch.trips)
+        before = len(recorded.round_trips)
         pieces = iter(answer)
         next(pieces)
         next(pieces)
-        assert len(watch.trips) == before + 2
+        assert len(recorded.round_trips) == before + 2
         answer.close()
 
 
@@ -275,7 +276,7 @@ def test_before_the_first_piece_a_failure_is_a_page(browser, alice, much):
     def fails():
         raise StoreError("away")
 
-    with before_trip(2, fails):  # who asks, the limit, and then what there is
+    with before_round_trip(2, fails):  # who asks, the limit, and then what there is
         answer = client.get(URL)
     assert answer.status_code == 503
     assert answer["Retry-After"] == "5"
@@ -283,8 +284,8 @@ def test_before_the_first_piece_a_failure_is_a_page(browser, alice, much):
     assert "Content-Disposition" not in answer
 
 
-@pytest.mark.parametrize("trip", range(3, 22, 3))
-def test_later_it_breaks_off_and_never_looks_whole(browser, alice, much, trip):
+@pytest.mark.parametrize("round_trip", range(3, 22, 3))
+def test_later_it_breaks_off_and_never_looks_whole(browser, alice, much, round_trip):
     client = browser(alice)
     client.get("/timeline/")
 
@@ -292,7 +293,7 @@ def test_later_it_breaks_off_and_never_looks_whole(browser, alice, much, trip):
         raise StoreError("away")
 
     got = []
-    with before_trip(trip, fails):
+    with before_round_trip(round_trip, fails):
         pieces = client.get(URL).streaming_content
         with pytest.raises(StoreError):
             got.extend(iter(lambda: next(pieces), None))
@@ -307,13 +308,13 @@ def test_later_it_breaks_off_and_never_looks_whole(browser, alice, much, trip):
 @pytest.mark.parametrize("seed", range(60))
 def test_what_stays_is_found_once_whatever_comes_and_goes(store, raw, monkeypatch, seed):
     """Many rows share a score; and between any two chunks some go, some come, and some are moved up."""
-    monkeypatch.setattr(records, "AT_ONCE", 4)
+    monkeypatch.setattr(chunks, "AT_ONCE", 4)
     chance = random.Random(seed)
     stays = {str(number): chance.randrange(3) for number in range(1, 60, 2)}
     goes = {str(number): chance.randrange(3) for number in range(60, 120)}
     raw.zadd("followers:1", {**stays, **goes})
     found = []
-    for rows_found in scored(store, "followers:1"):
+    for rows_found in newest_first(store, "followers:1"):
         assert 0 < len(rows_found) <= 4
         found += rows_found
         for member in chance.sample(sorted(goes), min(len(goes), chance.randrange(12))):
@@ -327,8 +328,8 @@ def test_what_stays_is_found_once_whatever_comes_and_goes(store, raw, monkeypatc
     assert [score for _, score in found] == sorted((score for _, score in found), reverse=True)
 
 
-def test_a_set_is_read_in_as_many_round_trips_as_it_has_chunks(store, raw, trips):
+def test_a_set_is_read_in_as_many_round_trips_as_it_has_chunks(store, raw, round_trips):
     raw.zadd("followers:1", {str(number): 7 for number in range(1, 2000)})
-    assert len(trips(lambda: list(scored(store, "followers:1"))).trips) == 5
+    assert len(round_trips(lambda: list(newest_first(store, "followers:1"))).round_trips) == 5
     raw.delete("followers:1")
-    assert len(trips(lambda: list(scored(store, "followers:1"))).trips) == 1
+    assert len(round_trips(lambda: list(newest_first(store, "followers:1"))).round_trips) == 1

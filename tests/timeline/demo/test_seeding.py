@@ -10,7 +10,7 @@ from django.conf import settings
 from django.contrib.auth.hashers import check_password
 from django.core.management import CommandError, call_command, load_command_class
 
-from accounts.signing_in.forms import ProfileForm
+from accounts.settings.forms import ProfileForm
 from retwis_site.store import keys
 from tests.support.http.answers import Page
 from tests.support.people import PASSWORD, register

@@ -212,7 +212,7 @@ def test_with_https_behind_a_proxy_its_addresses_are_the_ones_that_others_see():
     store = "" if settings.REAL_SERVER else FAKE
     code = f"""{store}
 import json
-from tests.site import register
+from tests.support.people import register
 from retwis_site.store.client import connect
 from timeline.posts.repository import Posts
 register(connect(), "Alice")
@@ -291,7 +291,7 @@ def test_it_is_what_a_visitor_sees_whoever_asks(browser, alice, bob, post, url, 
     post("Hello")
     seen = browser().get(url)
     for login in (alice, bob):
-        sent.trips.clear()
+        sent.round_trips.clear()
         client = browser(login)
         client.cookies["messages"] = "x"
         client.cookies["language"] = "ar"

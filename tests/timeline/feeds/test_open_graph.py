@@ -13,7 +13,7 @@ from retwis_site.store.local_cache import Memory
 from tests.support.http.hostile_values import MARKER
 from tests.support.http.open_graph import CANONICAL, told
 from tests.support.stored_posts import write_posts
-from timeline.posts.entities import Counts, Relation
+from timeline.people.entities import Counts, Relation
 
 ALTERNATE = re.compile(r'<link rel="alternate" type="([^"]+)" title="([^"]*)" href="([^"]*)">')
 

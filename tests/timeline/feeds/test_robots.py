@@ -59,11 +59,11 @@ def test_it_names_the_sitemap_of_the_host_that_was_asked(browser, settings, host
     assert browser().get("/sitemap.xml", secure=secure, headers={"host": host}).status_code == 200
 
 
-def test_it_costs_no_round_trip_and_is_the_same_for_everybody(browser, alice, trips):
+def test_it_costs_no_round_trip_and_is_the_same_for_everybody(browser, alice, round_trips):
     client = browser(alice)
     client.cookies["messages"] = "x"
-    watch = trips(lambda: client.get("/robots.txt"))
-    assert watch.trips == []
+    recorded = round_trips(lambda: client.get("/robots.txt"))
+    assert recorded.round_trips == []
     answer = client.get("/robots.txt")
     assert "Vary" not in answer
     assert not answer.cookies

@@ -52,18 +52,18 @@ def test_people_stand_in_it_in_parts_in_the_order_in_which_they_came(browser, cr
 
 @pytest.mark.parametrize(("url", "expected"), list(zip(SITEMAPS, [["ZCARD"], [], ["ZCARD", "ZRANGE"]], strict=True)))
 @pytest.mark.parametrize("site", ["a small site", "a large one"])
-def test_each_costs_the_same_however_many_there_are(browser, request, alice, trips, url, expected, site):
+def test_each_costs_the_same_however_many_there_are(browser, request, alice, round_trips, url, expected, site):
     if site == "a large one":
         request.getfixturevalue("crowd")
     for part in (url, f"{url}?p=3") if site == "a large one" and "people" in url else (url,):
-        watch = trips(lambda part=part: browser().get(part))
-        assert [command[0] for command in watch.commands] == expected
-        assert len(watch.trips) == len(expected)
+        recorded = round_trips(lambda part=part: browser().get(part))
+        assert [command[0] for command in recorded.commands] == expected
+        assert len(recorded.round_trips) == len(expected)
 
 
-def test_a_part_reads_no_more_than_it_shows(browser, crowd, trips):
-    watch = trips(lambda: browser().get("/sitemap-people.xml?p=3"))
-    assert watch.commands[-1] == ("ZRANGE", "users_by_time", 2000, 2499)
+def test_a_part_reads_no_more_than_it_shows(browser, crowd, round_trips):
+    recorded = round_trips(lambda: browser().get("/sitemap-people.xml?p=3"))
+    assert recorded.commands[-1] == ("ZRANGE", "users_by_time", 2000, 2499)
 
 
 @pytest.mark.parametrize("part", ["0", "-1", "4", "x", "1.5", "", "9" * 5000, "\u00b2", MARKER])

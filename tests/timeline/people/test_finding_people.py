@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, example, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from accounts.signing_in.viewer import Visit
+from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from accounts.users.names import entries
 from retwis_site.store.local_cache import Memory
@@ -29,7 +29,7 @@ def person(raw, uid, username, name="", filed=True):
 
 
 def found(store, text):
-    return [one.user.uid for one in People(store).found(Visit(store, ""), wanted(text)).people]
+    return [one.user.uid for one in People(store).found(Viewer(store, ""), wanted(text)).people]
 
 
 # ---- who is found
@@ -161,25 +161,25 @@ def test_who_has_not_typed_anything_finds_the_newest(browser, alice, bob):
 def test_stale_entries_hide_nobody_for_good(store, raw):
     raw.zadd("users_by_name", {f"ann{number:03}:{5000 + number}": 0 for number in range(LOOKED_UP)})
     person(raw, 1, "annz")
-    listed = People(store).found(Visit(store, ""), "ann")
+    listed = People(store).found(Viewer(store, ""), "ann")
     assert listed.people == []
     assert listed.more
     assert found(store, "annz") == [1]
 
 
 @pytest.mark.parametrize("number", [1, 25, 400])
-def test_it_costs_two_round_trips_and_asks_for_no_more_than_it_says(store, raw, trips, number):
+def test_it_costs_two_round_trips_and_asks_for_no_more_than_it_says(store, raw, round_trips, number):
     for uid in range(1, number + 1):
         person(raw, uid, f"ann{uid:03}", f"Ann {uid:03}")
-    watch = trips(lambda: People(store).found(Visit(store, ""), "ann"))
-    assert len(watch.trips) == 2
-    assert sum(command[0] == "HMGET" and command[1] != "users" for command in watch.commands) <= LOOKED_UP
-    limits = [command[-1] for command in watch.commands if command[0] == "ZRANGEBYLEX"]
+    recorded = round_trips(lambda: People(store).found(Viewer(store, ""), "ann"))
+    assert len(recorded.round_trips) == 2
+    assert sum(command[0] == "HMGET" and command[1] != "users" for command in recorded.commands) <= LOOKED_UP
+    limits = [command[-1] for command in recorded.commands if command[0] == "ZRANGEBYLEX"]
     assert limits == [CALLED_SO, ENTRIES]
 
 
-def test_where_nobody_has_such_a_name_it_costs_one(store, alice, trips):
-    assert len(trips(lambda: People(store).found(Visit(store, ""), "nobody")).trips) == 1
+def test_where_nobody_has_such_a_name_it_costs_one(store, alice, round_trips):
+    assert len(round_trips(lambda: People(store).found(Viewer(store, ""), "nobody")).round_trips) == 1
 
 
 # ---- what is typed
@@ -244,7 +244,7 @@ def test_it_finds_whom_a_look_at_everybody_finds(store, raw, called, text):
     expected = {
         uid for uid, both in enumerate(called, 1) if any(one and fold(one).startswith(fold(name)) for one in both)
     }
-    listed = People(store).found(Visit(store, ""), name)
+    listed = People(store).found(Viewer(store, ""), name)
     assert {one.user.uid for one in listed.people} == expected
     assert not listed.more
     assert len(listed.people) == len(expected) <= PEOPLE_A_PAGE
@@ -269,4 +269,4 @@ def test_a_range_holds_what_begins_so_and_nothing_else(beginning, rest):
 @given(text=st.text(max_size=60))
 def test_any_text_can_be_looked_for(store, text):
     if wanted(text):
-        assert People(store).found(Visit(store, ""), wanted(text)).people == []
+        assert People(store).found(Viewer(store, ""), wanted(text)).people == []

@@ -7,16 +7,16 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from accounts.signing_in.viewer import Visit
+from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import Visitor
 from retwis_site.store.local_cache import Memory
 from tests.support.http.page_text import text_of
 from tests.support.people import register
 from timeline.people import follow_pages
+from timeline.people.cursors import edge_cursor
+from timeline.people.entities import Show
 from timeline.people.follow_pages import Circles
-from timeline.posts.entities import Show
 from timeline.relations.follow import Follows
-from timeline.timelines.cursors import edge_cursor
 
 FIRST = 10  # the uid of the first of many
 
@@ -44,7 +44,7 @@ def walk(store, side, show, name="alice"):
     found, before, pages = [], None, 0
     while True:
         Memory.clear_all()
-        page = getattr(Circles(store), f"{side}_page")(Visit(store, ""), name, edge_cursor(before), show)
+        page = getattr(Circles(store), f"{side}_page")(Viewer(store, ""), name, edge_cursor(before), show)
         found += [edge.user.uid for edge in page.edges]
         pages += 1
         if page.older is None:
@@ -146,28 +146,28 @@ def test_where_a_page_ended_with_somebody_who_has_changed_places_the_next_leaves
     if show is Show.MUTUAL:
         raw.zadd("following:1", {FIRST + number: 1 for number in range(9)})
     read = Circles(store).followers_page
-    first = read(Visit(store, ""), "alice", None, show)
-    second = read(Visit(store, ""), "alice", edge_cursor(first.older), show)
+    first = read(Viewer(store, ""), "alice", None, show)
+    second = read(Viewer(store, ""), "alice", edge_cursor(first.older), show)
     assert [edge.user.uid for edge in second.edges] == [FIRST + 5, FIRST + 4, FIRST + 3]
     raw.zrem("followers:1", FIRST + 3)
     if change != "goes":
         raw.zadd("followers:1", {FIRST + 3: 5000 if change == "comes anew" else 10})
-    third = read(Visit(store, ""), "alice", edge_cursor(second.older), show)
+    third = read(Viewer(store, ""), "alice", edge_cursor(second.older), show)
     assert [edge.user.uid for edge in third.edges] == [FIRST + 5, FIRST + 4, FIRST + 8]  # all of that second again
 
 
 @pytest.mark.parametrize("number", [1, 40, 300])
 @pytest.mark.parametrize("fit", [0, 2])
-def test_it_costs_the_same_whoever_fits(store, raw, alice, trips, number, fit):
+def test_it_costs_the_same_whoever_fits(store, raw, alice, round_trips, number, fit):
     crowd(raw, number)
     raw.zadd("followers:1", {FIRST + uid: 1000 + uid for uid in range(number)})
     raw.zadd("following:1", {FIRST + uid: 1 for uid in (1000, *range(fit))})
     read = Circles(store).followers_page
-    read(Visit(store, ""), "alice", None)
+    read(Viewer(store, ""), "alice", None)
     for before, most in ((None, 3), ("5000-5", 4)):
-        watch = trips(lambda: read(Visit(store, ""), "alice", edge_cursor(before), Show.MUTUAL))  # noqa: B023  at once
-        assert most - 2 < len(watch.trips) <= most
-        assert sum(command[0] == "ZMSCORE" for command in watch.commands) == 1
+        recorded = round_trips(lambda: read(Viewer(store, ""), "alice", edge_cursor(before), Show.MUTUAL))  # noqa: B023  at once
+        assert most - 2 < len(recorded.round_trips) <= most
+        assert sum(command[0] == "ZMSCORE" for command in recorded.commands) == 1
 
 
 uids = st.integers(FIRST, FIRST + 30)
@@ -217,17 +217,17 @@ def test_of_ones_own_followers_everybody_does_and_nobody_is_marked(browser, alic
 
 
 @pytest.mark.usefixtures("edges")
-def test_that_takes_no_trip_of_its_own(browser, alice, trips):
+def test_that_takes_no_trip_of_its_own(browser, alice, round_trips):
     client = browser(alice)
     client.get("/@bob/followers/")
     Memory.clear_all()
-    visitors = len(trips(lambda: browser().get("/@bob/followers/")).trips)
+    visitors = len(round_trips(lambda: browser().get("/@bob/followers/")).round_trips)
     Memory.clear_all()
-    assert len(trips(lambda: client.get("/@bob/followers/")).trips) == visitors + 1  # who the viewer is
-    assert len(trips(lambda: client.get("/@bob/followers/")).trips) == 1
+    assert len(round_trips(lambda: client.get("/@bob/followers/")).round_trips) == visitors + 1  # who the viewer is
+    assert len(round_trips(lambda: client.get("/@bob/followers/")).round_trips) == 1
 
 
 def test_a_visitor_is_nobody(store, alice):
-    visit = Visit(store, "")
-    Circles(store).followers_page(visit, "alice", None)
-    assert visit.user == Visitor()
+    viewer = Viewer(store, "")
+    Circles(store).followers_page(viewer, "alice", None)
+    assert viewer.user == Visitor()

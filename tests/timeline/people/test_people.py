@@ -8,16 +8,16 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from accounts.signing_in.viewer import Visit
+from accounts.signing_in.viewer import Viewer
 from retwis_site.store.local_cache import Memory
 from tests.support.http.page_text import text_of
 from tests.support.http.people_pages import names
 from tests.support.people import LONG_AGO
 from tests.support.stored_keys import everything
 from timeline.people import directory as repository
+from timeline.people.cursors import edge_cursor, name_cursor
 from timeline.people.directory import People
 from timeline.relations.follow import Follows
-from timeline.timelines.cursors import edge_cursor, name_cursor
 
 OLDER = re.compile(r'href="(\?[^"]*before=[^"]*)" rel="next"')
 
@@ -87,10 +87,10 @@ def test_whose_account_is_deleted_is_left_out(browser, raw, small):
 def test_a_page_that_ended_with_somebody_who_has_gone_leaves_nobody_out(store, raw, small):
     for uid in range(1, 9):
         person(raw, uid, f"person{uid}", LONG_AGO + uid // 4)
-    first = People(store).newest(Visit(store, ""), None)
+    first = People(store).newest(Viewer(store, ""), None)
     assert first.older == f"{LONG_AGO + 1}-person6"
     raw.zrem("users_by_time", "person6")
-    second = People(store).newest(Visit(store, ""), name_cursor(first.older))
+    second = People(store).newest(Viewer(store, ""), name_cursor(first.older))
     assert [one.user.username for one in second.people] == ["person7", "person5", "person4"]  # all of that second again
 
 
@@ -132,7 +132,7 @@ def test_all_pages_together_are_everybody_also_when_somebody_goes_meanwhile(stor
     def pages(leaves):
         found, before = [], None
         while True:
-            page = People(store).newest(Visit(store, ""), name_cursor(before))
+            page = People(store).newest(Viewer(store, ""), name_cursor(before))
             found += [one.user.username for one in page.people]
             if page.older is None:
                 return found
@@ -158,10 +158,10 @@ def test_whom_most_follow_comes_first_and_nobody_whom_nobody_follows(browser, ra
 def test_who_has_won_followers_meanwhile_leaves_nobody_out(store, raw, small):
     for uid in range(1, 8):
         person(raw, uid, f"person{uid}", LONG_AGO, followers=2)
-    first = People(store).most_followed(Visit(store, ""), None)
+    first = People(store).most_followed(Viewer(store, ""), None)
     assert first.older == "2-5"
     raw.zadd("users_by_followers", {5: 90})
-    second = People(store).most_followed(Visit(store, ""), edge_cursor(first.older))
+    second = People(store).most_followed(Viewer(store, ""), edge_cursor(first.older))
     assert [one.user.uid for one in second.people] == [7, 6, 4]  # all who have as many again
 
 

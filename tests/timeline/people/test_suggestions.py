@@ -12,8 +12,8 @@ from retwis_site.store import keys
 from tests.support.people import LONG_AGO
 from tests.support.stored_keys import counted, everything, ranked
 from timeline.people import suggestions
+from timeline.people.entities import Suggested
 from timeline.people.suggestions import Suggestions
-from timeline.posts.entities import Suggested
 from timeline.relations.follow import Follows
 
 ALICE, BOB, CAROL = 1, 2, 3
@@ -195,53 +195,55 @@ def test_in_a_whole_community_it_is_what_one_would_work_out_by_hand(store, raw, 
 
 
 @pytest.mark.parametrize("number", [2, 50, 300])
-def test_it_costs_four_round_trips_whatever_there_is(store, raw, trips, number):
+def test_it_costs_four_round_trips_whatever_there_is(store, raw, round_trips, number):
     people(raw, *range(1, number + 3))
     for friend in range(2, number + 1):
         follow(raw, 1, friend)
         follow(raw, friend, number + 1)
     follow(raw, 2, number + 2)
-    assert len(trips(lambda: Suggestions(store).for_user(1)).trips) == 4
+    assert len(round_trips(lambda: Suggestions(store).for_user(1)).round_trips) == 4
     raw.delete("users_by_followers")
-    assert len(trips(lambda: Suggestions(store).for_user(1)).trips) == 4
+    assert len(round_trips(lambda: Suggestions(store).for_user(1)).round_trips) == 4
 
 
-def test_for_who_follows_nobody_it_costs_two_or_three(store, raw, trips):
+def test_for_who_follows_nobody_it_costs_two_or_three(store, raw, round_trips):
     people(raw, *range(1, 50))
     follow(raw, 2, 3)
-    assert len(trips(lambda: Suggestions(store).for_user(1)).trips) == 2
+    assert len(round_trips(lambda: Suggestions(store).for_user(1)).round_trips) == 2
     raw.delete("users_by_followers")
-    assert len(trips(lambda: Suggestions(store).for_user(1)).trips) == 3
+    assert len(round_trips(lambda: Suggestions(store).for_user(1)).round_trips) == 3
 
 
-def test_it_asks_for_no_more_than_it_says(store, raw, trips, monkeypatch):
+def test_it_asks_for_no_more_than_it_says(store, raw, round_trips, monkeypatch):
     monkeypatch.setattr(suggestions, "SPARE", 3)
     people(raw, *range(1, 200))
     for uid in range(2, 200):
         follow(raw, 1, uid)
         follow(raw, uid, 300 + uid)
-    watch = trips(lambda: Suggestions(store).for_user(1, 4))
-    assert sum(command[0] == "ZREVRANGE" and command[1].startswith("following:") for command in watch.commands) == 21
-    assert sum(command[0] == "HMGET" for command in watch.commands) == 7
+    recorded = round_trips(lambda: Suggestions(store).for_user(1, 4))
+    assert sum(command[0] == "ZREVRANGE" and command[1].startswith("following:") for command in recorded.commands) == 21
+    assert sum(command[0] == "HMGET" for command in recorded.commands) == 7
 
 
-def test_a_prefix_stands_before_every_key(store, raw, rights, trips, monkeypatch):
+def test_a_prefix_stands_before_every_key(store, raw, rights, round_trips, monkeypatch):
     monkeypatch.setattr(keys, "PREFIX", "blog:")
     rights("resetkeys", *(f"~{keys.matching(pattern)}" for pattern in keys.ALL))
     for me, them in ((1, 2), (2, 3)):
         Follows(store).follow(me, them)
     raw.hset("blog:user:3", "username", "carol")
-    watch = trips(lambda: Suggestions(store).for_user(1))
-    assert all(command[1].startswith("blog:") for command in watch.commands)
+    recorded = round_trips(lambda: Suggestions(store).for_user(1))
+    assert all(command[1].startswith("blog:") for command in recorded.commands)
     assert Suggestions(store).for_user(1) == [Suggested(User(3, "carol"), 1)]
     assert raw.zrange("blog:users_by_followers", 0, -1) == ["2", "3"]
 
 
-def test_only_a_home_that_is_empty_asks_for_them(browser, alice, trips):
+def test_only_a_home_that_is_empty_asks_for_them(browser, alice, round_trips):
     client = browser(alice)
 
     def asked(url):
-        return [command for command in trips(lambda: client.get(url)).commands if command[1] == "users_by_followers"]
+        return [
+            command for command in round_trips(lambda: client.get(url)).commands if command[1] == "users_by_followers"
+        ]
 
     assert asked("/")
     assert not asked("/?before=1")

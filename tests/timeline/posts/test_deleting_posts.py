@@ -25,7 +25,7 @@ def test_a_deleted_post_is_gone_and_says_so_for_thirty_days(browser, alice, raw)
 
 def test_the_commands_go_out_in_the_order_of_the_protocol(store, alice, sent):
     Posts(store).publish(1, "oops", "t")
-    sent.trips.clear()
+    sent.round_trips.clear()
     Posts(store).delete(1, 1)
     assert [(c[0], c[1]) for c in sent.commands] == [
         ("HMGET", "post:1"),

@@ -2,11 +2,11 @@
 
 import pytest
 
+from retwis_site.store.dates import LAST, iso
+from retwis_site.store.ids import LARGEST_ID
 from retwis_site.store.local_cache import Memory
 from tests.support.stored_posts import write_posts
-from timeline.posts.html.dates import LAST, iso
 from timeline.relations.follow import Follows
-from timeline.timelines.cursors import LARGEST_ID
 
 PAGES = ["/", "/timeline/", "/@bob/", "/@bob/1/", "/@bob/followers/", "/people/", "/@bob/atom/", "/timeline/rss/"]
 

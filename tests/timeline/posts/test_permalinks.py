@@ -59,17 +59,14 @@ def test_its_title_begins_with_who_and_what(page):
 def test_behind_a_proxy_with_https_its_address_is_the_one_that_others_see():
     code = """
 from django.test import RequestFactory
-from timeline import views
-from timeline.entities import Post
-from accounts.entities import User, Visitor
-class Visit:
+from timeline.posts import views
+from timeline.posts.entities import Post
+from accounts.users.entities import User, Visitor
+class Viewer:
     user = Visitor()
-class Profiles:
-    def __init__(self, store): pass
-    def post(self, visit, name, pid): return Post(pid, User(1, "Alice"), "Hello", 1)
-views.Profiles, views.connect = Profiles, lambda: None
+views.one_post = lambda viewer, name, pid: Post(pid, User(1, "Alice"), "Hello", 1)
 request = RequestFactory().get("/@alice/1/", headers={"host": "retwis.example", "x-forwarded-proto": "https"})
-request.visit, request.resolver_match, request._messages = Visit(), None, []
+request.viewer, request.resolver_match, request._messages = Viewer(), None, []
 print(*[line.strip() for line in views.post(request, "alice", 1).content.decode().splitlines() if "example" in line])
 """
     line = in_a_process(code, HTTPS="1", TRUSTED_PROXIES="1", ALLOWED_HOSTS="retwis.example")

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from accounts.signing_in.viewer import Visit
+from accounts.signing_in.viewer import Viewer
 from retwis_site.store.client import Pipe
 from tests.support.people import PASSWORD
 from timeline.posts.entities import Published
@@ -46,9 +46,9 @@ def test_a_post_leaves_the_official_keys(browser, alice, raw):
 
 def test_the_commands_go_out_in_the_order_of_the_protocol(store, alice, bob, sent):
     Follows(store).follow(bob.user.uid, alice.user.uid)
-    sent.trips.clear()
+    sent.round_trips.clear()
     Posts(store).publish(1, "Hello", "t1")
-    assert [[(c[0], c[1]) for c in trip.commands] for trip in sent.trips] == [
+    assert [[(c[0], c[1]) for c in round_trip.commands] for round_trip in sent.round_trips] == [
         [("INCR", "next_post_id")],
         [("SET", "idem:1:t1")],
         [
@@ -71,7 +71,7 @@ def test_the_commands_go_out_in_the_order_of_the_protocol(store, alice, bob, sen
 def test_homes_that_exist_receive_a_post_and_others_are_not_made(store, alice, bob, carol, raw):
     Follows(store).follow(2, 1)
     Follows(store).follow(3, 1)
-    Homes(store).page(Visit(store, bob.secret), None)
+    Homes(store).page(Viewer(store, bob.secret), None)
     Posts(store).publish(1, "Hello", "t1")
     assert raw.lrange("posts:2", 0, 0) == ["1"]
     assert not raw.exists("posts:3")
@@ -219,7 +219,7 @@ def test_an_empty_chunk_of_followers_is_not_the_last_one(store, alice, bob, caro
     """ZSCAN may answer with nothing and a cursor to go on from."""
     for reader in (bob, carol):
         Follows(store).follow(reader.user.uid, 1)
-        Homes(store).page(Visit(store, reader.secret), None)
+        Homes(store).page(Viewer(store, reader.secret), None)
     real = Pipe.execute
     answers = iter([(7, [("2", 1.0)]), (8, []), (0, [("3", 1.0)])])
 
@@ -252,5 +252,5 @@ def test_an_owner_that_takes_too_long_leaves_the_rest_to_others(store, alice, bo
     monkeypatch.setattr("retwis_site.jobs.outbox.OWNER_GIVES_UP", -1.0)
     Posts(store).publish(1, "Hello", "t1")
     assert raw.zrange("updates:1", 0, -1) == ["1"]
-    [intent] = raw.zrange("outbox", 0, -1)
-    assert intent.startswith("post:1:")
+    [job] = raw.zrange("outbox", 0, -1)
+    assert job.startswith("post:1:")

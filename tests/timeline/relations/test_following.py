@@ -25,9 +25,9 @@ def test_following_writes_both_sides_with_the_same_date(browser, alice, bob, raw
 
 def test_the_commands_go_out_in_the_order_of_the_protocol(store, alice, bob, sent):
     for verb, write in (("follow", "ZADD"), ("unfollow", "ZREM")):
-        sent.trips.clear()
+        sent.round_trips.clear()
         getattr(Follows(store), verb)(1, 2)
-        assert [[command[:2] for command in trip.commands] for trip in sent.trips] == [
+        assert [[command[:2] for command in round_trip.commands] for round_trip in sent.round_trips] == [
             [("ZADD", "outbox")],
             [(write, "following:1")],
             [("ZSCORE", "following:1")],
@@ -134,11 +134,11 @@ def test_a_count_that_sinks_to_none_while_it_is_written_is_taken_out(store, alic
     assert not raw.exists("users_by_followers")
 
 
-def test_many_are_counted_anew_in_three_round_trips(store, raw, trips):
+def test_many_are_counted_anew_in_three_round_trips(store, raw, round_trips):
     for uid in range(1, 40):
         raw.zadd(f"followers:{uid}", {str(other): 1 for other in range(100, 100 + uid)})
     raw.zadd("users_by_followers", {"3": 9, "40": 7, "41": 8})
-    assert len(trips(lambda: Ranking(store).recount(range(1, 41))).trips) == 3
+    assert len(round_trips(lambda: Ranking(store).recount(range(1, 41))).round_trips) == 3
     assert ranked(raw) == counted(raw) | {"41": 8}
 
 

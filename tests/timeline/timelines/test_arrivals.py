@@ -28,23 +28,25 @@ def test_the_page_asks_for_what_is_above_its_newest_post(followed):
     assert "arrivals" not in followed.get("/?before=1").content.decode()
 
 
-def test_nothing_new_is_an_empty_204_in_one_round_trip(followed, trips):
+def test_nothing_new_is_an_empty_204_in_one_round_trip(followed, round_trips):
     followed.get("/")
-    watch = trips(lambda: followed.get("/new/?after=1"))
-    assert [[command[0] for command in trip.commands] for trip in watch.trips] == [["HGET", "HMGET", "LRANGE"]]
+    recorded = round_trips(lambda: followed.get("/new/?after=1"))
+    assert [[command[0] for command in round_trip.commands] for round_trip in recorded.round_trips] == [
+        ["HGET", "HMGET", "LRANGE"]
+    ]
     answer = followed.get("/new/?after=1")
     assert (answer.status_code, answer.content) == (204, b"")
     assert answer["Cache-Control"] == "private, no-cache"
 
 
 @pytest.mark.parametrize(("times", "words"), [(1, "1 new post"), (4, "4 new posts"), (230, "150+ new posts")])
-def test_what_came_is_a_way_to_it(followed, raw, store, bob, trips, times, words):
+def test_what_came_is_a_way_to_it(followed, raw, store, bob, round_trips, times, words):
     followed.get("/")
     for number in range(times):
         publish(raw, store, bob, f"post {number}")
     answers = []
-    watch = trips(lambda: answers.append(followed.get("/new/?after=1")))
-    assert len(watch.trips) == 1
+    recorded = round_trips(lambda: answers.append(followed.get("/new/?after=1")))
+    assert len(recorded.round_trips) == 1
     [answer] = answers
     assert answer.status_code == 200
     assert link(answer.content.decode()) == ("/", words)
@@ -60,7 +62,9 @@ def test_ones_own_posts_do_not_arrive(followed, raw, store, alice, bob):
     assert mine == 2
 
 
-def test_a_list_that_was_dropped_is_rebuilt_once_and_posts_go_on_arriving(followed, raw, store, bob, carol, trips):
+def test_a_list_that_was_dropped_is_rebuilt_once_and_posts_go_on_arriving(
+    followed, raw, store, bob, carol, round_trips
+):
     followed.get("/")
     Follows(store).follow(1, carol.user.uid)  # in another window
     assert not raw.exists("posts:1")
@@ -69,8 +73,8 @@ def test_a_list_that_was_dropped_is_rebuilt_once_and_posts_go_on_arriving(follow
     assert raw.exists("posts:1")
     publish(raw, store, bob, "another")
     answers = []
-    watch = trips(lambda: answers.append(followed.get("/new/?after=1")))
-    assert len(watch.trips) == 1
+    recorded = round_trips(lambda: answers.append(followed.get("/new/?after=1")))
+    assert len(recorded.round_trips) == 1
     assert link(answers[0].content.decode()) == ("/", "2 new posts")
 
 

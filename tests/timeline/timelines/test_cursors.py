@@ -5,19 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retwis_site.exceptions import BadCursor
-from timeline.posts.entities import By, Show
-from timeline.posts.url_converters import UsernameConverter
-from timeline.timelines.cursors import (
-    LARGEST_ID,
-    EdgeCursor,
-    NameCursor,
-    by,
-    edge_cursor,
-    name_cursor,
-    parse_id,
-    post_cursor,
-    show,
-)
+from retwis_site.http.url_converters import UsernameConverter
+from retwis_site.store.ids import LARGEST_ID
+from timeline.people.cursors import EdgeCursor, NameCursor, by, edge_cursor, name_cursor, show
+from timeline.people.entities import By, Show
+from timeline.timelines.cursors import parse_id, post_cursor
 
 ids = st.integers(1, LARGEST_ID)
 

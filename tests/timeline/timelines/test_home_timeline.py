@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from accounts.signing_in.viewer import Visit
+from accounts.signing_in.viewer import Viewer
 from retwis_site.exceptions import StoreReadOnly
 from retwis_site.store.client import Pipe
 from retwis_site.store.local_cache import Memory
@@ -24,7 +24,7 @@ def all_pages(store, login, limit=1000):
     """Page from the newest post to the end; the ids in the order in which they were shown."""
     seen, before = [], None
     for _ in range(limit):
-        page = Homes(store).page(Visit(store, login.secret), before).page
+        page = Homes(store).page(Viewer(store, login.secret), before).page
         seen += [post.pid for post in page.posts]
         if page.older is None:
             return seen
@@ -44,21 +44,21 @@ def test_a_first_read_builds_the_home_and_marks_it(store, alice, bob, raw):
     assert 29 * 86400 < raw.ttl("posts:1") <= 30 * 86400
 
 
-def test_a_second_read_serves_the_list_and_does_not_build_it_again(store, alice, raw, trips):
+def test_a_second_read_serves_the_list_and_does_not_build_it_again(store, alice, raw, round_trips):
     write_posts(raw, 1, [1, 2, 3])
     all_pages(store, alice)
     before = raw.lrange("posts:1", 0, -1)
-    watch = trips(lambda: all_pages(store, alice))
-    assert not any(c[0].startswith("ZREVRANGE") for c in watch.commands)
+    recorded = round_trips(lambda: all_pages(store, alice))
+    assert not any(c[0].startswith("ZREVRANGE") for c in recorded.commands)
     assert raw.lrange("posts:1", 0, -1) == before
 
 
-def test_a_rebuild_sends_its_commands_in_the_order_of_the_protocol(store, alice, bob, raw, trips):
+def test_a_rebuild_sends_its_commands_in_the_order_of_the_protocol(store, alice, bob, raw, round_trips):
     Follows(store).follow(1, 2)
     write_posts(raw, 2, [1])
     raw.rpush("posts:1", "b0", "1")  # somebody died on the way
-    watch = trips(lambda: Homes(store).page(Visit(store, alice.secret), None))
-    assert [[(c[0], c[1]) for c in trip.commands] for trip in watch.trips[2:-3]] == [
+    recorded = round_trips(lambda: Homes(store).page(Viewer(store, alice.secret), None))
+    assert [[(c[0], c[1]) for c in round_trip.commands] for round_trip in recorded.round_trips[2:-3]] == [
         [("UNLINK", "posts:1")],
         [("RPUSH", "posts:1"), ("EXPIRE", "posts:1")],
         [("ZRANGE", "following:1")],
@@ -98,9 +98,9 @@ def test_pages_show_every_post_once_from_the_newest_to_the_first(store, alice, b
 
 def test_posts_that_arrive_while_one_pages_move_nothing(store, alice, raw):
     write_posts(raw, 1, range(1, 46))
-    first = Homes(store).page(Visit(store, alice.secret), None).page
+    first = Homes(store).page(Viewer(store, alice.secret), None).page
     Posts(store).publish(1, "meanwhile", "t")
-    second = Homes(store).page(Visit(store, alice.secret), first.older).page
+    second = Homes(store).page(Viewer(store, alice.secret), first.older).page
     assert [post.pid for post in second.posts] == list(range(25, 5, -1))
 
 
@@ -219,7 +219,7 @@ def test_many_followed_people_are_read_in_short_slices(store, alice, raw, monkey
     assert raw.lindex("posts:1", 1).startswith("-")
 
 
-def test_somebody_who_writes_much_does_not_shorten_everybody_elses_home(store, alice, raw, trips):
+def test_somebody_who_writes_much_does_not_shorten_everybody_elses_home(store, alice, raw, round_trips):
     people = [register(store, f"person{number}").user.uid for number in range(110)]
     raw.zadd("following:1", dict.fromkeys(people, 1))
     for number, uid in enumerate(people[:-1]):
@@ -227,8 +227,8 @@ def test_somebody_who_writes_much_does_not_shorten_everybody_elses_home(store, a
     write_posts(raw, people[-1], range(2000, 2100))
     assert all_pages(store, alice)[:100] == list(range(2099, 1999, -1))
     assert raw.llen("posts:1") > 900
-    page = trips(lambda: Homes(store).page(Visit(store, alice.secret), None))
-    assert len(page.trips) == 2
+    page = round_trips(lambda: Homes(store).page(Viewer(store, alice.secret), None))
+    assert len(page.round_trips) == 2
 
 
 def a_list_that_was_cut(store, raw):

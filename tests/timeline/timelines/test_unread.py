@@ -4,13 +4,13 @@ import re
 
 import pytest
 
-from accounts.signing_in.viewer import Visit
+from accounts.signing_in.viewer import Viewer
 from retwis_site.exceptions import StoreReadOnly
 from tests.support.stored_keys import publish
-from timeline.posts.entities import HomePage
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows
 from timeline.timelines import unread
+from timeline.timelines.entities import HomePage
 from timeline.timelines.home import Homes
 
 
@@ -52,15 +52,15 @@ def test_redis_has_the_highest_post_that_was_shown_and_nothing_else(browser, raw
     assert raw.hget("user:1", "seen") == "3"
 
 
-def test_it_is_written_only_when_something_new_is_shown(browser, raw, store, followed, alice, bob, trips):
+def test_it_is_written_only_when_something_new_is_shown(browser, raw, store, followed, alice, bob, round_trips):
     written(raw, store, bob, 3)
     client = browser(alice)
     page(client)
-    watch = trips(lambda: page(client))
-    assert not [command for command in watch.commands if command[0] == "HSET"]
+    recorded = round_trips(lambda: page(client))
+    assert not [command for command in recorded.commands if command[0] == "HSET"]
     written(raw, store, bob, 1)
-    watch = trips(lambda: page(client))
-    assert [command for command in watch.commands if command[0] == "HSET"] == [("HSET", "user:1", "seen", "4")]
+    recorded = round_trips(lambda: page(client))
+    assert [command for command in recorded.commands if command[0] == "HSET"] == [("HSET", "user:1", "seen", "4")]
 
 
 def test_the_first_visit_of_all_tells_nothing(browser, raw, store, followed, alice, bob):
@@ -226,6 +226,6 @@ def test_a_home_without_posts_has_no_news(browser, raw, alice):
 
 def test_a_home_page_says_what_its_list_holds(raw, store, followed, alice, bob):
     written(raw, store, bob, 5)
-    found = Homes(store).page(Visit(store, alice.secret), None)
+    found = Homes(store).page(Viewer(store, alice.secret), None)
     assert isinstance(found, HomePage)
     assert (found.seen, found.listed, found.goes_on) == (None, [5, 4, 3, 2, 1], False)

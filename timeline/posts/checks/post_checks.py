@@ -1,107 +1,40 @@
 """Damage to what people wrote and whom they follow: truth and mirrors that do not agree."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import cached_property, partial
 
-from accounts.users.checks.foreign_database import is_from_elsewhere
-from retwis_site.jobs.outbox import Outbox, nonce
+from accounts.users.checks.foreign_database import is_foreign
+from accounts.users.checks.unknown_users import sets_of_unknown_users
+from retwis_site.jobs.outbox import Outbox
 from retwis_site.maintenance.checks import Check, Chunks, Finding, members, numbered, settled
 from retwis_site.store import keys
 from retwis_site.store.client import Store
+from retwis_site.store.ids import nonce, parse_id
 from timeline.posts.reader import FIELDS
 from timeline.posts.repository import Posts
-from timeline.relations.follow import Follows
-from timeline.timelines.cursors import parse_id
 
-Edge = tuple[int, str]  # whose set it stands in, and the member
 Standing = tuple[int, str, float]  # of an `updates:`: whose, a member and its score
 Written = tuple[int, int]  # post, author
 
 
-@dataclass(frozen=True)
-class Side:
-    """The edges as one of the two sorted sets has them."""
-
-    pattern: str
-    own: Callable[[int], str]
-    mirror: Callable[[int], str]
-    follows: Callable[[int, int], tuple[int, int]]  # whose set, and member -> who follows whom
-
-
-FOLLOWING = Side("following:*", keys.following, keys.followers, lambda uid, other: (uid, other))
-FOLLOWERS = Side("followers:*", keys.followers, keys.following, lambda uid, other: (other, uid))
-
-
-class TimelineDamage:
+class PostChecks:
     """Searches over posts and edges, in an order in which repairs build on each other."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._posts = Posts(store)
-        self._follows = Follows(store)
 
-    def checks(self) -> list[Check]:
+    def inconsistencies(self) -> list[Check]:
         size = self._store.dbsize
         return [
-            Check("edges and posts of nobody", self.of_nobody, lambda: 3 * size()),
-            Check("edges that followers: lacks, or to nobody", partial(self.edges, FOLLOWING), size),
-            Check("edges that following: lacks, or of nobody", partial(self.edges, FOLLOWERS), size),
+            Check("posts of unknown users", self.of_unknown_users, size),
             Check("updates: without such a post", self.updates, size),
             Check("posts that their author's updates: lacks", self.lost_posts, size),
         ]
 
-    def of_nobody(self) -> Chunks:
-        """Sorted sets whose owner does not exist."""
-        for pattern, key_of in (
-            ("following:*", keys.following),
-            ("followers:*", keys.followers),
-            ("updates:*", keys.updates),
-        ):
-            for uids in numbered(self._store, pattern):
-                yield [
-                    Finding(f"{key_of(uid)}: there is no such user", partial(self._store.unlink, key_of(uid)))
-                    for uid in nobodies(self._store, uids)
-                ]
-
-    # ---- edges
-
-    def edges(self, side: Side) -> Chunks:
-        """The edges of one side against the other."""
-
-        def look(edges: Sequence[Edge]) -> list[Edge]:
-            pipe = self._store.pipeline()
-            for uid, member in edges:
-                other = parse_id(member) or 0
-                pipe.zscore(side.own(uid), member)  # it may be gone since it was found
-                pipe.zscore(side.mirror(other), str(uid))
-                pipe.hexists(keys.user(other), "username")
-            replies = pipe.execute()
-            seen = zip(edges, replies[::3], replies[1::3], replies[2::3], strict=True)
-            return [
-                edge for edge, own, mirrored, exists in seen if own is not None and (mirrored is None or not exists)
-            ]
-
-        def under_way(edge: Edge) -> set[str]:
-            me, them = side.follows(edge[0], parse_id(edge[1]) or 0)
-            return {f"follow:{me}:{them}", f"gone:{me}", f"gone:{them}"}
-
-        for chunk in members(self._store, side.pattern):
-            edges = [(uid, member) for uid, member, _ in chunk]
-            yield [
-                Finding(f"{side.own(uid)} has {member}", partial(self._mend_edge, side, uid, member))
-                for uid, member in settled(self._store, look(edges), under_way, look)
-            ]
-
-    def _mend_edge(self, side: Side, uid: int, member: str) -> None:
-        other = parse_id(member)
-        if other is None or nobodies(self._store, [other]):
-            self._store.zrem(side.own(uid), member)
-            self._store.zrem(side.mirror(other or 0), str(uid))
-        else:
-            self._follows.mend(*side.follows(uid, other))
-
-    # ---- posts
+    def of_unknown_users(self) -> Chunks:
+        """`updates:` sets whose owner does not exist."""
+        return sets_of_unknown_users(self._store, "updates:*", keys.updates)
 
     def updates(self) -> Chunks:
         """Members of `updates:` against the posts themselves."""
@@ -155,7 +88,7 @@ class TimelineDamage:
         Only a list tells such a post from one that died before its commit, since a post is pushed after it stands. An
         author of whom one is found has lost entries, so all of theirs are taken for lost.
         """
-        if self.is_from_elsewhere:
+        if self.is_foreign:
             return
         for batch in numbered(self._store, "post:*"):
             yield [
@@ -205,25 +138,17 @@ class TimelineDamage:
 
     def _put_back(self, pid: int) -> None:
         """Deliver it again, which puts it into `updates:` and drops the homes that lack it."""
-        intent = Outbox(self._store).note(f"post:{pid}:{nonce()}")
-        self._posts.redeliver(intent.name)
+        job = Outbox(self._store).add(f"post:{pid}:{nonce()}")
+        self._posts.redeliver(job.name)
 
     @cached_property
-    def is_from_elsewhere(self) -> bool:
-        return is_from_elsewhere(self._store)
+    def is_foreign(self) -> bool:
+        return is_foreign(self._store)
 
 
 def at_work_on(pid: str) -> set[str]:
     """The beginnings of the intents of whatever may be done to a post."""
     return {f"{kind}:{pid}" for kind in ("post", "fan", "del")}
-
-
-def nobodies(store: Store, uids: Sequence[int]) -> list[int]:
-    """Those that are no user. One round trip."""
-    pipe = store.pipeline()
-    for uid in uids:
-        pipe.hexists(keys.user(uid), "username")
-    return [uid for uid, exists in zip(uids, pipe.execute(), strict=True) if not exists]
 
 
 def _is_time(text: str | None) -> bool:

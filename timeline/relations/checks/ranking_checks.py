@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from accounts.users.checks.unknown_users import unknown
 from retwis_site.jobs.outbox import Outbox
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, numbered
 from retwis_site.store import keys
 from retwis_site.store.client import Store
-from timeline.posts.checks.post_checks import nobodies
+from retwis_site.store.ids import parse_id
 from timeline.relations.ranking import Ranking
-from timeline.timelines.cursors import parse_id
 
 
 @dataclass(frozen=True)
@@ -22,14 +22,14 @@ class Place:
     followers: int | None
 
 
-class Miscounts:
+class RankingChecks:
     """Searches in the ranking. Edges must be right before."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._ranking = Ranking(store)
 
-    def checks(self) -> list[Check]:
+    def inconsistencies(self) -> list[Check]:
         def ranked() -> int:
             return self._store.zcard(keys.users_by_followers())
 
@@ -68,7 +68,7 @@ class Miscounts:
             ]
 
     def _take_out(self, member: str) -> None:
-        if _is_uid(member) and not nobodies(self._store, [int(member)]):
+        if _is_uid(member) and not unknown(self._store, [int(member)]):
             self._ranking.recount([int(member)])  # somebody may follow them by now
         else:
             self._store.zrem(keys.users_by_followers(), member)
@@ -79,9 +79,9 @@ class Miscounts:
         suspects = self._look(members)
         if not suspects:
             return []
-        intents = [beginning.split(":") for beginning in Outbox(self._store).under_way()]
-        at_work_on = {intent[2] for intent in intents if intent[0] == "follow" and len(intent) == 3}
-        leaving = sorted({intent[1] for intent in intents if intent[0] == "gone" and len(intent) == 2})
+        jobs = [beginning.split(":") for beginning in Outbox(self._store).under_way()]
+        at_work_on = {job[2] for job in jobs if job[0] == "follow" and len(job) == 3}
+        leaving = sorted({job[1] for job in jobs if job[0] == "gone" and len(job) == 2})
         at_work_on |= self._being_left([place.member for place in suspects], leaving)
         again = self._look([place.member for place in suspects if place.member not in at_work_on])
         return [place for place in again if place in suspects]

@@ -6,7 +6,7 @@ from functools import partial
 
 from django.conf import settings
 
-from accounts.users.checks.foreign_database import is_from_elsewhere
+from accounts.users.checks.foreign_database import is_foreign
 from retwis_site.jobs.outbox import Outbox
 from retwis_site.maintenance.checks import Check, Chunks, Finding, numbered, settled
 from retwis_site.store import keys
@@ -19,7 +19,7 @@ from timeline.timelines.cached_list import KEPT, TimelineList
 from timeline.timelines.global_list import GlobalList
 
 
-class Holes:
+class TimelineChecks:
     """Searches in timelines.
 
     A look reads what should be there, then the outbox, then the list: a post that is missing then, and that nobody was
@@ -31,7 +31,7 @@ class Holes:
         self._posts = Posts(store)
         self._everybody = GlobalList(store)
 
-    def checks(self) -> list[Check]:
+    def inconsistencies(self) -> list[Check]:
         return [
             Check("home timelines that lack a post", self.homes, self._store.dbsize),
             Check("posts that recent lacks", self.recent, self._store.dbsize),
@@ -40,7 +40,7 @@ class Holes:
 
     def homes(self) -> Chunks:
         """Each home against the `updates:` of its owner and of those they follow, down to its horizon."""
-        if is_from_elsewhere(self._store):
+        if is_foreign(self._store):
             return
         for uids in numbered(self._store, "posts:*"):
             yield [
@@ -86,7 +86,7 @@ class Holes:
 
     def everybody(self) -> Chunks:
         """The global timeline against what it would be rebuilt from."""
-        if is_from_elsewhere(self._store):
+        if is_foreign(self._store):
             return
         for number, timeline in enumerate(self._everybody.lists):
             listing = timeline.read()

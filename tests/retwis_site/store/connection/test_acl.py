@@ -57,7 +57,7 @@ def test_nothing_else_stands_in_the_documented_line():
 def test_the_site_is_that_user(store, raw):
     store.set_ex("health", "1", 60)
     assert acl_users.SITE in {client["user"] for client in raw.client_list()}
-    assert store._wire.client.connection_pool.connection_kwargs["username"] == acl_users.SITE
+    assert store.transport.client.connection_pool.connection_kwargs["username"] == acl_users.SITE
 
 
 @pytest.mark.real_server
@@ -85,7 +85,7 @@ def test_the_site_is_that_user(store, raw):
 def test_what_the_site_does_not_need_is_refused(store, raw, command):
     raw.set("foreign", "somebody else's")
     with pytest.raises(redis.exceptions.NoPermissionError):
-        store._wire.client.execute_command(*command)
+        store.transport.client.execute_command(*command)
     assert raw.get("foreign") == "somebody else's"
 
 

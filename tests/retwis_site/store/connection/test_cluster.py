@@ -5,7 +5,7 @@ import tempfile
 import pytest
 from django.core.management import call_command
 
-from accounts.signing_in.viewer import Visit
+from accounts.signing_in.viewer import Viewer
 from retwis_site.exceptions import StoreError
 from retwis_site.store.client import connect
 from tests.support.people import register
@@ -60,7 +60,7 @@ def test_a_key_that_is_on_its_way_is_found_at_either_end(store, raw):
     assert store.hget("user:7", "username") == "bob"
 
 
-def test_a_pipeline_for_many_servers_is_one_round_trip(store, raw, trips):
+def test_a_pipeline_for_many_servers_is_one_round_trip(store, raw, round_trips):
     def ask():
         pipe = store.pipeline()
         for uid in range(50):
@@ -68,7 +68,7 @@ def test_a_pipeline_for_many_servers_is_one_round_trip(store, raw, trips):
         return pipe.execute()
 
     assert len({raw.nodes_manager.get_node_from_slot(raw.keyslot(f"user:{uid}")).name for uid in range(50)}) == 3
-    assert len(trips(ask).trips) == 1
+    assert len(round_trips(ask).round_trips) == 1
 
 
 def test_keys_lie_on_all_servers(raw):
@@ -136,4 +136,4 @@ def test_a_cluster_that_is_down_is_a_store_error_and_not_a_crash(moved, browser)
     assert browser().get("/timeline/").status_code == 503
     assert browser().get("/livez").status_code == 200
     with pytest.raises(StoreError):
-        Visit(connect(), "secret").user  # noqa: B018
+        Viewer(connect(), "secret").user  # noqa: B018

@@ -189,7 +189,7 @@ def test_servers_that_hang_or_are_down_may_stand_first_in_the_address(browser, m
 @pytest.mark.cluster
 def test_a_crowd_before_a_cluster_that_hangs_is_answered_in_time(moved, hanging):
     moved(",".join(hanging))
-    wire = connect()._wire
+    wire = connect().transport
 
     def ask(_):
         started = time.monotonic()
@@ -288,7 +288,7 @@ def test_the_first_slots_of_a_new_server_are_found_there_while_they_move(alone, 
             for one in reversed(both):
                 one.execute_command("CLUSTER", "SETSLOT", slot, "NODE", ids[1])
             assert store.hget("user:7", "username") == "bob"
-            assert len(store._wire.servers()) == 2
+            assert len(store.transport.servers()) == 2
 
 
 @pytest.mark.cluster
@@ -298,7 +298,7 @@ def test_a_cluster_whose_servers_all_have_other_addresses_is_found_by_its_names(
     moved(",".join(f"redis://{acl_users.credentials()}127.0.0.1:{server.port}" for server in (first, second)))
     store = connect()
     store.set("health", "first")
-    store._wire._slots._named = [("127.0.0.1", second.port)]  # and what it told before was the first
+    store.transport._slots._named = [("127.0.0.1", second.port)]  # and what it told before was the first
     second.client.set("health", "second")
     first.kill()
     wait_until(lambda: answer(store.get, "health") == "second", "the site to find the other")
@@ -319,16 +319,16 @@ def test_a_server_that_takes_the_cluster_for_down_is_doubted(alone, moved):
     assert store.get("health") is None
     server.client.execute_command("CLUSTER", "DELSLOTS", 0)
     wait_until(lambda: server.client.cluster("info")["cluster_state"] == "fail", "the cluster")
-    store._wire._slots._looked = 0.0
+    store.transport._slots._looked = 0.0
     with pytest.raises(StoreError, match="redis-cli --cluster check"):
         store.get("health")
-    assert len(store._wire._slots._holders) == SLOTS - 1
+    assert len(store.transport._slots._holders) == SLOTS - 1
 
 
 @pytest.mark.cluster
-def test_after_a_failover_the_map_is_asked_for_once_and_not_for_each_slot(store, raw, trips):
+def test_after_a_failover_the_map_is_asked_for_once_and_not_for_each_slot(store, raw, round_trips):
     """Every slot of the replaced server would else cost a round trip more."""
-    known = store._wire._slots
+    known = store.transport._slots
     store.hget("user:1", "username")
     holders = dict(known._holders)
     wrong = next(address for address in holders.values() if address != holders[cluster_slots.key_slot(b"user:1")])

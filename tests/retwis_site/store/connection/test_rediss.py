@@ -113,7 +113,7 @@ def test_the_site_works_over_tls_with_an_authority_that_the_url_names(browser, r
     moved(address(tls, ssl_ca_certs=authority_file))
     use_the_site(browser, raw)
     assert tls.taken >= 1
-    assert connect()._wire.client.connection_pool.connection_class is SSLConnection
+    assert connect().transport.client.connection_pool.connection_class is SSLConnection
 
 
 def test_the_site_works_over_tls_with_an_authority_that_the_system_trusts(

@@ -61,7 +61,7 @@ def test_nothing_that_the_site_sends_is_refused(browser, moved, refused):
 @pytest.mark.sentinel
 @pytest.mark.parametrize("command", NOT_NEEDED, ids=" ".join)
 def test_what_the_site_does_not_need_is_refused(store, command):
-    for server in store._wire.servers():
+    for server in store.transport.servers():
         with pytest.raises(redis.exceptions.NoPermissionError):
             server.execute_command(*command)
 

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.sentinel
 
 
 @pytest.fixture
-def watched(moved):
+def recorded_of(moved):
     """A primary with a replica and three sentinels, of the test's own."""
     with tempfile.TemporaryDirectory(prefix="retwis-") as folder:
         ports = topologies.free_ports(5)
@@ -33,8 +33,8 @@ def watched(moved):
 
 
 @pytest.mark.parametrize("fault", ["kill", "hang"])
-def test_a_primary_that_fails_is_replaced(watched, browser, fault):
-    primary, replica = watched
+def test_a_primary_that_fails_is_replaced(recorded_of, browser, fault):
+    primary, replica = recorded_of
     alice = register(connect(), "alice")
     Posts(connect()).publish(alice.user.uid, "Hello", "t")
     client = browser(alice)
@@ -68,7 +68,7 @@ def test_sentinels_that_hang_or_are_down_may_stand_first_in_the_address(moved, b
         moved(f"{before},{settings.REDIS_URL}")
         started = time.monotonic()
         assert browser().get("/timeline/").status_code == 200
-        connect()._wire.client.connection_pool.disconnect()
+        connect().transport.client.connection_pool.disconnect()
         assert browser().get("/timeline/").status_code == 200
         assert time.monotonic() - started < 2
 
@@ -85,7 +85,7 @@ def test_sentinels_that_all_hang_hold_nobody_up(moved, browser):
 def test_no_sentinel_is_forgotten_by_threads_that_ask_together(moved, settings):
     [nobody] = topologies.free_ports(1)
     moved(f"redis://127.0.0.1:{nobody},{settings.REDIS_URL}")
-    manager = connect()._wire.client.connection_pool.sentinel_manager
+    manager = connect().transport.client.connection_pool.sentinel_manager
     with ThreadPoolExecutor(8) as threads:
         found = set(threads.map(lambda _: manager.discover_master(topologies.SERVICE), range(200)))
     assert found == {("127.0.0.1", settings.SERVERS[0].port)}

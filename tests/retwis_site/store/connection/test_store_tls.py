@@ -43,7 +43,7 @@ def refused(*said):
 
 
 @pytest.fixture
-def watched(folder):
+def recorded_of(folder):
     """A primary with sentinels that let in whoever comes, all by TLS: their ports, and the certificates."""
     tls = topologies.Tls(folder, HERE)
     port, *ports = topologies.free_ports(4)
@@ -55,8 +55,8 @@ def watched(folder):
 
 
 @pytest.mark.sentinel
-def test_sentinels_and_their_primary_by_tls(watched, moved, settings, browser):
-    server, ports, tls = watched
+def test_sentinels_and_their_primary_by_tls(recorded_of, moved, settings, browser):
+    server, ports, tls = recorded_of
     settings.REDIS_SENTINEL_USERNAME = settings.REDIS_SENTINEL_PASSWORD = ""
     moved(addresses(ports, tls))
     use_the_site(browser)
@@ -108,7 +108,7 @@ def test_a_cluster_by_tls_and_host_name(cluster_of, moved, browser):
         wait_until(lambda told=told: told() == {"localhost"}, "all to know the host names")
     moved(addresses([servers[0].port], tls, host="localhost"))
     use_the_site(browser)
-    assert {host for host, _ in connect()._wire._slots._holders.values()} == {"localhost"}
+    assert {host for host, _ in connect().transport._slots._holders.values()} == {"localhost"}
 
 
 @pytest.mark.cluster

@@ -1,6 +1,6 @@
 """Users' names and posts' ids in addresses."""
 
-from timeline.timelines.cursors import parse_id
+from retwis_site.store.ids import parse_id
 
 
 class UsernameConverter:

@@ -6,18 +6,17 @@ These pages never ask who the viewer is: that would need the store, which may be
 import logging
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from urllib.parse import quote
 
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse
 from django.http.request import UnreadablePostError
-from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import ngettext
 
 from retwis_site.exceptions import BadCursor, Gone, NotFound, StoreError, TooOften
+from retwis_site.rendering.kept_fields import KeptField, kept_fields
 from retwis_site.rendering.pages import origin_of, page
 
 logger = logging.getLogger("retwis.store")
@@ -25,48 +24,6 @@ security = logging.getLogger("retwis.security")
 
 RETRY_AFTER = 5  # seconds
 _METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST"})
-
-
-@dataclass(frozen=True)
-class KeptField:
-    """A field of the form that could not be handled, to be sent again: `kind` is textarea, text, password or hidden."""
-
-    name: str
-    value: str
-    kind: str
-    label: str | Promise
-
-
-# What the forms with something to type hold. Only these are echoed, and only at their own address, so that a foreign
-# page cannot make us show a form of its own invention.
-_LABELS: dict[str, tuple[str, str | Promise]] = {
-    "body": ("textarea", gettext_lazy("Your post")),
-    "username": ("text", gettext_lazy("Username")),
-    "name": ("text", gettext_lazy("Display name")),
-    "bio": ("textarea", gettext_lazy("About you")),
-    "password": ("password", gettext_lazy("Password")),
-    "password1": ("password", gettext_lazy("Password")),
-    "password2": ("password", gettext_lazy("Password again")),
-    "token": ("hidden", ""),
-    "next": ("hidden", ""),
-}
-_TYPED = {
-    "publish": ("body", "token"),
-    "login": ("username", "password", "next"),
-    "register": ("username", "password1", "password2"),
-    "settings": ("name", "bio"),
-}
-
-
-def kept_fields(request: HttpRequest) -> list[KeptField]:
-    """What was typed, to be sent again; passwords come back empty."""
-    form = request.resolver_match.url_name if request.resolver_match else None
-    return [
-        KeptField(name, "" if kind == "password" else request.POST.get(name, ""), kind, label)
-        for name in _TYPED.get(form or "", ())
-        if name in request.POST
-        for kind, label in [_LABELS[name]]
-    ]
 
 
 def error_page(

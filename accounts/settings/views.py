@@ -1,0 +1,157 @@
+"""The settings: profile, password, appearance, language, and deleting the account."""
+
+from collections.abc import Callable
+
+from django.contrib import messages
+from django.contrib.auth.hashers import make_password
+from django.forms import Form
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import cache_control
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods
+
+from accounts.settings.forms import AppearanceForm, LanguageForm, PasswordForm, ProfileForm
+from accounts.settings.limits import EDITS
+from accounts.signing_in.forms import PresentPasswordForm
+from accounts.signing_in.guards import login_required, own_page, page_of_form, to_login
+from accounts.signing_in.middleware import RetwisRequest
+from accounts.signing_in.responses import log_account_event, signed_in, take_back_all
+from accounts.signing_in.sessions import Sessions
+from accounts.signing_in.viewer import Viewer
+from accounts.users.deletion import AccountDeletion
+from accounts.users.entities import Login, NotSignedIn, User
+from accounts.users.name_index import NameIndex
+from accounts.users.repository import Users
+from retwis_site.http.language import keep_language
+from retwis_site.rendering.error_pages import error_page
+from retwis_site.rendering.kept_fields import kept_fields
+from retwis_site.rendering.pages import page
+from retwis_site.rendering.theme import keep_theme, theme_of
+from retwis_site.store import keys
+from retwis_site.store.client import Pipe, connect
+from retwis_site.store.rate_limits import RateLimits
+
+never_store = cache_control(private=True, no_store=True)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_store
+def profile_settings(request: RetwisRequest) -> HttpResponse:
+    """What one is called and says about oneself, and the ways to all else that can be chosen."""
+    if request.method == "POST":
+        return _edit_profile(request)
+    try:
+        me, bio = profile_of(request.viewer)
+    except NotSignedIn:
+        return to_login(request.path)
+    return page(request, "accounts/settings.html", {"form": ProfileForm(initial={"name": me.name, "bio": bio})})
+
+
+def profile_of(viewer: Viewer) -> tuple[User, str]:
+    """The viewer and their bio. One round trip when the cookie's uid is cached. Raises NotSignedIn."""
+
+    def ask(pipe: Pipe, me: int) -> None:
+        pipe.hget(keys.user(me), "bio")
+
+    me, [bio] = viewer.ask_as_user(ask)
+    return me, bio or ""
+
+
+def _edit_profile(request: RetwisRequest) -> HttpResponse:
+    try:
+        me = request.viewer.require_user()
+    except NotSignedIn:
+        text = _("Nothing was saved. Log in in another window, then send this again.")
+        return error_page(request, 403, _("You are logged out"), text, kept_fields(request))
+    form = ProfileForm(request.POST)
+    if not form.is_valid():
+        return page(request, "accounts/settings.html", {"form": form}, status=422)
+    RateLimits(connect()).count(EDITS, str(me.uid))
+    NameIndex(connect()).edit(me, form.cleaned_data["name"], form.cleaned_data["bio"])
+    messages.success(request, _("Saved."))
+    return redirect("settings")
+
+
+@sensitive_post_parameters()
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+@never_store
+def password(request: RetwisRequest) -> HttpResponse:
+    """Change one's password, which ends every other session."""
+    me = request.viewer.require_user()
+    if request.method != "POST":
+        form = PasswordForm(request=request, username=me.username)
+        return page(request, "accounts/password.html", {"form": form})
+    form = PasswordForm(request.POST, request=request, username=me.username)
+    if not form.is_valid():
+        return page(request, "accounts/password.html", {"form": form}, status=422)
+    secret = Sessions(connect()).change_password(me.uid, make_password(form.cleaned_data["password1"]))
+    log_account_event(request, "changed the password", me)
+    messages.success(request, _("Your password is changed, and all your other devices are logged out."))
+    return signed_in(request, Login(me, secret), "/")
+
+
+@sensitive_post_parameters()
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+@never_store
+def delete_account(request: RetwisRequest) -> HttpResponse:
+    """Delete one's account for good: nothing brings it back. The browser keeps nothing of it."""
+    me = request.viewer.require_user()
+    if request.method != "POST":
+        form = PresentPasswordForm(request=request, username=me.username)
+        return page(request, "accounts/delete.html", {"form": form})
+    form = PresentPasswordForm(request.POST, request=request, username=me.username)
+    if not form.is_valid():
+        return page(request, "accounts/delete.html", {"form": form}, status=422)
+    AccountDeletion(connect()).delete(me, request.viewer.secret)
+    log_account_event(request, "deleted the account", me)
+    messages.success(request, _("Your account is deleted."))
+    response = redirect("home")
+    take_back_all(response)
+    return response
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_store
+def appearance(request: RetwisRequest) -> HttpResponse:
+    """Light, dark or like the system, for one browser, whoever uses it."""
+    present = theme_of(request) or AppearanceForm.SYSTEM
+    return _choice(request, "accounts/appearance.html", AppearanceForm, "theme", present, keep_theme)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_store
+def language(request: RetwisRequest) -> HttpResponse:
+    """The language of one browser, and of whoever is signed in there, wherever they log in next."""
+
+    def keep(response: HttpResponse, code: str) -> None:
+        if request.user.is_authenticated:
+            Users(connect()).choose_language(request.viewer.require_user().uid, code)
+        keep_language(response, code)
+
+    return _choice(request, "accounts/language.html", LanguageForm, "language", get_language(), keep)
+
+
+def _choice(
+    request: RetwisRequest,
+    template: str,
+    form_class: type[Form],
+    field: str,
+    present: str | None,
+    keep: Callable[[HttpResponse, str], None],
+) -> HttpResponse:
+    """A page on which one of a few things is chosen. It leads back to where it was opened from."""
+    if request.method != "POST":
+        form = form_class(initial={field: present})
+        return page(request, template, {"form": form, "field": form[field], "next": page_of_form(request)})
+    form = form_class(request.POST)
+    after = own_page(request, request.POST.get("next", ""))
+    if not form.is_valid():
+        return page(request, template, {"form": form, "field": form[field], "next": after}, status=422)
+    response = HttpResponseRedirect(after)
+    keep(response, form.cleaned_data[field])
+    return response

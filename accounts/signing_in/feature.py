@@ -1,0 +1,27 @@
+"""Signing in: registration and login, sessions, rate limits."""
+
+from django.conf import settings
+from django.utils.translation import gettext_lazy as _
+
+from accounts.signing_in.limits import GUESSES, LOGINS, REGISTRATIONS
+from accounts.signing_in.sessions import finish_auth
+from retwis_site.features import Feature
+from retwis_site.http.cookies import PersonalCookie
+from retwis_site.http.form_fields import FormField
+
+_USERNAME = FormField("username", "text", _("Username"))
+
+FEATURE = Feature(
+    urls="accounts.signing_in.urls",
+    jobs={"auth": finish_auth},
+    limits=(LOGINS, GUESSES, REGISTRATIONS),
+    form_fields={
+        "login": (_USERNAME, FormField("password", "password", _("Password")), FormField("next", "hidden")),
+        "register": (
+            _USERNAME,
+            FormField("password1", "password", _("Password")),
+            FormField("password2", "password", _("Password again")),
+        ),
+    },
+    cookies=(PersonalCookie(settings.AUTH_COOKIE),),
+)

@@ -1,0 +1,47 @@
+"""Responses that begin or end a session in the browser, and their lines in the log."""
+
+import logging
+
+from django.conf import settings
+from django.http import HttpResponse, HttpResponseRedirect
+from django.middleware.csrf import rotate_token
+
+from accounts.signing_in.middleware import RetwisRequest
+from accounts.users.entities import Login, User
+from retwis_site.features import features
+from retwis_site.http import cookies
+from retwis_site.http.client_ip import client_address
+
+logger = logging.getLogger("retwis.accounts")
+
+COOKIE_LIVES = 365 * 24 * 3600  # seconds
+
+
+def log_account_event(request: RetwisRequest, what: str, user: User) -> None:
+    """Log what happened to an account, and from which address."""
+    logger.info("user %d %s from %s", user.uid, what, client_address(request))
+
+
+def signed_in(request: RetwisRequest, login: Login, after: str) -> HttpResponse:
+    """A redirect to `after`, with the sign-in cookie."""
+    rotate_token(request)
+    response = HttpResponseRedirect(after)
+    cookies.keep(response, settings.AUTH_COOKIE, login.secret, COOKIE_LIVES)
+    return response
+
+
+def take_back_at_logout(response: HttpResponse) -> None:
+    """Remove the cookies that end with a session."""
+    for cookie in _personal():
+        if not cookie.outlives_logout:
+            cookies.take_back(response, cookie.name)
+
+
+def take_back_all(response: HttpResponse) -> None:
+    """Remove every cookie about the user."""
+    for cookie in _personal():
+        cookies.take_back(response, cookie.name)
+
+
+def _personal() -> list[cookies.PersonalCookie]:
+    return [cookie for feature in features() for cookie in feature.cookies]

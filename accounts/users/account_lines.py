@@ -1,0 +1,29 @@
+"""The line about the account in the personal download."""
+
+from collections.abc import Iterator
+
+from retwis_site.features import AddressOf, Line, Owner
+from retwis_site.store import keys
+from retwis_site.store.client import Store
+from retwis_site.store.dates import iso
+from retwis_site.store.ids import whole
+
+
+def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator[list[Line]]:
+    """One line. One round trip."""
+    pipe = store.pipeline()
+    pipe.hmget(keys.user(owner.uid), ["name", "bio", "language"])
+    pipe.zscore(keys.users_by_time(), owner.username)
+    (name, bio, language), registered = pipe.execute()
+    yield [
+        {
+            "type": "account",
+            "id": owner.uid,
+            "username": owner.username,
+            "name": name or "",
+            "bio": bio or "",
+            "language": language or "",
+            "registered": None if registered is None else iso(whole(registered)),
+            "address": address_of("profile", owner.username),
+        }
+    ]

@@ -1,0 +1,25 @@
+"""Uids that are no user's."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from retwis_site.maintenance.checks import Chunks, Finding, numbered
+from retwis_site.store import keys
+from retwis_site.store.client import Store
+
+
+def unknown(store: Store, uids: Sequence[int]) -> list[int]:
+    """Those of the uids that are no user's. One round trip."""
+    pipe = store.pipeline()
+    for uid in uids:
+        pipe.hexists(keys.user(uid), "username")
+    return [uid for uid, exists in zip(uids, pipe.execute(), strict=True) if not exists]
+
+
+def sets_of_unknown_users(store: Store, pattern: str, key_of: Callable[[int], str]) -> Chunks:
+    """Keys of a kind, such as `following:*`, whose owner does not exist. The repair removes them."""
+    for uids in numbered(store, pattern):
+        yield [
+            Finding(f"{key_of(uid)}: there is no such user", partial(store.unlink, key_of(uid)))
+            for uid in unknown(store, uids)
+        ]

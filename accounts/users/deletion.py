@@ -1,0 +1,72 @@
+"""Deleting an account: one command hides all of it. `removal.py` has what a worker does afterwards."""
+
+import time
+from collections.abc import Collection
+
+from django.contrib.auth.hashers import make_password
+
+from accounts.users.entities import User
+from accounts.users.names import entries
+from retwis_site.exceptions import StoreError
+from retwis_site.jobs.outbox import Outbox
+from retwis_site.store import keys
+from retwis_site.store.client import Pipe, Store
+from retwis_site.store.ids import nonce
+from retwis_site.store.local_cache import Memory
+
+KEPT_FIELDS = ("username", "deleted")  # what the hash of a deleted account keeps
+FIELDS_AT_ONCE = 100
+
+
+class AccountDeletion:
+    """Deletes accounts, and removes the entries that lead to them."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._outbox = Outbox(store)
+
+    def delete(self, user: User, secret: str) -> None:
+        """Delete an account for good; `secret` is the one that ends. Three round trips for an account of any size: a
+        worker removes its follows, its followers and its posts.
+
+        The commit is one HSET: it ends every session, closes the account to its password, and hides all of it. The
+        username stays taken. The same round trip reads the fields that the HSET replaces, since another device may have
+        changed them after `user` was read. This process forgets all that it has cached; other processes may show the
+        posts for some seconds more. Raises StoreError when the store was too slow: then nothing was deleted.
+        """
+        job = self._outbox.add(f"gone:{user.uid}:{nonce()}")
+        if job.expired():  # a worker may already have removed the job as one without a commit
+            raise StoreError("the store was too slow to delete an account; try again")
+        left = {"deleted": str(int(time.time())), "password": make_password(None), "auth": "", "name": "", "bio": ""}
+        pipe = self._store.pipeline()
+        pipe.hmget(keys.user(user.uid), ["name", "auth"])
+        pipe.hset(keys.user(user.uid), left)
+        (name, auth), _ = pipe.execute()
+        self._outbox.queue_due(pipe, job.name)
+        for ended in {secret, auth or secret}:
+            pipe.hdel(keys.auths(), ended)
+        _queue_unlisting(pipe, user, {user.name, name or ""})
+        pipe.execute()
+        Memory.clear_all()  # the posts are cached in many places, and a deletion is rare
+
+    def unlist(self, user: User) -> None:
+        """Remove a deleted account from the lists and the index of names. One round trip."""
+        pipe = self._store.pipeline()
+        _queue_unlisting(pipe, user, {user.name})
+        pipe.execute()
+
+    def strip(self, uid: int) -> None:
+        """Remove every field of a deleted account but KEPT_FIELDS. Two round trips."""
+        for found in self._store.hash_fields(keys.user(uid), FIELDS_AT_ONCE):
+            pipe = self._store.pipeline()
+            for field, _ in found:
+                if field not in KEPT_FIELDS:
+                    pipe.hdel(keys.user(uid), field)
+            pipe.execute()
+
+
+def _queue_unlisting(pipe: Pipe, user: User, names: Collection[str]) -> None:
+    """`names`: the present and former display names."""
+    pipe.zrem(keys.users_by_time(), user.username)
+    for found in {found for name in names for found in entries(User(user.uid, user.username, name))}:
+        pipe.zrem(keys.users_by_name(), found)

@@ -1,0 +1,33 @@
+"""Users: their names, their hashes, and what goes when an account is deleted."""
+
+from accounts.users.account_lines import account_lines
+from accounts.users.checks.account_checks import AccountChecks
+from accounts.users.checks.account_orphans import AccountOrphans
+from accounts.users.checks.deleted_accounts import DeletedAccountChecks
+from accounts.users.checks.foreign_database import foreign_database_notice
+from accounts.users.checks.name_index_checks import NameIndexChecks
+from accounts.users.name_index import finish_name
+from accounts.users.registration import finish_user
+from accounts.users.removal import finish_deletion, remove_user
+from retwis_site.features import Feature
+from retwis_site.maintenance.checks import Check
+from retwis_site.store.client import Store
+
+
+def _inconsistencies(store: Store) -> list[Check]:
+    searches = (AccountChecks(store), NameIndexChecks(store), DeletedAccountChecks(store))
+    return [check for search in searches for check in search.inconsistencies()]
+
+
+def _orphans(store: Store) -> list[Check]:
+    return [*AccountOrphans(store).orphans(), *NameIndexChecks(store).orphans()]
+
+
+FEATURE = Feature(
+    jobs={"user": finish_user, "name": finish_name, "gone": finish_deletion},
+    inconsistencies=_inconsistencies,
+    orphans=_orphans,
+    notices=foreign_database_notice,
+    account_lines=account_lines,
+    remove_account=remove_user,
+)

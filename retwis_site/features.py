@@ -1,0 +1,88 @@
+"""What a feature adds to the site. `FEATURES` in settings.py lists the features; nothing is found by scanning.
+
+A feature is a folder with a `feature.py`, which has one `FEATURE`. The rest of the site asks `features()`: the worker
+for jobs, `doctor` for checks, the log-out view for cookies. So no lower package has to name a higher one.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Protocol
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.utils.module_loading import import_string
+
+from retwis_site.http.cookies import PersonalCookie
+from retwis_site.http.form_fields import FormField
+from retwis_site.jobs.outbox import JobHandler
+from retwis_site.maintenance.checks import Check
+from retwis_site.store.client import Store
+from retwis_site.store.rate_limits import Limit
+
+
+class Owner(Protocol):
+    """The user whose data is downloaded."""
+
+    @property
+    def uid(self) -> int: ...
+    @property
+    def username(self) -> str: ...
+
+
+Line = dict[str, Any]  # one line of the personal download
+AddressOf = Callable[..., str]  # a whole address, from the name of a view and its arguments
+AccountLines = Callable[[Store, Owner, AddressOf], Iterator[list[Line]]]  # in chunks
+Checks = Callable[[Store], list[Check]]
+
+
+@dataclass(frozen=True)
+class AccountSet:
+    """A sorted set of a user. It is empty once the account is removed."""
+
+    key: Callable[[int], str]  # by uid
+    explained_by: Callable[[int, str], set[str]]  # uid, member -> beginnings of the jobs that may be at work on it
+
+
+def _nothing(store: Store) -> list[Any]:
+    return []
+
+
+@dataclass(frozen=True)
+class Feature:
+    """All that a feature declares. Every part may be left out."""
+
+    urls: str = ""  # the module that has its `urlpatterns`
+    jobs: Mapping[str, JobHandler] = field(default_factory=dict)  # by kind: what a worker does for it
+    limits: Sequence[Limit] = ()
+    # `doctor` runs them in the order of FEATURES: a repair may rely on the checks before it.
+    inconsistencies: Checks = _nothing
+    orphans: Checks = _nothing  # harmless; `cleanup` removes them
+    notices: Callable[[Store], list[str]] = _nothing  # sentences about the database as a whole, for `cleanup`
+    temporary_keys: Mapping[str, int] = field(default_factory=dict)  # SCAN pattern -> seconds; each key has an expiry
+    account_lines: AccountLines | None = None  # for the personal download
+    account_sets: Sequence[AccountSet] = ()
+    # What a worker removes with a deleted account: a step for each removed chunk, none when nothing is left. It runs
+    # from the last feature to the first: what is built on an account goes before the account.
+    remove_account: Callable[[Store, int], Iterable[object]] | None = None
+    form_fields: Mapping[str, Sequence[FormField]] = field(default_factory=dict)  # by the name of the form's address
+    cookies: Sequence[PersonalCookie] = ()
+    # What `serve` does first on the embedded server. The second argument prints a line at once; the returned text is
+    # printed below the address of the site.
+    before_serving: Callable[[Store, Callable[[str], None]], str] | None = None
+
+
+@cache
+def features() -> tuple[Feature, ...]:
+    """In the order of FEATURES. Raises ImproperlyConfigured for a name that is no feature."""
+    return tuple(_load(name) for name in settings.FEATURES)
+
+
+def _load(name: str) -> Feature:
+    try:
+        found = import_string(f"{name}.feature.FEATURE")
+    except ImportError as error:
+        raise ImproperlyConfigured(f"FEATURES has {name!r}, but {name}/feature.py has no FEATURE: {error}") from error
+    if not isinstance(found, Feature):
+        raise ImproperlyConfigured(f"FEATURES has {name!r}, but its FEATURE is not a Feature.")
+    return found

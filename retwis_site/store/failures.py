@@ -1,0 +1,78 @@
+"""Every failure of the store as a StoreError, with a sentence that names the fix."""
+
+from typing import Any
+
+import redis
+from django.conf import settings
+from redis.exceptions import AskError, ClusterDownError, MovedError, NoPermissionError
+from redis.sentinel import MasterNotFoundError
+
+from retwis_site.exceptions import StoreError, StoreReadOnly, StoreRefused
+from retwis_site.store.connection.sentinel import NoSuchService, SentinelRefused
+
+# How a server says that it takes no writes (now).
+_REFUSES_WRITES = ("READONLY", "OOM", "MISCONF", "NOREPLICAS")
+
+# The fix for an error; the first that fits.
+_FIXES: list[tuple[type[Exception] | tuple[type[Exception], ...], str]] = [
+    (SentinelRefused, "Give REDIS_SENTINEL_PASSWORD, and REDIS_SENTINEL_USERNAME if need be, what the sentinels know."),
+    (NoSuchService, "Set REDIS_SENTINEL_SERVICE to the name that the sentinels' configuration gives the primary."),
+    (MasterNotFoundError, "Wait until the sentinels have elected another, or start it."),
+    (redis.AuthenticationError, "Give REDIS_URL a user and password that all servers know; REDIS_NODES likewise."),
+    (NoPermissionError, "Give the site's user all rights that docs/redis.md lists, on every server."),
+    ((MovedError, AskError), "That server belongs to a cluster: set REDIS_TOPOLOGY=cluster."),
+    (ClusterDownError, "Start the servers that are missing: `redis-cli --cluster check` names them."),
+]
+# A server that REDIS_URL does not name is reached at the address that other servers tell: its certificate must have it.
+_NAMED_BY = {
+    "cluster": "Give its certificate the address that the cluster tells, or the cluster `cluster-announce-hostname`.",
+    "sentinel": "Give its certificate the address that the sentinels tell, or the sentinels `resolve-hostnames yes`.",
+}
+
+
+def raise_refusals(commands: list[tuple[Any, ...]], replies: list[Any]) -> None:
+    """Raises StoreRefused for the first reply that is an error of the server."""
+    for command, reply in zip(commands, replies, strict=True):
+        if isinstance(reply, redis.ResponseError):
+            raise refusal(str(command[0]), reply) from reply
+
+
+def refusal(what: str, error: redis.ResponseError) -> StoreRefused:
+    """The error of a server that refused a command, or the connection."""
+    if str(error).startswith(_REFUSES_WRITES) or isinstance(error, redis.ReadOnlyError | redis.OutOfMemoryError):
+        return StoreReadOnly(
+            f"the store takes no writes: {str(error).rstrip('.')}. "
+            "Give it memory and a disk that works, or set REDIS_URL to the primary."
+        )
+    # A server that does not know a command repeats its arguments, which may be secrets.
+    said = f"the store refused {what}: {str(error).partition(', with args')[0].rstrip('.')}"
+    fix = next((fix for kind, fix in _FIXES if isinstance(error, kind)), "")
+    if "cluster support disabled" in said:
+        fix = "REDIS_TOPOLOGY=cluster needs servers with `cluster-enabled yes`."
+    return StoreRefused(f"{said}. {fix}".rstrip())
+
+
+def no_answer(error: redis.RedisError) -> StoreError:
+    """The error of a store that does not answer."""
+    return StoreError(f"{_name()} does not answer: {str(error).rstrip('.')}. {_fix(error)}")
+
+
+def hangs() -> StoreError:
+    """The error of a store that did not answer in time a moment ago, and is not asked again yet."""
+    return StoreError(f"{_name()} did not answer a moment ago. {_fix(None)}")
+
+
+def _name() -> str:
+    return "the store at REDIS_URL" if settings.REDIS_URL else "the embedded store"
+
+
+def _fix(error: redis.RedisError | None) -> str:
+    if not settings.REDIS_URL:
+        return "Start it with `make run`, or set REDIS_URL to a server that runs."
+    if "certificate verify failed" in str(error):
+        named = _NAMED_BY.get(settings.REDIS_TOPOLOGY, "Use the host name of its certificate in REDIS_URL.")
+        return f"{named} Name its authority in REDIS_URL: ?ssl_ca_certs=/path/ca.pem."
+    for kind, fix in _FIXES:
+        if isinstance(error, kind):
+            return fix
+    return "Start that server, or set REDIS_URL to one that runs."

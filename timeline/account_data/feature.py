@@ -1,0 +1,6 @@
+"""The personal download: all that the site keeps about a user, in one file."""
+
+from retwis_site.features import Feature
+from timeline.account_data.limits import DOWNLOADS
+
+FEATURE = Feature(urls="timeline.account_data.urls", limits=(DOWNLOADS,))

@@ -1,0 +1,38 @@
+"""The personal download."""
+
+from collections.abc import Iterator
+from itertools import chain
+
+from django.http import StreamingHttpResponse
+from django.urls import reverse
+from django.utils.http import content_disposition_header
+from django.views.decorators.http import require_safe
+
+from accounts.signing_in.guards import login_required
+from accounts.signing_in.middleware import RetwisRequest
+from retwis_site.rendering.pages import origin_of
+from retwis_site.store.client import connect
+from retwis_site.store.rate_limits import RateLimits
+from timeline.account_data.export import CONTENT_TYPE, export, file_name
+from timeline.account_data.limits import DOWNLOADS
+
+
+@require_safe
+@login_required
+def download(request: RetwisRequest) -> StreamingHttpResponse:
+    """All that the site has of one, as a file. Where the store fails there is a page instead, or it breaks off."""
+    me = request.viewer.require_user()
+    pieces: Iterator[bytes] = iter(())
+    if request.method != "HEAD":
+        RateLimits(connect()).count(DOWNLOADS, str(me.uid))
+        origin = origin_of(request)
+        pieces = export(connect(), me, lambda view, *args: f"{origin}{reverse(view, args=args)}")
+        pieces = chain([next(pieces)], pieces)
+    return StreamingHttpResponse(
+        pieces,
+        content_type=CONTENT_TYPE,
+        headers={
+            "Content-Disposition": content_disposition_header(as_attachment=True, filename=file_name(me)) or "",
+            "Cache-Control": "private, no-store",
+        },
+    )

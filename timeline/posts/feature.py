@@ -1,0 +1,33 @@
+"""Posts: publishing, delivery, deleting, and how a post looks."""
+
+from django.utils.translation import gettext_lazy as _
+
+from retwis_site.features import AccountSet, Feature
+from retwis_site.http.cookies import PersonalCookie
+from retwis_site.http.form_fields import FormField
+from retwis_site.store import keys
+from timeline.posts import drafts
+from timeline.posts.account_lines import account_lines
+from timeline.posts.checks.post_checks import PostChecks, at_work_on
+from timeline.posts.checks.post_orphans import PostOrphans
+from timeline.posts.limits import POSTS
+from timeline.posts.removal import remove_posts
+from timeline.posts.repository import TOKEN_LIVES, Posts
+
+FEATURE = Feature(
+    urls="timeline.posts.urls",
+    jobs={
+        "post": lambda store, claim: Posts(store).redeliver(claim.name),
+        "fan": lambda store, claim: Posts(store).fan_out(claim),
+        "del": lambda store, claim: Posts(store).finish_delete(claim.name),
+    },
+    limits=(POSTS,),
+    inconsistencies=lambda store: PostChecks(store).inconsistencies(),
+    orphans=lambda store: PostOrphans(store).orphans(),
+    temporary_keys={"idem:*": TOKEN_LIVES},
+    account_lines=account_lines,
+    account_sets=(AccountSet(keys.updates, lambda uid, pid: at_work_on(pid)),),
+    remove_account=remove_posts,
+    form_fields={"publish": (FormField("body", "textarea", _("Your post")), FormField("token", "hidden"))},
+    cookies=(PersonalCookie(drafts.COOKIE),),
+)

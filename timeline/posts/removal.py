@@ -1,0 +1,23 @@
+"""The posts of a deleted account, removed by a worker a chunk at a time."""
+
+from collections.abc import Iterator
+
+from retwis_site.store import keys
+from retwis_site.store.chunks import first_members, remove_members
+from retwis_site.store.client import Store
+from retwis_site.store.ids import parse_id
+from timeline.posts.repository import Posts
+
+
+def remove_posts(store: Store, uid: int) -> Iterator[None]:
+    """Delete all posts of a user; `updates:`, which leads to them, is emptied last. A post of another author that is in
+    the set by mistake only leaves the set."""
+    pipe = store.pipeline()
+    while members := first_members(store, keys.updates(uid)):
+        pids = [pid for member in members if (pid := parse_id(member)) is not None]
+        for pid in pids:
+            pipe.hget(keys.post(pid), "user_id")
+        authors = pipe.execute()
+        Posts(store).mark_deleted([pid for pid, author in zip(pids, authors, strict=True) if author == str(uid)])
+        remove_members(store, keys.updates(uid), members)
+        yield

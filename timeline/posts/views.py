@@ -1,0 +1,35 @@
+"""A post's own page, and deleting it."""
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpResponse, HttpResponseRedirect
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from accounts.signing_in.guards import change, login_required, page_of_form
+from accounts.signing_in.middleware import RetwisRequest
+from retwis_site.rendering.pages import origin_of, page
+from retwis_site.store.client import connect
+from timeline.posts.html.post_cards import posts_as_html
+from timeline.posts.reader import one_post
+from timeline.posts.repository import Posts
+
+
+@require_safe
+def post(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
+    found = one_post(request.viewer, username, pid)
+    shown = {"post": found, "origin": origin_of(request)}
+    return page(request, "timeline/post.html", shown, {"posts": posts_as_html([found], request.viewer.user)})
+
+
+@change
+@login_required
+def delete(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
+    author = request.viewer.find(username)
+    me = request.viewer.require_user()
+    if author.uid != me.uid:
+        raise PermissionDenied(_("Only its author can delete a post."))
+    Posts(connect()).delete(me.uid, pid)
+    messages.success(request, _("Deleted."))
+    back = page_of_form(request)
+    return HttpResponseRedirect("/" if back.startswith(request.path.removesuffix("delete/")) else back)

@@ -1,0 +1,84 @@
+"""Checks of who follows whom: `following:` and its mirror `followers:` must agree."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from accounts.users.checks.unknown_users import sets_of_unknown_users, unknown
+from retwis_site.maintenance.checks import Check, Chunks, Finding, members, settled
+from retwis_site.store import keys
+from retwis_site.store.client import Store
+from retwis_site.store.ids import parse_id
+from timeline.relations.follow import Follows
+
+Edge = tuple[int, str]  # the uid of the set, and the member
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two sorted sets of an edge."""
+
+    pattern: str
+    own: Callable[[int], str]
+    mirror: Callable[[int], str]
+    follows: Callable[[int, int], tuple[int, int]]  # uid of the set, member -> follower, followed
+
+
+FOLLOWING = Side("following:*", keys.following, keys.followers, lambda uid, other: (uid, other))
+FOLLOWERS = Side("followers:*", keys.followers, keys.following, lambda uid, other: (other, uid))
+
+
+class FollowChecks:
+    """Searches the edges. Users must be right before."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._follows = Follows(store)
+
+    def inconsistencies(self) -> list[Check]:
+        size = self._store.dbsize
+        return [
+            Check("follows of unknown users", self.of_unknown_users, lambda: 2 * size()),
+            Check("follows that followers: lacks, or of unknown users", partial(self.edges, FOLLOWING), size),
+            Check("followers that following: lacks, or who are unknown", partial(self.edges, FOLLOWERS), size),
+        ]
+
+    def of_unknown_users(self) -> Chunks:
+        """Sets whose owner does not exist."""
+        yield from sets_of_unknown_users(self._store, "following:*", keys.following)
+        yield from sets_of_unknown_users(self._store, "followers:*", keys.followers)
+
+    def edges(self, side: Side) -> Chunks:
+        """The edges of one side against the other."""
+
+        def look(edges: Sequence[Edge]) -> list[Edge]:
+            pipe = self._store.pipeline()
+            for uid, member in edges:
+                other = parse_id(member) or 0
+                pipe.zscore(side.own(uid), member)  # it may be gone since it was found
+                pipe.zscore(side.mirror(other), str(uid))
+                pipe.hexists(keys.user(other), "username")
+            replies = pipe.execute()
+            seen = zip(edges, replies[::3], replies[1::3], replies[2::3], strict=True)
+            return [
+                edge for edge, own, mirrored, exists in seen if own is not None and (mirrored is None or not exists)
+            ]
+
+        def under_way(edge: Edge) -> set[str]:
+            me, them = side.follows(edge[0], parse_id(edge[1]) or 0)
+            return {f"follow:{me}:{them}", f"gone:{me}", f"gone:{them}"}
+
+        for chunk in members(self._store, side.pattern):
+            edges = [(uid, member) for uid, member, _ in chunk]
+            yield [
+                Finding(f"{side.own(uid)} has {member}", partial(self._mend, side, uid, member))
+                for uid, member in settled(self._store, look(edges), under_way, look)
+            ]
+
+    def _mend(self, side: Side, uid: int, member: str) -> None:
+        other = parse_id(member)
+        if other is None or unknown(self._store, [other]):
+            self._store.zrem(side.own(uid), member)
+            self._store.zrem(side.mirror(other or 0), str(uid))
+        else:
+            self._follows.mend(*side.follows(uid, other))

@@ -1,0 +1,48 @@
+"""The follows of a deleted account, removed by a worker a chunk at a time."""
+
+from collections.abc import Iterator
+
+from retwis_site.store import keys
+from retwis_site.store.chunks import first_members, remove_members
+from retwis_site.store.client import Store
+from retwis_site.store.ids import parse_id
+from timeline.relations.ranking import Ranking
+
+
+def remove_follows(store: Store, uid: int) -> Iterator[None]:
+    """Remove both sides of every edge of a user, then their place in the ranking."""
+    yield from _unfollow_everyone(store, uid)
+    yield from _lose_followers(store, uid)
+    Ranking(store).recount([uid])
+
+
+def _unfollow_everyone(store: Store, uid: int) -> Iterator[None]:
+    """Mirror and ranking go first, the truth last, which leads to them."""
+    pipe = store.pipeline()
+    while members := first_members(store, keys.following(uid)):
+        followed = [them for member in members if (them := parse_id(member)) is not None]
+        for them in followed:
+            pipe.zrem(keys.followers(them), str(uid))
+        pipe.execute()
+        Ranking(store).recount(followed)
+        remove_members(store, keys.following(uid), members)
+        yield
+
+
+def _lose_followers(store: Store, uid: int) -> Iterator[None]:
+    """The truth goes first, the mirror last, which leads to it.
+
+    The followers' homes are dropped, as after an unfollow. Their dead ids would not be shown, but a home full of them
+    shows one short page after the other until all of them are dropped.
+    """
+    pipe = store.pipeline()
+    while members := first_members(store, keys.followers(uid)):
+        followers = [them for member in members if (them := parse_id(member)) is not None]
+        for follower in followers:
+            pipe.zrem(keys.following(follower), str(uid))
+        pipe.execute()
+        for follower in followers:
+            pipe.unlink(keys.home(follower))
+        pipe.execute()
+        remove_members(store, keys.followers(uid), members)
+        yield

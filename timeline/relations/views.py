@@ -1,0 +1,36 @@
+"""Follow and unfollow."""
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.utils.translation import gettext as _
+
+from accounts.signing_in.guards import change, login_required
+from accounts.signing_in.middleware import RetwisRequest
+from retwis_site.store.client import connect
+from retwis_site.store.rate_limits import RateLimits
+from timeline.relations.follow import Follows
+from timeline.relations.limits import FOLLOWS
+
+
+@change
+@login_required
+def follow(request: RetwisRequest, username: str) -> HttpResponse:
+    person = request.viewer.find(username)
+    me = request.viewer.require_user()
+    if person.uid == me.uid:
+        messages.error(request, _("You cannot follow yourself: your own posts are in your home timeline anyway."))
+    else:
+        RateLimits(connect()).count(FOLLOWS, str(me.uid))
+        Follows(connect()).follow(me.uid, person.uid)
+        messages.success(request, _("You follow %(name)s now.") % {"name": person.username})
+    return redirect("profile", person.username)
+
+
+@change
+@login_required
+def unfollow(request: RetwisRequest, username: str) -> HttpResponse:
+    person = request.viewer.find(username)
+    Follows(connect()).unfollow(request.viewer.require_user().uid, person.uid)
+    messages.success(request, _("You no longer follow %(name)s.") % {"name": person.username})
+    return redirect("profile", person.username)

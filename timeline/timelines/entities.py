@@ -1,0 +1,33 @@
+"""The pages of posts."""
+
+from dataclasses import dataclass
+
+from accounts.users.entities import User
+from timeline.people.entities import About, Counts, Relation
+from timeline.posts.entities import Page
+
+
+@dataclass(frozen=True, slots=True)
+class HomePage:
+    viewer: User
+    counts: Counts
+    page: Page
+    seen: int | None  # the highest id that the first page had shown before this; None: it never showed any
+    listed: list[int]  # ids below the cursor, newest first; some are dead, or of people not followed
+    goes_on: bool  # whether there may be more below these
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalPage:
+    newest_users: list[str]  # usernames, newest first
+    page: Page
+    at_the_cap: bool  # older posts exist, but this timeline does not keep them
+
+
+@dataclass(frozen=True, slots=True)
+class ProfilePage:
+    person: User
+    about: About
+    counts: Counts
+    relation: Relation
+    page: Page

@@ -1,0 +1,24 @@
+"""Timelines: home, everyone, a profile. Each is a list that may vanish."""
+
+from retwis_site.features import Feature
+from retwis_site.http.cookies import PersonalCookie
+from retwis_site.store import keys
+from retwis_site.store.client import Store
+from timeline.timelines import unread
+from timeline.timelines.checks.timeline_checks import TimelineChecks
+from timeline.timelines.checks.timeline_orphans import TimelineOrphans
+
+
+def _remove_home(store: Store, uid: int) -> tuple[()]:
+    """One round trip. It is no chunk, like the removal of the user itself."""
+    store.unlink(keys.home(uid))
+    return ()
+
+
+FEATURE = Feature(
+    urls="timeline.timelines.urls",
+    inconsistencies=lambda store: TimelineChecks(store).inconsistencies(),
+    orphans=lambda store: TimelineOrphans(store).orphans(),
+    remove_account=_remove_home,
+    cookies=(PersonalCookie(unread.COOKIE, outlives_logout=True),),
+)
