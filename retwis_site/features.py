@@ -53,6 +53,7 @@ class Feature:
     """All that a feature declares. Every part may be left out."""
 
     urls: str = ""  # the module that has its `urlpatterns`
+    slow_views: Sequence[str] = ()  # names of addresses whose answer takes seconds: `serve` gives it its own thread
     jobs: Mapping[str, JobHandler] = field(default_factory=dict)  # by kind: what a worker does for it
     limits: Sequence[Limit] = ()
     # `doctor` runs them in the order of FEATURES: a repair may rely on the checks before it.

@@ -23,7 +23,7 @@ def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iter
     environ["CONTENT_TYPE"] = _without_charset(environ.get("CONTENT_TYPE", ""))
     answer = _site(environ, start_response)
     if not isinstance(answer, HttpResponse):
-        return answer  # a file, or a stream
+        return answer  # a file
     with closing(answer):
         return [answer.content]
 

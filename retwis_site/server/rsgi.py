@@ -2,10 +2,13 @@
 
 One thread of a worker makes pages, one at a time: in Python more get in each other's way. Another, with an event loop,
 waits for the bodies of many requests at once, so clients who send their forms slowly hold nobody up, and works on those
-that have arrived. A form that does not arrive is given up after a while.
+that have arrived. A form that does not arrive is given up after a while. What takes seconds has a thread of its own.
 
 granian would have the event loop do all of it. A page needs nothing to wait for, so it is made where granian has called
-from, which saves the way to the loop's thread and back: half as many switches between threads, and a tenth of the time.
+from, which saves the way to the loop's thread and back.
+
+granian keeps in memory what a client has not taken yet of an answer. Pages are small. A long file it reads from the
+disk, no faster than the client takes it.
 
 A worker ends when the command ends, however that was: one whose parent was killed would keep the port, and the embedded
 server, from the next `make run`. Ctrl-C, which a terminal sends to every process of a group, reaches the command alone:
@@ -15,33 +18,29 @@ a worker that is told twice to stop, by the terminal and by the command, can mis
 import asyncio
 import atexit
 import io
-import logging
 import os
 import sys
-from collections.abc import Callable, Iterable
-from typing import Any
-from urllib.parse import quote
+from collections.abc import Callable
+from typing import IO, Any
 from wsgiref.types import StartResponse, WSGIEnvironment
+from wsgiref.util import FileWrapper
 
 from django.conf import settings
 from django.core.handlers.wsgi import WSGIRequest
+from django.urls import reverse
 from django.utils import translation
-from granian._granian import RSGIHTTPProtocol as HTTPProtocol
-from granian._granian import RSGIHTTPStreamTransport as HTTPStreamTransport
-from granian._granian import RSGIProtocolClosed as ProtocolClosed
-from granian.rsgi import Scope
+from granian.rsgi import HTTPProtocol, ProtocolClosed, Scope
 
-from retwis_site.exceptions import StoreError
+from retwis_site.features import features
 from retwis_site.http.language import language_of
 from retwis_site.http.security_headers import HEADERS
-from retwis_site.server.connection import NotTaken, connection
 from retwis_site.server.parent_process import PARENT, end_with_parent
 from retwis_site.wsgi import application as site
 
-logger = logging.getLogger("retwis.store")
-
 BODY_WITHIN = 10.0  # seconds that a client has for a body of at most DATA_UPLOAD_MAX_MEMORY_SIZE
 READERS = 200  # bodies that may be waited for at once
+TAKEN_WITHIN = 3600.0  # seconds that a client has for a long file
+SLOW = frozenset(reverse(view) for feature in features() for view in feature.slow_views)
 
 _waited_for = 0
 
@@ -64,7 +63,7 @@ class Application:
                 protocol.response_str(408, list(said.items()), _too_late(environ))
                 return
             environ["wsgi.input"] = io.BytesIO(body)  # a body over the limit stays unread
-        await _answer(scope, environ, protocol)
+        await _answer(environ, protocol)
 
 
 def _too_late(environ: WSGIEnvironment) -> str:
@@ -75,7 +74,8 @@ def _too_late(environ: WSGIEnvironment) -> str:
 
 
 def _beginning_here(hand_over: Callable[..., asyncio.Handle]) -> Callable[..., asyncio.Handle | None]:
-    """What begins the coroutine that granian hands over to the loop, and hands over only one that has to wait."""
+    """What begins the coroutine that granian hands over to the loop, and hands over only one that has to wait. Without
+    it the rate of home is 0.91 of what it is (2026-11-22, docs/decisions.md)."""
 
     def begin(callback: Callable[..., object], *arguments: object, **options: Any) -> asyncio.Handle | None:
         if arguments and asyncio.iscoroutine(arguments[0]):
@@ -110,49 +110,40 @@ async def _body(protocol: HTTPProtocol) -> bytes | None:
         _waited_for -= 1
 
 
-async def _answer(scope: Scope, environ: WSGIEnvironment, protocol: HTTPProtocol) -> None:
+async def _answer(environ: WSGIEnvironment, protocol: HTTPProtocol) -> None:
     start: list[tuple[int, list[tuple[str, str]]]] = []
 
     def start_response(status: str, headers: list[tuple[str, str]], exc_info: object = None) -> Any:
         start.append((int(status[:3]), [(name.lower(), value.strip()) for name, value in headers]))
 
     begin: StartResponse = start_response
-    answer: Any = site(environ, begin)
+    answer: Any
+    if environ["PATH_INFO"] in SLOW:
+        await _on_the_loop()
+        answer = await asyncio.to_thread(site, environ, begin)
+    else:
+        answer = site(environ, begin)
     status, headers = start[0]
     if isinstance(answer, list):
         protocol.response_bytes(status, headers, answer[0] if len(answer) == 1 else b"".join(answer))
         return
     try:
-        if environ["REQUEST_METHOD"] == "HEAD":
-            protocol.response_bytes(status, headers, b"".join(answer))
-            return
-        await _on_the_loop()
-        stream = protocol.response_stream(status, headers)
-        if "content-length" in dict(headers):  # who gets less of it knows
-            for chunk in answer:
-                await stream.send_bytes(chunk)
+        if isinstance(answer, FileWrapper) and isinstance(getattr(answer.filelike, "name", None), int):
+            await _send(status, headers, answer.filelike, protocol)
         else:
-            await _stream(scope, stream, answer)
-    except ProtocolClosed:  # whoever asked has gone
-        pass
+            protocol.response_bytes(status, headers, b"".join(answer))
     finally:
         answer.close()
 
 
-async def _stream(scope: Scope, stream: HTTPStreamTransport, chunks: Iterable[bytes]) -> None:
-    """Send what nobody knows the length of: the next chunk is made when the one before has been taken, so that however
-    long it is, and however slow the client, one is held at a time. Where it cannot go on, it does not look whole."""
-    with connection(scope.client, scope.server) as client:
-        try:
-            for chunk in chunks:
-                await stream.send_bytes(chunk)
-                await client.is_clear()
-        except (NotTaken, StoreError) as error:
-            client.break_off()
-            logger.error("%s %s: broken off: %s", scope.method, quote(scope.path), error)
-        except BaseException:
-            client.break_off()
-            raise
+async def _send(status: int, headers: list[tuple[str, str]], file: IO[bytes], protocol: HTTPProtocol) -> None:
+    """Have granian send a temporary file from the disk. granian does not tell when it has ended (2.8), so the file
+    stays for as long as a client has. Then it is made empty: it takes no more room, and a client that still reads is
+    cut off before the length that it was told."""
+    await _on_the_loop()
+    protocol.response_file(status, headers, f"/dev/fd/{file.fileno()}")
+    await asyncio.sleep(TAKEN_WITHIN)
+    file.truncate(0)
 
 
 def environ_of(scope: Scope) -> WSGIEnvironment:
@@ -171,6 +162,7 @@ def environ_of(scope: Scope) -> WSGIEnvironment:
         "wsgi.url_scheme": scope.scheme,
         "wsgi.input": io.BytesIO(),
         "wsgi.errors": sys.stderr,
+        "wsgi.file_wrapper": FileWrapper,
         "wsgi.multithread": True,
         "wsgi.multiprocess": True,
         "wsgi.run_once": False,

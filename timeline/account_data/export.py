@@ -3,8 +3,13 @@
 import json
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from itertools import chain
+from tempfile import SpooledTemporaryFile
+from typing import IO
+
+from django.conf import settings
 
 from accounts.users.entities import User
 from retwis_site.features import AddressOf, Line, features
@@ -13,6 +18,7 @@ from retwis_site.store.dates import iso
 
 FORMAT, VERSION = "retwis-export", 1
 CONTENT_TYPE = "application/x-ndjson; charset=utf-8"
+IN_MEMORY = 1 << 20  # bytes; a longer file is on the disk
 
 
 def file_name(user: User) -> str:
@@ -20,15 +26,20 @@ def file_name(user: User) -> str:
     return f"retwis-{user.username}-{datetime.now(UTC):%Y-%m-%d}.jsonl"
 
 
-def export(store: Store, user: User, address_of: AddressOf) -> Iterator[bytes]:
-    """The file in pieces, of which the last alone says that it is whole. Two round trips a piece, three for the first.
-    Raises StoreError, in the middle too."""
-    written = 0
-    for lines in _lines(store, user, address_of):
-        written += len(lines)
-        if lines:
-            yield _encoded(lines)
-    yield _encoded([{"type": "end", "lines": written + 1}])
+def export(store: Store, user: User, address_of: AddressOf) -> IO[bytes]:
+    """The whole file, open at its beginning. A long one is on the disk, without a name, and goes when it is closed. Two
+    round trips a chunk. Raises StoreError."""
+    settings.VAR_DIR.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as unless_whole:
+        file = unless_whole.enter_context(SpooledTemporaryFile(IN_MEMORY, dir=str(settings.VAR_DIR)))
+        written = 0
+        for lines in _lines(store, user, address_of):
+            written += len(lines)
+            file.write(_encoded(lines))
+        file.write(_encoded([{"type": "end", "lines": written + 1}]))
+        file.seek(0)
+        unless_whole.pop_all()
+    return file
 
 
 def _lines(store: Store, user: User, address_of: AddressOf) -> Iterator[list[Line]]:

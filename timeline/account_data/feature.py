@@ -3,4 +3,4 @@
 from retwis_site.features import Feature
 from timeline.account_data.limits import DOWNLOADS
 
-FEATURE = Feature(urls="timeline.account_data.urls", limits=(DOWNLOADS,))
+FEATURE = Feature(urls="timeline.account_data.urls", slow_views=("download",), limits=(DOWNLOADS,))

@@ -1,9 +1,8 @@
 """The personal download."""
 
-from collections.abc import Iterator
-from itertools import chain
+from typing import IO
 
-from django.http import StreamingHttpResponse
+from django.http import FileResponse
 from django.urls import reverse
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
@@ -19,17 +18,17 @@ from timeline.account_data.limits import DOWNLOADS
 
 @require_safe
 @login_required
-def download(request: RetwisRequest) -> StreamingHttpResponse:
-    """All that the site has of one, as a file. Where the store fails there is a page instead, or it breaks off."""
+def download(request: RetwisRequest) -> FileResponse:
+    """All that the site keeps about the viewer, as a file. It is whole before it is sent: when the store fails, the
+    answer is a page."""
     me = request.viewer.require_user()
-    pieces: Iterator[bytes] = iter(())
+    file: IO[bytes] | tuple[()] = ()
     if request.method != "HEAD":
         RateLimits(connect()).count(DOWNLOADS, str(me.uid))
         origin = origin_of(request)
-        pieces = export(connect(), me, lambda view, *args: f"{origin}{reverse(view, args=args)}")
-        pieces = chain([next(pieces)], pieces)
-    return StreamingHttpResponse(
-        pieces,
+        file = export(connect(), me, lambda view, *args: f"{origin}{reverse(view, args=args)}")
+    return FileResponse(
+        file,
         content_type=CONTENT_TYPE,
         headers={
             "Content-Disposition": content_disposition_header(as_attachment=True, filename=file_name(me)) or "",

@@ -321,7 +321,6 @@ SOURCES = [
 ALLOWED = {
     "subprocess": {"retwis_site/store/embedded.py"},
     "socket": {
-        "retwis_site/server/connection.py",
         "retwis_site/store/embedded.py",
         "retwis_site/management/commands/serve.py",
     }

@@ -3,6 +3,8 @@
 import asyncio
 import contextlib
 import threading
+from itertools import chain
+from tempfile import TemporaryFile
 from wsgiref.validate import check_environ
 
 import pytest
@@ -229,11 +231,18 @@ def test_a_form_is_waited_for_and_worked_on_where_the_loop_is(serving, raw, monk
     assert protocol.status == 403  # without a token
 
 
-def test_a_file_is_streamed_where_the_loop_is(serving, raw, monkeypatch):
+def test_a_static_file_is_read_where_granian_calls_from(serving, raw, monkeypatch):
     protocol = Protocol()
     assert threads_of(serving, monkeypatch, Scope(static("retwis.css")), protocol) == ["granian"]
-    assert protocol.streams
-    assert b"".join(protocol.chunks)
+    assert len(b"".join(protocol.chunks)) == int(protocol.headers["content-length"]) > 0
+
+
+def test_a_download_is_made_where_neither_pages_nor_forms_wait_for_it(serving, raw, alice, monkeypatch):
+    protocol = Protocol()
+    scope = with_headers(("host", "localhost"), ("cookie", f"auth={alice.secret}"), path="/settings/download/")
+    [thread] = threads_of(serving, monkeypatch, scope, protocol)
+    assert thread not in {"granian", "loop"}
+    assert b'"type": "end"' in b"".join(protocol.chunks)
 
 
 # ---- an answer
@@ -256,33 +265,72 @@ class Source:
         self.closed = True
 
 
-@pytest.mark.parametrize(("gone_after", "arrives"), [(None, [b"one", b"two", b"three"]), (1, [b"one"]), (0, [])])
-def test_a_stream_is_sent_in_chunks_and_closed_even_if_nobody_listens_any_more(
-    serving, answers_with, gone_after, arrives
-):
+def test_an_answer_in_pieces_is_sent_in_one_go_and_closed(serving, answers_with):
     source = Source()
     answers_with(StreamingHttpResponse(source))
-    protocol = answered(serving, Scope(), Protocol(gone_after=gone_after))
-    assert protocol.streams
-    assert protocol.chunks == arrives
+    assert answered(serving, Scope()).chunks == [b"onetwothree"]
     assert source.closed
 
 
-def test_a_stream_that_breaks_is_closed(serving, answers_with):
+def test_an_answer_in_pieces_that_breaks_is_closed_and_nothing_of_it_is_sent(serving, answers_with):
     source = Source()
-    source._chunks = iter(lambda: 1 / 0, None)
+    source._chunks = chain([b"one"], iter(lambda: 1 / 0, None))
     answers_with(StreamingHttpResponse(source))
+    protocol = Protocol()
     with pytest.raises(ZeroDivisionError):
-        answered(serving, Scope())
+        answered(serving, Scope(), protocol)
+    assert protocol.status is None
     assert source.closed
 
 
-def test_head_of_a_stream_is_answered_in_one_go(serving, answers_with):
-    source = Source()
-    answers_with(StreamingHttpResponse(source))
-    protocol = answered(serving, Scope(method="HEAD"))
-    assert not protocol.streams
-    assert source.closed
+@pytest.fixture
+def temporary(serving, monkeypatch):
+    """A file without a name, which is what the site answers with."""
+
+    def site(environ, start_response):
+        start_response("200 OK", [("Content-Length", "5")])
+        return environ["wsgi.file_wrapper"](file, 4096)
+
+    monkeypatch.setattr(serving, "site", site)
+    with TemporaryFile() as file:
+        file.write(b"whole")
+        file.seek(0)
+        yield file
+
+
+def test_a_temporary_file_is_sent_from_the_disk_and_stays_as_long_as_it_may_be_taken(serving, temporary):
+    protocol = Protocol()
+
+    async def run():
+        task = asyncio.create_task(serving.application.__rsgi__(Scope(), protocol))
+        while protocol.file is None:
+            await asyncio.sleep(0)
+        assert protocol.file.read() == b"whole"
+        assert not task.done()
+        assert not temporary.closed
+        task.cancel()
+
+    asyncio.run(run())
+    protocol.file.close()
+    assert protocol.headers == {"content-length": "5"}
+    assert protocol.chunks == []
+    assert temporary.closed
+
+
+def test_a_temporary_file_that_is_not_taken_in_time_is_made_empty_and_closed(serving, temporary, monkeypatch):
+    monkeypatch.setattr(serving, "TAKEN_WITHIN", 0.01)
+    with answered(serving, Scope()).file as taken:
+        assert taken.read() == b""
+    assert temporary.closed
+
+
+def test_a_temporary_file_goes_out_wherever_the_request_was_begun(serving, temporary, monkeypatch):
+    monkeypatch.setattr(serving, "TAKEN_WITHIN", 0.01)
+    protocol = Protocol()
+    assert threads_of(serving, monkeypatch, Scope(), protocol) == ["granian"]
+    protocol.file.close()
+    assert protocol.status == 200
+    assert temporary.closed
 
 
 def test_an_answer_that_is_a_list_is_sent_in_one_go(serving, monkeypatch):
@@ -292,7 +340,7 @@ def test_an_answer_that_is_a_list_is_sent_in_one_go(serving, monkeypatch):
 
     monkeypatch.setattr(serving, "site", site)
     protocol = answered(serving, Scope())
-    assert (protocol.status, protocol.chunks, protocol.streams) == (200, [b"whole"], False)
+    assert (protocol.status, protocol.chunks) == (200, [b"whole"])
 
 
 @pytest.mark.parametrize("path", ["/", "/nothing/"])

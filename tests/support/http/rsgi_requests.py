@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass, field
+from pathlib import Path
 
 
 class Headers(list):
@@ -27,10 +28,9 @@ class Scope:
 class Protocol:
     """What granian does with an answer; `body`: bytes, or what to wait for."""
 
-    def __init__(self, body=b"", gone_after=None):
+    def __init__(self, body=b""):
         self.body = body
-        self.gone_after = gone_after
-        self.status, self.headers, self.chunks, self.streams = None, {}, [], False
+        self.status, self.headers, self.chunks, self.file = None, {}, [], None
 
     async def __call__(self):
         if isinstance(self.body, bytes):
@@ -48,17 +48,9 @@ class Protocol:
     def response_str(self, status, headers, body):
         self.response_bytes(status, headers, body.encode())
 
-    def response_stream(self, status, headers):
+    def response_file(self, status, headers, path):
         self._begin(status, headers)
-        self.streams = True
-        return self
-
-    async def send_bytes(self, chunk):
-        if self.gone_after == len(self.chunks):
-            from retwis_site.server.rsgi import ProtocolClosed
-
-            raise ProtocolClosed
-        self.chunks.append(chunk)
+        self.file = Path(path).open("rb")  # noqa: SIM115  the test closes it
 
 
 def answered(serving, scope, protocol=None):

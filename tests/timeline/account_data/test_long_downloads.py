@@ -1,0 +1,106 @@
+"""Downloads of much, as `manage.py serve` with one worker sends them: nobody waits for one, and it takes no memory."""
+
+import contextlib
+import json
+import re
+import socket
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.support.people import register
+from tests.support.processes.processes import wait_until
+from tests.support.stored_posts import write_posts
+
+pytestmark = [pytest.mark.real_server, pytest.mark.one_server, pytest.mark.faults]
+
+URL = "/settings/download/"
+
+
+@pytest.fixture
+def large(store, raw):
+    """Somebody who has written 30,000 posts."""
+    login = register(store, "Alice")
+    write_posts(raw, login.user.uid, range(1, 30_001))
+    pipe = raw.pipeline(transaction=False)
+    for pid in range(1, 30_001):
+        pipe.hset(f"post:{pid}", "body", "x" * 280)
+    pipe.execute()
+    return login
+
+
+@contextmanager
+def download(site, login):
+    with socket.create_connection(("127.0.0.1", site.port), timeout=20) as client:
+        head = f"GET {URL} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nCookie: auth={login.secret}\r\n\r\n"
+        client.sendall(head.encode())
+        yield client
+
+
+def rest(client):
+    return b"".join(iter(lambda: client.recv(1 << 20), b""))
+
+
+def ranges(raw):
+    """How often a chunk was looked for."""
+    return raw.info("commandstats").get("cmdstat_zrevrangebyscore", {}).get("calls", 0)
+
+
+def memory(site):
+    """Of the worker and of the command that started it, in bytes."""
+    told = (Path(f"/proc/{pid}/status").read_text() for pid in site.announced())
+    return sum(int(re.search(r"VmRSS:\s+(\d+) kB", text)[1]) for text in told) * 1024
+
+
+def test_a_download_comes_whole(served_by_one_worker, large):
+    with download(served_by_one_worker, large) as client:
+        head, _, body = rest(client).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 200 OK")
+    assert f"content-length: {len(body)}".encode() in head
+    assert json.loads(body.splitlines()[-1]) == {"type": "end", "lines": 30_003}
+
+
+def test_clients_that_read_nothing_take_no_memory(served_by_one_worker, large):
+    site = served_by_one_worker
+    with download(site, large) as client:
+        size = len(rest(client))
+    before = memory(site)
+    with contextlib.ExitStack() as stack:
+        for _ in range(5):
+            client = stack.enter_context(download(site, large))
+            assert client.recv(10).startswith(b"HTTP/1.1 2")
+        seen = [-2, -1]
+
+        def stands_still():
+            seen.append(memory(site))
+            return seen[-1] == seen[-2] == seen[-3]
+
+        wait_until(stands_still, "it waits for its clients")
+        assert seen[-1] - before < 2 * size
+        assert len(rest(client)) == size - 10
+
+
+def test_while_one_is_made_pages_and_forms_are_answered(served_by_one_worker, large, raw):
+    site = served_by_one_worker
+    before = ranges(raw)
+    with download(site, large) as client:
+        wait_until(lambda: ranges(raw) > before + 2, "that it is made")
+        assert site.browser.open("/timeline/")[0] == 200
+        assert site.browser.open("/login/", {"username": "nobody", "password": "x"})[0] == 403  # no token
+        client.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            client.recv(1)
+        client.settimeout(20)
+        assert rest(client).startswith(b"HTTP/1.1 200 OK")
+
+
+def test_a_store_that_hangs_while_it_is_made_is_a_page(served_by_one_worker, large, raw):
+    before = ranges(raw)
+    with download(served_by_one_worker, large) as client:
+        wait_until(lambda: ranges(raw) > before + 2, "that it is made")
+        raw.client_pause(1500)
+        answer = rest(client)
+    assert answer.startswith(b"HTTP/1.1 503 ")
+    assert b"Back in a moment" in answer
+    assert b'{"type":' not in answer
