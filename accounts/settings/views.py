@@ -47,7 +47,9 @@ def profile_settings(request: RetwisRequest) -> HttpResponse:
         me, bio = profile_of(request.viewer)
     except NotSignedIn:
         return to_login(request.path)
-    return page(request, "accounts/settings.html", {"form": ProfileForm(initial={"name": me.name, "bio": bio})})
+    return page(
+        request, "accounts/settings/settings.html", {"form": ProfileForm(initial={"name": me.name, "bio": bio})}
+    )
 
 
 def profile_of(viewer: Viewer) -> tuple[User, str]:
@@ -68,7 +70,7 @@ def _edit_profile(request: RetwisRequest) -> HttpResponse:
         return error_page(request, 403, _("You are logged out"), text, kept_fields(request))
     form = ProfileForm(request.POST)
     if not form.is_valid():
-        return page(request, "accounts/settings.html", {"form": form}, status=422)
+        return page(request, "accounts/settings/settings.html", {"form": form}, status=422)
     RateLimits(connect()).count(EDITS, str(me.uid))
     NameIndex(connect()).edit(me, form.cleaned_data["name"], form.cleaned_data["bio"])
     messages.success(request, _("Saved."))
@@ -84,10 +86,10 @@ def password(request: RetwisRequest) -> HttpResponse:
     me = request.viewer.require_user()
     if request.method != "POST":
         form = PasswordForm(request=request, username=me.username)
-        return page(request, "accounts/password.html", {"form": form})
+        return page(request, "accounts/settings/password.html", {"form": form})
     form = PasswordForm(request.POST, request=request, username=me.username)
     if not form.is_valid():
-        return page(request, "accounts/password.html", {"form": form}, status=422)
+        return page(request, "accounts/settings/password.html", {"form": form}, status=422)
     secret = Sessions(connect()).change_password(me.uid, make_password(form.cleaned_data["password1"]))
     log_account_event(request, "changed the password", me)
     messages.success(request, _("Your password is changed, and all your other devices are logged out."))
@@ -103,10 +105,10 @@ def delete_account(request: RetwisRequest) -> HttpResponse:
     me = request.viewer.require_user()
     if request.method != "POST":
         form = PresentPasswordForm(request=request, username=me.username)
-        return page(request, "accounts/delete.html", {"form": form})
+        return page(request, "accounts/settings/delete.html", {"form": form})
     form = PresentPasswordForm(request.POST, request=request, username=me.username)
     if not form.is_valid():
-        return page(request, "accounts/delete.html", {"form": form}, status=422)
+        return page(request, "accounts/settings/delete.html", {"form": form}, status=422)
     AccountDeletion(connect()).delete(me, request.viewer.secret)
     log_account_event(request, "deleted the account", me)
     messages.success(request, _("Your account is deleted."))
@@ -120,7 +122,7 @@ def delete_account(request: RetwisRequest) -> HttpResponse:
 def appearance(request: RetwisRequest) -> HttpResponse:
     """Light, dark or like the system, for one browser, whoever uses it."""
     present = theme_of(request) or AppearanceForm.SYSTEM
-    return _choice(request, "accounts/appearance.html", AppearanceForm, "theme", present, keep_theme)
+    return _choice(request, "accounts/settings/appearance.html", AppearanceForm, "theme", present, keep_theme)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -133,7 +135,7 @@ def language(request: RetwisRequest) -> HttpResponse:
             Users(connect()).choose_language(request.viewer.require_user().uid, code)
         keep_language(response, code)
 
-    return _choice(request, "accounts/language.html", LanguageForm, "language", get_language(), keep)
+    return _choice(request, "accounts/settings/language.html", LanguageForm, "language", get_language(), keep)
 
 
 def _choice(

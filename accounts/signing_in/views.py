@@ -30,7 +30,7 @@ def register(request: RetwisRequest) -> HttpResponse:
     if request.method != "POST":
         if request.user.is_authenticated:
             return redirect("home")
-        return page(request, "accounts/register.html", {"form": RegisterForm()})
+        return page(request, "accounts/signing_in/register.html", {"form": RegisterForm()})
     form = RegisterForm(request.POST)
     if form.is_valid():
         throttle = RateLimits(connect())
@@ -47,7 +47,7 @@ def register(request: RetwisRequest) -> HttpResponse:
             messages.success(request, text % {"name": login.user.username})
             log_account_event(request, "registered", login.user)
             return signed_in(request, login, "/")
-    return page(request, "accounts/register.html", {"form": form}, status=422)
+    return page(request, "accounts/signing_in/register.html", {"form": form}, status=422)
 
 
 @sensitive_post_parameters()
@@ -57,11 +57,11 @@ def login(request: RetwisRequest) -> HttpResponse:
         after = own_page(request, request.GET.get("next", ""))
         if request.user.is_authenticated:
             return HttpResponseRedirect(after)
-        return page(request, "accounts/login.html", {"form": LoginForm(request=request), "next": after})
+        return page(request, "accounts/signing_in/login.html", {"form": LoginForm(request=request), "next": after})
     after = own_page(request, request.POST.get("next", ""))
     form = LoginForm(request.POST, request=request)
     if not form.is_valid() or form.login is None:
-        return page(request, "accounts/login.html", {"form": form, "next": after}, status=422)
+        return page(request, "accounts/signing_in/login.html", {"form": form, "next": after}, status=422)
     known = form.login.language in CODES
     if known:
         activate(form.login.language)

@@ -37,7 +37,7 @@ class Check:
     size: Callable[[], int]
 
 
-def settled(
+def confirmed(
     store: Store, suspects: Sequence[T], subjects: Callable[[T], set[str]], look: Callable[[Sequence[T]], Sequence[T]]
 ) -> Sequence[T]:
     """Of what looked wrong, what nobody is at work on and what a second look finds wrong again.
@@ -51,13 +51,13 @@ def settled(
     return look([suspect for suspect in suspects if under_way.isdisjoint(subjects(suspect))])
 
 
-def numbered(store: Store, pattern: str) -> Iterator[list[int]]:
+def ids_of(store: Store, pattern: str) -> Iterator[list[int]]:
     """The ids of all keys of a kind, such as `user:*`, in chunks that may be empty."""
     for found in store.scan_keys(keys.matching(pattern), AT_ONCE):
         yield [number for key in found if (number := keys.number(key)) is not None]
 
 
-def members(store: Store, pattern: str) -> Iterator[list[tuple[int, str, float]]]:
+def members_of(store: Store, pattern: str) -> Iterator[list[tuple[int, str, float]]]:
     """Of all sorted sets of a kind, such as `following:*`: whose, member and score. Most sets come whole in the round
     trip that asks for a chunk of them; long ones are read on in chunks of their own."""
     for found in store.scan_keys(keys.matching(pattern), AT_ONCE):

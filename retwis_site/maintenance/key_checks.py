@@ -7,7 +7,7 @@ from django.conf import settings
 
 from retwis_site.features import features
 from retwis_site.jobs.outbox import LEASE
-from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, numbered
+from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, ids_of
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 
@@ -70,7 +70,7 @@ class KeyChecks:
 
     def _counter(self, counter: str, pattern: str, more: Callable[[], Iterator[list[int]]]) -> Chunks:
         largest = 0
-        for numbers in numbered(self._store, pattern):
+        for numbers in ids_of(self._store, pattern):
             largest = max(largest, *numbers, 0)
             yield []
         for numbers in more():

@@ -48,7 +48,7 @@ class Key:
 
 
 @dataclass(frozen=True)
-class Part:
+class KeyChunk:
     """A string, or some of the fields or members of a key: what one command reads and one writes."""
 
     key: Key
@@ -95,14 +95,14 @@ class Copy:
             return self._source.dbsize() // AT_ONCE + 1
 
     def __iter__(self) -> Iterator[None]:
-        for parts in self._parts():
+        for chunks in self._parts():
             pipe = self._target.pipeline()
-            for part in parts:
-                _write(pipe, part)
+            for chunk in chunks:
+                _write(pipe, chunk)
             pipe.execute()
             yield
 
-    def _parts(self) -> Iterator[list[Part]]:
+    def _parts(self) -> Iterator[list[KeyChunk]]:
         with _of_the_source():
             for server, found in _chunks(self._source):
                 yield from _read(server, [key for key in found if key.name not in COUNTERS])
@@ -234,22 +234,22 @@ def _from_the_source(source: Store) -> Iterator[tuple[Store, list[Key]]]:
         yield from _chunks(source)
 
 
-def _read(server: Store, found: list[Key]) -> Iterator[list[Part]]:
+def _read(server: Store, found: list[Key]) -> Iterator[list[KeyChunk]]:
     """Most keys come whole in one round trip for all; large ones are read on, one after the other."""
     pipe = server.pipeline()
     for key in found:
         _ask(pipe, key, 0)
     large: list[tuple[Key, int]] = []
-    parts: list[Part] = []
+    chunks: list[KeyChunk] = []
     for key, reply in zip(found, pipe.execute(), strict=True):
         cursor, content = (0, reply) if key.type == "string" else reply
-        parts.append(Part(key, content))
+        chunks.append(KeyChunk(key, content))
         large.append((key, cursor))
-    yield parts
+    yield chunks
     for key, cursor in large:
         while cursor:
             cursor, content = _ask(server, key, cursor)
-            yield [Part(key, content)]
+            yield [KeyChunk(key, content)]
 
 
 def _ask(commands: Commands, key: Key, cursor: int) -> Any:
@@ -260,8 +260,8 @@ def _ask(commands: Commands, key: Key, cursor: int) -> Any:
     return commands.get(key.name)
 
 
-def _write(pipe: Pipe, part: Part) -> None:
-    key, content = part.key, part.content
+def _write(pipe: Pipe, chunk: KeyChunk) -> None:
+    key, content = chunk.key, chunk.content
     if content in (None, {}, []):  # it has ended meanwhile, or a chunk is empty
         return
     if key.type == "hash":

@@ -31,7 +31,7 @@ def error_page(
 ) -> HttpResponse:
     """A page that says what is wrong; with what was typed in a form that sends it again, if anything was."""
     context = {"status": status, "title": title, "text": text, "kept": kept or [], "foreign": _is_foreign(request)}
-    return page(request, "errors/page.html", context, status=status)
+    return page(request, "retwis_site/error.html", context, status=status)
 
 
 def _is_foreign(request: HttpRequest) -> bool:

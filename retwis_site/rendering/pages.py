@@ -25,38 +25,38 @@ from retwis_site.rendering.theme import theme_of
 from retwis_site.store.local_cache import PageMemory
 
 Pieces = Sequence[bytes | str]  # HTML as it is sent, and the names of the holes between
-Holes = Mapping[str, Pieces]  # what fills them, by their names
+Slots = Mapping[str, Pieces]  # what fills them, by their names
 
-NOTHING: Holes = {}
+EMPTY: Slots = {}
 
 
-_parts: PageMemory[Hashable, Pieces] = PageMemory(size=5_000, seconds=3600)  # some 30 MB
+_fragments: PageMemory[Hashable, Pieces] = PageMemory(size=5_000, seconds=3600)  # some 30 MB
 _fills: dict[str, Callable[[HttpRequest], str]] = {}  # by name: what is made for each page
 _SECRET = secrets.token_hex(16)  # nobody who writes a post can guess it
 _MARK = re.compile(f"{_SECRET}-([a-z_]+)-")
 
 
-def mark(name: str) -> str:
+def slot(name: str) -> str:
     """What a template is given to show where a hole is to be."""
     return f"{_SECRET}-{name}-"
 
 
-def mark_for(name: str, fill: Callable[[HttpRequest], str]) -> str:
+def slot_filled_by(name: str, fill: Callable[[HttpRequest], str]) -> str:
     """The same, where `fill` gives each page its text: HTML, or what needs no escaping."""
     _fills[name] = fill
-    return mark(name)
+    return slot(name)
 
 
-def cut(html: str) -> Pieces:
+def cut_at_slots(html: str) -> Pieces:
     """HTML in which marks stand, cut at them: bytes, a name, bytes, a name, and so on, and bytes at the end."""
     return tuple(piece if place % 2 else piece.encode() for place, piece in enumerate(_MARK.split(html)))
 
 
-CSRF_TOKEN = mark_for("csrf_token", csrf_token)
+CSRF_TOKEN = slot_filled_by("csrf_token", csrf_token)
 
 
 def page(
-    request: HttpRequest, template: str, context: Mapping[str, Any], holes: Holes = NOTHING, status: int = 200
+    request: HttpRequest, template: str, context: Mapping[str, Any], slots: Slots = EMPTY, status: int = 200
 ) -> HttpResponse:
     """A page that is rendered anew. Its template has `request`, `user`, `here` (the name of its address), `theme`,
     `messages`, `csrf_token`, what the context says, and a mark for each hole that is not empty."""
@@ -68,26 +68,26 @@ def page(
         "messages": get_messages(request),
         "csrf_token": CSRF_TOKEN,
     }
-    html = loader.render_to_string(template, {**everywhere, **_marks(holes), **context})
-    return _answer(request, cut(html), holes, status)
+    html = loader.render_to_string(template, {**everywhere, **_slots_for(slots), **context})
+    return _answer(request, cut_at_slots(html), slots, status)
 
 
-def page_of(request: HttpRequest, template: str, shown: Mapping[str, Hashable], holes: Holes) -> HttpResponse:
+def cached_page(request: HttpRequest, template: str, shown: Mapping[str, Hashable], slots: Slots) -> HttpResponse:
     """The same for a page that shows nothing but `shown`, with its `user`, and what fills the holes: all but that is
     remembered. While a message waits it is rendered anew."""
     if flash_messages.waits(request):
-        return page(request, template, shown, holes)
-    given = {"here": _here(request), "theme": theme_of(request), **_marks(holes), **shown}
-    return _answer(request, part(template, given), holes, 200)
+        return page(request, template, shown, slots)
+    given = {"here": _here(request), "theme": theme_of(request), **_slots_for(slots), **shown}
+    return _answer(request, fragment(template, given), slots, 200)
 
 
-def part(template: str, arguments: Mapping[str, Hashable]) -> Pieces:
+def fragment(template: str, arguments: Mapping[str, Hashable]) -> Pieces:
     """A template that shows only these arguments, in the language that is spoken: rendered, or remembered."""
     key = (template, get_language(), *arguments.values())
-    known = _parts.get(key)
+    known = _fragments.get(key)
     if known is None:
-        known = cut(loader.render_to_string(template, {"csrf_token": CSRF_TOKEN, **arguments}))
-        _parts.put(key, known)
+        known = cut_at_slots(loader.render_to_string(template, {"csrf_token": CSRF_TOKEN, **arguments}))
+        _fragments.put(key, known)
     return known
 
 
@@ -106,16 +106,16 @@ def _here(request: HttpRequest) -> str:
     return request.resolver_match.view_name if request.resolver_match else ""
 
 
-def _marks(holes: Holes) -> dict[str, str]:
+def _slots_for(slots: Slots) -> dict[str, str]:
     """Marks for what is there; a hole with nothing for it is empty text already in the template."""
-    return {name: mark(name) if inside else "" for name, inside in holes.items()}
+    return {name: slot(name) if inside else "" for name, inside in slots.items()}
 
 
-def _answer(request: HttpRequest, pieces: Pieces, holes: Holes, status: int) -> HttpResponse:
+def _answer(request: HttpRequest, pieces: Pieces, slots: Slots, status: int) -> HttpResponse:
     whole: list[bytes | str] = []
     for piece in pieces:
-        if isinstance(piece, str) and piece in holes:
-            whole += holes[piece]
+        if isinstance(piece, str) and piece in slots:
+            whole += slots[piece]
         else:
             whole.append(piece)
     made = {name: _fills[name](request).encode() for name in {piece for piece in whole if isinstance(piece, str)}}

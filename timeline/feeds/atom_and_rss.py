@@ -52,14 +52,14 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class FeedPosts:
     """What a feed has: posts, newest first."""
 
     items: list[Item]
 
 
 @dataclass(frozen=True, slots=True)
-class PersonsStream(Stream):
+class PersonFeedPosts(FeedPosts):
     """The same of one person."""
 
     person: User
@@ -122,8 +122,8 @@ class PostsFeed(Feed):  # type: ignore[type-arg]
             response["Last-Modified"] = http_date(feed.latest_post_date().timestamp())
         return response
 
-    def items(self, stream: Stream) -> list[Item]:
-        return stream.items
+    def items(self, feed_posts: FeedPosts) -> list[Item]:
+        return feed_posts.items
 
     def item_title(self, item: Item) -> str:
         text = Truncator(item.post.body).chars(TITLE)
@@ -134,7 +134,7 @@ class PostsFeed(Feed):  # type: ignore[type-arg]
         key = (item.post.body, item.origin)
         html = _texts.get(key)
         if html is None:
-            html = render_to_string("timeline/_feed_text.html", {"text": item.post.body, "origin": item.origin})
+            html = render_to_string("timeline/feeds/_feed_text.html", {"text": item.post.body, "origin": item.origin})
             _texts.put(key, html)
         return html
 
@@ -159,35 +159,35 @@ class ProfileFeed(PostsFeed):
     """Somebody's newest 20 posts; as many round trips as a visitor's first page of them. Raises NoSuchUser,
     AccountDeleted."""
 
-    def get_object(self, request: HttpRequest, username: str) -> PersonsStream:
+    def get_object(self, request: HttpRequest, username: str) -> PersonFeedPosts:
         found = Profiles(connect()).page(_visitor(), username, None)
-        return PersonsStream(_items(request, found.page), found.person)
+        return PersonFeedPosts(_items(request, found.page), found.person)
 
-    def title(self, stream: PersonsStream) -> str:
+    def title(self, feed_posts: PersonFeedPosts) -> str:
         return _("%(name)s (@%(username)s) on Retwis") % {
-            "name": isolated(stream.person),
-            "username": stream.person.username,
+            "name": isolated(feed_posts.person),
+            "username": feed_posts.person.username,
         }
 
-    def subtitle(self, stream: PersonsStream) -> str:
-        return _("Posts by %(name)s, the newest first") % {"name": isolated(stream.person)}
+    def subtitle(self, feed_posts: PersonFeedPosts) -> str:
+        return _("Posts by %(name)s, the newest first") % {"name": isolated(feed_posts.person)}
 
     description = subtitle
 
-    def link(self, stream: PersonsStream) -> str:
-        return reverse("profile", args=[stream.person.username])
+    def link(self, feed_posts: PersonFeedPosts) -> str:
+        return reverse("profile", args=[feed_posts.person.username])
 
-    def feed_url(self, stream: PersonsStream) -> str:
+    def feed_url(self, feed_posts: PersonFeedPosts) -> str:
         """With the name as registered, whatever letter case was asked for."""
-        return reverse(self.address, args=[stream.person.username])
+        return reverse(self.address, args=[feed_posts.person.username])
 
 
 class TimelineFeed(PostsFeed):
     """Everybody's newest 50 posts; as many round trips as a visitor's first page of them."""
 
-    def get_object(self, request: HttpRequest) -> Stream:
+    def get_object(self, request: HttpRequest) -> FeedPosts:
         found = GlobalTimeline(connect()).page(_visitor(), None, GLOBAL_POSTS)
-        return Stream(_items(request, found.page))
+        return FeedPosts(_items(request, found.page))
 
     def title(self) -> str:
         return _("Everybody on Retwis")

@@ -70,4 +70,4 @@ def sitemap_part(request: HttpRequest, section: str) -> HttpResponse:
 def robots(request: HttpRequest) -> HttpResponse:
     """No round trip."""
     where = origin_of(request) + reverse("sitemap")
-    return render(request, "robots.txt", {"sitemap": where}, content_type="text/plain; charset=utf-8")
+    return render(request, "timeline/feeds/robots.txt", {"sitemap": where}, content_type="text/plain; charset=utf-8")

@@ -8,7 +8,7 @@ from timeline.people.entities import By, Show
 
 
 @dataclass(frozen=True, slots=True)
-class EdgeCursor:
+class ScoreCursor:
     """The last row of the page before: since when (unix s), and whose. Many rows may share one second.
 
     Likewise among the most followed: how many followers, and whose; many may have as many."""
@@ -20,7 +20,7 @@ class EdgeCursor:
         return f"{self.since}-{self.uid}"
 
 
-def edge_cursor(text: str | None) -> EdgeCursor | None:
+def score_cursor(text: str | None) -> ScoreCursor | None:
     """The row after which the page begins; None for the first page. Raises BadCursor."""
     if text is None:
         return None
@@ -28,7 +28,7 @@ def edge_cursor(text: str | None) -> EdgeCursor | None:
     when, who = _score(since), parse_id(uid)
     if when is None or who is None:
         raise BadCursor(text)
-    return EdgeCursor(when, who)
+    return ScoreCursor(when, who)
 
 
 @dataclass(frozen=True, slots=True)

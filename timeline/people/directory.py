@@ -16,8 +16,8 @@ from retwis_site.store.client import Pipe, Store
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import parse_id, whole
 from retwis_site.store.local_cache import Memory
-from timeline.people.cursors import EdgeCursor, NameCursor
-from timeline.people.entities import Found, Listed, Listing
+from timeline.people.cursors import NameCursor, ScoreCursor
+from timeline.people.entities import ListedPerson, PeopleList, SearchResult
 from timeline.people.follow_pages import PEOPLE_A_PAGE
 from timeline.people.join_dates import joined, queue_joined, remembered
 from timeline.relations.follow import Follows, which
@@ -42,7 +42,7 @@ class People:
 
     # ---- a page after the other
 
-    def newest(self, viewer: Viewer, before: NameCursor | None) -> Listing:
+    def newest(self, viewer: Viewer, before: NameCursor | None) -> PeopleList:
         """Whoever registered last comes first. Two round trips with hints, three for a later page; one more while it is
         not remembered whose the names are."""
         after = None if before is None else (before.name, before.since)
@@ -56,9 +56,9 @@ class People:
             if one is not None and one.user.username == name:
                 _uids.put(name, one.user.uid)
                 people.append(replace(one, joined=when))
-        return Listing(people, str(NameCursor(shown[-1][1], shown[-1][0])) if len(rows) > PEOPLE_A_PAGE else None)
+        return PeopleList(people, str(NameCursor(shown[-1][1], shown[-1][0])) if len(rows) > PEOPLE_A_PAGE else None)
 
-    def most_followed(self, viewer: Viewer, before: EdgeCursor | None) -> Listing:
+    def most_followed(self, viewer: Viewer, before: ScoreCursor | None) -> PeopleList:
         """Whoever has most followers comes first; nobody who has none. Round trips as above: the one more while it is
         not remembered since when they are here."""
         after = None if before is None else (str(before.uid), before.since)
@@ -67,8 +67,8 @@ class People:
         listed = self._listed(viewer, [uid for uid, _ in shown])
         since = self._since([one.user for one in listed.values()])
         people = [replace(listed[uid], joined=since.get(uid)) for uid, _ in shown if uid in listed]
-        older = str(EdgeCursor(shown[-1][1], shown[-1][0])) if shown and len(rows) > PEOPLE_A_PAGE else None
-        return Listing(people, older)
+        older = str(ScoreCursor(shown[-1][1], shown[-1][0])) if shown and len(rows) > PEOPLE_A_PAGE else None
+        return PeopleList(people, older)
 
     def _rows(self, viewer: Viewer, key: str, after: tuple[str, int] | None) -> Scored:
         """A page of a sorted set and one more, the highest score first: from its beginning, or after a member that had
@@ -113,7 +113,7 @@ class People:
 
     # ---- looking for somebody
 
-    def found(self, viewer: Viewer, name: str) -> Found:
+    def found(self, viewer: Viewer, name: str) -> SearchResult:
         """Who has a name, of the two that people have, that begins so; letter case does not matter. First whose
         username it is, then whose whole name it is, then in the order of the names' bytes. Two round trips with hints;
         one where there is nobody. `name`: as `wanted` gives it."""
@@ -131,11 +131,11 @@ class People:
         listed = self._listed(viewer, order[:LOOKED_UP])
         people = [one for uid, one in listed.items() if uid == theirs or _goes_by(one.user, names.get(uid, set()))]
         more = len(people) > PEOPLE_A_PAGE or len(order) > LOOKED_UP or len(entries) == ENTRIES
-        return Found(people[:PEOPLE_A_PAGE], more)
+        return SearchResult(people[:PEOPLE_A_PAGE], more)
 
     # ---- both
 
-    def _listed(self, viewer: Viewer, uids: Collection[int]) -> dict[int, Listed]:
+    def _listed(self, viewer: Viewer, uids: Collection[int]) -> dict[int, ListedPerson]:
         """People by uid, in the order given; without those who have no name, or whose account is deleted. One round
         trip; none for nobody."""
         me = viewer.uid
@@ -151,7 +151,7 @@ class People:
         mine = which(asked, replies[-1]) if me is not None and asked else set()
         people = self._users.people_of(asked, [fields[:-1] for fields in stored])
         return {
-            uid: Listed(people[uid], fields[-1] or "", followers, None, uid == me, uid in mine)
+            uid: ListedPerson(people[uid], fields[-1] or "", followers, None, uid == me, uid in mine)
             for uid, fields, followers in zip(asked, stored, counts, strict=True)
             if uid in people
         }

@@ -14,7 +14,7 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownFollowers:
     """Those of somebody's followers whom the viewer follows: one or two by name, and how many others."""
 
     people: tuple[User, ...]
@@ -30,7 +30,7 @@ class Relation:
     common_followers: InCommon | None = None  # None where there is nothing to compare
     common_following: InCommon | None = None
     follows_me: bool = False
-    known: Known | None = None  # None where there is nobody
+    known: KnownFollowers | None = None  # None where there is nobody
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Show(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
+class FollowRow:
     """One row of a followers or following page."""
 
     user: User
@@ -63,7 +63,7 @@ class PeoplePage:
     """Followers or following, newest first, and the cursor of the next page."""
 
     person: User
-    edges: list[Edge]
+    edges: list[FollowRow]
     older: str | None
     further: bool = False  # whether nobody knows if the next page has anybody: as many were looked at as one page may
 
@@ -76,7 +76,7 @@ class By(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedPerson:
     """Somebody in a list of people."""
 
     user: User
@@ -88,18 +88,18 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class PeopleList:
     """A page of people, and the cursor of the next one."""
 
-    people: list[Listed]
+    people: list[ListedPerson]
     older: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """Whom a search has found, and whether there may be more."""
 
-    people: list[Listed]
+    people: list[ListedPerson]
     more: bool
 
 

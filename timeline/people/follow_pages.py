@@ -9,8 +9,8 @@ from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import whole
 from retwis_site.store.local_cache import PageMemory
-from timeline.people.cursors import EdgeCursor
-from timeline.people.entities import Edge, PeoplePage, Show
+from timeline.people.cursors import ScoreCursor
+from timeline.people.entities import FollowRow, PeoplePage, Show
 from timeline.relations.follow import COMPARED
 from timeline.timelines.pagination import goes_on
 
@@ -22,7 +22,7 @@ Side = Callable[[int], str]  # the key of one side of somebody's edges
 _follow_me: PageMemory[tuple[int, int], bool] = PageMemory(size=20_000, seconds=5)  # by viewer and whom they look at
 
 
-class Circles:
+class FollowPages:
     """The people around one person."""
 
     def __init__(self, store: Store) -> None:
@@ -30,7 +30,7 @@ class Circles:
         self._users = Users(store)
 
     def followers_page(
-        self, viewer: Viewer, username: str, before: EdgeCursor | None, show: Show = Show.ALL
+        self, viewer: Viewer, username: str, before: ScoreCursor | None, show: Show = Show.ALL
     ) -> PeoplePage:
         """Who follows `username`, the newest first. Two round trips with hints, three for a later page; one less while
         the names are remembered.
@@ -40,13 +40,13 @@ class Circles:
         return self._people(viewer, username, before, show, keys.followers, keys.following)
 
     def following_page(
-        self, viewer: Viewer, username: str, before: EdgeCursor | None, show: Show = Show.ALL
+        self, viewer: Viewer, username: str, before: ScoreCursor | None, show: Show = Show.ALL
     ) -> PeoplePage:
         """Whom `username` follows, the newest first. Round trips and errors as above."""
         return self._people(viewer, username, before, show, keys.following, keys.followers)
 
     def _people(
-        self, viewer: Viewer, username: str, before: EdgeCursor | None, show: Show, side: Side, other: Side
+        self, viewer: Viewer, username: str, before: ScoreCursor | None, show: Show, side: Side, other: Side
     ) -> PeoplePage:
         most = PEOPLE_A_PAGE if show is Show.ALL else COMPARED
         person, rows = self._rows(viewer, username, before, side, most + 1)
@@ -61,10 +61,10 @@ class Circles:
         else:
             return PeoplePage(person, edges, None)
         uid, since = last
-        return PeoplePage(person, edges, str(EdgeCursor(since, uid)), further)
+        return PeoplePage(person, edges, str(ScoreCursor(since, uid)), further)
 
     def _rows(
-        self, viewer: Viewer, username: str, before: EdgeCursor | None, side: Side, count: int
+        self, viewer: Viewer, username: str, before: ScoreCursor | None, side: Side, count: int
     ) -> tuple[User, list[Row]]:
         """The first rows, or those below the cursor's."""
 
@@ -93,7 +93,7 @@ class Circles:
         wanted = show is Show.MUTUAL
         return [row for row, score in zip(rows, scores, strict=True) if (score is not None) == wanted]
 
-    def _edges(self, rows: Sequence[Row], me: int | None) -> list[Edge]:
+    def _edges(self, rows: Sequence[Row], me: int | None) -> list[FollowRow]:
         """The rows with names, and whether they follow the viewer, if there is one. At most one round trip; none while
         all is remembered. Whose account is deleted is left out."""
         uids = [uid for uid, _ in rows]
@@ -113,4 +113,4 @@ class Circles:
                 told[me, uid] = score is not None
                 _follow_me.put((me, uid), told[me, uid])
         follow_me = {uid for (_, uid), does in told.items() if does}
-        return [Edge(people[uid], since, uid in follow_me) for uid, since in rows if uid in people]
+        return [FollowRow(people[uid], since, uid in follow_me) for uid, since in rows if uid in people]

@@ -9,7 +9,7 @@ from django.core.validators import MaxLengthValidator, RegexValidator
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from retwis_site.rendering.pages import mark_for
+from retwis_site.rendering.pages import slot_filled_by
 from timeline.posts.entities import LONGEST_POST
 
 
@@ -56,5 +56,5 @@ def form_with(draft: str) -> PostForm:
     return PostForm(initial={"body": draft, "token": FORM_TOKEN})
 
 
-FORM_TOKEN = mark_for("form_token", lambda request: new_token())
+FORM_TOKEN = slot_filled_by("form_token", lambda request: new_token())
 BLANK = form_with("")

@@ -14,7 +14,7 @@ from retwis_site.store.client import Pipe, Store
 RECENT = 2000  # ids that each `recent` keeps
 
 
-class Counted:
+class CounterIds:
     """`POST_IDS=incr`: what is newest is known by counting down."""
 
     def __init__(self, store: Store) -> None:
@@ -35,7 +35,7 @@ class Counted:
         return []
 
 
-class Claimed:
+class SnowflakeIds:
     """`POST_IDS=snowflake`: what is newest is noted, since nobody could guess it."""
 
     def __init__(self, store: Store) -> None:
@@ -69,6 +69,6 @@ class Claimed:
         return keys.whatever_shards("recent")
 
 
-def post_ids(store: Store) -> Counted | Claimed:
+def post_ids(store: Store) -> CounterIds | SnowflakeIds:
     """What POST_IDS says."""
-    return Counted(store) if settings.POST_IDS == "incr" else Claimed(store)
+    return CounterIds(store) if settings.POST_IDS == "incr" else SnowflakeIds(store)

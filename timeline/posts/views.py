@@ -19,7 +19,7 @@ from timeline.posts.repository import Posts
 def post(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
     found = one_post(request.viewer, username, pid)
     shown = {"post": found, "origin": origin_of(request)}
-    return page(request, "timeline/post.html", shown, {"posts": posts_as_html([found], request.viewer.user)})
+    return page(request, "timeline/posts/post.html", shown, {"posts": posts_as_html([found], request.viewer.user)})
 
 
 @change

@@ -32,38 +32,38 @@ LOST = 100  # dead ids that such a list may have lost; with more, its TRUSTED hi
 FIRST_READ = 200  # entries that a first page reads
 FIRST_TRUSTED = 150  # of those, likewise
 REBUILD_TRIES = 3
-FILLER = "x"
+PADDING = "x"
 
 _renewed: Memory[str, bool] = Memory(size=20_000, seconds=3600)  # lists that were given new life within the hour
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class ListContent:
     """What a list says: ids without repeats, newest first, none below the horizon; whether it can be relied on."""
 
     ids: list[int]
-    horizon: int  # from here down the list says nothing; 0: it reaches to the beginning
+    complete_down_to: int  # from here down the list says nothing; 0: it reaches to the beginning
     complete: bool
 
 
-_heads: PageMemory[str, tuple[Sequence[bytes], Listing]] = PageMemory(size=1000, seconds=3600)  # some 20 MB
+_heads: PageMemory[str, tuple[Sequence[bytes], ListContent]] = PageMemory(size=1000, seconds=3600)  # some 20 MB
 
 
 def _as_text(entries: Sequence[bytes]) -> list[str]:
     return [entry.decode(errors="replace") for entry in entries]
 
 
-def parse_whole(entries: Sequence[str], of: int = 1) -> Listing:
+def parse_whole(entries: Sequence[str], of: int = 1) -> ListContent:
     """Make sense of a whole list."""
     ids, ends, begun = _sorted_out(entries)
     if len(entries) >= WHOLE_FROM // of:
-        listing = _relied_on(ids[: TRUSTED // of], ends, begun)
-        return replace(listing, complete=listing.complete and entries.count(FILLER) <= LOST // of)
-    horizon = max(ends, default=0)
-    return Listing([pid for pid in ids if pid >= horizon], horizon, complete=bool(ends))
+        content = _relied_on(ids[: TRUSTED // of], ends, begun)
+        return replace(content, complete=content.complete and entries.count(PADDING) <= LOST // of)
+    complete_down_to = max(ends, default=0)
+    return ListContent([pid for pid in ids if pid >= complete_down_to], complete_down_to, complete=bool(ends))
 
 
-def parse_head(entries: Sequence[str], of: int = 1) -> Listing:
+def parse_head(entries: Sequence[str], of: int = 1) -> ListContent:
     """Make sense of a list's first FIRST_READ entries."""
     if len(entries) < FIRST_READ // of:
         return parse_whole(entries, of)
@@ -81,12 +81,12 @@ def _sorted_out(entries: Sequence[str]) -> tuple[list[int], list[int], bool]:
     return ids, ends, any(mark.startswith("b") for mark in marks)
 
 
-def _relied_on(trusted: list[int], ends: list[int], begun: bool) -> Listing:
+def _relied_on(trusted: list[int], ends: list[int], begun: bool) -> ListContent:
     """A list of which not all is known: its marks may lie deeper, or may have been cut off. Its lowest ids are not
     relied on, since one that was pushed late can stand where higher ones are missing."""
-    horizon = max(max(ends, default=0), trusted[-1] if trusted else 0)
+    complete_down_to = max(max(ends, default=0), trusted[-1] if trusted else 0)
     complete = bool(trusted) and (bool(ends) or not begun)
-    return Listing([pid for pid in trusted if pid >= horizon], horizon, complete)
+    return ListContent([pid for pid in trusted if pid >= complete_down_to], complete_down_to, complete)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,21 +102,21 @@ class Merge:
     """What a list's sources hold: the newest ids, complete down to the horizon (0: to the beginning)."""
 
     ids: list[int]
-    horizon: int
+    complete_down_to: int
 
 
 def merge(slices: Iterable[Slice], keep: int = KEPT) -> Merge:
     """The newest `keep` ids of several sources. Where one goes on below its slice, nothing below is complete."""
-    horizon = 0
+    complete_down_to = 0
     ids: set[int] = set()
     for piece in slices:
         ids.update(piece.ids)
         if piece.goes_on:
-            horizon = max(horizon, piece.ids[-1])
+            complete_down_to = max(complete_down_to, piece.ids[-1])
     newest_first = sorted(ids, reverse=True)
     if len(newest_first) > keep:
-        horizon = max(horizon, newest_first[keep - 1])
-    return Merge([pid for pid in newest_first if pid >= horizon], horizon)
+        complete_down_to = max(complete_down_to, newest_first[keep - 1])
+    return Merge([pid for pid in newest_first if pid >= complete_down_to], complete_down_to)
 
 
 def queue_cut(pipe: Pipe, key: str, length: int, of: int = 1) -> None:
@@ -139,25 +139,25 @@ class TimelineList:
         """Ask for what a page below the cursor needs: the head for the first page, the whole list for later ones."""
         pipe.lrange_as_sent(self._key, 0, -1 if before is not None else FIRST_READ // self._of - 1)
 
-    def page(self, entries: Sequence[bytes], before: int | None, sources: Callable[[], Merge]) -> Listing:
+    def page(self, entries: Sequence[bytes], before: int | None, sources: Callable[[], Merge]) -> ListContent:
         """The reply to `queue_page`, made sense of; rebuilt from the sources when the list cannot be relied on."""
-        listing = self._head(entries) if before is None else parse_whole(_as_text(entries), self._of)
-        if listing.complete:
+        content = self._head(entries) if before is None else parse_whole(_as_text(entries), self._of)
+        if content.complete:
             self._renew()
-            return listing
+            return content
         found = self.rebuild(entries, sources)
-        return Listing(found.ids, found.horizon, complete=True)
+        return ListContent(found.ids, found.complete_down_to, complete=True)
 
-    def _head(self, entries: Sequence[bytes]) -> Listing:
+    def _head(self, entries: Sequence[bytes]) -> ListContent:
         """The reply to `queue_page` for a first page: what parse_head makes of it, or made of the very same entries."""
         known = _heads.get(self._key)
         if known is not None and known[0] == entries:
             return known[1]
-        listing = parse_head(_as_text(entries), self._of)
-        _heads.put(self._key, (entries, listing))
-        return listing
+        content = parse_head(_as_text(entries), self._of)
+        _heads.put(self._key, (entries, content))
+        return content
 
-    def read(self) -> Listing:
+    def read(self) -> ListContent:
         """All that the list says, whether it can be relied on or not. One round trip."""
         return parse_whole(self._store.lrange(self._key, 0, -1), self._of)
 
@@ -206,7 +206,7 @@ class TimelineList:
         if found.ids:
             self._store.rpushx(self._key, [str(pid) for pid in found.ids])
         # LINSERT answers 0 without the list and -1 without our mark in it: both say that it was dropped meanwhile.
-        return self._store.linsert_after(self._key, mark, str(-found.horizon)) > 0
+        return self._store.linsert_after(self._key, mark, str(-found.complete_down_to)) > 0
 
     def drop(self, pids: Sequence[int]) -> None:
         """Take dead ids out. One round trip, if there are any; a store that takes no writes keeps them: they are
@@ -219,6 +219,6 @@ class TimelineList:
     def queue_drop(self, pipe: Pipe, pids: Sequence[int]) -> None:
         """One occurrence of each dead id goes, and fillers come for them: the list stays as long as it was."""
         if pids:
-            pipe.rpushx(self._key, [FILLER] * len(pids))
+            pipe.rpushx(self._key, [PADDING] * len(pids))
         for pid in pids:
             pipe.lrem_first(self._key, str(pid))

@@ -40,18 +40,18 @@ class GlobalTimeline:
 
         *entries, newest_users = viewer.ask(questions)
         shown = partial(self._shown, viewer.user.uid if isinstance(viewer.user, User) else None)
-        listing = self._list.page(entries, before)
-        filled = fill([pid for pid in listing.ids if before is None or pid < before], size, shown)
+        content = self._list.page(entries, before)
+        filled = fill([pid for pid in content.ids if before is None or pid < before], size, shown)
         posts, dead, older = filled.posts, filled.dead, filled.older
-        if before is None and older is None and listing.horizon and len(posts) == size:
+        if before is None and older is None and content.complete_down_to and len(posts) == size:
             older = filled.last  # the head of the list was just enough; the rest may go on
-        elif before is None and older is None and listing.horizon:
+        elif before is None and older is None and content.complete_down_to:
             last = filled.last or LARGEST_ID
             rest = [pid for pid in self._list.below(last).ids if pid < last]
             filled = fill(rest, size - len(posts), shown)
             posts, dead, older = posts + filled.posts, dead + filled.dead, filled.older
         self._list.drop(dead)
-        return GlobalPage(newest_users, Page(posts, older), at_the_cap=older is None and listing.horizon > 0)
+        return GlobalPage(newest_users, Page(posts, older), at_the_cap=older is None and content.complete_down_to > 0)
 
     def _shown(self, me: int | None, pids: Sequence[int]) -> tuple[list[Post], list[int]]:
         wanted = Wanted(pids, me)

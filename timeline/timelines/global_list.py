@@ -11,7 +11,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from timeline.posts.post_ids import RECENT, post_ids
 from timeline.posts.repository import Posts
-from timeline.timelines.cached_list import KEPT, Listing, Merge, Slice, TimelineList, merge
+from timeline.timelines.cached_list import KEPT, ListContent, Merge, Slice, TimelineList, merge
 
 STRETCHES = 5  # times that a rebuild looks at KEPT further ids, where many are deleted
 
@@ -31,17 +31,17 @@ class GlobalList:
         for one in self.lists:
             one.queue_page(pipe, before)
 
-    def page(self, replies: Sequence[Sequence[bytes]], before: int | None) -> Listing:
+    def page(self, replies: Sequence[Sequence[bytes]], before: int | None) -> ListContent:
         """The replies to `queue_page`, made sense of; a list that cannot be relied on is rebuilt."""
         listings = [
             one.page(entries, before, partial(self.newest, number))
             for number, (one, entries) in enumerate(zip(self.lists, replies, strict=True))
         ]
-        horizon = max(listing.horizon for listing in listings)
-        ids = {pid for listing in listings for pid in listing.ids if pid >= horizon}
-        return Listing(sorted(ids, reverse=True), horizon, complete=True)
+        complete_down_to = max(content.complete_down_to for content in listings)
+        ids = {pid for content in listings for pid in content.ids if pid >= complete_down_to}
+        return ListContent(sorted(ids, reverse=True), complete_down_to, complete=True)
 
-    def below(self, before: int) -> Listing:
+    def below(self, before: int) -> ListContent:
         """All that is known below a cursor. One round trip."""
         pipe = self._store.pipeline()
         self.queue_page(pipe, before)
@@ -74,7 +74,7 @@ class GlobalList:
         kept = merge([Slice(found, goes_on=False)], keep=stretch)
         if next(candidates, None) is not None:
             lowest = piece[-1]
-        return Merge(kept.ids, max(kept.horizon, lowest))
+        return Merge(kept.ids, max(kept.complete_down_to, lowest))
 
     def noted(self) -> tuple[set[int], int]:
         """All ids that are in `recent`, and the lowest down to which none is missing (0: to the beginning). One round

@@ -60,13 +60,13 @@ class Homes:
 
         owner, (entries, following, followers, stored, *scores) = viewer.ask_as_user(questions)
         asked = Asked(set(authors), which(authors, scores[0]) if scores else set())
-        listing = self._list(owner.uid).page(entries, before, lambda: self._newest(owner.uid))
-        listed = listing.ids if before is None else [pid for pid in listing.ids if pid < before]
-        page = self._page(owner.uid, listed, listing.horizon, before, asked)
+        content = self._list(owner.uid).page(entries, before, lambda: self._newest(owner.uid))
+        listed = content.ids if before is None else [pid for pid in content.ids if pid < before]
+        page = self._page(owner.uid, listed, content.complete_down_to, before, asked)
         seen = parse_id(stored or "")
         if before is None and page.posts:
             self._see(owner.uid, page.posts[0].pid, seen)
-        return HomePage(owner, Counts(following, followers), page, seen, listed, listing.horizon > 0)
+        return HomePage(owner, Counts(following, followers), page, seen, listed, content.complete_down_to > 0)
 
     def arrived(self, viewer: Viewer, after: int) -> int:
         """How many posts of others have come in above an id, at most FIRST_TRUSTED. One round trip with a good hint.
@@ -77,8 +77,8 @@ class Homes:
         Raises NotSignedIn.
         """
         owner, (entries,) = viewer.ask_as_user(lambda pipe, me: self._list(me).queue_page(pipe, None))
-        listing = self._list(owner.uid).page(entries, None, lambda: self._newest(owner.uid))
-        above = [pid for pid in listing.ids if pid > after]
+        content = self._list(owner.uid).page(entries, None, lambda: self._newest(owner.uid))
+        above = [pid for pid in content.ids if pid > after]
         return sum(uid != owner.uid for uid in authors_of(above))
 
     def _see(self, me: int, pid: int, seen: int | None) -> None:
@@ -100,7 +100,7 @@ class Homes:
         sources = self._sources(me)
         slices = self._slices(dict.fromkeys(sources, "+inf"), max(SHORTEST_SLICE, KEPT // len(sources)))
         found = merge(slices.values())
-        if not found.horizon or len(found.ids) >= FIRST_READ:
+        if not found.complete_down_to or len(found.ids) >= FIRST_READ:
             return found
         cut = [uid for uid, piece in slices.items() if piece.goes_on]
         wordy = sorted(cut, key=lambda uid: slices[uid].ids[-1], reverse=True)[:WORDY]
@@ -120,10 +120,10 @@ class Homes:
         found = [[int(pid) for pid in piece] for piece in pipe.execute()]
         return {uid: Slice(ids, len(ids) >= length) for uid, ids in zip(below, found, strict=True)}
 
-    def _page(self, me: int, listed: list[int], horizon: int, before: int | None, asked: "Asked") -> Page:
+    def _page(self, me: int, listed: list[int], complete_down_to: int, before: int | None, asked: "Asked") -> Page:
         filled = fill(listed, POSTS_A_PAGE, lambda pids: self._shown(me, pids, asked))
         self._list(me).drop(filled.dead)
-        if filled.older is not None or not horizon:
+        if filled.older is not None or not complete_down_to:
             return Page(filled.posts, filled.older)
         below = filled.last if filled.last is not None else before
         if len(filled.posts) == POSTS_A_PAGE:

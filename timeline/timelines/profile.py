@@ -9,7 +9,7 @@ from accounts.users.repository import Users
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.local_cache import PageMemory
-from timeline.people.entities import About, Counts, Known, Relation
+from timeline.people.entities import About, Counts, KnownFollowers, Relation
 from timeline.people.join_dates import joined, queue_joined, remembered
 from timeline.posts.entities import Page
 from timeline.posts.reader import Wanted, by_present_names
@@ -100,7 +100,7 @@ class Profiles:
             known=self._known(known),
         )
 
-    def _known(self, known: Shared) -> Known | None:
+    def _known(self, known: Shared) -> KnownFollowers | None:
         """Who of them has an account is known of the first: whose is deleted is neither named nor counted."""
         people = self._users.people(known.first)
         standing = [people[uid] for uid in known.first if uid in people]
@@ -108,7 +108,7 @@ class Profiles:
         if not count:
             return None
         named = tuple(standing[:NAMED])
-        return Known(named, InCommon(count - len(named), known.number.exact))
+        return KnownFollowers(named, InCommon(count - len(named), known.number.exact))
 
 
 def _comparisons(me: int, mine: Counts, them: int, theirs: Counts) -> list[Comparison]:

@@ -19,7 +19,7 @@ LIVES = 600  # seconds that a visit lasts, as far as this goes
 
 
 @dataclass(frozen=True, slots=True)
-class News:
+class Unread:
     """What has come since a visit began, told above the posts."""
 
     count: int
@@ -28,7 +28,7 @@ class News:
     is_here: bool = False  # whether this page has the line: something stands below it
 
 
-NOTHING_NEW = News(0, more=False, back=None)
+NOTHING_UNREAD = Unread(0, more=False, back=None)
 
 
 def stopped_at(request: HttpRequest, found: HomePage) -> int | None:
@@ -42,17 +42,17 @@ def _began(request: HttpRequest, found: HomePage) -> int | None:
     return parse_id(pid) if parse_id(whose) == found.viewer.uid else None
 
 
-def news(found: HomePage, stopped: int) -> News:
+def news(found: HomePage, stopped: int) -> Unread:
     """What a first page has to tell. Own posts are no news, nor is what is not shown, as far as this page knows."""
     if not found.page.posts or found.page.posts[0].pid <= stopped:
-        return NOTHING_NEW
+        return NOTHING_UNREAD
     shown = [post for post in found.page.posts if post.pid > stopped]
     others = sum(post.author.uid != found.viewer.uid for post in shown)
     if len(shown) < len(found.page.posts) or found.page.older is None:
-        return News(others, more=False, back=None, is_here=len(shown) < len(found.page.posts))
+        return Unread(others, more=False, back=None, is_here=len(shown) < len(found.page.posts))
     beyond = [pid for pid in found.listed if stopped < pid < shown[-1].pid]
     more = found.goes_on and all(pid > stopped for pid in found.listed)
-    return News(others + len(beyond), more, stopped + 1)
+    return Unread(others + len(beyond), more, stopped + 1)
 
 
 def begins_there(found: HomePage, before: int | None, stopped: int | None) -> bool:

@@ -13,13 +13,13 @@ from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import NotSignedIn
 from retwis_site.rendering.error_pages import error_page
 from retwis_site.rendering.kept_fields import kept_fields
-from retwis_site.rendering.pages import NOTHING, Holes, first_page_at, origin_of, page, page_of
+from retwis_site.rendering.pages import EMPTY, Slots, cached_page, first_page_at, origin_of, page
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
 from timeline.people.suggestions import Suggestions
 from timeline.posts import drafts
 from timeline.posts.forms import BLANK, PostForm, form_with
-from timeline.posts.html.post_cards import holes
+from timeline.posts.html.post_cards import slots
 from timeline.posts.limits import POSTS
 from timeline.posts.repository import Posts
 from timeline.timelines import unread
@@ -47,8 +47,8 @@ def home(request: RetwisRequest) -> HttpResponse:
         "news": unread.news(found, stopped) if stopped is not None and before is None else None,
         "begins_where_stopped": unread.begins_there(found, before, stopped),
     }
-    made = page if draft else page_of
-    response = made(request, "timeline/home.html", shown, _holes(found, stopped))
+    made = page if draft else cached_page
+    response = made(request, "timeline/timelines/home.html", shown, _holes(found, stopped))
     if before is None:
         unread.take_along(request, response, found)
     return response
@@ -65,7 +65,7 @@ def arrivals(request: RetwisRequest) -> HttpResponse:
     if not count:
         return HttpResponse(status=204)
     shown = {"count": count, "more": count >= FIRST_TRUSTED}
-    return page_of(request, "timeline/_arrivals.html", shown, NOTHING)
+    return cached_page(request, "timeline/timelines/_arrivals.html", shown, EMPTY)
 
 
 def _home(found: HomePage, form: PostForm, newest_at: str) -> dict[str, Hashable]:
@@ -79,10 +79,10 @@ def _home(found: HomePage, form: PostForm, newest_at: str) -> dict[str, Hashable
     }
 
 
-def _holes(found: HomePage, stopped: int | None) -> Holes:
+def _holes(found: HomePage, stopped: int | None) -> Slots:
     """`newest`: above it something has come. What the list has at its head may not be shown, but has come already."""
     newest = max([*found.listed[:1], *(post.pid for post in found.page.posts[:1])], default=1)
-    return {**holes(found.page, found.viewer, stopped), "newest": [str(newest).encode()]}
+    return {**slots(found.page, found.viewer, stopped), "newest": [str(newest).encode()]}
 
 
 def _welcome(request: RetwisRequest) -> HttpResponse:
@@ -91,7 +91,7 @@ def _welcome(request: RetwisRequest) -> HttpResponse:
         "user": request.viewer.user,
         "newest_users": tuple(found.newest_users),
     }
-    return page_of(request, "timeline/welcome.html", shown, holes(found.page, request.viewer.user))
+    return cached_page(request, "timeline/timelines/welcome.html", shown, slots(found.page, request.viewer.user))
 
 
 @change
@@ -101,7 +101,9 @@ def publish(request: RetwisRequest) -> HttpResponse:
         author = request.viewer.require_user()
         if not form.is_valid():
             found = Homes(connect()).page(request.viewer, None)
-            response = page(request, "timeline/home.html", _home(found, form, ""), _holes(found, None), status=422)
+            response = page(
+                request, "timeline/timelines/home.html", _home(found, form, ""), _holes(found, None), status=422
+            )
             unread.take_along(request, response, found)
             return response
     except NotSignedIn:
@@ -142,7 +144,7 @@ def everyone(request: RetwisRequest) -> HttpResponse:
         "newest_at": first_page_at(request),
         "origin": origin_of(request),
     }
-    return page_of(request, "timeline/everybody.html", shown, holes(found.page, request.viewer.user))
+    return cached_page(request, "timeline/timelines/everyone.html", shown, slots(found.page, request.viewer.user))
 
 
 @require_safe
@@ -158,4 +160,4 @@ def profile(request: RetwisRequest, username: str) -> HttpResponse:
         "newest_at": first_page_at(request),
         "origin": origin_of(request),
     }
-    return page_of(request, "timeline/profile.html", shown, holes(found.page, request.viewer.user))
+    return cached_page(request, "timeline/timelines/profile.html", shown, slots(found.page, request.viewer.user))

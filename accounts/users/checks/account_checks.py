@@ -11,7 +11,7 @@ from functools import partial
 from django.contrib.auth.hashers import make_password
 
 from accounts.users.repository import chosen, new_secret, person, queue_person
-from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, numbered, settled
+from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, confirmed, ids_of
 from retwis_site.store import keys, snowflake
 from retwis_site.store.client import Store
 from retwis_site.store.ids import nonce
@@ -46,7 +46,7 @@ class AccountChecks:
         for batch in self._store.hash_fields(keys.users(), AT_ONCE):
             yield [
                 Finding(f"{name!r} leads to user {uid}, who has another name or none", partial(self._mend, name, uid))
-                for name, uid in settled(self._store, self._wrong(batch), _registration, self._wrong)
+                for name, uid in confirmed(self._store, self._wrong(batch), _registration, self._wrong)
             ]
 
     def _wrong(self, batch: Sequence[Named]) -> list[Named]:
@@ -81,11 +81,11 @@ class AccountChecks:
 
     def nameless(self) -> Chunks:
         """`user:` hashes that `users` does not lead to, of users who have signed in, posted, followed or left."""
-        for batch in numbered(self._store, "user:*"):
+        for batch in ids_of(self._store, "user:*"):
             suspects = [uid for uid in self.without_name(batch) if self.was_registered(uid)]
             yield [
                 Finding(f"no name leads to user {uid}", partial(self._name, uid))
-                for uid in settled(self._store, suspects, lambda uid: {f"user:{uid}"}, self.without_name)
+                for uid in confirmed(self._store, suspects, lambda uid: {f"user:{uid}"}, self.without_name)
             ]
 
     def without_name(self, uids: Sequence[int]) -> list[int]:
@@ -142,7 +142,7 @@ class AccountChecks:
         """The users' own secrets, the truth, against `auths`, without which their cookies open nothing."""
         for batch in self._store.hash_fields(keys.users(), AT_ONCE):
             uids = sorted({_uid(number) for _, number in batch})
-            lost = settled(
+            lost = confirmed(
                 self._store, self._locked_out(uids), lambda uid: {f"auth:{uid}", f"user:{uid}"}, self._locked_out
             )
             yield [Finding(f"auths does not know the secret of user {uid}", partial(self._let_in, uid)) for uid in lost]
@@ -173,7 +173,7 @@ class AccountChecks:
         """Users whose name is missing from `users_by_time`."""
         for batch in self._store.hash_fields(keys.users(), AT_ONCE):
             uids = sorted({_uid(number) for _, number in batch})
-            missing = settled(self._store, self._unlisted(uids), lambda uid: {f"user:{uid}"}, self._unlisted)
+            missing = confirmed(self._store, self._unlisted(uids), lambda uid: {f"user:{uid}"}, self._unlisted)
             yield [Finding(f"user {uid} is not in users_by_time", partial(self._list, uid)) for uid in missing]
 
     def _unlisted(self, uids: Sequence[int]) -> list[int]:
@@ -207,7 +207,7 @@ class AccountChecks:
         for names in self._store.zset_members(keys.users_by_time(), AT_ONCE):
             yield [
                 Finding(f"nobody is called {name!r}", partial(self._store.zrem, keys.users_by_time(), name))
-                for name in settled(self._store, self._strangers(names), lambda name: set(), self._strangers)
+                for name in confirmed(self._store, self._strangers(names), lambda name: set(), self._strangers)
             ]
 
     def _strangers(self, names: Sequence[str]) -> list[str]:

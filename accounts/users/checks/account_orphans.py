@@ -5,7 +5,7 @@ from functools import partial
 
 from accounts.users.checks.account_checks import AccountChecks
 from accounts.users.deletion import KEPT_FIELDS, AccountDeletion
-from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, numbered, settled
+from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, confirmed, ids_of
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 
@@ -30,8 +30,8 @@ class AccountOrphans:
         by one that was killed."""
         if not self._store.hlen(keys.users()):  # asked of a proxy, which a scan goes past: it may be down
             return
-        for batch in numbered(self._store, "user:*"):
-            left = settled(self._store, self._littered(batch), lambda uid: {f"gone:{uid}"}, self._littered)
+        for batch in ids_of(self._store, "user:*"):
+            left = confirmed(self._store, self._littered(batch), lambda uid: {f"gone:{uid}"}, self._littered)
             yield [Finding(keys.user(uid), partial(self._deletion.strip, uid)) for uid in left]
 
     def _littered(self, uids: Sequence[int]) -> list[int]:
@@ -61,8 +61,8 @@ class AccountOrphans:
         seeded."""
         if not self._store.hlen(keys.users()):
             return
-        for batch in numbered(self._store, "user:*"):
-            orphans = settled(self._store, self._orphans(batch), lambda uid: {f"user:{uid}"}, self._orphans)
+        for batch in ids_of(self._store, "user:*"):
+            orphans = confirmed(self._store, self._orphans(batch), lambda uid: {f"user:{uid}"}, self._orphans)
             yield [Finding(keys.user(uid), partial(self._store.unlink, keys.user(uid))) for uid in orphans]
 
     def _orphans(self, uids: Sequence[int]) -> list[int]:

@@ -7,7 +7,7 @@ from functools import partial
 from accounts.users.removal import finish_deletion
 from retwis_site.features import AccountSet, features
 from retwis_site.jobs.outbox import Claim, Outbox
-from retwis_site.maintenance.checks import Check, Chunks, Finding, numbered, settled
+from retwis_site.maintenance.checks import Check, Chunks, Finding, confirmed, ids_of
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import nonce
@@ -37,8 +37,8 @@ class DeletedAccountChecks:
 
     def remains(self) -> Chunks:
         """Members of the sets that features declare, and places in `users_by_time`."""
-        for uids in numbered(self._store, "user:*"):
-            found = settled(self._store, list(self._look(uids)), lambda one: set(one.explained_by), self._still)
+        for uids in ids_of(self._store, "user:*"):
+            found = confirmed(self._store, list(self._look(uids)), lambda one: set(one.explained_by), self._still)
             yield [
                 Finding(f"user {uid}, whose account is deleted: {where}", partial(self._clear, uid))
                 for uid, where in {one.uid: one.where for one in found}.items()

@@ -2,7 +2,7 @@
 
 from django.contrib.auth.hashers import identify_hasher, is_password_usable
 
-from retwis_site.maintenance.checks import numbered
+from retwis_site.maintenance.checks import ids_of
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 
@@ -10,7 +10,7 @@ from retwis_site.store.client import Store
 def is_foreign(store: Store) -> bool:
     """Whether somebody who can be found by name has a password that is no Django hash: the official Retwis keeps them
     as typed. Two round trips for each 500 users."""
-    for batch in numbered(store, "user:*"):
+    for batch in ids_of(store, "user:*"):
         pipe = store.pipeline()
         for uid in batch:
             pipe.hmget(keys.user(uid), ["username", "password"])

@@ -5,7 +5,7 @@ from functools import partial
 
 from accounts.users.name_index import NameIndex, Stored, right_entries
 from accounts.users.names import parse
-from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, settled
+from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, confirmed
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 
@@ -35,7 +35,7 @@ class NameIndexChecks:
         """Names of people that do not lead to them. Where there is no entry at all, as in a database from elsewhere,
         one finding stands for all."""
         for batch in self._users():
-            lost = settled(self._store, self._lacking(batch), _explained, self._still_lacking)
+            lost = confirmed(self._store, self._lacking(batch), _explained, self._still_lacking)
             if lost and not self._size():
                 yield [Finding("there is no users_by_name, as in a database from elsewhere", self._file_all)]
                 return
@@ -87,7 +87,7 @@ class NameIndexChecks:
             filed = [(member, (parse(member) or ("", 0))[1]) for member in members]
             yield [
                 Finding(f"{found!r} leads to nobody of that name", partial(self._take_out, found, uid))
-                for found, uid in settled(self._store, self._stale(filed), _explained, self._stale)
+                for found, uid in confirmed(self._store, self._stale(filed), _explained, self._stale)
             ]
 
     def _stale(self, filed: Sequence[Filed]) -> list[Filed]:

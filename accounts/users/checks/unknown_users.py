@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from retwis_site.maintenance.checks import Chunks, Finding, numbered
+from retwis_site.maintenance.checks import Chunks, Finding, ids_of
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 
@@ -18,7 +18,7 @@ def unknown(store: Store, uids: Sequence[int]) -> list[int]:
 
 def sets_of_unknown_users(store: Store, pattern: str, key_of: Callable[[int], str]) -> Chunks:
     """Keys of a kind, such as `following:*`, whose owner does not exist. The repair removes them."""
-    for uids in numbered(store, pattern):
+    for uids in ids_of(store, pattern):
         yield [
             Finding(f"{key_of(uid)}: there is no such user", partial(store.unlink, key_of(uid)))
             for uid in unknown(store, uids)

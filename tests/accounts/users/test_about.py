@@ -14,7 +14,7 @@ from retwis_site.store.local_cache import Memory
 from tests.support.http.page_text import text_of
 from tests.support.people import register
 from tests.support.protocols.site_machine import Clock
-from timeline.people.entities import About, Known
+from timeline.people.entities import About, KnownFollowers
 from timeline.relations.entities import InCommon
 from timeline.relations.follow import Follows
 from timeline.timelines.profile import Profiles
@@ -180,7 +180,7 @@ def test_whose_account_is_deleted_is_not_counted_either(browser, store, people, 
         Follows(store).follow(friend.uid, 1)
     raw.hset(f"user:{people[0].uid}", "deleted", 1)
     raw.delete(f"user:{people[1].uid}")
-    assert known(store, bob) == Known((people[2],), InCommon(0, exact=True))
+    assert known(store, bob) == KnownFollowers((people[2],), InCommon(0, exact=True))
     raw.hset(f"user:{people[2].uid}", "deleted", 1)
     Memory.clear_all()
     assert known(store, bob) is None
@@ -190,7 +190,7 @@ def test_whose_account_is_deleted_is_not_counted_either(browser, store, people, 
 def test_it_is_the_same_whichever_side_is_the_smaller(store, people, bob, raw):
     for friend in people[1:4]:
         Follows(store).follow(friend.uid, 1)
-    expected = Known(tuple(people[1:3]), InCommon(1, exact=True))
+    expected = KnownFollowers(tuple(people[1:3]), InCommon(1, exact=True))
     assert known(store, bob) == expected
     raw.zadd("followers:1", {str(uid): 5 for uid in range(1000, 1100)})
     assert known(store, bob) == expected

@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 from tests.browser.support.steps import post, said, write
 
 
-@pytest.mark.parametrize("page_of", ["a profile", "everybody"])
+@pytest.mark.parametrize("cached_page", ["a profile", "everybody"])
 def test_a_page_leads_to_its_feed_which_has_its_posts(window, alice, page_of):
     page = window(alice)
     page.goto("/")

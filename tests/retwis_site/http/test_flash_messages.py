@@ -69,7 +69,7 @@ def test_a_message_is_shown_in_the_same_request_too(rf, raw):
         if says:
             messages.success(request, says)
         waited.append(waits(request))
-        return pages.page_of(request, "timeline/welcome.html", shown, {"posts": [], "older": []})
+        return pages.cached_page(request, "timeline/timelines/welcome.html", shown, {"posts": [], "older": []})
 
     answers = [
         FlashMiddleware(lambda request, says=says: view(request, says))(rf.get("/")) for says in ("Now.", "", "")

@@ -11,7 +11,7 @@ from django.utils import translation
 from retwis_site.http import language
 from retwis_site.http.language import COOKIE
 from retwis_site.rendering import pages
-from retwis_site.rendering.pages import part
+from retwis_site.rendering.pages import fragment
 from tests.support.people import PASSWORD
 from tests.support.protocols.site_machine import Clock
 from tests.support.stored_keys import everything, publish
@@ -269,8 +269,8 @@ def test_a_part_knows_its_language_itself():
     said = {}
     for code in (*CODES, *CODES):
         with translation.override(code):
-            said.setdefault(code, part("timeline/_stopped.html", {}))
-            assert part("timeline/_stopped.html", {}) == said[code]
+            said.setdefault(code, fragment("timeline/timelines/_stopped.html", {}))
+            assert fragment("timeline/timelines/_stopped.html", {}) == said[code]
     assert len(set(said.values())) == len(CODES)
 
 

@@ -18,7 +18,7 @@ from timeline.posts.checks import post_checks
 from timeline.posts.checks.post_checks import PostChecks
 from timeline.posts.entities import PostDeleted
 from timeline.posts.repository import Posts
-from timeline.relations.checks import ranking_checks
+from timeline.relations.checks import follow_checks, ranking_checks
 from timeline.relations.follow import Follows
 from timeline.timelines.everyone import GlobalTimeline
 from timeline.timelines.home import Homes
@@ -536,7 +536,7 @@ def test_who_is_followed_all_the_time_is_not_miscounted(site, store, capsys, mon
 )
 def test_what_is_done_between_finding_and_looking_is_no_error(site, store, capsys, monkeypatch, happens):
     """Sets are read in chunks; a member may be gone when it is looked up on the other side."""
-    real = post_checks.members
+    real = post_checks.members_of
 
     def and_then(store, pattern):
         chunks = list(real(store, pattern))
@@ -544,5 +544,6 @@ def test_what_is_done_between_finding_and_looking_is_no_error(site, store, capsy
             happens(store)
         yield from chunks
 
-    monkeypatch.setattr(post_checks, "members", and_then)
+    for module in (post_checks, follow_checks):
+        monkeypatch.setattr(module, "members_of", and_then)
     assert doctor(capsys)[:2] == (0, {})

@@ -41,7 +41,7 @@ class Shown(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.text, self.tags, self.links = "", [], []
         post = Post(7, User(1, "Alice"), text, 1_700_000_000)
-        html = loader.render_to_string("timeline/_post.html", {"post": post, "own": False, "age": "1 hour"})
+        html = loader.render_to_string("timeline/posts/_post.html", {"post": post, "own": False, "age": "1 hour"})
         [self.html] = BODY.findall(html)
         self.feed(self.html)
         self.close()

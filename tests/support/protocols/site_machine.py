@@ -20,9 +20,9 @@ from tests.support.stored_keys import filed, ranked
 from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import killed_before_round_trip
 from timeline.people import follow_pages
-from timeline.people.cursors import EdgeCursor, edge_cursor
+from timeline.people.cursors import ScoreCursor, score_cursor
 from timeline.people.entities import Show
-from timeline.people.follow_pages import Circles
+from timeline.people.follow_pages import FollowPages
 from timeline.posts.entities import NoSuchPost, PostDeleted
 from timeline.posts.reader import one_post
 from timeline.timelines import cached_list, everyone, pagination
@@ -192,8 +192,8 @@ class Agreement(RuleBasedStateMachine):
         person = self.model.named(name)
 
         def read(before):
-            page = getattr(Circles(self.store), f"{side}_page")
-            return page(self.viewer(viewer), name, edge_cursor(before), show)
+            page = getattr(FollowPages(self.store), f"{side}_page")
+            return page(self.viewer(viewer), name, score_cursor(before), show)
 
         if person is None:
             with pytest.raises(self.nobody(name)):
@@ -205,9 +205,9 @@ class Agreement(RuleBasedStateMachine):
         assert edges_on(found) == expected
         if row < len(expected):
             since, uid = expected[row].since, expected[row].user.uid
-            assert edges_on(pages(read, str(EdgeCursor(since, uid)))) == expected[row + 1 :]
+            assert edges_on(pages(read, str(ScoreCursor(since, uid)))) == expected[row + 1 :]
             rest = [edge for edge in expected if edge.since <= since]
-            assert edges_on(pages(read, str(EdgeCursor(since, NOBODYS)))) == rest
+            assert edges_on(pages(read, str(ScoreCursor(since, NOBODYS)))) == rest
 
     def check_post(self, viewer, name, pid):
         self.settle()

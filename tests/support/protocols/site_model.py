@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from accounts.users.entities import User
 from accounts.users.names import entry
-from timeline.people.entities import Counts, Edge, Known, Relation, Show
+from timeline.people.entities import Counts, FollowRow, KnownFollowers, Relation, Show
 from timeline.posts.entities import Post
 from timeline.relations.entities import InCommon
 
@@ -65,7 +65,7 @@ class Model:
     def followers(self, me: int) -> dict[int, int]:
         return {who: since for (who, them), since in self.since.items() if them == me}
 
-    def edges(self, viewer: int | None, uid: int, side: str, show: Show = Show.ALL) -> list[Edge]:
+    def edges(self, viewer: int | None, uid: int, side: str, show: Show = Show.ALL) -> list[FollowRow]:
         """The newest first; those of one second as a sorted set has them."""
         people, others = self.followers(uid), self.following(uid)
         if side == "following":
@@ -73,7 +73,7 @@ class Model:
         newest_first = sorted(people, key=lambda one: (people[one], str(one)), reverse=True)
         mine = {} if viewer is None or (side, viewer) == ("followers", uid) else self.followers(viewer)
         return [
-            Edge(self.people[one].user, people[one], one in mine)
+            FollowRow(self.people[one].user, people[one], one in mine)
             for one in newest_first
             if show is Show.ALL or (one in others) == (show is Show.MUTUAL)
         ]
@@ -91,7 +91,7 @@ class Model:
         named = tuple(self.people[uid].user for uid in known[:2])
         others = InCommon(len(known) - len(named), exact=True)
         follows = them in self.following(me), me in self.following(them)
-        return Relation(False, follows[0], *common, follows[1], Known(named, others) if known else None)
+        return Relation(False, follows[0], *common, follows[1], KnownFollowers(named, others) if known else None)
 
     def posts_of(self, authors: Collection[int], before: int | None = None) -> list[Post]:
         """Those that are not deleted, newest first."""

@@ -58,7 +58,7 @@ def test_a_profile_tells_other_sites_whose_it_is(browser, called):
 def test_what_somebody_says_of_themselves_is_told_instead():
     nothing = {"origin": "http://testserver", "counts": Counts(0, 0), "relation": Relation(), "newest_at": ""}
     shown = {**nothing, "person": User(1, "Alice"), "about": SimpleNamespace(bio='Bees & "trees"', joined=None)}
-    page = loader.render_to_string("timeline/profile.html", shown)
+    page = loader.render_to_string("timeline/timelines/profile.html", shown)
     assert told(page)["og:description"] == told(page)["description"] == 'Bees & "trees"'
 
 

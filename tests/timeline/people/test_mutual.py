@@ -13,9 +13,9 @@ from retwis_site.store.local_cache import Memory
 from tests.support.http.page_text import text_of
 from tests.support.people import register
 from timeline.people import follow_pages
-from timeline.people.cursors import edge_cursor
+from timeline.people.cursors import score_cursor
 from timeline.people.entities import Show
-from timeline.people.follow_pages import Circles
+from timeline.people.follow_pages import FollowPages
 from timeline.relations.follow import Follows
 
 FIRST = 10  # the uid of the first of many
@@ -44,7 +44,7 @@ def walk(store, side, show, name="alice"):
     found, before, pages = [], None, 0
     while True:
         Memory.clear_all()
-        page = getattr(Circles(store), f"{side}_page")(Viewer(store, ""), name, edge_cursor(before), show)
+        page = getattr(FollowPages(store), f"{side}_page")(Viewer(store, ""), name, score_cursor(before), show)
         found += [edge.user.uid for edge in page.edges]
         pages += 1
         if page.older is None:
@@ -145,14 +145,14 @@ def test_where_a_page_ended_with_somebody_who_has_changed_places_the_next_leaves
     raw.zadd("followers:1", {FIRST + number: 1000 - number // 3 for number in range(9)})
     if show is Show.MUTUAL:
         raw.zadd("following:1", {FIRST + number: 1 for number in range(9)})
-    read = Circles(store).followers_page
+    read = FollowPages(store).followers_page
     first = read(Viewer(store, ""), "alice", None, show)
-    second = read(Viewer(store, ""), "alice", edge_cursor(first.older), show)
+    second = read(Viewer(store, ""), "alice", score_cursor(first.older), show)
     assert [edge.user.uid for edge in second.edges] == [FIRST + 5, FIRST + 4, FIRST + 3]
     raw.zrem("followers:1", FIRST + 3)
     if change != "goes":
         raw.zadd("followers:1", {FIRST + 3: 5000 if change == "comes anew" else 10})
-    third = read(Viewer(store, ""), "alice", edge_cursor(second.older), show)
+    third = read(Viewer(store, ""), "alice", score_cursor(second.older), show)
     assert [edge.user.uid for edge in third.edges] == [FIRST + 5, FIRST + 4, FIRST + 8]  # all of that second again
 
 
@@ -162,10 +162,10 @@ def test_it_costs_the_same_whoever_fits(store, raw, alice, round_trips, number, 
     crowd(raw, number)
     raw.zadd("followers:1", {FIRST + uid: 1000 + uid for uid in range(number)})
     raw.zadd("following:1", {FIRST + uid: 1 for uid in (1000, *range(fit))})
-    read = Circles(store).followers_page
+    read = FollowPages(store).followers_page
     read(Viewer(store, ""), "alice", None)
     for before, most in ((None, 3), ("5000-5", 4)):
-        recorded = round_trips(lambda: read(Viewer(store, ""), "alice", edge_cursor(before), Show.MUTUAL))  # noqa: B023  at once
+        recorded = round_trips(lambda: read(Viewer(store, ""), "alice", score_cursor(before), Show.MUTUAL))  # noqa: B023  at once
         assert most - 2 < len(recorded.round_trips) <= most
         assert sum(command[0] == "ZMSCORE" for command in recorded.commands) == 1
 
@@ -229,5 +229,5 @@ def test_that_takes_no_trip_of_its_own(browser, alice, round_trips):
 
 def test_a_visitor_is_nobody(store, alice):
     viewer = Viewer(store, "")
-    Circles(store).followers_page(viewer, "alice", None)
+    FollowPages(store).followers_page(viewer, "alice", None)
     assert viewer.user == Visitor()

@@ -15,7 +15,7 @@ from tests.support.http.people_pages import names
 from tests.support.people import LONG_AGO
 from tests.support.stored_keys import everything
 from timeline.people import directory as repository
-from timeline.people.cursors import edge_cursor, name_cursor
+from timeline.people.cursors import name_cursor, score_cursor
 from timeline.people.directory import People
 from timeline.relations.follow import Follows
 
@@ -161,7 +161,7 @@ def test_who_has_won_followers_meanwhile_leaves_nobody_out(store, raw, small):
     first = People(store).most_followed(Viewer(store, ""), None)
     assert first.older == "2-5"
     raw.zadd("users_by_followers", {5: 90})
-    second = People(store).most_followed(Viewer(store, ""), edge_cursor(first.older))
+    second = People(store).most_followed(Viewer(store, ""), score_cursor(first.older))
     assert [one.user.uid for one in second.people] == [7, 6, 4]  # all who have as many again
 
 

@@ -82,7 +82,7 @@ def test_whatever_is_typed_reads_as_typed_and_its_links_lead_where_they_read(tex
 
 @given(TEXTS)
 def test_the_pieces_are_the_text(text):
-    pieces = links.parts(text)
+    pieces = links.segments(text)
     assert "".join(piece.text for piece in pieces) == text
     assert all(piece.text for piece in pieces)
     assert not any(piece.address and piece.name for piece in pieces)
@@ -107,13 +107,13 @@ def looked_at(monkeypatch):
 @pytest.mark.parametrize("unit", ["xn--a.", "XN--a.", "a.xn--", "http://xn--a.b@", "xn--xn--"])
 def test_hosts_that_take_years_are_not_looked_at(looked_at, unit):
     for times in range(LONGEST_POST // len(unit) + 1):
-        links.parts(unit * times)
+        links.segments(unit * times)
     assert max(text.lower().count("xn--") for text in looked_at) == links.MOST_PUNYCODE
 
 
 def test_a_text_is_looked_at_once_and_one_that_is_too_long_for_a_post_never(looked_at):
     for length in (LONGEST_POST, LONGEST_POST + 1, 100_000):
-        links.parts(("@alice https://example.com " * length)[:length])
+        links.segments(("@alice https://example.com " * length)[:length])
     assert [len(text) for text in looked_at] == [LONGEST_POST]
 
 

@@ -18,15 +18,15 @@ ids = st.integers(min_value=1, max_value=5000)
 
 
 def test_a_finished_list_is_complete_down_to_its_mark():
-    listing = parse_whole(["9", "b1", "-5", "7", "5", "3"])
-    assert listing.complete
-    assert listing.horizon == 5
-    assert listing.ids == [9, 7, 5]
+    content = parse_whole(["9", "b1", "-5", "7", "5", "3"])
+    assert content.complete
+    assert content.complete_down_to == 5
+    assert content.ids == [9, 7, 5]
 
 
 def test_a_mark_of_zero_reaches_to_the_beginning():
-    listing = parse_whole(["b1", "0", "2", "1"])
-    assert (listing.complete, listing.horizon, listing.ids) == (True, 0, [2, 1])
+    content = parse_whole(["b1", "0", "2", "1"])
+    assert (content.complete, content.complete_down_to, content.ids) == (True, 0, [2, 1])
 
 
 def test_the_highest_of_several_marks_counts():
@@ -41,10 +41,10 @@ def test_a_list_without_a_mark_is_not_complete():
 
 def test_a_long_list_whose_marks_were_cut_off_is_complete_but_its_tail_is_not_relied_on():
     entries = [str(pid) for pid in range(1000, 0, -1)]
-    listing = parse_whole(entries)
-    assert listing.complete
-    assert len(listing.ids) == TRUSTED
-    assert listing.horizon == listing.ids[-1] == 201
+    content = parse_whole(entries)
+    assert content.complete
+    assert len(content.ids) == TRUSTED
+    assert content.complete_down_to == content.ids[-1] == 201
 
 
 def test_a_long_list_with_a_rebuild_under_way_is_not_complete():
@@ -63,18 +63,18 @@ def test_fillers_stand_for_dead_ids_and_say_nothing():
 
 
 def test_the_head_says_nothing_about_what_lies_below_it():
-    listing = parse_head(["b1", "0", *(str(pid) for pid in range(700, 502, -1))])
-    assert listing.horizon == listing.ids[-1]
-    assert len(listing.ids) == FIRST_TRUSTED
+    content = parse_head(["b1", "0", *(str(pid) for pid in range(700, 502, -1))])
+    assert content.complete_down_to == content.ids[-1]
+    assert len(content.ids) == FIRST_TRUSTED
 
 
 @given(st.lists(ids, max_size=CUT_ABOVE), st.sampled_from([parse_head, parse_whole]), st.integers(0, 5000))
-def test_ids_come_newest_first_once_each_and_none_below_the_horizon(pids, parse, horizon):
-    listing = parse(["b1", str(-horizon), *map(str, pids)])
-    assert listing.ids == sorted(set(listing.ids), reverse=True)
-    assert set(listing.ids) <= set(pids)
-    assert all(pid >= listing.horizon >= 0 for pid in listing.ids)
-    assert listing.horizon >= horizon
+def test_ids_come_newest_first_once_each_and_none_below_the_horizon(pids, parse, complete_down_to):
+    content = parse(["b1", str(-complete_down_to), *map(str, pids)])
+    assert content.ids == sorted(set(content.ids), reverse=True)
+    assert set(content.ids) <= set(pids)
+    assert all(pid >= content.complete_down_to >= 0 for pid in content.ids)
+    assert content.complete_down_to >= complete_down_to
 
 
 sources = st.lists(st.sets(ids, max_size=40), min_size=1, max_size=12)
@@ -85,12 +85,12 @@ def test_a_merge_has_no_holes_above_its_horizon(everything, length, keep):
     cut = [sorted(source, reverse=True)[:length] for source in everything]
     found = merge([Slice(piece, len(piece) == length) for piece in cut], keep)
     truth = set().union(*everything)
-    assert found.ids == sorted((pid for pid in truth if pid >= found.horizon), reverse=True)
+    assert found.ids == sorted((pid for pid in truth if pid >= found.complete_down_to), reverse=True)
     assert len(found.ids) <= max(keep, 1)
 
 
 @given(sources)
 def test_a_merge_of_uncut_sources_reaches_to_the_beginning(everything):
     found = merge([Slice(sorted(source, reverse=True), goes_on=False) for source in everything], KEPT)
-    assert found.horizon == 0
+    assert found.complete_down_to == 0
     assert set(found.ids) == set().union(*everything)

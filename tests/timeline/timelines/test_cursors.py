@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from retwis_site.exceptions import BadCursor
 from retwis_site.http.url_converters import UsernameConverter
 from retwis_site.store.ids import LARGEST_ID
-from timeline.people.cursors import EdgeCursor, NameCursor, by, edge_cursor, name_cursor, show
+from timeline.people.cursors import NameCursor, ScoreCursor, by, name_cursor, score_cursor, show
 from timeline.people.entities import By, Show
 from timeline.timelines.cursors import parse_id, post_cursor
 
@@ -21,12 +21,12 @@ def test_a_post_cursor_is_read_back(pid):
 
 @given(st.integers(0, LARGEST_ID), ids)
 def test_an_edge_cursor_is_read_back(since, uid):
-    assert edge_cursor(str(EdgeCursor(since, uid))) == EdgeCursor(since, uid)
+    assert score_cursor(str(ScoreCursor(since, uid))) == ScoreCursor(since, uid)
 
 
 def test_no_cursor_is_the_first_page():
     assert post_cursor(None) is None
-    assert edge_cursor(None) is None
+    assert score_cursor(None) is None
 
 
 @given(st.text(max_size=50))
@@ -38,7 +38,7 @@ def test_any_text_is_a_cursor_or_a_bad_cursor(text):
     else:
         assert found == int(text)
     try:
-        edge = edge_cursor(text)
+        edge = score_cursor(text)
     except BadCursor:
         return
     since, uid = text.split("-")

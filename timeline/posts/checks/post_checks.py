@@ -6,7 +6,7 @@ from functools import cached_property, partial
 from accounts.users.checks.foreign_database import is_foreign
 from accounts.users.checks.unknown_users import sets_of_unknown_users
 from retwis_site.jobs.outbox import Outbox
-from retwis_site.maintenance.checks import Check, Chunks, Finding, members, numbered, settled
+from retwis_site.maintenance.checks import Check, Chunks, Finding, confirmed, ids_of, members_of
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import nonce, parse_id
@@ -38,8 +38,8 @@ class PostChecks:
 
     def updates(self) -> Chunks:
         """Members of `updates:` against the posts themselves."""
-        for chunk in members(self._store, "updates:*"):
-            wrong = settled(
+        for chunk in members_of(self._store, "updates:*"):
+            wrong = confirmed(
                 self._store, self._wrong(chunk), lambda one: at_work_on(one[1]) | {f"gone:{one[0]}"}, self._wrong
             )
             yield [
@@ -90,7 +90,7 @@ class PostChecks:
         """
         if self.is_foreign:
             return
-        for batch in numbered(self._store, "post:*"):
+        for batch in ids_of(self._store, "post:*"):
             yield [
                 Finding(f"{keys.updates(author)} lacks {pid}", partial(self._put_back, pid))
                 for pid, author in self._lost([one for one in self.unlisted(batch) if self.was_listed(*one)])
@@ -100,7 +100,7 @@ class PostChecks:
         def still(some: Sequence[Written]) -> list[Written]:
             return self.unlisted([pid for pid, _ in some])  # which may be deleted by now
 
-        return settled(self._store, suspects, lambda one: at_work_on(str(one[0])), still)
+        return confirmed(self._store, suspects, lambda one: at_work_on(str(one[0])), still)
 
     def unlisted(self, pids: Sequence[int]) -> list[Written]:
         """Of these posts: those that are not deleted and that their author's `updates:` lacks; with their authors, 0

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from retwis_site.jobs.outbox import OWNER_GIVES_UP
-from retwis_site.maintenance.checks import Check, Chunks, Finding, numbered, settled
+from retwis_site.maintenance.checks import Check, Chunks, Finding, confirmed, ids_of
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_id
@@ -38,7 +38,7 @@ class PostOrphans:
         if self._checks.is_foreign or not self._store.hlen(keys.users()):
             return
         young: list[int] = []
-        for batch in numbered(self._store, "post:*"):
+        for batch in ids_of(self._store, "post:*"):
             orphans = self._orphans(batch)
             recent = self._recent(orphans)
             young += recent
@@ -62,13 +62,13 @@ class PostOrphans:
     def _found(self, orphans: Sequence[int]) -> list[Finding]:
         """A post's intent leaves the outbox only after the post stands, so what is missing from the outbox, and then
         from `updates:`, never got to its commit."""
-        certain = settled(self._store, orphans, lambda pid: at_work_on(str(pid)), self._orphans)
+        certain = confirmed(self._store, orphans, lambda pid: at_work_on(str(pid)), self._orphans)
         return [Finding(keys.post(pid), partial(self._store.unlink, keys.post(pid))) for pid in certain]
 
     def lasting_tombstones(self) -> Chunks:
         """Deleted posts that would never go."""
-        for batch in numbered(self._store, "post:*"):
-            lasting = settled(self._store, self._lasting(batch), lambda pid: at_work_on(str(pid)), self._lasting)
+        for batch in ids_of(self._store, "post:*"):
+            lasting = confirmed(self._store, self._lasting(batch), lambda pid: at_work_on(str(pid)), self._lasting)
             yield [
                 Finding(keys.post(pid), partial(self._store.expire, keys.post(pid), DELETED_STAYS)) for pid in lasting
             ]

@@ -13,7 +13,7 @@ from timeline.posts.entities import LONGEST_POST
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Segment:
     """A piece of a text, and where it leads: to an address, to the profile of a name, or nowhere."""
 
     text: str
@@ -33,16 +33,16 @@ _PUNYCODE = "xn--"
 MOST_PUNYCODE = 8
 
 
-def parts(text: str) -> list[Part]:
+def segments(text: str) -> list[Segment]:
     """A text in pieces, which joined are the text again. Where it would take long to look for links there are none: in
     what is longer than any post of ours (from a database from elsewhere), or made to be slow."""
     if len(text) > LONGEST_POST or text.lower().count(_PUNYCODE) > MOST_PUNYCODE:
-        return [Part(text)]
-    found: list[Part] = []
+        return [Segment(text)]
+    found: list[Segment] = []
     end = 0
     for match in _linkifier.match(text.translate(_UNSEEN)) or ():
         found += _with_names(text, end, match.index)
-        found.append(Part(match.raw, address=match.url if _is_web(match.schema, match.url) else ""))
+        found.append(Segment(match.raw, address=match.url if _is_web(match.schema, match.url) else ""))
         end = match.last_index
     found += _with_names(text, end, len(text))
     return found
@@ -59,17 +59,17 @@ def _is_web(schema: str, url: str) -> bool:
         return False
 
 
-def _with_names(text: str, start: int, end: int) -> Iterator[Part]:
+def _with_names(text: str, start: int, end: int) -> Iterator[Segment]:
     """A stretch of a text, in which no addresses are, in pieces."""
     for found in _NAME.finditer(text, start, end):
         if _goes_on(text, found.start(), found.end()):
             continue
         if start < found.start():
-            yield Part(text[start : found.start()])
-        yield Part(found[0], name=found[0].removeprefix("@"))
+            yield Segment(text[start : found.start()])
+        yield Segment(found[0], name=found[0].removeprefix("@"))
         start = found.end()
     if start < end:
-        yield Part(text[start:end])
+        yield Segment(text[start:end])
 
 
 def _goes_on(text: str, start: int, end: int) -> bool:

@@ -9,13 +9,13 @@ from django.utils.html import escape
 from django.utils.translation import get_language, ngettext
 
 from accounts.users.entities import User, Visitor
-from retwis_site.rendering.pages import CSRF_TOKEN, Holes, Pieces, cut, mark, part
+from retwis_site.rendering.pages import CSRF_TOKEN, Pieces, Slots, cut_at_slots, fragment, slot
 from retwis_site.store.local_cache import PageMemory
 from timeline.posts.entities import Page, Post
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class PostCard:
     """A post's HTML, whole for as long as its age reads the same, and what comes before and after the age."""
 
     post: Post
@@ -27,7 +27,7 @@ class Card:
 
 Key = tuple[int, bool, str]  # a post's id, whether the viewer wrote it and so can delete it, and their language
 
-_cards: PageMemory[Key, Card] = PageMemory(size=10_000, seconds=3600)  # some 25 MB
+_cards: PageMemory[Key, PostCard] = PageMemory(size=10_000, seconds=3600)  # some 25 MB
 
 
 def posts_as_html(posts: Sequence[Post], viewer: User | Visitor) -> Pieces:
@@ -46,25 +46,25 @@ def posts_as_html(posts: Sequence[Post], viewer: User | Visitor) -> Pieces:
     return pieces
 
 
-def _card(key: Key, post: Post, now: int, known: Card | None) -> Card:
+def _card(key: Key, post: Post, now: int, known: PostCard | None) -> PostCard:
     before, after = (known.before, known.after) if known and known.post == post else _rendered(post, own=key[1])
     age = age_of(now - post.time, key[2])
     first, *rest = after
     assert isinstance(first, bytes)
-    card = Card(post, (before + age.words.encode() + first, *rest), now + age.lasts, before, after)
+    card = PostCard(post, (before + age.words.encode() + first, *rest), now + age.lasts, before, after)
     _cards.put(key, card)
     return card
 
 
 def _rendered(post: Post, own: bool) -> tuple[bytes, Pieces]:
     """What comes before a post's age, and what after."""
-    context = {"post": post, "own": own, "age": mark("age"), "csrf_token": CSRF_TOKEN}
-    before, _, *after = cut(loader.render_to_string("timeline/_post.html", context))
+    context = {"post": post, "own": own, "age": slot("age"), "csrf_token": CSRF_TOKEN}
+    before, _, *after = cut_at_slots(loader.render_to_string("timeline/posts/_post.html", context))
     assert isinstance(before, bytes)
     return before, after
 
 
-def holes(page: Page, viewer: User | Visitor, stopped: int | None = None) -> Holes:
+def slots(page: Page, viewer: User | Visitor, stopped: int | None = None) -> Slots:
     """What a page of posts shows in the holes of its template: the posts, and the next page's cursor. Between what is
     above the id where somebody had stopped reading and what is not, a line tells so."""
     older = [] if page.older is None else [str(page.older).encode()]
@@ -75,7 +75,7 @@ def _with_line(posts: Sequence[Post], viewer: User | Visitor, stopped: int | Non
     if stopped is None or not posts or posts[0].pid <= stopped or posts[-1].pid > stopped:
         return posts_as_html(posts, viewer)
     above = sum(post.pid > stopped for post in posts)
-    line = part("timeline/_stopped.html", {})
+    line = fragment("timeline/timelines/_stopped.html", {})
     return [*posts_as_html(posts[:above], viewer), *line, *posts_as_html(posts[above:], viewer)]
 
 

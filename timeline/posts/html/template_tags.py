@@ -5,7 +5,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from retwis_site.store.dates import iso, moment_of
-from timeline.posts.html.links import Part, parts
+from timeline.posts.html.links import Segment, segments
 
 register = template.Library()
 
@@ -36,6 +36,6 @@ def month(when: int) -> str:
 
 
 @register.filter
-def linked(text: str) -> list[Part]:
+def linked(text: str) -> list[Segment]:
     """A text in pieces, of which some lead somewhere. The template escapes each."""
-    return parts(text)
+    return segments(text)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from accounts.users.checks.unknown_users import sets_of_unknown_users, unknown
-from retwis_site.maintenance.checks import Check, Chunks, Finding, members, settled
+from retwis_site.maintenance.checks import Check, Chunks, Finding, confirmed, members_of
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_id
@@ -68,11 +68,11 @@ class FollowChecks:
             me, them = side.follows(edge[0], parse_id(edge[1]) or 0)
             return {f"follow:{me}:{them}", f"gone:{me}", f"gone:{them}"}
 
-        for chunk in members(self._store, side.pattern):
+        for chunk in members_of(self._store, side.pattern):
             edges = [(uid, member) for uid, member, _ in chunk]
             yield [
                 Finding(f"{side.own(uid)} has {member}", partial(self._mend, side, uid, member))
-                for uid, member in settled(self._store, look(edges), under_way, look)
+                for uid, member in confirmed(self._store, look(edges), under_way, look)
             ]
 
     def _mend(self, side: Side, uid: int, member: str) -> None:

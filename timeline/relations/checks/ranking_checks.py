@@ -6,7 +6,7 @@ from functools import partial
 
 from accounts.users.checks.unknown_users import unknown
 from retwis_site.jobs.outbox import Outbox
-from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, numbered
+from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, ids_of
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_id
@@ -41,7 +41,7 @@ class RankingChecks:
     def miscounted(self) -> Chunks:
         """Users who have followers. Where nobody is ranked, as in a database from elsewhere, one finding stands for
         all."""
-        for uids in numbered(self._store, "followers:*"):
+        for uids in ids_of(self._store, "followers:*"):
             wrong = [place for place in self._wrong([str(uid) for uid in uids]) if place.followers]
             if wrong and not self._store.zcard(keys.users_by_followers()):
                 yield [Finding("there is no users_by_followers, as in a database from elsewhere", self._rank_all)]
@@ -55,7 +55,7 @@ class RankingChecks:
             ]
 
     def _rank_all(self) -> None:
-        for uids in numbered(self._store, "followers:*"):
+        for uids in ids_of(self._store, "followers:*"):
             self._ranking.recount(uids)
 
     def strangers(self) -> Chunks:

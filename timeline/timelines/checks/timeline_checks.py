@@ -8,7 +8,7 @@ from django.conf import settings
 
 from accounts.users.checks.foreign_database import is_foreign
 from retwis_site.jobs.outbox import Outbox
-from retwis_site.maintenance.checks import Check, Chunks, Finding, numbered, settled
+from retwis_site.maintenance.checks import Check, Chunks, Finding, confirmed, ids_of
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.snowflake import SMALLEST
@@ -42,10 +42,10 @@ class TimelineChecks:
         """Each home against the `updates:` of its owner and of those they follow, down to its horizon."""
         if is_foreign(self._store):
             return
-        for uids in numbered(self._store, "posts:*"):
+        for uids in ids_of(self._store, "posts:*"):
             yield [
                 Finding(keys.home(uid), partial(self._store.unlink, keys.home(uid)))
-                for uid in settled(self._store, self._lacking(uids), lambda uid: {f"follow:{uid}"}, self._lacking)
+                for uid in confirmed(self._store, self._lacking(uids), lambda uid: {f"follow:{uid}"}, self._lacking)
             ]
 
     def _lacking(self, uids: Sequence[int]) -> list[int]:
@@ -53,13 +53,13 @@ class TimelineChecks:
 
     def _lacks(self, uid: int) -> bool:
         home = TimelineList(self._store, keys.home(uid), lives=None)
-        listing = home.read()
-        if not listing.complete:  # the next read rebuilds it
+        content = home.read()
+        if not content.complete:  # the next read rebuilds it
             return False
         followed = [int(other) for other in self._store.zrange(keys.following(uid), 0, -1) if other.isdecimal()]
         pipe = self._store.pipeline()
         for source in (uid, *followed):
-            pipe.zrevrangebyscore(keys.updates(source), "+inf", str(listing.horizon), KEPT)
+            pipe.zrevrangebyscore(keys.updates(source), "+inf", str(content.complete_down_to), KEPT)
         return self._is_missing({int(pid) for found in pipe.execute() for pid in found if pid.isdecimal()}, home)
 
     def recent(self) -> Chunks:
@@ -67,14 +67,14 @@ class TimelineChecks:
         if settings.POST_IDS == "incr":
             return
         newest: list[int] = []
-        for uids in numbered(self._store, "updates:*"):
+        for uids in ids_of(self._store, "updates:*"):
             pipe = self._store.pipeline()
             for uid in uids:
                 pipe.zrevrangebyscore(keys.updates(uid), "+inf", str(SMALLEST), RECENT)
             pids = {int(member) for found in pipe.execute() for member in found if member.isdecimal()}
             newest = heapq.nlargest(RECENT, pids.union(newest))
             yield []
-        missing = settled(self._store, self._not_noted(newest), lambda pid: at_work_on(str(pid)), self._not_noted)
+        missing = confirmed(self._store, self._not_noted(newest), lambda pid: at_work_on(str(pid)), self._not_noted)
         yield [
             Finding(f"{keys.recent(pid)} lacks {pid}", partial(self._store.zadd, keys.recent(pid), {str(pid): pid}))
             for pid in missing
@@ -89,21 +89,23 @@ class TimelineChecks:
         if is_foreign(self._store):
             return
         for number, timeline in enumerate(self._everybody.lists):
-            listing = timeline.read()
+            content = timeline.read()
             newest = self._everybody.newest(number)
-            if listing.complete and self._is_missing({pid for pid in newest.ids if pid >= listing.horizon}, timeline):
+            if content.complete and self._is_missing(
+                {pid for pid in newest.ids if pid >= content.complete_down_to}, timeline
+            ):
                 yield [Finding(keys.timeline(number), partial(self._store.unlink, keys.timeline(number)))]
 
     def _is_missing(self, expected: set[int], timeline: TimelineList) -> bool:
         """Whether a list that is complete now lacks one of these posts, which is not just being delivered."""
         under_way = Outbox(self._store).under_way()
-        listing = timeline.read()
+        content = timeline.read()
         missing = [
             pid
-            for pid in expected.difference(listing.ids)
-            if pid >= listing.horizon and under_way.isdisjoint(at_work_on(str(pid)))
+            for pid in expected.difference(content.ids)
+            if pid >= content.complete_down_to and under_way.isdisjoint(at_work_on(str(pid)))
         ]
-        return listing.complete and bool(self._standing(missing))
+        return content.complete and bool(self._standing(missing))
 
     def _standing(self, pids: Sequence[int]) -> list[int]:
         """Of these posts, those that exist and are not deleted. One round trip."""

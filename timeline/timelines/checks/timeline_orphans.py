@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from accounts.users.repository import person, queue_person
-from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, numbered, settled
+from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, confirmed, ids_of
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_id
@@ -53,10 +53,10 @@ class TimelineOrphans:
 
     def homes_of_nobody(self) -> Chunks:
         """`posts:` lists whose owner does not exist, or has deleted their account while a page rebuilt theirs."""
-        for batch in numbered(self._store, "posts:*"):
+        for batch in ids_of(self._store, "posts:*"):
             yield [
                 Finding(keys.home(uid), partial(self._store.unlink, keys.home(uid)))
-                for uid in settled(self._store, self._left(batch), lambda uid: {f"gone:{uid}"}, self._left)
+                for uid in confirmed(self._store, self._left(batch), lambda uid: {f"gone:{uid}"}, self._left)
             ]
 
     def _left(self, uids: Sequence[int]) -> list[int]:
