@@ -1,8 +1,8 @@
-"""What the demo community talks about: the scenes from which `community.py` makes posts.
+"""Topics of the demo community. `texts.py` makes posts of them.
 
-A topic is (emoji, hashtag, Wikipedia articles, text); its text has remarks that may end any post of the topic, then
-scenes. Each scene starts with `*` and is written as `statements // follow-ups // endings`, where every statement goes
-with every follow-up and every ending. ` ~ ` separates whole phrases, and `{a|b}` is a choice inside a phrase.
+A topic is (emoji, hashtag, Wikipedia articles, text). Its text has remarks, which may end any post of the topic, and
+then scenes. A scene starts with `*` and is written as `statements // follow-ups // endings`: every statement goes with
+every follow-up and every ending. ` ~ ` separates phrases, and `{a|b}` is a choice inside a phrase.
 """
 
 Topics = tuple[tuple[str, str, str, str], ...]
@@ -370,4 +370,3 @@ OTHER_LANGUAGES: Topics = (
       नहीं आते? ~ छाता तो हमेशा की तरह घर पर ही रह गया था। // आपके यहाँ मौसम कैसा है? ~ मन ख़ुश हो गया।""",
     ),
 )
-# These go with any English post, so that a long timeline need not repeat itself.
