@@ -9,7 +9,8 @@ import random
 import re
 
 from accounts.users.names import LONGEST_BIO
-from timeline.demo.phrases import ENGLISH, OTHER_LANGUAGES, RIGHT_TO_LEFT, SHORT, Topics
+from timeline.demo.phrases import ENGLISH, Topics
+from timeline.demo.phrases_in_languages import OTHER_LANGUAGES, RIGHT_TO_LEFT, SHORT
 
 Phrase = tuple[tuple[str, ...], ...]  # the options of each slot, in order; fixed text is a single option
 Phrases = tuple[Phrase, ...]
