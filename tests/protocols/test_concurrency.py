@@ -59,7 +59,7 @@ class Client:
         self.texts = set()  # of their posts
         self.following = set()
         self.about = None, None  # display name and bio
-        self.trouble = []
+        self.errors = []
 
     def run(self, until):
         try:
@@ -69,7 +69,7 @@ class Client:
                 getattr(self, step)()
                 self.done += 1
         except Exception as error:
-            self.trouble.append(f"{self.name}: {error!r}")
+            self.errors.append(f"{self.name}: {error!r}")
 
     def page(self, path):
         answer = self.browser.ask(path)
@@ -182,7 +182,7 @@ def test_fifty_clients_leave_consistent_data(administrator, settings, tmp_path, 
             assert_no_inconsistencies(tmp_path, changes)
         for thread in threads:
             thread.join()
-        assert [trouble for client in clients for trouble in client.trouble] == []
+        assert [error for client in clients for error in client.errors] == []
         assert sum(client.done for client in clients) > 500
         wait_until(lambda: not noted(raw), "the last deliveries")
 
