@@ -7,7 +7,10 @@ from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
 
-BASE_DIR = Path(__file__).resolve().parent.parent
+PACKAGE = Path(__file__).resolve().parent
+IN_CHECKOUT = (PACKAGE.parent / "manage.py").is_file()
+BASE_DIR = PACKAGE.parent if IN_CHECKOUT else Path.cwd()  # where var/ is: the checkout, or the folder of an installed site
+FILES_DIR = PACKAGE.parent if IN_CHECKOUT else PACKAGE  # templates and translations; the wheel has them in this package
 
 
 def env(name: str, default: str = "") -> str:
@@ -116,7 +119,7 @@ WSGI_APPLICATION = "retwis_site.wsgi.application"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "templates"],
+        "DIRS": [FILES_DIR / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -136,7 +139,7 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024  # bytes of a request's body; more is 
 
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English"), ("de", "Deutsch"), ("ar", "العربية")]  # each in its own words
-LOCALE_PATHS = [BASE_DIR / "locale"]
+LOCALE_PATHS = [FILES_DIR / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True
 
@@ -144,7 +147,7 @@ STATIC_URL = "/static/"
 STATIC_ROOT = VAR_DIR / "static"
 STORAGES = {"staticfiles": {"BACKEND": "retwis_site.http.static_files.HashedStaticFiles"}}
 WHITENOISE_MIMETYPES = {".svg": "image/svg+xml; charset=utf-8"}
-WHITENOISE_ROOT = BASE_DIR / "retwis_site" / "root"  # pictures that browsers ask for by a name of their own
+WHITENOISE_ROOT = PACKAGE / "root"  # pictures that browsers ask for by a name of their own
 WHITENOISE_USE_FINDERS = True  # before the first `collectstatic` the files are served from where they lie
 
 # --- Who you are ------------------------------------------------------------------------------------------------------
