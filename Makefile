@@ -48,7 +48,7 @@ fuzz: $(VENV)/.installed-test
 
 # Measures the site as it grows, for docs/scaling.md: ten minutes, 2 GB of memory and Debian's redis-server.
 growth: $(VENV)/.installed-test
-	@$(BIN)/python -m benchmarks.growth && $(BIN)/python -m benchmarks.paper
+	@$(BIN)/python -m benchmarks.growth && $(BIN)/python -m benchmarks.growth.paper
 
 # Measures how fast the site is, and writes docs/benchmarks.md: a quarter of an hour, 1 GB of memory and Debian's wrk,
 # apache2-utils, redis-tools and redis-server.

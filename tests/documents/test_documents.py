@@ -10,7 +10,7 @@ import pytest
 from django.conf import settings
 from django.core.management import get_commands
 
-from benchmarks import paper
+from benchmarks.growth import paper
 from retwis_site.store import commands, keys
 
 ROOT = Path(settings.BASE_DIR)

@@ -41,7 +41,7 @@ def clean():
 
 
 def get(port, path, **headers):
-    request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", headers=headers)  # noqa: S310
+    request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", headers=headers)
     with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310
         return answer.read().decode()
 
