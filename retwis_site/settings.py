@@ -9,10 +9,8 @@ from django.core.exceptions import ImproperlyConfigured
 
 PACKAGE = Path(__file__).resolve().parent
 IN_CHECKOUT = (PACKAGE.parent / "manage.py").is_file()
-BASE_DIR = (
-    PACKAGE.parent if IN_CHECKOUT else Path.cwd()
-)  # where var/ is: the checkout, or the folder of an installed site
-FILES_DIR = PACKAGE.parent if IN_CHECKOUT else PACKAGE  # templates and translations; the wheel has them in this package
+BASE_DIR = PACKAGE.parent if IN_CHECKOUT else Path.cwd()  # var/ is there
+FILES_DIR = PACKAGE.parent if IN_CHECKOUT else PACKAGE  # templates/ and locale/ are there; the wheel has them here
 
 
 def env(name: str, default: str = "") -> str:
