@@ -52,7 +52,7 @@ class NoSuchUser(NotFound):
 class AccountDeleted(Gone):
     """Whoever had this name has deleted their account."""
 
-    told = _("Whoever had this name has deleted their account.")
+    message = _("Whoever had this name has deleted their account.")
 
 
 class NameTaken(Exception):

@@ -162,5 +162,5 @@ def test_an_index_that_has_only_who_came_since_is_counted_and_not_told_line_by_l
     told = capsys.readouterr().out
     assert "error: names that users_by_name lacks: 40\n" in told
     assert "... and 20 more" in told
-    assert "40 errors, all put right." in said(capsys, "doctor", "--fix")
+    assert "40 errors, all fixed." in said(capsys, "doctor", "--fix")
     assert filed(raw) == called(raw)

@@ -135,7 +135,7 @@ def test_one_that_no_worker_carries_out_is_carried_out_whole(store, crowd, alice
     [job] = noted(crowd)
     crowd.delete("outbox")
     crowd.zadd(where, {job: LONG_AGO})
-    label = "jobs overdue" if where == "outbox" else "dead letters"
+    label = "overdue jobs" if where == "outbox" else "dead letters"
     assert found(capsys, "--fix")[0] == {label: 1}
     nothing_is_left(crowd, ALICE)
     assert crowd.hgetall("user:1").keys() == {"username", "deleted"}

@@ -60,7 +60,7 @@ lists with dead ids: 2 found, {2}
 home timelines of unknown users: 2 found, {2}
 global timelines of another number of shards: 1 found, {1}
 temporary keys without an expiry: 2 found, {2}
-attempts at nothing: 1 found, {1}
+attempt counts without a job: 1 found, {1}
 """
 
 

@@ -94,7 +94,7 @@ UPDATES = "updates: without such a post"
 LOST = "posts that their author's updates: lacks"
 HOMES = "home timelines that lack a post"
 GLOBAL = "global timelines that lack a post"
-OVERDUE = "jobs overdue"
+OVERDUE = "overdue jobs"
 DEAD = "dead letters"
 COUNTERS = "counters below the largest id"
 TYPES = "keys of the wrong type"
@@ -412,7 +412,7 @@ def test_debris_is_no_error_and_goes_with_fix(site, capsys):
     assert doctor(capsys) == (0, {}, found)
     out = said(capsys, "doctor")
     assert "No errors." in out
-    assert "3 pieces of debris" in out
+    assert "3 orphans" in out
     assert doctor(capsys, "--fix") == (0, {}, found)
     assert doctor(capsys) == (0, {}, {})
 
@@ -449,7 +449,7 @@ def test_many_findings_are_counted_and_some_of_them_told(site, capsys):
     assert "error: updates: without such a post: 1600\n" in out
     assert "... and 1580 more" in out
     assert "doctor --fix" in out
-    assert "1600 errors, all put right." in said(capsys, "doctor", "--fix")
+    assert "1600 errors, all fixed." in said(capsys, "doctor", "--fix")
 
 
 def test_a_site_of_many_is_gone_through_in_few_round_trips(raw, store, capsys, round_trips):
