@@ -39,9 +39,7 @@ class AccountChecks:
             Check("users that no name leads to", self.nameless, self._store.dbsize),
             Check("secrets that auths lacks", self.secrets, names),
             Check("users that users_by_time lacks", self.unlisted, names),
-            Check(
-                "unknown names in users_by_time", self.unknown_names, lambda: self._store.zcard(keys.users_by_time())
-            ),
+            Check("unknown names in users_by_time", self.unknown_names, listed),
         ]
 
     # ---- names and uids
