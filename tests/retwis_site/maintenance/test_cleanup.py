@@ -50,7 +50,7 @@ def litter(raw):
 
 
 FOUND = """\
-what else is left of deleted accounts: 1 found, {1}
+extra fields of deleted accounts: 1 found, {1}
 stale entries in auths: 2 found, {2}
 orphaned user: hashes: 3 found, {3}
 stale entries in users_by_name: 3 found, {3}

@@ -76,11 +76,11 @@ def caches_aside(kept):
     return {key: value for key, value in kept.items() if not key.startswith(("posts:", "timeline"))}
 
 
-NAMES = "names that lead to nobody or to somebody else"
-NAMELESS = "users to whom no name leads"
-SECRETS = "users whose secret is not in auths"
-UNLISTED = "users who are not in users_by_time"
-STRANGERS = "strangers in users_by_time"
+NAMES = "names that lead to no user or to another user"
+NAMELESS = "users that no name leads to"
+SECRETS = "secrets that auths lacks"
+UNLISTED = "users that users_by_time lacks"
+STRANGERS = "unknown names in users_by_time"
 LACKING = "names that users_by_name lacks"
 SCORES = "scores in users_by_name that are not 0"
 STALE = "stale entries in users_by_name"
