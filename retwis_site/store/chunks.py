@@ -12,8 +12,8 @@ def newest_first(store: Store, key: str) -> Iterator[list[tuple[str, float]]]:
     a chunk.
 
     Each read starts at the last row of the chunk before. Many rows may share its score, so its offset among them is
-    counted. When rows were removed, that row has moved: then a smaller offset is tried, so no row is left out. Rows that
-    are not below the last row were read before: they are dropped, so no row comes twice.
+    counted. When rows were removed, that row has moved: then a smaller offset is tried, so no row is left out. Rows
+    that are not below the last row were read before: they are dropped, so no row comes twice.
     """
     last: tuple[float, str] | None = None
     high, offset = "+inf", 0

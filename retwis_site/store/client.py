@@ -1,7 +1,7 @@
 """The store client: the one place where commands leave the process.
 
-`connect()` returns the process's `Store`. It has the commands of `commands.py` (`store.hget(...)`), one round trip each.
-`store.pipeline()` returns a `Pipe` with the same commands: it queues them, and `execute()` sends them in one round trip.
+`connect()` returns the process's `Store`. Its methods are the commands of `commands.py`, one round trip each.
+`store.pipeline()` returns a `Pipe` with the same methods: it queues them, and `execute()` sends them in one round trip.
 `recorder.py` records every round trip, and every failure becomes a `StoreError`.
 
 No command is ever sent twice. redis-py's own retries are off: after a lost reply, INCR or LPUSH would count or push
@@ -149,8 +149,8 @@ class Store(Commands):
         return [server.send("INFO") for server in self.servers()]
 
     def servers(self) -> list["Store"]:
-        """A store for each server that holds keys. Raises StoreError. No round trip, but for the first use of a cluster:
-        it asks for the servers."""
+        """A store for each server that holds keys. Raises StoreError. No round trip, except for the first use of a
+        cluster: it asks for the servers."""
         with _Failures(self):
             return [Store(OneServer(server)) for server in self.transport.servers()]
 
@@ -241,7 +241,7 @@ class ConnectionFactory(django_redis_pool.ConnectionFactory):  # type: ignore[mi
 
 
 class StoreConnections(RedisCache):  # type: ignore[misc]
-    """The backend of `CACHES["store"]`. It gives `get_redis_connection` its connections and is never used as a cache."""
+    """The backend of `CACHES["store"]`. It gives `get_redis_connection` its connections; it is never a cache."""
 
     def clear(self) -> bool:
         raise NotImplementedError("CACHES['store'] holds the site itself: clear() would be FLUSHDB")
