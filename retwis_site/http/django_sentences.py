@@ -1,5 +1,8 @@
-"""Django's own sentences that our forms show, for `make messages`: so the catalogs have every word of a page, in one
-voice. Django's own lack some, and those about passwords come with an app that the site has no use for."""
+"""Django's sentences that the site's forms show. `make messages` finds them here and adds them to the site's catalogs.
+
+So each language has one style. Django's own catalogs lack some sentences, and those about passwords belong to an app
+that the site does not install.
+"""
 
 from django.utils.translation import gettext_noop, ngettext_lazy
 

@@ -24,7 +24,7 @@ from django.utils.xmlutils import SimplerXMLGenerator
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from accounts.users.names import isolated
-from retwis_site.http.public_cache import for_everybody
+from retwis_site.http.public_cache import publicly_cached
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import connect
 from retwis_site.store.dates import moment_of
@@ -214,7 +214,7 @@ def _items(request: HttpRequest, page: Page) -> list[Item]:
     return [Item(post, origin) for post in page.posts]
 
 
-_kept = for_everybody(KEPT)
+_kept = publicly_cached(KEPT)
 profile_atom = _kept(ProfileFeed(Atom, "profile_atom"))
 profile_rss = _kept(ProfileFeed(Rss, "profile_rss"))
 timeline_atom = _kept(TimelineFeed(Atom, "timeline_atom"))

@@ -4,7 +4,7 @@ import pytest
 from django.contrib import messages
 
 from accounts.users.entities import Visitor
-from retwis_site.http.flash_messages import FlashMiddleware, FlashStorage, waits
+from retwis_site.http.flash_messages import FlashMiddleware, FlashStorage, may_have_messages
 from retwis_site.rendering import pages
 
 
@@ -68,7 +68,7 @@ def test_a_message_is_shown_in_the_same_request_too(rf, raw):
         request.resolver_match = None
         if says:
             messages.success(request, says)
-        waited.append(waits(request))
+        waited.append(may_have_messages(request))
         return pages.cached_page(request, "timeline/timelines/welcome.html", shown, {"posts": [], "older": []})
 
     answers = [
