@@ -90,8 +90,8 @@ FOLLOWING = "follows that followers: lacks, or of unknown users"
 FOLLOWERS = "followers that following: lacks, or who are unknown"
 MISCOUNTED = "users whom users_by_followers miscounts"
 UNRANKED = "strangers in users_by_followers"
-UPDATES = "updates: without such a post"
-LOST = "posts that their author's updates: lacks"
+UPDATES = "entries of updates: that do not match a post"
+LOST = "posts missing from their author's updates:"
 HOMES = "home timelines that lack a post"
 GLOBAL = "global timelines that lack a post"
 OVERDUE = "jobs overdue"
@@ -446,7 +446,7 @@ def test_many_findings_are_counted_and_some_of_them_told(site, capsys):
     with pytest.raises(SystemExit):
         call_command("doctor")
     out = capsys.readouterr().out
-    assert "error: updates: without such a post: 1600\n" in out
+    assert "error: entries of updates: that do not match a post: 1600\n" in out
     assert "... and 1580 more" in out
     assert "doctor --fix" in out
     assert "1600 errors, all put right." in said(capsys, "doctor", "--fix")
