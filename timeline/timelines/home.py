@@ -14,7 +14,7 @@ from retwis_site.store.local_cache import PageMemory
 from timeline.people.entities import Counts
 from timeline.posts.entities import Page, Post
 from timeline.posts.reader import Wanted, authors_of, by_present_names
-from timeline.relations.follow import Follows, which
+from timeline.relations.follow import Follows, followed_uids
 from timeline.timelines.cached_list import FIRST_READ, KEPT, Merge, Slice, TimelineList, merge
 from timeline.timelines.entities import HomePage
 from timeline.timelines.pagination import POSTS_A_PAGE, fill
@@ -59,7 +59,7 @@ class Homes:
                 self._follows.queue_which_followed(pipe, me, authors)
 
         owner, (entries, following, followers, stored, *scores) = viewer.ask_as_user(questions)
-        asked = Asked(set(authors), which(authors, scores[0]) if scores else set())
+        asked = Asked(set(authors), followed_uids(authors, scores[0]) if scores else set())
         content = self._list(owner.uid).page(entries, before, lambda: self._newest(owner.uid))
         listed = content.ids if before is None else [pid for pid in content.ids if pid < before]
         page = self._page(owner.uid, listed, content.complete_down_to, before, asked)
@@ -187,4 +187,4 @@ class Asked:
         """`replies`: the one to what was asked about them; none where nobody was."""
         if not replies:
             return self
-        return Asked(self.about.union(about), self.followed | which(about, replies[0]))
+        return Asked(self.about.union(about), self.followed | followed_uids(about, replies[0]))

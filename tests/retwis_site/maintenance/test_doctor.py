@@ -86,12 +86,12 @@ SCORES = "scores in users_by_name that are not 0"
 STALE = "stale entries in users_by_name"
 OF_UNKNOWN = "follows of unknown users"
 POSTS_OF_UNKNOWN = "posts of unknown users"
-FOLLOWING = "follows that followers: lacks, or of unknown users"
-FOLLOWERS = "followers that following: lacks, or who are unknown"
-MISCOUNTED = "users whom users_by_followers miscounts"
-UNRANKED = "strangers in users_by_followers"
-UPDATES = "updates: without such a post"
-LOST = "posts that their author's updates: lacks"
+FOLLOWING = "entries of following: missing from followers:, or unknown"
+FOLLOWERS = "entries of followers: missing from following:, or unknown"
+MISCOUNTED = "wrong counts in users_by_followers"
+UNRANKED = "members of users_by_followers without followers"
+UPDATES = "entries of updates: that do not match a post"
+LOST = "posts missing from their author's updates:"
 HOMES = "home timelines that lack a post"
 GLOBAL = "global timelines that lack a post"
 OVERDUE = "overdue jobs"
@@ -446,7 +446,7 @@ def test_many_findings_are_counted_and_some_of_them_told(site, capsys):
     with pytest.raises(SystemExit):
         call_command("doctor")
     out = capsys.readouterr().out
-    assert "error: updates: without such a post: 1600\n" in out
+    assert "error: entries of updates: that do not match a post: 1600\n" in out
     assert "... and 1580 more" in out
     assert "doctor --fix" in out
     assert "1600 errors, all fixed." in said(capsys, "doctor", "--fix")
