@@ -110,7 +110,7 @@ class Posts:
         pipe.lpush(keys.timeline(pid), str(pid))
         home, timeline = pipe.execute()
         queue_cut(pipe, keys.home(uid), home)
-        queue_cut(pipe, keys.timeline(pid), timeline, of=settings.TIMELINE_SHARDS)
+        queue_cut(pipe, keys.timeline(pid), timeline, shards=settings.TIMELINE_SHARDS)
         pipe.execute()
 
     def _push(self, uid: int, pid: int) -> Iterator[int]:
