@@ -66,7 +66,7 @@ def _edit_profile(request: RetwisRequest) -> HttpResponse:
     try:
         me = request.viewer.require_user()
     except NotSignedIn:
-        text = _("Nothing was saved. Log in in another window, then send this again.")
+        text = _("Nothing was saved. Log in in another window, then send this form again.")
         return error_page(request, 403, _("You are logged out"), text, kept_fields(request))
     form = ProfileForm(request.POST)
     if not form.is_valid():
@@ -92,7 +92,7 @@ def password(request: RetwisRequest) -> HttpResponse:
         return page(request, "accounts/settings/password.html", {"form": form}, status=422)
     secret = Sessions(connect()).change_password(me.uid, make_password(form.cleaned_data["password1"]))
     log_account_event(request, "changed the password", me)
-    messages.success(request, _("Your password is changed, and all your other devices are logged out."))
+    messages.success(request, _("Your password was changed. All your other devices are logged out."))
     return signed_in(request, Login(me, secret), "/")
 
 
@@ -111,7 +111,7 @@ def delete_account(request: RetwisRequest) -> HttpResponse:
         return page(request, "accounts/settings/delete.html", {"form": form}, status=422)
     AccountDeletion(connect()).delete(me, request.viewer.secret)
     log_account_event(request, "deleted the account", me)
-    messages.success(request, _("Your account is deleted."))
+    messages.success(request, _("Your account was deleted."))
     response = redirect("home")
     take_back_all(response)
     return response

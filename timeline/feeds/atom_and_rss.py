@@ -171,7 +171,7 @@ class ProfileFeed(PostsFeed):
         }
 
     def subtitle(self, feed_posts: PersonFeedPosts) -> str:
-        return _("Posts by %(name)s, the newest first") % {"name": isolated(feed_posts.person)}
+        return _("Posts by %(name)s, newest first") % {"name": isolated(feed_posts.person)}
 
     description = subtitle
 
@@ -191,10 +191,10 @@ class TimelineFeed(PostsFeed):
         return FeedPosts(_items(request, found.page))
 
     def title(self) -> str:
-        return _("Everybody on Retwis")
+        return _("Everyone on Retwis")
 
     def subtitle(self) -> str:
-        return _("All posts, the newest first")
+        return _("All posts, newest first")
 
     description = subtitle
 

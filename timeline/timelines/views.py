@@ -117,7 +117,7 @@ def publish(request: RetwisRequest) -> HttpResponse:
         messages.success(request, _("Posted."), extra_tags="posted")
         drafts.forget(request, response)
     else:  # the user went back in the browser, changed the text and sent the form again
-        text = _("That form had posted something before. Your new text is below: post it from here.")
+        text = _("This form was already posted. Your new text is below. You can post it now.")
         messages.error(request, text)
         drafts.keep(response, body)
     return response
@@ -127,7 +127,7 @@ def _signed_out(request: RetwisRequest, form: PostForm) -> HttpResponse:
     """Keep a visitor's post until they have logged in. An invalid post is answered at once, with status 422."""
     if not form.is_valid():
         why = " ".join(str(error) for errors in form.errors.values() for error in errors)
-        text = _("You are not logged in, and this cannot be a post: %(why)s") % {"why": why}
+        text = _("You are not logged in, and your post is not valid: %(why)s") % {"why": why}
         return error_page(request, 422, _("Not posted"), text, kept_fields(request))
     response = to_login("/")
     drafts.keep(response, form.cleaned_data["body"])
