@@ -15,14 +15,14 @@ from django.views.decorators.http import require_http_methods
 
 from accounts.settings.forms import AppearanceForm, LanguageForm, PasswordForm, ProfileForm
 from accounts.settings.limits import EDITS
+from accounts.settings.profile import profile_of
 from accounts.signing_in.forms import PresentPasswordForm
 from accounts.signing_in.guards import login_required, own_page, page_of_form, to_login
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.responses import log_account_event, signed_in, take_back_all
 from accounts.signing_in.sessions import Sessions
-from accounts.signing_in.viewer import Viewer
 from accounts.users.deletion import AccountDeletion
-from accounts.users.entities import Login, NotSignedIn, User
+from accounts.users.entities import Login, NotSignedIn
 from accounts.users.name_index import NameIndex
 from accounts.users.repository import Users
 from retwis_site.http.language import keep_language
@@ -30,8 +30,7 @@ from retwis_site.rendering.error_pages import error_page
 from retwis_site.rendering.kept_fields import kept_fields
 from retwis_site.rendering.pages import page
 from retwis_site.rendering.theme import keep_theme, theme_of
-from retwis_site.store import keys
-from retwis_site.store.client import Pipe, connect
+from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
 
 never_store = cache_control(private=True, no_store=True)
@@ -40,7 +39,7 @@ never_store = cache_control(private=True, no_store=True)
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_store
 def profile_settings(request: RetwisRequest) -> HttpResponse:
-    """What one is called and says about oneself, and the ways to all else that can be chosen."""
+    """The form for the display name and the bio, with links to the other settings."""
     if request.method == "POST":
         return _edit_profile(request)
     try:
@@ -52,21 +51,11 @@ def profile_settings(request: RetwisRequest) -> HttpResponse:
     )
 
 
-def profile_of(viewer: Viewer) -> tuple[User, str]:
-    """The viewer and their bio. One round trip when the cookie's uid is cached. Raises NotSignedIn."""
-
-    def ask(pipe: Pipe, me: int) -> None:
-        pipe.hget(keys.user(me), "bio")
-
-    me, [bio] = viewer.ask_as_user(ask)
-    return me, bio or ""
-
-
 def _edit_profile(request: RetwisRequest) -> HttpResponse:
     try:
         me = request.viewer.require_user()
     except NotSignedIn:
-        text = _("Nothing was saved. Log in in another window, then send this again.")
+        text = _("Nothing was saved. Log in in another window, then send this form again.")
         return error_page(request, 403, _("You are logged out"), text, kept_fields(request))
     form = ProfileForm(request.POST)
     if not form.is_valid():
@@ -82,7 +71,7 @@ def _edit_profile(request: RetwisRequest) -> HttpResponse:
 @login_required
 @never_store
 def password(request: RetwisRequest) -> HttpResponse:
-    """Change one's password, which ends every other session."""
+    """Change the password, and end every other session."""
     me = request.viewer.require_user()
     if request.method != "POST":
         form = PasswordForm(request=request, username=me.username)
@@ -92,7 +81,7 @@ def password(request: RetwisRequest) -> HttpResponse:
         return page(request, "accounts/settings/password.html", {"form": form}, status=422)
     secret = Sessions(connect()).change_password(me.uid, make_password(form.cleaned_data["password1"]))
     log_account_event(request, "changed the password", me)
-    messages.success(request, _("Your password is changed, and all your other devices are logged out."))
+    messages.success(request, _("Your password was changed. All your other devices are logged out."))
     return signed_in(request, Login(me, secret), "/")
 
 
@@ -101,7 +90,7 @@ def password(request: RetwisRequest) -> HttpResponse:
 @login_required
 @never_store
 def delete_account(request: RetwisRequest) -> HttpResponse:
-    """Delete one's account for good: nothing brings it back. The browser keeps nothing of it."""
+    """Delete the account for good, and remove every personal cookie from the browser."""
     me = request.viewer.require_user()
     if request.method != "POST":
         form = PresentPasswordForm(request=request, username=me.username)
@@ -111,7 +100,7 @@ def delete_account(request: RetwisRequest) -> HttpResponse:
         return page(request, "accounts/settings/delete.html", {"form": form}, status=422)
     AccountDeletion(connect()).delete(me, request.viewer.secret)
     log_account_event(request, "deleted the account", me)
-    messages.success(request, _("Your account is deleted."))
+    messages.success(request, _("Your account was deleted."))
     response = redirect("home")
     take_back_all(response)
     return response
@@ -120,7 +109,7 @@ def delete_account(request: RetwisRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_store
 def appearance(request: RetwisRequest) -> HttpResponse:
-    """Light, dark or like the system, for one browser, whoever uses it."""
+    """Light, dark or like the system. A cookie keeps it, so it is the choice of one browser and of no account."""
     present = theme_of(request) or AppearanceForm.SYSTEM
     return _choice(request, "accounts/settings/appearance.html", AppearanceForm, "theme", present, keep_theme)
 
@@ -128,7 +117,7 @@ def appearance(request: RetwisRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_store
 def language(request: RetwisRequest) -> HttpResponse:
-    """The language of one browser, and of whoever is signed in there, wherever they log in next."""
+    """The language of one browser. For a signed-in user, also the language of the browser of each later login."""
 
     def keep(response: HttpResponse, code: str) -> None:
         if request.user.is_authenticated:
@@ -146,7 +135,7 @@ def _choice(
     present: str | None,
     keep: Callable[[HttpResponse, str], None],
 ) -> HttpResponse:
-    """A page on which one of a few things is chosen. It leads back to where it was opened from."""
+    """A page with one choice. Saving it redirects to the page that led here."""
     if request.method != "POST":
         form = form_class(initial={field: present})
         return page(request, template, {"form": form, "field": form[field], "next": page_of_form(request)})

@@ -11,12 +11,12 @@ import pytest
 from hypothesis.stateful import run_state_machine_as_test
 
 from retwis_site.management.commands import cleanup  # noqa: F401  loaded here, so that it gets the clock
-from retwis_site.store import chunks
+from retwis_site.store import cached_list, chunks
 from tests.support.protocols.site_checks import CLOCK
 from tests.support.protocols.site_machine import SiteMachine
 from timeline.people import follow_pages
 from timeline.posts import post_ids, repository
-from timeline.timelines import cached_list, everyone, global_list, home, pagination, profile
+from timeline.timelines import everyone, global_list, home, pagination, profile
 
 EXAMPLES, STEPS = 60, 100
 

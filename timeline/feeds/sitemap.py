@@ -8,7 +8,7 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from accounts.users.repository import Users
-from retwis_site.http.public_cache import for_everybody
+from retwis_site.http.public_cache import publicly_cached
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import connect
 
@@ -54,19 +54,19 @@ class ProfilePages(Sitemap):  # type: ignore[type-arg]
 _PARTS: "dict[str, type[Sitemap[Any]] | Sitemap[Any]]" = {"pages": FixedPages, "people": ProfilePages}
 
 
-@for_everybody(MAX_AGE)
+@publicly_cached(MAX_AGE)
 def sitemap(request: HttpRequest) -> HttpResponse:
     """The index of the parts. One round trip."""
     return views.index(request, _PARTS, sitemap_url_name="sitemap_part", content_type=XML)
 
 
-@for_everybody(MAX_AGE)
+@publicly_cached(MAX_AGE)
 def sitemap_part(request: HttpRequest, section: str) -> HttpResponse:
     """The fixed pages, without a round trip; or PEOPLE_A_PART profiles of page `?p=`, with two round trips."""
     return views.sitemap(request, _PARTS, section, content_type=XML)
 
 
-@for_everybody(MAX_AGE)
+@publicly_cached(MAX_AGE)
 def robots(request: HttpRequest) -> HttpResponse:
     """No round trip."""
     address = origin_of(request) + reverse("sitemap")

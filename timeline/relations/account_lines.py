@@ -4,15 +4,15 @@ from collections.abc import Iterator
 
 from accounts.users.repository import Users
 from retwis_site.features import AddressOf, Line, Owner
+from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
 from retwis_site.store.chunks import newest_first
 from retwis_site.store.client import Store
-from retwis_site.store.dates import iso
 from retwis_site.store.ids import parse_id, whole
 
 
 def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator[list[Line]]:
-    """Whom the owner follows, then who follows the owner, each newest first. Two round trips a chunk."""
+    """The users that the owner follows, then the owner's followers, each newest first. Two round trips a chunk."""
     for kind, key in (("following", keys.following(owner.uid)), ("follower", keys.followers(owner.uid))):
         for rows in newest_first(store, key):
             since = {uid: whole(score) for member, score in rows if (uid := parse_id(member)) is not None}

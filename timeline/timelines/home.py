@@ -8,14 +8,14 @@ from accounts.signing_in.viewer import Viewer
 from accounts.users.repository import Users, queue_person
 from retwis_site.exceptions import StoreReadOnly
 from retwis_site.store import keys
+from retwis_site.store.cached_list import FIRST_READ, KEPT, Merge, Slice, TimelineList, merge
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import parse_id
 from retwis_site.store.local_cache import PageMemory
 from timeline.people.entities import Counts
 from timeline.posts.entities import Page, Post
 from timeline.posts.reader import Wanted, authors_of, by_present_names
-from timeline.relations.follow import Follows, which
-from timeline.timelines.cached_list import FIRST_READ, KEPT, Merge, Slice, TimelineList, merge
+from timeline.relations.follow import Follows, followed_uids
 from timeline.timelines.entities import HomePage
 from timeline.timelines.pagination import POSTS_A_PAGE, fill
 
@@ -58,7 +58,7 @@ class Homes:
                 self._follows.queue_which_followed(pipe, me, authors)
 
         owner, (entries, following, followers, stored, *scores) = viewer.ask_as_user(questions)
-        known = KnownFollows(set(authors), which(authors, scores[0]) if scores else set())
+        known = KnownFollows(set(authors), followed_uids(authors, scores[0]) if scores else set())
         content = self._list(owner.uid).page(entries, before, lambda: self.newest(owner.uid))
         listed = content.ids if before is None else [pid for pid in content.ids if pid < before]
         page = self._page(owner.uid, listed, content.complete_down_to, before, known)
@@ -189,4 +189,4 @@ class KnownFollows:
         """Add the reply to `_queue_unknown_follows`. `replies` is empty when it asked about no one."""
         if not replies:
             return self
-        return KnownFollows(self.about.union(about), self.followed | which(about, replies[0]))
+        return KnownFollows(self.about.union(about), self.followed | followed_uids(about, replies[0]))

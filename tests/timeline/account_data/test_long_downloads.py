@@ -102,5 +102,5 @@ def test_a_store_that_hangs_during_a_download_is_an_error_page(served_by_one_wor
         raw.client_pause(1500)
         answer = rest(client)
     assert answer.startswith(b"HTTP/1.1 503 ")
-    assert b"Back in a moment" in answer
+    assert b"Temporarily unavailable" in answer
     assert b'{"type":' not in answer

@@ -13,8 +13,7 @@ from django.utils.translation import get_language
 from retwis_site.exceptions import StoreError
 from retwis_site.store.local_cache import Memory
 from tests.support.http.answers import LINK_RELATION
-from tests.support.http.feed_urls import FEEDS
-from tests.support.http.feed_xml import Html, all_of, one, root, text, texts
+from tests.support.http.feed_xml import FEEDS, Html, all_of, one, root, text, texts
 from tests.support.http.hostile_values import MARKER
 from tests.support.http.shown_links import LINKED, Shown
 from tests.support.processes.fake_store import FAKE
@@ -71,8 +70,8 @@ def titles(feed):
 @pytest.mark.parametrize(
     ("url", "title", "subtitle", "page"),
     [
-        ("/@Alice/atom/", "Alice (@Alice) on Retwis", "Posts by Alice, the newest first", "/@Alice/"),
-        ("/timeline/atom/", "Everybody on Retwis", "All posts, the newest first", "/timeline/"),
+        ("/@Alice/atom/", "Alice (@Alice) on Retwis", "Posts by Alice, newest first", "/@Alice/"),
+        ("/timeline/atom/", "Everyone on Retwis", "All posts, newest first", "/timeline/"),
     ],
 )
 def test_atom_has_every_required_element(browser, post, url, title, subtitle, page):
@@ -105,8 +104,8 @@ def test_atom_has_every_required_element(browser, post, url, title, subtitle, pa
 @pytest.mark.parametrize(
     ("url", "title", "description", "page"),
     [
-        ("/@Alice/rss/", "Alice (@Alice) on Retwis", "Posts by Alice, the newest first", "/@Alice/"),
-        ("/timeline/rss/", "Everybody on Retwis", "All posts, the newest first", "/timeline/"),
+        ("/@Alice/rss/", "Alice (@Alice) on Retwis", "Posts by Alice, newest first", "/@Alice/"),
+        ("/timeline/rss/", "Everyone on Retwis", "All posts, newest first", "/timeline/"),
     ],
 )
 def test_rss_has_every_required_element(browser, post, url, title, description, page):

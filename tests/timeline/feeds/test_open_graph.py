@@ -90,7 +90,7 @@ def test_a_later_page_has_no_canonical_address(browser, raw, alice):
     ("page", "titles"),
     [
         ("/@Alice/", ["Posts by \u2068Ann\u2069 (Atom)", "Posts by \u2068Ann\u2069 (RSS)"]),
-        ("/timeline/", ["Everybody on Retwis (Atom)", "Everybody on Retwis (RSS)"]),
+        ("/timeline/", ["Everyone on Retwis (Atom)", "Everyone on Retwis (RSS)"]),
     ],
 )
 def test_a_page_links_to_its_feeds(browser, called, bob, page, titles):
@@ -101,7 +101,7 @@ def test_a_page_links_to_its_feeds(browser, called, bob, page, titles):
         assert kinds == ("application/atom+xml", "application/rss+xml")
         assert list(names) == titles
         assert addresses == (f"{page}atom/", f"{page}rss/")
-        assert f'<a href="{page}atom/" type="application/atom+xml">Feed</a>' in answer
+        assert f'<a href="{page}rss/" type="application/rss+xml">RSS</a>' in answer
         for kind, address in zip(kinds, addresses, strict=True):
             assert client.get(address)["Content-Type"] == f"{kind}; charset=utf-8"
 

@@ -201,7 +201,7 @@ def test_the_older_links_lead_to_the_first_post(browser, store, alice, raw):
 
 
 def test_an_empty_home_says_what_to_do(browser, alice):
-    assert "Nothing here yet: follow somebody" in browser(alice).get("/").content.decode()
+    assert "Nothing here yet. Follow someone." in browser(alice).get("/").content.decode()
 
 
 def test_with_many_followed_users_slices_are_short(store, alice, raw, monkeypatch):

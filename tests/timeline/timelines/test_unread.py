@@ -74,7 +74,7 @@ def test_without_unread_posts_the_user_is_caught_up(browser, raw, store, followe
     write(raw, store, bob, 3)
     page(browser(alice))
     text = page(browser(alice))
-    assert line_above(text) == ["You're caught up: nothing new since you left."]
+    assert line_above(text) == ["You're all caught up. No new posts since your last visit."]
     assert shown(text) == ["3", "2", "1"]
 
 
@@ -83,7 +83,7 @@ def test_unread_posts_are_counted_and_a_line_is_below_them(browser, raw, store, 
     page(browser(alice))
     write(raw, store, bob, 2)
     text = page(browser(alice))
-    assert line_above(text) == ["2 new since you left · Go to where you stopped"]
+    assert line_above(text) == ["2 new posts since your last visit · Go to where you stopped reading"]
     assert shown(text) == ["5", "4", "stopped", "3", "2", "1"]
     assert 'href="#stopped"' in text
 
@@ -95,7 +95,7 @@ def test_a_reload_and_the_next_page_keep_the_last_read_post(browser, raw, store,
     client = browser(alice)
     for _ in range(2):
         text = page(client)
-        assert line_above(text) == ["22 new since you left · Go back to where you stopped"]
+        assert line_above(text) == ["22 new posts since your last visit · Go back to where you stopped reading"]
         assert "stopped" not in shown(text)
     [older] = set(re.findall(r'rel="next" hx-get="([^"]*)"', text))
     assert shown(page(client, older))[:4] == ["32", "31", "stopped", "30"]
@@ -107,7 +107,7 @@ def test_the_link_leads_to_the_last_read_post(browser, raw, store, followed, ali
     write(raw, store, bob, 37)
     client = browser(alice)
     text = page(client)
-    assert line_above(text) == ["37 new since you left · Go back to where you stopped"]
+    assert line_above(text) == ["37 new posts since your last visit · Go back to where you stopped reading"]
     [back] = re.findall(r'<p class="since">.*?href="([^"]*)"', text, re.DOTALL)
     text = page(client, back)
     assert line_above(text) == ["This is where you stopped reading."]
@@ -121,7 +121,7 @@ def test_a_page_that_begins_with_read_posts_says_so(browser, raw, store, followe
     write(raw, store, carol, 1)
     write(raw, store, bob, 20)
     client = browser(alice)
-    assert line_above(page(client)) == ["20 new since you left · Go back to where you stopped"]
+    assert line_above(page(client)) == ["20 new posts since your last visit · Go back to where you stopped reading"]
     assert line_above(page(client, "/?before=32")) == ["This is where you stopped reading."]
     assert shown(page(client, "/?before=32"))[0] == "29"
     assert line_above(page(client, "/?before=29")) == line_above(page(client, "/?before=40")) == []
@@ -133,7 +133,7 @@ def test_without_a_read_post_there_is_no_link(browser, raw, store, followed, ali
     Posts(store).delete(bob.user.uid, 1)
     write(raw, store, bob, 2)
     text = page(browser(alice))
-    assert line_above(text) == ["2 new since you left"]
+    assert line_above(text) == ["2 new posts since your last visit"]
     assert shown(text) == ["3", "2"]
 
 
@@ -141,11 +141,11 @@ def test_own_posts_are_not_unread(browser, raw, store, followed, alice, bob):
     write(raw, store, bob, 3)
     page(browser(alice))
     write(raw, store, alice, 2)
-    assert line_above(page(browser(alice))) == ["You're caught up: nothing new since you left."]
+    assert line_above(page(browser(alice))) == ["You're all caught up. No new posts since your last visit."]
     write(raw, store, bob, 1)
     write(raw, store, alice, 1)
     text = page(browser(alice))
-    assert line_above(text) == ["1 new since you left · Go to where you stopped"]
+    assert line_above(text) == ["1 new post since your last visit · Go to where you stopped reading"]
 
 
 def test_more_unread_posts_than_the_list_shows_have_a_plus(browser, raw, store, followed, alice, bob):
@@ -153,7 +153,7 @@ def test_more_unread_posts_than_the_list_shows_have_a_plus(browser, raw, store, 
     page(browser(alice))
     write(raw, store, bob, 230)
     [line] = line_above(page(browser(alice)))
-    assert line == "150+ new since you left · Go back to where you stopped"
+    assert line == "150+ new posts since your last visit · Go back to where you stopped reading"
 
 
 def test_the_cookie_lasts_some_minutes_and_is_set_once(browser, raw, store, followed, alice, bob):
@@ -166,7 +166,9 @@ def test_the_cookie_lasts_some_minutes_and_is_set_once(browser, raw, store, foll
     write(raw, store, bob, 1)
     answer = client.get("/")
     assert unread.COOKIE not in answer.cookies
-    assert line_above(answer.content.decode()) == ["3 new since you left · Go to where you stopped"]
+    assert line_above(answer.content.decode()) == [
+        "3 new posts since your last visit · Go to where you stopped reading"
+    ]
 
 
 def test_another_user_of_the_browser_has_their_own_unread_posts(browser, raw, store, followed, alice, bob, carol):
@@ -176,12 +178,12 @@ def test_another_user_of_the_browser_has_their_own_unread_posts(browser, raw, st
     write(raw, store, bob, 2)
     page(browser(carol))
     client = browser(alice)
-    assert line_above(page(client)) == ["2 new since you left · Go to where you stopped"]
+    assert line_above(page(client)) == ["2 new posts since your last visit · Go to where you stopped reading"]
     client.cookies["auth"] = carol.secret
-    assert line_above(page(client)) == ["You're caught up: nothing new since you left."]
+    assert line_above(page(client)) == ["You're all caught up. No new posts since your last visit."]
     write(raw, store, bob, 1)
     for _ in range(2):
-        assert line_above(page(client)) == ["1 new since you left · Go to where you stopped"]
+        assert line_above(page(client)) == ["1 new post since your last visit · Go to where you stopped reading"]
     assert client.cookies[unread.COOKIE].value == "3-5"
 
 
@@ -193,7 +195,7 @@ def test_an_invalid_cookie_is_ignored(browser, raw, store, followed, alice, bob,
     page(browser(alice))
     client = browser(alice)
     client.cookies[unread.COOKIE] = value
-    assert line_above(page(client)) == ["You're caught up: nothing new since you left."]
+    assert line_above(page(client)) == ["You're all caught up. No new posts since your last visit."]
 
 
 @pytest.mark.parametrize("stored", ["x", "", "0", "-3", "9" * 40])
@@ -213,7 +215,7 @@ def test_a_read_only_store_still_shows_the_page(browser, raw, store, followed, a
         raise StoreReadOnly("no")
 
     monkeypatch.setattr(type(store), "hset", refuses)
-    assert line_above(page(browser(alice))) == ["2 new since you left · Go to where you stopped"]
+    assert line_above(page(browser(alice))) == ["2 new posts since your last visit · Go to where you stopped reading"]
 
 
 def test_a_home_without_posts_has_no_line(browser, raw, alice):
