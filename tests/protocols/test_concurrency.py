@@ -21,7 +21,7 @@ from tests.support.processes.processes import environment, free_port, manage, ru
 from tests.support.stored_keys import called, counted, filed, ranked
 from tests.support.stores import acl_users
 from tests.support.stores.key_layouts import noted
-from timeline.timelines.everyone import GlobalTimeline
+from timeline.timelines.everyone import EveryoneTimeline
 from timeline.timelines.home import Homes
 
 pytestmark = [pytest.mark.real_server, pytest.mark.faults]
@@ -235,7 +235,7 @@ def home(raw, uid):
 
 def assert_everyone_has_the_newest_posts(raw):
     existing = [int(pid) for uid in raw.hvals("users") for pid in raw.zrange(f"updates:{uid}", 0, -1)]
-    shown = GlobalTimeline(connect()).page(Viewer(connect(), ""), None, 50).page.posts
+    shown = EveryoneTimeline(connect()).page(Viewer(connect(), ""), None, 50).page.posts
     assert [post.pid for post in shown] == sorted(existing, reverse=True)[:50]
 
 

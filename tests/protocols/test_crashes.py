@@ -21,7 +21,7 @@ from tests.support.stores.key_layouts import make_due, noted
 from tests.support.stores.seam import killed_before_round_trip
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows
-from timeline.timelines.everyone import GlobalTimeline
+from timeline.timelines.everyone import EveryoneTimeline
 from timeline.timelines.home import Homes
 
 
@@ -50,7 +50,7 @@ def test_a_post(store, layout, alice, bob, raw, monkeypatch, step):
     finish_jobs(store, raw)
     expected = ["Hello"] if committed else []
     assert home(store, alice) == home(store, bob) == expected
-    page = GlobalTimeline(store).page(Viewer(store, ""), None, 50).page
+    page = EveryoneTimeline(store).page(Viewer(store, ""), None, 50).page
     assert [post.body for post in page.posts] == expected
     assert raw.zcard("updates:1") == len(expected)
     # A second click gives the same post, also after a killed first one.

@@ -22,7 +22,7 @@ from tests.support.processes.victims import KILLED, Cut, Victims
 from tests.support.stored_keys import called, counted, filed, publish, ranked
 from tests.support.stores import acl_users
 from timeline.relations.follow import Follows
-from timeline.timelines.everyone import GlobalTimeline
+from timeline.timelines.everyone import EveryoneTimeline
 from timeline.timelines.home import Homes
 
 pytestmark = [pytest.mark.real_server, pytest.mark.faults]
@@ -56,7 +56,7 @@ class Scene:
         return [post.body for post in Homes(connect()).page(Viewer(connect(), self.secret(login)), None).page.posts]
 
     def everyone(self):
-        return [post.body for post in GlobalTimeline(connect()).page(Viewer(connect(), ""), None, 50).page.posts]
+        return [post.body for post in EveryoneTimeline(connect()).page(Viewer(connect(), ""), None, 50).page.posts]
 
     def secret(self, login):
         return self.raw.hget(f"user:{login.user.uid}", "auth")

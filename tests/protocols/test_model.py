@@ -16,7 +16,7 @@ from tests.support.protocols.site_checks import CLOCK
 from tests.support.protocols.site_machine import SiteMachine
 from timeline.people import follow_pages
 from timeline.posts import post_ids, repository
-from timeline.timelines import everyone, global_list, home, pagination, profile
+from timeline.timelines import everyone, everyone_list, home, pagination, profile
 
 EXAMPLES, STEPS = 60, 100
 
@@ -54,7 +54,7 @@ MODULES = (
     pagination,
     repository,
     profile,
-    global_list,
+    everyone_list,
 )
 
 

@@ -9,7 +9,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import whole
 from retwis_site.store.local_cache import PageMemory
-from timeline.people.cursors import ScoreCursor, goes_on
+from timeline.people.cursors import ScoreCursor, start_rank
 from timeline.people.entities import FollowRow, PeoplePage, Show
 from timeline.relations.follow import COMPARED
 
@@ -80,7 +80,7 @@ class FollowPages:
             person, (found,) = viewer.ask_about(username, first)
         else:
             person, place = viewer.ask_about(username, where)
-            start = goes_on(before.since, *place)
+            start = start_rank(before.since, *place)
             found = self._store.zrevrange_withscores(side(person.uid), start, start + count - 1)
         return person, [(int(uid), whole(since)) for uid, since in found]
 

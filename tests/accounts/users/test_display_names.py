@@ -14,7 +14,7 @@ from accounts.users.repository import Users
 from retwis_site.store.client import connect
 from tests.support.stored_keys import called, filed
 from tests.support.stored_posts import write_posts
-from timeline.timelines.everyone import GlobalTimeline
+from timeline.timelines.everyone import EveryoneTimeline
 from timeline.timelines.home import Homes
 
 ODD = st.characters(categories=["Cc", "Cf", "Zs", "Zl", "Zp", "Mn", "Lo"])
@@ -137,6 +137,6 @@ def test_what_they_wrote_is_by_their_name_at_once_and_again_by_the_next(browser,
         client.post("/settings/", {"name": name, "bio": ""})
         found = {
             "/": lambda: Homes(connect()).page(Viewer(connect(), alice.secret), None),
-            "/timeline/": lambda: GlobalTimeline(connect()).page(Viewer(connect(), ""), None, 50),
+            "/timeline/": lambda: EveryoneTimeline(connect()).page(Viewer(connect(), ""), None, 50),
         }[url]()
         assert {post.author for post in found.page.posts} == {User(1, "Alice", name)}

@@ -287,7 +287,7 @@ def test_nor_when_it_fails(browser, monkeypatch):
     def fail(*arguments):
         raise RuntimeError
 
-    monkeypatch.setattr("timeline.timelines.views.GlobalTimeline", fail)
+    monkeypatch.setattr("timeline.timelines.views.EveryoneTimeline", fail)
     client = browser()
     client.cookies[COOKIE] = "ar"
     client.raise_request_exception = False

@@ -20,7 +20,7 @@ from timeline.posts.entities import PostDeleted
 from timeline.posts.repository import Posts
 from timeline.relations.checks import follow_checks, ranking_checks
 from timeline.relations.follow import Follows
-from timeline.timelines.everyone import GlobalTimeline
+from timeline.timelines.everyone import EveryoneTimeline
 from timeline.timelines.home import Homes
 
 ALICE, BOB, CAROL = 1, 2, 3
@@ -39,7 +39,7 @@ def site(raw, store, alice, bob, carol):
     raw.lrem("timeline", 0, deleted)
     for login in (alice, bob, carol):
         home(store, login)
-    GlobalTimeline(store).page(Viewer(store, ""), None, 50)
+    EveryoneTimeline(store).page(Viewer(store, ""), None, 50)
     NameIndex(store).edit(carol.user, "Carola", "")
     raw.set("celery", "not ours")
     raw.hset("user:settings", "theme", "dark")

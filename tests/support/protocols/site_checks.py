@@ -28,7 +28,7 @@ from timeline.people.follow_pages import FollowPages
 from timeline.posts.entities import NoSuchPost, PostDeleted
 from timeline.posts.reader import one_post
 from timeline.timelines import everyone, pagination
-from timeline.timelines.everyone import GlobalTimeline
+from timeline.timelines.everyone import EveryoneTimeline
 from timeline.timelines.home import Homes
 from timeline.timelines.profile import Profiles
 
@@ -151,7 +151,7 @@ class SiteChecks(RuleBasedStateMachine):
     def check_everyone(self, before, size):
         """The global timeline has the newest posts. It may end before the first post, but then it says so."""
         self.settle()
-        pages = all_pages(lambda below: GlobalTimeline(self.store).page(self.viewer(None), below, size), before)
+        pages = all_pages(lambda below: EveryoneTimeline(self.store).page(self.viewer(None), below, size), before)
         assert pages[0].newest_users == self.model.newest_users()[: everyone.NEWEST_USERS]
         shown, expected = posts_on(pages, size), self.model.posts_of(self.model.people, before)
         assert shown == expected[: len(shown)]

@@ -30,7 +30,7 @@ from timeline.people.entities import Show
 from timeline.posts.entities import NoSuchPost, PostDeleted, Published
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows
-from timeline.timelines.everyone import GlobalTimeline
+from timeline.timelines.everyone import EveryoneTimeline
 from timeline.timelines.home import Homes
 
 INLINE_LIMIT = 1  # followers; a post for more is left to a worker
@@ -329,7 +329,7 @@ class SiteMachine(SiteChecks):
         """Read pages while work is unfinished. The reader may be killed, too; neither may do harm."""
         with contextlib.suppress(NotSignedIn):
             self.carry_out_safely(lambda: Homes(self.store).page(self.viewer(me), None), dies)
-        self.carry_out_safely(lambda: GlobalTimeline(self.store).page(self.viewer(None), None, 5), dies)
+        self.carry_out_safely(lambda: EveryoneTimeline(self.store).page(self.viewer(None), None, 5), dies)
 
     @rule(what=st.sampled_from(["deliver", "deliver", "cleanup"]), dies=DIES)
     def upkeep(self, what, dies):

@@ -9,7 +9,7 @@ from tests.support.stored_posts import write_posts
 from tests.support.stores.key_layouts import make_due, noted
 from timeline.posts.entities import NoSuchPost, PostDeleted
 from timeline.posts.repository import Posts
-from timeline.timelines.everyone import GlobalTimeline
+from timeline.timelines.everyone import EveryoneTimeline
 from timeline.timelines.home import Homes
 
 ALICE, BOB, CAROL = 1, 2, 3
@@ -40,7 +40,7 @@ def home(store):
 
 
 def everyone(store):
-    return [post.pid for post in GlobalTimeline(store).page(Viewer(store, ""), None, 50).page.posts]
+    return [post.pid for post in EveryoneTimeline(store).page(Viewer(store, ""), None, 50).page.posts]
 
 
 def delete(store, uid, pid):

@@ -22,7 +22,7 @@ from tests.support.stored_keys import publish
 from tests.support.stored_posts import write_posts
 from timeline.feeds import atom_and_rss
 from timeline.posts.repository import Posts
-from timeline.timelines.everyone import GlobalTimeline
+from timeline.timelines.everyone import EveryoneTimeline
 from timeline.timelines.profile import Profiles
 
 ATOM = [url for url in FEEDS if "atom" in url]
@@ -359,7 +359,7 @@ def test_a_store_failure_is_an_error_page_not_an_empty_feed(browser, monkeypatch
         raise StoreError("down")
 
     monkeypatch.setattr(Profiles, "page", fail)
-    monkeypatch.setattr(GlobalTimeline, "page", fail)
+    monkeypatch.setattr(EveryoneTimeline, "page", fail)
     answer = browser().get(url)
     assert answer.status_code == 503
     assert answer["Cache-Control"] == "no-store"
