@@ -49,7 +49,7 @@ def recorded_of(folder):
     port, *ports = topologies.free_ports(4)
     server = topologies.Server(folder, port, users=acl_users.sentinel_lines(), tls=tls)
     # Of the documented lines, those that say who the sentinels are to the servers.
-    users = [line for line in acl_users.lines_of_sentinels() if line.startswith("sentinel auth-")]
+    users = [line for line in acl_users.sentinel_config() if line.startswith("sentinel auth-")]
     with topologies.running([server]), topologies.sentinels(folder, ports, port, users, tls):
         yield server, ports, tls
 
