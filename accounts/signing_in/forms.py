@@ -1,17 +1,18 @@
-"""What is typed or chosen about an account, checked at the edge."""
+"""Forms of registration and login, and the password fields that the settings use too."""
 
 from typing import Any
 
 from django import forms
 from django.contrib.auth import authenticate
 from django.contrib.auth.password_validation import password_validators_help_texts
-from django.core.validators import MaxLengthValidator, RegexValidator
+from django.core.validators import RegexValidator
 from django.http import HttpRequest
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from accounts.signing_in.passwords import LONGEST_PASSWORD, check_new_password
 from accounts.users.entities import Login
+from retwis_site.http.validators import MaxLength
 
 LONGEST_NAME = 30
 USERNAME = rf"[A-Za-z0-9_]{{1,{LONGEST_NAME}}}"
@@ -23,18 +24,18 @@ valid_username = RegexValidator(
 
 
 class PasswordField(forms.CharField):
-    """The length is a validator and not `max_length`, which would make the browser cut off silently what is pasted."""
+    """A password. A validator checks the length: with `max_length`, browsers would silently cut off a pasted text."""
 
     def __init__(self, autocomplete: str, **kwargs: Any) -> None:
         widget = forms.PasswordInput(attrs={"autocomplete": autocomplete})
-        super().__init__(strip=False, validators=[MaxLengthValidator(LONGEST_PASSWORD)], widget=widget, **kwargs)
+        super().__init__(strip=False, validators=[MaxLength(LONGEST_PASSWORD)], widget=widget, **kwargs)
 
 
 class NewPasswordForm(forms.Form):
     """A new password, typed twice."""
 
     password1 = PasswordField("new-password", label=_("Password"))
-    password2 = PasswordField("new-password", label=_("Password again"))
+    password2 = PasswordField("new-password", label=_("Repeat password"))
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -49,7 +50,7 @@ class NewPasswordForm(forms.Form):
         cleaned = super().clean() or {}
         first, second = cleaned.get("password1"), cleaned.get("password2")
         if first and second and first != second:
-            self.add_error("password2", _("The two passwords differ."))
+            self.add_error("password2", _("The passwords do not match."))
         return cleaned
 
 
@@ -63,9 +64,9 @@ class RegisterForm(NewPasswordForm):
 
 
 class PresentPasswordForm(forms.Form):
-    """For whoever knows the present password. Validating it asks the store."""
+    """Asks for the present password. Validation reads the store: round trips and errors of `authenticate()`."""
 
-    password = PasswordField("current-password", label=_("Present password"))
+    password = PasswordField("current-password", label=_("Current password"))
 
     def __init__(self, *args: Any, request: HttpRequest, username: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -75,12 +76,15 @@ class PresentPasswordForm(forms.Form):
     def clean_password(self) -> str:
         password = str(self.cleaned_data["password"])
         if authenticate(self._request, username=self._username, password=password) is None:
-            raise forms.ValidationError(_("That is not your present password."))
+            raise forms.ValidationError(_("Wrong password."))
         return password
 
 
 class LoginForm(forms.Form):
-    """Valid when the name and the password fit; then `login` is who it is. Validating it asks the store."""
+    """Valid when the password is the user's; then `login` is the user and the secret.
+
+    Validation reads the store: round trips and errors of `authenticate()`.
+    """
 
     username = forms.CharField(
         label=_("Username"),
@@ -97,9 +101,9 @@ class LoginForm(forms.Form):
         cleaned = super().clean() or {}
         if self.errors:
             return cleaned
-        # Django's type for a user is its model; ours is what our backend returns.
-        found: Any = authenticate(self._request, username=cleaned["username"], password=cleaned["password"])
-        self.login = found
-        if found is None:
-            raise forms.ValidationError(_("That username and password do not fit together."))
+        # For type checkers, authenticate() returns a Django model; this site's backend returns a Login.
+        login: Any = authenticate(self._request, username=cleaned["username"], password=cleaned["password"])
+        self.login = login
+        if login is None:
+            raise forms.ValidationError(_("Wrong username or password."))
         return cleaned

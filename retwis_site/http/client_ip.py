@@ -1,22 +1,22 @@
-"""Where a request comes from."""
+"""The IP address of a client."""
 
 from ipaddress import IPv4Address, ip_address, ip_network
 
 from django.conf import settings
 from django.http import HttpRequest
 
-NETWORK = 64  # bits of an IPv6 address that tell customers of a provider apart; within, anybody may choose
+IPV6_PREFIX = 64  # bits: a provider gives each customer such a network, and the customer picks addresses within it
 
 
 def client_address(request: HttpRequest) -> str:
-    """The client's address, of IPv6 its /64 network; empty behind a socket that tells nothing.
+    """The client's IPv4 address or /64 IPv6 network, such as `2001:db8::/64`. Empty when the socket has no address.
 
-    Each proxy appends to X-Forwarded-For whom it was called by, so of TRUSTED_PROXIES proxies the outermost wrote the
-    entry that many places from the end. What stands before that is whatever the client made up.
+    Each proxy appends the address of its caller to X-Forwarded-For. So the outermost of TRUSTED_PROXIES proxies wrote
+    the entry that many places from the end. The client may have invented all entries before it.
     """
     entries = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
-    written = [entry.strip() for entry in entries[-settings.TRUSTED_PROXIES :]] if settings.TRUSTED_PROXIES else []
-    for text in (*written[:1], str(request.META.get("REMOTE_ADDR", ""))):
+    trusted = [entry.strip() for entry in entries[-settings.TRUSTED_PROXIES :]] if settings.TRUSTED_PROXIES else []
+    for text in (*trusted[:1], str(request.META.get("REMOTE_ADDR", ""))):
         try:
             address = ip_address(text.strip("[]"))
         except ValueError:
@@ -25,5 +25,5 @@ def client_address(request: HttpRequest) -> str:
             return str(address)
         if address.ipv4_mapped is not None:
             return str(address.ipv4_mapped)
-        return str(ip_network((address, NETWORK), strict=False))
+        return str(ip_network((address, IPV6_PREFIX), strict=False))
     return ""

@@ -1,4 +1,4 @@
-"""The site's cookies. All are protected alike: no script reads them, no other site sends them, HTTPS keeps them."""
+"""The site's cookies. All have HttpOnly and SameSite=Lax, and Secure when HTTPS is on."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from django.http import HttpResponse
 
 @dataclass(frozen=True)
 class PersonalCookie:
-    """A cookie that is about one user. It ends with their account; with a logout too, unless `outlives_logout`."""
+    """A cookie about one user. Deleting the account removes it; so does a logout, unless `outlives_logout`."""
 
     name: str
     outlives_logout: bool = False

@@ -1,5 +1,8 @@
-"""Django's own sentences that our forms show, for `make messages`: so the catalogs have every word of a page, in one
-voice. Django's own lack some, and those about passwords come with an app that the site has no use for."""
+"""Django's sentences that the site's forms show. `make messages` finds them here and adds them to the site's catalogs.
+
+So each language has one style. Django's own catalogs lack some sentences, and those about passwords belong to an app
+that the site does not install.
+"""
 
 from django.utils.translation import gettext_noop, ngettext_lazy
 
@@ -7,10 +10,6 @@ SENTENCES = (
     gettext_noop("This field is required."),
     gettext_noop("Enter a valid value."),
     gettext_noop("Null characters are not allowed."),
-    ngettext_lazy(
-        "Ensure this value has at most %(limit_value)d character (it has %(show_value)d).",
-        "Ensure this value has at most %(limit_value)d characters (it has %(show_value)d).",
-    ),
     ngettext_lazy(
         "This password is too short. It must contain at least %d character.",
         "This password is too short. It must contain at least %d characters.",

@@ -1,4 +1,4 @@
-"""Django's messages ("Posted."), which travel in a cookie: no sessions table."""
+"""Django's messages ("Posted."), stored in a cookie: the site has no sessions table."""
 
 from collections.abc import Callable
 
@@ -14,8 +14,7 @@ class FlashStorage(CookieStorage):
 
 
 class FlashMiddleware:
-    """Django's own MessageMiddleware, for pages of which hardly any has a message: the storage is made when it is asked
-    for."""
+    """Like Django's MessageMiddleware, but makes the storage only when it is used: few pages have a message."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self._get_response = get_response
@@ -28,8 +27,8 @@ class FlashMiddleware:
         return response
 
 
-def waits(request: HttpRequest) -> bool:
-    """Whether there may be a message to show."""
+def may_have_messages(request: HttpRequest) -> bool:
+    """Whether there may be a message to show. It does not read the cookie's text."""
     return FlashStorage.cookie_name in request.COOKIES or _is_in_use(request)
 
 

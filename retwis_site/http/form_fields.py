@@ -1,4 +1,4 @@
-"""A field of a form, as a feature declares it."""
+"""The fields of a form that a feature declares."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from django.utils.functional import Promise
 
 @dataclass(frozen=True)
 class FormField:
-    """`kind` is textarea, text, password or hidden. Error pages show the field again, a password without its text."""
+    """`kind` is textarea, text, password or hidden. Error pages show the field again; a password comes back empty."""
 
     name: str
     kind: str

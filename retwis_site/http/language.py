@@ -1,4 +1,4 @@
-"""Which language a visitor reads: what they have chosen in this browser, else what it says that they like."""
+"""The language of a request: the cookie's choice, else the best match for Accept-Language."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -6,7 +6,7 @@ from functools import lru_cache
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils import translation
-from django.utils.translation.trans_real import LANGUAGE_CODE_MAX_LENGTH as LOOKED_AT
+from django.utils.translation.trans_real import LANGUAGE_CODE_MAX_LENGTH as MAX_LENGTH
 
 from retwis_site.http import cookies
 
@@ -16,8 +16,8 @@ LIVES = 365 * 24 * 3600  # seconds
 
 
 class LanguageMiddleware:
-    """Speaks it while a request is answered, and not a moment longer: the same thread answers the next one. What a
-    stream makes later is in the site's own language.
+    """Activates the language for one request only, since the same thread answers the next one. A streamed body is made
+    later, so it is in the site's default language.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -34,30 +34,30 @@ class LanguageMiddleware:
 def language_of(request: HttpRequest) -> str:
     """The code of one of the site's languages: `en`, `de`, `ar`."""
     chosen = request.COOKIES.get(COOKIE, "")
-    return chosen if chosen in CODES else _liked(_shortened(request.META.get("HTTP_ACCEPT_LANGUAGE", "")))
+    return chosen if chosen in CODES else _best_match(_truncated(request.META.get("HTTP_ACCEPT_LANGUAGE", "")))
 
 
-def _shortened(header: str) -> str:
-    """What Django looks at of an Accept-Language. Strangers may send more, which nobody should remember."""
-    if len(header) <= LOOKED_AT:
+def _truncated(header: str) -> str:
+    """The part of an Accept-Language header that Django reads. A client may send more; the cache must not keep it."""
+    if len(header) <= MAX_LENGTH:
         return header
-    return header[:LOOKED_AT].rpartition(",")[0]
+    return header[:MAX_LENGTH].rpartition(",")[0]
 
 
 @lru_cache(maxsize=1000)
-def _liked(header: str) -> str:
-    """What Django makes of an Accept-Language."""
+def _best_match(header: str) -> str:
+    """The code that Django chooses for an Accept-Language header."""
     request = HttpRequest()
     request.META["HTTP_ACCEPT_LANGUAGE"] = header
     return translation.get_language_from_request(request)
 
 
 def headers_in(language: str) -> dict[str, str]:
-    """The headers of an answer in this language. It depends on two of the request's: on the cookies also for who is
-    there, and for the colours."""
+    """The headers of an answer in this language. An answer varies with the cookies for two more reasons: the user and
+    the theme."""
     return {"Content-Language": language, "Vary": "Accept-Language, Cookie"}
 
 
 def keep_language(response: HttpResponse, code: str) -> None:
-    """Have the browser remember a choice."""
+    """Store the choice in a cookie for LIVES seconds."""
     cookies.keep(response, COOKIE, code, LIVES)

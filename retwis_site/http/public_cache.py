@@ -1,4 +1,4 @@
-"""Answers that are the same for everybody, such as feeds: any cache may keep them, and ask whether they still hold."""
+"""Answers that are the same for everyone, such as feeds: any cache may keep and revalidate them."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -13,28 +13,28 @@ from django.views.decorators.http import require_safe
 View = Callable[..., HttpResponse]
 
 
-def for_everybody(seconds: int) -> Callable[[View], View]:
-    """Makes a view's answer one that caches keep for so long, with an ETag of what it says: 304 for whoever has it.
+def publicly_cached(seconds: int) -> Callable[[View], View]:
+    """Adds a public Cache-Control for `seconds` and an ETag of the body; answers 304 when the client has that body.
 
-    Such a view must not ask who is there. Where it gives a Last-Modified too, the ETag decides for whoever sends both
-    back (RFC 9110, 13.1.3), and so it should: a post that is deleted, or a new name, changes an answer that then has no
-    newer date. Who keeps dates alone may miss that until the next post, which is all that a date can tell.
+    The view must not depend on the user. When the view sets Last-Modified and the client sends both back, the ETag
+    decides (RFC 9110, 13.1.3). This is needed: a deleted post or a new name changes the body but not the date. A client
+    that keeps only the date misses such a change until the next post.
     """
 
-    def decorated(view: View) -> View:
+    def decorator(view: View) -> View:
         @require_safe
         @wraps(view)
-        def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        def cached_view(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
             response = view(request, *args, **kwargs)
             if isinstance(response, SimpleTemplateResponse):
                 response.render()
-            # A browser's damaged cookie is renewed with the next page: what caches keep must carry nobody's.
+            # Django would renew an invalid CSRF cookie here, but a shared cache must not keep a cookie.
             request.META.pop("CSRF_COOKIE_NEEDS_UPDATE", None)
             patch_cache_control(response, public=True, max_age=seconds)
             set_response_etag(response)
             modified = parse_http_date_safe(response.get("Last-Modified", ""))
             return get_conditional_response(request, response.get("ETag"), modified, response) or response
 
-        return answer
+        return cached_view
 
-    return decorated
+    return decorator

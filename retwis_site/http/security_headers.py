@@ -1,11 +1,11 @@
-"""What browsers may do with our pages: show them, with our own stylesheet, pictures and scripts."""
+"""The security headers of every answer: what a browser may load and do on a page of the site."""
 
 from collections.abc import Callable
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
-# No frames, nothing inline, nothing from elsewhere; forms and scripts' requests go to us.
+# No frames, nothing inline, nothing from other sites. Forms and scripts send requests to this site only.
 POLICY = "; ".join(
     (
         "default-src 'none'",
@@ -29,15 +29,16 @@ HEADERS = {
 
 
 class BrowserHeaders:
-    """Says so on every answer, static files and redirects to HTTPS among them: it stands before all other middleware.
-    With DEBUG without a policy, since Django's debug pages bring styles and scripts of their own."""
+    """Sets them on every answer. It is the first middleware, so static files and redirects to HTTPS have them too.
+
+    With DEBUG there is no policy, since Django's debug pages have inline styles and scripts."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self._get_response = get_response
-        self._said = {k: v for k, v in HEADERS.items() if not (settings.DEBUG and k == "Content-Security-Policy")}
+        self._headers = {k: v for k, v in HEADERS.items() if not (settings.DEBUG and k == "Content-Security-Policy")}
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self._get_response(request)
-        for name, value in self._said.items():
+        for name, value in self._headers.items():
             response.headers[name] = value
         return response

@@ -1,11 +1,11 @@
-"""Users' names and posts' ids in addresses."""
+"""Usernames and post ids in URLs."""
 
 from retwis_site.store.ids import parse_id
 
 
 class UsernameConverter:
-    """Any name a database may hold. A slash, which would end the path's segment, travels as %2F within the segment,
-    and the percent sign as %25; ordinary names look as they are."""
+    """Any name that a database may have. A slash would end the path's segment, so it is written as %2F, and a percent
+    sign as %25. Other names are unchanged."""
 
     regex = "[^/]+"
 
@@ -17,7 +17,7 @@ class UsernameConverter:
 
 
 class IdConverter:
-    """A post's id. A number that no post can have is no address: 404."""
+    """A post id. A number that cannot be an id gives a 404."""
 
     regex = "[0-9]+"
 

@@ -1,4 +1,4 @@
-"""The colours that a visitor chose, kept in a cookie."""
+"""The theme that a visitor chose, stored in a cookie."""
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -11,13 +11,13 @@ THEME_LIVES = 365 * 24 * 3600  # seconds
 
 
 def theme_of(request: HttpRequest) -> str:
-    """What the visitor chose: `light` or `dark`; empty to be what their system is."""
+    """The choice: `light` or `dark`; empty for the theme of the visitor's system."""
     chosen = request.COOKIES.get(THEME_COOKIE, "")
     return chosen if chosen in THEMES else ""
 
 
 def keep_theme(response: HttpResponse, theme: str) -> None:
-    """Let the browser remember a choice, or that there is none."""
+    """Store the choice in a cookie for THEME_LIVES seconds; an empty `theme` removes the cookie."""
     if not theme:
         cookies.take_back(response, THEME_COOKIE)
         return

@@ -1,23 +1,24 @@
-"""Processes that `manage.py serve` starts end with it, however it ended."""
+"""The processes that `manage.py serve` starts end when it ends, even when it was killed."""
 
 import os
 import signal
 import threading
 import time
 
-PARENT = "RETWIS_SERVE_PID"  # in the environment: who may be gone before its child has begun to look
+PARENT = "RETWIS_SERVE_PID"  # an environment variable, since the parent may end before the child can ask for its pid
 LOOKS_EVERY = 1.0  # seconds
 ENDS_WITHIN = 2.0  # seconds
 
 
 def be_parent() -> None:
-    """Tell the processes that this one starts whom to end with."""
+    """Make this process the parent: the processes that it starts find its pid in the environment."""
     os.environ[PARENT] = str(os.getpid())
 
 
 def end_with_parent() -> None:
-    """From now on, send this process SIGTERM when its parent is gone: killed, it could not do so itself. Nor could it
-    then do what it does with a process that goes on for all that: end it."""
+    """Start a thread that sends this process SIGTERM when its parent is gone, and SIGKILL after ENDS_WITHIN seconds.
+
+    The parent does both itself unless it was killed."""
     threading.Thread(target=_watch, args=(int(os.environ[PARENT]),), name="end with parent", daemon=True).start()
 
 

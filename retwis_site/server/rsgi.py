@@ -1,18 +1,20 @@
-"""The site as `manage.py serve` runs it, in each of its workers: a WSGI application behind granian's RSGI.
+"""The site as each worker of `manage.py serve` runs it: a WSGI application behind granian's RSGI.
 
-One thread of a worker makes pages, one at a time: in Python more get in each other's way. Another, with an event loop,
-waits for the bodies of many requests at once, so clients who send their forms slowly hold nobody up, and works on those
-that have arrived. A form that does not arrive is given up after a while. What takes seconds has a thread of its own.
+A worker has three kinds of threads:
+- One thread makes pages, one at a time: in Python, more threads slow each other down.
+- The event loop's thread waits for many request bodies at once, so a client that sends slowly delays no other. It also
+  handles the forms that have arrived. A form that is not there after BODY_TIMEOUT is answered with 408.
+- A view that takes seconds gets a thread of its own.
 
-granian would have the event loop do all of it. A page needs nothing to wait for, so it is made where granian has called
-from, which saves the way to the loop's thread and back.
+granian would run everything on the event loop. A page waits for nothing, so it is made in the thread that granian
+called from. This saves the way to the loop's thread and back.
 
-granian keeps in memory what a client has not taken yet of an answer. Pages are small. A long file it reads from the
-disk, no faster than the client takes it.
+granian keeps in memory the part of an answer that the client has not read yet. Pages are small. granian reads a long
+file from the disk, no faster than the client reads it.
 
-A worker ends when the command ends, however that was: one whose parent was killed would keep the port, and the embedded
-server, from the next `make run`. Ctrl-C, which a terminal sends to every process of a group, reaches the command alone:
-a worker that is told twice to stop, by the terminal and by the command, can miss both (granian 2.8).
+A worker ends when the command ends, even when the command was killed. Otherwise it would block the port and the
+embedded server for the next `make run`. A terminal sends Ctrl-C to all processes of a group. `setsid` takes the worker
+out of the group: a worker that gets two signals, from the terminal and from the command, can miss both (granian 2.8).
 """
 
 import asyncio
@@ -37,45 +39,45 @@ from retwis_site.http.security_headers import HEADERS
 from retwis_site.server.parent_process import PARENT, end_with_parent
 from retwis_site.wsgi import application as site
 
-BODY_WITHIN = 10.0  # seconds that a client has for a body of at most DATA_UPLOAD_MAX_MEMORY_SIZE
-READERS = 200  # bodies that may be waited for at once
-TAKEN_WITHIN = 3600.0  # seconds that a client has for a long file
-SLOW = frozenset(reverse(view) for feature in features() for view in feature.slow_views)
+BODY_TIMEOUT = 10.0  # seconds that a client has to send a body of at most DATA_UPLOAD_MAX_MEMORY_SIZE
+MOST_BODIES = 200  # bodies that a worker waits for at once
+FILE_TIMEOUT = 3600.0  # seconds that a client has to read a long file
+SLOW_PATHS = frozenset(reverse(view) for feature in features() for view in feature.slow_views)
 
-_waited_for = 0
+_awaited_bodies = 0
 
 
 class Application:
     """What granian calls for each request."""
 
     def __rsgi_init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Before the first: from now on requests are begun in the thread that granian calls from."""
-        loop.call_soon_threadsafe = _beginning_here(loop.call_soon_threadsafe)  # type: ignore[method-assign, assignment]
+        """Called before the first request. From now on a request begins in the thread that granian calls from."""
+        loop.call_soon_threadsafe = _begin_here(loop.call_soon_threadsafe)  # type: ignore[method-assign, assignment]
 
     async def __rsgi__(self, scope: Scope, protocol: HTTPProtocol) -> None:
         environ = environ_of(scope)
         length = environ.get("CONTENT_LENGTH", "")
         if length.isascii() and length.isdigit() and 0 < int(length[:20]) <= settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
-            await _on_the_loop()
+            await _move_to_loop()
             body = await _body(protocol)
             if body is None:
-                said = {"content-type": "text/plain; charset=utf-8", "connection": "close", **HEADERS}
-                protocol.response_str(408, list(said.items()), _too_late(environ))
+                headers = {"content-type": "text/plain; charset=utf-8", "connection": "close", **HEADERS}
+                protocol.response_str(408, list(headers.items()), _timeout_text(environ))
                 return
             environ["wsgi.input"] = io.BytesIO(body)  # a body over the limit stays unread
         await _answer(environ, protocol)
 
 
-def _too_late(environ: WSGIEnvironment) -> str:
-    """What is said to who is given up, before any middleware could tell their language. What they say that they would
-    send is left out: Django may not be able to read that."""
+def _timeout_text(environ: WSGIEnvironment) -> str:
+    """The text of the 408 answer, in the client's language: no middleware has run yet. CONTENT_TYPE is left out, since
+    Django raises on an invalid one."""
     with translation.override(language_of(WSGIRequest({**environ, "CONTENT_TYPE": ""}))):
-        return translation.gettext("The form did not arrive in time. Go back, and send it again.") + "\n"
+        return translation.gettext("The form did not arrive in time. Go back and send it again.") + "\n"
 
 
-def _beginning_here(hand_over: Callable[..., asyncio.Handle]) -> Callable[..., asyncio.Handle | None]:
-    """What begins the coroutine that granian hands over to the loop, and hands over only one that has to wait. Without
-    it the rate of home is 0.91 of what it is (2026-11-22, docs/decisions.md)."""
+def _begin_here(hand_over: Callable[..., asyncio.Handle]) -> Callable[..., asyncio.Handle | None]:
+    """Wraps `call_soon_threadsafe`. granian's coroutine runs in this thread, and goes to the loop only when it has to
+    wait. Without this, home reaches 0.91 of its rate (2026-11-22, docs/decisions.md)."""
 
     def begin(callback: Callable[..., object], *arguments: object, **options: Any) -> asyncio.Handle | None:
         if arguments and asyncio.iscoroutine(arguments[0]):
@@ -88,26 +90,26 @@ def _beginning_here(hand_over: Callable[..., asyncio.Handle]) -> Callable[..., a
     return begin
 
 
-async def _on_the_loop() -> None:
-    """What comes after it has to wait, and so needs the loop: a task goes on with a coroutine wherever that is."""
+async def _move_to_loop() -> None:
+    """Continue on the event loop, which the following code needs in order to wait. A task resumes a coroutine there."""
     await asyncio.sleep(0)
 
 
 async def _body(protocol: HTTPProtocol) -> bytes | None:
-    """The request's body; None when it does not come in time. Of a client that went away, nothing: the site refuses a
-    body that is shorter than it said."""
-    global _waited_for
-    if _waited_for >= READERS:
+    """The request's body; None when it does not arrive within BODY_TIMEOUT, or when too many others are awaited. Empty
+    when the client has closed the connection: then the site refuses it as cut off."""
+    global _awaited_bodies
+    if _awaited_bodies >= MOST_BODIES:
         return None
-    _waited_for += 1
+    _awaited_bodies += 1
     try:
-        return bytes(await asyncio.wait_for(protocol(), BODY_WITHIN))
+        return bytes(await asyncio.wait_for(protocol(), BODY_TIMEOUT))
     except TimeoutError:
         return None
     except ProtocolClosed:
         return b""
     finally:
-        _waited_for -= 1
+        _awaited_bodies -= 1
 
 
 async def _answer(environ: WSGIEnvironment, protocol: HTTPProtocol) -> None:
@@ -118,8 +120,8 @@ async def _answer(environ: WSGIEnvironment, protocol: HTTPProtocol) -> None:
 
     begin: StartResponse = start_response
     answer: Any
-    if environ["PATH_INFO"] in SLOW:
-        await _on_the_loop()
+    if environ["PATH_INFO"] in SLOW_PATHS:
+        await _move_to_loop()
         answer = await asyncio.to_thread(site, environ, begin)
     else:
         answer = site(environ, begin)
@@ -137,17 +139,18 @@ async def _answer(environ: WSGIEnvironment, protocol: HTTPProtocol) -> None:
 
 
 async def _send(status: int, headers: list[tuple[str, str]], file: IO[bytes], protocol: HTTPProtocol) -> None:
-    """Have granian send a temporary file from the disk. granian does not tell when it has ended (2.8), so the file
-    stays for as long as a client has. Then it is made empty: it takes no more room, and a client that still reads is
-    cut off before the length that it was told."""
-    await _on_the_loop()
+    """Have granian send a temporary file from the disk.
+
+    granian 2.8 does not report when it has finished, so the file stays for FILE_TIMEOUT. Then the file is truncated,
+    which frees the disk space. A client that still reads gets less than its Content-Length."""
+    await _move_to_loop()
     protocol.response_file(status, headers, f"/dev/fd/{file.fileno()}")
-    await asyncio.sleep(TAKEN_WITHIN)
+    await asyncio.sleep(FILE_TIMEOUT)
     file.truncate(0)
 
 
 def environ_of(scope: Scope) -> WSGIEnvironment:
-    """A request as WSGI (PEP 3333) has it, with an empty body."""
+    """The request as a WSGI environment (PEP 3333), with an empty body."""
     host, _, port = scope.server.rpartition(":")
     environ: WSGIEnvironment = {
         "REQUEST_METHOD": scope.method,
@@ -168,7 +171,7 @@ def environ_of(scope: Scope) -> WSGIEnvironment:
         "wsgi.run_once": False,
     }
     for name, value in scope.headers.items():
-        if "_" in name:  # in the environment it could not be told from the same one with a dash, which a proxy sets
+        if "_" in name:  # its variable would be that of the name with a dash, which a proxy sets
             continue
         key = _VARIABLES.get(name) or f"HTTP_{name.upper().replace('-', '_')}"
         environ[key] = f"{environ[key]}{'; ' if name == 'cookie' else ','}{value}" if key in environ else value
@@ -180,8 +183,8 @@ def environ_of(scope: Scope) -> WSGIEnvironment:
 _VARIABLES = {"content-type": "CONTENT_TYPE", "content-length": "CONTENT_LENGTH"}
 
 
-def _leave() -> None:
-    """End at once: granian's own threads do not survive the interpreter's orderly end (they abort the process)."""
+def _exit_at_once() -> None:
+    """End at once. granian's own threads abort the process when the interpreter shuts down normally."""
     sys.stderr.flush()
     os._exit(0)
 
@@ -189,6 +192,6 @@ def _leave() -> None:
 application = Application()
 
 os.setsid()
-atexit.register(_leave)
+atexit.register(_exit_at_once)
 if PARENT in os.environ:
     end_with_parent()

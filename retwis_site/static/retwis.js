@@ -1,163 +1,163 @@
-// What pages do beyond HTML. Without this file everything works; with it nothing is lost, and nothing reloads.
+// Without this file every page works. With it, typed text is kept and pages update without a reload.
 "use strict";
 (() => {
-  const said = document.getElementById("said"); // it also has the words for what a page does not know of beforehand
+  const status = document.getElementById("said"); // its data attributes have the translated texts for this script
 
-  /** Tell screen readers. */
-  const say = (text) => {
-    said.textContent = text;
+  /** Let screen readers read a text. */
+  const announce = (text) => {
+    status.textContent = text;
   };
 
-  // A form that came back: what is wrong with it is where one goes on, and what a screen reader reads.
+  // When a form has errors, focus the first wrong field. A screen reader then reads its error.
   document.querySelector("[aria-invalid=true]")?.focus();
 
-  // ---- how much room is left
+  // ---- the counter of the characters left
 
-  /** Keep a counter up to date with its text. */
-  const counting = (counter, longest) => {
+  /** Update a counter whenever its text changes. */
+  const updateCounter = (counter, longest) => {
     const text = document.getElementById(counter.htmlFor.value);
-    const near = 20; // characters left, from where it is worth telling
+    const near = 20; // characters left; screen readers hear the number once it is as low as this
     let left;
 
     const count = () => {
       const before = left;
-      left = longest - [...text.value.trim()].length; // as the server counts: characters, not UTF-16
+      left = longest - [...text.value.trim()].length; // the server counts characters too, not UTF-16 code units
       counter.textContent = left;
       counter.classList.toggle("over", left < 0);
-      // Whatever was pasted may jump over either.
-      if (left < 0 && before >= 0) say(counter.dataset.over);
-      else if (left <= near && before > near) say(counter.dataset.near.replace("{left}", left));
+      // A pasted text can pass one or both limits at once.
+      if (left < 0 && before >= 0) announce(counter.dataset.over);
+      else if (left <= near && before > near) announce(counter.dataset.near.replace("{left}", left));
     };
     text.addEventListener("input", count);
     count();
   };
-  document.querySelectorAll(".counter[data-longest]").forEach((counter) => counting(counter, Number(counter.dataset.longest)));
+  document.querySelectorAll(".counter[data-longest]").forEach((counter) => updateCounter(counter, Number(counter.dataset.longest)));
 
-  // ---- the composer: Ctrl-Enter, and a text that stays until it is posted
+  // ---- the composer: Ctrl-Enter posts, and a draft is kept until it is posted
 
-  const compose = (form) => {
+  const setUpComposer = (form) => {
     const text = form.querySelector("textarea");
     const draft = `draft:${form.dataset.of}`;
-    const over = `${draft}:over`; // what the page had brought where it was typed
-    const brought = text.defaultValue;
+    const base = `${draft}:over`; // the key of the text that the server had put into the form before the user typed
+    const fromServer = text.defaultValue;
 
     text.addEventListener("input", () => {
       sessionStorage.setItem(draft, text.value);
-      sessionStorage.setItem(over, brought);
+      sessionStorage.setItem(base, fromServer);
     });
     text.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
     });
 
     if (document.querySelector(".message.posted")) sessionStorage.removeItem(draft);
-    else if (!text.value || (text.value === brought && sessionStorage.getItem(over) === brought))
+    else if (!text.value || (text.value === fromServer && sessionStorage.getItem(base) === fromServer))
       text.value = sessionStorage.getItem(draft) ?? text.value;
-    counting(form.querySelector(".counter"), Number(form.dataset.longest));
+    updateCounter(form.querySelector(".counter"), Number(form.dataset.longest));
   };
-  document.querySelectorAll(".composer").forEach(compose);
+  document.querySelectorAll(".composer").forEach(setUpComposer);
   document.querySelector("form[action='/logout/']")?.addEventListener("submit", () => sessionStorage.clear());
 
-  // ---- what comes while the page is open
+  // ---- posts that arrive while the page is open
 
   const arrivals = () => document.getElementById("arrivals");
 
   document.body.addEventListener("htmx:afterSwap", ({ detail }) => {
     if (detail.target !== arrivals()) return;
     const { count } = document.getElementById("arrived").dataset;
-    document.title = document.title.replace(/^(\(\S*\) )?/, `(${count}) `); // seen from another tab
+    document.title = document.title.replace(/^(\(\S*\) )?/, `(${count}) `); // visible from another tab
   });
 
-  // ---- swaps: the focus goes on where what had it has gone
+  // ---- swaps: when the focused element was replaced, the first new post gets the focus
 
   let swapping = null;
 
-  /** Whether an answer is of another page than this home: the session ended in another window, or is another's. */
-  const isOfAnother = (answer) => {
+  /** Whether an answer belongs to another session than this page: another window logged out, or in as another user. */
+  const isOtherSession = (answer) => {
     const home = document.querySelector(".composer");
     return home !== null && !answer.includes(`data-of="${home.dataset.of}"`);
   };
 
   document.body.addEventListener("htmx:beforeSwap", ({ detail }) => {
     const { elt } = detail.requestConfig;
-    if (detail.shouldSwap && elt.matches("a[href]") && isOfAnother(detail.serverResponse)) {
+    if (detail.shouldSwap && elt.matches("a[href]") && isOtherSession(detail.serverResponse)) {
       detail.shouldSwap = false;
-      location.assign(elt.href); // strangers' posts are no older ones of ours
+      location.assign(elt.href); // its posts do not continue this list
       return;
     }
-    const told = detail.target === arrivals() && detail.xhr.responseText.trim() === arrivals().innerHTML.trim();
-    if (told) detail.shouldSwap = false; // not again: neither the focus nor the ear should be bothered
+    const unchanged = detail.target === arrivals() && detail.xhr.responseText.trim() === arrivals().innerHTML.trim();
+    if (unchanged) detail.shouldSwap = false; // keep the focus, and let screen readers stay silent
     if (!detail.shouldSwap) return;
     const posts = document.querySelectorAll(".post").length;
-    swapping = { focused: detail.target.contains(document.activeElement), known: detail.target.id === "stream" ? 0 : posts };
+    swapping = { focused: detail.target.contains(document.activeElement), before: detail.target.id === "stream" ? 0 : posts };
   });
   document.body.addEventListener("htmx:afterSettle", () => {
     if (!swapping?.focused || document.activeElement !== document.body) return;
-    const first = document.querySelectorAll(".post")[swapping.known];
+    const first = document.querySelectorAll(".post")[swapping.before];
     swapping = null;
     if (!first) return;
     first.tabIndex = -1;
     first.focus();
   });
 
-  // A link that is to open elsewhere does so: htmx, which would follow it in place, does not hear of it.
-  const opensElsewhere = (event) => event.ctrlKey || event.metaKey || event.shiftKey;
+  // Ctrl, Meta or Shift opens a link in a new tab or window. htmx must not see that click: it would follow the link here.
+  const opensNewWindow = (event) => event.ctrlKey || event.metaKey || event.shiftKey;
   document.addEventListener("click", (event) => {
-    if (opensElsewhere(event) && event.target.closest("a[hx-get]")) event.stopPropagation();
+    if (opensNewWindow(event) && event.target.closest("a[hx-get]")) event.stopPropagation();
   }, true);
 
-  // A link that could not be followed in place is followed as ever: the page that comes says what is wrong.
+  // When htmx cannot load a link, the browser follows it: the error page says what is wrong.
   for (const failure of ["htmx:responseError", "htmx:sendError"]) {
     document.body.addEventListener(failure, ({ target }) => {
       if (target.matches("a[href]")) window.location.assign(target.href);
     });
   }
 
-  // ---- following in place
+  // ---- following without a reload
 
-  /** Tell everybody, where "Posted." stands: what stands there is read out too. */
-  const tell = (text) => {
+  /** Show an error where "Posted." is shown. Screen readers read that place too. */
+  const showError = (text) => {
     const message = document.createElement("p");
     message.className = "message error";
     message.textContent = text;
     document.getElementById("messages").replaceChildren(message);
   };
 
-  /** Why the site did not do it, as its error page says. */
-  const why = (answer) => {
+  /** The sentence of an error page that says what is wrong. */
+  const reasonOf = (answer) => {
     const page = new DOMParser().parseFromString(answer, "text/html");
-    return page.querySelector("main h1 + p")?.textContent ?? said.dataset.failed;
+    return page.querySelector("main h1 + p")?.textContent ?? status.dataset.failed;
   };
 
-  // What is found while one types stays what it was when the site does not answer: so that must be said.
+  // When a search fails, the old results stay on the page, so an error must be shown.
   document.body.addEventListener("htmx:responseError", ({ target, detail }) => {
-    if (target.matches("[type=search]")) tell(why(detail.xhr.responseText));
+    if (target.matches("[type=search]")) showError(reasonOf(detail.xhr.responseText));
   });
   document.body.addEventListener("htmx:sendError", ({ target }) => {
-    if (target.matches("[type=search]")) tell(said.dataset.unreachable);
+    if (target.matches("[type=search]")) showError(status.dataset.unreachable);
   });
 
-  /** Following without leaving the page. Whatever goes wrong, the button stays as it was, and can be pressed again. */
-  const follows = () => {
-    const on = (name, act) =>
+  /** Follow without leaving the page. After an error the button is unchanged and can be pressed again. */
+  const setUpFollowing = () => {
+    const on = (name, handle) =>
       document.addEventListener(name, (event) => {
         const form = event.detail.requestConfig?.elt;
-        if (form?.matches("form.follow")) act(event, form);
+        if (form?.matches("form.follow")) handle(event, form);
       });
 
     on("htmx:beforeSwap", (event, form) => {
       const { xhr, isError, serverResponse } = event.detail;
       if (isError || serverResponse.includes(`id="${form.id}"`)) return;
-      // Another page, such as the login: where the form leads without a script.
+      // The answer is another page, such as the login: open it, as the form does without a script.
       event.detail.shouldSwap = false;
       location.assign(xhr.responseURL);
     });
-    on("htmx:responseError", (event) => tell(why(event.detail.xhr.responseText)));
-    on("htmx:sendError", () => tell(said.dataset.unreachable));
+    on("htmx:responseError", (event) => showError(reasonOf(event.detail.xhr.responseText)));
+    on("htmx:sendError", () => showError(status.dataset.unreachable));
   };
 
-  follows();
+  setUpFollowing();
 
-  // The second click of two meant the button that was there at the first: not the new one in its place.
+  // The second click of a double click meant the first button, not the button that has replaced it.
   document.addEventListener("click", (event) => {
     if (event.detail > 1 && event.target.closest("form.follow")) event.preventDefault();
   });

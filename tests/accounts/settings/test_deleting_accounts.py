@@ -6,7 +6,7 @@ from django.conf import settings
 from django.contrib.auth.hashers import is_password_usable
 from django.core.management import CommandError, call_command
 
-from accounts.signing_in.limits import LOGINS, somebody_at
+from accounts.signing_in.limits import LOGINS, login_subject
 from retwis_site.jobs.worker import drain
 from retwis_site.store.rate_limits import RateLimits
 from tests.support.people import NEW_PASSWORD, PASSWORD
@@ -18,8 +18,8 @@ from timeline.timelines import unread
 
 URL = "/settings/delete/"
 FORM = {"password": PASSWORD}
-TOLD = "Your account is deleted."
-GONE = "Whoever had this name has deleted their account."
+TOLD = "Your account was deleted."
+GONE = "This account was deleted."
 
 
 def page_of(answer):
@@ -32,7 +32,7 @@ def test_the_page_says_what_happens_and_asks_for_the_password(browser, alice, ra
     page = page_of(answer)
     assert answer.status_code == 200
     assert "This cannot be undone." in page
-    assert "The name <bdi>Alice</bdi> stays taken" in page
+    assert "The username <bdi>Alice</bdi> stays taken" in page
     assert 'action="/settings/delete/"' in page
     assert 'type="password" name="password"' in page
     assert 'href="/settings/download/"' in page
@@ -64,11 +64,11 @@ def test_it_wants_the_present_password(browser, alice, raw, settings, form):
 
 
 def test_a_wrong_password_counts_as_one_at_the_login(browser, store, alice, raw):
-    somebody = somebody_at("Alice", "127.0.0.1")
+    subject = login_subject("Alice", "127.0.0.1")
     browser(alice).post(URL, {"password": "wrong"})
-    assert raw.zcard(f"throttle:login:{somebody}") == 1
+    assert raw.zcard(f"throttle:login:{subject}") == 1
     for _ in range(LOGINS.times - 1):
-        RateLimits(store).count(LOGINS, somebody)
+        RateLimits(store).count(LOGINS, subject)
     assert browser(alice).post(URL, FORM).status_code == 429
     assert not raw.hexists("user:1", "deleted")
 
@@ -192,7 +192,7 @@ def test_the_name_stays_taken(browser, store, alice, raw, name, cleared):
     form = {"username": name, "password1": PASSWORD, "password2": PASSWORD}
     answer = browser().post("/register/", form)
     assert answer.status_code == 422
-    assert "That name is taken." in page_of(answer)
+    assert "This username is taken." in page_of(answer)
     assert raw.hgetall("users") == {"alice": "1"}
 
 

@@ -61,7 +61,7 @@ def test_a_name_is_taken_in_any_letter_case(browser, alice, raw, name):
     response = browser().post("/register/", {**FORM, "username": name})
     assert response.status_code == 422
     page = response.content.decode()
-    assert "That name is taken" in page
+    assert "This username is taken" in page
     assert f'value="{name}"' in page
     assert raw.hgetall("users") == {"alice": "1"}
 
@@ -88,7 +88,7 @@ def test_two_different_passwords_are_refused_and_never_echoed(browser):
     response = browser().post("/register/", {**FORM, "password2": PASSWORD + "!"})
     assert response.status_code == 422
     page = response.content.decode()
-    assert "The two passwords differ" in page
+    assert "The passwords do not match" in page
     assert PASSWORD not in page
     assert 'value="Alice"' in page
 

@@ -4,7 +4,7 @@ import pytest
 from django.contrib import messages
 
 from accounts.users.entities import Visitor
-from retwis_site.http.flash_messages import FlashMiddleware, FlashStorage, waits
+from retwis_site.http.flash_messages import FlashMiddleware, FlashStorage, may_have_messages
 from retwis_site.rendering import pages
 
 
@@ -16,10 +16,10 @@ def test_a_message_is_shown_once_and_its_cookie_goes(browser, alice, bob):
     client = browser(alice)
     assert "messages" in client.post("/@bob/follow/").cookies
     answer = client.get("/@bob/")
-    assert answer.content.decode().count("You follow bob now.") == 1
+    assert answer.content.decode().count("You now follow bob.") == 1
     assert answer.cookies["messages"]["max-age"] == 0
     again = client.get("/@bob/")
-    assert "You follow bob now." not in again.content.decode()
+    assert "You now follow bob." not in again.content.decode()
     assert "messages" not in again.cookies
 
 
@@ -36,8 +36,8 @@ def test_a_message_is_shown_on_whatever_page_comes_next(browser, alice, bob, url
     for one in (client, browser(bob), client):
         one.get(url)
     client.post("/@bob/follow/")
-    assert "You follow bob now." in page(client, url)
-    assert "You follow bob now." not in page(client, url)
+    assert "You now follow bob." in page(client, url)
+    assert "You now follow bob." not in page(client, url)
 
 
 def test_messages_add_up_until_a_page_shows_them_in_their_order(browser, alice, bob):
@@ -45,7 +45,7 @@ def test_messages_add_up_until_a_page_shows_them_in_their_order(browser, alice, 
     client.post("/@bob/follow/")
     client.post("/@bob/unfollow/")
     text = page(client)
-    assert 0 < text.index("You follow bob now.") < text.index("You no longer follow bob.")
+    assert 0 < text.index("You now follow bob.") < text.index("You no longer follow bob.")
     assert "follow bob" not in page(client)
 
 
@@ -68,7 +68,7 @@ def test_a_message_is_shown_in_the_same_request_too(rf, raw):
         request.resolver_match = None
         if says:
             messages.success(request, says)
-        waited.append(waits(request))
+        waited.append(may_have_messages(request))
         return pages.cached_page(request, "timeline/timelines/welcome.html", shown, {"posts": [], "older": []})
 
     answers = [

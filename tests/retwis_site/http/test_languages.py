@@ -67,11 +67,11 @@ def test_who_has_not_chosen_reads_what_their_browser_asks_for(browser, accepted,
 
 def test_of_what_a_stranger_sends_no_more_is_remembered_than_is_looked_at(browser):
     """A process remembers a thousand of these headers, and each may be as long as a server takes."""
-    language._liked.cache_clear()
+    language._best_match.cache_clear()
     looked_at = "de;q=0.5," + "fr," * 163
     for tail in ("y" * 100, "ar," * 5000, "z" * 100_000):
         assert spoken(get(browser(), accept_language=looked_at + tail)) == "de"
-    assert language._liked.cache_info().currsize == 1
+    assert language._best_match.cache_info().currsize == 1
     assert spoken(get(browser(), accept_language="x" * 5000)) == "en"
 
 
@@ -104,7 +104,7 @@ def test_messages_and_what_is_wrong_with_a_form_are_in_the_language_too(browser,
     client = browser(alice)
     client.post(URL, {"language": "de"})
     assert "Du folgst jetzt bob." in client.post("/@bob/follow/", follow=True).content.decode()
-    assert "Da steht noch nichts." in client.post("/post/", {"body": " "}).content.decode()
+    assert "Schreib zuerst etwas." in client.post("/post/", {"body": " "}).content.decode()
     short = {"username": "dora", "password1": "short1!", "password2": "short1!"}
     client = browser()
     client.cookies[COOKIE] = "ar"

@@ -106,12 +106,12 @@ def test_a_lone_command_starts_the_embedded_server_for_its_own_duration(settings
     env = environment(settings.VAR_DIR)
     del env["REDIS_URL"]
     first = manage("createuser", "Alice", env=env, input=f"{PASSWORD}\n")
-    assert (first.returncode, first.stdout) == (0, "Alice is user 1 now.\n")
+    assert (first.returncode, first.stdout) == (0, "User Alice created with the id 1.\n")
     assert not embedded.answers()
     assert not (settings.VAR_DIR / "store" / "server.pid").exists()
     second = manage("createuser", "alice", env=env, input=f"{PASSWORD}\n")
     assert second.returncode == 1
-    assert second.stderr == "CommandError: The name 'alice' is taken, perhaps in other letter case.\n"
+    assert second.stderr == "CommandError: The name 'alice' is taken. Upper and lower case count as the same.\n"
     assert not embedded.answers()
     assert not (settings.VAR_DIR / "store" / "server.pid").exists()
 

@@ -57,7 +57,7 @@ def test_what_is_said_of_a_form_that_never_came_is_as_guarded_as_a_page():
     code = """
 import asyncio
 from retwis_site.server import rsgi
-rsgi.BODY_WITHIN = 0.05
+rsgi.BODY_TIMEOUT = 0.05
 
 class Scope:
     method, path, query_string, http_version, scheme = "POST", "/post/", "", "1.1", "http"

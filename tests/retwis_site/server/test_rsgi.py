@@ -116,15 +116,15 @@ def a_form(length, **changes):
 
 
 def test_a_body_that_does_not_come_is_given_up(serving, raw, monkeypatch):
-    monkeypatch.setattr(serving, "BODY_WITHIN", 0.01)
+    monkeypatch.setattr(serving, "BODY_TIMEOUT", 0.01)
     protocol = answered(serving, a_form("5"), Protocol(asyncio.Event().wait))
     assert protocol.status == 408
     assert protocol.headers["connection"] == "close"
-    assert serving._waited_for == 0
+    assert serving._awaited_bodies == 0
 
 
 def test_who_is_given_up_reads_so_in_their_language(serving, raw, monkeypatch):
-    monkeypatch.setattr(serving, "BODY_WITHIN", 0.01)
+    monkeypatch.setattr(serving, "BODY_TIMEOUT", 0.01)
     for header in (("accept-language", "ar-EG"), ("cookie", "language=ar")):
         scope = a_form("5")
         scope.headers.append(header)
@@ -135,7 +135,7 @@ def test_who_is_given_up_reads_so_in_their_language(serving, raw, monkeypatch):
 
 @pytest.mark.parametrize("kind", ["text/plain; x*=none'x'%ff", "text/plain; charset=none"])
 def test_who_is_given_up_is_told_so_whatever_they_say_that_they_send(serving, raw, monkeypatch, kind):
-    monkeypatch.setattr(serving, "BODY_WITHIN", 0.01)
+    monkeypatch.setattr(serving, "BODY_TIMEOUT", 0.01)
     scope = with_headers(("host", "localhost"), ("content-type", kind), ("content-length", "5"), method="POST")
     assert answered(serving, scope, Protocol(asyncio.Event().wait)).status == 408
 
@@ -147,7 +147,7 @@ def test_a_body_whose_sender_went_away_is_refused_as_cut_off(serving, raw):
     protocol = answered(serving, a_form("5"), Protocol(gone))
     assert protocol.status == 400
     assert b"Only a part of that arrived" in protocol.chunks[0]
-    assert serving._waited_for == 0
+    assert serving._awaited_bodies == 0
 
 
 @pytest.mark.parametrize("length", ["0", "", "99999999999", "9" * 30])
@@ -159,7 +159,7 @@ def test_a_body_of_no_length_or_of_too_much_is_not_waited_for(serving, raw, leng
 
 
 def test_only_so_many_are_waited_for(serving, raw, monkeypatch):
-    monkeypatch.setattr(serving, "READERS", 2)
+    monkeypatch.setattr(serving, "MOST_BODIES", 2)
     arrives = asyncio.Event()
 
     async def late():
@@ -176,7 +176,7 @@ def test_only_so_many_are_waited_for(serving, raw, monkeypatch):
         return [one.status for one in protocols]
 
     assert asyncio.run(all_at_once()) == [403, 403, 408]  # without a token
-    assert serving._waited_for == 0
+    assert serving._awaited_bodies == 0
 
 
 # ---- which thread
@@ -318,14 +318,14 @@ def test_a_temporary_file_is_sent_from_the_disk_and_stays_as_long_as_it_may_be_t
 
 
 def test_a_temporary_file_that_is_not_taken_in_time_is_made_empty_and_closed(serving, temporary, monkeypatch):
-    monkeypatch.setattr(serving, "TAKEN_WITHIN", 0.01)
+    monkeypatch.setattr(serving, "FILE_TIMEOUT", 0.01)
     with answered(serving, Scope()).file as taken:
         assert taken.read() == b""
     assert temporary.closed
 
 
 def test_a_temporary_file_goes_out_wherever_the_request_was_begun(serving, temporary, monkeypatch):
-    monkeypatch.setattr(serving, "TAKEN_WITHIN", 0.01)
+    monkeypatch.setattr(serving, "FILE_TIMEOUT", 0.01)
     protocol = Protocol()
     assert threads_of(serving, monkeypatch, Scope(), protocol) == ["granian"]
     protocol.file.close()

@@ -141,7 +141,7 @@ def test_a_port_that_is_taken_is_named_with_the_fix_and_nothing_is_left(serve, p
             assert site.process.wait(15) == 1
             (line,) = site.printed().splitlines()
     assert line.startswith(f"CommandError: Cannot listen on 127.0.0.1:{port}: ")
-    assert line.endswith("Choose another one: make run PORT=9000")
+    assert line.endswith("Choose another port: make run PORT=9000")
     assert nothing_is_left([])
 
 
@@ -267,7 +267,7 @@ def test_a_worker_that_was_killed_is_started_again(serve):
             store.hset("post:90001", mapping={"user_id": "1", "time": "1700000000", "body": "Never delivered"})
             store.zadd("outbox", {"post:90001:abc": 1})
             wait_until(lambda: store.zscore("updates:1", "90001"), "the other worker to finish it")
-        assert "retwis.deliver: deliver: the worker has died; another one begins" in site.printed()
+        assert "retwis.deliver: deliver: the worker has died; restarting it" in site.printed()
         pids = {*site.pids(), second, embedded_pid()}
         assert site.stop() == 0
         assert nothing_is_left(pids)

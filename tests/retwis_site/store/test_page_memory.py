@@ -206,11 +206,11 @@ def test_a_message_is_shown_once_and_only_to_its_user(browser, raw, store, follo
         for url in READS:
             page(client, url)
     clients[0].post("/@bob/follow/")
-    assert "You follow bob now." not in page(clients[1], "/@bob/")
-    assert "You follow bob now." in page(clients[0], "/@bob/")
+    assert "You now follow bob." not in page(clients[1], "/@bob/")
+    assert "You now follow bob." in page(clients[0], "/@bob/")
     for client in (*clients, browser()):
         for url in READS:
-            assert "You follow bob now." not in page(client, url)
+            assert "You now follow bob." not in page(client, url)
 
 
 def test_typed_text_is_never_on_the_page_of_another_user(browser, alice, bob, clock):

@@ -5,7 +5,7 @@ import time
 import pytest
 from django.contrib.auth import authenticate
 
-from accounts.signing_in.limits import GUESSES, LOGINS, REGISTRATIONS, somebody_at
+from accounts.signing_in.limits import GUESSES, LOGINS, REGISTRATIONS, login_subject
 from retwis_site.exceptions import TooOften
 from retwis_site.store.rate_limits import RateLimits
 from tests.support.people import NEW_PASSWORD, PASSWORD, register
@@ -104,7 +104,7 @@ def test_a_login_resets_the_count_of_wrong_passwords(browser, alice, raw):
 
 
 def test_the_password_of_a_refused_login_is_not_verified(browser, alice, store, monkeypatch):
-    use_up(store, LOGINS, somebody_at("alice", ADDRESS))
+    use_up(store, LOGINS, login_subject("alice", ADDRESS))
     monkeypatch.setattr("accounts.signing_in.backend.check_password", None)
     monkeypatch.setattr("accounts.signing_in.backend.make_password", None)
     assert log_in(browser()).status_code == 429
