@@ -16,8 +16,8 @@ from tests.support.processes.processes import (
     embedded_client,
     entered,
     leave,
+    other_process,
     server_pid,
-    somebody_else,
 )
 
 pytestmark = pytest.mark.usefixtures("var")
@@ -54,7 +54,7 @@ def test_the_server_works_with_a_path_too_long_for_a_socket(settings, monkeypatc
             assert Path(runtime) in embedded.socket_path().parents
             assert embedded.socket_path().parent.stat().st_mode & 0o777 == 0o700
             store.hset("users", "alice", "1")
-            with somebody_else(settings) as other:
+            with other_process(settings) as other:
                 assert entered(other) == pid
                 leave(other)
         assert not alive(pid)

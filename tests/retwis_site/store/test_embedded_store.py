@@ -15,8 +15,8 @@ from tests.support.processes.processes import (
     end,
     entered,
     leave,
+    other_process,
     server_pid,
-    somebody_else,
     wait_until,
 )
 
@@ -76,7 +76,7 @@ def test_it_keeps_all_data_and_listens_only_on_its_socket():
 
 @pytest.mark.real_server
 def test_a_second_process_shares_the_server_and_stops_it_when_it_leaves_last(settings):
-    with somebody_else(settings) as other:
+    with other_process(settings) as other:
         with embedded.running():
             pid = server_pid()
             assert entered(other) == pid
@@ -88,7 +88,7 @@ def test_a_second_process_shares_the_server_and_stops_it_when_it_leaves_last(set
 
 @pytest.mark.real_server
 def test_the_server_of_the_first_process_runs_until_the_second_leaves(settings):
-    with somebody_else(settings) as other:
+    with other_process(settings) as other:
         pid = entered(other)
         with embedded.running():
             assert server_pid() == pid
@@ -100,7 +100,7 @@ def test_the_server_of_the_first_process_runs_until_the_second_leaves(settings):
 
 @pytest.mark.real_server
 def test_three_processes_at_the_same_time_start_one_server(settings):
-    with somebody_else(settings) as alice, somebody_else(settings) as bob, somebody_else(settings) as carol:
+    with other_process(settings) as alice, other_process(settings) as bob, other_process(settings) as carol:
         pids = {entered(process) for process in (alice, bob, carol)}
         assert len(pids) == 1
         for process in (alice, bob):
@@ -124,7 +124,7 @@ def test_data_survives_a_restart():
 
 @pytest.mark.real_server
 def test_the_server_of_a_killed_process_is_used_again_with_its_data(settings):
-    with somebody_else(settings) as owner:
+    with other_process(settings) as owner:
         pid = entered(owner)
         with embedded_client() as store:
             store.hset("users", "alice", "1")
@@ -155,7 +155,7 @@ def test_every_acknowledged_write_survives_the_sudden_death_of_the_server():
 
 @pytest.mark.real_server
 def test_data_survives_when_process_and_server_are_killed(settings):
-    with somebody_else(settings) as owner:
+    with other_process(settings) as owner:
         pid = entered(owner)
         with embedded_client() as store:
             store.hset("users", "alice", "1")
@@ -171,7 +171,7 @@ def test_data_survives_when_process_and_server_are_killed(settings):
 @pytest.mark.real_server
 def test_no_second_server_is_started_while_a_left_behind_one_still_loads(settings, monkeypatch):
     """Two servers would write into the same files."""
-    with somebody_else(settings) as owner:
+    with other_process(settings) as owner:
         pid = entered(owner)
         owner.kill()
         owner.wait(20)
@@ -194,7 +194,7 @@ def test_no_second_server_is_started_while_a_left_behind_one_still_loads(setting
 
 @pytest.mark.real_server
 def test_no_second_server_is_started_while_a_left_behind_one_hangs(settings, monkeypatch):
-    with somebody_else(settings) as owner:
+    with other_process(settings) as owner:
         pid = entered(owner)
         with embedded_client() as store:
             store.hset("users", "alice", "1")
