@@ -15,14 +15,14 @@ from django.views.decorators.http import require_http_methods
 
 from accounts.settings.forms import AppearanceForm, LanguageForm, PasswordForm, ProfileForm
 from accounts.settings.limits import EDITS
+from accounts.settings.profile import profile_of
 from accounts.signing_in.forms import PresentPasswordForm
 from accounts.signing_in.guards import login_required, own_page, page_of_form, to_login
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.responses import log_account_event, signed_in, take_back_all
 from accounts.signing_in.sessions import Sessions
-from accounts.signing_in.viewer import Viewer
 from accounts.users.deletion import AccountDeletion
-from accounts.users.entities import Login, NotSignedIn, User
+from accounts.users.entities import Login, NotSignedIn
 from accounts.users.name_index import NameIndex
 from accounts.users.repository import Users
 from retwis_site.http.language import keep_language
@@ -30,8 +30,7 @@ from retwis_site.rendering.error_pages import error_page
 from retwis_site.rendering.kept_fields import kept_fields
 from retwis_site.rendering.pages import page
 from retwis_site.rendering.theme import keep_theme, theme_of
-from retwis_site.store import keys
-from retwis_site.store.client import Pipe, connect
+from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
 
 never_store = cache_control(private=True, no_store=True)
@@ -50,16 +49,6 @@ def profile_settings(request: RetwisRequest) -> HttpResponse:
     return page(
         request, "accounts/settings/settings.html", {"form": ProfileForm(initial={"name": me.name, "bio": bio})}
     )
-
-
-def profile_of(viewer: Viewer) -> tuple[User, str]:
-    """The signed-in user and the bio. Round trips as for `Viewer.ask`. Raises NotSignedIn."""
-
-    def ask(pipe: Pipe, me: int) -> None:
-        pipe.hget(keys.user(me), "bio")
-
-    me, [bio] = viewer.ask_as_user(ask)
-    return me, bio or ""
 
 
 def _edit_profile(request: RetwisRequest) -> HttpResponse:

@@ -15,5 +15,5 @@ ALLOWED_HOSTS = ["testserver", "localhost", "127.0.0.1"]
 # Tests register hundreds of users; one test uses the real hasher.
 PASSWORD_HASHERS = [
     "tests.support.hashers.QuickArgon2PasswordHasher",
-    "accounts.signing_in.hashers.LeanArgon2PasswordHasher",
+    "accounts.signing_in.passwords.LeanArgon2PasswordHasher",
 ]

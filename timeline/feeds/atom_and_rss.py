@@ -25,9 +25,9 @@ from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from accounts.users.names import isolated
 from retwis_site.http.public_cache import publicly_cached
+from retwis_site.rendering.dates import moment_of
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import connect
-from retwis_site.store.dates import moment_of
 from retwis_site.store.local_cache import PageMemory
 from timeline.posts.entities import Page, Post
 from timeline.timelines.everyone import GLOBAL_POSTS, GlobalTimeline

@@ -14,6 +14,7 @@ from accounts.users.entities import NotSignedIn
 from retwis_site.rendering.error_pages import error_page
 from retwis_site.rendering.kept_fields import kept_fields
 from retwis_site.rendering.pages import EMPTY, Slots, cached_page, first_page_at, origin_of, page
+from retwis_site.store.cached_list import FIRST_TRUSTED
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
 from timeline.people.suggestions import Suggestions
@@ -23,7 +24,6 @@ from timeline.posts.html.post_cards import slots
 from timeline.posts.limits import POSTS
 from timeline.posts.repository import Posts
 from timeline.timelines import unread
-from timeline.timelines.cached_list import FIRST_TRUSTED
 from timeline.timelines.cursors import post_cursor
 from timeline.timelines.entities import HomePage
 from timeline.timelines.everyone import GLOBAL_POSTS, GlobalTimeline

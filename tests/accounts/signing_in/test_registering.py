@@ -48,7 +48,7 @@ def test_the_cookie_lasts_a_year_and_no_script_can_read_it(browser):
 
 
 def test_passwords_are_argon2_with_19_mib(settings, browser, raw):
-    settings.PASSWORD_HASHERS = ["accounts.signing_in.hashers.LeanArgon2PasswordHasher"]
+    settings.PASSWORD_HASHERS = ["accounts.signing_in.passwords.LeanArgon2PasswordHasher"]
     browser().post("/register/", FORM)
     encoded = raw.hget("user:1", "password")
     assert encoded.startswith("argon2$argon2id$v=19$m=19456,t=2,p=1$")

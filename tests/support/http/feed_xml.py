@@ -3,6 +3,7 @@
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
 
+FEEDS = ["/@Alice/atom/", "/@Alice/rss/", "/timeline/atom/", "/timeline/rss/"]
 NAMES = {
     "atom": "http://www.w3.org/2005/Atom",
     "dc": "http://purl.org/dc/elements/1.1/",
