@@ -1,4 +1,4 @@
-"""alice, bob and carol, an empty store for each test, and a watch over everything that is sent to it."""
+"""Fixtures of all tests: alice, bob and carol, an empty store, and a recording of everything that is sent to it."""
 
 import atexit
 import contextlib
@@ -30,22 +30,22 @@ from timeline.timelines.checks import timeline_checks
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Each run has the tests that can be made on its store: a real server, one alone, a cluster, ..."""
+    """Deselect the tests that need another topology, or a real server on a run without one."""
     topology = settings.REDIS_TOPOLOGY
-    several = {"cluster", "sentinel", "twemproxy"}
-    elsewhere = several - {topology}
+    several_servers = {"cluster", "sentinel", "twemproxy"}
+    excluded_marks = several_servers - {topology}
     if topology != "server":
-        elsewhere |= {"real_server", "one_server", "faults"}
+        excluded_marks |= {"real_server", "one_server", "faults"}
     elif not settings.REAL_SERVER:
-        elsewhere |= {"real_server"}
+        excluded_marks |= {"real_server"}
 
-    def is_elsewhere(item: pytest.Item) -> bool:
+    def is_excluded(item: pytest.Item) -> bool:
         marks = {mark.name for mark in item.iter_markers()}
-        return bool(marks & elsewhere) and not (topology in several and topology in marks)
+        return bool(marks & excluded_marks) and not (topology in several_servers and topology in marks)
 
-    others = [item for item in items if is_elsewhere(item)]
-    items[:] = [item for item in items if item not in others]
-    config.hook.pytest_deselected(items=others)
+    excluded = [item for item in items if is_excluded(item)]
+    items[:] = [item for item in items if item not in excluded]
+    config.hook.pytest_deselected(items=excluded)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -90,7 +90,7 @@ SERVERS = {
 
 @pytest.fixture(autouse=True)
 def sent() -> Iterator[Recording]:
-    """Everything that any thread sends during a test. Rule 3, over the whole suite: one command, one key."""
+    """Everything that any thread sends during a test. Checks for every test that each command names one key."""
     with recording_process() as recorded:
         yield recorded
     for command in recorded.commands:
@@ -99,8 +99,8 @@ def sent() -> Iterator[Recording]:
 
 @pytest.fixture(autouse=True)
 def raw(real_server: None) -> redis.Redis:
-    """The store as redis-cli sees it, past everything of ours; empty at the beginning. On a real server it is the
-    administrator's, who may do what the site may not."""
+    """A redis-py client of the store, for reading and writing keys without the site's code. The store is empty when a
+    test begins. On a real server it is the administrator's client, which has more rights than the site."""
     connect.cache_clear()
     client = _administrator() if settings.REAL_SERVER else connect().transport.client
     client.flushall()
@@ -110,7 +110,7 @@ def raw(real_server: None) -> redis.Redis:
 
 @cache
 def _administrator() -> redis.Redis:
-    """The site's own connection, but for who it is; of several servers, one that knows them all."""
+    """The administrator's client. For several servers: a client that reaches all of them."""
     if settings.REDIS_TOPOLOGY == "cluster":
         return topologies.Clustered([server.port for server in settings.SERVERS])
     if settings.REDIS_TOPOLOGY == "twemproxy":
@@ -129,13 +129,13 @@ def rights(raw: redis.Redis) -> Iterator[Callable[..., None]]:
     """`rights("-zadd", "~other")` changes what the site's user may do on a real server, until the test ends."""
 
     users = acl_users.cluster_lines() if settings.REDIS_TOPOLOGY == "cluster" else acl_users.lines()
-    # Behind the proxy everybody is the same user.
+    # Behind the proxy all clients are the same user.
     has_users = settings.REAL_SERVER and settings.REDIS_TOPOLOGY != "twemproxy"
-    several = [server.client for server in getattr(settings, "SERVERS", [])]
+    clients = [server.client for server in getattr(settings, "SERVERS", [])] or [raw]
 
     def change(*rules: str) -> None:
-        for server in (several or [raw]) if has_users else []:
-            server.execute_command("ACL", "SETUSER", acl_users.SITE, *rules)
+        for client in clients if has_users else []:
+            client.execute_command("ACL", "SETUSER", acl_users.SITE, *rules)
 
     yield change
     change("reset", *acl_users.rules(users))
@@ -143,7 +143,7 @@ def rights(raw: redis.Redis) -> Iterator[Callable[..., None]]:
 
 @pytest.fixture
 def moved(raw: redis.Redis, settings: Any) -> Iterator[Callable[[str], None]]:
-    """`moved("redis://elsewhere")`: the site has its store at another address until the test ends."""
+    """`moved("redis://other")` gives the site a store at another address until the test ends."""
 
     def move(url: str) -> None:
         settings.REDIS_URL = url
@@ -155,8 +155,8 @@ def moved(raw: redis.Redis, settings: Any) -> Iterator[Callable[[str], None]]:
 
 @pytest.fixture
 def own_server(moved: Callable[[str], None]) -> Iterator[Callable[..., Any]]:
-    """`with own_server("--appendonly", "yes") as server:` puts the site on a server that a test may kill; the next
-    one goes on with its data."""
+    """`with own_server("--appendonly", "yes") as server:` gives the site a server that a test may kill. The next
+    `own_server()` of the test has the same data."""
     with tempfile.TemporaryDirectory(prefix="retwis-") as folder:
         moved(acl_users.url(folder))
         yield lambda *options: run_server(folder, *options)
@@ -164,7 +164,7 @@ def own_server(moved: Callable[[str], None]) -> Iterator[Callable[..., Any]]:
 
 @pytest.fixture(scope="module")
 def served_by_one_worker(real_server: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """The site as `manage.py serve` runs it, for all tests of a file."""
+    """The site under `manage.py serve`, for all tests of a file."""
     folder = tmp_path_factory.mktemp("served")
     with run_site(folder, folder / "log", free_port(), REDIS_URL=settings.REDIS_URL, WEB_WORKERS="1") as site:
         site.wait_until_it_serves()
@@ -172,7 +172,7 @@ def served_by_one_worker(real_server: None, tmp_path_factory: pytest.TempPathFac
 
 
 def _reconnect() -> None:
-    caches["store"].client._clients[0] = None
+    caches["store"] = caches.create_connection("store")  # has no connection yet
     connect.cache_clear()
 
 
@@ -183,7 +183,7 @@ def store(raw: redis.Redis) -> Store:
 
 @pytest.fixture(params=["counted", "split"])
 def layout(request: pytest.FixtureRequest, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A test is made twice: with the keys as they are by default, and with the hot ones split."""
+    """Runs a test twice: with the default keys, and with the hot keys split."""
     if request.param == "counted":
         return Counted()
     split = Split()
@@ -212,7 +212,7 @@ def carol(store: Store) -> Login:
 
 @pytest.fixture
 def browser() -> Callable[..., Client]:
-    """A browser of one's own: `browser()` for a visitor, `browser(alice)` signed in."""
+    """`browser()` opens a new browser of a visitor, `browser(alice)` one that is signed in as alice."""
 
     def open_browser(login: Login | None = None, csrf: bool = False) -> Client:
         client = Client(enforce_csrf_checks=csrf)
@@ -225,7 +225,7 @@ def browser() -> Callable[..., Client]:
 
 @pytest.fixture
 def round_trips() -> Callable[[Callable[[], object]], Recording]:
-    """What a call sends: `len(trips(lambda: client.get("/")).trips)`."""
+    """Records what a call sends: `len(round_trips(lambda: client.get("/")).round_trips)`."""
 
     def count(call: Callable[[], object]) -> Recording:
         with recording() as recorded:
@@ -237,7 +237,7 @@ def round_trips() -> Callable[[Callable[[], object]], Recording]:
 
 @pytest.fixture(scope="session")
 def serving():
-    """The module, without what it does to the process that it is loaded into."""
+    """The module `rsgi`, imported without its changes to the process."""
     with (
         mock.patch.object(os, "setsid"),
         mock.patch.object(atexit, "register"),
@@ -251,7 +251,7 @@ def serving():
 
 @pytest.fixture
 def answers_with(serving, monkeypatch):
-    """`answers_with(response)`: that is what the site says."""
+    """`answers_with(response)`: the site returns this response to every request."""
 
     def use(response):
         def site(environ, start_response):
@@ -265,7 +265,7 @@ def answers_with(serving, monkeypatch):
 
 @pytest.fixture
 def typed(monkeypatch):
-    """What stands on standard input, which is no terminal."""
+    """`typed("text")`: the standard input, which is not a terminal, has this text."""
 
     def type_in(text):
         monkeypatch.setattr("sys.stdin", io.StringIO(text))
@@ -275,7 +275,7 @@ def typed(monkeypatch):
 
 @pytest.fixture
 def var(settings, tmp_path):
-    """A var/ of the test's own. No server over it outlives the test."""
+    """The test's own VAR_DIR. Its embedded server ends with the test."""
     settings.VAR_DIR = tmp_path / "var"
     yield settings.VAR_DIR
     pid = embedded.recorded_pid()

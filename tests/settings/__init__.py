@@ -1,4 +1,4 @@
-"""Settings of the runs of the suite."""
+"""Settings for each run of the test suite."""
 
 import atexit
 import os
@@ -11,7 +11,7 @@ for name in ("DEBUG", "HTTPS", "THROTTLE", "TRUSTED_PROXIES", "ALLOWED_HOSTS", *
 
 
 def folder(prefix: str) -> str:
-    """A new one, which goes with this process."""
+    """A new temporary folder, removed when this process ends."""
     path = tempfile.mkdtemp(prefix=prefix)
     atexit.register(shutil.rmtree, path, ignore_errors=True)
     return path

@@ -1,4 +1,4 @@
-"""The site's own settings, with what every run of the suite changes."""
+"""The site's own settings, with the changes for every run of the test suite."""
 
 import os
 
@@ -9,10 +9,10 @@ os.environ["SECRET_KEY"] = "only for tests"
 
 from retwis_site.settings import *  # noqa: F403
 
-STATIC_ROOT.mkdir()  # noqa: F405  whitenoise would warn in every test
+STATIC_ROOT.mkdir()  # noqa: F405  else whitenoise warns in every test
 
 ALLOWED_HOSTS = ["testserver", "localhost", "127.0.0.1"]
-# Hundreds of registrations; the real hasher has a test of its own.
+# Tests register hundreds of users; one test uses the real hasher.
 PASSWORD_HASHERS = [
     "tests.support.hashers.QuickArgon2PasswordHasher",
     "accounts.signing_in.passwords.LeanArgon2PasswordHasher",

@@ -1,5 +1,4 @@
-"""The suite on a Redis Cluster of three primaries, and the site as the user that docs/redis.md gives it. conftest.py
-starts it."""
+"""For running the tests on a Redis Cluster of three primaries, as the user of docs/redis.md. conftest.py starts it."""
 
 import os
 

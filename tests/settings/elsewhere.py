@@ -1,3 +1,3 @@
-"""For a process of its own beside the suite: the site on the store that REDIS_URL names."""
+"""For other processes that tests start: the site on the store at REDIS_URL."""
 
 from tests.settings.base import *  # noqa: F403

@@ -1,4 +1,4 @@
-"""The first run: fakeredis, in this process."""
+"""For running the tests on fakeredis, in the same process."""
 
 import os
 

@@ -1,5 +1,4 @@
-"""The second run: the embedded server's program, on a socket of this run's own, and the site as the user that
-docs/redis.md gives it. conftest.py starts it."""
+"""For running the tests on a real server, as the user of docs/redis.md. conftest.py starts it on a unix socket."""
 
 import os
 

@@ -1,5 +1,4 @@
-"""The suite on a server that three sentinels watch over, and the site as the user that docs/redis.md gives it.
-conftest.py starts them."""
+"""For running the tests on a server with three sentinels, as the user of docs/redis.md. conftest.py starts them."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""The suite on three servers behind a Twemproxy. conftest.py starts them."""
+"""For running the tests on three servers behind a Twemproxy. conftest.py starts them."""
 
 import os
 

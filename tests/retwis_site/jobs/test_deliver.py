@@ -1,35 +1,14 @@
-"""`deliver`: what a killed process left is finished, whatever kind it is."""
+"""`deliver` finishes the jobs of killed processes, of every kind."""
 
-import logging
-import signal
-import subprocess
-import sys
 import time
-from threading import Event
 
 import pytest
 from django.conf import settings
-from django.core.management import call_command
 
-from retwis_site.exceptions import StoreError
-from retwis_site.jobs import worker
-from retwis_site.jobs.outbox import Outbox
-from retwis_site.jobs.worker import drain
-from retwis_site.management.commands import deliver as deliver_command
-from tests.support.command_output import said
+from tests.support.delivering import deliver, is_finished
 from tests.support.people import LONG_AGO, NEWER_SECRET, SECRET
-from tests.support.processes.processes import environment, wait_until
 from tests.support.stored_keys import everything, left_behind, publish
-from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows
-
-
-def deliver(capsys):
-    return said(capsys, "deliver", "--once")
-
-
-def is_finished(raw):
-    return raw.zcard("outbox") == 0 and raw.keys("lease:*") == []
 
 
 def test_deliver_has_nothing_to_do_in_an_empty_store(raw, capsys):
@@ -39,7 +18,7 @@ def test_deliver_has_nothing_to_do_in_an_empty_store(raw, capsys):
 
 @pytest.mark.parametrize("committed", [False, True])
 def test_deliver_finishes_a_registration(raw, capsys, browser, committed):
-    """Its owner died before or after the commit, the HSETNX on the name."""
+    """Its process died before or after the commit, the HSETNX on the name."""
     raw.set("next_user_id", 1)
     left_behind(raw, "user:1")
     raw.hset("user:1", mapping={"username": "Alice", "password": "hash", "auth": SECRET})
@@ -55,7 +34,7 @@ def test_deliver_finishes_a_registration(raw, capsys, browser, committed):
     assert 'action="/logout/"' in client.get("/").content.decode()
 
 
-def test_deliver_takes_back_a_registration_whose_name_somebody_else_won(raw, capsys, alice):
+def test_deliver_undoes_a_registration_whose_name_is_taken(raw, capsys, alice):
     before = everything(raw)
     raw.hset("user:2", mapping={"username": "ALICE", "password": "hash", "auth": SECRET})
     left_behind(raw, "user:2")
@@ -64,7 +43,7 @@ def test_deliver_takes_back_a_registration_whose_name_somebody_else_won(raw, cap
     assert everything(raw) == before
 
 
-def test_deliver_strikes_out_a_registration_that_never_began(raw, capsys):
+def test_deliver_removes_the_job_of_a_registration_that_never_began(raw, capsys):
     left_behind(raw, "user:1")
     assert deliver(capsys) == "1 jobs finished.\n"
     assert raw.dbsize() == 0
@@ -79,7 +58,7 @@ def test_deliver_finishes_a_logout(raw, capsys, alice, browser):
     assert 'action="/logout/"' not in browser(alice).get("/").content.decode()
 
 
-def test_deliver_strikes_out_a_logout_that_never_began(raw, capsys, alice, browser):
+def test_deliver_removes_the_job_of_a_logout_that_never_began(raw, capsys, alice, browser):
     before = everything(raw)
     left_behind(raw, f"auth:1:{alice.secret}:abc")
     assert deliver(capsys) == "1 jobs finished.\n"
@@ -88,8 +67,8 @@ def test_deliver_strikes_out_a_logout_that_never_began(raw, capsys, alice, brows
     assert 'action="/logout/"' in browser(alice).get("/").content.decode()
 
 
-def test_deliver_strikes_out_the_first_secret_of_an_account_that_never_got_it(raw, capsys, alice):
-    """A login to an account without a secret, as another program may have made it, gives it one; this one died."""
+def test_deliver_removes_the_job_of_a_first_secret_that_was_never_written(raw, capsys, alice):
+    """A login gives a secret to an account without one. This login died before its commit."""
     raw.hdel("user:1", "auth")
     raw.delete("auths")
     before = everything(raw)
@@ -108,10 +87,10 @@ def test_deliver_finishes_the_first_secret_of_an_account(raw, capsys, alice):
 
 
 def test_deliver_delivers_a_post(raw, capsys, store, alice, bob, carol, browser):
-    """Its owner died right after the commit, the ZADD to the outbox. Homes are dropped and rebuild themselves."""
+    """Its process died right after the commit, the ZADD to the outbox. Home timelines are dropped, then rebuilt."""
     Follows(store).follow(bob.user.uid, alice.user.uid)
     raw.set("next_post_id", 7)
-    raw.hset("post:7", mapping={"user_id": "1", "time": LONG_AGO, "body": "Hello from the grave"})
+    raw.hset("post:7", mapping={"user_id": "1", "time": LONG_AGO, "body": "Hello again"})
     raw.set("idem:1:token", "7")
     left_behind(raw, "post:7:abc")
     for home in ("posts:1", "posts:2", "timeline"):
@@ -128,11 +107,11 @@ def test_deliver_delivers_a_post(raw, capsys, store, alice, bob, carol, browser)
         (browser(), "/timeline/"),
         (browser(), "/@alice/"),
     ):
-        assert "Hello from the grave" in client.get(address).content.decode()
-    assert "Hello from the grave" not in browser(carol).get("/").content.decode()
+        assert "Hello again" in client.get(address).content.decode()
+    assert "Hello again" not in browser(carol).get("/").content.decode()
 
 
-def test_deliver_reaches_the_homes_of_many_followers(raw, capsys, alice):
+def test_deliver_reaches_the_home_timelines_of_many_followers(raw, capsys, alice):
     raw.zadd("followers:1", {str(uid): LONG_AGO for uid in range(2, 2502)})
     for uid in range(2, 2502):
         raw.rpush(f"posts:{uid}", "b1", "0")
@@ -142,7 +121,7 @@ def test_deliver_reaches_the_homes_of_many_followers(raw, capsys, alice):
     assert raw.keys("posts:*") == []
 
 
-def test_deliver_does_not_bring_back_a_post_that_was_deleted_meanwhile(raw, capsys, alice, browser):
+def test_deliver_does_not_restore_a_post_that_was_deleted_meanwhile(raw, capsys, alice, browser):
     raw.hset("post:7", mapping={"user_id": "1", "time": LONG_AGO, "body": "", "deleted": LONG_AGO + 1})
     left_behind(raw, "post:7:abc")
     assert deliver(capsys) == "1 jobs finished.\n"
@@ -151,7 +130,7 @@ def test_deliver_does_not_bring_back_a_post_that_was_deleted_meanwhile(raw, caps
     assert browser().get("/@alice/7/").status_code == 410
 
 
-def test_deliver_strikes_out_a_post_that_does_not_exist(raw, capsys):
+def test_deliver_removes_the_job_of_a_post_that_does_not_exist(raw, capsys):
     left_behind(raw, "post:7:abc")
     assert deliver(capsys) == "1 jobs finished.\n"
     assert raw.dbsize() == 0
@@ -199,7 +178,7 @@ def test_deliver_finishes_a_deletion(raw, capsys, store, alice, browser, committ
     assert "I never said that" not in browser().get("/timeline/").content.decode()
 
 
-def test_deliver_finishes_all_kinds_in_one_go_and_the_second_time_nothing(raw, capsys, store, alice, bob):
+def test_one_run_finishes_all_kinds_and_a_second_run_finishes_nothing(raw, capsys, store, alice, bob):
     pid = publish(raw, store, alice, "I never said that")
     raw.hset("post:7", mapping={"user_id": "1", "time": LONG_AGO, "body": "Hello"})
     raw.zadd("following:1", {"2": LONG_AGO})
@@ -212,7 +191,7 @@ def test_deliver_finishes_all_kinds_in_one_go_and_the_second_time_nothing(raw, c
     assert everything(raw) == after
 
 
-def test_deliver_leaves_what_is_not_due_to_its_owner(raw, capsys, alice):
+def test_deliver_leaves_a_job_that_is_not_due(raw, capsys, alice):
     raw.hset("post:7", mapping={"user_id": "1", "time": LONG_AGO, "body": "Hello"})
     raw.zadd("outbox", {"post:7:abc": int(time.time()) + 60})
     before = everything(raw)
@@ -220,7 +199,7 @@ def test_deliver_leaves_what_is_not_due_to_its_owner(raw, capsys, alice):
     assert everything(raw) == before
 
 
-def test_deliver_leaves_what_another_worker_has(raw, capsys, alice):
+def test_deliver_leaves_a_job_that_another_worker_has_claimed(raw, capsys, alice):
     for pid in (7, 8):
         raw.hset(f"post:{pid}", mapping={"user_id": "1", "time": LONG_AGO, "body": "Hello"})
         left_behind(raw, f"post:{pid}:abc")
@@ -233,170 +212,3 @@ def test_deliver_leaves_what_another_worker_has(raw, capsys, alice):
     assert deliver(capsys) == "1 jobs finished.\n"
     assert raw.zrange("updates:1", 0, -1) == ["7", "8"]
     assert is_finished(raw)
-
-
-@pytest.fixture
-def log(caplog, monkeypatch):
-    """The site's own log, kept from the console."""
-    logger = logging.getLogger("retwis")
-    monkeypatch.setattr(logger, "propagate", True)
-    monkeypatch.setattr(logger, "handlers", [])
-    return caplog
-
-
-def test_an_intent_of_an_unknown_kind_stays_and_is_logged(raw, capsys, alice, log):
-    raw.hset("post:7", mapping={"user_id": "1", "time": LONG_AGO, "body": "Hello"})
-    raw.zadd("outbox", {"adopt:secret:1": LONG_AGO - 1, "post:7:abc": LONG_AGO})
-    assert deliver(capsys) == "1 jobs finished.\n"
-    assert raw.zrange("outbox", 0, -1, withscores=True) == [("adopt:secret:1", LONG_AGO - 1)]
-    assert raw.keys("lease:*") == []
-    assert [record.levelname for record in log.records] == ["ERROR"]
-    assert "adopt" in log.text
-    assert "secret" not in log.text
-
-
-def test_many_intents_of_unknown_kinds_hide_no_other(raw, capsys, alice, log):
-    raw.zadd("outbox", {f"adopt:{number}": LONG_AGO + number for number in range(250)})
-    raw.hset("post:7", mapping={"user_id": "1", "time": LONG_AGO, "body": "Hello"})
-    raw.zadd("outbox", {"post:7:abc": LONG_AGO + 1000})
-    assert deliver(capsys) == "1 jobs finished.\n"
-    assert raw.zrange("updates:1", 0, -1) == ["7"]
-    assert raw.zcard("outbox") == 250
-
-
-@pytest.mark.parametrize("job", ["post:seven:abc", f"auth:one:{SECRET}:abc", "follow:1:2:abc", "del:7"])
-def test_an_intent_that_cannot_be_finished_stays_and_holds_up_no_other(raw, capsys, alice, log, job):
-    """Intents with damaged names, and one about a key that holds something else."""
-    raw.set("following:1", "no sorted set")
-    raw.hset("post:7", mapping={"user_id": "1", "time": LONG_AGO, "body": "Hello"})
-    raw.zadd("outbox", {job: LONG_AGO - 1, "post:7:abc": LONG_AGO})
-    assert deliver(capsys) == "1 jobs finished.\n"
-    assert raw.zrange("outbox", 0, -1) == [job]
-    assert raw.zrange("updates:1", 0, -1) == ["7"]
-    assert [record.levelname for record in log.records] == ["ERROR"]
-    assert SECRET not in log.text
-
-
-def test_a_hundred_and_more_intents_are_finished_in_one_go(raw, capsys):
-    for uid in range(1, 151):
-        left_behind(raw, f"user:{uid}")
-    assert deliver(capsys) == "150 jobs finished.\n"
-    assert raw.dbsize() == 0
-
-
-@pytest.mark.real_server
-def test_deliver_watches_the_outbox_until_sigterm(raw, alice, tmp_path):
-    command = [sys.executable, "manage.py", "deliver"]
-    with subprocess.Popen(
-        command, cwd=settings.BASE_DIR, env=environment(tmp_path), stdout=subprocess.PIPE, text=True
-    ) as worker:
-        try:
-            for pid in (7, 8):
-                raw.hset(f"post:{pid}", mapping={"user_id": "1", "time": LONG_AGO, "body": "Hello"})
-                left_behind(raw, f"post:{pid}:abc")
-                wait_until(lambda: raw.zcard("outbox") == 0, "the worker")
-            assert raw.zrange("updates:1", 0, -1) == ["7", "8"]
-            wait_until(lambda: raw.keys("lease:*") == [], "the worker to give the lease back")
-            worker.send_signal(signal.SIGTERM)
-            assert worker.wait(10) == 0
-        finally:
-            worker.kill()
-
-
-# ---- cleanup
-
-
-@pytest.fixture
-def left_to_the_worker(settings, store, alice, bob, carol, raw):
-    """alice has two followers with homes, which are more than are delivered to inline, and posts."""
-    settings.DELIVER_INLINE_LIMIT = 1
-    for reader in (bob, carol):
-        Follows(store).follow(reader.user.uid, alice.user.uid)
-        raw.rpush(f"posts:{reader.user.uid}", "b1", "0")
-    return publish(raw, store, alice, "To very many")
-
-
-def test_a_post_for_many_followers_is_left_to_the_worker(raw, left_to_the_worker, browser, alice):
-    [(job, due)] = raw.zrange("outbox", 0, -1, withscores=True)
-    assert job.startswith("fan:1:")
-    assert due <= time.time()
-    assert raw.lrange("posts:2", 0, -1) == ["b1", "0"]
-    assert raw.zrange("updates:1", 0, -1) == ["1"]
-    assert raw.lrange("timeline", 0, -1) == ["1"]
-    assert "To very many" in browser(alice).get("/").content.decode()
-
-
-def test_the_first_worker_pushes_and_leaves_nothing_behind(raw, left_to_the_worker, capsys):
-    assert deliver(capsys) == "1 jobs finished.\n"
-    assert raw.lrange("posts:2", 0, 0) == raw.lrange("posts:3", 0, 0) == ["1"]
-    assert is_finished(raw)
-    assert not raw.exists("attempts")
-
-
-def test_whoever_comes_after_a_killed_worker_drops_homes_instead(raw, left_to_the_worker, capsys):
-    [job] = raw.zrange("outbox", 0, -1)
-    raw.hset("attempts", job, 1)
-    assert deliver(capsys) == "1 jobs finished.\n"
-    assert not raw.exists("posts:2", "posts:3")
-    assert is_finished(raw)
-
-
-def test_a_worker_that_comes_late_drops_homes_instead(raw, left_to_the_worker, capsys):
-    """An hour later the id would stand at the heads of lists, above many that are newer."""
-    raw.hset("post:1", "time", int(time.time()) - 3600)
-    assert deliver(capsys) == "1 jobs finished.\n"
-    assert not raw.exists("posts:2", "posts:3")
-    assert is_finished(raw)
-
-
-def test_a_worker_that_must_stop_finishes_its_chunk_and_gives_the_lease_back(
-    raw, store, left_to_the_worker, monkeypatch, capsys
-):
-    monkeypatch.setattr("retwis_site.jobs.worker.stop", Event())
-    real = Posts._push
-
-    def told_to_stop(self, uid, pid):
-        for pushed in real(self, uid, pid):
-            worker.stop.set()
-            yield pushed
-
-    monkeypatch.setattr(Posts, "_push", told_to_stop)
-    assert drain(store, "worker") == 0
-    assert raw.zcard("outbox") == 1
-    assert raw.keys("lease:*") == []
-    worker.stop.clear()
-    monkeypatch.setattr(Posts, "_push", real)
-    assert deliver(capsys) == "1 jobs finished.\n"
-    assert is_finished(raw)
-
-
-def test_what_fails_again_and_again_is_set_aside(raw, alice, capsys, log):
-    left_behind(raw, "post:seven:abc")
-    for _ in range(6):
-        deliver(capsys)
-        raw.delete("lease:post:seven:abc")
-    assert is_finished(raw)
-    assert raw.zrange("set_aside", 0, -1) == ["post:seven:abc"]
-    assert not raw.exists("attempts")
-    assert "dead letter after 5 attempts" in log.text
-
-
-def test_a_worker_that_starts_while_the_store_is_away_goes_on_by_itself(raw, monkeypatch):
-    looked = []
-    real = Outbox.misplaced
-
-    def misplaced(outbox):
-        looked.append(outbox)
-        if len(looked) < 3:
-            raise StoreError("away")
-        return real(outbox)
-
-    monkeypatch.setattr(Outbox, "misplaced", misplaced)
-    monkeypatch.setattr(deliver_command, "PAUSE_AFTER_FAILURE", 0)
-    stop = Event()
-    monkeypatch.setattr(deliver_command, "stop", stop)
-    monkeypatch.setattr(deliver_command, "drain", lambda *arguments: stop.set())
-    monkeypatch.setattr(deliver_command.signal, "signal", lambda *arguments: None)
-    monkeypatch.setattr(deliver_command.gc, "set_threshold", lambda *arguments: None)
-    call_command("deliver", verbosity=0)
-    assert len(looked) == 3

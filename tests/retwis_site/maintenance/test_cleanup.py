@@ -1,4 +1,4 @@
-"""`cleanup`: each kind of debris goes, and nothing else does."""
+"""`cleanup` removes each kind of orphan and nothing else."""
 
 import time
 
@@ -14,7 +14,7 @@ from timeline.relations.follow import Follows
 
 @pytest.fixture
 def site(raw, store, alice, bob):
-    """A healthy site, with a deleted post and lists that were read."""
+    """A healthy site with a deleted post, a deleted account and timelines."""
     Follows(store).follow(bob.user.uid, alice.user.uid)
     publish(raw, store, alice, "First")
     deleted = publish(raw, store, alice, "Second")
@@ -30,7 +30,8 @@ def site(raw, store, alice, bob):
     return raw
 
 
-def litter(raw):
+def add_orphans(raw):
+    """Add each kind of orphan."""
     raw.hset("auths", mapping={SECRET: "1", NEWER_SECRET: "99"})
     raw.hset("user:50", mapping={"username": "ghost", "password": "hash", "auth": "unknown"})
     raw.hset("user:51", mapping={"username": "ALICE", "password": "hash", "auth": "unknown"})
@@ -49,7 +50,7 @@ def litter(raw):
     raw.hset("attempts", "follow:1:2:x", 3)
 
 
-FOUND = """\
+OUTPUT = """\
 extra fields of deleted accounts: 1 found, {1}
 stale entries in auths: 2 found, {2}
 orphaned user: hashes: 3 found, {3}
@@ -64,8 +65,8 @@ attempt counts without a job: 1 found, {1}
 """
 
 
-def stands(raw, pid):
-    """A post of alice's as it should be."""
+def add_post(raw, pid):
+    """A complete post of alice's."""
     raw.hset(f"post:{pid}", mapping={"user_id": "1", "time": LONG_AGO, "body": "Sent"})
     raw.zadd("updates:1", {str(pid): pid})
 
@@ -78,39 +79,39 @@ def test_cleanup_finds_nothing_on_a_healthy_site(site, capsys):
     assert everything(site) == before
 
 
-def test_cleanup_removes_each_kind_of_debris_and_nothing_else(site, capsys):
+def test_cleanup_removes_each_kind_of_orphan_and_nothing_else(site, capsys):
     before = everything(site)
-    litter(site)
-    assert said(capsys, "cleanup") == FOUND.format(None, "1 removed", "2 removed", "3 removed")
+    add_orphans(site)
+    assert said(capsys, "cleanup") == OUTPUT.format(None, "1 removed", "2 removed", "3 removed")
     assert 0 < site.ttl("post:2") <= 30 * 24 * 3600
     assert 0 < site.ttl("idem:1:First") <= 24 * 3600
     assert 0 < site.ttl("lease:gone") <= 60
     site.delete("lease:gone")
     after = everything(site)
-    for key in ("posts:1", "timeline"):  # a dead id may leave a mark in its place
+    for key in ("posts:1", "timeline"):  # padding may replace a dead id
         after[key] = [entry for entry in after[key] if entry != "x"]
     assert after == before
     assert said(capsys, "cleanup").endswith("Nothing to clean up.\n")
 
 
-def test_cleanup_in_a_dry_run_finds_the_same_and_changes_nothing(site, capsys):
-    litter(site)
+def test_a_dry_run_finds_the_same_and_changes_nothing(site, capsys):
+    add_orphans(site)
     before = everything(site)
-    assert said(capsys, "cleanup", "--dry-run") == FOUND.format(*["none removed (dry run)"] * 4)
+    assert said(capsys, "cleanup", "--dry-run") == OUTPUT.format(*["none removed (dry run)"] * 4)
     assert everything(site) == before
 
 
-def test_cleanup_names_what_it_finds_when_asked_to(site, capsys):
-    litter(site)
+def test_cleanup_prints_its_findings_with_verbosity_2(site, capsys):
+    add_orphans(site)
     out = said(capsys, "cleanup", "--dry-run", verbosity=2)
     assert "user:50" in out
     assert "post:60" in out
     assert "posts:1" in out
 
 
-def test_cleanup_goes_through_large_collections(raw, alice, capsys):
+def test_cleanup_reads_large_keys_in_chunks(raw, alice, capsys):
     raw.hset("auths", mapping={f"stale{number}": "1" for number in range(1200)})
-    stands(raw, 5)
+    add_post(raw, 5)
     for pid in range(10, 700):
         raw.hset(f"post:{pid}", mapping={"user_id": "1", "time": LONG_AGO, "body": "Never sent"})
     raw.rpush("timeline", *range(2000, 3100))
@@ -132,7 +133,7 @@ def test_cleanup_leaves_a_registration_under_way_alone(raw, capsys):
 
 
 def test_cleanup_leaves_a_logout_under_way_alone(raw, alice, capsys):
-    """Its commit has been, and its new secret is in `auths`: only the old one is stale."""
+    """It is committed and its new secret is in `auths`: only the old secret is stale."""
     raw.zadd("outbox", {f"auth:1:{alice.secret}:abc": int(time.time()) + 60})
     raw.hset("user:1", "auth", NEWER_SECRET)
     raw.hset("auths", NEWER_SECRET, "1")
@@ -140,8 +141,8 @@ def test_cleanup_leaves_a_logout_under_way_alone(raw, alice, capsys):
     assert raw.hgetall("auths") == {NEWER_SECRET: "1"}
 
 
-def test_cleanup_leaves_names_of_other_characters_alone(raw, capsys):
-    """As a database from elsewhere may hold them."""
+def test_cleanup_leaves_names_with_other_characters_alone(raw, capsys):
+    """A foreign database may hold such names."""
     raw.hset("users", "Ünal Ö", "1")
     raw.hset("user:1", mapping={"username": "Ünal Ö", "password": make_password(PASSWORD), "auth": SECRET})
     raw.hset("auths", SECRET, "1")
@@ -150,16 +151,16 @@ def test_cleanup_leaves_names_of_other_characters_alone(raw, capsys):
     assert everything(raw) == before
 
 
-def test_cleanup_looks_at_a_young_post_again_when_its_owner_has_given_up(raw, alice, capsys, monkeypatch):
-    """One of two gets to its commit while `cleanup` waits."""
+def test_cleanup_reads_a_young_post_again_after_its_process_has_given_up(raw, alice, capsys, monkeypatch):
+    """Post 6 is committed while `cleanup` waits; post 7 is not."""
     now = int(time.time())
-    stands(raw, 5)
+    add_post(raw, 5)
     raw.hset("post:6", mapping={"user_id": "1", "time": now, "body": "On its way"})
     raw.hset("post:7", mapping={"user_id": "1", "time": now - 30, "body": "On its way"})
     raw.hset("post:8", mapping={"user_id": "1", "time": now - 90, "body": "Never sent"})
     waited = []
     monkeypatch.setattr(
-        "timeline.posts.checks.post_orphans.time.sleep", lambda seconds: (waited.append(seconds), stands(raw, 6))
+        "timeline.posts.checks.post_orphans.time.sleep", lambda seconds: (waited.append(seconds), add_post(raw, 6))
     )
     assert "orphaned post: hashes: 2 found, 2 removed" in said(capsys, "cleanup")
     assert sorted(raw.keys("post:*")) == ["post:5", "post:6"]
@@ -167,12 +168,12 @@ def test_cleanup_looks_at_a_young_post_again_when_its_owner_has_given_up(raw, al
 
 
 def test_cleanup_leaves_the_posts_of_an_official_database_alone(raw, capsys):
-    """It keeps passwords as typed and has no `updates:`, so that each of its posts looks like an orphan."""
+    """It has plain-text passwords and no `updates:`, so each of its posts looks like an orphan."""
     raw.hset("users", "alice", "1")
     raw.hset("user:1", mapping={"username": "alice", "password": PASSWORD, "auth": SECRET})
     raw.hset("auths", SECRET, "1")
     for pid in (1, 2, 3):
-        raw.hset(f"post:{pid}", mapping={"user_id": "1", "time": LONG_AGO, "body": "From elsewhere"})
+        raw.hset(f"post:{pid}", mapping={"user_id": "1", "time": LONG_AGO, "body": "From another program"})
     raw.rpush("posts:1", "3", "2", "1")
     raw.rpush("timeline", "3", "2", "1")
     before = everything(raw)
@@ -180,12 +181,12 @@ def test_cleanup_leaves_the_posts_of_an_official_database_alone(raw, capsys):
     assert everything(raw) == before
 
 
-@pytest.mark.parametrize("damaged", [False, True])
-def test_cleanup_leaves_a_post_that_waits_in_the_outbox_alone(raw, alice, capsys, damaged):
-    """Also beside an intent with a damaged name, which `deliver` has left there."""
-    if damaged:
+@pytest.mark.parametrize("malformed", [False, True])
+def test_cleanup_leaves_a_post_that_waits_in_the_outbox_alone(raw, alice, capsys, malformed):
+    """Also beside a job with a malformed name, which `deliver` leaves in the outbox."""
+    if malformed:
         left_behind(raw, "post:seven:abc")
-    stands(raw, 5)
+    add_post(raw, 5)
     raw.hset("post:7", mapping={"user_id": "1", "time": LONG_AGO, "body": "Hello"})
     left_behind(raw, "post:7:abc")
     before = everything(raw)
@@ -193,7 +194,7 @@ def test_cleanup_leaves_a_post_that_waits_in_the_outbox_alone(raw, alice, capsys
     assert everything(raw) == before
 
 
-def test_cleanup_leaves_a_deleted_post_to_its_thirty_days(raw, store, alice, capsys):
+def test_cleanup_leaves_a_deleted_post_until_it_expires(raw, store, alice, capsys):
     pid = publish(raw, store, alice, "I never said that")
     Posts(store).delete(alice.user.uid, pid)
     raw.hset(f"post:{pid}", "time", LONG_AGO)
@@ -201,6 +202,3 @@ def test_cleanup_leaves_a_deleted_post_to_its_thirty_days(raw, store, alice, cap
     assert "orphaned post: hashes: 0 found" in out
     assert raw.hget(f"post:{pid}", "deleted")
     assert raw.ttl(f"post:{pid}") > 0
-
-
-# ---- what commands print

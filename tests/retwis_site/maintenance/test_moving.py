@@ -1,4 +1,4 @@
-"""A site moves, as docs/scaling.md has it, while somebody posts until it stops: every post is there afterwards."""
+"""A site moves to another store, as docs/scaling.md describes, while a user posts. No post is lost."""
 
 import contextlib
 import http.client
@@ -15,17 +15,17 @@ from tests.support.people import PASSWORD
 from tests.support.processes.processes import environment, free_port, manage, run_site, wait_until
 from tests.support.stores import topologies
 
-POSTS = 15  # before each move
+POSTS = 15  # at least, before each move
 ONE_SERVER = {"REDIS_TOPOLOGY": "server"}
 
 
 class Author:
-    """Posts one text after the other; one that was not acknowledged is sent again, with its token, after the move."""
+    """A user that posts until the site stops. After the move, a post without an answer is sent again with its token."""
 
     def __init__(self, port):
         self.port = port
         self.browser = Browser(port)
-        self.acknowledged = {}  # text: where it stands
+        self.acknowledged = {}  # text -> path of the post
 
     def sign_up(self):
         self.browser.submit("/register/", username="author", password1=PASSWORD, password2=PASSWORD)
@@ -39,17 +39,17 @@ class Author:
                 assert answer.status == 200, answer.page
                 self.acknowledged[text] = re.search(r'"(/@author/[0-9]+/)"', answer.page)[1]
 
-    def is_all_there(self):
-        """Still signed in; each text once and in order on the profile, page after page, and, of every ten one, at its
-        own address. The text of which nobody knows may be there too."""
+    def check_posts(self):
+        """Check that the author is still signed in, and that the profile has each text once and in order. Check the own
+        page of every tenth post. A post without an answer may be there too."""
         home = self.browser.ask("/")
         assert 'action="/logout/"' in home.page
         for text, path in list(self.acknowledged.items())[::10]:
             answer = self.browser.ask(path)
             assert (answer.status, _texts(answer.page)) == (200, [text])
         profile = self._profile()
-        known = list(reversed(self.acknowledged))
-        assert profile in (known, [f"text {len(known)}", *known])
+        answered = list(reversed(self.acknowledged))
+        assert profile in (answered, [f"text {len(answered)}", *answered])
         assert _texts(home.page) == profile[:20]
 
     def _profile(self):
@@ -73,7 +73,7 @@ def author():
 
 @pytest.fixture
 def site(tmp_path, author):
-    """`with site(REDIS_URL=...):` the site is up there, the author has posted, and it is stopped under their hands."""
+    """`with site(REDIS_URL=...):` the site runs with that store. It stops after the block, while the author posts."""
     logs = (tmp_path / f"log{run}" for run in itertools.count(1))
 
     @contextlib.contextmanager
@@ -82,7 +82,7 @@ def site(tmp_path, author):
             site.wait_until_it_serves()
             if not author.acknowledged:
                 author.sign_up()
-            author.is_all_there()
+            author.check_posts()
             before = len(author.acknowledged)
             writing = threading.Thread(target=author.write_until_it_stops)
             writing.start()
@@ -112,42 +112,42 @@ def server(tmp_path):
         yield server
 
 
-def names(port, server):
-    """Whether a sentinel takes that server for the primary."""
+def has_primary(port, server):
+    """Whether the sentinel at `port` reports this server as the primary."""
     with redis.Redis(port=port, decode_responses=True) as sentinel:
         return sentinel.sentinel_get_master_addr_by_name(topologies.SERVICE) == ("127.0.0.1", server.port)
 
 
 @pytest.mark.sentinel
-def test_from_the_embedded_server_to_one_of_its_own_to_sentinels(site, copy, server, author, tmp_path):
+def test_a_site_moves_from_the_embedded_server_to_one_server_to_sentinels(site, copy, server, author, tmp_path):
     one = {**ONE_SERVER, "REDIS_URL": f"redis://127.0.0.1:{server.port}"}
     with site(**ONE_SERVER):
         pass
     copy("embedded", **one)
     ports = topologies.free_ports(4)
-    with topologies.running([topologies.Server(tmp_path, ports[0])]) as [replica], contextlib.ExitStack() as recording:
+    with topologies.running([topologies.Server(tmp_path, ports[0])]) as [replica], contextlib.ExitStack() as stack:
         with site(**one):
             replica.client.replicaof("127.0.0.1", server.port)
             wait_until(lambda: replica.client.info()["master_link_status"] == "up", "the replica")
-            recording.enter_context(topologies.sentinels(tmp_path, ports[1:], server.port, users=[]))
-        recorded_of = {
+            stack.enter_context(topologies.sentinels(tmp_path, ports[1:], server.port, users=[]))
+        sentinels = {
             "REDIS_TOPOLOGY": "sentinel",
             "REDIS_SENTINEL_SERVICE": topologies.SERVICE,
             "REDIS_SENTINEL_USERNAME": "",
             "REDIS_SENTINEL_PASSWORD": "",
             "REDIS_URL": ",".join(f"redis://127.0.0.1:{port}" for port in ports[1:]),
         }
-        with site(**recorded_of):
+        with site(**sentinels):
             pass
         assert server.client.execute_command("WAIT", 1, 2000) == 1
         server.kill()
-        wait_until(lambda: all(names(port, replica) for port in ports[1:]), "another primary", seconds=30)
-        with site(**recorded_of):
+        wait_until(lambda: all(has_primary(port, replica) for port in ports[1:]), "another primary", seconds=30)
+        with site(**sentinels):
             pass
 
 
 @pytest.mark.cluster
-def test_from_one_server_to_a_cluster_and_back(raw, site, copy, server, settings, tmp_path):
+def test_a_site_moves_from_one_server_to_a_cluster_and_back(raw, site, copy, server, settings, tmp_path):
     one = {**ONE_SERVER, "REDIS_URL": f"redis://127.0.0.1:{server.port}"}
     cluster = {"REDIS_TOPOLOGY": "cluster", "REDIS_URL": settings.REDIS_URL}
     with site(**one):

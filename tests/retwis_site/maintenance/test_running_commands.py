@@ -1,4 +1,4 @@
-"""What all commands share: verbosity, a bar on a terminal, a store that is down, signals, the embedded server."""
+"""All commands: verbosity, the progress bar, a store that is down, signals, the embedded server."""
 
 import io
 import os
@@ -29,7 +29,7 @@ from tests.support.stores import acl_users
     ],
     ids=" ".join,
 )
-def test_verbosity_0_is_silent(raw, store, typed, capsys, command):
+def test_verbosity_0_prints_nothing(raw, store, typed, capsys, command):
     if command[0] != "seed":
         register(store, "alice")
     raw.hset("auths", "stale", "1")
@@ -45,7 +45,7 @@ def test_without_a_terminal_there_is_no_progress_bar(raw, capsys):
 
 
 @pytest.mark.parametrize(("verbosity", "shown"), [(0, False), (1, True)])
-def test_on_a_terminal_a_bar_goes_up_to_the_end(raw, monkeypatch, verbosity, shown):
+def test_on_a_terminal_the_progress_bar_fills_up_and_disappears(raw, monkeypatch, verbosity, shown):
     class Terminal(io.StringIO):
         def isatty(self):
             return True
@@ -59,10 +59,7 @@ def test_on_a_terminal_a_bar_goes_up_to_the_end(raw, monkeypatch, verbosity, sho
     if shown:
         assert len(bars) > 5
         assert bars[-2].endswith(f"[{'#' * 30}] 100 %")
-        assert bars[-1] == "\x1b[K"  # what was said before and after stands without it
-
-
-# ---- manage.py check
+        assert bars[-1] == "\x1b[K"  # the line is cleared
 
 
 @pytest.mark.parametrize(
@@ -80,13 +77,13 @@ def test_a_store_that_is_down_is_one_line_that_names_the_fix(tmp_path, command):
     assert line.endswith("Start that server, or set REDIS_URL to one that runs.")
 
 
-def test_what_is_said_of_a_store_that_is_down_has_proper_sentences(tmp_path):
+def test_the_error_for_a_store_that_is_down_has_no_double_period(tmp_path):
     ended = manage("cleanup", env=environment(tmp_path, REDIS_URL="redis://127.0.0.1:1"))
     assert ".." not in ended.stderr
 
 
 @pytest.mark.real_server
-def test_a_store_that_takes_no_writes_is_one_line_too(tmp_path):
+def test_a_store_that_refuses_writes_is_one_line(tmp_path):
     folder = tmp_path / "full"
     folder.mkdir()
     with run_server(str(folder), "--maxmemory", "1", "--maxmemory-policy", "noeviction"):
@@ -97,11 +94,8 @@ def test_a_store_that_takes_no_writes_is_one_line_too(tmp_path):
     assert line.startswith("CommandError: the store takes no writes: ")
 
 
-# ---- without REDIS_URL
-
-
 @pytest.mark.real_server
-def test_a_lone_command_starts_the_embedded_server_for_its_own_duration(settings, tmp_path):
+def test_without_redis_url_a_command_runs_the_embedded_server_while_it_runs(settings, tmp_path):
     settings.VAR_DIR = tmp_path / "var"
     env = environment(settings.VAR_DIR)
     del env["REDIS_URL"]
@@ -118,7 +112,7 @@ def test_a_lone_command_starts_the_embedded_server_for_its_own_duration(settings
 
 @pytest.mark.real_server
 @pytest.mark.parametrize("sent_signal", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_a_lone_command_and_its_embedded_server(settings, tmp_path, sent_signal):
+def test_a_signal_ends_a_command_and_its_embedded_server(settings, tmp_path, sent_signal):
     settings.VAR_DIR = tmp_path / "var"
     env = environment(settings.VAR_DIR)
     del env["REDIS_URL"]

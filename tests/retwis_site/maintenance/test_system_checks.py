@@ -1,4 +1,4 @@
-"""System checks: the topology, and what the server keeps."""
+"""System checks: the topology, the sign-in cookie, and the settings of the server."""
 
 import pytest
 from django.core.management import call_command
@@ -45,7 +45,7 @@ HOSTS = "redis://site:hidden@one:6379,redis://two:6379"
         ("twemproxy", {"REDIS_URL": "redis://one:6379", "REDIS_NODES": []}, "needs REDIS_NODES"),
     ],
 )
-def test_what_a_topology_lacks_is_named_and_no_password_is(settings, topology, changes, fix):
+def test_an_incomplete_topology_is_an_error_without_passwords(settings, topology, changes, fix):
     settings.REDIS_TOPOLOGY = topology
     settings.REDIS_SENTINEL_SERVICE, settings.REDIS_SENTINEL_USERNAME, settings.REDIS_SENTINEL_PASSWORD = "one", "", ""
     for name, value in changes.items():
@@ -58,7 +58,7 @@ def test_what_a_topology_lacks_is_named_and_no_password_is(settings, topology, c
 
 @pytest.mark.parametrize("topology", ["sentinel", "cluster"])
 @pytest.mark.parametrize("scheme", ["redis", "rediss"])
-def test_no_topology_shows_a_password_when_it_is_shown(settings, topology, scheme):
+def test_the_repr_of_a_topology_has_no_password(settings, topology, scheme):
     settings.REDIS_TOPOLOGY, settings.REDIS_URL = topology, f"{scheme}://site:hidden@one:6379"
     settings.REDIS_SENTINEL_SERVICE, settings.REDIS_SENTINEL_USERNAME = "one", "site"
     settings.REDIS_SENTINEL_PASSWORD = "hidden too"
@@ -69,7 +69,7 @@ def test_no_topology_shows_a_password_when_it_is_shown(settings, topology, schem
 
 
 @pytest.mark.parametrize("command", [("check",), ("check", "--deploy"), ("seed",), ("deliver", "--once")], ids=" ".join)
-def test_with_an_unknown_topology_every_command_fails_and_says_why(tmp_path, command):
+def test_every_command_fails_with_an_unknown_topology_and_names_it(tmp_path, command):
     env = environment(tmp_path, REDIS_TOPOLOGY="ring", REDIS_URL="redis://127.0.0.1:1")
     ended = manage(*command, env=env)
     assert ended.returncode == 1
@@ -79,7 +79,7 @@ def test_with_an_unknown_topology_every_command_fails_and_says_why(tmp_path, com
 
 @pytest.fixture
 def config(raw):
-    """Set the test server's own settings; they are set back afterwards."""
+    """Set settings of the test server. They are restored afterwards."""
     before = {**raw.config_get("appendonly"), **raw.config_get("maxmemory-policy")}
 
     def change(name, value):
@@ -91,14 +91,14 @@ def config(raw):
 
 
 @pytest.mark.real_server
-def test_the_deploy_check_is_content_with_a_server_that_keeps_everything(config, capsys):
+def test_the_deploy_check_accepts_a_server_that_keeps_everything(config, capsys):
     config("appendonly", "yes")
     config("maxmemory-policy", "noeviction")
     assert retwis_messages(capsys, "--deploy") == []
 
 
 @pytest.mark.real_server
-def test_the_deploy_check_warns_of_a_server_that_keeps_no_append_only_file(config, capsys):
+def test_the_deploy_check_warns_of_a_server_without_an_append_only_file(config, capsys):
     config("appendonly", "no")
     (line,) = retwis_messages(capsys, "--deploy")
     assert "(retwis.W003)" in line
@@ -125,7 +125,7 @@ def test_without_deploy_the_server_is_not_asked(config, sent, capsys):
     ("https", "cookie", "expected"),
     [(False, "auth", "retwis.W005"), (True, "auth", "retwis.E002"), (True, "__Host-auth", None)],
 )
-def test_the_deploy_check_looks_at_the_sign_in_cookie(settings, https, cookie, expected):
+def test_the_deploy_check_checks_the_sign_in_cookie(settings, https, cookie, expected):
     settings.HTTPS, settings.AUTH_COOKIE = https, cookie
     assert [message.id for message in sign_in_cookie_is_safe()] == ([expected] if expected else [])
 
@@ -144,6 +144,3 @@ def test_the_deploy_check_warns_when_the_server_cannot_be_asked(tmp_path):
     assert ended.returncode == 0
     assert "(retwis.W002)" in ended.stderr
     assert "Traceback" not in ended.stderr
-
-
-# ---- a store that cannot be reached

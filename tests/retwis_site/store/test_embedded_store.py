@@ -1,4 +1,4 @@
-"""The embedded server: started by whoever comes first, stopped by whoever leaves last, and its data kept."""
+"""The embedded server: the first process starts it, the last one stops it, and its data is kept."""
 
 import os
 import signal
@@ -15,8 +15,8 @@ from tests.support.processes.processes import (
     end,
     entered,
     leave,
+    other_process,
     server_pid,
-    somebody_else,
     wait_until,
 )
 
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("var")
 
 
 @pytest.mark.real_server
-def test_the_server_runs_for_as_long_as_the_block(var):
+def test_the_server_runs_for_the_block(var):
     with embedded.running():
         pid = server_pid()
         assert embedded.answers()
@@ -64,7 +64,7 @@ def test_a_block_within_a_block_shares_the_server():
 
 
 @pytest.mark.real_server
-def test_it_keeps_everything_and_listens_on_its_socket_alone():
+def test_it_keeps_all_data_and_listens_only_on_its_socket():
     with embedded.running(), embedded_client() as store:
         assert store.config_get("appendonly") == {"appendonly": "yes"}
         assert store.config_get("appendfsync") == {"appendfsync": "no"}
@@ -76,7 +76,7 @@ def test_it_keeps_everything_and_listens_on_its_socket_alone():
 
 @pytest.mark.real_server
 def test_a_second_process_shares_the_server_and_stops_it_when_it_leaves_last(settings):
-    with somebody_else(settings) as other:
+    with other_process(settings) as other:
         with embedded.running():
             pid = server_pid()
             assert entered(other) == pid
@@ -87,8 +87,8 @@ def test_a_second_process_shares_the_server_and_stops_it_when_it_leaves_last(set
 
 
 @pytest.mark.real_server
-def test_whoever_came_second_keeps_the_server_of_the_first(settings):
-    with somebody_else(settings) as other:
+def test_the_server_of_the_first_process_runs_until_the_second_leaves(settings):
+    with other_process(settings) as other:
         pid = entered(other)
         with embedded.running():
             assert server_pid() == pid
@@ -99,8 +99,8 @@ def test_whoever_came_second_keeps_the_server_of_the_first(settings):
 
 
 @pytest.mark.real_server
-def test_three_processes_that_come_at_once_start_one_server(settings):
-    with somebody_else(settings) as alice, somebody_else(settings) as bob, somebody_else(settings) as carol:
+def test_three_processes_at_the_same_time_start_one_server(settings):
+    with other_process(settings) as alice, other_process(settings) as bob, other_process(settings) as carol:
         pids = {entered(process) for process in (alice, bob, carol)}
         assert len(pids) == 1
         for process in (alice, bob):
@@ -111,7 +111,7 @@ def test_three_processes_that_come_at_once_start_one_server(settings):
     wait_until(lambda: not alive(pid), "the end of the server")
 
 
-# ---- what is kept
+# ---- data
 
 
 @pytest.mark.real_server
@@ -123,8 +123,8 @@ def test_data_survives_a_restart():
 
 
 @pytest.mark.real_server
-def test_a_server_whose_owner_was_killed_is_taken_over_with_its_data(settings):
-    with somebody_else(settings) as owner:
+def test_the_server_of_a_killed_process_is_used_again_with_its_data(settings):
+    with other_process(settings) as owner:
         pid = entered(owner)
         with embedded_client() as store:
             store.hset("users", "alice", "1")
@@ -154,8 +154,8 @@ def test_every_acknowledged_write_survives_the_sudden_death_of_the_server():
 
 
 @pytest.mark.real_server
-def test_owner_and_server_may_both_be_killed(settings):
-    with somebody_else(settings) as owner:
+def test_data_survives_when_process_and_server_are_killed(settings):
+    with other_process(settings) as owner:
         pid = entered(owner)
         with embedded_client() as store:
             store.hset("users", "alice", "1")
@@ -165,23 +165,23 @@ def test_owner_and_server_may_both_be_killed(settings):
         assert store.hgetall("users") == {"alice": "1"}
 
 
-# ---- starts that go wrong
+# ---- failed starts
 
 
 @pytest.mark.real_server
-def test_a_left_behind_server_that_comes_to_life_meanwhile_is_not_joined_by_a_second(settings, monkeypatch):
-    """As one does that is still loading its data: two servers would write into the same files."""
-    with somebody_else(settings) as owner:
+def test_no_second_server_is_started_while_a_left_behind_one_still_loads(settings, monkeypatch):
+    """Two servers would write into the same files."""
+    with other_process(settings) as owner:
         pid = entered(owner)
         owner.kill()
         owner.wait(20)
-    is_server = embedded.is_embedded_server
+    real = embedded.is_embedded_server
 
-    def come_to_life(number):
+    def go_on(number):
         os.kill(pid, signal.SIGCONT)
-        return is_server(number)
+        return real(number)
 
-    monkeypatch.setattr(embedded, "is_embedded_server", come_to_life)
+    monkeypatch.setattr(embedded, "is_embedded_server", go_on)
     os.kill(pid, signal.SIGSTOP)
     try:
         with embedded.running(), embedded_client() as store:
@@ -193,8 +193,8 @@ def test_a_left_behind_server_that_comes_to_life_meanwhile_is_not_joined_by_a_se
 
 
 @pytest.mark.real_server
-def test_a_left_behind_server_that_hangs_is_named_and_not_joined_by_a_second(settings, monkeypatch):
-    with somebody_else(settings) as owner:
+def test_no_second_server_is_started_while_a_left_behind_one_hangs(settings, monkeypatch):
+    with other_process(settings) as owner:
         pid = entered(owner)
         with embedded_client() as store:
             store.hset("users", "alice", "1")
@@ -217,7 +217,7 @@ def test_a_left_behind_server_that_hangs_is_named_and_not_joined_by_a_second(set
 
 @pytest.fixture
 def started(monkeypatch):
-    """The servers that were started in this process."""
+    """The servers that this process has started."""
     servers = []
     popen = subprocess.Popen
 
@@ -235,7 +235,7 @@ def started(monkeypatch):
 
 
 @pytest.mark.real_server
-def test_a_start_that_takes_too_long_is_given_up_and_leaves_no_server_behind(monkeypatch, started):
+def test_a_start_that_takes_too_long_fails_and_leaves_no_server_behind(monkeypatch, started):
     monkeypatch.setattr(embedded, "answers", lambda: False)
     monkeypatch.setattr(embedded, "STARTS_WITHIN", 0.3)
     with pytest.raises(EmbeddedServerError, match=r"did not answer .* see .*server\.log"), embedded.running():
@@ -247,7 +247,7 @@ def test_a_start_that_takes_too_long_is_given_up_and_leaves_no_server_behind(mon
 @pytest.mark.real_server
 @pytest.mark.parametrize("name", ["answers", "wait_for_answer"])
 def test_a_start_that_is_interrupted_leaves_no_server_behind(monkeypatch, started, name):
-    """By Ctrl-C or SIGTERM, once there is a process: while waiting for it to answer, and before that."""
+    """By Ctrl-C or SIGTERM, when the server process exists: before and while waiting for its answer."""
     original = getattr(embedded, name)
     interrupted = []
 
@@ -271,11 +271,11 @@ def test_a_server_that_cannot_read_its_data_fails_with_the_name_of_its_log(var):
     with embedded.running(), embedded_client() as store:
         store.hset("users", "alice", "1")
     (manifest,) = (var / "store").glob("appendonlydir/*.manifest")
-    sound = manifest.read_text()
+    before = manifest.read_text()
     manifest.write_text("nonsense\n")
     with pytest.raises(EmbeddedServerError, match=r"see .*server\.log"), embedded.running():
         pytest.fail("it started")
     assert (var / "store" / "server.log").stat().st_size > 0
-    manifest.write_text(sound)
+    manifest.write_text(before)
     with embedded.running(), embedded_client() as store:
         assert store.hgetall("users") == {"alice": "1"}

@@ -1,9 +1,9 @@
-"""What a process remembers is bounded in number and in age."""
+"""The caches of a process are bounded in size and age."""
 
 from retwis_site.store.local_cache import Memory
 
 
-def test_the_oldest_entry_goes_when_it_is_full():
+def test_a_full_cache_drops_its_oldest_entry():
     memory = Memory(size=2, seconds=60)
     memory.put("a", 1)
     memory.put("b", 2)
@@ -12,7 +12,7 @@ def test_the_oldest_entry_goes_when_it_is_full():
     assert [memory.get(key) for key in "abc"] == [3, None, 4]
 
 
-def test_an_entry_is_believed_for_its_time_only(monkeypatch):
+def test_an_entry_expires(monkeypatch):
     memory = Memory(size=2, seconds=5)
     monkeypatch.setattr("retwis_site.store.local_cache.time.monotonic", lambda: 100.0)
     memory.put("a", 1)
@@ -22,7 +22,7 @@ def test_an_entry_is_believed_for_its_time_only(monkeypatch):
     assert memory.get("a") is None
 
 
-def test_forgetting_is_harmless():
+def test_forgotten_entries_are_gone_and_unknown_keys_are_no_error():
     memory = Memory(size=2, seconds=60)
     memory.forget("never there")
     memory.put("a", 1)

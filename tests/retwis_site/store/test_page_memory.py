@@ -1,4 +1,4 @@
-"""What a process remembers of pages is never seen: not what was deleted, not another's, not older than five seconds."""
+"""Cached parts of pages never show deleted posts, parts of other users' pages, or data older than five seconds."""
 
 import re
 
@@ -22,7 +22,7 @@ READS = ["/", "/timeline/", "/@Alice/", "/@bob/"]
 
 @pytest.fixture
 def clock(monkeypatch):
-    """Stands still unless it is told to go on."""
+    """A clock that stands still until `clock.sleep(seconds)`."""
     clock = Clock()
     monkeypatch.setattr(local_cache, "time", clock)
     return clock
@@ -42,27 +42,29 @@ def followed(store, alice, bob, clock):
     Follows(store).follow(alice.user.uid, bob.user.uid)
 
 
-def deleted_elsewhere(raw, uid, pid):
-    """As another process does it: this one is not told."""
+def delete_in_another_process(raw, uid, pid):
+    """Delete a post as another process does: this process is not notified."""
     raw.hset(f"post:{pid}", mapping={"deleted": "1700000000", "body": ""})
     raw.zrem(f"updates:{uid}", pid)
 
 
-# ---- what was deleted
+# ---- deleted posts
 
 
 @pytest.mark.parametrize("url", ["/", "/timeline/", "/@bob/"])
-def test_what_another_process_deleted_is_gone_at_once_for_its_author(browser, raw, store, followed, alice, bob, url):
+def test_a_post_deleted_by_another_process_is_gone_at_once_for_its_author(
+    browser, raw, store, followed, alice, bob, url
+):
     pid = publish(raw, store, bob, "soon gone")
     for client in (browser(alice), browser(bob), browser(bob)):
         assert "soon gone" in page(client, url)
-    deleted_elsewhere(raw, bob.user.uid, pid)
+    delete_in_another_process(raw, bob.user.uid, pid)
     assert "soon gone" not in page(browser(bob), url)
 
 
 @pytest.mark.parametrize("url", ["/", "/timeline/", "/@bob/"])
-def test_what_is_half_deleted_is_gone_for_its_author_too(browser, raw, store, followed, alice, bob, url):
-    """Whoever deleted it was killed before it left its author's list."""
+def test_a_half_deleted_post_is_gone_for_its_author_too(browser, raw, store, followed, alice, bob, url):
+    """The process that deleted it was killed before it removed the post from its author's list."""
     pid = publish(raw, store, bob, "soon gone")
     for client in (browser(alice), browser(bob), browser(bob)):
         page(client, url)
@@ -71,14 +73,14 @@ def test_what_is_half_deleted_is_gone_for_its_author_too(browser, raw, store, fo
 
 
 @pytest.mark.parametrize("url", ["/", "/timeline/"])
-def test_what_another_process_deleted_is_gone_for_everybody_within_five_seconds(
+def test_a_post_deleted_by_another_process_is_gone_for_everyone_within_five_seconds(
     browser, raw, store, followed, alice, bob, clock, url
 ):
     pid = publish(raw, store, bob, "soon gone")
     for client in (browser(alice), browser(bob)):
         page(client, url)
-    deleted_elsewhere(raw, bob.user.uid, pid)
-    for _ in range(4):  # being read does not keep it
+    delete_in_another_process(raw, bob.user.uid, pid)
+    for _ in range(4):  # reading does not prolong its time
         clock.sleep(1)
         page(browser(alice), url)
     clock.sleep(1.1)
@@ -87,7 +89,7 @@ def test_what_another_process_deleted_is_gone_for_everybody_within_five_seconds(
 
 
 @pytest.mark.parametrize("url", READS)
-def test_what_is_deleted_here_is_gone_for_everybody_at_once(browser, raw, store, followed, alice, bob, url):
+def test_a_post_deleted_by_this_process_is_gone_for_everyone_at_once(browser, raw, store, followed, alice, bob, url):
     pid = publish(raw, store, bob, "soon gone")
     for client in (browser(alice), browser(bob), browser()):
         page(client, url)
@@ -101,15 +103,15 @@ def test_the_address_of_a_deleted_post_says_so_at_once(browser, raw, store, foll
     for client in (browser(alice), browser(bob)):
         page(client)
         assert client.get(f"/@bob/{pid}/").status_code == 200
-    deleted_elsewhere(raw, bob.user.uid, pid)
+    delete_in_another_process(raw, bob.user.uid, pid)
     for client in (browser(alice), browser(bob)):
         assert client.get(f"/@bob/{pid}/").status_code == 410
 
 
-# ---- what changed
+# ---- changes
 
 
-def test_following_and_unfollowing_show_at_once(browser, raw, store, alice, bob, carol, clock):
+def test_following_and_unfollowing_are_shown_at_once(browser, raw, store, alice, bob, carol, clock):
     publish(raw, store, bob, "from bob")
     publish(raw, store, carol, "from carol")
     client = browser(alice)
@@ -122,8 +124,8 @@ def test_following_and_unfollowing_show_at_once(browser, raw, store, alice, bob,
     assert seen == [either[0], both, either[1], [], either[0], both]
 
 
-def test_unfollowing_in_another_process_shows_at_once(browser, raw, store, followed, alice, bob):
-    """Its list of posts still stands: it was read, or dropped, before."""
+def test_unfollowing_in_another_process_is_shown_at_once(browser, raw, store, followed, alice, bob):
+    """The home timeline still has the posts."""
     publish(raw, store, bob, "from bob")
     client = browser(alice)
     assert "from bob" in page(client)
@@ -134,7 +136,7 @@ def test_unfollowing_in_another_process_shows_at_once(browser, raw, store, follo
     assert "from bob" in page(client)
 
 
-def test_counts_show_at_once(browser, raw, followed, alice, bob):
+def test_new_counts_are_shown_at_once(browser, raw, followed, alice, bob):
     clients = {"/": browser(alice), "/@Alice/": browser(bob)}
     for url, client in clients.items():
         before = page(client, url)
@@ -145,27 +147,27 @@ def test_counts_show_at_once(browser, raw, followed, alice, bob):
 
 
 @pytest.mark.parametrize("url", ["/", "/timeline/"])
-def test_a_changed_name_shows_on_others_posts_within_twice_five_seconds(
+def test_a_changed_name_is_shown_on_posts_to_others_within_ten_seconds(
     browser, raw, store, followed, alice, bob, clock, url
 ):
-    """Only operators change names. A post is remembered with a name that may itself have been remembered."""
+    """Only operators change names. Posts are cached with a name, and the name itself comes from a cache."""
     publish(raw, store, bob, "from bob")
     client = browser(alice)
     page(client, url)
     raw.hset("user:2", "username", "Robert")
     raw.hset("users", "robert", "2")
     assert '<bdi class="me-name">Robert</bdi>' in page(browser(bob), url)
-    for _ in range(10):  # being read does not keep it
+    for _ in range(10):  # reading does not prolong its time
         publish(raw, store, bob, f"at {clock.now}")
         page(client, url)
         clock.sleep(1.01)
     assert set(names_in(page(client, url))) == {"Robert"}
 
 
-# ---- nothing of anybody else
+# ---- pages of other users
 
 
-def test_pages_that_share_posts_share_nothing_of_their_viewers(browser, raw, store, clock):
+def test_pages_with_the_same_posts_share_nothing_about_their_viewers(browser, raw, store, clock):
     people = [register(store, f"person{number}") for number in range(6)]
     for one in people:
         for other in people:
@@ -197,7 +199,7 @@ def test_pages_that_share_posts_share_nothing_of_their_viewers(browser, raw, sto
         assert len(names_in(visitor)) == len(people)
 
 
-def test_a_message_is_shown_to_whom_it_is_for_and_once(browser, raw, store, followed, alice, bob):
+def test_a_message_is_shown_once_and_only_to_its_user(browser, raw, store, followed, alice, bob):
     publish(raw, store, bob, "from bob")
     clients = [browser(alice), browser(bob)]
     for client in clients:
@@ -211,7 +213,7 @@ def test_a_message_is_shown_to_whom_it_is_for_and_once(browser, raw, store, foll
             assert "You now follow bob." not in page(client, url)
 
 
-def test_what_somebody_typed_is_on_nobody_elses_page(browser, alice, bob, clock):
+def test_typed_text_is_never_on_the_page_of_another_user(browser, alice, bob, clock):
     client = browser(alice)
     page(client)
     answer = client.post("/post/", {"body": "far too long " * 30, "token": "mine"})
@@ -225,15 +227,18 @@ def test_what_somebody_typed_is_on_nobody_elses_page(browser, alice, bob, clock)
         assert not re.search("far too long|typed before|mine", page(other))
 
 
-# ---- with it and without it
+# ---- with PAGE_MEMORY=0
 
 
 def without_tokens(text):
     return re.sub(r'(name="(?:csrfmiddlewaretoken|token)" value=")[\w-]+"', r'\1"', text)
 
 
-def test_without_it_pages_are_the_same(browser, raw, store, settings, followed, alice, bob, carol, monkeypatch):
-    """Each page as it is without, the first time, and remembered; at one moment, since posts tell their age."""
+def test_pages_are_the_same_with_and_without_caches(
+    browser, raw, store, settings, followed, alice, bob, carol, monkeypatch
+):
+    """Each page without caches, the first time with caches, and from the caches. The time stands still, since posts
+    show their age."""
     monkeypatch.setattr(post_cards, "time", Clock())
     for number in range(70):
         publish(raw, store, (alice, bob, carol)[number % 3], f"post {number} <b> & \" ' {{{{ x }}}}")
@@ -251,7 +256,7 @@ def test_without_it_pages_are_the_same(browser, raw, store, settings, followed, 
     urls += ["/?before=x", "/settings/password/", "/post/"]
     for login in (None, alice, bob):
         client = browser(login) if login else browser()
-        page(client)  # from now on there is nothing new
+        page(client)  # from now on there are no unread posts
         for url in urls:
             seen = []
             for on, times in ((False, 1), (True, 3)):
@@ -262,7 +267,7 @@ def test_without_it_pages_are_the_same(browser, raw, store, settings, followed, 
             assert len(set(seen)) == 1, url
 
 
-def test_without_it_nothing_is_remembered(browser, raw, store, settings, followed, alice, bob):
+def test_without_page_memory_the_caches_stay_empty(browser, raw, store, settings, followed, alice, bob):
     settings.PAGE_MEMORY = False
     publish(raw, store, bob, "from bob")
     for url in READS:
@@ -275,7 +280,7 @@ def test_without_it_nothing_is_remembered(browser, raw, store, settings, followe
 @pytest.mark.parametrize(
     ("debug", "given", "on"), [("0", "", "True"), ("1", "", "False"), ("1", "1", "True"), ("0", "0", "False")]
 )
-def test_with_debug_it_is_off_so_that_a_changed_template_is_seen(debug, given, on):
+def test_page_memory_is_off_with_debug_so_that_changed_templates_are_shown(debug, given, on):
     env = {"PAGE_MEMORY": given} if given else {}
     assert in_a_process("print(settings.PAGE_MEMORY)", DEBUG=debug, **env) == on
 
@@ -283,7 +288,7 @@ def test_with_debug_it_is_off_so_that_a_changed_template_is_seen(debug, given, o
 # ---- bounds
 
 
-def test_no_memory_grows_beyond_its_size_whatever_is_put_into_it(clock):
+def test_no_cache_grows_beyond_its_size(clock):
     for one in list(Memory.every):
         if not isinstance(one, PageMemory):
             continue
@@ -295,12 +300,12 @@ def test_no_memory_grows_beyond_its_size_whatever_is_put_into_it(clock):
         one.clear()
 
 
-def test_what_can_change_is_believed_for_five_seconds_at_most():
+def test_data_that_can_change_is_cached_for_five_seconds_at_most():
     assert reader._shown.seconds <= 5
     assert repository._people.seconds <= 5
 
 
-def test_some_of_many_finds_what_get_finds(clock):
+def test_some_finds_the_same_entries_as_get(clock):
     one = PageMemory(size=5, seconds=5)
     for number in range(4):
         one.put(number, str(number))

@@ -1,4 +1,4 @@
-"""Who tries too much too fast waits: 429 with Retry-After, what was typed kept, and nobody else is held up."""
+"""Rate limits: a refused user gets a 429 with Retry-After, keeps the typed text, and does not hold up others."""
 
 import time
 
@@ -12,16 +12,16 @@ from tests.support.people import NEW_PASSWORD, PASSWORD, register
 from timeline.posts.limits import POSTS
 from timeline.relations.limits import FOLLOWS
 
-ELSEWHERE = "198.51.100.7"
-HERE = "127.0.0.1"
+OTHER_ADDRESS = "198.51.100.7"
+ADDRESS = "127.0.0.1"
 
 
-def log_in(client, username="alice", password=PASSWORD, address=HERE):
+def log_in(client, username="alice", password=PASSWORD, address=ADDRESS):
     return client.post("/login/", {"username": username, "password": password}, REMOTE_ADDR=address)
 
 
-def full(store, limit, who):
-    """Somebody who has done it as often as they may."""
+def use_up(store, limit, who):
+    """Count as many actions as the limit allows."""
     for _ in range(limit.times):
         RateLimits(store).count(limit, who)
 
@@ -34,7 +34,7 @@ def is_refused(response, limit):
 
 
 def an_hour_passes(raw):
-    """What was counted was long ago."""
+    """Make all counted actions an hour older."""
     for key in raw.keys("throttle:*"):
         for member in raw.zrange(key, 0, -1):
             raw.zincrby(key, -3601, member)
@@ -43,7 +43,7 @@ def an_hour_passes(raw):
 # ---- logins
 
 
-def test_after_ten_wrong_passwords_the_right_one_waits_too(browser, alice, raw):
+def test_after_ten_wrong_passwords_the_right_one_is_refused_too(browser, alice, raw):
     client = browser()
     for _ in range(10):
         assert log_in(client, password="wrong").status_code == 422
@@ -55,9 +55,9 @@ def test_after_ten_wrong_passwords_the_right_one_waits_too(browser, alice, raw):
     assert log_in(client).status_code == 302
 
 
-def test_a_stranger_elsewhere_cannot_lock_somebody_out(browser, alice, raw):
+def test_a_stranger_at_another_address_cannot_lock_a_user_out(browser, alice, raw):
     for _ in range(12):
-        last = log_in(browser(), password="wrong", address=ELSEWHERE)
+        last = log_in(browser(), password="wrong", address=OTHER_ADDRESS)
     assert last.status_code == 429
     assert log_in(browser()).status_code == 302
     assert browser(alice).get("/").status_code == 200
@@ -69,33 +69,33 @@ def test_other_accounts_can_be_tried_from_the_same_address(browser, alice, bob):
     assert log_in(browser(), username="bob").status_code == 302
 
 
-def test_somebody_who_tries_many_accounts_waits_too(browser, store, alice, bob):
-    full(store, GUESSES, HERE)
+def test_an_address_that_tries_many_accounts_is_refused(browser, store, alice, bob):
+    use_up(store, GUESSES, ADDRESS)
     is_refused(log_in(browser()), GUESSES)
-    assert log_in(browser(), address=ELSEWHERE).status_code == 302
+    assert log_in(browser(), address=OTHER_ADDRESS).status_code == 302
 
 
 def test_only_wrong_passwords_count_against_an_address(browser, alice, raw):
     for _ in range(3):
         assert log_in(browser()).status_code == 302
     assert log_in(browser(), password="wrong").status_code == 422
-    assert raw.zcard(f"throttle:guess:{HERE}") == 1
+    assert raw.zcard(f"throttle:guess:{ADDRESS}") == 1
 
 
-def test_other_letters_are_the_same_account(browser, alice):
+def test_upper_and_lower_case_names_count_as_the_same_account(browser, alice):
     for username in ("alice", "ALICE", "Alice", "aLICE") * 3:
         last = log_in(browser(), username=username, password="wrong")
     assert last.status_code == 429
 
 
-def test_a_name_that_nobody_has_is_throttled_like_any_other(browser, raw):
+def test_an_unknown_name_is_limited_like_any_other(browser, raw):
     answers = [log_in(browser(), username="nobody at all ö" * 9, password="wrong").status_code for _ in range(11)]
     assert answers == [422] * 10 + [429]
     [key] = raw.keys("throttle:login:*")
     assert len(key) < 60
 
 
-def test_who_signs_in_begins_anew(browser, alice, raw):
+def test_a_login_resets_the_count_of_wrong_passwords(browser, alice, raw):
     for _ in range(3):
         for _ in range(9):
             log_in(browser(), password="wrong")
@@ -103,14 +103,14 @@ def test_who_signs_in_begins_anew(browser, alice, raw):
         assert raw.keys("throttle:login:*") == []
 
 
-def test_a_blocked_try_is_not_even_verified(browser, alice, store, monkeypatch):
-    full(store, LOGINS, login_subject("alice", HERE))
+def test_the_password_of_a_refused_login_is_not_verified(browser, alice, store, monkeypatch):
+    use_up(store, LOGINS, login_subject("alice", ADDRESS))
     monkeypatch.setattr("accounts.signing_in.backend.check_password", None)
     monkeypatch.setattr("accounts.signing_in.backend.make_password", None)
     assert log_in(browser()).status_code == 429
 
 
-def test_the_present_password_cannot_be_guessed_by_who_finds_an_open_browser(browser, alice):
+def test_the_current_password_cannot_be_guessed_in_an_open_browser(browser, alice):
     client = browser(alice)
     form = {"password": "wrong", "password1": NEW_PASSWORD, "password2": NEW_PASSWORD}
     for _ in range(10):
@@ -119,7 +119,7 @@ def test_the_present_password_cannot_be_guessed_by_who_finds_an_open_browser(bro
     assert client.get("/").status_code == 200
 
 
-def test_operators_and_code_without_a_request_are_not_throttled(alice, raw):
+def test_logins_without_a_request_are_not_limited(alice, raw):
     for _ in range(12):
         authenticate(None, username="alice", password="wrong")
     assert authenticate(None, username="alice", password=PASSWORD).user == alice.user
@@ -129,19 +129,19 @@ def test_operators_and_code_without_a_request_are_not_throttled(alice, raw):
 # ---- registrations
 
 
-def sign_up(client, username, address=HERE):
+def sign_up(client, username, address=ADDRESS):
     form = {"username": username, "password1": PASSWORD, "password2": PASSWORD}
     return client.post("/register/", form, REMOTE_ADDR=address)
 
 
-def test_thirty_people_an_hour_can_register_from_an_address(browser, raw):
+def test_thirty_users_an_hour_can_register_from_an_address(browser, raw):
     for number in range(30):
         assert sign_up(browser(), f"dora{number}").status_code == 302
     page = is_refused(sign_up(browser(), "dora30"), REGISTRATIONS)
     assert 'value="dora30"' in page
     assert raw.hlen("users") == 30
     assert raw.get("next_user_id") == "30"
-    assert sign_up(browser(), "dora30", ELSEWHERE).status_code == 302
+    assert sign_up(browser(), "dora30", OTHER_ADDRESS).status_code == 302
     an_hour_passes(raw)
     assert sign_up(browser(), "dora31").status_code == 302
 
@@ -156,8 +156,8 @@ def test_a_registration_that_failed_does_not_count(browser, alice, raw):
 # ---- posts and follows
 
 
-def test_sixty_posts_an_hour(browser, store, alice, bob, raw):
-    full(store, POSTS, "1")
+def test_a_user_can_publish_sixty_posts_an_hour(browser, store, alice, bob, raw):
+    use_up(store, POSTS, "1")
     client = browser(alice)
     page = is_refused(client.post("/post/", {"body": "One <too> many", "token": "t-61"}), POSTS)
     assert "One &lt;too&gt; many</textarea>" in page
@@ -169,24 +169,24 @@ def test_sixty_posts_an_hour(browser, store, alice, bob, raw):
     assert client.post("/post/", {"body": "One too many", "token": "t-61"}).status_code == 302
 
 
-def test_a_post_that_is_none_does_not_count(browser, alice, raw):
+def test_an_invalid_post_does_not_count(browser, alice, raw):
     assert browser(alice).post("/post/", {"body": " ", "token": "t"}).status_code == 422
     assert raw.keys("throttle:*") == []
 
 
-def test_a_hundred_and_twenty_follows_an_hour_and_any_number_of_unfollows(browser, store, alice, bob, raw):
-    full(store, FOLLOWS, "1")
+def test_a_user_can_follow_120_times_an_hour_and_unfollow_at_any_time(browser, store, alice, bob, raw):
+    use_up(store, FOLLOWS, "1")
     client = browser(alice)
     is_refused(client.post("/@bob/follow/"), FOLLOWS)
     assert raw.zcard("following:1") == 0
     assert client.post("/@bob/unfollow/").status_code == 302
 
 
-# ---- how it counts
+# ---- counting
 
 
-def test_a_window_slides(store, raw):
-    full(store, POSTS, "1")
+def test_the_window_slides(store, raw):
+    use_up(store, POSTS, "1")
     with pytest.raises(TooOften):
         RateLimits(store).count(POSTS, "1")
     [oldest, *_] = raw.zrange("throttle:post:1", 0, 0)
@@ -196,8 +196,8 @@ def test_a_window_slides(store, raw):
         RateLimits(store).count(POSTS, "1")
 
 
-def test_it_says_when_the_oldest_leaves_the_window(store, raw):
-    full(store, POSTS, "1")
+def test_retry_after_is_when_the_oldest_action_leaves_the_window(store, raw):
+    use_up(store, POSTS, "1")
     [oldest, *_] = raw.zrange("throttle:post:1", 0, 0)
     raw.zadd("throttle:post:1", {oldest: int(time.time()) - POSTS.seconds + 100})
     with pytest.raises(TooOften) as refused:
@@ -205,8 +205,8 @@ def test_it_says_when_the_oldest_leaves_the_window(store, raw):
     assert 97 <= refused.value.retry_after <= 100
 
 
-def test_refusals_pile_nothing_up_and_everything_goes_with_the_window(store, raw):
-    full(store, POSTS, "1")
+def test_refused_actions_are_not_stored_and_the_key_expires_with_the_window(store, raw):
+    use_up(store, POSTS, "1")
     for _ in range(5):
         with pytest.raises(TooOften):
             RateLimits(store).count(POSTS, "1")
@@ -214,9 +214,9 @@ def test_refusals_pile_nothing_up_and_everything_goes_with_the_window(store, raw
     assert 0 < raw.ttl("throttle:post:1") <= POSTS.seconds
 
 
-def test_switched_off_it_counts_nothing(browser, store, alice, raw, settings):
+def test_with_throttle_0_nothing_is_counted(browser, store, alice, raw, settings):
     settings.THROTTLE = False
-    full(store, POSTS, "1")
+    use_up(store, POSTS, "1")
     for _ in range(12):
         assert log_in(browser(), password="wrong").status_code == 422
     assert browser(alice).post("/post/", {"body": "Hello", "token": "t"}).status_code == 302

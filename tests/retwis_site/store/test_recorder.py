@@ -1,4 +1,4 @@
-"""The watch: what it sees, and which commands it lets pass as naming one key."""
+"""The recorder: what it records, and which commands count as commands for one key."""
 
 import threading
 
@@ -7,14 +7,14 @@ import pytest
 from retwis_site.store.recorder import keys_of, recording, recording_process
 
 
-def test_it_sees_every_trip_and_the_commands_in_it(store):
+def test_it_records_every_round_trip_and_its_commands(store):
     with recording() as recorded:
         store.get("lease:a")
         pipe = store.pipeline()
         pipe.get("lease:b")
         pipe.hget("users", "d")
         pipe.execute()
-        pipe.execute()  # nothing queued, nothing sent
+        pipe.execute()  # an empty queue is not sent
     assert [round_trip.commands for round_trip in recorded.round_trips] == [
         (("GET", "lease:a"),),
         (("GET", "lease:b"), ("HGET", "users", "d")),
@@ -22,7 +22,7 @@ def test_it_sees_every_trip_and_the_commands_in_it(store):
     assert recorded.commands == [("GET", "lease:a"), ("GET", "lease:b"), ("HGET", "users", "d")]
 
 
-def test_it_sees_its_own_thread_only_and_the_process_watch_all(store):
+def test_a_recording_has_its_own_thread_and_a_process_recording_has_all_threads(store):
     with recording_process() as everything, recording() as mine:
         thread = threading.Thread(target=store.get, args=("lease:theirs",))
         thread.start()
@@ -32,18 +32,18 @@ def test_it_sees_its_own_thread_only_and_the_process_watch_all(store):
     assert everything.commands == [("GET", "lease:theirs"), ("GET", "lease:mine")]
 
 
-def test_watches_nest_and_end(store):
+def test_recordings_can_be_nested(store):
     with recording() as outer:
         store.get("lease:a")
         with recording() as inner:
             store.get("lease:b")
         store.get("lease:c")
     store.get("lease:d")
-    assert [c[1] for c in outer.commands] == ["lease:a", "lease:b", "lease:c"]
-    assert [c[1] for c in inner.commands] == ["lease:b"]
+    assert [key for _, key in outer.commands] == ["lease:a", "lease:b", "lease:c"]
+    assert [key for _, key in inner.commands] == ["lease:b"]
 
 
-def test_one_command_names_one_key():
+def test_keys_of_returns_the_keys_of_a_command():
     assert keys_of(("HMGET", "users", "a", "b")) == ("users",)
     assert keys_of(("ZADD", "outbox", "NX", 1, "x")) == ("outbox",)
     assert keys_of(("UNLINK", "a", "b")) == ("a", "b")
@@ -51,6 +51,6 @@ def test_one_command_names_one_key():
 
 
 @pytest.mark.parametrize("name", ["MULTI", "EVAL", "RENAME", "SINTERSTORE", "ZUNION", "LMOVE", "RPOPLPUSH", "FLUSHDB"])
-def test_commands_for_several_keys_are_refused(name):
+def test_commands_for_several_keys_are_an_error(name):
     with pytest.raises(ValueError, match="one command, one key"):
         keys_of((name, "a", "b"))

@@ -1,4 +1,4 @@
-"""Hot keys, split: the global timeline in several lists and the outbox in several sorted sets, read as one."""
+"""Split keys: the global timeline in several lists and the outbox in several sorted sets, read as one."""
 
 import io
 import threading
@@ -26,7 +26,7 @@ def split(settings):
     settings.OUTBOX_SHARDS = 3
 
 
-def everybody(store, before=None, size=50):
+def global_page(store, before=None, size=50):
     return EveryoneTimeline(store).page(Viewer(store, ""), before, size)
 
 
@@ -40,8 +40,8 @@ def test_each_post_is_written_to_one_list_and_all_are_read_as_one(store, raw, al
     assert [raw.lrange(f"timeline:{number}", 0, -1) for number in range(4)] == [
         ["8", "4"], ["9", "5", "1"], ["10", "6", "2"], ["7", "3"]
     ]  # fmt: skip
-    for _ in range(2):  # rebuilt with their marks, and as they stand then
-        assert pids(everybody(store)) == list(range(10, 0, -1))
+    for _ in range(2):  # the first time it rebuilds the lists
+        assert pids(global_page(store)) == list(range(10, 0, -1))
     assert [raw.lrange("timeline:3", 0, 0), raw.lrange("timeline:3", 2, -1)] == [
         [raw.lindex("timeline:3", 0)],
         ["7", "3"],
@@ -49,13 +49,13 @@ def test_each_post_is_written_to_one_list_and_all_are_read_as_one(store, raw, al
     assert not raw.exists("timeline")
 
 
-def test_a_page_costs_what_it_costs_with_one_list(store, raw, alice, round_trips, settings):
+def test_a_page_makes_as_many_round_trips_as_with_one_list(store, raw, alice, round_trips, settings):
     write_posts(raw, 1, range(1, 301))
     for shards in (4, 1):
         settings.TIMELINE_SHARDS = shards
-        everybody(store)
-        recorded = round_trips(lambda: everybody(store))
-        assert len(recorded.round_trips) == 1  # the posts are remembered
+        global_page(store)
+        recorded = round_trips(lambda: global_page(store))
+        assert len(recorded.round_trips) == 1  # the posts are cached
         assert sum(command[0] == "LRANGE" for command in recorded.commands) == shards
 
 
@@ -66,7 +66,7 @@ def test_pages_show_every_post_once_down_to_the_cap(store, raw, alice, settings,
     raw.set("next_post_id", 2500)
     shown, before = [], None
     while True:
-        page = everybody(store, before)
+        page = global_page(store, before)
         shown += pids(page)
         before = page.page.older
         if before is None:
@@ -77,8 +77,8 @@ def test_pages_show_every_post_once_down_to_the_cap(store, raw, alice, settings,
     assert sum(raw.llen(f"timeline:{number}") for number in range(shards)) <= KEPT + 2 * shards
 
 
-def test_lists_are_cut_to_their_share(store, raw, alice):
-    everybody(store)
+def test_each_list_is_trimmed_to_its_share(store, raw, alice):
+    global_page(store)
     for _ in range(4 * 276):
         raw.lpush("timeline:1", "1")
         raw.incr("next_post_id")
@@ -86,30 +86,30 @@ def test_lists_are_cut_to_their_share(store, raw, alice):
     assert raw.llen(keys.timeline(4 * 276 + 1)) == KEPT // 4
 
 
-def test_one_list_that_vanishes_is_rebuilt_alone(store, raw, alice, sent):
+def test_only_the_missing_list_is_rebuilt(store, raw, alice, sent):
     write_posts(raw, 1, range(1, 101))
-    everybody(store)
+    global_page(store)
     raw.delete("timeline:2")
     sent.round_trips.clear()
-    assert pids(everybody(store)) == list(range(100, 50, -1))
+    assert pids(global_page(store)) == list(range(100, 50, -1))
     assert {command[1] for command in sent.commands if command[0] == "RPUSHX"} == {"timeline:2"}
     assert raw.lrange("timeline:2", 2, 4) == ["98", "94", "90"]
 
 
-def test_dead_ids_are_dropped_from_the_lists_that_have_them(store, raw, alice):
+def test_ids_of_deleted_posts_are_removed_from_their_lists(store, raw, alice):
     write_posts(raw, 1, range(1, 101))
-    everybody(store)
+    global_page(store)
     for pid in (99, 98, 94):
         Posts(store).delete(1, pid)
-    assert pids(everybody(store))[:4] == [100, 97, 96, 95]
+    assert pids(global_page(store))[:4] == [100, 97, 96, 95]
     assert "99" not in raw.lrange("timeline:3", 0, -1)
     assert {"98", "94"}.isdisjoint(raw.lrange("timeline:2", 0, -1))
     assert [raw.lrange(f"timeline:{number}", 0, -1).count("x") for number in range(4)] == [0, 0, 2, 1]
 
 
-def test_doctor_finds_a_hole_in_one_list_and_what_another_number_of_lists_left(store, raw, alice, capsys):
+def test_doctor_finds_a_missing_post_and_lists_of_another_number_of_shards(store, raw, alice, capsys):
     write_posts(raw, 1, range(1, 101))
-    everybody(store)
+    global_page(store)
     raw.lrem("timeline:1", 1, "97")
     raw.rpush("timeline", "b1", "0", "5")
     raw.rpush("timeline:9", "b1", "0", "5")
@@ -119,10 +119,10 @@ def test_doctor_finds_a_hole_in_one_list_and_what_another_number_of_lists_left(s
     call_command("doctor", "--fix", stdout=io.StringIO())
     assert sorted(raw.keys("timeline*")) == ["timeline:0", "timeline:2", "timeline:3"]
     assert "No errors." in said(capsys, "doctor")
-    assert pids(everybody(store))[3] == 97
+    assert pids(global_page(store))[3] == 97
 
 
-def test_doctor_puts_back_what_recent_lacks(store, raw, alice, capsys, settings):
+def test_doctor_restores_missing_ids_in_recent(store, raw, alice, capsys, settings):
     settings.POST_IDS = "snowflake"
     made = [Posts(store).publish(1, "Hello", f"t{number}").pid for number in range(8)]
     Posts(store).delete(1, made[0])
@@ -139,27 +139,27 @@ def test_doctor_puts_back_what_recent_lacks(store, raw, alice, capsys, settings)
     call_command("doctor", "--fix", stdout=io.StringIO())
     assert "No errors." in said(capsys, "doctor")
     raw.delete(*keys.timelines())
-    assert pids(everybody(store)) == made[:0:-1]
+    assert pids(global_page(store)) == made[:0:-1]
 
 
 @pytest.mark.parametrize(("before", "after"), [(1, 4), (4, 1), (2, 5), (5, 2)])
-def test_what_was_noted_with_another_number_of_lists_is_still_found(store, raw, alice, settings, before, after):
+def test_posts_are_found_after_the_number_of_lists_changes(store, raw, alice, settings, before, after):
     settings.POST_IDS = "snowflake"
     made = []
     for number, shards in enumerate([before, after, before, after]):
         settings.TIMELINE_SHARDS = shards
         made += [Posts(store).publish(1, "Hello", f"t{number}-{again}").pid for again in range(5)]
-        call_command("doctor", "--fix", stdout=io.StringIO())  # lists of the other number must not be believed
-        assert pids(everybody(store)) == made[::-1]
+        call_command("doctor", "--fix", stdout=io.StringIO())  # lists of the other number of shards must not be used
+        assert pids(global_page(store)) == made[::-1]
 
 
-def test_all_intents_about_one_id_are_in_one_outbox(store, raw, alice, bob, sent, settings):
+def test_all_jobs_about_one_id_are_in_one_outbox(store, raw, alice, bob, sent, settings):
     settings.DELIVER_INLINE_LIMIT = 0
     Follows(store).follow(2, 1)
     sent.round_trips.clear()
     pid = Posts(store).publish(1, "Hello", "t").pid
-    named = {command[1] for command in sent.commands if command[0] in ("ZADD", "ZREM") and "outbox" in command[1]}
-    assert len(named) == 1
+    outboxes = {command[1] for command in sent.commands if command[0] in ("ZADD", "ZREM") and "outbox" in command[1]}
+    assert len(outboxes) == 1
     [job] = noted(raw)
     assert job.startswith(f"fan:{pid}:")
     assert raw.zscore(keys.outbox(job), job) is not None
@@ -167,7 +167,7 @@ def test_all_intents_about_one_id_are_in_one_outbox(store, raw, alice, bob, sent
     assert noted(raw) == []
 
 
-def test_intents_of_different_ids_spread_over_the_outboxes_and_workers_find_all(store, raw, alice):
+def test_jobs_about_different_ids_are_in_all_outboxes_and_workers_find_them(store, raw, alice):
     for pid in range(1, 40):
         raw.zadd(keys.outbox(f"post:{pid}:x"), {f"post:{pid}:x": LONG_AGO})
     assert all(raw.zcard(key) > 5 for key in keys.outboxes())
@@ -178,13 +178,13 @@ def test_intents_of_different_ids_spread_over_the_outboxes_and_workers_find_all(
 
 
 @pytest.mark.parametrize("key", ["outbox", "outbox:7", "outbox:0", "outbox:1", "outbox:2"])
-def test_a_worker_that_starts_brings_in_what_another_number_of_outboxes_left(store, raw, alice, key, monkeypatch):
+def test_a_worker_first_moves_the_jobs_of_another_number_of_outboxes(store, raw, alice, key, monkeypatch):
     raw.zadd(key, {"post:1:x": LONG_AGO, "auth:1:secret:y": LONG_AGO})
     call_command("deliver", "--once", stdout=io.StringIO())
     assert raw.keys("outbox*") == []
 
 
-def test_doctor_brings_them_in_too(store, raw, alice, capsys):
+def test_doctor_moves_the_jobs_of_another_number_of_outboxes_too(store, raw, alice, capsys):
     raw.zadd("outbox", {"follow:1:2:x": LONG_AGO})
     raw.zadd("outbox:9", {"auth:1:secret:y": 2 * LONG_AGO})
     with pytest.raises(SystemExit):
@@ -197,9 +197,9 @@ def test_doctor_brings_them_in_too(store, raw, alice, capsys):
     assert noted(raw) == ["auth:1:secret:y"]  # which is not due
 
 
-def test_a_post_stands_whichever_thread_writes_it(store, raw, alice, bob, settings):
+def test_posts_of_several_threads_are_all_listed(store, raw, alice, bob, settings):
     settings.POST_IDS = "snowflake"
-    everybody(store)
+    global_page(store)
 
     def write(author):
         for number in range(25):
@@ -210,7 +210,7 @@ def test_a_post_stands_whichever_thread_writes_it(store, raw, alice, bob, settin
         thread.start()
     for thread in threads:
         thread.join()
-    stand = [int(pid) for uid in (1, 2) for pid in raw.zrange(f"updates:{uid}", 0, -1)]
-    assert len(stand) == 50
-    assert pids(everybody(store)) == sorted(stand, reverse=True)
+    listed = [int(pid) for uid in (1, 2) for pid in raw.zrange(f"updates:{uid}", 0, -1)]
+    assert len(listed) == 50
+    assert pids(global_page(store)) == sorted(listed, reverse=True)
     assert not stop.is_set()

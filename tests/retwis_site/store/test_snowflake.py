@@ -1,4 +1,4 @@
-"""Ids from the time: ordered, below 2^53, and never twice, whatever the clock does and whoever else makes them."""
+"""Snowflake ids: increasing, below 2^53, and unique, also when the clock steps back or processes make the same id."""
 
 import itertools
 import os
@@ -31,8 +31,8 @@ def snowflakes(settings):
 
 
 @pytest.fixture
-def always(monkeypatch):
-    """`always(5, 5, 6)`: these are the next ids that the process makes."""
+def next_ids(monkeypatch):
+    """`next_ids(5, 5, 6)`: the next ids that the process makes."""
 
     def make(*numbers):
         monkeypatch.setattr(snowflake, "make", iter(numbers).__next__)
@@ -49,13 +49,13 @@ def test_an_id_is_41_bits_of_milliseconds_5_of_the_node_and_7_of_sequence():
     assert parse_id(str(number)) == number == int(float(number))
 
 
-def test_it_tells_when_it_was_made():
+def test_an_id_has_the_time_when_it_was_made():
     assert made_at(Snowflakes(7, clock=lambda: NOW).make()) == int(NOW)
     assert made_at(1_000_000) is None
 
 
 @given(st.lists(st.floats(-(10**5), 10**5), min_size=1, max_size=50), st.integers(0, 31))
-def test_a_process_never_makes_one_twice_nor_a_lower_one_whatever_the_clock_does(steps, node):
+def test_the_ids_of_a_process_increase_with_any_clock(steps, node):
     clock = itertools.accumulate(steps, initial=NOW)
     ids = Snowflakes(node, clock=lambda: next(clock))
     made = [ids.make() for _ in steps]
@@ -64,22 +64,22 @@ def test_a_process_never_makes_one_twice_nor_a_lower_one_whatever_the_clock_does
 
 
 @pytest.mark.parametrize("when", [0, EPOCH - 1, EPOCH])
-def test_a_clock_that_was_never_set_does_not_lead_among_the_ids_that_are_counted(when):
+def test_with_a_clock_that_was_never_set_ids_are_still_above_counted_ids(when):
     ids = Snowflakes(0, clock=lambda: when)
     assert SMALLEST <= ids.make() < ids.make()
 
 
-def test_a_thousand_in_one_millisecond_are_a_thousand(monkeypatch):
+def test_a_thousand_ids_in_one_millisecond_are_distinct(monkeypatch):
     ids = Snowflakes(0, clock=lambda: NOW)
     made = [ids.make() for _ in range(1000)]
     assert len(set(made)) == 1000
     assert (made[-1] >> 12) - (made[0] >> 12) <= 8
 
 
-def test_threads_of_a_process_share_its_ids():
+def test_ids_of_several_threads_are_distinct():
     ids = Snowflakes(0)
     made = [[] for _ in range(8)]
-    threads = [threading.Thread(target=lambda one=one: one.extend(ids.make() for _ in range(500))) for one in made]
+    threads = [threading.Thread(target=lambda mine=mine: mine.extend(ids.make() for _ in range(500))) for mine in made]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -90,14 +90,14 @@ def test_threads_of_a_process_share_its_ids():
 @pytest.mark.parametrize(
     ("name", "value"), [("NODE_ID", "32"), ("TIMELINE_SHARDS", "0"), ("OUTBOX_SHARDS", "17"), ("POST_IDS", "uuid")]
 )
-def test_a_setting_that_means_nothing_is_refused_with_its_values(name, value):
+def test_an_invalid_setting_is_an_error_that_names_it(name, value):
     command = [sys.executable, "-c", "import retwis_site.settings"]
     run = subprocess.run(command, env={**os.environ, name: value}, capture_output=True, text=True)
     assert run.returncode != 0
     assert f"ImproperlyConfigured: {name}=" in run.stderr
 
 
-def test_posts_and_users_have_such_ids_and_no_counter_is_touched(store, raw):
+def test_posts_and_users_get_snowflake_ids_and_no_counter_is_used(store, raw):
     before = int(time.time())
     alice = register(store, "Alice")
     pid = Posts(store).publish(alice.user.uid, "Hello", "t").pid
@@ -109,30 +109,30 @@ def test_posts_and_users_have_such_ids_and_no_counter_is_touched(store, raw):
     assert raw.zcard("outbox") == 0
 
 
-def test_a_post_costs_as_many_round_trips_as_with_a_counter(store, alice, round_trips, settings):
+def test_a_post_makes_as_many_round_trips_as_with_a_counter(store, alice, round_trips, settings):
     claimed = round_trips(lambda: Posts(store).publish(alice.user.uid, "Hello", "t"))
     settings.POST_IDS = "incr"
     counted = round_trips(lambda: Posts(store).publish(alice.user.uid, "Hello", "u"))
     assert len(claimed.round_trips) == len(counted.round_trips)
 
 
-def test_an_id_that_another_has_claimed_is_left_to_them_and_the_next_one_taken(store, raw, alice, always):
+def test_an_id_that_another_process_has_claimed_is_not_used(store, raw, alice, next_ids):
     raw.hset("post:50", mapping={"user_id": "99", "time": "1", "body": "Mine"})
-    always(50, 51)
+    next_ids(50, 51)
     assert Posts(store).publish(alice.user.uid, "Hello", "t").pid == 51
     assert raw.hgetall("post:50") == {"user_id": "99", "time": "1", "body": "Mine"}
     assert raw.hget("post:51", "body") == "Hello"
 
 
-def test_an_id_of_a_deleted_post_is_not_taken_either(store, raw, alice, always):
-    always(50, 50, 51)
+def test_the_id_of_a_deleted_post_is_not_used_again(store, raw, alice, next_ids):
+    next_ids(50, 50, 51)
     Posts(store).publish(alice.user.uid, "Hello", "t")
     Posts(store).delete(alice.user.uid, 50)
     assert Posts(store).publish(alice.user.uid, "Hello", "u").pid == 51
 
 
-def test_two_who_register_with_one_id_are_two_users(store, raw, always):
-    always(50, 50, 51)
+def test_two_registrations_with_the_same_id_are_two_users(store, raw, next_ids):
+    next_ids(50, 50, 51)
     alice, bob = register(store, "Alice"), register(store, "bob")
     assert (alice.user.uid, bob.user.uid) == (50, 51)
     assert raw.hget("user:50", "username") == "Alice"
@@ -140,24 +140,24 @@ def test_two_who_register_with_one_id_are_two_users(store, raw, always):
     assert raw.zcard("outbox") == 0
 
 
-def test_a_second_click_gives_its_claim_back(store, raw, alice, always):
-    always(50, 51)
+def test_a_second_click_releases_its_id(store, raw, alice, next_ids):
+    next_ids(50, 51)
     first = Posts(store).publish(alice.user.uid, "Hello", "t")
     assert Posts(store).publish(alice.user.uid, "Hello again", "t") == first
     assert raw.keys("post:*") == ["post:50"]
 
 
-def test_a_second_click_on_what_was_cleaned_away_and_claimed_anew_touches_nobodys_post(store, raw, alice, always):
-    raw.set(f"idem:{alice.user.uid}:t", "50")  # whoever sent it died, and its hash is gone
+def test_a_second_click_does_not_change_a_post_of_another_user_with_the_same_id(store, raw, alice, next_ids):
+    raw.set(f"idem:{alice.user.uid}:t", "50")  # its process died, and cleanup has removed the post
     raw.hset("post:50", mapping={"user_id": "99", "time": "1"})
-    always(51, 52)
+    next_ids(51, 52)
     with pytest.raises(StoreError, match="send it once more"):
         Posts(store).publish(alice.user.uid, "Hello", "t")
     assert raw.hgetall("post:50") == {"user_id": "99", "time": "1"}
     assert Posts(store).publish(alice.user.uid, "Hello", "t").pid == 52
 
 
-def test_the_site_goes_on_from_counted_ids(store, raw, settings, alice, bob):
+def test_snowflake_ids_follow_after_counted_ids(store, raw, settings, alice, bob):
     settings.POST_IDS = "incr"
     old = [Posts(store).publish(bob.user.uid, f"Old {number}", f"old{number}").pid for number in range(3)]
     settings.POST_IDS = "snowflake"
@@ -171,7 +171,7 @@ def test_the_site_goes_on_from_counted_ids(store, raw, settings, alice, bob):
     assert [post.pid for post in Homes(store).page(Viewer(store, alice.secret), None).page.posts] == new[::-1]
 
 
-def test_recent_keeps_its_newest_and_the_timeline_says_where_it_ends(store, raw, alice, monkeypatch):
+def test_recent_keeps_the_newest_ids_and_the_timeline_ends_with_them(store, raw, alice, monkeypatch):
     for module in ("posts.post_ids", "timelines.everyone_list"):
         monkeypatch.setattr(f"timeline.{module}.RECENT", 10)
     pids = [Posts(store).publish(alice.user.uid, "Hello", f"t{number}").pid for number in range(15)]
@@ -182,7 +182,7 @@ def test_recent_keeps_its_newest_and_the_timeline_says_where_it_ends(store, raw,
     assert found.at_the_cap
 
 
-def test_a_registration_that_died_after_its_claim_is_cleared_away(store, raw, always, alice):
+def test_an_id_of_an_unfinished_registration_is_released(store, raw, next_ids, alice):
     raw.hset("user:50", "username", "Ghost")
     raw.zadd("outbox", {"user:50:abc": 1})
     from retwis_site.jobs.worker import drain

@@ -1,5 +1,6 @@
-"""A store failure is never an answer: 503 with Retry-After, what was typed kept, nobody signed out."""
+"""A store failure is a 503 with Retry-After. Typed text is kept, and no user is signed out."""
 
+import contextlib
 import logging
 import re
 import signal
@@ -13,6 +14,7 @@ from retwis_site.exceptions import StoreError, StoreReadOnly, StoreRefused
 from retwis_site.store.client import connect
 from tests.support.processes.processes import wait_until
 from tests.support.stored_posts import write_posts
+from tests.support.stores.seam import failing_store
 
 PAGES = ["/", "/timeline/", "/@Alice/", "/@Alice/1/", "/@Alice/followers/", "/@Alice/following/"]
 CHANGES = ["/post/", "/logout/", "/@Alice/follow/", "/@Alice/1/delete/", "/login/", "/register/", "/settings/"]
@@ -29,8 +31,8 @@ TYPED = {
 
 
 @pytest.fixture(params=["down", "hanging", "read-only", "out of memory", "loading"])
-def broken(request, monkeypatch, raw):
-    """The connection fails in each of the ways that redis-py reports."""
+def break_store(request, raw):
+    """`break_store()`: from now on the store fails, in each of the ways that redis-py reports."""
     errors = {
         "down": redis.ConnectionError("Error 111 connecting. Connection refused."),
         "hanging": redis.TimeoutError("Timeout reading from socket"),
@@ -39,21 +41,18 @@ def broken(request, monkeypatch, raw):
         "loading": redis.BusyLoadingError("Redis is loading the dataset in memory"),
     }
 
-    def fail(*args, **kwargs):
+    def fail():
         raise errors[request.param]
 
-    def start():
-        monkeypatch.setattr(type(connect().transport), "exchange", fail)
-
-    yield start
-    monkeypatch.undo()
+    with contextlib.ExitStack() as until_the_end:
+        yield lambda: until_the_end.enter_context(failing_store(fail))
 
 
 @pytest.mark.parametrize("url", PAGES)
-def test_every_page_is_a_503_and_nobody_is_signed_out(browser, alice, raw, broken, url):
+def test_every_page_is_a_503_and_no_user_is_signed_out(browser, alice, raw, break_store, url):
     write_posts(raw, 1, [1])
     client = browser(alice)
-    broken()
+    break_store()
     response = client.get(url)
     assert response.status_code == 503
     assert int(response["Retry-After"]) > 0
@@ -62,9 +61,9 @@ def test_every_page_is_a_503_and_nobody_is_signed_out(browser, alice, raw, broke
 
 
 @pytest.mark.parametrize("url", CHANGES)
-def test_every_change_keeps_what_was_typed_and_its_token(browser, alice, raw, broken, url):
+def test_every_form_keeps_the_typed_text_and_its_token(browser, alice, raw, break_store, url):
     client = browser() if url in {"/login/", "/register/"} else browser(alice)
-    broken()
+    break_store()
     response = client.post(url, {**TYPED, "password1": "unusual words here", "password2": "unusual words here"})
     page = response.content.decode()
     assert response.status_code == 503
@@ -79,9 +78,9 @@ def test_every_change_keeps_what_was_typed_and_its_token(browser, alice, raw, br
     assert "unusual words" not in page
 
 
-def test_a_failure_is_one_line_in_the_log_without_a_traceback(browser, alice, broken, caplog, capfd):
+def test_a_failure_is_one_line_in_the_log_without_a_traceback(browser, alice, break_store, caplog, capfd):
     client = browser(alice)
-    broken()
+    break_store()
     caplog.clear()
     client.get("/")
     [line] = [record for record in caplog.records if record.levelno >= logging.WARNING]
@@ -92,19 +91,20 @@ def test_a_failure_is_one_line_in_the_log_without_a_traceback(browser, alice, br
     assert "Traceback" not in capfd.readouterr().err
 
 
-def test_the_site_goes_on_by_itself_when_the_store_is_back(browser, alice, raw, monkeypatch):
+def test_the_site_works_again_when_the_store_is_back(browser, alice, raw):
     client = browser(alice)
-    with monkeypatch.context() as patched:
-        patched.setattr(
-            type(connect().transport), "exchange", lambda *a, **k: (_ for _ in ()).throw(redis.ConnectionError())
-        )
+
+    def fail():
+        raise redis.ConnectionError
+
+    with failing_store(fail):
         assert client.get("/").status_code == 503
     assert client.get("/").status_code == 200
     assert 'action="/logout/"' in client.get("/").content.decode()
 
 
-def test_the_process_is_alive_but_not_ready(browser, broken):
-    broken()
+def test_with_a_broken_store_the_process_is_alive_but_not_ready(browser, break_store):
+    break_store()
     assert browser().get("/livez").status_code == 200
     response = browser().get("/readyz")
     assert response.status_code == 503
@@ -152,13 +152,13 @@ def test_the_cache_api_cannot_flush_the_store(raw):
 
 
 @pytest.mark.one_server
-def test_nothing_is_sent_twice(store):
+def test_redis_py_sends_no_command_again(store):
     retry = store.transport.client.connection_pool.connection_kwargs["retry"]
     assert retry.get_retries() == 0
 
 
 @pytest.mark.real_server
-def test_a_killed_server_is_a_503_and_its_successor_is_used(browser, own_server):
+def test_a_killed_server_is_a_503_until_it_is_started_again(browser, own_server):
     client = browser()
     with own_server("--appendonly", "yes") as server:
         form = {"username": "Dora", "password1": "correct horse battery", "password2": "correct horse battery"}
@@ -192,7 +192,7 @@ def test_a_server_that_hangs_is_a_503_within_three_seconds(browser, own_server):
 
 
 @pytest.mark.real_server
-def test_out_of_memory_still_shows_what_can_be_read(browser, alice, bob, raw):
+def test_pages_are_still_shown_when_the_store_is_out_of_memory(browser, alice, bob, raw):
     client = browser(alice)
     client.post("/@bob/follow/")
     browser(bob).post("/post/", {"body": "readable", "token": "t"})
@@ -209,16 +209,15 @@ def test_out_of_memory_still_shows_what_can_be_read(browser, alice, bob, raw):
     assert client.post("/post/", {"body": "fits again", "token": "u"}).status_code == 302
 
 
-def test_a_store_that_hangs_is_not_waited_for_by_every_request(browser, raw, monkeypatch):
-    asked = []
+def test_after_a_timeout_other_requests_do_not_wait_for_the_store(browser, raw):
+    timeouts = []
 
-    def hang(*args, **kwargs):
-        asked.append(args)
+    def hang():
+        timeouts.append(True)
         raise redis.TimeoutError("Timeout reading from socket")
 
-    monkeypatch.setattr(type(connect().transport), "exchange", hang)
-    assert [browser().get("/timeline/").status_code for _ in range(16)] == [503] * 16
-    assert len(asked) == 1
-    monkeypatch.undo()
-    connect.cache_clear()  # as a second later: the store is asked again
+    with failing_store(hang):
+        assert [browser().get("/timeline/").status_code for _ in range(16)] == [503] * 16
+    assert len(timeouts) == 1
+    connect.cache_clear()  # as a second later, when commands are sent again
     assert browser().get("/timeline/").status_code == 200

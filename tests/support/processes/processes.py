@@ -1,4 +1,4 @@
-"""Processes that tests start, watch and end: servers, commands, and other users of the embedded server."""
+"""Processes that tests start, watch and end: servers, commands, other users of the embedded server."""
 
 import contextlib
 import os
@@ -115,7 +115,7 @@ def contents(folder):
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-OTHER_USER = """
+OTHER_PROCESS = """
 import sys
 from retwis_site.store import embedded
 with embedded.running():
@@ -125,12 +125,12 @@ with embedded.running():
 
 
 @contextlib.contextmanager
-def somebody_else(settings):
+def other_process(settings):
     """Another process that is inside `embedded.running()`."""
     environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "retwis_site.settings", "VAR_DIR": str(settings.VAR_DIR)}
     environment.pop("REDIS_URL")
     with subprocess.Popen(
-        [sys.executable, "-c", OTHER_USER],
+        [sys.executable, "-c", OTHER_PROCESS],
         cwd=settings.BASE_DIR,
         env=environment,
         stdin=subprocess.PIPE,

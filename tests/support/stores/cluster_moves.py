@@ -1,4 +1,4 @@
-"""Slots that move between the servers of a cluster."""
+"""Moves slots between the servers of a cluster."""
 
 import contextlib
 
@@ -12,7 +12,7 @@ def migrate(giving, target, key):
 
 @contextlib.contextmanager
 def on_its_way(cluster, key):
-    """The key's slot still belongs to the old server, and the key is at the new one already."""
+    """In this block the slot of a key belongs to the old server, while the key is already on the new one."""
     slot = cluster.keyslot(key)
     source = cluster.nodes_manager.get_node_from_slot(slot)
     target = next(node for node in cluster.get_primaries() if node.name != source.name)

@@ -1,4 +1,4 @@
-"""The site with its keys as they are by default, and with every hot key split: ids that are claimed, more lists."""
+"""Two layouts of the keys: the default, and every hot key split with snowflake ids."""
 
 import itertools
 
@@ -8,20 +8,20 @@ SHARDS = {"TIMELINE_SHARDS": 2, "OUTBOX_SHARDS": 3}
 
 
 class Counted:
-    """Ids come from counters; one outbox, one list."""
+    """The default: ids from counters, one outbox, one list."""
 
     of = 1
 
     def begin_at(self, number):
-        """Counters are in the store."""
+        """Nothing to do: the counters are in the store."""
 
     def newest(self, raw):
-        """No post has a higher id."""
+        """The highest post id so far."""
         return int(raw.get("next_post_id") or 0)
 
 
 class Split:
-    """Ids as two processes of one node make them: every other one twice."""
+    """Split keys. Every second id is made twice, as by two processes with the same NODE_ID."""
 
     of = SHARDS["TIMELINE_SHARDS"]
 
@@ -40,12 +40,12 @@ class Split:
 
 
 def noted(raw):
-    """Every intent in whatever outbox."""
+    """All jobs in all outboxes."""
     return [job for key in keys.outboxes() for job in raw.zrange(key, 0, -1)]
 
 
 def make_due(raw):
-    """An hour passes: every intent is due, and nobody holds a lease."""
+    """Make every job due, and remove all leases: as when an hour has passed."""
     for job in noted(raw):
         raw.zadd(keys.outbox(job), {job: 1})
     for lease in raw.keys("lease:*"):

@@ -1,6 +1,6 @@
-"""The seam of the store client: every round trip of every store goes through `Store.round_trip`.
+"""The seam of the store client for tests: every round trip of every store goes through `Store.round_trip`.
 
-A test can do something before a round trip, or let the process die there.
+A test can run code before a round trip or instead of it, or let the process die there.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,36 +12,53 @@ from retwis_site.store.client import Store
 from retwis_site.store.recorder import Command
 
 RoundTripMaker = Callable[[list[Command]], AbstractContextManager[Any]]
+Around = Callable[[RoundTripMaker, list[Command]], AbstractContextManager[Any]]
 
-_AS_IT_IS = Store.round_trip
+_REAL_ROUND_TRIP = Store.round_trip
 
 
 class Killed(BaseException):
-    """A process that died. No code of the site catches it, just as none catches SIGKILL."""
+    """The end of a process. No code of the site catches it, just as no code catches SIGKILL."""
 
 
 @contextmanager
-def before_each_round_trip(does: Callable[[], None]) -> Iterator[None]:
-    """In this block `does` runs before each round trip; what it raises keeps the commands from being sent."""
+def _around_each_round_trip(around: Around) -> Iterator[None]:
     previous = Store.round_trip
-
-    @contextmanager
-    def made(real: RoundTripMaker, commands: list[Command]) -> Iterator[None]:
-        does()
-        with real(commands):
-            yield
-
-    Store.round_trip = lambda store, commands: made(partial(previous, store), commands)  # type: ignore[method-assign, assignment]
+    Store.round_trip = lambda store, commands: around(partial(previous, store), commands)  # type: ignore[method-assign, assignment]
     try:
         yield
     finally:
         Store.round_trip = previous  # type: ignore[method-assign]
 
 
+def before_each_round_trip(does: Callable[[], None]) -> AbstractContextManager[None]:
+    """In this block `does` runs before each round trip. When it raises, the commands are not sent."""
+
+    @contextmanager
+    def around(real: RoundTripMaker, commands: list[Command]) -> Iterator[None]:
+        does()
+        with real(commands):
+            yield
+
+    return _around_each_round_trip(around)
+
+
+def failing_store(fails: Callable[[], object]) -> AbstractContextManager[None]:
+    """In this block `fails` runs instead of sending commands. It raises what redis-py would raise."""
+
+    @contextmanager
+    def around(real: RoundTripMaker, commands: list[Command]) -> Iterator[None]:
+        with real(commands):
+            fails()
+            yield
+
+    return _around_each_round_trip(around)
+
+
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """In this block round trips are made as they are."""
-    previous, Store.round_trip = Store.round_trip, _AS_IT_IS  # type: ignore[method-assign]
+    """In this block round trips are made without any of these changes."""
+    previous, Store.round_trip = Store.round_trip, _REAL_ROUND_TRIP  # type: ignore[method-assign]
     try:
         yield
     finally:
@@ -50,7 +67,7 @@ def undisturbed() -> Iterator[None]:
 
 @contextmanager
 def before_round_trip(number: int, happens: Callable[[], object]) -> Iterator[None]:
-    """In this block `happens` runs, undisturbed, right before the round trip `number`; the first one is 0."""
+    """In this block `happens` runs, undisturbed, right before the round trip `number`; the first is 0."""
     made = 0
 
     def count() -> None:
@@ -65,7 +82,7 @@ def before_round_trip(number: int, happens: Callable[[], object]) -> Iterator[No
 
 
 def killed_before_round_trip(number: int, work: Callable[[], object]) -> bool:
-    """Run `work`, which dies before its round trip `number`; whether it got that far."""
+    """Run `work` and kill it before its round trip `number`. Returns False when it makes fewer round trips."""
     left = iter(range(number))
 
     def die() -> None:

@@ -1,4 +1,4 @@
-"""A server that the site reaches by TCP, and everything that can befall it. Each fault lasts as long as its block."""
+"""A server that the site reaches by TCP, and its faults: context managers. Each fault lasts for its block."""
 
 import contextlib
 import secrets
@@ -15,7 +15,7 @@ from redis.retry import Retry
 from tests.support.processes.processes import free_port, launch_server, run_server, wait_until
 from tests.support.stores import acl_users
 
-# A primary sends its data at once, and its replica knows how to ask for it.
+# A primary sends its data without delay, and its replica can sign in.
 REPLICATION = (
     "--repl-diskless-sync-delay",
     "0",
@@ -24,20 +24,20 @@ REPLICATION = (
     "--masterauth",
     acl_users.PASSWORDS[acl_users.ADMIN],
 )
-# Large enough for a server to look at its clients after each, and sleeping so long for each that it loads for a while.
+# The server serves its clients after each of these large keys, and sleeps at each key: so it loads for some seconds.
 LOADED = {f"loaded:{number}": secrets.token_hex(1024) for number in range(2000)}
 LOADING_SLOWLY = ("--key-load-delay", "10000", "--loading-process-events-interval-bytes", "1024")
 
 
 def administrator(folder):
-    """Nothing is tried again: a test wants to see the fault."""
+    """A client without retries, so that a test sees the fault."""
     return redis.Redis.from_url(
         acl_users.url(folder, acl_users.ADMIN), decode_responses=True, retry=Retry(NoBackoff(), 0), socket_timeout=10
     )
 
 
 class Server:
-    """Keeps its data in an append-only file, so that it can be killed; `admin` comes in by its unix socket."""
+    """A server with an append-only file, so that it can be killed. `admin` uses its unix socket."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -50,7 +50,7 @@ class Server:
         self._running = contextlib.ExitStack()
 
     def launch(self, *options):
-        # Not "everysec": while that waits for a disk, replies overtake what is written, and a kill loses it.
+        # Not "everysec": with a slow disk its replies come before the writes, and a kill loses them.
         own = ("--port", str(self.port), "--appendonly", "yes", "--appendfsync", "no", *REPLICATION)
         self.process = self._running.enter_context(launch_server(self.folder, *own, *options))
 
@@ -62,18 +62,18 @@ class Server:
         self._running.close()
 
     def says(self, section, **expected):
-        """Whether INFO has these values."""
-        found = self.admin.info(section)
-        return all(found.get(name) == value for name, value in expected.items())
+        """Whether a section of INFO has these values."""
+        info = self.admin.info(section)
+        return all(info.get(name) == value for name, value in expected.items())
 
     def hang_up(self):
-        """Close the connections that the site has."""
+        """Close the connections of the site."""
         self.admin.client_kill_filter(_type="normal", skipme=True)
 
 
 @contextlib.contextmanager
 def a_server():
-    """One that is not started yet."""
+    """A server that is not started yet."""
     with tempfile.TemporaryDirectory(prefix="retwis-") as folder:
         server = Server(folder)
         try:
@@ -102,7 +102,7 @@ def hanging(server):
 
 @contextlib.contextmanager
 def unreachable(server):
-    """As behind a line that was cut: nobody answers, not even to refuse."""
+    """As with a cut cable: connections are neither accepted nor refused."""
     server.kill()
     server.start("--tcp-backlog", "1")
     try:
@@ -115,20 +115,20 @@ def unreachable(server):
 
 
 def _fill(queue, port):
-    """Wait with others at its door, until the kernel lets nobody in who comes later."""
+    """Fill its backlog, until the kernel accepts no more connections."""
     for _ in range(20):
         try:
             queue.enter_context(socket.create_connection(("127.0.0.1", port), timeout=0.2))
         except TimeoutError:
             return
-    raise AssertionError("everybody is let in")
+    raise AssertionError("the backlog is never full")
 
 
 @contextlib.contextmanager
 def loading(server):
-    """It was killed, and reads its data again, which takes a while."""
+    """The server was killed and loads its data again, slowly."""
     server.admin.mset(LOADED)
-    server.admin.bgrewriteaof()  # what it reads from a snapshot, it reads with an eye on its clients
+    server.admin.bgrewriteaof()  # it serves its clients only while it loads a snapshot
     wait_until(lambda: server.says("persistence", aof_rewrite_in_progress=0, aof_rewrite_scheduled=0), "a snapshot")
     server.kill()
     server.launch(*LOADING_SLOWLY)
@@ -143,7 +143,7 @@ def loading(server):
 
 
 def refusing(*rights):
-    """The site's user may no longer come in, or no longer do what it does."""
+    """The site's user can no longer sign in, or lacks rights."""
 
     @contextlib.contextmanager
     def fault(server):
@@ -171,7 +171,7 @@ def configured(server, **changes):
 
 @contextlib.contextmanager
 def out_of_connections(server):
-    """The only one that is left is the administrator's."""
+    """The only connection that is allowed is the administrator's."""
     with configured(server, maxclients=1):
         server.hang_up()
         yield
@@ -179,7 +179,7 @@ def out_of_connections(server):
 
 @contextlib.contextmanager
 def cut_off_replica(server):
-    """It was made the replica of a primary that cannot be reached, and does not show what may be out of date."""
+    """A replica whose primary is unreachable, and that serves no stale data."""
     with configured(server, **{"replica-serve-stale-data": "no"}):
         server.admin.replicaof("127.0.0.1", free_port())
         try:
@@ -190,7 +190,7 @@ def cut_off_replica(server):
 
 @contextlib.contextmanager
 def read_only_replica(server):
-    """Another server was promoted, and this one follows it."""
+    """Another server was promoted, and this server is its replica."""
     folder, port = Path(server.folder, "other"), free_port()
     folder.mkdir(exist_ok=True)
     follow = ("--port", str(port), *REPLICATION, "--replicaof", "127.0.0.1", str(server.port))
@@ -213,14 +213,14 @@ def out_of_memory(server):
 
 @contextlib.contextmanager
 def without_replicas(server):
-    """It takes writes only while a replica follows, and none does."""
+    """The server accepts writes only with a replica, and has none."""
     with configured(server, **{"min-replicas-to-write": 1}):
         yield
 
 
 @contextlib.contextmanager
 def failing_disk(server):
-    """It cannot write its snapshot, since something stands in its place."""
+    """The server cannot write its snapshot, since a folder has its name."""
     in_its_place = Path(server.folder, "dump.rdb")
     in_its_place.unlink(missing_ok=True)
     in_its_place.mkdir()
@@ -240,7 +240,7 @@ def _save(server, ends):
     )
 
 
-# What takes everything away, and what leaves the reading.
+# Faults that break everything, and faults that only break writes.
 NOTHING_WORKS = {
     "down": down,
     "hanging": hanging,

@@ -1,4 +1,4 @@
-"""Servers of every topology, on ports of their own on loopback, for as long as a block."""
+"""Servers of every topology, on free ports of the loopback interface; they run for a block."""
 
 import contextlib
 import os
@@ -29,7 +29,7 @@ def program(name):
 
 
 def free_ports(count):
-    """Distinct ones that nobody has now."""
+    """Distinct ports that are free now."""
     with contextlib.ExitStack() as probes:
         found = [probes.enter_context(socket.socket()) for _ in range(count)]
         for probe in found:
@@ -38,7 +38,7 @@ def free_ports(count):
 
 
 class Tls:
-    """An authority and a certificate that it issued, as files."""
+    """A certificate authority and a certificate that it issued, as files."""
 
     def __init__(self, folder, *names):
         self._folder = Path(folder)
@@ -53,7 +53,7 @@ class Tls:
         return str(self._folder / "ca.pem")
 
     def lines(self, port):
-        """The configuration of a server or a sentinel that speaks nothing else."""
+        """The configuration of a server or sentinel that accepts only TLS."""
         files = {"cert": self._folder / "server.pem", "key": self._folder / "server.key", "ca-cert": self.authority}
         named = [f"tls-{name}-file {path}" for name, path in files.items()]
         return ["port 0", f"tls-port {port}", "tls-auth-clients no", "tls-replication yes", *named]
@@ -63,13 +63,13 @@ class Tls:
 
 
 def administrator(port, users=True, tls=None, name=acl_users.ADMIN):
-    """redis-cli's view of a server; `users`: its `user ...` lines, none: it asks nobody who they are."""
+    """The administrator's client of a server. Without `users`, its `user ...` lines, it signs in as no user."""
     identity = {"username": name, "password": acl_users.PASSWORDS[acl_users.ADMIN]} if users else {}
     return redis.Redis(port=port, decode_responses=True, **identity, **(tls.client() if tls else {}))
 
 
 class Server:
-    """One `redis-server` on a port, which a test may kill, stop and start again."""
+    """A `redis-server` on a port, which a test may kill, stop and start again."""
 
     def __init__(self, folder, port, *options, users=(), tls=None, admin=acl_users.ADMIN):
         self.port = port
@@ -95,7 +95,7 @@ class Server:
         wait_until(self.client.ping, f"a server on {self.port}")
 
     def refused(self):
-        """What was asked for that its users may not, since it was last asked that."""
+        """The refused commands since the last call: user and object."""
         found = [(entry["username"], entry["object"]) for entry in self.client.acl_log()]
         self.client.acl_log_reset()
         return found
@@ -125,7 +125,7 @@ def running(servers):
 
 
 def cluster_servers(folder, count, tls=None, *options):
-    """Servers of a cluster, with the users that docs/redis.md gives it."""
+    """Servers of a cluster, with the users of docs/redis.md. They are not started."""
     ports = free_ports(2 * count)
     options = ["--cluster-enabled", "yes", "--cluster-node-timeout", "1000", *options]
     options += ["--tls-cluster", "yes"] if tls else []
@@ -136,7 +136,7 @@ def cluster_servers(folder, count, tls=None, *options):
 
 
 def join(servers):
-    """Have the first PRIMARIES servers share the slots, each other one be a replica of one of them."""
+    """Make a cluster: the first PRIMARIES servers share the slots, each of the others is a replica of one of them."""
     first = servers[0].client
     bus = {server.port: server.client.config_get("cluster-port")["cluster-port"] for server in servers}
     for server in servers[1:]:
@@ -154,7 +154,7 @@ def join(servers):
 
 
 class Clustered(RedisCluster):
-    """A cluster as redis-cli sees it: what names no key goes to every primary."""
+    """A client of a cluster; commands without a key go to every primary."""
 
     def __init__(self, ports):
         nodes = [ClusterNode("127.0.0.1", port) for port in ports]
@@ -181,8 +181,8 @@ sentinel failover-timeout {service} 3000
 
 @contextlib.contextmanager
 def sentinels(folder, ports, primary, users=None, tls=None):
-    """Three that watch over the primary on a port, with the users that docs/redis.md gives them, or other lines."""
-    users = acl_users.lines_of_sentinels() if users is None else users
+    """Three sentinels for the primary on a port, with the users of docs/redis.md or other lines."""
+    users = acl_users.sentinel_config() if users is None else users
     locked = any(line.startswith("requirepass ") for line in users)
     processes = []
     try:
@@ -222,7 +222,7 @@ retwis:
 
 @contextlib.contextmanager
 def proxy(folder, port, servers, password=None):
-    """Twemproxy before plain servers, or before some whose user `default` has that password."""
+    """Twemproxy before servers; `password`: of their user `default`."""
     lines = "\n".join(f"   - 127.0.0.1:{server.port}:1 node{number}" for number, server in enumerate(servers))
     secret = f"  redis_auth: {password}\n" if password else ""
     settings = Path(folder) / "nutcracker.yml"
@@ -237,7 +237,7 @@ def proxy(folder, port, servers, password=None):
 
 
 class Proxied(redis.Redis):
-    """The store behind a proxy as redis-cli sees it: what names no key goes to every server."""
+    """A client of the servers behind a proxy; commands without a key go to every server."""
 
     def __init__(self, port, nodes, password=None):
         super().__init__(port=port, decode_responses=True, protocol=2, driver_info=None, password=password)

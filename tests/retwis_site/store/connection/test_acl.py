@@ -1,4 +1,4 @@
-"""The Redis user of docs/redis.md: it may do what the code does, and nothing else."""
+"""The Redis user of docs/redis.md has exactly the rights that the code needs."""
 
 import re
 from pathlib import Path
@@ -20,13 +20,13 @@ CHANGE = {"password": PASSWORD, "password1": NEW_PASSWORD, "password2": NEW_PASS
 
 
 def sent_by_the_code():
-    """Every command, as an ACL names it."""
+    """Every command in the source, as ACL rules name it."""
     folders = ("retwis_site", "accounts", "timeline")
     source = "\n".join(path.read_text() for name in folders for path in (Path(settings.BASE_DIR) / name).rglob("*.py"))
     calls = re.findall(r"(?:self|server)\.send\(\s*(.*)", source)
-    named = [re.match(r'"([A-Z ]+)"', call) for call in calls]
-    assert all(named), calls
-    return {command[1].lower().replace(" ", "|") for command in named}
+    commands = [re.match(r'"([A-Z ]+)"', call) for call in calls]
+    assert all(commands), calls
+    return {command[1].lower().replace(" ", "|") for command in commands}
 
 
 # ---- the document and the code
@@ -54,7 +54,7 @@ def test_nothing_else_stands_in_the_documented_line():
 
 
 @pytest.mark.real_server
-def test_the_site_is_that_user(store, raw):
+def test_the_site_signs_in_as_the_documented_user(store, raw):
     store.set_ex("health", "1", 60)
     assert acl_users.SITE in {client["user"] for client in raw.client_list()}
     assert store.transport.client.connection_pool.connection_kwargs["username"] == acl_users.SITE
@@ -83,19 +83,17 @@ def test_the_site_is_that_user(store, raw):
     ids=" ".join,
 )
 def test_what_the_site_does_not_need_is_refused(store, raw, command):
-    raw.set("foreign", "somebody else's")
+    raw.set("foreign", "of another program")
     with pytest.raises(redis.exceptions.NoPermissionError):
         store.transport.client.execute_command(*command)
-    assert raw.get("foreign") == "somebody else's"
+    assert raw.get("foreign") == "of another program"
 
 
 @pytest.mark.real_server
-@pytest.mark.parametrize("taken", [["-zadd"], ["resetkeys", "~auths", "~user:*"]], ids=["a command", "its keys"])
-def test_a_right_that_is_missing_is_a_503_that_keeps_the_text_and_tells_no_secret(
-    browser, alice, raw, rights, caplog, taken
-):
+@pytest.mark.parametrize("rules", [["-zadd"], ["resetkeys", "~auths", "~user:*"]], ids=["a command", "its keys"])
+def test_a_missing_right_is_a_503_that_keeps_the_text_and_shows_no_secret(browser, alice, raw, rights, caplog, rules):
     client = browser(alice)
-    rights(*taken)
+    rights(*rules)
     response = client.post("/post/", {"body": "typed & kept", "token": "t-1"})
     assert response.status_code == 503
     assert "typed &amp; kept</textarea>" in response.content.decode()
@@ -107,15 +105,14 @@ def test_a_right_that_is_missing_is_a_503_that_keeps_the_text_and_tells_no_secre
 
 
 @pytest.mark.real_server
-def test_a_right_that_is_missing_is_a_refusal_for_repositories(store):
+def test_a_missing_right_is_a_store_refused_for_repositories(store):
     with pytest.raises(StoreRefused, match=r"the store refused GET: .*permission"):
         store.get("foreign")
 
 
 @pytest.mark.real_server
 def test_a_wrong_password_is_a_503_that_does_not_repeat_it(browser, moved):
-    wrong = acl_users.url(settings.STORE_DIR).replace("site", "nobody")
-    moved(wrong)
+    moved(acl_users.url(settings.STORE_DIR).replace("site", "nobody"))
     assert browser().get("/timeline/").status_code == 503
     with pytest.raises(StoreError) as caught:
         connect().get("health")
@@ -124,10 +121,10 @@ def test_a_wrong_password_is_a_503_that_does_not_repeat_it(browser, moved):
 
 
 @pytest.mark.real_server
-def test_web_processes_and_the_worker_do_without_what_is_for_management_alone(browser, alice, raw, rights):
-    taken = acl_users.management_only()
-    assert {"scan"} <= set(taken) <= sent_by_the_code()
-    rights(*(f"-{command}" for command in taken))
+def test_web_processes_and_the_worker_do_not_need_the_commands_of_management(browser, alice, raw, rights):
+    commands = acl_users.management_only()
+    assert {"scan"} <= set(commands) <= sent_by_the_code()
+    rights(*(f"-{command}" for command in commands))
     dora = browser()
     for url, form in [
         ("/register/", REGISTRATION),
@@ -155,7 +152,7 @@ def test_web_processes_and_the_worker_do_without_what_is_for_management_alone(br
 
 @pytest.mark.real_server
 @pytest.mark.one_server
-def test_a_refused_dump_is_told_as_such(store, rights):
+def test_the_error_of_a_refused_dump_names_dump(store, rights):
     rights("-dump")
     with pytest.raises(StoreRefused, match="refused DUMP"):
         store.dump("users")

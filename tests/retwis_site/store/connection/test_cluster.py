@@ -1,4 +1,4 @@
-"""A cluster changes under load: slots move, primaries are replaced. Nothing is lost, and nothing is a 500."""
+"""A cluster that changes under load: slots move, primaries are replaced. No post is lost, and no answer is a 500."""
 
 import tempfile
 
@@ -17,11 +17,11 @@ from timeline.posts.repository import Posts
 
 pytestmark = pytest.mark.cluster
 
-HOT = ["outbox", "timeline", "next_post_id", "post:1", "updates:1", "posts:1", "followers:1", "users", "auths"]
+HOT_KEYS = ["outbox", "timeline", "next_post_id", "post:1", "updates:1", "posts:1", "followers:1", "users", "auths"]
 
 
 def move_slot(cluster, slot):
-    """To another primary, key by key, as `redis-cli --cluster reshard` does it."""
+    """Move a slot to another primary, key by key, like `redis-cli --cluster reshard`."""
     source = cluster.nodes_manager.get_node_from_slot(slot)
     target = next(node for node in cluster.get_primaries() if node.name != source.name)
     giving, taking = (cluster.get_redis_connection(node) for node in (source, target))
@@ -36,10 +36,10 @@ def move_slot(cluster, slot):
     cluster.nodes_manager.initialize()
 
 
-def test_slots_move_under_load_and_nobody_notices(raw):
+def test_no_write_fails_while_slots_move(raw):
     with Load(4) as load:
         wait_until(lambda: load.written() > 40, "some posts")
-        for key in HOT:
+        for key in HOT_KEYS:
             before = load.written()
             move_slot(raw, raw.keyslot(key))
             wait_until(lambda before=before: load.written() > before + 10, "more posts")
@@ -48,8 +48,8 @@ def test_slots_move_under_load_and_nobody_notices(raw):
     call_command("doctor", verbosity=0)
 
 
-def test_a_key_that_is_on_its_way_is_found_at_either_end(store, raw):
-    """ASK, and no longer ASK."""
+def test_a_key_is_found_while_its_slot_moves_and_afterwards(store, raw):
+    """The servers reply ASK, and afterwards MOVED."""
     store.hset("user:7", {"username": "alice"})
     with on_its_way(raw, "user:7"):
         pipe = store.pipeline()
@@ -61,17 +61,17 @@ def test_a_key_that_is_on_its_way_is_found_at_either_end(store, raw):
 
 
 def test_a_pipeline_for_many_servers_is_one_round_trip(store, raw, round_trips):
-    def ask():
+    def read_users():
         pipe = store.pipeline()
         for uid in range(50):
             pipe.hget(f"user:{uid}", "username")
         return pipe.execute()
 
     assert len({raw.nodes_manager.get_node_from_slot(raw.keyslot(f"user:{uid}")).name for uid in range(50)}) == 3
-    assert len(round_trips(ask).round_trips) == 1
+    assert len(round_trips(read_users).round_trips) == 1
 
 
-def test_keys_lie_on_all_servers(raw):
+def test_every_server_gets_a_share_of_the_keys(raw):
     call_command("seed", "--users=300", "--posts=600", "--follows=5", verbosity=0)
     sizes = [raw.get_redis_connection(node).dbsize() for node in raw.get_primaries()]
     assert min(sizes) > sum(sizes) / 4
@@ -79,7 +79,7 @@ def test_keys_lie_on_all_servers(raw):
 
 @pytest.fixture
 def with_replicas(moved):
-    """A cluster of the test's own: three primaries, each with a replica."""
+    """A cluster for one test: three primaries, each with a replica."""
     with tempfile.TemporaryDirectory(prefix="retwis-") as folder:
         servers = topologies.cluster_servers(folder, 6)
         with topologies.running(servers):
@@ -88,7 +88,7 @@ def with_replicas(moved):
             yield servers, topologies.Clustered([server.port for server in servers])
 
 
-def test_a_replica_is_made_the_primary_under_load_and_nothing_is_lost(with_replicas):
+def test_no_post_is_lost_when_replicas_become_primaries_under_load(with_replicas):
     servers, _ = with_replicas
     with Load(4) as load:
         for replica in servers[3:]:
@@ -103,26 +103,23 @@ def test_a_replica_is_made_the_primary_under_load_and_nothing_is_lost(with_repli
     assert [entry for server in servers for entry in server.refused()] == []
 
 
-def test_a_killed_primary_is_a_store_error_until_its_replica_takes_over(with_replicas, browser):
+def test_a_killed_primary_is_a_503_until_its_replica_takes_over(with_replicas, browser):
     servers, raw = with_replicas
     alice = register(connect(), "alice")
     Posts(connect()).publish(alice.user.uid, "Hello", "t")
     holder = raw.nodes_manager.get_node_from_slot(raw.keyslot("user:1"))
     [victim] = [server for server in servers if server.port == holder.port]
-    wait_until(
-        lambda: victim.client.execute_command("WAIT", 1, 1000),
-        "the replica",
-    )
+    wait_until(lambda: victim.client.execute_command("WAIT", 1, 1000), "the replica")
     victim.kill()
     assert browser(alice).get("/").status_code == 503
     client = browser(alice)
     statuses = set()
 
-    def is_back():
+    def is_available():
         statuses.add(client.get("/").status_code)
         return 200 in statuses
 
-    wait_until(is_back, "the replica to take over", seconds=30)
+    wait_until(is_available, "the replica to take over", seconds=30)
     assert statuses <= {200, 503}
     page = client.get("/").content.decode()
     assert "Hello" in page

@@ -1,4 +1,4 @@
-"""Servers with passwords behind a Twemproxy: it signs in as their user `default`, and scanning commands as another."""
+"""Servers with passwords behind a Twemproxy. It signs in as the user `default`; the site scans as another user."""
 
 import pytest
 from django.core.management import call_command
@@ -13,17 +13,17 @@ pytestmark = pytest.mark.twemproxy
 
 @pytest.fixture
 def guarded(moved, settings, tmp_path):
-    """Two servers with the documented users, and the site before them."""
+    """Two servers with the documented users behind a proxy, used by the site."""
     port, *ports = topologies.free_ports(3)
-    servers = [topologies.Server(tmp_path, one, users=acl_users.proxied_lines(), admin="admin") for one in ports]
+    servers = [topologies.Server(tmp_path, number, users=acl_users.proxied_lines(), admin="admin") for number in ports]
     password = acl_users.PASSWORDS[acl_users.SITE]
     with topologies.running(servers), topologies.proxy(tmp_path, port, servers, password):
-        settings.REDIS_NODES = [f"redis://{acl_users.credentials()}127.0.0.1:{one}" for one in ports]
+        settings.REDIS_NODES = [f"redis://{acl_users.credentials()}127.0.0.1:{number}" for number in ports]
         moved(f"redis://{acl_users.credentials().removeprefix(acl_users.SITE)}127.0.0.1:{port}")
         yield port, servers
 
 
-def test_the_site_works_and_nothing_is_refused(guarded, browser):
+def test_the_site_works_and_no_command_is_refused(guarded, browser):
     _, servers = guarded
     for server in servers:
         server.refused()
@@ -38,12 +38,12 @@ def test_the_site_works_and_nothing_is_refused(guarded, browser):
     assert [entry for server in servers for entry in server.refused()] == []
 
 
-def test_who_scans_may_do_nothing_else(guarded):
+def test_the_user_that_scans_has_no_other_rights(guarded):
     register(connect(), "alice")
     for server in connect().servers():
-        for refused in (lambda server=server: server.get("users"), lambda server=server: server.unlink("users")):
+        for command in (server.get, server.unlink):
             with pytest.raises(StoreRefused, match="permission"):
-                refused()
+                command("users")
 
 
 def test_a_wrong_password_is_an_error_that_names_the_fix(guarded, moved):

@@ -1,4 +1,4 @@
-"""A store behind TLS: trusted certificates are, all others are a 503, and nothing hangs."""
+"""A store with TLS. Untrusted certificates are a 503, and no request hangs."""
 
 import asyncio
 import contextlib
@@ -23,10 +23,10 @@ PASSWORD_IN_URL = quote(acl_users.PASSWORDS[acl_users.SITE], safe="")
 
 
 class Terminator:
-    """Takes TLS on a port of its own and speaks to the test server's socket; the bundled server has no TLS."""
+    """Accepts TLS on a free port and forwards to the socket of the test server, which has no TLS."""
 
     def __init__(self, certificate):
-        self.taken = 0  # handshakes that both sides were content with
+        self.handshakes = 0  # successful ones
         self._context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         certificate.configure_cert(self._context)
         self._loop = asyncio.new_event_loop()
@@ -55,7 +55,7 @@ class Terminator:
         await asyncio.gather(*others, return_exceptions=True)
 
     async def _forward(self, reader, writer):
-        self.taken += 1
+        self.handshakes += 1
         from_server, to_server = await asyncio.open_unix_connection(f"{settings.STORE_DIR}/redis.sock")
         with contextlib.suppress(OSError):
             await asyncio.gather(self._pump(reader, to_server), self._pump(from_server, writer))
@@ -84,13 +84,13 @@ def tls(authority):
         yield terminator
 
 
-def address(tls, scheme="rediss", host="localhost", **query):
-    asked = "&".join(f"{name}={quote(value)}" for name, value in query.items())
-    return f"{scheme}://{acl_users.SITE}:{PASSWORD_IN_URL}@{host}:{tls.port}?{asked}"
+def url(tls, scheme="rediss", host="localhost", **options):
+    query = "&".join(f"{name}={quote(value)}" for name, value in options.items())
+    return f"{scheme}://{acl_users.SITE}:{PASSWORD_IN_URL}@{host}:{tls.port}?{query}"
 
 
-def refusal(browser, caplog):
-    """What the log says of a page; it is a 503, soon, and the log tells no password."""
+def log_line_of_a_503(browser, caplog):
+    """Opens a page, which must be a 503 within 3 seconds. Returns its log line, which must not have the password."""
     started = time.monotonic()
     assert browser().get("/timeline/").status_code == 503
     assert time.monotonic() - started < 3
@@ -110,9 +110,9 @@ def use_the_site(browser, raw):
 
 
 def test_the_site_works_over_tls_with_an_authority_that_the_url_names(browser, raw, tls, authority_file, moved):
-    moved(address(tls, ssl_ca_certs=authority_file))
+    moved(url(tls, ssl_ca_certs=authority_file))
     use_the_site(browser, raw)
-    assert tls.taken >= 1
+    assert tls.handshakes >= 1
     assert connect().transport.client.connection_pool.connection_class is SSLConnection
 
 
@@ -120,55 +120,55 @@ def test_the_site_works_over_tls_with_an_authority_that_the_system_trusts(
     browser, raw, tls, authority_file, moved, monkeypatch
 ):
     monkeypatch.setenv("SSL_CERT_FILE", authority_file)
-    moved(address(tls))
+    moved(url(tls))
     use_the_site(browser, raw)
-    assert tls.taken >= 1
+    assert tls.handshakes >= 1
 
 
-def test_a_server_that_asks_for_no_password_is_used_over_tls_too(browser, raw, tls, authority_file, moved):
+def test_the_site_works_over_tls_with_a_server_that_needs_no_password(browser, raw, tls, authority_file, moved):
     raw.execute_command("ACL", "SETUSER", acl_users.ADMIN, "nopass")
     try:
-        moved(address(tls, ssl_ca_certs=authority_file).replace(f"{acl_users.SITE}:{PASSWORD_IN_URL}@", ""))
+        moved(url(tls, ssl_ca_certs=authority_file).replace(f"{acl_users.SITE}:{PASSWORD_IN_URL}@", ""))
         use_the_site(browser, raw)
     finally:
         raw.execute_command("ACL", "SETUSER", acl_users.ADMIN, "resetpass", f">{acl_users.PASSWORDS[acl_users.ADMIN]}")
 
 
-def test_an_authority_that_nobody_knows_is_refused(browser, tls, moved, caplog):
-    moved(address(tls))
-    line = refusal(browser, caplog)
+def test_a_certificate_of_an_unknown_authority_is_refused(browser, tls, moved, caplog):
+    moved(url(tls))
+    line = log_line_of_a_503(browser, caplog)
     assert "certificate verify failed" in line
     assert "ssl_ca_certs" in line
 
 
-def test_a_certificate_of_another_authority_is_refused(browser, tls, moved, caplog, tmp_path):
+def test_a_certificate_of_another_authority_than_in_the_url_is_refused(browser, tls, moved, caplog, tmp_path):
     trustme.CA().cert_pem.write_to_path(tmp_path / "other.pem")
-    moved(address(tls, ssl_ca_certs=str(tmp_path / "other.pem")))
-    line = refusal(browser, caplog)
+    moved(url(tls, ssl_ca_certs=str(tmp_path / "other.pem")))
+    line = log_line_of_a_503(browser, caplog)
     assert "certificate verify failed" in line
     assert "ssl_ca_certs" in line
 
 
 def test_a_certificate_for_another_host_is_refused(browser, tls, moved, caplog, authority_file):
-    moved(address(tls, host="127.0.0.1", ssl_ca_certs=authority_file))
-    line = refusal(browser, caplog)
+    moved(url(tls, host="127.0.0.1", ssl_ca_certs=authority_file))
+    line = log_line_of_a_503(browser, caplog)
     assert "not valid for '127.0.0.1'" in line
     assert "host name" in line
 
 
 def test_a_refused_certificate_is_a_store_error_for_repositories(tls, moved):
-    moved(address(tls))
+    moved(url(tls))
     with pytest.raises(StoreError, match="certificate verify failed"):
         connect().get("health")
 
 
 def test_nothing_is_sent_to_a_server_whose_certificate_is_refused(browser, tls, moved, caplog):
-    moved(address(tls))
-    refusal(browser, caplog)
-    assert tls.taken == 0
+    moved(url(tls))
+    log_line_of_a_503(browser, caplog)
+    assert tls.handshakes == 0
 
 
-def test_plain_redis_to_a_tls_port_is_an_error_and_no_wait(browser, tls, moved, caplog):
-    moved(address(tls, scheme="redis"))
-    assert "REDIS_URL" in refusal(browser, caplog)
-    assert tls.taken == 0
+def test_plain_redis_to_a_tls_port_is_a_503_and_does_not_hang(browser, tls, moved, caplog):
+    moved(url(tls, scheme="redis"))
+    assert "REDIS_URL" in log_line_of_a_503(browser, caplog)
+    assert tls.handshakes == 0

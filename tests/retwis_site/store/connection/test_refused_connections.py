@@ -1,4 +1,4 @@
-"""Servers and sentinels that do not let the site in: a 503, and a line in the log that names the fix and no secret."""
+"""Servers and sentinels that refuse the site: a 503, and a log line that names the fix and no secret."""
 
 import pytest
 from django.conf import settings as configured
@@ -13,9 +13,9 @@ SECRETS = ["such:password", *acl_users.PASSWORDS.values(), acl_users.credentials
 
 @pytest.fixture
 def refusal(browser, caplog):
-    """What the log says of a page, which is a 503; it tells no password."""
+    """`refusal()` opens a page, which must be a 503. Returns its log line, which must not have a password."""
 
-    def ask():
+    def open_page():
         caplog.clear()
         assert browser().get("/timeline/").status_code == 503
         [line] = [record.getMessage() for record in caplog.records if record.name == "retwis.store"]
@@ -23,11 +23,11 @@ def refusal(browser, caplog):
         assert browser().get("/readyz").status_code == 503
         return line
 
-    return ask
+    return open_page
 
 
 def with_password(password):
-    """REDIS_URL, but for its password."""
+    """REDIS_URL with another password."""
     return configured.REDIS_URL.replace(acl_users.credentials(), f"{acl_users.SITE}:{password}@")
 
 
@@ -35,14 +35,14 @@ def with_password(password):
 
 
 @pytest.fixture
-def sentinels_ask(settings, moved):
-    """The site comes to the sentinels as somebody else."""
+def sentinel_user(settings, moved):
+    """`sentinel_user("name", "password")`: the site signs in to the sentinels as this user."""
 
-    def come(username, password):
+    def use(username, password):
         settings.REDIS_SENTINEL_USERNAME, settings.REDIS_SENTINEL_PASSWORD = username, password
         moved(settings.REDIS_URL)
 
-    return come
+    return use
 
 
 @pytest.mark.sentinel
@@ -56,8 +56,8 @@ def sentinels_ask(settings, moved):
     ],
     ids=["another password", "another user", "no user", "nothing"],
 )
-def test_sentinels_that_do_not_know_the_site(refusal, sentinels_ask, username, password):
-    sentinels_ask(username, password)
+def test_sentinels_refuse_a_wrong_user_or_password(refusal, sentinel_user, username, password):
+    sentinel_user(username, password)
     line = refusal()
     assert "sentinel 127.0.0.1:" in line
     assert "REDIS_SENTINEL_PASSWORD" in line
@@ -65,7 +65,7 @@ def test_sentinels_that_do_not_know_the_site(refusal, sentinels_ask, username, p
 
 
 @pytest.mark.sentinel
-def test_a_user_of_the_sentinels_without_the_right_to_ask(refusal, moved):
+def test_sentinels_refuse_a_user_without_the_right_to_ask(refusal, moved):
     clients = [topologies.administrator(port) for port in configured.SENTINELS]
     for client in clients:
         client.execute_command("ACL", "SETUSER", acl_users.SITE, "-sentinel")
@@ -80,13 +80,13 @@ def test_a_user_of_the_sentinels_without_the_right_to_ask(refusal, moved):
 
 
 @pytest.mark.sentinel
-def test_sentinels_that_know_only_one_password_need_no_user(browser, sentinels_ask):
-    sentinels_ask("", acl_users.PASSWORDS[acl_users.ADMIN])
+def test_sentinels_with_only_a_password_need_no_user(browser, sentinel_user):
+    sentinel_user("", acl_users.PASSWORDS[acl_users.ADMIN])
     assert browser().get("/timeline/").status_code == 200
 
 
 @pytest.mark.sentinel
-def test_a_service_that_the_sentinels_do_not_know(refusal, settings, moved):
+def test_sentinels_do_not_know_the_service(refusal, settings, moved):
     settings.REDIS_SENTINEL_SERVICE = "another"
     moved(settings.REDIS_URL)
     line = refusal()
@@ -95,7 +95,7 @@ def test_a_service_that_the_sentinels_do_not_know(refusal, settings, moved):
 
 
 @pytest.mark.sentinel
-def test_a_primary_that_does_not_know_the_site(refusal, moved):
+def test_the_primary_refuses_a_wrong_password(refusal, moved):
     moved(with_password(WRONG))
     line = refusal()
     assert "Give REDIS_URL a user and password" in line
@@ -103,7 +103,7 @@ def test_a_primary_that_does_not_know_the_site(refusal, moved):
 
 
 @pytest.mark.sentinel
-def test_addresses_of_servers_where_sentinels_are_needed(refusal, settings, moved):
+def test_the_url_names_a_server_instead_of_sentinels(refusal, settings, moved):
     settings.REDIS_SENTINEL_USERNAME = settings.REDIS_SENTINEL_PASSWORD = ""
     [server] = settings.SERVERS
     server.client.execute_command("ACL", "SETUSER", acl_users.ADMIN, "nopass")
@@ -121,7 +121,7 @@ def test_addresses_of_servers_where_sentinels_are_needed(refusal, settings, move
 
 @pytest.mark.cluster
 @pytest.mark.parametrize("credentials", [f"{acl_users.SITE}:{WRONG}@", "nobody:x@", ""])
-def test_a_cluster_that_does_not_know_the_site(refusal, moved, credentials):
+def test_a_cluster_refuses_a_wrong_user_or_password(refusal, moved, credentials):
     moved(configured.REDIS_URL.replace(acl_users.credentials(), credentials))
     line = refusal()
     assert "127.0.0.1:" in line
@@ -129,25 +129,25 @@ def test_a_cluster_that_does_not_know_the_site(refusal, moved, credentials):
 
 
 @pytest.mark.cluster
-def test_one_server_of_a_cluster_that_does_not_know_the_site_is_named(store, rights, moved, raw):
+def test_the_error_names_the_server_of_a_cluster_that_refuses_the_site(store, rights, moved, raw):
     (server, *_) = configured.SERVERS
     server.client.execute_command("ACL", "SETUSER", acl_users.SITE, "resetpass", ">another")
     moved(configured.REDIS_URL)
-    answers = {}
+    replies = {}
     for uid in range(50):
         holder = raw.nodes_manager.get_node_from_slot(raw.keyslot(f"user:{uid}")).port
         try:
-            answers[holder] = connect().hget(f"user:{uid}", "username")
+            replies[holder] = connect().hget(f"user:{uid}", "username")
         except StoreError as error:
-            answers[holder] = str(error)
-    mine = answers.pop(server.port)
-    assert set(answers.values()) == {None}
-    assert f"127.0.0.1:{server.port}" in mine
-    assert "that all servers know" in mine
+            replies[holder] = str(error)
+    refusal = replies.pop(server.port)
+    assert set(replies.values()) == {None}
+    assert f"127.0.0.1:{server.port}" in refusal
+    assert "that all servers know" in refusal
 
 
 @pytest.mark.cluster
-def test_a_user_without_the_right_to_ask_for_the_map(refusal, rights, moved):
+def test_a_cluster_refuses_a_user_without_the_right_to_ask_for_the_slot_map(refusal, rights, moved):
     rights("-cluster")
     moved(configured.REDIS_URL)
     line = refusal()
@@ -156,22 +156,22 @@ def test_a_user_without_the_right_to_ask_for_the_map(refusal, rights, moved):
 
 
 @pytest.mark.cluster
-def test_a_user_without_a_right_on_one_server(store, rights):
+def test_a_user_lacks_a_right_on_some_servers_of_a_cluster(store, rights):
     for server in configured.SERVERS[1:]:
         server.client.execute_command("ACL", "SETUSER", acl_users.SITE, "-hget")
-    said = set()
+    replies = set()
     for uid in range(50):
         try:
-            said.add(store.hget(f"user:{uid}", "username"))
+            replies.add(store.hget(f"user:{uid}", "username"))
         except StoreError as error:
-            said.add(str(error))
-    assert len(said) == 2
-    said.remove(None)
-    assert "Give the site's user all rights that docs/redis.md lists, on every server." in said.pop()
+            replies.add(str(error))
+    assert len(replies) == 2
+    replies.remove(None)
+    assert "Give the site's user all rights that docs/redis.md lists, on every server." in replies.pop()
 
 
 @pytest.mark.cluster
-def test_a_server_that_is_no_cluster(refusal, moved, tmp_path):
+def test_the_url_names_a_server_that_is_not_in_a_cluster(refusal, moved, tmp_path):
     server = topologies.Server(tmp_path, *topologies.free_ports(1), users=acl_users.lines())
     with topologies.running([server]):
         server.client.execute_command("ACL", "SETUSER", acl_users.SITE, "+cluster|slots")
@@ -180,14 +180,14 @@ def test_a_server_that_is_no_cluster(refusal, moved, tmp_path):
 
 
 @pytest.mark.cluster
-def test_a_cluster_where_one_server_is_expected(settings, moved):
+def test_the_url_names_a_server_of_a_cluster_where_a_single_server_is_expected(settings, moved):
     settings.REDIS_TOPOLOGY = "server"
     moved(settings.REDIS_URL.split(",")[0])
-    said = set()
+    errors = set()
     for uid in range(50):
         try:
             connect().hget(f"user:{uid}", "username")
         except StoreError as error:
-            said.add(str(error))
-    assert said
-    assert all("set REDIS_TOPOLOGY=cluster." in text for text in said)
+            errors.add(str(error))
+    assert errors
+    assert all("set REDIS_TOPOLOGY=cluster." in error for error in errors)

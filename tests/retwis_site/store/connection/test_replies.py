@@ -1,4 +1,4 @@
-"""Replies that arrive together are read like those that come one by one: what redis-py takes for a failure is one."""
+"""Replies that arrive together are read like replies that arrive one by one, with the same errors as in redis-py."""
 
 import socket
 import threading
@@ -15,26 +15,25 @@ OPTIONS = {"decode_responses": True, "socket_timeout": 5, "protocol": 2, "driver
 
 @pytest.fixture
 def answering():
-    """`answering(one, other)`: a store behind which a server gives each connection these bytes, in as many pieces, and
-    nothing more."""
+    """`answering(*pieces)`: a store whose server sends these bytes on each connection, one piece for each read."""
     servers, threads = [], []
 
-    def serve(server, said):
+    def serve(server, pieces):
         while True:
             try:
                 connection, _ = server.accept()
             except OSError:  # closed
                 return
             with connection:
-                for piece in said:
+                for piece in pieces:
                     connection.recv(65536)
                     connection.sendall(piece)
                 connection.recv(65536)
 
-    def start(*said):
+    def start(*pieces):
         server = socket.create_server(("127.0.0.1", 0))
         servers.append(server)
-        threads.append(threading.Thread(target=serve, args=(server, said), daemon=True))
+        threads.append(threading.Thread(target=serve, args=(server, pieces), daemon=True))
         threads[-1].start()
         return Store(OneServer(redis.Redis(port=server.getsockname()[1], **OPTIONS)))
 
@@ -46,27 +45,27 @@ def answering():
         thread.join(5)
 
 
-def asked(store):
+def read_two_keys(store):
     pipe = store.pipeline()
     pipe.get("one")
     pipe.get("other")
     return pipe.execute()
 
 
-def test_two_that_arrive_together_are_two(answering):
-    assert asked(answering(b"$1\r\n1\r\n$-1\r\n")) == ["1", None]
+def test_two_replies_that_arrive_together_are_both_read(answering):
+    assert read_two_keys(answering(b"$1\r\n1\r\n$-1\r\n")) == ["1", None]
 
 
-def test_a_server_that_loads_behind_a_proxy_is_a_failure_whichever_it_is(answering):
-    """Twemproxy hands its reply on, in its place among the others'."""
+def test_the_reply_of_a_loading_server_behind_a_proxy_is_a_failure_in_any_position(answering):
+    """Twemproxy passes the reply on, among the replies of other servers."""
     loading = b"-LOADING Redis is loading the dataset in memory\r\n"
-    for said in (loading + b"$1\r\n1\r\n", b"$1\r\n1\r\n" + loading):
-        store = answering(said)
-        for _ in range(2):  # and the connection, on which replies may be left, is not used again
+    for replies in (loading + b"$1\r\n1\r\n", b"$1\r\n1\r\n" + loading):
+        store = answering(replies)
+        for _ in range(2):  # the connection may have unread replies, so it is not used again
             with pytest.raises(StoreError, match="loading the dataset"):
-                asked(store)
+                read_two_keys(store)
 
 
-def test_a_refusal_among_others_is_one(answering):
+def test_an_error_among_other_replies_is_a_store_refused(answering):
     with pytest.raises(StoreRefused, match="WRONGTYPE"):
-        asked(answering(b"$1\r\n1\r\n-WRONGTYPE Operation against a key\r\n"))
+        read_two_keys(answering(b"$1\r\n1\r\n-WRONGTYPE Operation against a key\r\n"))

@@ -1,4 +1,4 @@
-"""The Redis users of docs/redis.md on more than one server: nothing that is needed is refused, all else is."""
+"""The Redis users of docs/redis.md on several servers: they have the rights that are needed, and no others."""
 
 import pytest
 import redis
@@ -28,13 +28,13 @@ NOT_NEEDED = [
 
 @pytest.fixture
 def refused():
-    """What the servers refused their users since the test began."""
+    """`refused()`: the commands that the servers have refused since its last call, or since the test began."""
 
-    def ask():
+    def read_logs():
         return [entry for server in settings.SERVERS for entry in server.refused()]
 
-    ask()
-    return ask
+    read_logs()
+    return read_logs
 
 
 def use_everything(browser):
@@ -50,7 +50,7 @@ def use_everything(browser):
 
 @pytest.mark.cluster
 @pytest.mark.sentinel
-def test_nothing_that_the_site_sends_is_refused(browser, moved, refused):
+def test_no_command_of_the_site_is_refused(browser, moved, refused):
     moved(settings.REDIS_URL)
     use_everything(browser)
     assert {client["user"] for server in settings.SERVERS for client in server.client.client_list()} >= {acl_users.SITE}
@@ -60,14 +60,14 @@ def test_nothing_that_the_site_sends_is_refused(browser, moved, refused):
 @pytest.mark.cluster
 @pytest.mark.sentinel
 @pytest.mark.parametrize("command", NOT_NEEDED, ids=" ".join)
-def test_what_the_site_does_not_need_is_refused(store, command):
+def test_commands_that_the_site_does_not_need_are_refused_by_every_server(store, command):
     for server in store.transport.servers():
         with pytest.raises(redis.exceptions.NoPermissionError):
             server.execute_command(*command)
 
 
 @pytest.mark.cluster
-def test_all_that_a_cluster_needs_besides_is_needed(store, raw, rights, moved):
+def test_the_additional_commands_of_a_cluster_are_needed(store, raw, rights, moved):
     assert acl_users.cluster_only() == ["cluster|slots", "asking"]
     rights("-asking")
     with on_its_way(raw, "user:7"), pytest.raises(StoreRefused, match=r"'asking' command.*docs/redis.md"):
@@ -80,7 +80,7 @@ def test_all_that_a_cluster_needs_besides_is_needed(store, raw, rights, moved):
 
 @pytest.mark.sentinel
 @pytest.mark.parametrize("command", ["FAILOVER retwis", "RESET *", "CONFIG GET *", "SENTINELS retwis"])
-def test_the_sentinels_let_the_site_ask_for_the_primary_alone(command):
+def test_the_site_may_only_ask_the_sentinels_for_the_primary(command):
     user = {"username": settings.REDIS_SENTINEL_USERNAME, "password": settings.REDIS_SENTINEL_PASSWORD}
     for port in settings.SENTINELS:
         with redis.Redis(port=port, decode_responses=True, **user) as sentinel:
@@ -91,7 +91,7 @@ def test_the_sentinels_let_the_site_ask_for_the_primary_alone(command):
 
 @pytest.mark.sentinel
 @pytest.mark.cluster
-def test_the_documented_users_of_replicas_and_sentinels_see_no_keys(raw):
+def test_the_documented_users_of_replicas_and_sentinels_cannot_read_keys(raw):
     raw.set("users", "x")
     for user in (acl_users.REPLICA, acl_users.SENTINEL):
         for server in settings.SERVERS:

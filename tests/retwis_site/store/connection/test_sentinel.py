@@ -1,4 +1,4 @@
-"""Sentinels elect another primary: the site follows, with 503s in between and no wrong answers."""
+"""Sentinels elect another primary: the site uses it, with 503s until then and no wrong answers."""
 
 import contextlib
 import socket
@@ -18,8 +18,8 @@ pytestmark = pytest.mark.sentinel
 
 
 @pytest.fixture
-def recorded_of(moved):
-    """A primary with a replica and three sentinels, of the test's own."""
+def primary_and_replica(moved):
+    """A primary with a replica and three sentinels, for one test."""
     with tempfile.TemporaryDirectory(prefix="retwis-") as folder:
         ports = topologies.free_ports(5)
         servers = [topologies.Server(folder, port, users=acl_users.sentinel_lines()) for port in ports[:2]]
@@ -33,37 +33,37 @@ def recorded_of(moved):
 
 
 @pytest.mark.parametrize("fault", ["kill", "hang"])
-def test_a_primary_that_fails_is_replaced(recorded_of, browser, fault):
-    primary, replica = recorded_of
+def test_a_primary_that_fails_is_replaced(primary_and_replica, browser, fault):
+    primary, replica = primary_and_replica
     alice = register(connect(), "alice")
     Posts(connect()).publish(alice.user.uid, "Hello", "t")
     client = browser(alice)
     assert client.get("/").status_code == 200
     assert primary.client.execute_command("WAIT", 1, 2000) == 1
     getattr(primary, fault)()
-    answers = []
+    statuses = []
 
-    def is_back():
+    def is_available():
         answer = client.get("/")
-        answers.append(answer.status_code)
+        statuses.append(answer.status_code)
         page = answer.content.decode()
         assert answer.status_code == 503 or ("Hello" in page and 'action="/logout/"' in page)
         return answer.status_code == 200 and client.post("/post/", {"body": "Again", "token": "u"}).status_code == 302
 
-    wait_until(is_back, "another primary", seconds=30)
-    assert 503 in answers
+    wait_until(is_available, "another primary", seconds=30)
+    assert 503 in statuses
     assert replica.client.info()["role"] == "master"
     assert replica.client.zcard("updates:1") == 2
     primary.go_on() if fault == "hang" else primary.start()
-    for _ in range(20):  # the old one comes back, and is believed no more
+    for _ in range(20):  # the old primary is up again, but not used
         assert "Again" in client.get("/").content.decode()
     assert replica.refused() == []
 
 
-def test_sentinels_that_hang_or_are_down_may_stand_first_in_the_address(moved, browser, settings):
-    [nobody] = topologies.free_ports(1)
+def test_sentinels_that_hang_or_are_down_may_be_first_in_the_url(moved, browser, settings):
+    [unused] = topologies.free_ports(1)
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        ports = [listening.getsockname()[1], nobody]
+        ports = [listening.getsockname()[1], unused]
         before = ",".join(f"redis://{acl_users.credentials()}127.0.0.1:{port}" for port in ports)
         moved(f"{before},{settings.REDIS_URL}")
         started = time.monotonic()
@@ -73,24 +73,24 @@ def test_sentinels_that_hang_or_are_down_may_stand_first_in_the_address(moved, b
         assert time.monotonic() - started < 2
 
 
-def test_sentinels_that_all_hang_hold_nobody_up(moved, browser):
+def test_when_all_sentinels_hang_pages_are_a_503_soon(moved, browser):
     with contextlib.ExitStack() as listening:
-        found = [listening.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(3)]
-        moved(",".join(f"redis://127.0.0.1:{one.getsockname()[1]}" for one in found))
+        sockets = [listening.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(3)]
+        moved(",".join(f"redis://127.0.0.1:{one.getsockname()[1]}" for one in sockets))
         started = time.monotonic()
         assert [browser().get("/timeline/").status_code for _ in range(5)] == [503] * 5
         assert time.monotonic() - started < 3
 
 
-def test_no_sentinel_is_forgotten_by_threads_that_ask_together(moved, settings):
-    [nobody] = topologies.free_ports(1)
-    moved(f"redis://127.0.0.1:{nobody},{settings.REDIS_URL}")
+def test_no_sentinel_is_lost_when_threads_ask_at_the_same_time(moved, settings):
+    [unused] = topologies.free_ports(1)
+    moved(f"redis://127.0.0.1:{unused},{settings.REDIS_URL}")
     manager = connect().transport.client.connection_pool.sentinel_manager
     with ThreadPoolExecutor(8) as threads:
-        found = set(threads.map(lambda _: manager.discover_master(topologies.SERVICE), range(200)))
-    assert found == {("127.0.0.1", settings.SERVERS[0].port)}
-    ports = [one.connection_pool.connection_kwargs["port"] for one in manager.sentinels]
-    assert ports == [nobody, *settings.SENTINELS]
+        primaries = set(threads.map(lambda _: manager.discover_master(topologies.SERVICE), range(200)))
+    assert primaries == {("127.0.0.1", settings.SERVERS[0].port)}
+    ports = [sentinel.connection_pool.connection_kwargs["port"] for sentinel in manager.sentinels]
+    assert ports == [unused, *settings.SENTINELS]
 
 
 def test_sentinels_that_know_no_primary_are_a_503(moved, browser):

@@ -1,4 +1,4 @@
-"""TLS to sentinels, to the primary that they name, and to a cluster: by address, or by host name."""
+"""TLS to sentinels, to their primary, and to a cluster, by address and by host name."""
 
 import tempfile
 
@@ -33,38 +33,38 @@ def use_the_site(browser):
     assert "in private" in client.get("/timeline/").content.decode()
 
 
-def refused(*said):
+def is_refused(*texts):
     with pytest.raises(StoreError) as caught:
         connect().get("health")
-    assert not [text for text in said if text not in str(caught.value)], str(caught.value)
+    assert not [text for text in texts if text not in str(caught.value)], str(caught.value)
 
 
 # ---- sentinels
 
 
 @pytest.fixture
-def recorded_of(folder):
-    """A primary with sentinels that let in whoever comes, all by TLS: their ports, and the certificates."""
+def tls_sentinels(folder):
+    """A primary with sentinels that need no user, all with TLS: the primary, the sentinels' ports, the certificates."""
     tls = topologies.Tls(folder, HERE)
     port, *ports = topologies.free_ports(4)
     server = topologies.Server(folder, port, users=acl_users.sentinel_lines(), tls=tls)
-    # Of the documented lines, those that say who the sentinels are to the servers.
-    users = [line for line in acl_users.lines_of_sentinels() if line.startswith("sentinel auth-")]
+    # Of the documented lines, those with the user of the sentinels on the servers.
+    users = [line for line in acl_users.sentinel_config() if line.startswith("sentinel auth-")]
     with topologies.running([server]), topologies.sentinels(folder, ports, port, users, tls):
         yield server, ports, tls
 
 
 @pytest.mark.sentinel
-def test_sentinels_and_their_primary_by_tls(recorded_of, moved, settings, browser):
-    server, ports, tls = recorded_of
+def test_the_site_works_with_tls_to_sentinels_and_their_primary(tls_sentinels, moved, settings, browser):
+    server, ports, tls = tls_sentinels
     settings.REDIS_SENTINEL_USERNAME = settings.REDIS_SENTINEL_PASSWORD = ""
     moved(addresses(ports, tls))
     use_the_site(browser)
     assert server.client.hget("post:1", "body") == "in private"
     moved(addresses(ports, tls).replace("ca.pem", "server.pem"))
-    refused("certificate verify failed", "ssl_ca_certs")
+    is_refused("certificate verify failed", "ssl_ca_certs")
     moved(addresses(ports, tls, scheme="redis"))
-    refused("REDIS_URL")
+    is_refused("REDIS_URL")
 
 
 # ---- a cluster
@@ -72,7 +72,7 @@ def test_sentinels_and_their_primary_by_tls(recorded_of, moved, settings, browse
 
 @pytest.fixture
 def cluster_of(folder):
-    """`cluster_of("localhost")`: a cluster whose certificates are for these names; its ports, and the certificates."""
+    """`cluster_of("localhost")` starts a cluster with certificates for this name; returns servers and certificates."""
     running = []
 
     def start(*names, options=()):
@@ -90,29 +90,29 @@ def cluster_of(folder):
 
 
 @pytest.mark.cluster
-def test_a_cluster_by_tls_and_address(cluster_of, moved, browser):
+def test_the_site_works_with_a_tls_cluster_by_address(cluster_of, moved, browser):
     servers, tls = cluster_of(HERE)
     moved(addresses([server.port for server in servers], tls))
     use_the_site(browser)
     assert sum(server.client.dbsize() for server in servers) > 5
     moved(addresses([server.port for server in servers], tls).replace("ca.pem", "server.pem"))
-    refused("certificate verify failed", "ssl_ca_certs")
+    is_refused("certificate verify failed", "ssl_ca_certs")
 
 
 @pytest.mark.cluster
-def test_a_cluster_by_tls_and_host_name(cluster_of, moved, browser):
+def test_the_site_works_with_a_tls_cluster_by_host_name(cluster_of, moved, browser):
     options = ["--cluster-announce-hostname", "localhost", "--cluster-preferred-endpoint-type", "hostname"]
     servers, tls = cluster_of("localhost", HERE, options=options)
     for server in servers:
-        told = lambda s=server: {row[2][0] for row in s.client.execute_command("CLUSTER", "SLOTS")}  # noqa: E731
-        wait_until(lambda told=told: told() == {"localhost"}, "all to know the host names")
+        hosts = lambda s=server: {row[2][0] for row in s.client.execute_command("CLUSTER", "SLOTS")}  # noqa: E731
+        wait_until(lambda hosts=hosts: hosts() == {"localhost"}, "all to know the host names")
     moved(addresses([servers[0].port], tls, host="localhost"))
     use_the_site(browser)
     assert {host for host, _ in connect().transport.slots.holders.values()} == {"localhost"}
 
 
 @pytest.mark.cluster
-def test_a_cluster_that_names_addresses_which_its_certificates_do_not_have(cluster_of, moved):
+def test_a_tls_cluster_is_refused_when_its_certificates_lack_the_addresses_it_tells(cluster_of, moved):
     servers, tls = cluster_of("localhost")
     moved(addresses([server.port for server in servers], tls, host="localhost"))
-    refused("certificate verify failed", "cluster-announce-hostname")
+    is_refused("certificate verify failed", "cluster-announce-hostname")

@@ -1,0 +1,176 @@
+"""The worker: posts for many followers, jobs that cannot be finished, and how it starts and stops."""
+
+import signal
+import subprocess
+import sys
+import time
+from threading import Event
+
+import pytest
+from django.conf import settings
+from django.core.management import call_command
+
+from retwis_site.exceptions import StoreError
+from retwis_site.jobs import worker
+from retwis_site.jobs.outbox import Outbox
+from retwis_site.jobs.worker import drain
+from retwis_site.management.commands import deliver as deliver_command
+from tests.support.delivering import deliver, is_finished
+from tests.support.people import LONG_AGO, SECRET
+from tests.support.processes.processes import environment, wait_until
+from tests.support.stored_keys import left_behind, publish
+from tests.support.stores.seam import before_each_round_trip
+from timeline.relations.follow import Follows
+
+
+def test_a_job_of_an_unknown_kind_stays_and_is_logged(raw, capsys, alice, log):
+    raw.hset("post:7", mapping={"user_id": "1", "time": LONG_AGO, "body": "Hello"})
+    raw.zadd("outbox", {"adopt:secret:1": LONG_AGO - 1, "post:7:abc": LONG_AGO})
+    assert deliver(capsys) == "1 jobs finished.\n"
+    assert raw.zrange("outbox", 0, -1, withscores=True) == [("adopt:secret:1", LONG_AGO - 1)]
+    assert raw.keys("lease:*") == []
+    assert [record.levelname for record in log.records] == ["ERROR"]
+    assert "adopt" in log.text
+    assert "secret" not in log.text
+
+
+def test_many_jobs_of_unknown_kinds_do_not_block_another_job(raw, capsys, alice, log):
+    raw.zadd("outbox", {f"adopt:{number}": LONG_AGO + number for number in range(250)})
+    raw.hset("post:7", mapping={"user_id": "1", "time": LONG_AGO, "body": "Hello"})
+    raw.zadd("outbox", {"post:7:abc": LONG_AGO + 1000})
+    assert deliver(capsys) == "1 jobs finished.\n"
+    assert raw.zrange("updates:1", 0, -1) == ["7"]
+    assert raw.zcard("outbox") == 250
+
+
+@pytest.mark.parametrize("job", ["post:seven:abc", f"auth:one:{SECRET}:abc", "follow:1:2:abc", "del:7"])
+def test_a_job_that_cannot_be_finished_stays_and_does_not_block_another_job(raw, capsys, alice, log, job):
+    """Jobs with malformed names, and a job about a key of the wrong type."""
+    raw.set("following:1", "no sorted set")
+    raw.hset("post:7", mapping={"user_id": "1", "time": LONG_AGO, "body": "Hello"})
+    raw.zadd("outbox", {job: LONG_AGO - 1, "post:7:abc": LONG_AGO})
+    assert deliver(capsys) == "1 jobs finished.\n"
+    assert raw.zrange("outbox", 0, -1) == [job]
+    assert raw.zrange("updates:1", 0, -1) == ["7"]
+    assert [record.levelname for record in log.records] == ["ERROR"]
+    assert SECRET not in log.text
+
+
+def test_a_job_that_fails_again_and_again_becomes_a_dead_letter(raw, alice, capsys, log):
+    left_behind(raw, "post:seven:abc")
+    for _ in range(6):
+        deliver(capsys)
+        raw.delete("lease:post:seven:abc")
+    assert is_finished(raw)
+    assert raw.zrange("set_aside", 0, -1) == ["post:seven:abc"]
+    assert not raw.exists("attempts")
+    assert "dead letter after 5 attempts" in log.text
+
+
+def test_more_than_a_hundred_jobs_are_finished_in_one_run(raw, capsys):
+    for uid in range(1, 151):
+        left_behind(raw, f"user:{uid}")
+    assert deliver(capsys) == "150 jobs finished.\n"
+    assert raw.dbsize() == 0
+
+
+@pytest.fixture
+def left_to_the_worker(settings, store, alice, bob, carol, raw):
+    """A post of alice's. Her two followers are more than DELIVER_INLINE_LIMIT."""
+    settings.DELIVER_INLINE_LIMIT = 1
+    for reader in (bob, carol):
+        Follows(store).follow(reader.user.uid, alice.user.uid)
+        raw.rpush(f"posts:{reader.user.uid}", "b1", "0")
+    return publish(raw, store, alice, "To very many")
+
+
+def test_a_post_for_many_followers_is_left_to_the_worker(raw, left_to_the_worker, browser, alice):
+    [(job, due)] = raw.zrange("outbox", 0, -1, withscores=True)
+    assert job.startswith("fan:1:")
+    assert due <= time.time()
+    assert raw.lrange("posts:2", 0, -1) == ["b1", "0"]
+    assert raw.zrange("updates:1", 0, -1) == ["1"]
+    assert raw.lrange("timeline", 0, -1) == ["1"]
+    assert "To very many" in browser(alice).get("/").content.decode()
+
+
+def test_the_first_worker_pushes_to_home_timelines_and_leaves_nothing_behind(raw, left_to_the_worker, capsys):
+    assert deliver(capsys) == "1 jobs finished.\n"
+    assert raw.lrange("posts:2", 0, 0) == raw.lrange("posts:3", 0, 0) == ["1"]
+    assert is_finished(raw)
+    assert not raw.exists("attempts")
+
+
+def test_the_worker_after_a_killed_worker_drops_home_timelines(raw, left_to_the_worker, capsys):
+    [job] = raw.zrange("outbox", 0, -1)
+    raw.hset("attempts", job, 1)
+    assert deliver(capsys) == "1 jobs finished.\n"
+    assert not raw.exists("posts:2", "posts:3")
+    assert is_finished(raw)
+
+
+def test_a_late_worker_drops_home_timelines(raw, left_to_the_worker, capsys):
+    """After an hour the id would be pushed above many newer posts."""
+    raw.hset("post:1", "time", int(time.time()) - 3600)
+    assert deliver(capsys) == "1 jobs finished.\n"
+    assert not raw.exists("posts:2", "posts:3")
+    assert is_finished(raw)
+
+
+def test_a_worker_that_must_stop_finishes_its_chunk_and_releases_the_job(
+    raw, store, left_to_the_worker, monkeypatch, capsys
+):
+    monkeypatch.setattr(worker, "stop", Event())
+
+    def stop_once_claimed():
+        if raw.keys("lease:*"):
+            worker.stop.set()
+
+    with before_each_round_trip(stop_once_claimed):
+        assert drain(store, "worker") == 0
+    assert raw.lrange("posts:2", 0, 0) == raw.lrange("posts:3", 0, 0) == ["1"]
+    assert raw.zcard("outbox") == 1
+    assert raw.keys("lease:*") == []
+    worker.stop.clear()
+    assert deliver(capsys) == "1 jobs finished.\n"
+    assert is_finished(raw)
+
+
+@pytest.mark.real_server
+def test_deliver_watches_the_outbox_until_sigterm(raw, alice, tmp_path):
+    command = [sys.executable, "manage.py", "deliver"]
+    with subprocess.Popen(
+        command, cwd=settings.BASE_DIR, env=environment(tmp_path), stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            for pid in (7, 8):
+                raw.hset(f"post:{pid}", mapping={"user_id": "1", "time": LONG_AGO, "body": "Hello"})
+                left_behind(raw, f"post:{pid}:abc")
+                wait_until(lambda: raw.zcard("outbox") == 0, "the worker")
+            assert raw.zrange("updates:1", 0, -1) == ["7", "8"]
+            wait_until(lambda: raw.keys("lease:*") == [], "the worker to remove the lease")
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(10) == 0
+        finally:
+            process.kill()
+
+
+def test_a_worker_that_starts_while_the_store_is_down_continues_by_itself(raw, monkeypatch):
+    calls = []
+    real = Outbox.misplaced
+
+    def misplaced(outbox):
+        calls.append(outbox)
+        if len(calls) < 3:
+            raise StoreError("down")
+        return real(outbox)
+
+    monkeypatch.setattr(Outbox, "misplaced", misplaced)
+    monkeypatch.setattr(deliver_command, "PAUSE_AFTER_FAILURE", 0)
+    stop = Event()
+    monkeypatch.setattr(deliver_command, "stop", stop)
+    monkeypatch.setattr(deliver_command, "drain", lambda *arguments: stop.set())
+    monkeypatch.setattr(deliver_command.signal, "signal", lambda *arguments: None)
+    monkeypatch.setattr(deliver_command.gc, "set_threshold", lambda *arguments: None)
+    call_command("deliver", verbosity=0)
+    assert len(calls) == 3

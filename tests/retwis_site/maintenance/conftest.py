@@ -1,0 +1,65 @@
+"""The sites of the tests of `doctor` and `copy`."""
+
+import contextlib
+
+import pytest
+import redis
+
+from retwis_site.store.client import connect
+from tests.support.maintenance.copied_sites import OtherStore, client_of, make_site_with_every_key
+from tests.support.maintenance.healthy_site import make_healthy_site
+from tests.support.processes.processes import run_server
+from tests.support.stores import acl_users
+
+
+@pytest.fixture
+def site(raw, store, alice, bob, carol):
+    """A healthy site; see `make_healthy_site`."""
+    make_healthy_site(raw, store, alice, bob, carol)
+    return raw
+
+
+@pytest.fixture
+def no_waiting(monkeypatch):
+    """`doctor` does not wait for the posts of the last seconds: no process works on them."""
+    monkeypatch.setattr("timeline.posts.checks.post_orphans.time.sleep", lambda seconds: None)
+
+
+@pytest.fixture
+def other_store(raw, settings, tmp_path):
+    """A second store. It is one server, whatever the topology of the run."""
+    if not settings.REAL_SERVER:
+        url = f"{settings.REDIS_URL}/1"
+        yield OtherStore(url, client_of(url, settings))
+        return
+    with (
+        run_server(str(tmp_path)),
+        redis.Redis.from_url(acl_users.url(tmp_path, acl_users.ADMIN), decode_responses=True) as admin,
+    ):
+        yield OtherStore(acl_users.url(tmp_path), admin)
+
+
+@pytest.fixture
+def site_at(settings, moved):
+    """`with site_at(other_store) as store:` the site uses that store."""
+
+    @contextlib.contextmanager
+    def use(other):
+        topology, url = settings.REDIS_TOPOLOGY, settings.REDIS_URL
+        settings.REDIS_TOPOLOGY = "server"
+        moved(other.url)
+        try:
+            yield connect()
+        finally:
+            settings.REDIS_TOPOLOGY = topology
+            moved(url)
+
+    return use
+
+
+@pytest.fixture
+def source(other_store, site_at):
+    """The other store, with a site that has every kind of key."""
+    with site_at(other_store) as store:
+        make_site_with_every_key(other_store.raw, store)
+    return other_store

@@ -1,0 +1,210 @@
+"""`manage.py copy` that is killed, or refuses its source or target: the copy stays unfinished, and can be run again."""
+
+import contextlib
+
+import pytest
+import redis
+from django.core.management import CommandError, call_command
+
+from retwis_site.maintenance import site_copy
+from tests.support.maintenance.copied_sites import copy, keys_to_copy
+from tests.support.people import PASSWORD
+from tests.support.processes.processes import environment, manage
+from tests.support.stored_keys import everything
+from tests.support.stores import acl_users
+from tests.support.stores.seam import Killed, killed_before_round_trip
+
+
+def test_a_copy_killed_after_any_round_trip_is_complete_after_a_second_run(raw, source, monkeypatch):
+    monkeypatch.setattr(site_copy, "AT_ONCE", 10)
+    complete = keys_to_copy(source.raw)
+    round_trips = 0
+    killed = True
+    while killed:
+        for key in raw.keys():  # noqa: SIM118  a client, not a dict
+            raw.delete(key)
+        killed = killed_before_round_trip(round_trips, lambda: copy(source))
+        if raw.get("next_user_id") == "3":
+            assert everything(raw) == complete
+        else:
+            assert raw.get("next_user_id") in {None, site_copy.UNFINISHED}
+            copy(source)
+            assert everything(raw) == complete
+        round_trips += 1
+    assert round_trips > 20
+
+
+def test_an_unfinished_copy_starts_from_the_beginning(raw, source, monkeypatch):
+    """The source site ran on after the first try. Keys that it deleted must not come back."""
+
+    def die(copy):
+        raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(site_copy.Copy, "comparison", die)
+        with pytest.raises(Killed):
+            copy(source)
+    assert raw.exists("following:3")
+    assert raw.get("next_user_id") == site_copy.UNFINISHED
+    raw.rpush("timeline", "-0")
+    source.raw.delete("following:3", "followers:1")
+    copy(source)
+    assert everything(raw) == keys_to_copy(source.raw)
+
+
+def test_no_one_can_register_or_post_in_an_unfinished_copy(raw, source, browser, monkeypatch):
+    monkeypatch.setattr(site_copy.Copy, "finish", lambda copy: None)
+    copy(source)
+    before = without_rate_limits(raw)
+    form = {"username": "dora", "password1": PASSWORD, "password2": PASSWORD}
+    assert browser().post("/register/", form).status_code == 503
+    client = browser()
+    client.cookies["auth"] = source.raw.hget("user:1", "auth")
+    assert client.post("/post/", {"body": "too early", "token": "t"}).status_code == 503
+    assert without_rate_limits(raw) == before
+
+
+def without_rate_limits(raw):
+    return {key: content for key, content in keys_to_copy(raw).items() if not key.startswith("throttle:")}
+
+
+def test_a_target_with_users_is_refused(raw, source, alice):
+    before = everything(raw)
+    with pytest.raises(CommandError, match=r"holds users.*Name an empty one"):
+        copy(source)
+    assert everything(raw) == before
+
+
+def test_a_finished_copy_is_refused_as_target(raw, source):
+    copy(source)
+    before = everything(raw)
+    with pytest.raises(CommandError, match="Name an empty one"):
+        copy(source)
+    assert everything(raw) == before
+
+
+def test_a_source_without_users_is_refused(raw, other_store):
+    other_store.raw.set("next_user_id", 3)
+    with pytest.raises(CommandError, match=r"No user is registered at --from.*REDIS_KEY_PREFIX"):
+        copy(other_store)
+    assert everything(raw) == {}
+
+
+def test_an_unfinished_copy_is_refused_as_source(raw, source):
+    source.raw.set("next_user_id", site_copy.UNFINISHED)
+    with pytest.raises(CommandError, match="unfinished copy"):
+        copy(source)
+    assert everything(raw) == {}
+
+
+def test_missing_keys_leave_the_copy_unfinished(raw, source, monkeypatch):
+    compare = site_copy.Copy.comparison
+
+    def lose(copy):
+        raw.hdel("post:1", "body")
+        raw.delete("updates:2")
+        return compare(copy)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(site_copy.Copy, "comparison", lose)
+        with pytest.raises(CommandError, match="The copy is incomplete"):
+            copy(source)
+    assert raw.get("next_user_id") == site_copy.UNFINISHED
+    copy(source)
+    assert everything(raw) == keys_to_copy(source.raw)
+
+
+@pytest.mark.parametrize("counter", ["next_user_id", "next_post_id"])
+def test_a_source_that_is_written_during_the_copy_leaves_it_unfinished(raw, source, monkeypatch, counter):
+    compare = site_copy.Copy.comparison
+
+    def write(copy):
+        source.raw.incr(counter)
+        return compare(copy)
+
+    monkeypatch.setattr(site_copy.Copy, "comparison", write)
+    with pytest.raises(CommandError, match="Stop the site, and run this again"):
+        copy(source)
+    assert raw.get("next_user_id") == site_copy.UNFINISHED
+
+
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        ("", "names no server"),
+        (" , ", "names no server"),
+        ("old.example", "--from is not the address of a Redis server. Write redis://"),
+        ("http://me:secret@old.example", "--from is not the address of a Redis server. Write redis://"),
+    ],
+)
+def test_a_wrong_address_is_an_error_that_shows_the_format(raw, address, message):
+    with pytest.raises(CommandError, match=message) as caught:
+        call_command("copy", f"--from={address}")
+    assert "secret" not in str(caught.value)
+
+
+def test_a_source_that_does_not_answer_is_named_in_one_line(tmp_path):
+    env = environment(tmp_path, REDIS_URL="redis://127.0.0.1:2")
+    ended = manage("copy", "--from=redis://me:secret@127.0.0.1:1", env=env)
+    assert ended.returncode == 1
+    (line,) = ended.stderr.splitlines()
+    assert line.startswith("CommandError: --from does not answer: ")
+    assert line.endswith("Name a running server, with a user and password that it accepts.")
+    assert "secret" not in line
+
+
+@pytest.mark.real_server
+def test_a_target_that_does_not_answer_is_named(source, moved):
+    moved("redis://127.0.0.1:1")
+    with pytest.raises(CommandError, match="the store at REDIS_URL does not answer"):
+        copy(source)
+
+
+@pytest.mark.real_server
+def test_a_wrong_password_for_the_source_is_not_repeated_in_the_error(other_store):
+    with pytest.raises(CommandError, match=r"--from does not answer: .*password") as caught:
+        call_command("copy", f"--from={other_store.url.replace('site', 'mistaken')}")
+    assert "mistaken" not in str(caught.value)
+
+
+@pytest.mark.real_server
+def test_a_replica_is_refused_as_source(raw, source):
+    """A replica may lag behind its primary."""
+    source.raw.replicaof("127.0.0.1", 1)
+    with pytest.raises(CommandError, match="--from names a replica"):
+        copy(source)
+    assert everything(raw) == {}
+
+
+@pytest.mark.real_server
+def test_a_missing_right_at_the_source_names_the_source(source):
+    source.raw.execute_command("ACL", "SETUSER", acl_users.SITE, "-hscan")
+    with pytest.raises(CommandError, match=r"at --from, the store refused HSCAN: .*permission"):
+        copy(source)
+
+
+@pytest.mark.real_server
+def test_a_source_that_dies_during_the_copy_is_named(raw, source, monkeypatch):
+    compare = site_copy.Copy.comparison
+
+    def die(copy):
+        with contextlib.suppress(redis.ConnectionError):
+            source.raw.shutdown(nosave=True)
+        return compare(copy)
+
+    monkeypatch.setattr(site_copy.Copy, "comparison", die)
+    with pytest.raises(CommandError, match="--from does not answer"):
+        copy(source)
+    assert raw.get("next_user_id") == site_copy.UNFINISHED
+
+
+@pytest.mark.one_server
+def test_the_embedded_server_cannot_be_copied_to_itself(tmp_path):
+    env = environment(tmp_path / "var")
+    del env["REDIS_URL"]
+    ended = manage("copy", "--from=embedded", env=env)
+    assert (
+        ended.stderr
+        == "CommandError: Source and target are both the embedded server. Set REDIS_URL to the store to copy into.\n"
+    )
+    assert ended.returncode == 1

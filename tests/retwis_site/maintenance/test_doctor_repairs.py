@@ -1,0 +1,264 @@
+"""`doctor` finds every inconsistency, and --fix repairs it and changes nothing else."""
+
+import pytest
+from django.contrib.auth import authenticate
+from django.core.management import call_command
+
+from accounts.signing_in.viewer import Viewer
+from tests.support.command_output import said
+from tests.support.maintenance.doctor_report import (
+    COUNTERS,
+    DEAD,
+    FOLLOWERS,
+    FOLLOWING,
+    GLOBAL,
+    HOMES,
+    LACKING,
+    LOST,
+    MISCOUNTED,
+    NAMELESS,
+    NAMES,
+    OF_UNKNOWN,
+    OVERDUE,
+    POSTS_OF_UNKNOWN,
+    SCORES,
+    SECRETS,
+    STRANGERS,
+    UNLISTED,
+    UNRANKED,
+    UPDATES,
+    doctor,
+)
+from tests.support.maintenance.healthy_site import ALICE, BOB, CAROL, home_pids
+from tests.support.people import LONG_AGO, PASSWORD
+from tests.support.stored_keys import counted, everything, filed, ranked
+from timeline.relations.follow import Follows
+
+pytestmark = pytest.mark.usefixtures("no_waiting")
+
+
+def without_caches(stored):
+    """All keys without the timelines: a repair may drop these, and the next read rebuilds them."""
+    return {key: value for key, value in stored.items() if not key.startswith(("posts:", "timeline"))}
+
+
+# Name -> what makes the site inconsistent, and the errors that `doctor` finds. --fix restores every key.
+INCONSISTENCIES = {
+    "a name is lost": (lambda r: r.hdel("users", "alice"), {NAMELESS: 1, STRANGERS: 1}),
+    "all names are lost": (lambda r: r.delete("users"), {NAMELESS: 3, STRANGERS: 3}),
+    "a name leads to another user": (lambda r: r.hset("users", "alice", 2), {NAMES: 1, NAMELESS: 1, STRANGERS: 1}),
+    "a name leads to an unknown user": (
+        lambda r: r.hset("users", "alice", 99),
+        {NAMES: 1, NAMELESS: 1, STRANGERS: 1, COUNTERS: 1},
+    ),
+    "a name leads to something that is not a uid": (
+        lambda r: r.hset("users", "alice", "x"),
+        {NAMES: 1, NAMELESS: 1, STRANGERS: 1},
+    ),
+    "a name of no user": (lambda r: r.hset("users", "ghost", 99), {NAMES: 1, COUNTERS: 1}),
+    "two names for one user": (lambda r: r.hset("users", "ghost", 2), {NAMES: 1}),
+    "a username is the name of another user": (
+        lambda r: r.hset("user:2", "username", "carol"),
+        {NAMES: 1, NAMELESS: 1, STRANGERS: 1},
+    ),
+    "a username is gone": (
+        lambda r: r.hdel("user:2", "username"),
+        {NAMES: 1, NAMELESS: 1, STRANGERS: 1, FOLLOWERS: 1, OF_UNKNOWN: 1, POSTS_OF_UNKNOWN: 1},
+    ),
+    "a secret is not in auths": (lambda r: r.hdel("auths", r.hget("user:1", "auth")), {SECRETS: 1}),
+    "a secret leads to another user": (lambda r: r.hset("auths", r.hget("user:1", "auth"), 2), {SECRETS: 1}),
+    "auths is gone": (lambda r: r.delete("auths"), {SECRETS: 3}),
+    "an unknown name in users_by_time": (lambda r: r.zadd("users_by_time", {"ghost": 5}), {STRANGERS: 1}),
+    "a name in users_by_time in upper case": (lambda r: r.zadd("users_by_time", {"BOB": 5}), {STRANGERS: 1}),
+    "a username is not in the index of names": (lambda r: r.zrem("users_by_name", "alice:1"), {LACKING: 1}),
+    "a display name is not in the index of names": (lambda r: r.zrem("users_by_name", "carola:3"), {LACKING: 1}),
+    "the index of names is gone": (lambda r: r.delete("users_by_name"), {LACKING: 1}),
+    "entries of the index of names have other scores": (
+        lambda r: r.zadd("users_by_name", {"bob:2": 3, "carola:3": -1}),
+        {SCORES: 2},
+    ),
+    "followers: lacks a follow": (lambda r: r.zrem("followers:1", 2), {FOLLOWING: 1, MISCOUNTED: 1}),
+    "followers: is gone": (lambda r: r.delete("followers:1"), {FOLLOWING: 2, UNRANKED: 1}),
+    "followers: has a follow too many": (lambda r: r.zadd("followers:3", {"1": 5}), {FOLLOWERS: 1, MISCOUNTED: 1}),
+    "a follow of an unknown user": (lambda r: r.zadd("following:1", {"99": 5}), {FOLLOWING: 1}),
+    "an unknown follower": (lambda r: r.zadd("followers:1", {"99": 5}), {FOLLOWERS: 1, MISCOUNTED: 1}),
+    "a follow that is not a number": (lambda r: r.zadd("following:1", {"x": 5}), {FOLLOWING: 1}),
+    "following: of an unknown user": (lambda r: r.zadd("following:99", {"1": 5}), {OF_UNKNOWN: 1, FOLLOWING: 1}),
+    "followers: of an unknown user": (lambda r: r.zadd("followers:99", {"1": 5}), {OF_UNKNOWN: 1, FOLLOWERS: 1}),
+    "a user is ranked too high": (lambda r: r.zadd("users_by_followers", {"1": 3}), {MISCOUNTED: 1}),
+    "a user is ranked by a fraction": (lambda r: r.zadd("users_by_followers", {"1": 2.5}), {MISCOUNTED: 1}),
+    "the ranking is gone": (lambda r: r.delete("users_by_followers"), {MISCOUNTED: 1}),
+    "a user without followers is ranked": (lambda r: r.zadd("users_by_followers", {"2": 1}), {UNRANKED: 1}),
+    "a user without followers is ranked with 0": (lambda r: r.zadd("users_by_followers", {"2": 0}), {UNRANKED: 1}),
+    "unknown users are ranked": (
+        lambda r: r.zadd("users_by_followers", {"99": 1, "x": 5, "01": 2, "None": 1}),
+        {UNRANKED: 4},
+    ),
+    "updates: of an unknown user": (lambda r: r.zadd("updates:99", {"1": 1}), {POSTS_OF_UNKNOWN: 1, UPDATES: 1}),
+    "updates: with an unknown post": (lambda r: r.zadd("updates:1", {"90": 90}), {UPDATES: 1}),
+    "updates: with a deleted post": (lambda r: r.zadd("updates:1", {"2": 2}), {UPDATES: 1}),
+    "updates: with a post of another user": (lambda r: r.zadd("updates:2", {"1": 1}), {UPDATES: 1}),
+    "updates: with an entry that is not a number": (lambda r: r.zadd("updates:2", {"x": 1}), {UPDATES: 1}),
+    "updates: with a wrong score": (lambda r: r.zadd("updates:1", {"1": 77}), {UPDATES: 1}),
+    "a post without an author": (lambda r: r.hdel("post:1", "user_id"), {UPDATES: 1}),
+    "updates: lacks a post": (lambda r: r.zrem("updates:1", 1), {LOST: 1}),
+    "updates: is gone": (lambda r: r.delete("updates:1"), {LOST: 2}),
+    "a home timeline lacks a post": (lambda r: r.lrem("posts:2", 0, 3), {HOMES: 1}),
+    "the global timeline lacks a post": (lambda r: r.lrem("timeline", 0, 3), {GLOBAL: 1}),
+    "an overdue job of an unknown kind": (lambda r: r.zadd("outbox", {"unknown:7": LONG_AGO}), {OVERDUE: 1}),
+    "overdue jobs with malformed names": (
+        lambda r: r.zadd("outbox", {"post": LONG_AGO, "del:x:y": LONG_AGO}),
+        {OVERDUE: 2},
+    ),
+    "a dead letter of an unknown kind": (lambda r: r.zadd("set_aside", {"unknown:7": LONG_AGO}), {DEAD: 1}),
+    "a counter is behind": (lambda r: r.set("next_post_id", 2), {COUNTERS: 1}),
+    "a counter is gone": (lambda r: r.delete("next_user_id"), {COUNTERS: 1}),
+    "a counter is not a number": (lambda r: r.set("next_user_id", "x"), {COUNTERS: 1}),
+}
+
+
+@pytest.mark.parametrize("case", INCONSISTENCIES)
+def test_every_inconsistency_is_found_and_repaired(site, store, capsys, case):
+    before = without_caches(everything(site))
+    make_inconsistent, expected = INCONSISTENCIES[case]
+    make_inconsistent(site)
+    inconsistent = everything(site)
+    code, errors, _ = doctor(capsys)
+    assert code == 1
+    assert everything(site) == inconsistent
+    assert errors == expected
+    assert doctor(capsys, "--fix")[0] == 0
+    assert doctor(capsys) == (0, {}, {})
+    after = without_caches(everything(site))
+    assert after == before
+
+
+def test_a_lost_account_keeps_its_name_posts_and_followers_and_needs_a_new_password(site, store, capsys, typed):
+    site.delete("user:1")
+    assert doctor(capsys)[0] == 1
+    assert doctor(capsys, "--fix")[0] == 0
+    assert doctor(capsys)[:2] == (0, {})
+    assert site.hget("user:1", "username") == "alice"
+    assert site.zrange("updates:1", 0, -1) == ["1", "3"]
+    assert site.zrange("followers:1", 0, -1) == ["2", "3"]
+    assert authenticate(None, username="alice", password=PASSWORD) is None
+    typed("a battery of horses\n")
+    call_command("changepassword", "alice", verbosity=0)
+    assert authenticate(None, username="alice", password="a battery of horses").user.uid == ALICE
+
+
+def test_the_second_of_two_users_with_the_same_name_gets_another_name(site, store, capsys):
+    site.hset("user:3", "username", "alice")
+    site.hdel("users", "carol")
+    assert doctor(capsys)[1][NAMELESS] == 1
+    assert doctor(capsys, "--fix")[0] == 0
+    assert doctor(capsys)[:2] == (0, {})
+    assert site.hgetall("users") == {"alice": "1", "bob": "2", "alice_3": "3"}
+    assert authenticate(None, username="alice_3", password=PASSWORD).user.uid == CAROL
+
+
+def test_the_second_of_two_users_with_the_same_secret_gets_another_secret(site, store, capsys, alice):
+    site.hset("user:2", "auth", alice.secret)
+    assert doctor(capsys)[1] == {SECRETS: 1}
+    assert doctor(capsys, "--fix")[0] == 0
+    assert doctor(capsys) == (0, {}, {})
+    assert Viewer(store, alice.secret).user.uid == ALICE
+    assert Viewer(store, site.hget("user:2", "auth")).user.uid == BOB
+
+
+def test_a_user_missing_from_users_by_time_gets_the_time_of_the_previous_user(site, capsys):
+    site.zadd("users_by_time", {"Alice": LONG_AGO})
+    site.zrem("users_by_time", "bob")
+    assert doctor(capsys)[1] == {UNLISTED: 1}
+    assert doctor(capsys, "--fix")[0] == 0
+    assert site.zscore("users_by_time", "bob") == LONG_AGO
+
+
+def test_a_post_that_lost_its_text_is_deleted(site, capsys):
+    site.hdel("post:1", "body")
+    assert doctor(capsys)[1] == {UPDATES: 1}
+    assert doctor(capsys, "--fix")[0] == 0
+    assert doctor(capsys) == (0, {}, {})
+    assert site.hexists("post:1", "deleted")
+    assert site.zrange("updates:1", 0, -1) == ["3"]
+
+
+def test_a_user_missing_from_the_ranking_is_added(site, store, capsys):
+    Follows(store).follow(ALICE, BOB)
+    site.zrem("users_by_followers", ALICE)
+    assert doctor(capsys)[1] == {MISCOUNTED: 1}
+    assert ranked(site) == {"2": 1}
+    assert doctor(capsys, "--fix")[0] == 0
+    assert ranked(site) == counted(site) == {"1": 2, "2": 1}
+
+
+def test_a_missing_ranking_is_one_finding_and_is_rebuilt(site, store, capsys):
+    for follower, followed in ((ALICE, BOB), (ALICE, CAROL), (BOB, CAROL)):
+        Follows(store).follow(follower, followed)
+    site.delete("users_by_followers")
+    site.zadd("followers:99", {"1": 5})
+    assert doctor(capsys)[1] == {OF_UNKNOWN: 1, FOLLOWERS: 1, MISCOUNTED: 1}
+    assert "there is no users_by_followers" in said(capsys, "doctor", "--fix")
+    assert ranked(site) == {"1": 2, "2": 1, "3": 2}
+    assert doctor(capsys) == (0, {}, {})
+
+
+def test_a_large_ranking_and_a_large_index_of_names_are_rebuilt_in_few_round_trips(raw, capsys, round_trips):
+    call_command("seed", "--users=300", "--posts=1", "--follows=10", verbosity=0)
+    before = raw.zrange("users_by_followers", 0, -1, withscores=True)
+    healthy = len(round_trips(lambda: call_command("doctor", verbosity=0)).round_trips)
+    names = filed(raw)
+    raw.delete("users_by_followers", "users_by_name")
+    assert len(round_trips(lambda: call_command("doctor", "--fix", verbosity=0)).round_trips) < healthy + 50
+    assert filed(raw) == names
+    assert raw.zrange("users_by_followers", 0, -1, withscores=True) == before
+
+
+@pytest.mark.parametrize("when", ["yesterday", ""])
+def test_a_post_without_a_valid_time_gets_one(site, capsys, browser, when):
+    site.hset("post:1", "time", when)
+    assert doctor(capsys)[1] == {UPDATES: 1}
+    assert doctor(capsys, "--fix")[0] == 0
+    assert browser().get("/@Alice/1/").status_code == 200
+
+
+def test_a_restored_post_is_in_the_home_timelines_of_followers_again(site, store, bob, capsys):
+    site.zrem("updates:1", 3)
+    site.delete("posts:2")
+    assert home_pids(store, bob) == [4, 1]
+    assert doctor(capsys, "--fix")[0] == 0
+    assert home_pids(store, bob) == [4, 3, 1]
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "user:1",
+        "users",
+        "auths",
+        "following:2",
+        "followers:1",
+        "users_by_name",
+        "users_by_followers",
+        "posts:1",
+        "timeline",
+    ],
+)
+def test_a_key_of_the_wrong_type_is_moved_to_damaged(site, capsys, key):
+    site.delete(key)
+    (site.zadd if key == "users" else site.sadd)(key, *([{"x": 1}] if key == "users" else ["x"]))
+    with pytest.raises(SystemExit):
+        call_command("doctor")
+    assert f"{key} is a" in capsys.readouterr().out
+    assert doctor(capsys, "--fix")[0] == 0
+    assert doctor(capsys)[:2] == (0, {})
+    assert site.type(f"damaged:{key}") == ("zset" if key == "users" else "set")
+    assert 0 < site.ttl(f"damaged:{key}") <= 30 * 24 * 3600
+
+
+def test_keys_of_other_programs_are_never_moved(site, capsys):
+    site.sadd("user:sessions", "x")
+    site.sadd("user:7:friends", "x")
+    site.sadd("post:drafts:7", "x")
+    assert doctor(capsys, "--fix") == (0, {}, {})
+    assert site.type("post:drafts:7") == "set"

@@ -1,0 +1,113 @@
+"""What `doctor` prints: errors, orphans and advice, as text and as JSON."""
+
+import json
+
+import pytest
+import redis
+from django.core.management import CommandError, call_command
+
+from tests.support.command_output import said
+from tests.support.maintenance.doctor_report import LACKING, MISCOUNTED, doctor
+from tests.support.people import LONG_AGO, SECRET
+from tests.support.stored_keys import everything
+
+pytestmark = pytest.mark.usefixtures("no_waiting")
+
+
+def test_a_healthy_site_has_no_errors_and_is_not_changed(site, capsys):
+    before = everything(site)
+    for option in ([], ["--fix"]):
+        assert doctor(capsys, *option) == (0, {}, {})
+    assert everything(site) == before
+
+
+def test_an_empty_store_has_no_errors(raw, capsys):
+    assert doctor(capsys, "--fix") == (0, {}, {})
+    assert everything(raw) == {}
+
+
+def test_orphans_are_no_errors_and_are_removed_by_fix(site, capsys):
+    site.hset("user:50", mapping={"username": "ghost", "password": "hash", "auth": "unknown"})
+    site.hset("post:60", mapping={"user_id": "1", "time": LONG_AGO, "body": "Never sent"})
+    site.set("next_user_id", 50)
+    site.set("next_post_id", 60)
+    site.hset("auths", SECRET, 1)
+    orphans = {"stale entries in auths": 1, "orphaned user: hashes": 1, "orphaned post: hashes": 1}
+    assert doctor(capsys) == (0, {}, orphans)
+    out = said(capsys, "doctor")
+    assert "No errors." in out
+    assert "3 orphans" in out
+    assert doctor(capsys, "--fix") == (0, {}, orphans)
+    assert doctor(capsys) == (0, {}, {})
+
+
+def test_an_official_database_lacks_only_the_ranking_and_the_index_of_names(raw, capsys):
+    for uid, name in ((1, "Alice"), (2, "Ünal Ö")):
+        raw.hset("users", name, uid)
+        raw.hset(f"user:{uid}", mapping={"username": name, "password": "as typed", "auth": f"secret{uid}"})
+        raw.hset("auths", f"secret{uid}", uid)
+        raw.zadd("users_by_time", {name: LONG_AGO})
+    raw.zadd("following:1", {"2": LONG_AGO})
+    raw.zadd("followers:2", {"1": LONG_AGO})
+    raw.hset("post:1", mapping={"user_id": "2", "time": LONG_AGO, "body": "From another program"})
+    raw.rpush("posts:1", "1")
+    raw.rpush("posts:2", "1")
+    raw.rpush("timeline", "1")
+    raw.set("next_user_id", 2)
+    raw.set("next_post_id", 1)
+    before = everything(raw)
+    assert doctor(capsys) == (1, {LACKING: 1, MISCOUNTED: 1}, {})
+    assert doctor(capsys, "--fix") == (0, {LACKING: 1, MISCOUNTED: 1}, {})
+    assert doctor(capsys) == (0, {}, {})
+    assert everything(raw) == before | {
+        "users_by_name": [("alice:1", 0), ("u\u0308nal o\u0308:2", 0)],
+        "users_by_followers": [("2", 1)],
+    }
+
+
+def test_many_findings_are_counted_and_some_are_printed(site, capsys):
+    site.zadd("updates:1", {str(pid): pid for pid in range(100, 1700)})
+    with pytest.raises(SystemExit):
+        call_command("doctor")
+    out = capsys.readouterr().out
+    assert "error: entries of updates: that do not match a post: 1600\n" in out
+    assert "... and 1580 more" in out
+    assert "doctor --fix" in out
+    assert "1600 errors, all fixed." in said(capsys, "doctor", "--fix")
+
+
+def test_a_large_site_is_checked_in_few_round_trips(raw, store, capsys, round_trips):
+    call_command("seed", "--users=300", "--posts=3000", "--follows=10", verbosity=0)
+    recorded = round_trips(lambda: call_command("doctor", verbosity=0))
+    assert len(recorded.round_trips) < len(raw.keys()) / 3
+    assert max(len(round_trip.commands) for round_trip in recorded.round_trips) <= 20_000
+
+
+@pytest.mark.real_server
+def test_the_report_has_advice_on_the_server(site, capsys):
+    out = said(capsys, "doctor")
+    assert "advice: The server keeps no append-only file" in out
+    site.config_set("appendonly", "yes")
+    try:
+        assert "advice" not in said(capsys, "doctor")
+        site.config_set("maxmemory", str(int(site.info()["used_memory"] * 1.1)))
+        assert "MiB of memory" in said(capsys, "doctor")
+        site.config_set("maxmemory-policy", "allkeys-lru")
+        capsys.readouterr()
+        call_command("doctor", "--json")
+        report = json.loads(capsys.readouterr().out)
+        assert [one["id"] for one in report["advice"]] == ["retwis.W004", "retwis.W007"]
+        assert report["ok"]
+    finally:
+        site.config_set("maxmemory", "0")
+        site.config_set("maxmemory-policy", "noeviction")
+        site.config_set("appendonly", "no")
+
+
+def test_a_store_that_does_not_answer_is_an_error_of_the_command(site, store, monkeypatch):
+    def fail(*args, **kwargs):
+        raise redis.ConnectionError("Connection refused")
+
+    monkeypatch.setattr(type(store.transport), "exchange", fail)
+    with pytest.raises(CommandError, match="does not answer"):
+        call_command("doctor")

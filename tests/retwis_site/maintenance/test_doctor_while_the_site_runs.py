@@ -1,0 +1,100 @@
+"""`doctor` reports no error for an operation that is in progress."""
+
+import contextlib
+import itertools
+import time
+
+import pytest
+
+from tests.support.maintenance.doctor_report import doctor
+from tests.support.maintenance.healthy_site import ALICE, BOB
+from tests.support.people import LONG_AGO, SECRET
+from tests.support.stores.seam import before_each_round_trip
+from timeline.posts.checks import post_checks
+from timeline.posts.checks.post_checks import PostChecks
+from timeline.posts.entities import PostDeleted
+from timeline.posts.repository import Posts
+from timeline.relations.checks import follow_checks
+from timeline.relations.checks.ranking_checks import RankingChecks
+from timeline.relations.follow import Follows
+
+pytestmark = pytest.mark.usefixtures("no_waiting")
+
+
+# Job in the outbox -> the state in which its operation leaves the keys before it is finished.
+IN_PROGRESS = {
+    "user:4": lambda r: (r.hset("user:4", mapping={"username": "dora", "auth": SECRET}), r.hset("users", "dora", 4)),
+    "follow:1:3:abc": lambda r: r.zadd("following:1", {"3": 5}),
+    "follow:2:1:abc": lambda r: r.zrem("following:2", 1),
+    "follow:3:2:abc": lambda r: (r.zadd("following:3", {"2": 5}), r.zadd("followers:2", {"3": 5})),
+    "auth:1:old:abc": lambda r: r.hset("user:1", "auth", SECRET),
+    "name:1::abc": lambda r: r.hset("user:1", "name", "Ann"),
+    "del:1:1:abc": lambda r: r.hset("post:1", mapping={"deleted": LONG_AGO, "body": ""}),
+    "post:3:abc": lambda r: r.zrem("updates:1", 3),
+    "fan:3:abc": lambda r: r.lrem("posts:2", 0, 3),
+}
+
+
+@pytest.mark.parametrize("job", IN_PROGRESS)
+def test_an_operation_in_progress_is_no_error(site, capsys, job):
+    site.set("next_user_id", 4)
+    site.zadd("outbox", {job: int(time.time()) + 60})
+    IN_PROGRESS[job](site)
+    assert doctor(capsys, "--fix")[:2] == (0, {})
+    site.delete("outbox")
+    assert doctor(capsys)[0] == 1
+
+
+def test_a_post_deleted_while_doctor_reads_it_is_no_error(site, store, capsys, monkeypatch):
+    """It is deleted between the two reads, and its job is finished by the second."""
+    real = PostChecks.was_listed
+
+    def read_then_delete(self, pid, author):
+        answer = real(self, pid, author)
+        site.hset(f"post:{pid}", mapping={"deleted": LONG_AGO, "body": ""})
+        site.expire(f"post:{pid}", 1000)
+        return answer
+
+    site.zrem("updates:1", 3)
+    monkeypatch.setattr(PostChecks, "was_listed", read_then_delete)
+    assert doctor(capsys)[:2] == (0, {})
+
+
+def test_a_user_who_gets_followers_all_the_time_is_not_miscounted(site, store):
+    """Each read finds the ranking one follower behind. The job of that follow is not in the outbox."""
+    uids = itertools.count(100)
+
+    def finish_one_follow_and_begin_another():
+        uid = next(uids)
+        site.zadd("users_by_followers", {"1": site.zcard("followers:1")})
+        site.hset(f"user:{uid}", "username", f"follower{uid}")
+        site.zadd("followers:1", {uid: 5})
+
+    with before_each_round_trip(finish_one_follow_and_begin_another):
+        findings = [finding for chunk in RankingChecks(store).miscounted() for finding in chunk]
+    assert findings == []
+    assert next(uids) > 103
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        lambda store: Follows(store).unfollow(BOB, ALICE),
+        lambda store: Posts(store).delete(ALICE, 1),
+        lambda store: Follows(store).follow(ALICE, BOB),
+    ],
+    ids=["an unfollow", "a deletion", "a follow"],
+)
+def test_an_operation_between_reading_and_comparing_is_no_error(site, store, capsys, monkeypatch, operation):
+    """Sets are read in chunks. A member may be gone when `doctor` compares it with the mirror."""
+    real = post_checks.members_of
+
+    def read_then_operate(store, pattern):
+        chunks = list(real(store, pattern))
+        with contextlib.suppress(PostDeleted):
+            operation(store)
+        yield from chunks
+
+    for module in (post_checks, follow_checks):
+        monkeypatch.setattr(module, "members_of", read_then_operate)
+    assert doctor(capsys)[:2] == (0, {})

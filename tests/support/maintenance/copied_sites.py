@@ -1,0 +1,69 @@
+"""A second store beside the site's, and a site in it for `copy`."""
+
+from dataclasses import dataclass
+
+import redis
+from django.core.management import call_command
+
+from tests.support.people import LONG_AGO, register
+from tests.support.stored_keys import everything, left_behind, publish
+from timeline.posts.repository import Posts
+from timeline.relations.follow import Follows
+
+NOT_COPIED = ("posts:", "timeline", "lease:", "damaged:", "health", "another-program")
+
+
+@dataclass
+class OtherStore:
+    """A store beside the site's. `url` for the site's user, `raw` for the administrator."""
+
+    url: str
+    raw: redis.Redis
+
+
+def client_of(url, settings):
+    """A client like the site's own, for another address."""
+    options = settings.CACHES["store"]["OPTIONS"]["CONNECTION_POOL_KWARGS"]
+    pool = redis.ConnectionPool.from_url(url, **{**options, "decode_responses": True})
+    return redis.Redis(connection_pool=pool)
+
+
+def make_site_with_every_key(raw, store):
+    """Write a site with every kind of key of the key table, and a key of another program."""
+    alice, bob, carol = (register(store, name) for name in ("Alice", "bob", "carol"))
+    for follower, followed in ((alice, bob), (bob, alice), (carol, alice), (carol, bob)):
+        Follows(store).follow(follower.user.uid, followed.user.uid)
+    Follows(store).unfollow(carol.user.uid, bob.user.uid)
+    for author, body in ((alice, "Grüße, 世界"), (bob, "two"), (alice, "three"), (alice, "deleted")):
+        pid = publish(raw, store, author, body)
+    Posts(store).delete(alice.user.uid, pid)
+    left_behind(raw, "post:3:abc")
+    raw.hset("attempts", "post:3:abc", 2)
+    raw.set("lease:post:3:abc", "a worker", ex=60)
+    raw.zadd("outbox:1", {"post:2:abc": LONG_AGO})
+    raw.zadd("recent", {"1": 1})
+    raw.zadd("recent:3", {"2": 2})
+    raw.rpush("timeline:2", "-0")
+    raw.zadd("set_aside", {"follow:9:9:abc": LONG_AGO})
+    raw.zadd("throttle:post:1", {"n": 1.5e9 + 0.1})
+    raw.expire("throttle:post:1", 900)
+    raw.rpush("posts:1", "b0", "3", "1")
+    raw.rpush("timeline", "3", "2", "1")
+    raw.set("damaged:user:7", "x", ex=900)
+    raw.set("health", "1", ex=900)
+    raw.set("another-program", "x")
+
+
+def keys_to_copy(raw):
+    """The keys that a copy must have, with their content."""
+    return {key: content for key, content in everything(raw).items() if not key.startswith(NOT_COPIED)}
+
+
+def ttls(raw):
+    """The expiry of each key, in units of ten seconds."""
+    return {key: round(raw.pttl(key) / 10_000) for key in keys_to_copy(raw)}
+
+
+def copy(source, **options):
+    """Copy the site in `source` to REDIS_URL."""
+    call_command("copy", f"--from={source.url}", **{"verbosity": 0, **options})

@@ -1,0 +1,41 @@
+"""The report of `doctor --json`, and the labels of its checks."""
+
+import json
+
+from django.core.management import call_command
+
+NAMES = "names that lead to no user or to another user"
+NAMELESS = "users that no name leads to"
+SECRETS = "secrets that auths lacks"
+UNLISTED = "users that users_by_time lacks"
+STRANGERS = "unknown names in users_by_time"
+LACKING = "names that users_by_name lacks"
+SCORES = "scores in users_by_name that are not 0"
+OF_UNKNOWN = "follows of unknown users"
+POSTS_OF_UNKNOWN = "posts of unknown users"
+FOLLOWING = "entries of following: missing from followers:, or unknown"
+FOLLOWERS = "entries of followers: missing from following:, or unknown"
+MISCOUNTED = "wrong counts in users_by_followers"
+UNRANKED = "members of users_by_followers without followers"
+UPDATES = "entries of updates: that do not match a post"
+LOST = "posts missing from their author's updates:"
+HOMES = "home timelines that lack a post"
+GLOBAL = "global timelines that lack a post"
+OVERDUE = "overdue jobs"
+DEAD = "dead letters"
+COUNTERS = "counters below the largest id"
+
+
+def doctor(capsys, *options):
+    """Run `doctor`. Returns the exit code, the errors and the orphans: label -> number of findings."""
+    capsys.readouterr()
+    code = 0
+    try:
+        call_command("doctor", "--json", *options)
+    except SystemExit as exit:
+        code = exit.code
+    report = json.loads(capsys.readouterr().out)
+    assert report["ok"] == (code == 0)
+    errors = {one["check"]: one["found"] for one in report["errors"]}
+    assert [one["stopped"] for one in report["errors"] if one["stopped"]] == []
+    return code, errors, {one["check"]: one["found"] for one in report["debris"]}
