@@ -36,7 +36,7 @@ def test_a_second_request_cannot_hide_in_the_body_of_the_first(port, framing):
 
 @pytest.mark.real_server
 @pytest.mark.parametrize("path", ["/", "/nothing/", "/static/retwis.css", "/livez"])
-def test_no_answer_tells_a_version(port, path):
+def test_no_answer_reveals_a_version(port, path):
     request = b"GET " + path.encode() + b" HTTP/1.1\r\nConnection: close\r\n" + HOST + b"\r\n"
     head = sent(port, request).partition("\r\n\r\n")[0]
     lines = dict(line.lower().split(": ", 1) for line in head.splitlines()[1:])
@@ -46,14 +46,14 @@ def test_no_answer_tells_a_version(port, path):
 
 @pytest.mark.real_server
 @pytest.mark.parametrize("path", ["/", "/post/", "/login/"])
-def test_trace_sends_nothing_back(port, path):
+def test_trace_does_not_return_the_request(port, path):
     request = b"TRACE " + path.encode() + b" HTTP/1.1\r\nConnection: close\r\nX-Mine: not back\r\n" + HOST + b"\r\n"
     answer = sent(port, request)
     assert answer.startswith("HTTP/1.1 405 ")
     assert "not back" not in answer
 
 
-def test_what_is_said_of_a_form_that_never_came_is_as_guarded_as_a_page():
+def test_the_answer_to_a_form_that_never_arrived_has_the_security_headers():
     code = """
 import asyncio
 from retwis_site.server import rsgi

@@ -56,7 +56,7 @@ def site(tmp_path):
         site.stop()
 
 
-def test_nothing_that_was_acknowledged_is_missing(site, tmp_path):
+def test_every_acknowledged_post_is_there(site, tmp_path):
     store = tmp_path / "var" / "store"
     pid_file = store / "server.pid"
     authors = [Author(Browser(site.port), f"author_{number}") for number in range(AUTHORS)]

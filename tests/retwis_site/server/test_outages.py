@@ -101,7 +101,7 @@ def kept(answer, token):
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_the_site_answers_while_its_store_is(site, server, alice, fault):
+def test_the_site_answers_while_the_store_fails(site, server, alice, fault):
     browser, secret, pids = alice.browser, alice.browser.cookie("auth"), site.pids()
     form = {**browser.ask("/").form("/post/"), "body": TYPED}
     with FAULTS[fault](server):
@@ -141,7 +141,7 @@ def test_the_site_answers_while_its_store_is(site, server, alice, fault):
 
 
 @pytest.mark.parametrize("fault", READING_WORKS)
-def test_what_can_be_read_is_shown_even_where_its_lists_are_gone(site, server, alice, fault):
+def test_a_read_only_store_is_shown_even_without_its_lists(site, server, alice, fault):
     lists = ("timeline", f"posts:{alice.uid}")
     server.admin.delete(*lists)
     with READING_WORKS[fault](server):
@@ -156,7 +156,7 @@ def test_what_can_be_read_is_shown_even_where_its_lists_are_gone(site, server, a
 
 
 @pytest.mark.parametrize("fault", READING_WORKS)
-def test_a_home_that_another_process_made_is_shown_too(site, server, fault):
+def test_a_read_only_store_shows_a_home_timeline_of_another_process(site, server, fault):
     """A web worker that meets it lets it live on, which is a write."""
     store, browser = Store(OneServer(server.admin)), Browser(site.port)
     bob = register(store, f"bob_{next(numbers)}")
@@ -173,7 +173,7 @@ def test_a_home_that_another_process_made_is_shown_too(site, server, fault):
     assert server.admin.ttl(home) > 0
 
 
-def test_a_crowd_before_a_store_that_hangs_is_answered_in_time_too(site, server, alice):
+def test_many_clients_get_an_answer_in_time_while_the_store_hangs(site, server, alice):
     with ThreadPoolExecutor(20) as crowd, hanging(server):
         for answer in crowd.map(lambda _: Browser(site.port).ask("/timeline/"), range(60)):
             unavailable(answer)
@@ -181,7 +181,7 @@ def test_a_crowd_before_a_store_that_hangs_is_answered_in_time_too(site, server,
 
 
 @pytest.mark.parametrize("fault", ["down", "hanging"])
-def test_a_form_that_was_under_way_is_posted_once(site, server, alice, fault):
+def test_a_form_sent_during_the_failure_is_posted_once(site, server, alice, fault):
     composer = alice.browser.ask("/").form("/post/")
 
     def write(name):
@@ -205,7 +205,7 @@ def test_a_form_that_was_under_way_is_posted_once(site, server, alice, fault):
     assert sorted(bodies) == sorted([WRITTEN, *itertools.chain(*written)])
 
 
-def test_the_worker_goes_on_by_itself_too(site, server, alice):
+def test_the_worker_recovers_by_itself(site, server, alice):
     (pid,) = alice.updates(server)
     said = site.printed().count("ERROR retwis.deliver: deliver: ")
     with down(server):

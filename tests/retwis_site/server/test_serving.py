@@ -81,7 +81,7 @@ def test_the_first_start_makes_a_demo_community_and_serves_it(serve, port, var):
         assert (var / "secret_key").stat().st_mode & 0o077 == 0
 
 
-def test_sigterm_stops_everything_and_the_next_start_finds_everything(serve):
+def test_sigterm_stops_every_process_and_the_next_start_has_all_data(serve):
     with serve() as site:
         site.wait_until_it_serves()
         status, page = site.browser.submit("/register/", username="Alice", password1=PASSWORD, password2=PASSWORD)
@@ -104,7 +104,7 @@ def test_sigterm_stops_everything_and_the_next_start_finds_everything(serve):
 
 
 @pytest.mark.parametrize("to_all", [signal.SIGINT, signal.SIGTERM])
-def test_ctrl_c_stops_everything(serve, to_all):
+def test_ctrl_c_stops_every_process(serve, to_all):
     """A terminal sends it to the command and to its web workers at once; service managers do the same with SIGTERM."""
     with serve() as site:
         site.wait_until_it_serves()
@@ -116,7 +116,7 @@ def test_ctrl_c_stops_everything(serve, to_all):
         assert "Traceback" not in site.printed()
 
 
-def test_with_redis_url_it_serves_that_server_and_puts_nothing_into_it(serve, settings, raw, var):
+def test_with_redis_url_it_uses_that_server_and_adds_no_demo_data(serve, settings, raw, var):
     with serve(REDIS_URL=settings.REDIS_URL) as site:
         site.wait_until_it_serves()
         assert site.browser.open("/")[0] == 200
@@ -132,7 +132,7 @@ def test_with_redis_url_it_serves_that_server_and_puts_nothing_into_it(serve, se
     assert raw.hgetall("users") == {"alice": "1"}
 
 
-def test_a_port_that_is_taken_is_named_with_the_fix_and_nothing_is_left(serve, port):
+def test_a_taken_port_is_an_error_with_the_fix_and_leaves_no_process(serve, port):
     with socket.socket() as other:
         other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         other.bind(("127.0.0.1", port))
@@ -145,7 +145,7 @@ def test_a_port_that_is_taken_is_named_with_the_fix_and_nothing_is_left(serve, p
     assert nothing_is_left([])
 
 
-def test_after_a_kill_9_the_next_start_works_on_the_same_port_with_all_data(serve):
+def test_after_sigkill_the_next_start_uses_the_same_port_and_has_all_data(serve):
     with serve() as site:
         site.wait_until_it_serves()
         site.browser.submit("/register/", username="Alice", password1=PASSWORD, password2=PASSWORD)
@@ -164,7 +164,7 @@ def test_after_a_kill_9_the_next_start_works_on_the_same_port_with_all_data(serv
             assert nothing_is_left(pids)
 
 
-def test_a_seeding_that_was_killed_is_done_again(serve):
+def test_a_killed_seeding_is_repeated(serve):
     """It has left everything but the `users` hash, which comes last."""
     with serve() as site:
         site.wait_until_it_serves()
@@ -186,7 +186,7 @@ def test_a_seeding_that_was_killed_is_done_again(serve):
         assert store.hlen("users") == 200
 
 
-def test_livez_and_readyz_answer_and_readyz_tells_when_the_store_has_gone(serve):
+def test_readyz_reports_a_lost_store_and_livez_does_not(serve):
     with serve() as site:
         site.wait_until_it_serves()
         assert site.browser.open("/livez") == (200, "ok\n")
@@ -202,7 +202,7 @@ def test_livez_and_readyz_answer_and_readyz_tells_when_the_store_has_gone(serve)
         wait_until(lambda: not any(alive(pid) for pid in pids), "the end of every process")
 
 
-def test_sigterm_while_it_starts_leaves_nothing(serve):
+def test_sigterm_during_the_start_leaves_no_process(serve):
     with serve() as site:
         wait_until(lambda: embedded_pid(), "the embedded server")
         pid = embedded_pid()
@@ -212,7 +212,7 @@ def test_sigterm_while_it_starts_leaves_nothing(serve):
         assert "Traceback" not in site.printed()
 
 
-def test_clients_who_never_finish_their_form_do_not_stop_the_site(serve, port):
+def test_clients_that_never_finish_their_form_do_not_block_the_site(serve, port):
     with serve() as site, contextlib.ExitStack() as slow:
         site.wait_until_it_serves()
         for _ in range(20):
@@ -231,7 +231,7 @@ def test_clients_who_never_finish_their_form_do_not_stop_the_site(serve, port):
         wait_until(lambda: not any(alive(pid) for pid in pids), "the end of every process")
 
 
-def test_a_form_that_was_cut_off_is_not_posted(serve, port):
+def test_an_incomplete_form_is_not_posted(serve, port):
     with serve() as site:
         site.wait_until_it_serves()
         with socket.create_connection(("127.0.0.1", port), timeout=10) as client:
@@ -244,7 +244,7 @@ def test_a_form_that_was_cut_off_is_not_posted(serve, port):
         assert site.stop() == 0
 
 
-def test_a_worker_finishes_what_a_killed_request_left(serve):
+def test_a_worker_finishes_the_job_of_a_killed_request(serve):
     with serve() as site:
         site.wait_until_it_serves()
         with embedded_store() as store:
@@ -255,7 +255,7 @@ def test_a_worker_finishes_what_a_killed_request_left(serve):
         assert site.stop() == 0
 
 
-def test_a_worker_that_was_killed_is_started_again(serve):
+def test_a_killed_worker_is_started_again(serve):
     """Else nothing would reach the many, nor a deleted account be cleared, until somebody starts the site anew."""
     with serve() as site:
         site.wait_until_it_serves()
@@ -273,7 +273,7 @@ def test_a_worker_that_was_killed_is_started_again(serve):
         assert nothing_is_left(pids)
 
 
-def test_an_embedded_server_that_died_is_started_again_with_all_data(serve):
+def test_a_killed_embedded_server_is_started_again_with_all_data(serve):
     with serve() as site:
         site.wait_until_it_serves()
         _, page = site.browser.submit("/register/", username="Alice", password1=PASSWORD, password2=PASSWORD)

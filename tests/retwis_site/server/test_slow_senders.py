@@ -35,7 +35,7 @@ def post(path, length, *more):
     return b"".join((b"POST ", path, b" HTTP/1.1\r\n", HOST, FORM, b"Content-Length: %d\r\n" % length, *more, b"\r\n"))
 
 
-def test_a_form_that_comes_in_pieces_is_whole(site, raw):
+def test_a_form_sent_in_pieces_is_complete(site, raw):
     fields = site.browser.ask("/register/").form("/register/")
     token = site.browser.cookie("csrftoken").encode()
     body = urlencode({**fields, "username": "Piecemeal", "password1": PASSWORD, "password2": PASSWORD}).encode()
@@ -48,7 +48,7 @@ def test_a_form_that_comes_in_pieces_is_whole(site, raw):
     assert raw.hexists("users", "piecemeal")
 
 
-def test_who_asks_first_whether_to_send_a_form_is_told_to_go_on(site):
+def test_expect_100_continue_is_answered(site):
     with connect(site) as connection:
         connection.sendall(post(b"/login/", 6, b"Expect: 100-continue\r\nConnection: close\r\n"))
         assert connection.recv(1000) == b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -56,14 +56,14 @@ def test_who_asks_first_whether_to_send_a_form_is_told_to_go_on(site):
         assert all_of(connection).startswith("HTTP/1.1 403 ")  # no token
 
 
-def test_a_form_that_is_too_large_is_refused_unread(site):
+def test_a_too_large_form_is_refused_before_it_is_sent(site):
     length = settings.DATA_UPLOAD_MAX_MEMORY_SIZE + 1
     with connect(site) as connection:
         connection.sendall(post(b"/post/", length, b"Connection: close\r\n"))
         assert all_of(connection).startswith("HTTP/1.1 413 ")
 
 
-def test_a_form_that_is_cut_off_is_refused(site, raw):
+def test_an_incomplete_form_is_refused(site, raw):
     with connect(site) as connection:
         connection.sendall(post(b"/post/", 1000) + b"body=half")
         connection.shutdown(socket.SHUT_WR)
@@ -71,7 +71,7 @@ def test_a_form_that_is_cut_off_is_refused(site, raw):
     assert not raw.exists("next_post_id")
 
 
-def test_a_hundred_who_send_slowly_hold_nobody_up(site):
+def test_a_hundred_slow_clients_delay_no_other(site):
     """The only worker answers others while it waits for them, and them once they have sent the rest."""
     with contextlib.ExitStack() as stack:
         slow = [stack.enter_context(connect(site)) for _ in range(100)]
@@ -123,7 +123,7 @@ def test_head_has_the_headers_of_get_and_no_body(site, path):
     assert int(length) == len(body) > 0
 
 
-def test_a_static_file_arrives_whole(site):
+def test_a_static_file_arrives_complete(site):
     page = site.browser.open("/")[1]
     for kind in ("css", "svg"):
         path = re.search(rf'href="(/static/[^"]+\.{kind})"', page)[1]
@@ -142,7 +142,7 @@ def test_an_address_that_is_not_percent_encoded_is_read_as_utf_8(site):
     assert 'name="next" value="/@é€/"' in answer
 
 
-def test_who_sends_slowly_and_who_is_answered_meanwhile_each_read_their_own_language(site):
+def test_slow_and_quick_clients_each_get_their_own_language(site):
     """The forms are waited for in one thread; pages are made in it and in another."""
     asked = {"ar": "خطأ 403", "de": "Fehler 403", "en": "Error 403"}
     with contextlib.ExitStack() as stack:

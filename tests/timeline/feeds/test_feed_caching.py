@@ -5,7 +5,7 @@ from django.conf import settings
 from django.utils.http import http_date
 
 from retwis_site.store.local_cache import Memory
-from tests.support.http.feed_urls import FEEDS
+from tests.support.http.feed_xml import FEEDS
 from tests.support.stored_keys import publish
 from timeline.posts.repository import Posts
 

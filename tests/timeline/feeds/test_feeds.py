@@ -13,8 +13,7 @@ from django.utils.translation import get_language
 from retwis_site.exceptions import StoreError
 from retwis_site.store.local_cache import Memory
 from tests.support.http.answers import LINK_RELATION
-from tests.support.http.feed_urls import FEEDS
-from tests.support.http.feed_xml import Html, all_of, one, root, text, texts
+from tests.support.http.feed_xml import FEEDS, Html, all_of, one, root, text, texts
 from tests.support.http.hostile_values import MARKER
 from tests.support.http.shown_links import LINKED, Shown
 from tests.support.processes.fake_store import FAKE
