@@ -1,4 +1,4 @@
-"""A request on its way from granian to the site, and the answer back: threads that wait for nobody."""
+"""A request from granian to the site and back: its environment, its body, its thread and its answer."""
 
 import asyncio
 import contextlib
@@ -20,7 +20,7 @@ def with_headers(*headers, **changes):
     return Scope(headers=Headers(headers), **changes)
 
 
-# ---- a request, as WSGI has it
+# ---- the WSGI environment
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_the_authority_of_http_2_is_the_host_unless_there_is_a_host_header(servi
 
 @pytest.mark.parametrize("text", ["/@é€/", "/\U0001f600", "/@\ufffd\ufffd/", "/ /"])
 def test_a_path_and_a_query_are_utf_8(serving, text):
-    """A byte that is none has become U+FFFD before."""
+    """granian has replaced invalid bytes with U+FFFD."""
     environ = serving.environ_of(Scope(path=text, query_string=text))
     assert environ["PATH_INFO"].encode("latin-1").decode() == text
     assert environ["QUERY_STRING"].encode("latin-1").decode() == text
@@ -105,19 +105,19 @@ def test_the_site_answers_requests_with_unusual_paths_queries_and_headers(servin
     assert "Alice" in protocol.chunks[0].decode()
 
 
-# ---- a body
+# ---- the body
 
 
-def a_form(length, **changes):
-    kind = ("content-type", "application/x-www-form-urlencoded")
+def form_request(length, **changes):
+    content_type = ("content-type", "application/x-www-form-urlencoded")
     return with_headers(
-        ("host", "localhost"), kind, ("content-length", length), path="/login/", method="POST", **changes
+        ("host", "localhost"), content_type, ("content-length", length), path="/login/", method="POST", **changes
     )
 
 
 def test_a_body_that_does_not_arrive_is_a_408(serving, raw, monkeypatch):
     monkeypatch.setattr(serving, "BODY_TIMEOUT", 0.01)
-    protocol = answered(serving, a_form("5"), Protocol(asyncio.Event().wait))
+    protocol = answered(serving, form_request("5"), Protocol(asyncio.Event().wait))
     assert protocol.status == 408
     assert protocol.headers["connection"] == "close"
     assert serving._awaited_bodies == 0
@@ -126,25 +126,25 @@ def test_a_body_that_does_not_arrive_is_a_408(serving, raw, monkeypatch):
 def test_the_408_is_in_the_clients_language(serving, raw, monkeypatch):
     monkeypatch.setattr(serving, "BODY_TIMEOUT", 0.01)
     for header in (("accept-language", "ar-EG"), ("cookie", "language=ar")):
-        scope = a_form("5")
+        scope = form_request("5")
         scope.headers.append(header)
         protocol = answered(serving, scope, Protocol(asyncio.Event().wait))
         assert b"".join(protocol.chunks).decode().startswith("لم يصل النموذج")
         assert translation.get_language() == "en"
 
 
-@pytest.mark.parametrize("kind", ["text/plain; x*=none'x'%ff", "text/plain; charset=none"])
-def test_the_408_does_not_depend_on_the_content_type(serving, raw, monkeypatch, kind):
+@pytest.mark.parametrize("content_type", ["text/plain; x*=none'x'%ff", "text/plain; charset=none"])
+def test_the_408_does_not_depend_on_the_content_type(serving, raw, monkeypatch, content_type):
     monkeypatch.setattr(serving, "BODY_TIMEOUT", 0.01)
-    scope = with_headers(("host", "localhost"), ("content-type", kind), ("content-length", "5"), method="POST")
+    scope = with_headers(("host", "localhost"), ("content-type", content_type), ("content-length", "5"), method="POST")
     assert answered(serving, scope, Protocol(asyncio.Event().wait)).status == 408
 
 
 def test_a_body_is_refused_as_cut_off_when_the_client_disconnects(serving, raw):
-    async def gone():
+    async def disconnect():
         raise serving.ProtocolClosed
 
-    protocol = answered(serving, a_form("5"), Protocol(gone))
+    protocol = answered(serving, form_request("5"), Protocol(disconnect))
     assert protocol.status == 400
     assert b"Only a part of that arrived" in protocol.chunks[0]
     assert serving._awaited_bodies == 0
@@ -153,9 +153,9 @@ def test_a_body_is_refused_as_cut_off_when_the_client_disconnects(serving, raw):
 @pytest.mark.parametrize("length", ["0", "", "99999999999", "9" * 30])
 def test_an_empty_or_too_large_body_is_not_awaited(serving, raw, length):
     def never():
-        raise AssertionError("it was asked for")
+        raise AssertionError("the body was read")
 
-    assert answered(serving, a_form(length), Protocol(never)).status in {403, 413}
+    assert answered(serving, form_request(length), Protocol(never)).status in {403, 413}
 
 
 def test_a_limited_number_of_bodies_is_awaited(serving, raw, monkeypatch):
@@ -168,26 +168,28 @@ def test_a_limited_number_of_bodies_is_awaited(serving, raw, monkeypatch):
 
     async def all_at_once():
         protocols = [Protocol(late) for _ in range(3)]
-        tasks = [asyncio.create_task(serving.application.__rsgi__(a_form("5"), one)) for one in protocols]
+        tasks = [
+            asyncio.create_task(serving.application.__rsgi__(form_request("5"), protocol)) for protocol in protocols
+        ]
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        assert [one.status for one in protocols] == [None, None, 408]
+        assert [protocol.status for protocol in protocols] == [None, None, 408]
         arrives.set()
         await asyncio.gather(*tasks)
-        return [one.status for one in protocols]
+        return [protocol.status for protocol in protocols]
 
     assert asyncio.run(all_at_once()) == [403, 403, 408]  # without a token
     assert serving._awaited_bodies == 0
 
 
-# ---- which thread
+# ---- the thread
 
 
 def threads_of(serving, monkeypatch, scope, protocol):
-    """In which threads the site is asked when granian hands a coroutine over to the loop from another thread."""
-    asked = []
+    """The names of the threads that run the site when granian starts a coroutine from a thread of its own."""
+    names = []
 
     def site(environ, start_response):
-        asked.append(threading.current_thread().name)
+        names.append(threading.current_thread().name)
         return real(environ, start_response)
 
     real = serving.site
@@ -198,13 +200,14 @@ def threads_of(serving, monkeypatch, scope, protocol):
     running.start()
     ended = threading.Event()
 
-    async def recorded_of():
+    async def handle():
         await serving.application.__rsgi__(scope, protocol)
         ended.set()
 
-    coroutine = recorded_of()
+    coroutine = handle()
     calling = threading.Thread(
-        target=lambda: loop.call_soon_threadsafe(lambda one: loop.create_task(one), coroutine), name="granian"
+        target=lambda: loop.call_soon_threadsafe(lambda each: loop.create_task(each), coroutine),
+        name="granian",
     )
     calling.start()
     assert ended.wait(20)
@@ -212,7 +215,7 @@ def threads_of(serving, monkeypatch, scope, protocol):
     loop.call_soon_threadsafe(loop.stop)
     running.join()
     loop.close()
-    return asked
+    return names
 
 
 def test_a_page_is_made_in_the_thread_that_granian_calls_from(serving, raw, monkeypatch):
@@ -227,7 +230,7 @@ def test_a_form_is_awaited_and_handled_in_the_event_loops_thread(serving, raw, m
         return b"body="
 
     protocol = Protocol(late)
-    assert threads_of(serving, monkeypatch, a_form("5"), protocol) == ["loop"]
+    assert threads_of(serving, monkeypatch, form_request("5"), protocol) == ["loop"]
     assert protocol.status == 403  # without a token
 
 
@@ -245,11 +248,11 @@ def test_a_download_is_made_in_a_thread_of_its_own(serving, raw, alice, monkeypa
     assert b'"type": "end"' in b"".join(protocol.chunks)
 
 
-# ---- an answer
+# ---- the answer
 
 
 class Source:
-    """Chunks of a stream, and whether somebody closed it."""
+    """The chunks of a stream; `closed` once it is closed."""
 
     def __init__(self):
         self.closed = False
@@ -284,8 +287,8 @@ def test_a_streamed_answer_that_fails_is_closed_and_not_sent(serving, answers_wi
 
 
 @pytest.fixture
-def temporary(serving, monkeypatch):
-    """A file without a name, which is what the site answers with."""
+def temporary_file(serving, monkeypatch):
+    """A file without a name, which the site returns as its answer."""
 
     def site(environ, start_response):
         start_response("200 OK", [("Content-Length", "5")])
@@ -298,7 +301,7 @@ def temporary(serving, monkeypatch):
         yield file
 
 
-def test_a_temporary_file_is_sent_from_the_disk_and_stays_open_meanwhile(serving, temporary):
+def test_a_temporary_file_is_sent_from_the_disk_and_stays_open_meanwhile(serving, temporary_file):
     protocol = Protocol()
 
     async def run():
@@ -307,40 +310,40 @@ def test_a_temporary_file_is_sent_from_the_disk_and_stays_open_meanwhile(serving
             await asyncio.sleep(0)
         assert protocol.file.read() == b"whole"
         assert not task.done()
-        assert not temporary.closed
+        assert not temporary_file.closed
         task.cancel()
 
     asyncio.run(run())
     protocol.file.close()
     assert protocol.headers == {"content-length": "5"}
     assert protocol.chunks == []
-    assert temporary.closed
+    assert temporary_file.closed
 
 
-def test_a_temporary_file_is_truncated_and_closed_after_the_timeout(serving, temporary, monkeypatch):
+def test_a_temporary_file_is_truncated_and_closed_after_the_timeout(serving, temporary_file, monkeypatch):
     monkeypatch.setattr(serving, "FILE_TIMEOUT", 0.01)
-    with answered(serving, Scope()).file as taken:
-        assert taken.read() == b""
-    assert temporary.closed
+    with answered(serving, Scope()).file as file:
+        assert file.read() == b""
+    assert temporary_file.closed
 
 
-def test_a_temporary_file_is_sent_for_a_request_that_began_outside_the_loop(serving, temporary, monkeypatch):
+def test_a_temporary_file_is_sent_for_a_request_that_began_outside_the_loop(serving, temporary_file, monkeypatch):
     monkeypatch.setattr(serving, "FILE_TIMEOUT", 0.01)
     protocol = Protocol()
     assert threads_of(serving, monkeypatch, Scope(), protocol) == ["granian"]
     protocol.file.close()
     assert protocol.status == 200
-    assert temporary.closed
+    assert temporary_file.closed
 
 
 def test_an_answer_that_is_a_list_is_sent_at_once(serving, monkeypatch):
     def site(environ, start_response):
         start_response("200 OK", [("Content-Type", "text/plain")])
-        return [b"who", b"le"]
+        return [b"com", b"plete"]
 
     monkeypatch.setattr(serving, "site", site)
     protocol = answered(serving, Scope())
-    assert (protocol.status, protocol.chunks) == (200, [b"whole"])
+    assert (protocol.status, protocol.chunks) == (200, [b"complete"])
 
 
 @pytest.mark.parametrize("path", ["/", "/nothing/"])
