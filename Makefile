@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 IN_PARALLEL := --numprocesses auto --maxprocesses 4 --dist loadfile
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run test test-fake test-real test-faults test-sentinel test-cluster test-twemproxy test-all test-browser screenshots fuzz growth bench messages check-messages lint clean
+.PHONY: run test test-fake test-real test-faults test-sentinel test-cluster test-twemproxy test-all test-browser test-package screenshots fuzz growth bench messages check-messages lint clean
 
 run: $(VENV)/.installed
 	@exec $(BIN)/python manage.py serve
@@ -34,6 +34,10 @@ test-all: test test-faults test-sentinel test-cluster test-twemproxy
 test-browser: $(VENV)/.installed-browser
 	$(BIN)/python -m pytest --ds=tests.settings.real tests/browser
 
+# Builds the wheel, installs it in an empty environment, and serves the site from an empty folder. It needs PyPI.
+test-package: $(VENV)/.installed-package
+	$(BIN)/python -m pytest --ds=tests.settings.fake tests/package
+
 # Takes the README's pictures anew.
 screenshots: $(VENV)/.installed-browser
 	SCREENSHOTS=1 $(BIN)/python -m pytest --ds=tests.settings.real tests/browser/looks/test_screenshots.py
@@ -44,7 +48,7 @@ fuzz: $(VENV)/.installed-test
 
 # Measures the site as it grows, for docs/scaling.md: ten minutes, 2 GB of memory and Debian's redis-server.
 growth: $(VENV)/.installed-test
-	@$(BIN)/python -m benchmarks.growth && $(BIN)/python -m benchmarks.paper
+	@$(BIN)/python -m benchmarks.growth && $(BIN)/python -m benchmarks.growth.paper
 
 # Measures how fast the site is, and writes docs/benchmarks.md: a quarter of an hour, 1 GB of memory and Debian's wrk,
 # apache2-utils, redis-tools and redis-server.
@@ -68,6 +72,7 @@ lint: $(VENV)/.installed-lint
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m ruff format --check .
 	$(BIN)/python -m mypy
+	$(BIN)/lint-imports
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Retwis needs Python 3.11 or newer: make PYTHON=python3.12")'
@@ -89,9 +94,13 @@ $(VENV)/.installed-browser: pyproject.toml $(VENV)/.installed-test
 	$(PIP) install --editable '.[browser]'
 	@touch $@
 
+$(VENV)/.installed-package: pyproject.toml $(VENV)/.installed-test
+	$(PIP) install --editable '.[package]'
+	@touch $@
+
 $(VENV)/.installed-lint: pyproject.toml $(VENV)/.installed-test
 	$(PIP) install --editable '.[lint]'
 	@touch $@
 
 clean:
-	rm -rf $(VENV) build *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .import_linter_cache .pytest_cache .ruff_cache .hypothesis

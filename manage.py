@@ -1,16 +1,7 @@
 #!/usr/bin/env python
-"""Django's command line for Retwis: `manage.py help` lists what there is."""
+"""Django's command line for Retwis: `manage.py help` lists the commands."""
 
-import os
-import sys
-
-
-def main() -> None:
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "retwis_site.settings")
-    from django.core.management import execute_from_command_line
-
-    execute_from_command_line(sys.argv)
-
+from retwis_site.command_line import main
 
 if __name__ == "__main__":
     main()

@@ -22,7 +22,8 @@ import django
 
 django.setup()
 
-from benchmarks import document, large, memory, mix, pages, stand, writes  # noqa: E402
+from benchmarks import document, stand  # noqa: E402
+from benchmarks.parts import large, memory, mix, pages, writes  # noqa: E402
 from benchmarks.plan import Plan, Report, small  # noqa: E402
 
 PARTS: dict[str, Callable[[Plan], Report]] = {

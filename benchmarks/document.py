@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks.paper import table
+from benchmarks.growth.paper import table
 from benchmarks.plan import Plan, Report
 from retwis_site.store import embedded
 

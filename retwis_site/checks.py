@@ -1,4 +1,4 @@
-"""System checks: `manage.py check`, and with `--deploy` what the server keeps and what it may throw away."""
+"""System checks for `manage.py check`. `--deploy` adds the sign-in cookie and the settings of the store's servers."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from retwis_site.store.connection import topology
 
 @register("store")
 def store_is_named(**kwargs: Any) -> list[CheckMessage]:
-    """Whether the settings say where the store is. No round trip."""
+    """The settings name a store. No round trip."""
     try:
         topology.transport({})
     except ImproperlyConfigured as error:
@@ -24,28 +24,28 @@ def store_is_named(**kwargs: Any) -> list[CheckMessage]:
 
 @register("security", deploy=True)
 def sign_in_cookie_is_safe(**kwargs: Any) -> list[CheckMessage]:
-    """Django's own checks know of its sessions alone; who is signed in here is told by a cookie of ours."""
+    """Others cannot read or set the sign-in cookie. Django's own checks know only its session cookie."""
     messages: list[CheckMessage] = []
     if not settings.HTTPS:
         hint = "Serve the site over HTTPS and set HTTPS=1."
-        text = f"The sign-in cookie `{settings.AUTH_COOKIE}` travels unencrypted, where others can take it."
+        text = f"The sign-in cookie `{settings.AUTH_COOKIE}` is sent unencrypted, so others on the network can read it."
         messages.append(Warning(text, hint=hint, id="retwis.W005"))
     if settings.HTTPS and not settings.AUTH_COOKIE.startswith("__Host-"):
-        hint = "Let its name begin with __Host-, as retwis_site/settings.py has it."
-        text = f"Another host of the domain could set the sign-in cookie `{settings.AUTH_COOKIE}`."
+        hint = "Start its name with __Host-, as in retwis_site/settings.py."
+        text = f"Another host of the domain can set the sign-in cookie `{settings.AUTH_COOKIE}`."
         messages.append(Error(text, hint=hint, id="retwis.E002"))
     return messages
 
 
 @register("store", deploy=True)
 def server_keeps_what_it_is_given(**kwargs: Any) -> list[CheckMessage]:
-    """One round trip to each server of one's own; the embedded one is started with the right settings."""
+    """The servers at REDIS_URL keep every key. One round trip to each. The embedded server has the right settings."""
     if store_is_named():
         return []
     if not settings.REDIS_URL:
-        hint = "Set REDIS_URL to a server that outlives the web processes."
-        return [Warning("The embedded server is for trying out and for small sites.", hint=hint, id="retwis.W001")]
+        hint = "Set REDIS_URL to a server that runs independently of the web processes."
+        return [Warning("The embedded server is for trials and small sites.", hint=hint, id="retwis.W001")]
     try:
         return [Warning(one.text, hint=one.hint, id=one.id) for one in advice(connect())]
     except StoreError as error:
-        return [Warning(f"The server could not be asked what it keeps: {error}", id="retwis.W002")]
+        return [Warning(f"The settings of the server could not be read: {error}", id="retwis.W002")]

@@ -1,4 +1,4 @@
-"""What a repository may raise. `errors.py` says which page each becomes."""
+"""The exceptions of the repositories. `rendering/error_pages.py` makes a page of each."""
 
 from __future__ import annotations
 
@@ -9,36 +9,35 @@ if TYPE_CHECKING:
 
 
 class NotFound(Exception):
-    """There is no such user or post, and never was under this name."""
+    """There is no user or post with this name or id, and never was."""
 
 
 class Gone(Exception):
-    """It was here and has been deleted."""
+    """A user or post has been deleted."""
 
-    told: StrPromise  # the sentence by which its page says so
+    message: StrPromise  # the sentence on the page
 
 
 class BadCursor(Exception):
-    """A `?before=`, or another choice in an address, that no page of this site has ever handed out."""
+    """A `?before=`, or another parameter of an address, that no page of the site contains."""
 
 
 class TooOften(Exception):
-    """Somebody did something more often than they may: how often, as the log has it; `told`, what they are told; and
-    `retry_after`, seconds until they may again."""
+    """A rate limit is exceeded. `limit` is for the log, `message` for the page; `retry_after` in seconds."""
 
-    def __init__(self, often: str, told: str, retry_after: int) -> None:
-        super().__init__(often)
-        self.told = told
+    def __init__(self, limit: str, message: str, retry_after: int) -> None:
+        super().__init__(limit)
+        self.message = message
         self.retry_after = retry_after
 
 
 class StoreError(Exception):
-    """The store did not answer, or refused: nothing is known, so nothing may be concluded from it."""
+    """The store did not answer, or refused. The result is unknown: it is neither "found" nor "not found"."""
 
 
 class StoreRefused(StoreError):
-    """The store answered that it cannot carry out a command, such as one for a hash on a key that holds a list."""
+    """The store answered with an error, such as for a hash command on a key that holds a list."""
 
 
 class StoreReadOnly(StoreRefused):
-    """The store answers reads but takes no write: a replica, out of memory, or a disk that fails."""
+    """The store answers reads but refuses writes: it is a replica, is out of memory, or its disk fails."""

@@ -1,4 +1,4 @@
-"""For load balancers: is the process up, can the site work."""
+"""Addresses for load balancers: `/livez` (the process runs) and `/readyz` (the store works)."""
 
 import logging
 import time
@@ -20,18 +20,18 @@ PLAIN = "text/plain; charset=utf-8"
 @never_cache
 @require_safe
 def livez(request: HttpRequest) -> HttpResponse:
-    """200 whenever the process can answer. No round trip: a store that is down is no reason to restart us."""
+    """Always 200. No round trip: a store that is down is no reason to restart the process."""
     return HttpResponse("ok\n", content_type=PLAIN)
 
 
 @never_cache
 @require_safe
 def readyz(request: HttpRequest) -> HttpResponse:
-    """200 when the store answers and takes a write, else 503. One round trip."""
+    """200 if the store accepts a write, else 503. One round trip."""
     try:
         connect().set_ex(keys.health(), str(int(time.time())), keys.HEALTH_SECONDS)
     except StoreError as error:
-        logger.error("readyz: %s", error)  # the answer is for everybody, and says less
+        logger.error("readyz: %s", error)  # not in the answer: it is public
         unready = HttpResponse("the store does not take a write\n", content_type=PLAIN, status=503)
         unready["Retry-After"] = str(RETRY_AFTER)
         return unready

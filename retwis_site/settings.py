@@ -1,4 +1,4 @@
-"""Every setting of the site, read from the environment. README.md lists the ones an operator may set."""
+"""Every setting of the site, read from the environment. README.md lists those for operators."""
 
 import os
 import secrets
@@ -7,7 +7,10 @@ from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
 
-BASE_DIR = Path(__file__).resolve().parent.parent
+PACKAGE = Path(__file__).resolve().parent
+IN_CHECKOUT = (PACKAGE.parent / "manage.py").is_file()
+BASE_DIR = PACKAGE.parent if IN_CHECKOUT else Path.cwd()  # var/ is there
+FILES_DIR = PACKAGE.parent if IN_CHECKOUT else PACKAGE  # templates/ and locale/ are there; the wheel has them here
 
 
 def env(name: str, default: str = "") -> str:
@@ -44,7 +47,7 @@ def env_one_of(name: str, *values: str) -> str:
 
 
 def kept_secret(path: Path) -> str:
-    """The secret in `path`, made on first use. Two processes that start together agree on one."""
+    """The secret in the file `path`, created on first use. Two processes that start together get the same secret."""
     try:
         return path.read_text().strip()
     except FileNotFoundError:
@@ -54,7 +57,7 @@ def kept_secret(path: Path) -> str:
     fresh.touch(mode=0o600)
     fresh.write_text(secrets.token_urlsafe(48))
     try:
-        os.link(fresh, path)  # link, not rename: the first one stays
+        os.link(fresh, path)  # link, not rename: the first process wins
     except FileExistsError:
         pass
     finally:
@@ -64,7 +67,7 @@ def kept_secret(path: Path) -> str:
 
 # --- The site ---------------------------------------------------------------------------------------------------------
 
-VAR_DIR = Path(env("VAR_DIR") or BASE_DIR / "var").resolve()  # what the site itself writes: secret, store, static files
+VAR_DIR = Path(env("VAR_DIR") or BASE_DIR / "var").resolve()  # files of the site: secret, store, static files
 DEBUG = env_on("DEBUG")
 HTTPS = env_on("HTTPS")
 SECRET_KEY = env("SECRET_KEY") or kept_secret(VAR_DIR / "secret_key")
@@ -72,10 +75,10 @@ ALLOWED_HOSTS = env_list("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
 CSRF_TRUSTED_ORIGINS = env_list("CSRF_TRUSTED_ORIGINS")
 PORT = env_number("PORT", 8000)
 WEB_WORKERS = max(1, env_number("WEB_WORKERS", 2))
-TRUSTED_PROXIES = env_number("TRUSTED_PROXIES", 0)  # how many reverse proxies stand before the site
+TRUSTED_PROXIES = env_number("TRUSTED_PROXIES", 0)  # the number of reverse proxies in front of the site
 
-DEMO_USER = "demo"  # whom `seed` makes, and `serve` tells of
-DEMO_PASSWORD = "retwis-demo"  # noqa: S105  for everybody to try
+DEMO_USER = "demo"  # `seed` creates this user, and `serve` prints how to log in
+DEMO_PASSWORD = "retwis-demo"  # noqa: S105  public, for trials
 
 INSTALLED_APPS = [
     "retwis_site",
@@ -85,7 +88,7 @@ INSTALLED_APPS = [
     "django.contrib.sitemaps",
     "django.contrib.staticfiles",
 ]
-# The features, in this order: each builds on those before it. A feature is a folder with a `feature.py`.
+# The features, in order: each builds on those before it. A feature is a folder with a `feature.py`.
 FEATURES = [
     "accounts.users",
     "accounts.signing_in",
@@ -109,21 +112,21 @@ MIDDLEWARE = [
     "retwis_site.http.flash_messages.FlashMiddleware",
     "retwis_site.rendering.error_pages.ErrorPages",
 ]
-# X-Frame-Options: BrowserHeaders says it, on every answer. Without HTTPS what helps is HTTPS=1, as retwis.W005 says.
+# W002 is X-Frame-Options, which BrowserHeaders sets. W001 is SecurityMiddleware; without HTTPS retwis.W005 warns.
 SILENCED_SYSTEM_CHECKS = ["security.W002", *([] if HTTPS else ["security.W001"])]
 ROOT_URLCONF = "retwis_site.urls"
 WSGI_APPLICATION = "retwis_site.wsgi.application"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "templates"],
+        "DIRS": [FILES_DIR / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.messages.context_processors.messages",
             ],
-            "libraries": {  # what templates `{% load %}`
+            "libraries": {  # for `{% load %}` in templates
                 "people": "accounts.users.template_tags",
                 "posts": "timeline.posts.html.template_tags",
             },
@@ -131,12 +134,12 @@ TEMPLATES = [
     }
 ]
 CSRF_FAILURE_VIEW = "retwis_site.rendering.error_pages.csrf_failure"
-MESSAGE_STORAGE = "retwis_site.http.flash_messages.FlashStorage"  # the default would want a sessions table
-DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024  # bytes of a request's body; more is a 413
+MESSAGE_STORAGE = "retwis_site.http.flash_messages.FlashStorage"  # Django's default needs a sessions table
+DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024  # bytes of a request body; a larger one gets a 413
 
 LANGUAGE_CODE = "en"
-LANGUAGES = [("en", "English"), ("de", "Deutsch"), ("ar", "العربية")]  # each in its own words
-LOCALE_PATHS = [BASE_DIR / "locale"]
+LANGUAGES = [("en", "English"), ("de", "Deutsch"), ("ar", "العربية")]  # each in its own language
+LOCALE_PATHS = [FILES_DIR / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True
 
@@ -144,15 +147,15 @@ STATIC_URL = "/static/"
 STATIC_ROOT = VAR_DIR / "static"
 STORAGES = {"staticfiles": {"BACKEND": "retwis_site.http.static_files.HashedStaticFiles"}}
 WHITENOISE_MIMETYPES = {".svg": "image/svg+xml; charset=utf-8"}
-WHITENOISE_ROOT = BASE_DIR / "retwis_site" / "root"  # pictures that browsers ask for by a name of their own
-WHITENOISE_USE_FINDERS = True  # before the first `collectstatic` the files are served from where they lie
+WHITENOISE_ROOT = PACKAGE / "root"  # icons that browsers request by fixed names
+WHITENOISE_USE_FINDERS = True  # without `collectstatic`, files are served from their source folders
 
-# --- Who you are ------------------------------------------------------------------------------------------------------
+# --- Users and sessions -----------------------------------------------------------------------------------------------
 
-COOKIE_PREFIX = "__Host-" if HTTPS else ""  # browsers take such a cookie from this very host over HTTPS alone
+COOKIE_PREFIX = "__Host-" if HTTPS else ""  # browsers accept such a cookie only from this host, over HTTPS
 AUTH_COOKIE = f"{COOKIE_PREFIX}auth"
 LANGUAGE_COOKIE_NAME = f"{COOKIE_PREFIX}language"
-THROTTLE = env_on("THROTTLE", "1")  # whether logins, registrations, posts and follows are limited
+THROTTLE = env_on("THROTTLE", "1")  # whether logins, registrations, posts and follows are rate limited
 AUTHENTICATION_BACKENDS = ["accounts.signing_in.backend.RedisBackend"]
 PASSWORD_HASHERS = ["accounts.signing_in.hashers.LeanArgon2PasswordHasher"]
 AUTH_PASSWORD_VALIDATORS = [
@@ -163,11 +166,11 @@ AUTH_PASSWORD_VALIDATORS = [
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_NAME = f"{COOKIE_PREFIX}csrftoken"
 CSRF_COOKIE_HTTPONLY = True
-CSRF_COOKIE_AGE = 365 * 24 * 3600  # seconds, as a login's
+CSRF_COOKIE_AGE = 365 * 24 * 3600  # seconds, like a session
 SECURE_SSL_REDIRECT = HTTPS
 SECURE_HSTS_SECONDS = 365 * 24 * 3600 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
-SECURE_REDIRECT_EXEMPT = [r"^livez$", r"^readyz$"]  # asked by health checkers that speak plain HTTP
+SECURE_REDIRECT_EXEMPT = [r"^livez$", r"^readyz$"]  # health checks use plain HTTP
 if TRUSTED_PROXIES:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
@@ -177,22 +180,22 @@ DATABASES: dict[str, dict[str, str]] = {}  # Redis is the only datastore
 REDIS_URL = env("REDIS_URL")  # empty: the embedded server
 REDIS_TOPOLOGY = env("REDIS_TOPOLOGY", "server")
 REDIS_SENTINEL_SERVICE = env("REDIS_SENTINEL_SERVICE")
-REDIS_SENTINEL_USERNAME = env("REDIS_SENTINEL_USERNAME")  # of the sentinels themselves; the primary's are in REDIS_URL
+REDIS_SENTINEL_USERNAME = env("REDIS_SENTINEL_USERNAME")  # of the sentinels; REDIS_URL has that of the primary
 REDIS_SENTINEL_PASSWORD = env("REDIS_SENTINEL_PASSWORD")
-REDIS_NODES = env_list("REDIS_NODES")  # behind a proxy: the servers that the commands which scan ask
+REDIS_NODES = env_list("REDIS_NODES")  # behind a proxy: the servers, for commands that SCAN
 REDIS_KEY_PREFIX = env("REDIS_KEY_PREFIX")
-# Seconds to connect, and for each reply; where another server may take over, there is less to wait for.
+# Seconds to connect, and for each reply. Shorter where another server can take over.
 REDIS_TIMEOUT = 0.5 if REDIS_TOPOLOGY in {"sentinel", "cluster"} else 1.0
-POST_IDS = env_one_of("POST_IDS", "incr", "snowflake")  # of posts and users: from counters, or from time
-NODE_ID = env_within("NODE_ID", 0, lowest=0, highest=31)  # this machine's part of each id that is made from time
+POST_IDS = env_one_of("POST_IDS", "incr", "snowflake")  # ids of posts and users: from counters, or from the time
+NODE_ID = env_within("NODE_ID", 0, lowest=0, highest=31)  # this machine's part of each id that is made from the time
 MOST_SHARDS = 16
 TIMELINE_SHARDS = env_within("TIMELINE_SHARDS", 1, lowest=1, highest=MOST_SHARDS)  # lists: the global timeline
 OUTBOX_SHARDS = env_within("OUTBOX_SHARDS", TIMELINE_SHARDS, lowest=1, highest=MOST_SHARDS)  # sorted sets: the outbox
-# Whether a process remembers parts of pages that it has rendered; whoever changes templates wants to see it.
+# Whether a process caches rendered parts of pages. Off in DEBUG, so that a changed template shows at once.
 PAGE_MEMORY = env_on("PAGE_MEMORY", "0" if DEBUG else "1")
-DELIVER_INLINE_LIMIT = env_number("DELIVER_INLINE_LIMIT", 1000)  # followers; a post for more is left to `deliver`
+DELIVER_INLINE_LIMIT = env_number("DELIVER_INLINE_LIMIT", 1000)  # followers; with more, `deliver` does it
 CACHES: dict[str, dict[str, Any]] = {
-    # Nothing here uses Django's cache; Django wants a default.
+    # The site does not use Django's cache, but Django needs a default.
     "default": {"BACKEND": "django.core.cache.backends.dummy.DummyCache"},
     "store": {
         "BACKEND": "retwis_site.store.client.StoreConnections",
@@ -201,7 +204,7 @@ CACHES: dict[str, dict[str, Any]] = {
     },
 }
 
-# --- What is written down ---------------------------------------------------------------------------------------------
+# --- Logging ----------------------------------------------------------------------------------------------------------
 
 LOGGING = {
     "version": 1,

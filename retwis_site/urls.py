@@ -1,4 +1,4 @@
-"""The addresses of the site. Each feature has its own in its `urls.py`."""
+"""The URLs of the site. Each feature has its own `urls.py`."""
 
 from django.urls import include, path
 
@@ -6,7 +6,7 @@ from retwis_site import health
 from retwis_site.features import features
 
 urlpatterns = [
-    # From the last feature to the first: home and timelines are asked for most, and addresses are tried in turn.
+    # Django tries patterns in order. Home and timelines get the most requests, so the last features come first.
     *(path("", include(feature.urls)) for feature in reversed(features()) if feature.urls),
     path("livez", health.livez, name="livez"),
     path("readyz", health.readyz, name="readyz"),

@@ -19,7 +19,7 @@ BOUNDARY = re.compile(r"[0-9A-Za-z'()+_,./:=? -]{1,70}")  # RFC 2046, 5.1.1
 
 
 def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-    """The site. A page comes as a list, which servers send at once: anything else they ask piece by piece."""
+    """The site. A page is returned as a list of one part, which servers send at once. A file is an iterator."""
     environ["CONTENT_TYPE"] = _without_charset(environ.get("CONTENT_TYPE", ""))
     answer = _site(environ, start_response)
     if not isinstance(answer, HttpResponse):
@@ -29,8 +29,10 @@ def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iter
 
 
 def _without_charset(content_type: str) -> str:
-    """What the site reads is UTF-8. With any charset Django would decode the address at once, and could fail before
-    there is a page to say so on; a form in another one, or of a type that cannot be parsed, is none."""
+    """The Content-Type without its charset; empty for a charset other than UTF-8 or a type that cannot be parsed.
+
+    The site reads UTF-8 only. With a charset, Django decodes the address at once, and a failure there gets no error
+    page. A form with an empty type has no fields."""
     try:
         kind, parameters = parse_header_parameters(content_type)
     except (LookupError, ValueError):
@@ -43,9 +45,9 @@ def _without_charset(content_type: str) -> str:
     return f'{kind}; boundary="{boundary}"' if BOUNDARY.fullmatch(boundary) else kind
 
 
-# What is loaded stays, and so does most of what is remembered: to look through all of it for circles takes tens of
-# milliseconds, in which a page waits, so that is done rarely. Small and often is as it was: 20,000 new objects at once
-# are no longer in the processor's cache (measured: no faster, and the slowest pages three times as slow).
+# Modules and most cached objects stay. To collect cycles among all of them takes tens of milliseconds, in which a page
+# waits, so full collections are rare. The first generation keeps its size: 20,000 new objects do not fit into the
+# processor's cache (measured: not faster, and the slowest pages take three times as long).
 gc.collect()
 gc.freeze()
 gc.set_threshold(700, 10, 1000)

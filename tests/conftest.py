@@ -278,6 +278,6 @@ def var(settings, tmp_path):
     """A var/ of the test's own. No server over it outlives the test."""
     settings.VAR_DIR = tmp_path / "var"
     yield settings.VAR_DIR
-    pid = embedded._pid()
-    if pid is not None and embedded._is_server(pid):
+    pid = embedded.recorded_pid()
+    if pid is not None and embedded.is_embedded_server(pid):
         end(pid)

@@ -1,4 +1,4 @@
-"""Forms of the settings, checked at the edge."""
+"""Forms of the settings."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from accounts.users.names import LONGEST_BIO, LONGEST_DISPLAY_NAME, in_one_line
 
 
 class LineField(forms.CharField):
-    """A text in one line that may be empty. The length is a validator, as of passwords."""
+    """A text in one line, which may be empty. A validator checks the length, as in `PasswordField`."""
 
     def __init__(self, longest: int, **kwargs: Any) -> None:
         self.longest = longest
@@ -25,7 +25,7 @@ class LineField(forms.CharField):
 
 
 class ProfileForm(forms.Form):
-    """What somebody is called, and what they say about themselves."""
+    """The display name and the bio."""
 
     name = LineField(
         LONGEST_DISPLAY_NAME,
@@ -42,7 +42,7 @@ class ProfileForm(forms.Form):
 
 
 class PasswordForm(PresentPasswordForm, NewPasswordForm):
-    """Another password for whoever knows the present one."""
+    """Asks for the present password and for a new one."""
 
     field_order = ("password", "password1", "password2")
 
@@ -53,7 +53,7 @@ class PasswordForm(PresentPasswordForm, NewPasswordForm):
 
 
 class AppearanceForm(forms.Form):
-    """Which colours a browser is to have."""
+    """The colours of all pages in one browser."""
 
     SYSTEM = "system"
 
@@ -63,13 +63,13 @@ class AppearanceForm(forms.Form):
     )
 
     def clean_theme(self) -> str:
-        """As pages have it: empty to be what the system is."""
-        chosen = str(self.cleaned_data["theme"])
-        return "" if chosen == self.SYSTEM else chosen
+        """The theme as the cookie has it: empty for the system's."""
+        theme = str(self.cleaned_data["theme"])
+        return "" if theme == self.SYSTEM else theme
 
 
 class LanguageForm(forms.Form):
-    """Which language somebody is to read."""
+    """The language of the pages."""
 
     language = forms.ChoiceField(
         choices=settings.LANGUAGES,

@@ -1,4 +1,4 @@
-"""How often a user may change their profile."""
+"""The rate limit of changes to a profile."""
 
 from django.utils.translation import ngettext_lazy
 

@@ -40,7 +40,7 @@ never_store = cache_control(private=True, no_store=True)
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_store
 def profile_settings(request: RetwisRequest) -> HttpResponse:
-    """What one is called and says about oneself, and the ways to all else that can be chosen."""
+    """The form for the display name and the bio, with links to the other settings."""
     if request.method == "POST":
         return _edit_profile(request)
     try:
@@ -53,7 +53,7 @@ def profile_settings(request: RetwisRequest) -> HttpResponse:
 
 
 def profile_of(viewer: Viewer) -> tuple[User, str]:
-    """The viewer and their bio. One round trip when the cookie's uid is cached. Raises NotSignedIn."""
+    """The signed-in user and the bio. Round trips as for `Viewer.ask`. Raises NotSignedIn."""
 
     def ask(pipe: Pipe, me: int) -> None:
         pipe.hget(keys.user(me), "bio")
@@ -82,7 +82,7 @@ def _edit_profile(request: RetwisRequest) -> HttpResponse:
 @login_required
 @never_store
 def password(request: RetwisRequest) -> HttpResponse:
-    """Change one's password, which ends every other session."""
+    """Change the password, and end every other session."""
     me = request.viewer.require_user()
     if request.method != "POST":
         form = PasswordForm(request=request, username=me.username)
@@ -101,7 +101,7 @@ def password(request: RetwisRequest) -> HttpResponse:
 @login_required
 @never_store
 def delete_account(request: RetwisRequest) -> HttpResponse:
-    """Delete one's account for good: nothing brings it back. The browser keeps nothing of it."""
+    """Delete the account for good, and remove every personal cookie from the browser."""
     me = request.viewer.require_user()
     if request.method != "POST":
         form = PresentPasswordForm(request=request, username=me.username)
@@ -120,7 +120,7 @@ def delete_account(request: RetwisRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_store
 def appearance(request: RetwisRequest) -> HttpResponse:
-    """Light, dark or like the system, for one browser, whoever uses it."""
+    """Light, dark or like the system. A cookie keeps it, so it is the choice of one browser and of no account."""
     present = theme_of(request) or AppearanceForm.SYSTEM
     return _choice(request, "accounts/settings/appearance.html", AppearanceForm, "theme", present, keep_theme)
 
@@ -128,7 +128,7 @@ def appearance(request: RetwisRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_store
 def language(request: RetwisRequest) -> HttpResponse:
-    """The language of one browser, and of whoever is signed in there, wherever they log in next."""
+    """The language of one browser. For a signed-in user, also the language of the browser of each later login."""
 
     def keep(response: HttpResponse, code: str) -> None:
         if request.user.is_authenticated:
@@ -146,7 +146,7 @@ def _choice(
     present: str | None,
     keep: Callable[[HttpResponse, str], None],
 ) -> HttpResponse:
-    """A page on which one of a few things is chosen. It leads back to where it was opened from."""
+    """A page with one choice. Saving it redirects to the page that led here."""
     if request.method != "POST":
         form = form_class(initial={field: present})
         return page(request, template, {"form": form, "field": form[field], "next": page_of_form(request)})

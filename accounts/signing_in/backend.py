@@ -1,11 +1,11 @@
-"""Signing in with a username and a password: an ordinary Django backend on Redis."""
+"""Signing in with a username and a password: a Django authentication backend on Redis."""
 
 import logging
 
 from django.contrib.auth.hashers import check_password, make_password
 from django.http import HttpRequest
 
-from accounts.signing_in.limits import GUESSES, LOGINS, somebody_at
+from accounts.signing_in.limits import GUESSES, LOGINS, login_subject
 from accounts.signing_in.sessions import Sessions
 from accounts.users.entities import Login
 from accounts.users.repository import TRIES, Users
@@ -18,32 +18,34 @@ logger = logging.getLogger("retwis.accounts")
 
 
 class RedisBackend:
-    """For `django.contrib.auth.authenticate()`. A plain class: Django's own backends import models."""
+    """For `django.contrib.auth.authenticate()`. It has no base class: Django's own backends import models."""
 
     def authenticate(
         self, request: HttpRequest | None, username: str | None = None, password: str | None = None
     ) -> Login | None:
-        """The user and their current secret, or None for a wrong name or password, both after the same time.
+        """The user and the user's present secret; None for an unknown name or a wrong password.
 
-        Eight round trips. No rehash of an old hash: that HSET could undo a password change that happens meanwhile.
-        Raises StoreError, and TooOften for an account that was tried too often from the request's address.
+        Both take the same time. Eight round trips. Raises StoreError; raises TooOften after too many wrong passwords
+        for this account from the request's address, or after too many from that address for any account.
+
+        An old hash is not replaced by a new one: that HSET could undo a password change that happens meanwhile.
         """
         if username is None or password is None:
             return None
         if request is None:
             return self._verified(username, password)
-        throttle = RateLimits(connect())
+        limits = RateLimits(connect())
         address = client_address(request)
-        somebody = somebody_at(username, address)
-        throttle.count(LOGINS, somebody)
-        guess = throttle.count(GUESSES, address)
+        subject = login_subject(username, address)
+        limits.count(LOGINS, subject)
+        guess = limits.count(GUESSES, address)
         login = self._verified(username, password)
         if login is None:
-            # Not the name: people type their password into its field.
-            logger.warning("wrong name or password from %s, tried as %s", address, somebody)
+            # The name is not logged: people type their password into its field by mistake.
+            logger.warning("wrong name or password from %s, counted as %s", address, subject)
             return None
-        throttle.forget(LOGINS, somebody)
-        throttle.take_back(guess)
+        limits.forget(LOGINS, subject)
+        limits.take_back(guess)
         return login
 
     def _verified(self, username: str, password: str) -> Login | None:

@@ -1,4 +1,4 @@
-"""What is typed or chosen about an account, checked at the edge."""
+"""Forms of registration and login, and the password fields that the settings use too."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ valid_username = RegexValidator(
 
 
 class PasswordField(forms.CharField):
-    """The length is a validator and not `max_length`, which would make the browser cut off silently what is pasted."""
+    """A password. A validator checks the length: with `max_length`, browsers would silently cut off a pasted text."""
 
     def __init__(self, autocomplete: str, **kwargs: Any) -> None:
         widget = forms.PasswordInput(attrs={"autocomplete": autocomplete})
@@ -63,7 +63,7 @@ class RegisterForm(NewPasswordForm):
 
 
 class PresentPasswordForm(forms.Form):
-    """For whoever knows the present password. Validating it asks the store."""
+    """Asks for the present password. Validation reads the store: round trips and errors of `authenticate()`."""
 
     password = PasswordField("current-password", label=_("Present password"))
 
@@ -80,7 +80,10 @@ class PresentPasswordForm(forms.Form):
 
 
 class LoginForm(forms.Form):
-    """Valid when the name and the password fit; then `login` is who it is. Validating it asks the store."""
+    """Valid when the password is the user's; then `login` is the user and the secret.
+
+    Validation reads the store: round trips and errors of `authenticate()`.
+    """
 
     username = forms.CharField(
         label=_("Username"),
@@ -97,9 +100,9 @@ class LoginForm(forms.Form):
         cleaned = super().clean() or {}
         if self.errors:
             return cleaned
-        # Django's type for a user is its model; ours is what our backend returns.
-        found: Any = authenticate(self._request, username=cleaned["username"], password=cleaned["password"])
-        self.login = found
-        if found is None:
+        # For type checkers, authenticate() returns a Django model; this site's backend returns a Login.
+        login: Any = authenticate(self._request, username=cleaned["username"], password=cleaned["password"])
+        self.login = login
+        if login is None:
             raise forms.ValidationError(_("That username and password do not fit together."))
         return cleaned

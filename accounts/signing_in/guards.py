@@ -1,4 +1,4 @@
-"""Which requests a view takes, where they came from, and where they lead."""
+"""Decorators that restrict a view to POST or to users, and the addresses that a request may be redirected to."""
 
 from collections.abc import Callable
 from functools import update_wrapper
@@ -18,7 +18,7 @@ P = ParamSpec("P")
 
 
 def change(view: Callable[P, HttpResponseBase]) -> Callable[P, HttpResponseBase]:
-    """A view that changes something: it takes a POST, so nothing leads back to its address."""
+    """Marks a view that changes something. It answers POST alone, so `page_of_form` never returns its address."""
     guarded = require_POST(view)
     guarded.is_change = True  # type: ignore[attr-defined]
     return guarded
@@ -27,34 +27,39 @@ def change(view: Callable[P, HttpResponseBase]) -> Callable[P, HttpResponseBase]
 def login_required(
     view: Callable[Concatenate[RetwisRequest, P], HttpResponseBase],
 ) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
-    """Send visitors to the login page, and from there back: to this page, or, since a redirect cannot repeat a POST,
-    to the page whose form they sent. Round trips as for `request.user`."""
+    """Redirects visitors to the login page. Round trips as for `request.user`.
+
+    After the login they return to this page. A redirect cannot repeat a POST, so after one they return to the page that
+    has the form.
+    """
 
     def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
-        known = cast(RetwisRequest, request)
+        retwis_request = cast(RetwisRequest, request)
         try:
-            known.viewer.require_user()
+            retwis_request.viewer.require_user()
         except NotSignedIn:
-            here = request.get_full_path() if request.method in {"GET", "HEAD"} else page_of_form(request)
-            return to_login(here)
-        return view(known, *args, **kwargs)
+            after = request.get_full_path() if request.method in {"GET", "HEAD"} else page_of_form(request)
+            return to_login(after)
+        return view(retwis_request, *args, **kwargs)
 
     update_wrapper(guarded, view)
     return guarded
 
 
 def to_login(after: str) -> HttpResponseRedirect:
-    """To the login page, which leads on to `after`."""
+    """A redirect to the login page, which leads on to `after`."""
     return HttpResponseRedirect(f"{reverse('login')}?{urlencode({'next': after})}")
 
 
 def page_of_form(request: HttpRequest) -> str:
-    """The path of our page that a form was sent from, as far as the browser tells; else home. A form that came back
-    with an error stands at the address of a change, which is none to return to."""
+    """The path and query of this site's page that has the form, from the Referer header; "/" when that is unknown.
+
+    A form with an error is shown at the address of a `change`. That address answers no GET, so "/" is returned.
+    """
     try:
         parts = urlsplit(request.META.get("HTTP_REFERER", ""))
         view = resolve(unquote(parts.path)).func
-    except (Resolver404, ValueError):  # it may be anything
+    except (Resolver404, ValueError):  # the header may hold anything
         return "/"
     if parts.netloc != request.get_host():
         return "/"
@@ -64,6 +69,6 @@ def page_of_form(request: HttpRequest) -> str:
 
 
 def own_page(request: HttpRequest, address: str) -> str:
-    """The address when it is the path of one of our pages, else home."""
-    ours = url_has_allowed_host_and_scheme(address, allowed_hosts=None, require_https=request.is_secure())
-    return address if ours and address.startswith("/") and not address.startswith("//") else "/"
+    """The address when it is a path of this site, else "/"."""
+    is_safe = url_has_allowed_host_and_scheme(address, allowed_hosts=None, require_https=request.is_secure())
+    return address if is_safe and address.startswith("/") and not address.startswith("//") else "/"

@@ -1,10 +1,10 @@
-"""The password hash: Argon2id at OWASP's first recommended setting."""
+"""The password hash: Argon2id with the first setting that OWASP recommends."""
 
 from django.contrib.auth.hashers import Argon2PasswordHasher
 
 
 class LeanArgon2PasswordHasher(Argon2PasswordHasher):
-    """19 MiB a hash. Django's default of 100 MiB is a way to run a small server out of memory.
+    """19 MiB for each hash. With Django's default of 100 MiB, a few logins at once fill the memory of a small server.
 
     Source: OWASP Password Storage Cheat Sheet (m=19456 KiB, t=2, p=1).
     """

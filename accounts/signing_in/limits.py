@@ -1,4 +1,4 @@
-"""How often people may try to sign in and register."""
+"""Rate limits of signing in and registering."""
 
 import hashlib
 
@@ -6,7 +6,7 @@ from django.utils.translation import ngettext_lazy
 
 from retwis_site.store.rate_limits import Limit
 
-LOGINS = Limit(  # an account and an address together
+LOGINS = Limit(  # for each pair of an account and an address
     *("login", 10, 15 * 60, "wrong passwords"),
     ngettext_lazy(
         "That would be more than %(times)d wrong password in a short time.",
@@ -14,7 +14,7 @@ LOGINS = Limit(  # an account and an address together
         "times",
     ),
 )
-GUESSES = Limit(  # an address, at whatever accounts
+GUESSES = Limit(  # for each address, over all accounts
     *("guess", 200, 15 * 60, "guesses from your network"),
     ngettext_lazy(
         "That would be more than %(times)d guess from your network in a short time.",
@@ -32,7 +32,9 @@ REGISTRATIONS = Limit(
 )
 
 
-def somebody_at(name: str, address: str) -> str:
-    """An account as tried from one address: so nobody elsewhere can lock its owner out. Of fixed length, whatever
-    somebody types for a name."""
+def login_subject(name: str, address: str) -> str:
+    """What LOGINS counts by: a hash of the typed name and the address, 32 hex digits for a name of any length.
+
+    The address is part of it, so that wrong passwords from elsewhere do not lock the owner of the account out.
+    """
     return hashlib.sha256(f"{name.lower()}\0{address}".encode(errors="replace")).hexdigest()[:32]

@@ -1,6 +1,7 @@
-"""Attaches `request.visit`, and with it a lazy `request.user`. A page that asks neither costs no round trip.
+"""Attaches `request.viewer`, and a lazy `request.user`. A page that asks neither costs no round trip.
 
-A page that did ask differs from visitor to visitor, and tells caches so.
+A page that asks either depends on the cookie. Its response says so to caches: `Vary: Cookie`, and for a signed-in user
+`Cache-Control: private, no-cache` unless the view has set it.
 """
 
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from retwis_site.store.client import connect
 
 
 class RetwisRequest(HttpRequest):
-    """What views get, for type checkers: a request that has passed this middleware."""
+    """The type of a request that has passed this middleware, as views get it. For type checkers alone."""
 
     viewer: Viewer
     user: User | Visitor  # type: ignore[assignment]
@@ -29,9 +30,9 @@ class ViewerMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         viewer = Viewer(connect(), request.COOKIES.get(settings.AUTH_COOKIE, ""))
-        known = cast(RetwisRequest, request)
-        known.viewer = viewer
-        known.user = cast(User, SimpleLazyObject(lambda: viewer.user))
+        retwis_request = cast(RetwisRequest, request)
+        retwis_request.viewer = viewer
+        retwis_request.user = cast(User, SimpleLazyObject(lambda: viewer.user))
         response = self._get_response(request)
         if viewer.asked:
             if "Vary" not in response:

@@ -33,14 +33,14 @@ def register(request: RetwisRequest) -> HttpResponse:
         return page(request, "accounts/signing_in/register.html", {"form": RegisterForm()})
     form = RegisterForm(request.POST)
     if form.is_valid():
-        throttle = RateLimits(connect())
-        counted = throttle.count(REGISTRATIONS, client_address(request))
+        limits = RateLimits(connect())
+        counted = limits.count(REGISTRATIONS, client_address(request))
         try:
             login = Registration(connect()).register(
                 form.cleaned_data["username"], make_password(form.cleaned_data["password1"])
             )
         except NameTaken:
-            throttle.take_back(counted)
+            limits.take_back(counted)
             form.add_error("username", _("That name is taken. Choose another one."))
         else:
             text = _("Welcome, %(name)s! Write your first post, or find people to follow.")
@@ -62,20 +62,20 @@ def login(request: RetwisRequest) -> HttpResponse:
     form = LoginForm(request.POST, request=request)
     if not form.is_valid() or form.login is None:
         return page(request, "accounts/signing_in/login.html", {"form": form, "next": after}, status=422)
-    known = form.login.language in CODES
-    if known:
+    has_language = form.login.language in CODES
+    if has_language:
         activate(form.login.language)
     messages.success(request, _("Welcome back, %(name)s.") % {"name": form.login.user.username})
     log_account_event(request, "logged in", form.login.user)
     response = signed_in(request, form.login, after)
-    if known:
+    if has_language:
         keep_language(response, form.login.language)
     return response
 
 
 @change
 def logout(request: RetwisRequest) -> HttpResponse:
-    """End the session on every device, and remove the cookies that end with it. A visitor is signed out already."""
+    """End the session on every device, and remove the cookies that end with it. For a visitor: the cookies alone."""
     if request.user.is_authenticated:
         me = request.viewer.require_user()
         Sessions(connect()).end_all(me.uid, request.viewer.secret)

@@ -1,67 +1,68 @@
-"""A picture for each user, made from their id alone: three threads that cross, as two do in the site's mark.
+"""A picture for each user, made from the uid alone: three crossing threads, like the two in the site's logo.
 
-Nothing in it comes from anybody but us: no name, no text. It is SVG as it stands in a page, some 320 bytes; the
-stylesheet gives it its size, and widens the lines without a colour of their own, which are gaps between threads.
+It has no input from users: no name, no text. It is inline SVG of about 320 bytes. The stylesheet sets its size, and
+widens the lines without a colour of their own, which are the gaps between threads.
 """
 
 from itertools import combinations, permutations, product
 
-# Deep grounds and light threads: each thread stands out from each ground by 4 to 1.
+# Dark backgrounds and light threads: the contrast of each pair is at least 4 to 1.
 GROUNDS = ("#053", "#055", "#146", "#238", "#427", "#515", "#612", "#630", "#440", "#345")
 THREADS = ("#aec", "#fb4", "#f98", "#9cf", "#cbf", "#fec")
-ROWS = (2, 4, 6)  # of eight: the heights at which threads begin, meet and end
+ROWS = (2, 4, 6)  # y coordinates, of 0 to 8, at which threads begin, meet and end
 
 HEAD = (
     '<svg class="avatar" viewBox="0 0 8 8" fill="none" stroke="{0}" aria-hidden="true">'
     '<path fill="{0}" d="M0 0h8v8H0z"/>'
 )
 
-Way = tuple[int, int, int]  # a thread's row at the left, in the middle and at the right
+Thread = tuple[int, int, int]  # its row at the left, in the middle and at the right
 
 
-def _crossings(one: Way, other: Way) -> int:
-    """How often two threads cross: none, once or twice."""
-    above = [a - b for a, b in zip(one, other, strict=True)]
-    return (above[0] * above[1] < 0) + (above[1] * above[2] < 0)
+def _crossings(first: Thread, second: Thread) -> int:
+    """The number of times that two threads cross: 0, 1 or 2."""
+    left, middle, right = (a - b for a, b in zip(first, second, strict=True))
+    return (left * middle < 0) + (middle * right < 0)
 
 
-def _drawn(ways: tuple[Way, ...]) -> str:
-    """Threads, each above those before it; in braces, which of three colours it has."""
-    drawn = ""
-    for place, way in enumerate(ways):
-        path = _path(*way)
-        gap = f'<path d="{path}"/>' if any(_crossings(way, below) for below in ways[:place]) else ""
-        drawn += f'{gap}<path stroke="{{{ROWS.index(way[0])}}}" d="{path}"/>'
-    return drawn
+def _svg_template(threads: tuple[Thread, ...]) -> str:
+    """The paths of the threads, each above those before it. The number of its colour, 0 to 2, stands in braces."""
+    svg = ""
+    for number, thread in enumerate(threads):
+        path = _path(*thread)
+        gap = f'<path d="{path}"/>' if any(_crossings(thread, below) for below in threads[:number]) else ""
+        svg += f'{gap}<path stroke="{{{ROWS.index(thread[0])}}}" d="{path}"/>'
+    return svg
 
 
 def _path(left: int, middle: int, right: int) -> str:
-    """Two curves, or straight halves, from the left edge to the right; each begins and ends level."""
-    first, then = middle - left, right - middle
+    """A line from the left edge to the right: two halves, each a curve or straight, without a corner between them."""
+    first, second = middle - left, right - middle
     path = f"M0 {left}c2 0 2 {first} 4 {first}" if first else f"M0 {left}h4"
-    if not then:
+    if not second:
         path += "h4"
     else:
-        path += f"s2 {then} 4 {then}" if first else f"c2 0 2 {then} 4 {then}"
+        path += f"s2 {second} 4 {second}" if first else f"c2 0 2 {second} 4 {second}"
     return path.replace(" -", "-")
 
 
-# All that cross twice or more, with the highest or the lowest thread on top.
+# All sets of threads with two crossings or more, each with the highest or the lowest thread on top.
 SHAPES = [
-    _drawn(order)
+    _svg_template(ordered)
     for middle, right in product(permutations(ROWS), repeat=2)
-    for ways in [tuple(zip(ROWS, middle, right, strict=True))]
-    if sum(_crossings(*two) for two in combinations(ways, 2)) >= 2
-    for order in (ways, ways[::-1])
+    for threads in [tuple(zip(ROWS, middle, right, strict=True))]
+    if sum(_crossings(*pair) for pair in combinations(threads, 2)) >= 2
+    for ordered in (threads, threads[::-1])
 ]
 _COLOURS = list(permutations(THREADS, len(ROWS)))
 
 NUMBER = len(SHAPES) * len(_COLOURS) * len(GROUNDS)
-_STRIDE = 45_983  # near NUMBER / 1.618, so neighbours differ most; shares no factor with it, so all NUMBER differ
+_STRIDE = 45_983  # near NUMBER / 1.618, so successive uids differ most; no common factor, so all NUMBER differ
 
 
 def avatar(uid: int) -> str:
-    """The user's picture, `<svg class="avatar">`. Only ids that are a multiple of NUMBER apart share one."""
+    """The user's picture, `<svg class="avatar">`. Two users share one only when their uids differ by a multiple of
+    NUMBER."""
     rest, ground = divmod(uid * _STRIDE % NUMBER, len(GROUNDS))
     shape, colours = divmod(rest, len(_COLOURS))
     return f"{HEAD.format(GROUNDS[ground])}{SHAPES[shape].format(*_COLOURS[colours])}</svg>"

@@ -57,9 +57,9 @@ class AccountDeletion:
 
     def strip(self, uid: int) -> None:
         """Remove every field of a deleted account but KEPT_FIELDS. Two round trips."""
-        for found in self._store.hash_fields(keys.user(uid), FIELDS_AT_ONCE):
+        for fields in self._store.hash_fields(keys.user(uid), FIELDS_AT_ONCE):
             pipe = self._store.pipeline()
-            for field, _ in found:
+            for field, _ in fields:
                 if field not in KEPT_FIELDS:
                     pipe.hdel(keys.user(uid), field)
             pipe.execute()
@@ -68,5 +68,5 @@ class AccountDeletion:
 def _queue_unlisting(pipe: Pipe, user: User, names: Collection[str]) -> None:
     """`names`: the present and former display names."""
     pipe.zrem(keys.users_by_time(), user.username)
-    for found in {found for name in names for found in entries(User(user.uid, user.username, name))}:
-        pipe.zrem(keys.users_by_name(), found)
+    for entry in {entry for name in names for entry in entries(User(user.uid, user.username, name))}:
+        pipe.zrem(keys.users_by_name(), entry)

@@ -1,4 +1,4 @@
-"""Who somebody is. Two tiny classes share `is_authenticated`; neither ever holds a password."""
+"""Users and visitors. Two small classes share `is_authenticated`; neither ever holds a password."""
 
 from dataclasses import dataclass
 
@@ -9,11 +9,11 @@ from retwis_site.exceptions import Gone, NotFound
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Equal only while nothing of it has changed: whether two are the same person, their uids tell."""
+    """A user as read. Two objects about one user differ after a change of name: compare their uids instead."""
 
     uid: int
     username: str  # as typed at registration
-    name: str = ""  # as they want to be called; empty where they did not say
+    name: str = ""  # the display name; empty when none is set
 
     is_authenticated = True
 
@@ -24,21 +24,21 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """Somebody who is not signed in."""
+    """A viewer who is not signed in."""
 
     is_authenticated = False
 
 
 @dataclass(slots=True)
 class Login:
-    """A user who has just proved who they are, and the secret that their cookie will carry.
+    """A user who has just signed in or registered, and the secret for the cookie.
 
-    Not frozen: `django.contrib.auth.authenticate()` notes the backend on it.
+    Not frozen: `django.contrib.auth.authenticate()` sets `backend`.
     """
 
     user: User
     secret: str
-    language: str = ""  # the code of the one that they have chosen; empty when they have not
+    language: str = ""  # the code of the chosen language; empty when none was chosen
     backend: str = ""
 
     def __repr__(self) -> str:  # the secret stays out of logs
@@ -46,18 +46,18 @@ class Login:
 
 
 class NoSuchUser(NotFound):
-    """Nobody has this name."""
+    """No user has this name."""
 
 
 class AccountDeleted(Gone):
-    """Whoever had this name has deleted their account."""
+    """The account with this name is deleted."""
 
-    told = _("Whoever had this name has deleted their account.")
+    message = _("Whoever had this name has deleted their account.")
 
 
 class NameTaken(Exception):
-    """Somebody has this name, perhaps in other letter case."""
+    """A user has this name, perhaps in another letter case."""
 
 
 class NotSignedIn(Exception):
-    """The page is for users, and the request's cookie names none."""
+    """The page is for users, and the request has no cookie of one."""

@@ -1,4 +1,4 @@
-"""Users: their names, their hashes, and what goes when an account is deleted."""
+"""Users: names, hashes, and what a deletion removes."""
 
 from accounts.users.account_lines import account_lines
 from accounts.users.checks.account_checks import AccountChecks

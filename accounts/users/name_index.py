@@ -1,4 +1,4 @@
-"""Display names, and the index by which people are found: `users_by_name` follows the users' own hashes.
+"""Display names, and the index that finds users by name: `users_by_name` follows the users' own hashes.
 
 The truth is the user's hash. A change of name makes the entries match: it reads the hash, adds its entries, removes the
 others, and looks again. When the hash has changed meanwhile, it starts again; so the last writer has also seen that the
@@ -20,7 +20,7 @@ Stored = tuple[str | None, str | None, str | None]  # a user's `username`, `name
 
 
 class NameIndex:
-    """Display names, bios, and the entries that lead to people."""
+    """Changes display names and bios, and keeps the entries that lead to users."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -28,7 +28,7 @@ class NameIndex:
 
     def edit(self, me: User, name: str, bio: str) -> None:
         """Change a user's display name and bio; `me` as just read. Commit: the HSET. Six round trips; two more each
-        time that another change comes between. One while the name stays.
+        time that another change comes between. One when the name stays the same.
 
         The same round trip reads the name that the HSET replaces: another device may have changed it after `me` was
         read. A change that still comes between leaves an extra entry, which `cleanup` removes.
@@ -61,7 +61,7 @@ class NameIndex:
     def make_match(self, old: Mapping[int, Collection[str]]) -> dict[int, Stored]:
         """Make the entries of users match; `old`: by uid, entries that may be out of date. Returns what the hashes say.
         Three round trips for all users together; two more each time that one has changed meanwhile."""
-        doubtful = {uid: set(found) for uid, found in old.items()}
+        doubtful = {uid: set(former) for uid, former in old.items()}
         seen = self.stored(old)
         last = dict(seen)
         while seen:
@@ -77,8 +77,8 @@ class NameIndex:
     def _queue(self, pipe: Pipe, right: set[str], doubtful: set[str]) -> None:
         if right:
             queue_entries(pipe, sorted(right))
-        for found in sorted(doubtful - right):
-            pipe.zrem(keys.users_by_name(), found)
+        for stale in sorted(doubtful - right):
+            pipe.zrem(keys.users_by_name(), stale)
 
     def stored(self, uids: Collection[int]) -> dict[int, Stored]:
         """What the hashes of these users say, by uid. One round trip."""
@@ -102,6 +102,6 @@ def right_entries(uid: int, stored: Stored) -> set[str]:
 
 
 def _entries(uid: int, stored: Stored) -> set[str]:
-    """The same, also for a deleted account."""
+    """The entries of a user, as if the account were not deleted; none for an unknown uid."""
     username, name, _ = stored
     return set() if username is None else set(entries(User(uid, username, name or "")))

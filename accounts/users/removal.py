@@ -1,4 +1,4 @@
-"""What a worker does about a deleted account: every feature removes its part of it.
+"""The job that removes a deleted account: every feature removes its part of it.
 
 The field `deleted` of `user:<uid>` is the truth; all else follows from it, a chunk at a time, so an account of any size
 takes the same memory. Each part removes last the set that leads to its chunks: when a worker is killed, the next one

@@ -80,7 +80,7 @@ class Users:
         """Write fields of an account. Returns False for a deleted account, which keeps none of them. One round trip,
         two for a deleted account.
 
-        Both commands are for one key, so the look comes after the write everywhere. Either it sees the deletion, or the
+        Both commands are for one key, so the read comes after the write everywhere. Either it sees the deletion, or the
         worker that removes the account sees the fields.
         """
         pipe = self._store.pipeline()

@@ -12,7 +12,7 @@ register.filter("isolated", isolated)
 
 
 class AvatarNode(template.Node):
-    """The output of a node is not escaped. This one is safe: it is made from a number alone."""
+    """Writes the picture without escaping it. That is safe: it is made from a number alone."""
 
     def __init__(self, uid: FilterExpression) -> None:
         self._uid = uid

@@ -52,7 +52,7 @@ class Outbox:
         pipe.execute()
 
     def queue_due(self, pipe: Pipe, name: str) -> None:
-        """Leave one's own job to a worker, due at once."""
+        """Leave a job of this process to a worker, due at once."""
         pipe.zadd(keys.outbox(name), {name: int(time.time())})
 
     def done(self, name: str) -> None:
@@ -65,22 +65,22 @@ class Outbox:
         pipe = self._store.pipeline()
         for key in keys.outboxes():
             pipe.zrangebyscore(key, "-inf", str(int(time.time())), limit)
-        return [job for found in pipe.execute() for job in found]
+        return [job for jobs in pipe.execute() for job in jobs]
 
     def under_way(self) -> set[str]:
-        """The beginnings of all job names: `follow:1` and `follow:1:2` for `follow:1:2:<nonce>`. One round trip for
+        """The prefixes of all job names: `follow:1` and `follow:1:2` for `follow:1:2:<nonce>`. One round trip for
         each READ_AT_ONCE jobs."""
         return {
-            beginning
+            prefix
             for key in keys.outboxes()
             for jobs in self._store.zset_members(key, READ_AT_ONCE)
             for job in jobs
-            for beginning in accumulate(job.split(":"), lambda left, right: f"{left}:{right}")
+            for prefix in accumulate(job.split(":"), lambda left, right: f"{left}:{right}")
         }
 
     def misplaced(self) -> Iterator[list[tuple[str, str, float]]]:
-        """Jobs in a key that no worker reads, because OUTBOX_SHARDS has changed: key, name and score. MOST_SHARDS round
-        trips and one more."""
+        """Jobs in a key that no worker reads, because OUTBOX_SHARDS has changed. Yields chunks of (key, name, score).
+        MOST_SHARDS round trips and one more."""
         for key in keys.whatever_shards("outbox"):
             for scored in self._store.zset_scored(key, READ_AT_ONCE):
                 yield [(key, name, score) for name, score in scored if keys.outbox(name) != key]
@@ -102,22 +102,22 @@ class Outbox:
         self._store.expire(keys.lease(name), LEASE)
 
     def release(self, name: str) -> None:
-        """Leave a claimed job, of which a part is done, to the next worker, behind all due jobs. Three round trips.
+        """Put a claimed job, of which a part is done, behind all due jobs. Three round trips.
 
-        The job has not failed, so its attempts are counted from this one on: the next attempt is the second."""
+        The job has not failed, so its attempt count is reset to 1: the next attempt is the second."""
         self._store.hset(keys.attempts(), {name: "1"})
         self._store.zadd(keys.outbox(name), {name: int(time.time())})
         self._store.unlink(keys.lease(name))
 
     def forget(self, name: str) -> None:
-        """Remove what the claim of a finished job has left. One round trip."""
+        """Remove the attempt count and the lease of a finished job. One round trip."""
         pipe = self._store.pipeline()
         pipe.hdel(keys.attempts(), name)
         pipe.unlink(keys.lease(name))
         pipe.execute()
 
     def make_dead_letter(self, name: str) -> None:
-        """Let no worker try again a job that no worker could finish. Three round trips."""
+        """Move a job that no worker could finish to the dead letters. No worker tries it again. Three round trips."""
         self._store.zadd(keys.dead_letters(), {name: int(time.time())})
         self._store.zrem(keys.outbox(name), name)
         self.forget(name)
@@ -125,8 +125,8 @@ class Outbox:
 
 @dataclass(frozen=True)
 class Claim:
-    """A job that a worker has. `attempt`: 1 for the first worker that has it. `told_to_stop`: whether the worker is to
-    end."""
+    """A job that a worker has claimed. `attempt`: 1 for the first claim. `told_to_stop`: whether the worker must end
+    now."""
 
     outbox: Outbox
     name: str = field(repr=False)
@@ -134,13 +134,13 @@ class Claim:
     told_to_stop: Callable[[], bool] = lambda: False
 
     def carry_out(self, chunks: Iterable[object]) -> bool:
-        """Do work in chunks, as its iterator goes on. Returns False when the worker was told to stop before the end.
+        """Iterate over `chunks`, which does the work. Returns False when the worker was told to stop before the end.
 
-        The lease is renewed meanwhile: one round trip each RENEWS_EVERY."""
+        Renews the lease: one round trip every RENEWS_EVERY seconds."""
         return self._carry_out(chunks, self.told_to_stop)
 
     def carry_out_for_a_turn(self, chunks: Iterable[object]) -> bool:
-        """Like `carry_out`, but for at most TURN seconds: then other due jobs come first."""
+        """Like `carry_out`, but for at most TURN seconds, so that other due jobs are not delayed."""
         ends = time.monotonic() + TURN
         return self._carry_out(chunks, lambda: self.told_to_stop() or time.monotonic() > ends)
 

@@ -1,4 +1,4 @@
-"""What a worker does with the due jobs. Every handler reads the truth and makes the rest match; all can run twice."""
+"""The worker: finishes the due jobs. Every handler reads the truth and makes the mirrors match; all can run twice."""
 
 import logging
 from enum import Enum, auto
@@ -12,20 +12,20 @@ from retwis_site.store.local_cache import Memory
 
 logger = logging.getLogger("retwis.deliver")
 
-BATCH = 100  # jobs that are read in one go
-ATTEMPTS = 5  # after which a job becomes a dead letter
+BATCH = 100  # jobs that are read in one round trip
+ATTEMPTS = 5  # failed attempts after which a job becomes a dead letter
 
-MALFORMED = (ValueError, IndexError)  # what a handler raises for a job without its numbers
+MALFORMED = (ValueError, IndexError)  # what a handler raises for a malformed job name
 
-stop: Event = Event()  # set by SIGTERM: finish the chunk, release the job
+stop: Event = Event()  # set by SIGTERM: finish the chunk, then release the job
 
-_unknown_kinds: Memory[str, bool] = Memory(size=100, seconds=3600)  # logged within the hour
+_unknown_kinds: Memory[str, bool] = Memory(size=100, seconds=3600)  # logged at most once an hour each
 
 
 class _Outcome(Enum):
     FINISHED = auto()
-    RELEASED = auto()  # to be continued
-    LEFT = auto()  # to another worker, or to a later time
+    RELEASED = auto()  # a part is done, the job is due again
+    LEFT = auto()  # for another worker, or for later
 
 
 def handler_for(job: str) -> JobHandler | None:
@@ -35,16 +35,16 @@ def handler_for(job: str) -> JobHandler | None:
 
 
 def drain(store: Store, worker: str) -> int:
-    """Finish every due job that no other worker has, until told to stop; returns how many. Long jobs take turns.
+    """Finish every due job that no other worker has claimed, until `stop` is set. Long jobs take turns.
 
-    A job that fails stays in the outbox, with a line in the log. Its lease keeps other workers from trying at once: the
-    store may be inconsistent. After ATTEMPTS it becomes a dead letter. A job of an unknown kind is left alone: a newer
-    version of the site may have added it.
+    Returns the number of finished jobs. A job that fails stays in the outbox and is logged. Its lease keeps other
+    workers from trying at once, since the store may be inconsistent. After ATTEMPTS failures it becomes a dead letter.
+    A job of an unknown kind is left alone: a newer version of the site may have added it.
     """
     outbox = Outbox(store)
     finished = 0
-    passed_over: set[str] = set()
-    while due := [job for job in outbox.due(BATCH + len(passed_over)) if job not in passed_over]:
+    skipped: set[str] = set()
+    while due := [job for job in outbox.due(BATCH + len(skipped)) if job not in skipped]:
         for job in due:
             if stop.is_set():
                 return finished
@@ -52,7 +52,7 @@ def drain(store: Store, worker: str) -> int:
             if outcome is _Outcome.FINISHED:
                 finished += 1
             elif outcome is _Outcome.LEFT:
-                passed_over.add(job)
+                skipped.add(job)
     return finished
 
 
@@ -60,7 +60,7 @@ def _work(store: Store, outbox: Outbox, job: str, worker: str) -> _Outcome:
     kind = job.partition(":")[0]
     handler = handler_for(job)
     if handler is None:
-        if _unknown_kinds.get(kind) is None:  # a worker looks very often
+        if _unknown_kinds.get(kind) is None:  # the worker reads the outbox many times a second
             _unknown_kinds.put(kind, True)
             logger.error("%s: unknown kind of job; left in the outbox", kind)
         return _Outcome.LEFT

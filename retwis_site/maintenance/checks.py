@@ -1,7 +1,7 @@
-"""How `doctor` and `cleanup` look for what is wrong: through all keys of a kind, in chunks, while the site runs.
+"""The parts of a check. `doctor` and `cleanup` search all keys of a kind, in chunks, while the site runs.
 
-A check goes through its keys and gives, for each chunk, what it found there. What an operation under way leaves
-disagreeing for a moment is no finding: `settled` tells the two apart.
+A check goes through its keys and yields the findings of each chunk. An operation under way leaves keys inconsistent for
+a moment. That is no finding: `confirmed` leaves it out.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -14,15 +14,15 @@ from retwis_site.store.client import Store
 
 T = TypeVar("T")
 
-AT_ONCE = 500  # keys, fields or members that are looked at in one round trip
+AT_ONCE = 500  # keys, fields or members that are read in one round trip
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something wrong, in words without secrets, and what puts it right. Doing that twice does no harm."""
+    """One inconsistency or orphan: a description without secrets, and its repair. A repair can run twice."""
 
     what: str
-    repair: Callable[[], object] = field(repr=False)  # may have a secret for an argument
+    repair: Callable[[], object] = field(repr=False)  # its arguments may hold a secret
 
 
 Chunks = Iterator[list[Finding]]
@@ -30,7 +30,7 @@ Chunks = Iterator[list[Finding]]
 
 @dataclass(frozen=True)
 class Check:
-    """One invariant. `size`: about how many keys, fields or members `search` goes through."""
+    """One invariant. `size` returns about how many keys, fields or members `search` reads."""
 
     label: str
     search: Callable[[], Chunks]
@@ -40,10 +40,10 @@ class Check:
 def confirmed(
     store: Store, suspects: Sequence[T], subjects: Callable[[T], set[str]], look: Callable[[Sequence[T]], Sequence[T]]
 ) -> Sequence[T]:
-    """Of what looked wrong, what nobody is at work on and what a second look finds wrong again.
+    """The suspects that no operation under way explains, and that a second `look` finds wrong again.
 
-    An operation has its intent in the outbox from before the truth and its mirrors disagree until they agree again.
-    `subjects`: the beginnings of the intents that would explain a suspect, as `Outbox.under_way` has them.
+    The job of an operation is in the outbox before truth and mirrors disagree, and stays until they agree again.
+    `subjects` returns the prefixes of the jobs that would explain a suspect, as `Outbox.under_way` has them.
     """
     if not suspects:
         return []
@@ -52,16 +52,18 @@ def confirmed(
 
 
 def ids_of(store: Store, pattern: str) -> Iterator[list[int]]:
-    """The ids of all keys of a kind, such as `user:*`, in chunks that may be empty."""
-    for found in store.scan_keys(keys.matching(pattern), AT_ONCE):
-        yield [number for key in found if (number := keys.number(key)) is not None]
+    """The ids of all keys of a kind, such as `user:*`. Yields chunks, which may be empty."""
+    for names in store.scan_keys(keys.matching(pattern), AT_ONCE):
+        yield [number for name in names if (number := keys.number(name)) is not None]
 
 
 def members_of(store: Store, pattern: str) -> Iterator[list[tuple[int, str, float]]]:
-    """Of all sorted sets of a kind, such as `following:*`: whose, member and score. Most sets come whole in the round
-    trip that asks for a chunk of them; long ones are read on in chunks of their own."""
-    for found in store.scan_keys(keys.matching(pattern), AT_ONCE):
-        owned = [(key, number) for key in found if (number := keys.number(key)) is not None]
+    """The members of all sorted sets of a kind, such as `following:*`. Yields chunks of (id in the key, member, score).
+
+    One round trip reads the first AT_ONCE members of each set in a chunk of keys. Longer sets take one round trip more
+    for each further AT_ONCE members."""
+    for names in store.scan_keys(keys.matching(pattern), AT_ONCE):
+        owned = [(name, number) for name in names if (number := keys.number(name)) is not None]
         pipe = store.pipeline()
         for key, _ in owned:
             pipe.zscan(key, 0, AT_ONCE)

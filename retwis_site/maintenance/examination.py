@@ -1,4 +1,4 @@
-"""All that `doctor` and `cleanup` look for, and how a check is run."""
+"""All checks of `doctor` and `cleanup`, and how a check is run."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -10,42 +10,42 @@ from retwis_site.maintenance.checks import AT_ONCE, Check, Finding
 from retwis_site.maintenance.key_checks import KeyChecks
 from retwis_site.store.client import Store
 
-EXAMPLES = 20  # findings of each check that are shown; the others are only counted
+EXAMPLES = 20  # findings of each check that are printed; the others are only counted
 
 
 def inconsistencies(store: Store) -> list[Check]:
-    """The checks for damage to truth or mirrors, in an order in which each repair can rely on those before it."""
+    """The checks of truth and mirrors. Each repair can rely on the checks before it."""
     of_features = [check for feature in features() for check in feature.inconsistencies(store)]
     first = [*KeyChecks(store).inconsistencies(), *OutboxChecks(store).inconsistencies()]
     return [*first, *of_features, *KeyChecks(store).counters_last()]
 
 
 def orphans(store: Store) -> list[Check]:
-    """The checks for what crashes leave: harmless, and `cleanup` removes it."""
+    """The checks for keys and entries that crashes leave behind. They are harmless, and `cleanup` removes them."""
     of_features = [check for feature in features() for check in feature.orphans(store)]
     return [*of_features, *KeyChecks(store).orphans(), *OutboxChecks(store).orphans()]
 
 
 def notices(store: Store) -> list[str]:
-    """What features have to say about the database as a whole, a sentence each."""
+    """The sentences of all features about the database as a whole."""
     return [notice for feature in features() for notice in feature.notices(store)]
 
 
 @dataclass
 class Examination:
-    """What a check has found so far. Its length is about how many chunks it goes through: iterate to go on."""
+    """The run of a check, and its findings so far. Iterate to run it, a chunk a step. `len` estimates the steps."""
 
     check: Check
-    repairs: bool  # whether what is found is put right at once
+    repairs: bool  # whether each finding is repaired at once
     found: int = 0
     repaired: int = 0
     examples: list[str] = field(default_factory=list)
-    refused: str = ""  # what the store said when the check, or a repair, could not go on
+    refused: str = ""  # the error reply of the store that stopped the check or a repair
 
     def __len__(self) -> int:
         try:
             return self.check.size() // AT_ONCE + 1
-        except StoreRefused:  # as the search itself is about to be
+        except StoreRefused:  # the search will be refused too, and reports it
             return 1
 
     def __iter__(self) -> Iterator[None]:
@@ -54,7 +54,7 @@ class Examination:
                 for finding in chunk:
                     self._note(finding)
                 yield
-        except StoreRefused as error:  # such as a key of the wrong type, which is an error of its own
+        except StoreRefused as error:  # such as a key of the wrong type, which has a check of its own
             self.refused = str(error)
 
     def _note(self, finding: Finding) -> None:
@@ -67,5 +67,5 @@ class Examination:
 
     @property
     def left(self) -> int:
-        """How many findings stand as they were, and one for a check that could not go on."""
+        """The number of findings that are not repaired, plus one if the check was stopped."""
         return self.found - self.repaired + bool(self.refused)

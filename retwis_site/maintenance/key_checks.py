@@ -1,4 +1,4 @@
-"""Damage that any Redis application can have: keys of the wrong type, counters below what they have counted."""
+"""Checks that any Redis application could use: keys of the wrong type, counters below the largest id."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -11,9 +11,9 @@ from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, ids_
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 
-# Keys of the ground that must expire, and after how many seconds. Features declare their own.
+# SCAN pattern -> seconds: the keys that must expire, without those that features declare.
 TEMPORARY = {"lease:*": LEASE, "health": keys.HEALTH_SECONDS}
-COPY_STAYS = 30 * 24 * 3600  # seconds that what stood in a key's place is kept
+DAMAGED_STAYS = 30 * 24 * 3600  # seconds that a key of the wrong type is kept under `damaged:`
 
 
 class KeyChecks:
@@ -21,7 +21,9 @@ class KeyChecks:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._temporary = TEMPORARY | {key: life for one in features() for key, life in one.temporary_keys.items()}
+        self._temporary = TEMPORARY | {
+            pattern: seconds for feature in features() for pattern, seconds in feature.temporary_keys.items()
+        }
         windows = [limit.seconds for feature in features() for limit in feature.limits]
         if windows:
             self._temporary |= {"throttle:*": max(windows)}
@@ -30,43 +32,44 @@ class KeyChecks:
         return [Check("keys of the wrong type", self.wrong_types, self._store.dbsize)]
 
     def counters_last(self) -> list[Check]:
-        """What makes sense once names lead to where they should."""
+        """The check of the counters. It reads `users`, so it runs after the checks that repair names."""
         return [Check("counters below the largest id", self.counters, lambda: 2 * self._store.dbsize())]
 
     def orphans(self) -> list[Check]:
         patterns = len(self._temporary)
-        return [Check("temporary keys without an expiry", self.lasting, lambda: patterns * self._store.dbsize())]
+        return [Check("temporary keys without an expiry", self.without_expiry, lambda: patterns * self._store.dbsize())]
 
     def wrong_types(self) -> Chunks:
-        """Keys of the key table that hold something else. Every command on them is refused."""
-        for found in self._store.scan_keys(keys.matching("*"), AT_ONCE):
-            expected = {key: wanted for key in found if (wanted := _type_of(key))}
+        """Keys whose type is not that of the key table. The store refuses every command on them."""
+        for names in self._store.scan_keys(keys.matching("*"), AT_ONCE):
+            expected = {key: wanted for key in names if (wanted := _type_of(key))}
             pipe = self._store.pipeline()
             for key in expected:
                 pipe.type(key)
             yield [
-                Finding(f"{key} is a {is_type}, where a {wanted} belongs", lambda key=key: self._put_away(key))  # type: ignore[misc]
+                Finding(f"{key} is a {is_type}, expected a {wanted}", partial(self._move_away, key))
                 for (key, wanted), is_type in zip(expected.items(), pipe.execute(), strict=True)
                 if is_type not in {wanted, "none"}
             ]
 
-    def _put_away(self, key: str) -> None:
+    def _move_away(self, key: str) -> None:
+        """Keep the key as `damaged:<key>` for DAMAGED_STAYS seconds."""
         dumped = self._store.dump(key)
         if dumped is not None:
-            self._store.restore(keys.damaged(key), COPY_STAYS, dumped)
+            self._store.restore(keys.damaged(key), DAMAGED_STAYS, dumped)
             self._store.unlink(key)
 
     def counters(self) -> Chunks:
-        """`next_user_id` and `next_post_id` against the ids that are there: a lower one would give ids out again. Not
-        while ids are made from the time, and nothing is counted."""
+        """`next_user_id` and `next_post_id` below the largest id in use: they would assign ids a second time. Nothing
+        is checked when ids are made from the time: then the counters are not used."""
         if settings.POST_IDS != "incr":
             return
         yield from self._counter(keys.next_user_id(), "user:*", self._users)
         yield from self._counter(keys.next_post_id(), "post:*", lambda: iter(()))
 
     def _users(self) -> Iterator[list[int]]:
-        for found in self._store.hash_fields(keys.users(), AT_ONCE):
-            yield [int(uid) for _, uid in found if uid.isdecimal()]
+        for chunk in self._store.hash_fields(keys.users(), AT_ONCE):
+            yield [int(uid) for _, uid in chunk if uid.isdecimal()]
 
     def _counter(self, counter: str, pattern: str, more: Callable[[], Iterator[list[int]]]) -> Chunks:
         largest = 0
@@ -75,34 +78,35 @@ class KeyChecks:
             yield []
         for numbers in more():
             largest = max(largest, *numbers, 0)
-        # Asked last: whoever wrote an id meanwhile had counted before.
-        said = self._store.get(counter)
-        if largest > (_number(said) or 0) or (said is not None and _number(said) is None):
-            yield [Finding(f"{counter} is {said}, but {largest} is taken", lambda: self._raise(counter, largest))]
+        # Read last: an operation increments the counter before it writes the id.
+        current = self._store.get(counter)
+        if largest > (_number(current) or 0) or (current is not None and _number(current) is None):
+            what = f"{counter} is {current}, but the id {largest} is in use"
+            yield [Finding(what, lambda: self._raise(counter, largest))]
 
     def _raise(self, counter: str, largest: int) -> None:
         current = _number(self._store.get(counter) or "0")
         if current is None:
             self._store.set(counter, str(largest))
-        elif current < largest:  # not SET: an id that is given out meanwhile would be given out again
+        elif current < largest:  # not SET: it would undo an INCR of the site, and an id would be assigned twice
             self._store.incrby(counter, largest - current)
 
-    def lasting(self) -> Chunks:
-        """Keys that must expire and have no expiry. The repair gives them one."""
+    def without_expiry(self) -> Chunks:
+        """Temporary keys that have no expiry. The repair sets one."""
         for pattern, seconds in self._temporary.items():
-            for found in self._store.scan_keys(keys.matching(pattern), AT_ONCE):
+            for names in self._store.scan_keys(keys.matching(pattern), AT_ONCE):
                 pipe = self._store.pipeline()
-                for key in found:
+                for key in names:
                     pipe.ttl(key)
                 yield [
                     Finding(key, partial(self._store.expire, key, seconds))
-                    for key, left in zip(found, pipe.execute(), strict=True)
-                    if left == -1
+                    for key, ttl in zip(names, pipe.execute(), strict=True)
+                    if ttl == -1
                 ]
 
 
 def _type_of(key: str) -> str | None:
-    """What the key table says of a key; None for one that is not in it, such as `user:settings`."""
+    """The type of a key in the key table. None for a key that is not in it, such as `user:settings`."""
     own = key.removeprefix(keys.PREFIX)
     kind = own.partition(":")[0]
     if kind in {"lease", "idem", "throttle"} or keys.number(key) is not None:

@@ -1,7 +1,7 @@
-"""A whole site from one store to another, whatever the two are: key by key, with plain commands.
+"""Copies a whole site from one store to another, of any topology: key by key, with plain commands.
 
-While a copy is not finished, its counters hold UNFINISHED instead of a number. So no site registers anybody in it or
-posts, whoever is killed leaves what the next run knows for its own, and the commit point is the SET of `next_user_id`.
+While a copy is unfinished, its counters hold UNFINISHED instead of a number. So no site can register users or post in
+it, and the next run recognises what a killed run has left. The commit point is the SET of `next_user_id`.
 """
 
 from collections import defaultdict
@@ -16,31 +16,31 @@ from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store, connect_exactly
 from retwis_site.store.commands import Commands
 
-AT_ONCE = 500  # keys that are read in one round trip, and about as many fields or members of each
+AT_ONCE = 500  # keys that are read in one round trip, and about the number of fields or members of each
 UNFINISHED = "copying"
-COUNTERS = (keys.next_post_id(), keys.next_user_id())  # the last one says that the copy is whole
+COUNTERS = (keys.next_post_id(), keys.next_user_id())  # setting the last one commits the copy
 
-# Lists are caches, which the next read rebuilds; a lease names a worker of the old site, and `health` its probe.
-LEFT = {"lease:*", "health"}
-COPIED = {kind: is_type for kind, is_type in keys.TYPES.items() if is_type != "list" and kind not in LEFT}
+# Not copied: lists are caches that the next read rebuilds; leases and `health` belong to processes of the old site.
+NOT_COPIED = {"lease:*", "health"}
+COPIED = {kind: is_type for kind, is_type in keys.TYPES.items() if is_type != "list" and kind not in NOT_COPIED}
 
 
-_KINDS: dict[str, list[str]] = defaultdict(list)  # by what stands before the colon
+_KINDS: dict[str, list[str]] = defaultdict(list)  # the part before the colon -> patterns of the key table
 for _pattern in keys.ALL:
     _KINDS[_pattern.partition(":")[0]].append(_pattern)
 
 
 class CannotCopy(Exception):
-    """The copy was not begun, or is not whole; the message names the fix."""
+    """The copy was refused, or it is incomplete. The message names the fix."""
 
 
 @dataclass(frozen=True)
 class Key:
-    """A key to be copied. `life`: milliseconds that it has left, -1 without an end."""
+    """A key to be copied. `ttl` in milliseconds; -1 without an expiry."""
 
     name: str
     kind: str
-    life: int
+    ttl: int
 
     @property
     def type(self) -> str:
@@ -49,24 +49,23 @@ class Key:
 
 @dataclass(frozen=True)
 class KeyChunk:
-    """A string, or some of the fields or members of a key: what one command reads and one writes."""
+    """A string, or some fields or members of a key: one command reads them, and one writes them."""
 
     key: Key
     content: Any
 
 
 @dataclass
-class Arrived:
-    """Of one kind: how many keys there are at the source, how many fields or members they have together, and how many
-    of the keys have come to the target whole."""
+class KindCounts:
+    """The counts for one kind of key."""
 
-    keys: int = 0
-    entries: int = 0
-    whole: int = 0
+    keys: int = 0  # at the source
+    entries: int = 0  # their fields or members together
+    complete: int = 0  # the keys that have arrived at the target with all entries
 
 
 class Copy:
-    """The work; its length is about how many chunks it goes through: iterate to go on."""
+    """Copies the keys. Iterate to run it, a chunk a step. `len` estimates the number of steps."""
 
     def __init__(self, source: Store, target: Store) -> None:
         self._source = source
@@ -74,24 +73,24 @@ class Copy:
         self._counters: dict[str, str | None] = {}
 
     def begin(self) -> None:
-        """Mark the target, and clear what an earlier copy left in it. Raises CannotCopy."""
-        with _of_the_source():
+        """Mark the target as unfinished, and remove the keys of an earlier unfinished copy. Raises CannotCopy."""
+        with _source_errors():
             _refuse_replicas(self._source)
             self._counters = _counters(self._source)
             if not _holder(self._source, keys.users()):
                 raise CannotCopy(
-                    f"Nobody is registered at --from, with REDIS_KEY_PREFIX={keys.PREFIX!r}. Name all servers that "
-                    "have the site's keys, and set that variable as the site has it."
+                    f"No user is registered at --from with REDIS_KEY_PREFIX={keys.PREFIX!r}. "
+                    "Name all servers of the site, and set the same REDIS_KEY_PREFIX as the site."
                 )
         if UNFINISHED in self._counters.values():
-            raise CannotCopy("What --from names is a copy that was not finished. Name the store that it was made from.")
+            raise CannotCopy("--from names an unfinished copy. Name the store that it was made from.")
         _refuse_used(self._target)
         for counter in COUNTERS:
             self._target.set(counter, UNFINISHED)
         _clear(self._target)
 
     def __len__(self) -> int:
-        with _of_the_source():
+        with _source_errors():
             return self._source.dbsize() // AT_ONCE + 1
 
     def __iter__(self) -> Iterator[None]:
@@ -103,18 +102,18 @@ class Copy:
             yield
 
     def _parts(self) -> Iterator[list[KeyChunk]]:
-        with _of_the_source():
-            for server, found in _chunks(self._source):
-                yield from _read(server, [key for key in found if key.name not in COUNTERS])
+        with _source_errors():
+            for server, chunk in _chunks(self._source):
+                yield from _read(server, [key for key in chunk if key.name not in COUNTERS])
 
     def comparison(self) -> "Comparison":
         return Comparison(self._source, self._target)
 
     def finish(self) -> None:
-        """The commit. Raises CannotCopy when the site was at work meanwhile."""
-        with _of_the_source():
+        """Commit the copy. Raises CannotCopy when the site has changed the counters since `begin`."""
+        with _source_errors():
             if _counters(self._source) != self._counters:
-                raise CannotCopy("Somebody posted or registered meanwhile. Stop the site, and run this again.")
+                raise CannotCopy("A user posted or registered during the copy. Stop the site, and run this again.")
         for counter in COUNTERS:
             value = self._counters[counter]
             if value is None:
@@ -124,42 +123,42 @@ class Copy:
 
 
 class Comparison:
-    """What has arrived, kind by kind; to be gone through likewise."""
+    """Compares source and target, kind by kind. Iterate to run it, a chunk a step. `len` estimates the steps."""
 
     def __init__(self, source: Store, target: Store) -> None:
         self._source = source
         self._target = target
-        self.kinds: dict[str, Arrived] = defaultdict(Arrived)
+        self.kinds: dict[str, KindCounts] = defaultdict(KindCounts)
 
     def __len__(self) -> int:
-        with _of_the_source():
+        with _source_errors():
             return self._source.dbsize() // AT_ONCE + 1
 
     def __iter__(self) -> Iterator[None]:
-        for server, found in _from_the_source(self._source):
-            here = _sizes(self._target, found)  # first: a key ends here a little later than there
-            with _of_the_source():
-                there = _sizes(server, found)
-            for key, arrived, size in zip(found, here, there, strict=True):
-                kind = self.kinds[key.kind]
-                kind.keys += size > 0
-                kind.entries += size
-                kind.whole += 0 < size <= arrived
+        for server, chunk in _source_chunks(self._source):
+            target_sizes = _sizes(self._target, chunk)  # first: a key expires a little later in the target
+            with _source_errors():
+                source_sizes = _sizes(server, chunk)
+            for key, arrived, size in zip(chunk, target_sizes, source_sizes, strict=True):
+                counts = self.kinds[key.kind]
+                counts.keys += size > 0
+                counts.entries += size
+                counts.complete += 0 < size <= arrived
             yield
 
 
 def connect_source(urls: Sequence[str]) -> Store:
-    """The store that those servers have between them. One round trip to each. Raises StoreError."""
-    with _of_the_source():
+    """The store that these servers make up. One round trip to each. Raises StoreError."""
+    with _source_errors():
         return connect_exactly(urls)
 
 
-_FIX = "Name a server that runs, with a user and password that it knows."
+_FIX = "Name a running server, with a user and password that it accepts."
 
 
 @contextmanager
-def _of_the_source() -> Iterator[None]:
-    """Say of which of the two stores a failure is."""
+def _source_errors() -> Iterator[None]:
+    """Make the message of a StoreError in this block name the source."""
     try:
         yield
     except StoreRefused as error:
@@ -171,8 +170,8 @@ def _of_the_source() -> Iterator[None]:
 
 def _refuse_replicas(source: Store) -> None:
     try:
-        roles = {said.get("role") for said in source.info()}
-    except StoreRefused:  # it tells nothing about itself
+        roles = {info.get("role") for info in source.info()}
+    except StoreRefused:  # INFO is not allowed: the role is unknown
         return
     if roles != {"master"}:
         raise CannotCopy("--from names a replica, which may lag behind, or a sentinel. Name the primary.")
@@ -184,21 +183,21 @@ def _refuse_used(target: Store) -> None:
     pipe.get(keys.next_user_id())
     users, counter = pipe.execute()
     if counter != UNFINISHED and (users or counter is not None):
-        raise CannotCopy("The store at REDIS_URL holds users, or what is left of some. Name an empty one.")
+        raise CannotCopy("The store at REDIS_URL holds users, or remains of users. Name an empty one.")
 
 
 def _clear(target: Store) -> None:
-    """Away with every key of the key table but the counters."""
-    for found in target.scan_keys(keys.matching("*"), AT_ONCE):
+    """Remove every key of the key table except the counters."""
+    for names in target.scan_keys(keys.matching("*"), AT_ONCE):
         pipe = target.pipeline()
-        for name in found:
+        for name in names:
             if _kind(name) and name not in COUNTERS:
                 pipe.unlink(name)
         pipe.execute()
 
 
 def _holder(store: Store, name: str) -> Store | None:
-    """The server that has a key. Of several that know nothing of each other, only they can tell."""
+    """The server that has a key. Servers behind a proxy do not know each other, so each one is asked."""
     pattern = keys.matching(name.removeprefix(keys.PREFIX))
     return next((server for server in store.servers() if any(server.scan_keys(pattern, 10_000))), None)
 
@@ -209,50 +208,51 @@ def _counters(source: Store) -> dict[str, str | None]:
 
 
 def _kind(name: str) -> str | None:
-    """Which of the patterns of the key table a key has: `post:*` for `post:7`. None for a stranger."""
-    own = name.removeprefix(keys.PREFIX)
-    return next((kind for kind in _KINDS.get(own.partition(":")[0], []) if fnmatchcase(own, kind)), None)
+    """The pattern of the key table that a key matches: `post:*` for `post:7`. None for a key of another program."""
+    unprefixed = name.removeprefix(keys.PREFIX)
+    prefix = unprefixed.partition(":")[0]
+    return next((kind for kind in _KINDS.get(prefix, []) if fnmatchcase(unprefixed, kind)), None)
 
 
 def _chunks(store: Store) -> Iterator[tuple[Store, list[Key]]]:
-    """All keys that are to be copied, and the server that has them. What is there with another type than the key
-    table's, a neighbour's key or damage, is passed over."""
+    """All keys to be copied, in chunks, with the server that has them. A key whose type differs from the key table is
+    skipped: it is inconsistent, or belongs to another program."""
     for server in store.servers():
-        for found in server.scan_keys(keys.matching("*"), AT_ONCE):
-            named = [(name, kind) for name in found if (kind := _kind(name)) in COPIED]
+        for names in server.scan_keys(keys.matching("*"), AT_ONCE):
+            named = [(name, kind) for name in names if (kind := _kind(name)) in COPIED]
             pipe = server.pipeline()
             for name, _ in named:
                 pipe.type(name)
                 pipe.pttl(name)
             replies = iter(pipe.execute())
-            keyed = zip(named, replies, replies, strict=True)
-            yield server, [Key(name, kind, life) for (name, kind), is_type, life in keyed if is_type == COPIED[kind]]
+            answered = zip(named, replies, replies, strict=True)
+            yield server, [Key(name, kind, ttl) for (name, kind), is_type, ttl in answered if is_type == COPIED[kind]]
 
 
-def _from_the_source(source: Store) -> Iterator[tuple[Store, list[Key]]]:
-    with _of_the_source():
+def _source_chunks(source: Store) -> Iterator[tuple[Store, list[Key]]]:
+    with _source_errors():
         yield from _chunks(source)
 
 
-def _read(server: Store, found: list[Key]) -> Iterator[list[KeyChunk]]:
-    """Most keys come whole in one round trip for all; large ones are read on, one after the other."""
+def _read(server: Store, chunk: list[Key]) -> Iterator[list[KeyChunk]]:
+    """The content of keys. One round trip for all of them, and one more for each further AT_ONCE entries of a key."""
     pipe = server.pipeline()
-    for key in found:
-        _ask(pipe, key, 0)
+    for key in chunk:
+        _scan(pipe, key, 0)
     large: list[tuple[Key, int]] = []
     chunks: list[KeyChunk] = []
-    for key, reply in zip(found, pipe.execute(), strict=True):
+    for key, reply in zip(chunk, pipe.execute(), strict=True):
         cursor, content = (0, reply) if key.type == "string" else reply
         chunks.append(KeyChunk(key, content))
         large.append((key, cursor))
     yield chunks
     for key, cursor in large:
         while cursor:
-            cursor, content = _ask(server, key, cursor)
+            cursor, content = _scan(server, key, cursor)
             yield [KeyChunk(key, content)]
 
 
-def _ask(commands: Commands, key: Key, cursor: int) -> Any:
+def _scan(commands: Commands, key: Key, cursor: int) -> Any:
     if key.type == "hash":
         return commands.hscan(key.name, cursor, AT_ONCE)
     if key.type == "zset":
@@ -262,7 +262,7 @@ def _ask(commands: Commands, key: Key, cursor: int) -> Any:
 
 def _write(pipe: Pipe, chunk: KeyChunk) -> None:
     key, content = chunk.key, chunk.content
-    if content in (None, {}, []):  # it has ended meanwhile, or a chunk is empty
+    if content in (None, {}, []):  # the key has expired meanwhile, or SCAN returned an empty chunk
         return
     if key.type == "hash":
         pipe.hset(key.name, content)
@@ -270,14 +270,14 @@ def _write(pipe: Pipe, chunk: KeyChunk) -> None:
         pipe.zadd(key.name, dict(content))
     else:
         pipe.set(key.name, content)
-    if key.life >= 0:
-        pipe.pexpire(key.name, key.life)
+    if key.ttl >= 0:
+        pipe.pexpire(key.name, key.ttl)
 
 
-def _sizes(store: Store, found: list[Key]) -> list[int]:
-    """How many fields or members each has, a string one; 0 without such a key. One round trip."""
+def _sizes(store: Store, chunk: list[Key]) -> list[int]:
+    """The number of fields or members of each key; 1 for a string, 0 for a missing key. One round trip."""
     pipe = store.pipeline()
-    for key in found:
+    for key in chunk:
         {"hash": pipe.hlen, "zset": pipe.zcard, "string": pipe.type}[key.type](key.name)
     replies = pipe.execute()
-    return [int(reply != "none") if key.type == "string" else reply for key, reply in zip(found, replies, strict=True)]
+    return [int(reply != "none") if key.type == "string" else reply for key, reply in zip(chunk, replies, strict=True)]

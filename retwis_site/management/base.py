@@ -1,4 +1,4 @@
-"""What the site's management commands share: a store while they run, and a progress bar on a terminal."""
+"""Base classes of the management commands: a store while a command runs, and a progress bar on a terminal."""
 
 import signal
 import sys
@@ -19,21 +19,21 @@ from retwis_site.store.client import Store, connect
 from retwis_site.store.embedded import EmbeddedServerError
 
 T_co = TypeVar("T_co", covariant=True)
-BAR = 30  # characters
+BAR_WIDTH = 30  # characters
 
 
 class SizedIterable(Sized, Iterable[T_co], Protocol[T_co]):
-    """Something to go through whose length is known."""
+    """An iterable with a length."""
 
 
 @contextmanager
-def a_store() -> Iterator[Store]:
-    """The store while a command lasts; without REDIS_URL the embedded server runs at least as long.
+def running_store() -> Iterator[Store]:
+    """The store for the time of a command. Without REDIS_URL the embedded server runs during this time.
 
-    A failure of the store ends the command with one line that names the fix, and exit code 1.
+    Raises CommandError for a store failure: the command ends with one line that names the fix, and exit code 1.
     """
     try:
-        with _sigterm_unwinds(), nullcontext() if settings.REDIS_URL else embedded.running():
+        with _sigterm_exits(), nullcontext() if settings.REDIS_URL else embedded.running():
             yield connect()
     except (StoreError, EmbeddedServerError, ImproperlyConfigured) as error:
         raise CommandError(str(error)) from error
@@ -48,35 +48,35 @@ class StoreCommand(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         self.verbosity: int = options["verbosity"]
-        with a_store() as store:
+        with running_store() as store:
             self.run(store, **options)
 
     @abstractmethod
     def run(self, store: Store, **options: Any) -> None:
-        """The command's work."""
+        """Do the work of the command."""
 
     def say(self, text: str) -> None:
-        """A line for people; silent with `--verbosity 0`."""
+        """Print a line; nothing with `--verbosity 0`."""
         if self.verbosity:
             self.stdout.write(text)
 
     def progress(self, label: str, steps: "SizedIterable[T_co]") -> Iterator[T_co]:
-        """Go through `steps`, with a bar while somebody watches on a terminal. Their length may be an estimate."""
+        """Iterate over `steps`, with a progress bar if stderr is a terminal. `len(steps)` may be an estimate."""
         total = max(len(steps), 1)
         shown = self.verbosity > 0 and sys.stderr.isatty()
         for number, step in enumerate(steps, 1):
             yield step
             if shown:
-                filled = BAR * min(number, total) // total
-                bar = "#" * filled + "." * (BAR - filled)
-                self.stderr.write(f"\r{label} [{bar}] {100 * filled // BAR:3} %", ending="")
+                filled = BAR_WIDTH * min(number, total) // total
+                bar = "#" * filled + "." * (BAR_WIDTH - filled)
+                self.stderr.write(f"\r{label} [{bar}] {100 * filled // BAR_WIDTH:3} %", ending="")
         if shown:
             self.stderr.write("\r\x1b[K", ending="")
 
 
 @contextmanager
-def _sigterm_unwinds() -> Iterator[None]:
-    """Let SIGTERM end a command like Ctrl-C does, so that the embedded server is not left behind."""
+def _sigterm_exits() -> Iterator[None]:
+    """Make SIGTERM raise SystemExit, so that the command stops its embedded server before it ends."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -88,8 +88,8 @@ def _sigterm_unwinds() -> Iterator[None]:
 
 
 class PasswordCommand(StoreCommand):
-    """A command that takes a password: asked for on a terminal, else the first line of standard input, never an
-    argument, which other users of the machine could read."""
+    """A command that reads a password: a prompt on a terminal, else the first line of standard input. Never an
+    argument: other users of the machine can read arguments."""
 
     def read_password(self) -> str:
         if not sys.stdin.isatty():
@@ -99,10 +99,10 @@ class PasswordCommand(StoreCommand):
             if getpass("Password again: ") != password:
                 raise CommandError("The two passwords differ. Nothing was changed.")
         if not password:
-            raise CommandError("A password is needed: type one, or give it on standard input.")
+            raise CommandError("No password was given. Type one, or send it on standard input.")
         return password
 
 
-def complaint(error: ValidationError) -> CommandError:
-    """A form's complaint as a command's."""
+def validation_failed(error: ValidationError) -> CommandError:
+    """The messages of a form's validation error, as the error of a command."""
     return CommandError(" ".join(error.messages))

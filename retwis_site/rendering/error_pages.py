@@ -73,7 +73,7 @@ class ErrorPages:
         if isinstance(exception, NotFound):
             return not_found(request, exception)
         if isinstance(exception, Gone):
-            return error_page(request, 410, _("Deleted"), str(exception.told))
+            return error_page(request, 410, _("Deleted"), str(exception.message))
         if isinstance(exception, BadCursor):
             return error_page(request, 400, _("There is no such page"), _("No page of this timeline begins there."))
         return None
@@ -94,7 +94,7 @@ def too_often(request: HttpRequest, exception: TooOften) -> HttpResponse:
     security.warning("%s %s: too often, more than %s", request.method, quote(request.path), exception)
     minutes = -(-exception.retry_after // 60)
     wait = ngettext("Try again in a minute.", "Try again in %(minutes)d minutes.", minutes) % {"minutes": minutes}
-    answer = error_page(request, 429, _("Too much at once"), f"{exception.told} {wait}", kept_fields(request))
+    answer = error_page(request, 429, _("Too much at once"), f"{exception.message} {wait}", kept_fields(request))
     answer["Retry-After"] = str(exception.retry_after)
     answer["Cache-Control"] = "no-store"
     return answer

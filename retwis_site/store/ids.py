@@ -6,7 +6,7 @@ LARGEST_ID = 2**53  # ids are sorted-set scores too, and a double holds no large
 
 
 def parse_id(text: str) -> int | None:
-    """A user's or post's id, or None for what cannot be one."""
+    """The id of a user or post, from 1 to LARGEST_ID; None for any other text."""
     if not (text.isascii() and text.isdigit() and len(text) <= len(str(LARGEST_ID))):
         return None
     number = int(text)
@@ -14,11 +14,10 @@ def parse_id(text: str) -> int | None:
 
 
 def whole(score: float) -> int:
-    """A score, such as since when, as cursors have it. One that is infinite, as a database from elsewhere may hold, is
-    the largest."""
+    """A score as a whole number for a cursor, from 0 to LARGEST_ID. A foreign database may hold infinite scores."""
     return int(min(max(score, 0), LARGEST_ID))
 
 
 def nonce() -> str:
-    """A random part for the name of a job or an entry, so that no two names are the same."""
+    """A random part for the name of a job or an entry: it makes the name unique."""
     return secrets.token_hex(6)

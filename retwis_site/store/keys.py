@@ -1,6 +1,6 @@
 """Every Redis key, one function each; docs/keys.md shows the same table.
 
-`<uid>`, `<pid>`: decimal integers from INCR, from 1; or, with `POST_IDS=snowflake`, made from the time, below 2^53.
+`<uid>`, `<pid>`: decimal integers, counted from 1 with INCR; with `POST_IDS=snowflake` made from the time, below 2^53.
 
 | key | type | holds | kind |
 |---|---|---|---|
@@ -29,8 +29,8 @@
 | `damaged:<key>` | any | a key of the wrong type, which `doctor --fix` has moved here, EX 30 days | |
 | `health` | string | written by `/readyz`, EX | |
 
-`REDIS_KEY_PREFIX` stands before each key. Official: as in the Retwis of Redis's documentation. Truth: all else can be
-rebuilt from it. Cache: a list that may vanish at any moment and is rebuilt by the next read.
+Each key begins with `REDIS_KEY_PREFIX`. Official: as in the Retwis of Redis's documentation. Truth: all other keys can
+be rebuilt from these. Cache: a list that may disappear at any moment; the next read rebuilds it.
 """
 
 from zlib import crc32
@@ -89,12 +89,12 @@ def home(uid: int) -> str:
 
 
 def timeline(pid: int) -> str:
-    """The list that has this post; one of TIMELINE_SHARDS."""
+    """The list for this post; one of TIMELINE_SHARDS."""
     return _shard("timeline", pid, settings.TIMELINE_SHARDS)
 
 
 def recent(pid: int) -> str:
-    """The sorted set that has this post; one of TIMELINE_SHARDS."""
+    """The sorted set for this post; one of TIMELINE_SHARDS."""
     return _shard("recent", pid, settings.TIMELINE_SHARDS)
 
 
@@ -103,7 +103,7 @@ def updates(uid: int) -> str:
 
 
 def outbox(job: str) -> str:
-    """The sorted set that has all jobs about the same id; one of OUTBOX_SHARDS."""
+    """The sorted set for all jobs about the same id; one of OUTBOX_SHARDS."""
     about = job.partition(":")[2].partition(":")[0]
     return _shard("outbox", crc32(about.encode()), settings.OUTBOX_SHARDS)
 
@@ -165,7 +165,7 @@ def whatever_shards(name: str) -> list[str]:
     return [f"{PREFIX}{name}", *_shards(name, settings.MOST_SHARDS)]
 
 
-# What SCAN looks for when a command needs all keys of a kind, and the type that Redis must have for them.
+# SCAN pattern of each kind of key -> the type that its keys must have.
 TYPES = {
     "next_user_id": "string",
     "next_post_id": "string",
@@ -197,12 +197,12 @@ ALL = (*TYPES, "damaged:*")
 
 
 def matching(pattern: str) -> str:
-    """The SCAN pattern for one of `ALL`; the prefix's own glob characters stand for themselves."""
+    """The SCAN pattern for one of `ALL`, with the prefix; glob characters in the prefix are escaped."""
     escaped = "".join(f"\\{char}" if char in r"*?[]^\\" else char for char in PREFIX)
     return f"{escaped}{pattern}"
 
 
 def number(key: str) -> int | None:
-    """The id in a key such as `post:12`; None for a key of another form, such as `post:12:likes` or `user:settings`."""
+    """The id in a key such as `post:12`; None for other keys, such as `post:12:likes` or `user:settings`."""
     last = key.removeprefix(PREFIX).partition(":")[2]
     return int(last) if last.isascii() and last.isdecimal() and last == last.lstrip("0") else None

@@ -1,4 +1,4 @@
-"""What a process may remember for a while: bounded in number and in age, and forgotten without harm."""
+"""Caches in the memory of a process: bounded in size and age. Losing an entry does no harm."""
 
 import time
 from collections.abc import Iterable
@@ -12,16 +12,16 @@ V = TypeVar("V")
 
 
 class Memory(Generic[K, V]):
-    """A map of at most `size` entries, each believed for `seconds`; the oldest entry goes first.
+    """A cache of at most `size` entries, each valid for `seconds`; a full cache drops the oldest entry.
 
-    Threads may share one: every step is a single dict operation, and an entry that is lost is only asked for again.
+    Threads may share it: every step is a single dict operation, and a lost entry is only loaded again.
     """
 
-    every: ClassVar[WeakSet["Memory"]] = WeakSet()  # type: ignore[type-arg]
+    every: ClassVar[WeakSet["Memory"]] = WeakSet()  # type: ignore[type-arg]  # all caches of the process
 
     def __init__(self, size: int, seconds: float) -> None:
-        self._size = size
-        self._seconds = seconds
+        self.size = size
+        self.seconds = seconds
         self._entries: dict[K, tuple[float, V]] = {}
         Memory.every.add(self)
 
@@ -32,12 +32,12 @@ class Memory(Generic[K, V]):
         return entry[1]
 
     def some(self, keys: Iterable[K]) -> dict[K, V]:
-        """Those of the keys that are remembered."""
+        """The valid entries of these keys; the others are missing from the result."""
         now, entries = time.monotonic(), self._entries
         return {key: entry[1] for key in keys if (entry := entries.get(key)) is not None and entry[0] >= now}
 
     def everything(self) -> dict[K, V]:
-        """All that is remembered. What is too old goes, so that this is cheap where little is put."""
+        """All valid entries. Expired entries are dropped, so the call is cheap for a cache with few entries."""
         if not self._entries:
             return {}
         now = time.monotonic()
@@ -49,12 +49,12 @@ class Memory(Generic[K, V]):
 
     def put(self, key: K, value: V) -> None:
         self._entries.pop(key, None)
-        while len(self._entries) >= self._size:
+        while len(self._entries) >= self.size:
             try:
                 self._entries.pop(next(iter(self._entries)), None)
-            except (StopIteration, RuntimeError):  # another thread changed it meanwhile
+            except (StopIteration, RuntimeError):  # another thread has changed it
                 break
-        self._entries[key] = (time.monotonic() + self._seconds, value)
+        self._entries[key] = (time.monotonic() + self.seconds, value)
 
     def forget(self, key: K) -> None:
         self._entries.pop(key, None)
@@ -64,13 +64,13 @@ class Memory(Generic[K, V]):
 
     @classmethod
     def clear_all(cls) -> None:
-        """For tests, for whoever replaces the store under a running process, and where much goes at once."""
+        """Empty all caches of the process: when its store is replaced, when much is deleted, and in tests."""
         for memory in cls.every:
             memory.clear()
 
 
 class PageMemory(Memory[K, V]):
-    """What makes pages cheaper and nothing else: with PAGE_MEMORY=0 it remembers nothing."""
+    """A cache that only makes pages cheaper. With PAGE_MEMORY=0 it stays empty."""
 
     def put(self, key: K, value: V) -> None:
         if settings.PAGE_MEMORY:

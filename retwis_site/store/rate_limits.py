@@ -1,8 +1,8 @@
-"""How often somebody may do something, counted in Redis.
+"""Rate limits, counted in Redis with a sliding window.
 
-Each time is a member of a sorted set, its score when it was; what has left the window is removed before counting. So
-any hour is an hour: a counter for each clock hour would let twice as many through around its turn. A set holds no more
-than a limit's times, and goes with its window.
+Each counted action is a member of a sorted set, scored with its time. Older members are removed before counting. A
+counter for each clock hour would let twice as many actions through around the full hour. A set never holds more than
+`times` members for long, and expires with its window.
 """
 
 import time
@@ -19,37 +19,38 @@ from retwis_site.store.ids import nonce
 
 @dataclass(frozen=True)
 class Limit:
-    """So many times within so many seconds, what the log calls them, and what is said to who comes once more."""
+    """At most `times` actions in `seconds`."""
 
-    name: str
+    name: str  # part of the key
     times: int
     seconds: int
-    what: str
-    text: Promise
+    what: str  # the actions, for the log: "wrong passwords"
+    text: Promise  # shown to a refused user; has a place for `times`
 
     def refusal(self) -> str:
-        """In the language that is spoken."""
+        """The text for a refused user, in the active language."""
         return str(self.text % {"times": self.times})
 
 
 @dataclass(frozen=True)
 class CountedTime:
-    """One time that was counted, to take back."""
+    """A counted action, which can be taken back."""
 
     key: str
     member: str
 
 
 class RateLimits:
-    """Counts, unless THROTTLE=0."""
+    """Counts actions. With THROTTLE=0 it counts nothing."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def count(self, limit: Limit, who: str) -> CountedTime:
-        """Count one more time. One round trip; two for one too many, which does not count. Raises TooOften.
+        """Count an action of `who`. One round trip; two when the limit is exceeded. Raises TooOften; then the
+        action does not count.
 
-        CountedTime before it is done, so that many at once cannot all find room; what fails can be taken back.
+        Call it before the action, so that simultaneous actions cannot all pass. A failed action can be taken back.
         """
         counted = CountedTime(keys.throttle(limit.name, who), nonce())
         if not settings.THROTTLE:
@@ -68,11 +69,11 @@ class RateLimits:
         raise TooOften(f"{limit.times} {limit.what}", limit.refusal(), max(1, int(oldest) + limit.seconds - now))
 
     def take_back(self, counted: CountedTime) -> None:
-        """It came to nothing, so it does not count. One round trip."""
+        """Do not count an action that failed. One round trip."""
         if settings.THROTTLE:
             self._store.zrem(counted.key, counted.member)
 
     def forget(self, limit: Limit, who: str) -> None:
-        """Begin anew. One round trip."""
+        """Forget all counted actions of `who`. One round trip."""
         if settings.THROTTLE:
             self._store.unlink(keys.throttle(limit.name, who))

@@ -1,13 +1,13 @@
-"""Ids without a counter: made in the process itself, from the time.
+"""Snowflake ids: each process makes them from the time, without a counter in Redis.
 
-The layout is that of Twitter's Snowflake, cut to 53 bits, so that a sorted set's score (a double) holds each exactly:
+The layout is that of Twitter's Snowflake, cut to 53 bits: so the score of a sorted set, a double, holds an id exactly:
 
     41 bits   milliseconds since 2026, until 2095
      5 bits   NODE_ID
-     7 bits   the how many-th of that millisecond
+     7 bits   sequence number within the millisecond
 
-A process never makes one twice, nor one below an earlier one, also when its clock steps back. Two processes with one
-NODE_ID can make the same: so an id is claimed in the store before it is used, with HSETNX, which decides.
+The ids of a process always increase, also when its clock steps back. Two processes with the same NODE_ID can make the
+same id: so an id is claimed with HSETNX in the store before it is used.
 """
 
 import secrets
@@ -20,32 +20,32 @@ from django.conf import settings
 EPOCH = 1_767_225_600  # 2026-01-01, unix seconds
 NODE_BITS = 5
 SEQUENCE_BITS = 7
-SMALLEST = 2**40  # of 4 January 2026; no counter gets as far
+SMALLEST = 2**40  # an id of 4 January 2026; no counter gets that far
 
-# A millisecond begins somewhere in its first half, so that processes with one NODE_ID seldom make the same ids.
-_BEGINNINGS = 2 ** (SEQUENCE_BITS - 1)
+# The sequence starts at a random number below this, so processes with the same NODE_ID seldom make the same ids.
+_RANDOM_STARTS = 2 ** (SEQUENCE_BITS - 1)
 
 
 class Snowflakes:
-    """One process's ids. Threads may share it. `clock`: unix seconds."""
+    """Makes the ids of one process. Threads may share it. `clock` returns unix seconds."""
 
     def __init__(self, node: int, clock: Callable[[], float] = time.time) -> None:
         self._node = node
         self._clock = clock
-        self._last = 0  # milliseconds and sequence; the node's bits are put between them
+        self._last = 0  # milliseconds and sequence; `make` puts the node between them
         self._lock = Lock()
 
     def make(self) -> int:
-        """The next id: above all that this process has made. No round trip."""
+        """The next id, larger than all ids of this process so far. No round trip."""
         now = int((self._clock() - EPOCH) * 1000) << SEQUENCE_BITS
         with self._lock:
-            self._last = max(now + secrets.randbelow(_BEGINNINGS), self._last + 1, SMALLEST >> NODE_BITS)
+            self._last = max(now + secrets.randbelow(_RANDOM_STARTS), self._last + 1, SMALLEST >> NODE_BITS)
             milliseconds, sequence = divmod(self._last, 1 << SEQUENCE_BITS)
         return (milliseconds << NODE_BITS | self._node) << SEQUENCE_BITS | sequence
 
 
 def made_at(number: int) -> int | None:
-    """When an id was made, in unix seconds; None for one that was counted."""
+    """The time of a snowflake id in unix seconds; None for an id from a counter."""
     return None if number < SMALLEST else EPOCH + (number >> NODE_BITS + SEQUENCE_BITS) // 1000
 
 
@@ -53,5 +53,5 @@ _process = Snowflakes(settings.NODE_ID)
 
 
 def make() -> int:
-    """An id of this process's; to be claimed."""
+    """A new id. The caller must claim it with HSETNX."""
     return _process.make()

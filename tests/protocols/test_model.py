@@ -45,26 +45,27 @@ EXAMPLES, STEPS = 60, 100
 SIZES = {
     "KEPT": 50,
     "CUT_ABOVE": 55,
-    "WHOLE_FROM": 45,
+    "MAYBE_CUT_FROM": 45,
     "TRUSTED": 36,
-    "LOST": 5,
+    "MOST_PADDING": 5,
     "FIRST_READ": 12,
     "FIRST_TRUSTED": 6,
     "POSTS_A_PAGE": 3,
-    "READ_ON": 9,
+    "READ_MORE": 9,
     "PEOPLE_A_PAGE": 2,
     "COMPARED": 3,
     "SHORTEST_SLICE": 2,
-    "WORDY": 1,
+    "MOST_PROLIFIC": 1,
     "LONG_SLICE": 12,
-    "STRETCHES": 2,
+    "MOST_CHUNKS": 2,
     "RECENT": 100,
     "NEWEST_USERS": 3,
     "FOLLOWERS_AT_ONCE": 2,
     "FOLLOWERS_READ": 3,
     "AT_ONCE": 2,
 }
-SHARED = ("KEPT", "CUT_ABOVE", "WHOLE_FROM", "TRUSTED", "LOST", "FIRST_READ", "FIRST_TRUSTED")  # by several lists
+# With several lists, each has its share of these.
+SHARED = ("KEPT", "CUT_ABOVE", "MAYBE_CUT_FROM", "TRUSTED", "MOST_PADDING", "FIRST_READ", "FIRST_TRUSTED")
 MODULES = (
     follow_pages,
     chunks,

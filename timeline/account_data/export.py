@@ -1,4 +1,4 @@
-"""Somebody's data as a file of JSON lines: docs/export.md describes it, and a test holds it to that."""
+"""The personal download: a user's data as a file of JSON lines. docs/export.md describes it; a test checks that."""
 
 import json
 import time
@@ -18,7 +18,7 @@ from retwis_site.store.dates import iso
 
 FORMAT, VERSION = "retwis-export", 1
 CONTENT_TYPE = "application/x-ndjson; charset=utf-8"
-IN_MEMORY = 1 << 20  # bytes; a longer file is on the disk
+IN_MEMORY = 1 << 20  # bytes; a longer file goes to the disk
 
 
 def file_name(user: User) -> str:
@@ -27,25 +27,25 @@ def file_name(user: User) -> str:
 
 
 def export(store: Store, user: User, address_of: AddressOf) -> IO[bytes]:
-    """The whole file, open at its beginning. A long one is on the disk, without a name, and goes when it is closed. Two
-    round trips a chunk. Raises StoreError."""
+    """The whole file, open at its beginning. A long file is on the disk without a name, and is removed when it is
+    closed. Two round trips for each chunk. Raises StoreError."""
     settings.VAR_DIR.mkdir(parents=True, exist_ok=True)
-    with ExitStack() as unless_whole:
-        file = unless_whole.enter_context(SpooledTemporaryFile(IN_MEMORY, dir=str(settings.VAR_DIR)))
+    with ExitStack() as on_failure:  # closes the file
+        file = on_failure.enter_context(SpooledTemporaryFile(IN_MEMORY, dir=str(settings.VAR_DIR)))
         written = 0
         for lines in _lines(store, user, address_of):
             written += len(lines)
             file.write(_encoded(lines))
         file.write(_encoded([{"type": "end", "lines": written + 1}]))
         file.seek(0)
-        unless_whole.pop_all()
+        on_failure.pop_all()
     return file
 
 
 def _lines(store: Store, user: User, address_of: AddressOf) -> Iterator[list[Line]]:
     head: Line = {"type": "export", "format": FORMAT, "version": VERSION, "exported_at": iso(int(time.time()))}
-    of_features = (feature.account_lines for feature in features() if feature.account_lines)
-    chunks = chain.from_iterable(lines(store, user, address_of) for lines in of_features)
+    sources = (feature.account_lines for feature in features() if feature.account_lines)
+    chunks = chain.from_iterable(source(store, user, address_of) for source in sources)
     yield [head, *next(chunks)]
     yield from chunks
 

@@ -1,4 +1,4 @@
-"""The personal download: all that the site keeps about a user, in one file."""
+"""The personal download: all data of a user, in one file."""
 
 from retwis_site.features import Feature
 from timeline.account_data.limits import DOWNLOADS

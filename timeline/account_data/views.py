@@ -1,4 +1,4 @@
-"""The personal download."""
+"""The page that sends the personal download."""
 
 from typing import IO
 
@@ -19,8 +19,8 @@ from timeline.account_data.limits import DOWNLOADS
 @require_safe
 @login_required
 def download(request: RetwisRequest) -> FileResponse:
-    """All that the site keeps about the viewer, as a file. It is whole before it is sent: when the store fails, the
-    answer is a page."""
+    """All data of the viewer, as a file. The file is complete before it is sent, so a store failure gives an error
+    page. HEAD only gives the headers."""
     me = request.viewer.require_user()
     file: IO[bytes] | tuple[()] = ()
     if request.method != "HEAD":

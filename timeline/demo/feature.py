@@ -1,4 +1,4 @@
-"""The demo community, which `serve` makes on an empty embedded server."""
+"""The demo community. `serve` makes it on an empty embedded server."""
 
 from collections.abc import Callable
 
@@ -13,8 +13,8 @@ COMMUNITY = ("--users=200", "--posts=4000", "--follows=30")  # made in a second
 
 
 def _make_demo(store: Store, say: Callable[[str], None]) -> str:
-    """Seed an empty store; returns how to log in. A seeding that was killed has left keys but no user: --flush removes
-    them."""
+    """Seed an empty store. Returns how to log in. A seeding that was killed leaves keys but no user: --flush removes
+    these keys."""
     if not store.hlen(keys.users()):
         say("Making a demo community ...")
         call_command("seed", *COMMUNITY, "--flush", "--noinput", verbosity=0)

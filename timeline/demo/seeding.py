@@ -1,7 +1,7 @@
-"""A demo community in the store: people, who follows whom, and what they wrote.
+"""The demo community in the store: users, follows and posts.
 
-The same numbers and seed give the same people, follows and posts; only the password's salt and the sign-in secrets are
-random, as everywhere. Times count back from the last full hour.
+The same numbers and seed give the same users, follows and posts. Only the salt of the password and the session secrets
+are random. Times count back from the last full hour.
 """
 
 import random
@@ -19,22 +19,22 @@ from accounts.users.names import entries
 from accounts.users.repository import new_secret
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
-from timeline.demo.texts import bio, post_body, shown_name, usernames
+from timeline.demo.texts import bio, display_name, post_body, usernames
 
 OLDEST_USER = 400 * 86400  # seconds ago
-NEWEST_USER = 2 * 86400
-OLDEST_POST = 300 * 86400
-POPULARITY = 0.8  # exponent of the power law by which people are chosen to be followed and to write
-BATCH = 1000  # commands sent together
+NEWEST_USER = 2 * 86400  # seconds ago
+OLDEST_POST = 300 * 86400  # seconds ago
+POPULARITY = 0.8  # exponent of the power law that says how many follows and posts a user gets
+BATCH = 1000  # commands in a round trip
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What to make."""
+    """The size of a community."""
 
     users: int
     posts: int
-    follows: int  # average a user
+    follows: int  # average for each user
     seed: int
 
 
@@ -54,10 +54,10 @@ class Step:
 
 
 class Community:
-    """Made-up people and what they did, as the commands that write them down."""
+    """The commands that write a community."""
 
     def __init__(self, plan: Plan, password: str) -> None:
-        """`password`: a Django hash that all share; hashing one for each would take minutes."""
+        """`password`: a Django hash for all users; one hash for each user would take minutes."""
         self._plan = plan
         self._password = password
         self._rng = random.Random(plan.seed)  # noqa: S311  a demo, not a secret
@@ -68,16 +68,16 @@ class Community:
         self._weights = self._power_law()
 
     def steps(self) -> Iterator[Step]:
-        """All commands. The `users` hash, by which a store counts as seeded, comes last: whoever is killed before
-        leaves a store that counts as empty."""
+        """All commands. The `users` hash comes last, and without it a store counts as empty. So a seeding that was
+        killed can be repeated."""
         yield from self._users()
         yield from self._follows()
         yield from self._posts()
         yield from _spread(keys.users(), fields={name.lower(): str(uid) for uid, name in enumerate(self._names, 1)})
 
     def _power_law(self) -> list[float]:
-        """Cumulative weights: the k-th most popular is chosen in proportion to k^-POPULARITY. Who is how popular is
-        shuffled; the demo user, whom people try first, stands in the middle."""
+        """Cumulative weights, in the order of the users: k^-POPULARITY for the k-th most popular. Ranks are random;
+        the demo user has the middle one."""
         weights = [rank**-POPULARITY for rank in range(1, self._plan.users + 1)]
         middle = weights.pop(len(weights) // 2)
         self._rng.shuffle(weights)
@@ -85,23 +85,23 @@ class Community:
 
     def _users(self) -> Iterator[Step]:
         secrets = [new_secret() for _ in self._names]
-        called, bios = self._about()
+        display_names, bios = self._about()
         for uid, (name, secret) in enumerate(zip(self._names, secrets, strict=True), 1):
-            about = {"name": called[uid - 1], "bio": bios[uid - 1]}
+            about = {"name": display_names[uid - 1], "bio": bios[uid - 1]}
             fields = {"username": name, "password": self._password, "auth": secret}
             yield Step(keys.user(uid), fields=fields | {field: text for field, text in about.items() if text})
         yield from _spread(keys.auths(), fields={secret: str(uid) for uid, secret in enumerate(secrets, 1)})
         yield from _spread(keys.users_by_time(), members=dict(zip(self._names, self._joined, strict=True)))
-        people = [User(uid, name, called[uid - 1]) for uid, name in enumerate(self._names, 1)]
-        found_by = dict.fromkeys([entry for one in people for entry in entries(one)], 0)
-        yield from _spread(keys.users_by_name(), members=found_by)
+        people = [User(uid, name, display_names[uid - 1]) for uid, name in enumerate(self._names, 1)]
+        name_index = dict.fromkeys([entry for user in people for entry in entries(user)], 0)
+        yield from _spread(keys.users_by_name(), members=name_index)
 
     def _about(self) -> tuple[list[str], list[str]]:
-        """What everybody is called, and says about themselves; the demo user leaves that to whoever tries it. Drawn by
-        themselves, so that the follows and posts of a seed are what they were."""
+        """The display names and bios of all users; the demo user has none. They have their own random generator,
+        so the follows and posts of a seed stay the same."""
         rng = random.Random(f"{self._plan.seed} about")  # noqa: S311  a demo, not a secret
-        called = ["", *(shown_name(name, rng) for name in self._names[1:])]
-        return called, ["", *(bio(rng) for _ in self._names[1:])]
+        display_names = ["", *(display_name(name, rng) for name in self._names[1:])]
+        return display_names, ["", *(bio(rng) for _ in self._names[1:])]
 
     def _follows(self) -> Iterator[Step]:
         followers: dict[int, dict[str, int]] = {}
@@ -118,48 +118,48 @@ class Community:
         yield from _spread(keys.users_by_followers(), members=counts)
 
     def _follow_counts(self) -> list[int]:
-        """How many each user follows: uneven, with the plan's average exactly, as far as there are people."""
+        """How many users each user follows: uneven numbers with exactly the plan's average, if there are enough."""
         most = self._plan.users - 1
-        wanted = min(self._plan.follows, most) * self._plan.users
+        total = min(self._plan.follows, most) * self._plan.users
         draws = [self._rng.lognormvariate(0, 0.6) for _ in self._names]
-        each = wanted / sum(draws)
-        counts = [min(most, int(draw * each)) for draw in draws]
-        missing = wanted - sum(counts)
+        factor = total / sum(draws)
+        counts = [min(most, int(draw * factor)) for draw in draws]
+        missing = total - sum(counts)
         while missing > 0:
-            who = self._rng.randrange(self._plan.users)
-            if counts[who] < most:
-                counts[who] += 1
+            user = self._rng.randrange(self._plan.users)
+            if counts[user] < most:
+                counts[user] += 1
                 missing -= 1
         return counts
 
     def _chosen(self, me: int, count: int) -> list[int]:
-        """`count` different people other than `me`, the popular ones more often."""
-        everybody = range(1, self._plan.users + 1)
-        if count > len(everybody) // 2:
-            return self._rng.sample([uid for uid in everybody if uid != me], count)
+        """`count` different uids other than `me`; popular users are chosen more often."""
+        everyone = range(1, self._plan.users + 1)
+        if count > len(everyone) // 2:
+            return self._rng.sample([uid for uid in everyone if uid != me], count)
         chosen: dict[int, None] = {}
         while len(chosen) < count:
-            draws = self._rng.choices(everybody, cum_weights=self._weights, k=count)
+            draws = self._rng.choices(everyone, cum_weights=self._weights, k=count)
             chosen.update(dict.fromkeys(uid for uid in draws if uid != me))
         return list(chosen)[:count]
 
     def _posts(self) -> Iterator[Step]:
-        """Post ids grow with time, and the last weeks are the liveliest."""
+        """Post ids grow with time, and the last weeks have the most posts."""
         ages = sorted((self._rng.random() ** 1.5 * OLDEST_POST for _ in range(self._plan.posts)), reverse=True)
         authors = self._rng.choices(range(1, self._plan.users + 1), cum_weights=self._weights, k=self._plan.posts)
         updates: dict[int, dict[str, int]] = {}
         for pid, (age, author) in enumerate(zip(ages, authors, strict=True), 1):
             when = int(self._now - age)
-            if self._joined[author - 1] > when:  # before their time: somebody who was there writes it
+            if self._joined[author - 1] > when:  # not registered yet: take an earlier user
                 author = self._rng.randint(1, bisect_right(self._joined, when))
             yield Step(keys.post(pid), fields={"user_id": str(author), "time": str(when), "body": post_body(self._rng)})
             updates.setdefault(author, {})[str(pid)] = pid
-        for author, own in updates.items():
-            yield from _spread(keys.updates(author), members=own)
+        for author, posts in updates.items():
+            yield from _spread(keys.updates(author), members=posts)
 
 
 def _spread(key: str, fields: dict[str, str] | None = None, members: dict[str, int] | None = None) -> Iterator[Step]:
-    """A large hash or sorted set in several commands, so that none keeps the server busy for long."""
+    """A large hash or sorted set in several commands, so that no command keeps the server busy for long."""
     for batch in batches((fields or {}).items(), BATCH):
         yield Step(key, fields=dict(batch))
     for scored in batches((members or {}).items(), BATCH):
@@ -170,7 +170,7 @@ T = TypeVar("T")
 
 
 def batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    """The items in lists of `size`, the last one shorter."""
+    """The items in lists of `size`; the last list may be shorter."""
     rest = iter(items)
     while batch := list(islice(rest, size)):
         yield batch
@@ -185,7 +185,7 @@ def write(store: Store, batch: list[Step]) -> None:
 
 
 def is_used(store: Store) -> bool:
-    """Whether anybody is registered, or was being made when a seeding was killed. One round trip."""
+    """Whether the store has a user, or the user counter that a killed seeding has left. One round trip."""
     pipe = store.pipeline()
     pipe.hlen(keys.users())
     pipe.get(keys.next_user_id())
@@ -194,7 +194,7 @@ def is_used(store: Store) -> bool:
 
 
 def set_counters(store: Store, plan: Plan) -> None:
-    """The next user and post come after the plan's. One round trip."""
+    """Set the counters to the last user and post of the plan. One round trip."""
     pipe = store.pipeline()
     pipe.set(keys.next_user_id(), str(plan.users))
     pipe.set(keys.next_post_id(), str(plan.posts))
@@ -202,12 +202,12 @@ def set_counters(store: Store, plan: Plan) -> None:
 
 
 def flush(store: Store) -> int:
-    """Delete every key of the key table under the prefix, and nothing else; returns how many there were."""
-    gone = 0
+    """Delete every key of the key table with the KEY_PREFIX, and nothing else. Returns their number."""
+    deleted = 0
     pipe = store.pipeline()
     for pattern in keys.ALL:
-        for found in store.scan_keys(keys.matching(pattern), BATCH):
-            for key in found:
+        for batch in store.scan_keys(keys.matching(pattern), BATCH):
+            for key in batch:
                 pipe.unlink(key)
-            gone += sum(pipe.execute())
-    return gone
+            deleted += sum(pipe.execute())
+    return deleted

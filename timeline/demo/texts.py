@@ -1,7 +1,7 @@
-"""The invented people and words of the demo community: usernames and posts.
+"""Texts of the demo community: usernames, display names, bios and posts.
 
-Everything is drawn from the `random.Random` that the caller passes in, so one seed always gives the same
-community. Posts come from the small grammar that `scenes.py` describes.
+All texts are drawn from the `random.Random` of the caller, so the same seed gives the same texts. `phrases.py`
+describes the grammar of posts.
 """
 
 import math
@@ -9,7 +9,8 @@ import random
 import re
 
 from accounts.users.names import LONGEST_BIO
-from timeline.demo.phrases import ENGLISH, OTHER_LANGUAGES, RIGHT_TO_LEFT, SHORT, Topics
+from timeline.demo.phrases import ENGLISH, Topics
+from timeline.demo.phrases_in_languages import OTHER_LANGUAGES, RIGHT_TO_LEFT, SHORT
 
 Phrase = tuple[tuple[str, ...], ...]  # the options of each slot, in order; fixed text is a single option
 Phrases = tuple[Phrase, ...]
@@ -50,9 +51,10 @@ _ADJECTIVES = _words("""sleepy quiet happy slow tiny lucky rusty curious gentle 
 _NOUNS = _words("""otter heron fox badger sparrow magpie lemur walrus moth turtle panda teapot bicycle lantern
     pebble cactus mango pickle noodle biscuit dumpling comet meadow pianist baker sailor reader robot""")
 _PREFIXES = _words("the_real_ its_ just_ hey_ hello_ dear_ only_ simply_ call_me_ iam")
-# 14, 69 and 88 carry meanings that nobody in this community intends.
+# 14, 69 and 88 have meanings that do not belong in a demo.
 _DIGITS = tuple(f"{n:02d}" for n in (*range(1, 34), *range(64, 100)) if n not in (14, 69, 88))
 
+# These go with any English post, so that a long timeline need not repeat itself.
 _OPENERS = ("Well.", "Right.", "OK.", "So.", "Hello again.", "Hey all.", "Listen.", "Honestly.", "Hm.")
 _CLOSERS = ("Anyway.", "Carry on.", "As you were.", "That's all.", "More later.", "Just saying.", "Life.")
 _LINKS = """
@@ -79,7 +81,7 @@ def _scenes(topics: Topics) -> tuple[Scene, ...]:
             endings += _phrases(remarks)
             ways = sum(math.prod(map(len, phrase)) for phrase in statements) * (len(follow_ups + endings) + 1)
             entry = statements, follow_ups, endings, _phrases(emoji), links, _phrases(hashtag)
-            scenes += [entry] * max(1, ways.bit_length() - 4)  # the more ways to tell it, the more often
+            scenes += [entry] * max(1, ways.bit_length() - 4)  # a scene with more variants is drawn more often
     return tuple(scenes)
 
 
@@ -130,16 +132,16 @@ def _say(phrase: Phrase, rng: random.Random) -> str:
 
 
 def usernames(count: int, rng: random.Random) -> list[str]:
-    """Return `count` usernames, all different even when case is ignored, in no particular order.
+    """`count` usernames in random order, all different also in lower case.
 
-    Each has 1 to NAME_LIMIT characters of [A-Za-z0-9_] and is never RESERVED_NAME in any case.
+    Each has 1 to NAME_LIMIT characters of [A-Za-z0-9_], and none is RESERVED_NAME in any letter case.
     """
     names: list[str] = []
     taken = {RESERVED_NAME}
     misses = 0
     while len(names) < count:
         name = _say(rng.choice(_NAME_SHAPES), rng)
-        if misses > 20:  # the natural combinations are running out
+        if misses > 20:  # nearly all combinations are taken
             number = str(rng.randrange(10 * count))
             name = name[: NAME_LIMIT - len(number)] + number
         key = name.lower()
@@ -152,9 +154,9 @@ def usernames(count: int, rng: random.Random) -> list[str]:
     return names
 
 
-def shown_name(username: str, rng: random.Random) -> str:
-    """What a user wants to be called: mostly their username in words, such as `Joana from Lisbon`, now and then in
-    another script; for two of five nothing."""
+def display_name(username: str, rng: random.Random) -> str:
+    """A display name: mostly the username in words, such as `Joana from Lisbon`, sometimes a name in another script.
+    Empty for two users of five."""
     luck = rng.random()
     if luck < 0.4:
         return ""
@@ -167,7 +169,7 @@ def shown_name(username: str, rng: random.Random) -> str:
 
 
 def bio(rng: random.Random) -> str:
-    """What a user says about themselves: a line of at most LONGEST_BIO characters; for one of three nothing."""
+    """A bio: one line of at most LONGEST_BIO characters. Empty for one user of three."""
     if rng.random() < 0.33:
         return ""
     if rng.random() < 0.05:
@@ -179,7 +181,7 @@ def bio(rng: random.Random) -> str:
 
 
 def post_body(rng: random.Random) -> str:
-    """Return one post: a single line of 1 to POST_LIMIT code points without `@` or blanks at either end."""
+    """The text of a post: one line of 1 to POST_LIMIT characters, without `@`, and without blanks at either end."""
     shape, frame, manner, extra = (rng.random() for _ in range(4))
     scenes = rng.choices(_SCENES, cum_weights=_SHARES)[0]
     statements, follow_ups, endings, emoji, links, hashtags = rng.choice(scenes)
@@ -198,7 +200,7 @@ def post_body(rng: random.Random) -> str:
     tail = ""
     if links and extra < 0.07:
         tail = " " + _say(rng.choice(links), rng)
-        manner = 1.0  # the words that lead to a link need a full stop before them
+        manner = 1.0  # the words before a link need a full stop before them
     elif hashtags and extra < 0.11:
         tail = " " + _say(rng.choice(hashtags), rng)
     elif extra > 0.9:

@@ -1,7 +1,7 @@
-"""Atom and RSS: a person's newest posts, and everybody's, for programs that look whether there is something new.
+"""Atom and RSS feeds: the newest posts of a user, and of everyone.
 
-A feed is what a visitor sees, whoever asks, and it is in the site's own language: so it is the same for everybody, and
-the same each time until a post or a name changes.
+A feed has what a visitor sees, in the site's own language, also for a signed-in user. So it is the same for everyone,
+and it stays the same until a post or a name changes.
 """
 
 import re
@@ -33,67 +33,68 @@ from timeline.posts.entities import Page, Post
 from timeline.timelines.everyone import GLOBAL_POSTS, GlobalTimeline
 from timeline.timelines.profile import Profiles
 
-KEPT = 60  # seconds that a cache may keep one
-TITLE = 60  # characters of a post
-NOTHING_YET = moment_of(0)  # when a feed without posts was updated: both formats want a moment
+MAX_AGE = 60  # seconds that a cache may keep a feed
+TITLE_LENGTH = 60  # characters of a post
+NEVER_UPDATED = moment_of(0)  # both formats need a date, also for a feed without posts
 
-# Tabs and ends of lines are the only control characters that XML 1.0 has (2.2); half a character is none anywhere.
+# XML 1.0 allows no control characters but tabs and line ends (2.2), and no surrogates.
 _NOT_IN_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
-_texts: PageMemory[tuple[str, str], str] = PageMemory(size=10_000, seconds=3600)  # some 10 MB
+# The HTML of a post in a feed, by its text and the origin. Some 10 MB.
+_texts: PageMemory[tuple[str, str], str] = PageMemory(size=10_000, seconds=3600)
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A post, and where the site stands that it is shown on: `https://retwis.example`."""
+    """A post in a feed."""
 
     post: Post
-    origin: str
+    origin: str  # of the site: `https://retwis.example`
 
 
 @dataclass(frozen=True, slots=True)
 class FeedPosts:
-    """What a feed has: posts, newest first."""
+    """The posts of a feed."""
 
-    items: list[Item]
+    items: list[Item]  # newest first
 
 
 @dataclass(frozen=True, slots=True)
 class PersonFeedPosts(FeedPosts):
-    """The same of one person."""
+    """The posts of one user."""
 
     person: User
 
 
-class _Written(SyndicationFeed):
-    """What both formats have in common: no character that XML forbids, and no moment but those of posts."""
+class _ValidFeed(SyndicationFeed):
+    """For both formats: no character that XML forbids, and no date but those of posts."""
 
     content_type: str
 
-    def __init__(self, **said: Any) -> None:
-        super().__init__(**_readable(said))
+    def __init__(self, **fields: Any) -> None:
+        super().__init__(**_allowed_in_xml(fields))
 
-    def add_item(self, **said: Any) -> None:  # type: ignore[override]
-        super().add_item(**_readable(said))
+    def add_item(self, **fields: Any) -> None:  # type: ignore[override]
+        super().add_item(**_allowed_in_xml(fields))
 
     def latest_post_date(self) -> datetime:
-        return super().latest_post_date() if self.items else NOTHING_YET
+        return super().latest_post_date() if self.items else NEVER_UPDATED
 
 
-def _readable(said: dict[str, Any]) -> dict[str, Any]:
-    """Where a text has what XML cannot say, as one from a database from elsewhere may, it has a replacement."""
+def _allowed_in_xml(fields: dict[str, Any]) -> dict[str, Any]:
+    """Replace the characters that XML forbids. Texts of a foreign database may have them."""
     return {
         name: _NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", value) if isinstance(value, str) else value
-        for name, value in said.items()
+        for name, value in fields.items()
     }
 
 
-class Rss(_Written, Rss201rev2Feed):
-    """RSS 2.0. Its titles are plain text, as the RSS Board's profile has them; descriptions are HTML."""
+class Rss(_ValidFeed, Rss201rev2Feed):
+    """RSS 2.0. Titles are plain text, as in the RSS Board's profile; descriptions are HTML."""
 
 
-class Atom(_Written, Atom1Feed):
-    """Atom 1.0, where a post is an entry's content; Django would call it a summary."""
+class Atom(_ValidFeed, Atom1Feed):
+    """Atom 1.0. A post is the content of an entry; Django would make it the summary."""
 
     def add_item_elements(self, handler: SimplerXMLGenerator, item: dict[str, Any]) -> None:
         super().add_item_elements(handler, {**item, "description": None})
@@ -101,15 +102,15 @@ class Atom(_Written, Atom1Feed):
 
 
 class PostsFeed(Feed):  # type: ignore[type-arg]
-    """Posts as a feed, in one of the formats, at the address of that name. One object serves all requests, so what
-    each of them asks for is in a `Stream`."""
+    """A view that answers with posts as a feed. `address` is the name of its own URL. One object serves all requests,
+    so the posts of a request are in a `FeedPosts`."""
 
     language = settings.LANGUAGE_CODE
     item_guid_is_permalink = True
 
-    feed_type: type[_Written]
+    feed_type: type[_ValidFeed]
 
-    def __init__(self, feed_type: type[_Written], address: str) -> None:
+    def __init__(self, feed_type: type[_ValidFeed], address: str) -> None:
         self.feed_type = feed_type
         self.address = address
 
@@ -126,11 +127,11 @@ class PostsFeed(Feed):  # type: ignore[type-arg]
         return feed_posts.items
 
     def item_title(self, item: Item) -> str:
-        text = Truncator(item.post.body).chars(TITLE)
+        text = Truncator(item.post.body).chars(TITLE_LENGTH)
         return _("%(name)s: %(text)s") % {"name": isolated(item.post.author), "text": text}
 
     def item_description(self, item: Item) -> str:
-        """The whole text, with the links that it has on pages, as whole addresses."""
+        """The whole text as HTML, with the same links as on pages. Addresses are absolute."""
         key = (item.post.body, item.origin)
         html = _texts.get(key)
         if html is None:
@@ -156,7 +157,7 @@ class PostsFeed(Feed):  # type: ignore[type-arg]
 
 
 class ProfileFeed(PostsFeed):
-    """Somebody's newest 20 posts; as many round trips as a visitor's first page of them. Raises NoSuchUser,
+    """The newest 20 posts of a user. As many round trips as a visitor's first page of the profile. Raises NoSuchUser,
     AccountDeleted."""
 
     def get_object(self, request: HttpRequest, username: str) -> PersonFeedPosts:
@@ -178,12 +179,12 @@ class ProfileFeed(PostsFeed):
         return reverse("profile", args=[feed_posts.person.username])
 
     def feed_url(self, feed_posts: PersonFeedPosts) -> str:
-        """With the name as registered, whatever letter case was asked for."""
+        """With the username as registered; a request may have other letter case."""
         return reverse(self.address, args=[feed_posts.person.username])
 
 
 class TimelineFeed(PostsFeed):
-    """Everybody's newest 50 posts; as many round trips as a visitor's first page of them."""
+    """Everyone's newest 50 posts. As many round trips as a visitor's first page of the global timeline."""
 
     def get_object(self, request: HttpRequest) -> FeedPosts:
         found = GlobalTimeline(connect()).page(_visitor(), None, GLOBAL_POSTS)
@@ -205,7 +206,7 @@ class TimelineFeed(PostsFeed):
 
 
 def _visitor() -> Viewer:
-    """Whoever asks for a feed sees what visitors see."""
+    """A feed has what visitors see, also for a signed-in user."""
     return Viewer(connect(), "")
 
 
@@ -214,8 +215,8 @@ def _items(request: HttpRequest, page: Page) -> list[Item]:
     return [Item(post, origin) for post in page.posts]
 
 
-_kept = publicly_cached(KEPT)
-profile_atom = _kept(ProfileFeed(Atom, "profile_atom"))
-profile_rss = _kept(ProfileFeed(Rss, "profile_rss"))
-timeline_atom = _kept(TimelineFeed(Atom, "timeline_atom"))
-timeline_rss = _kept(TimelineFeed(Rss, "timeline_rss"))
+_cached = publicly_cached(MAX_AGE)
+profile_atom = _cached(ProfileFeed(Atom, "profile_atom"))
+profile_rss = _cached(ProfileFeed(Rss, "profile_rss"))
+timeline_atom = _cached(TimelineFeed(Atom, "timeline_atom"))
+timeline_rss = _cached(TimelineFeed(Rss, "timeline_rss"))

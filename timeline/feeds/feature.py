@@ -1,4 +1,4 @@
-"""Feeds of profiles and of everyone's posts, and what search engines read."""
+"""Feeds of profiles and of everyone's posts; robots.txt and the sitemap."""
 
 from retwis_site.features import Feature
 

@@ -1,4 +1,4 @@
-"""What search engines are told: what not to read, and what there is."""
+"""For search engines: robots.txt, and the sitemap with all profiles."""
 
 from typing import Any
 
@@ -12,13 +12,13 @@ from retwis_site.http.public_cache import publicly_cached
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import connect
 
-KEPT = 3600  # seconds that a cache may keep an answer
+MAX_AGE = 3600  # seconds that a cache may keep an answer
 PEOPLE_A_PART = 1000  # an index has room for 50,000 parts (sitemaps.org)
 XML = "application/xml; charset=utf-8"
 
 
 class Names:
-    """Everybody's name, as Django's paginator wants a list to be. Nothing is read before it is asked for."""
+    """All usernames, as a list for Django's paginator. A part is read only when the paginator asks for it."""
 
     def __len__(self) -> int:
         """One round trip."""
@@ -30,7 +30,7 @@ class Names:
 
 
 class FixedPages(Sitemap):  # type: ignore[type-arg]
-    """What is there without anybody."""
+    """Pages that exist without users."""
 
     def items(self) -> list[str]:
         return ["home", "timeline", "people"]
@@ -40,7 +40,7 @@ class FixedPages(Sitemap):  # type: ignore[type-arg]
 
 
 class ProfilePages(Sitemap):  # type: ignore[type-arg]
-    """Everybody's profile. No dates: to learn them would take three times as many commands as a part has people."""
+    """All profiles, without dates: these would take three commands for each user of a part."""
 
     limit = PEOPLE_A_PART
 
@@ -54,20 +54,20 @@ class ProfilePages(Sitemap):  # type: ignore[type-arg]
 _PARTS: "dict[str, type[Sitemap[Any]] | Sitemap[Any]]" = {"pages": FixedPages, "people": ProfilePages}
 
 
-@publicly_cached(KEPT)
+@publicly_cached(MAX_AGE)
 def sitemap(request: HttpRequest) -> HttpResponse:
-    """Where the parts are. One round trip."""
+    """The index of the parts. One round trip."""
     return views.index(request, _PARTS, sitemap_url_name="sitemap_part", content_type=XML)
 
 
-@publicly_cached(KEPT)
+@publicly_cached(MAX_AGE)
 def sitemap_part(request: HttpRequest, section: str) -> HttpResponse:
-    """The fixed pages, without a round trip; or a thousand people (`?p=2` has the next), two round trips."""
+    """The fixed pages, without a round trip; or PEOPLE_A_PART profiles of page `?p=`, with two round trips."""
     return views.sitemap(request, _PARTS, section, content_type=XML)
 
 
-@publicly_cached(KEPT)
+@publicly_cached(MAX_AGE)
 def robots(request: HttpRequest) -> HttpResponse:
     """No round trip."""
-    where = origin_of(request) + reverse("sitemap")
-    return render(request, "timeline/feeds/robots.txt", {"sitemap": where}, content_type="text/plain; charset=utf-8")
+    address = origin_of(request) + reverse("sitemap")
+    return render(request, "timeline/feeds/robots.txt", {"sitemap": address}, content_type="text/plain; charset=utf-8")

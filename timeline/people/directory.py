@@ -20,7 +20,7 @@ from timeline.people.cursors import NameCursor, ScoreCursor
 from timeline.people.entities import ListedPerson, PeopleList, SearchResult
 from timeline.people.follow_pages import PEOPLE_A_PAGE
 from timeline.people.join_dates import joined, queue_joined, remembered
-from timeline.relations.follow import Follows, which
+from timeline.relations.follow import Follows, followed_uids
 from timeline.timelines.pagination import goes_on
 
 LONGEST_WANTED = LONGEST_DISPLAY_NAME
@@ -148,7 +148,7 @@ class People:
             self._follows.queue_which_followed(pipe, me, asked)
         replies = pipe.execute()
         stored, counts = replies[: 2 * len(asked) : 2], replies[1 : 2 * len(asked) : 2]
-        mine = which(asked, replies[-1]) if me is not None and asked else set()
+        mine = followed_uids(asked, replies[-1]) if me is not None and asked else set()
         people = self._users.people_of(asked, [fields[:-1] for fields in stored])
         return {
             uid: ListedPerson(people[uid], fields[-1] or "", followers, None, uid == me, uid in mine)

@@ -8,7 +8,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_id
 from timeline.people.entities import Suggested
-from timeline.relations.follow import Follows, which
+from timeline.relations.follow import Follows, followed_uids
 
 ASKED = 20  # of those whom somebody follows: whom they followed last
 TOLD = 100  # of those whom each of them follows, likewise
@@ -57,7 +57,7 @@ class Suggestions:
         self._follows.queue_which_followed(pipe, me, people)
         pipe.zmscore(keys.users_by_followers(), [str(uid) for uid in people])
         followed, counted = pipe.execute()
-        mine = which(people, followed)
+        mine = followed_uids(people, followed)
         followers = dict(zip(people, counted, strict=True))
         rest = [uid for uid in people if uid not in mine]
         return sorted(rest, key=lambda uid: (votes[uid], followers[uid] or 0), reverse=True)

@@ -1,6 +1,6 @@
-"""A text that could not be posted yet waits in its author's browser, in a cookie, until it can.
+"""Drafts: a cookie keeps the text of a post that could not be published yet.
 
-Not in an address: 280 characters of some scripts are too long for one, and addresses end up in logs.
+The text is not put into a URL: 280 characters of some scripts are too long for one, and logs keep URLs.
 """
 
 import base64
@@ -17,13 +17,13 @@ LIVES = 3600  # seconds
 
 
 def keep(response: HttpResponse, text: str) -> None:
-    """Let a text, at most as long as a post, wait for the next composer."""
+    """Set the cookie, for the next page that shows the composer. A text longer than a post is cut."""
     encoded = base64.urlsafe_b64encode(text[:LONGEST_POST].encode()).decode()
     cookies.keep(response, COOKIE, encoded, LIVES)
 
 
 def kept(request: HttpRequest) -> str:
-    """The text that waits; empty without one, or with a cookie that is none of ours."""
+    """The text of the draft; empty without a cookie, or with a cookie that cannot be decoded."""
     try:
         return base64.urlsafe_b64decode(request.COOKIES.get(COOKIE, "")).decode()[:LONGEST_POST]
     except (binascii.Error, ValueError):
@@ -31,6 +31,6 @@ def kept(request: HttpRequest) -> str:
 
 
 def forget(request: HttpRequest, response: HttpResponse) -> None:
-    """The text is posted."""
+    """Remove the cookie."""
     if COOKIE in request.COOKIES:
         cookies.take_back(response, COOKIE)

@@ -1,4 +1,4 @@
-"""What people read: posts, and the pages they stand on."""
+"""Posts, and pages of posts."""
 
 from dataclasses import dataclass
 
@@ -20,25 +20,25 @@ class Post:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What a form became: a new post, or with its token's second use the first one, whose text may be another."""
+    """The post of a form: a new one, or, when the token was used before, the first one, with the first text."""
 
     pid: int
-    body: str  # empty when it was deleted meanwhile
+    body: str  # empty when the post is deleted by now
 
 
 class NoSuchPost(NotFound):
-    """This author never wrote a post with this id."""
+    """This author has no post with this id."""
 
 
 class PostDeleted(Gone):
-    """The author deleted it."""
+    """The author deleted this post."""
 
-    told = _("This post was here, and its author has deleted it.")
+    message = _("This post was here, and its author has deleted it.")
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Posts, newest first, and the cursor of the next page: `?before=<older>`. None where the timeline begins."""
+    """Posts, newest first, and the cursor of the next page (`?before=<older>`); None on the last page."""
 
     posts: list[Post]
     older: int | None

@@ -1,4 +1,4 @@
-"""The composer, checked at the edge."""
+"""The composer: the form of a new post, and its validation."""
 
 import secrets
 import unicodedata
@@ -16,7 +16,7 @@ from timeline.posts.entities import LONGEST_POST
 class PostField(forms.CharField):
     """A post's text in one line: a line break becomes a space.
 
-    The length is a validator and not `max_length`, which would make the browser cut off silently what is pasted.
+    A validator checks the length. With `max_length` the browser would cut pasted text without a word.
     """
 
     def __init__(self, **kwargs: Any) -> None:
@@ -25,7 +25,7 @@ class PostField(forms.CharField):
 
     def to_python(self, value: Any) -> str:
         text = " ".join(str(super().to_python(value)).splitlines()).strip()
-        # Nothing but spaces and invisible characters is an empty post.
+        # A text of spaces and invisible characters alone is an empty post.
         return text if any(unicodedata.category(char)[0] not in "CZ" for char in text) else ""
 
 
@@ -37,13 +37,13 @@ class PostForm(forms.Form):
         error_messages={"required": _("There is nothing in it yet.")},
         widget=forms.Textarea(attrs={"rows": 3, "placeholder": _("What is new?"), "dir": "auto"}),
     )
-    # Made once for each form that is shown; with it a second click is the same post.
+    # Each shown form has its own token; a second click sends the same token, and so gives the same post.
     token = forms.CharField(
         required=False, widget=forms.HiddenInput, validators=[RegexValidator(r"\A[A-Za-z0-9_-]{1,64}\Z")]
     )
 
     def clean_token(self) -> str:
-        """The form's token, or a fresh one for a client that sends none."""
+        """The form's token; a new one for a client that sends none."""
         return self.cleaned_data["token"] or new_token()
 
 
@@ -52,7 +52,7 @@ def new_token() -> str:
 
 
 def form_with(draft: str) -> PostForm:
-    """A composer with a text that waited."""
+    """A composer that shows a draft; `draft` may be empty."""
     return PostForm(initial={"body": draft, "token": FORM_TOKEN})
 
 

@@ -1,7 +1,7 @@
-"""Where a post's id comes from: a counter that the whole site shares, or the time.
+"""Where a post's id comes from: a counter of the whole site, or the time.
 
-A counter is one key, which every post on the site increments. An id that is made from the time (`snowflake.py`) asks
-nobody; another process may make the same one, so it is claimed: by the HSETNX that begins a post's hash anyway.
+The counter is one key, which every new post increments. An id from the time (`snowflake.py`) needs no round trip.
+Another process may make the same id, so the id is claimed with HSETNX on `user_id`, the first field of a post's hash.
 """
 
 import time
@@ -11,64 +11,64 @@ from django.conf import settings
 from retwis_site.store import keys, snowflake
 from retwis_site.store.client import Pipe, Store
 
-RECENT = 2000  # ids that each `recent` keeps
+RECENT = 2000  # ids in each `recent`
 
 
 class CounterIds:
-    """`POST_IDS=incr`: what is newest is known by counting down."""
+    """`POST_IDS=incr`: counting down from the counter finds the newest posts."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def take(self, uid: int) -> int:
-        """An id that nobody else has, for a post of `uid`. One round trip."""
+        """A new id for a post of `uid`. One round trip."""
         return self._store.incr(keys.next_post_id())
 
     def give_back(self, pid: int) -> None:
-        """What was counted is not counted again. No round trip."""
+        """Does nothing: a number is not counted twice. No round trip."""
 
     def queue_as_recent(self, pipe: Pipe, pid: int) -> None:
-        """Nothing: whoever counts down meets it."""
+        """Queues nothing: counting down finds the post."""
 
     def recents(self) -> list[str]:
-        """Where posts are noted: nowhere."""
+        """No keys."""
         return []
 
 
 class SnowflakeIds:
-    """`POST_IDS=snowflake`: what is newest is noted, since nobody could guess it."""
+    """`POST_IDS=snowflake`: new ids are kept in `recent`, because the newest ones cannot be guessed."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def take(self, uid: int) -> int:
-        """An id that nobody else has, its hash begun. One round trip; one more where another process had made the same.
+        """A new id for a post of `uid`, claimed in its hash. One round trip; one more when another process had the id.
 
-        Its time is written at once, so that `cleanup` can tell a post under way from an orphan.
+        The time is written with the claim, so that `cleanup` can tell a post under way from an orphan.
         """
         while True:
             pid = snowflake.make()
             pipe = self._store.pipeline()
             pipe.hsetnx(keys.post(pid), "user_id", str(uid))
             pipe.hsetnx(keys.post(pid), "time", str(int(time.time())))
-            is_mine, _ = pipe.execute()
-            if is_mine:
+            claimed, _ = pipe.execute()
+            if claimed:
                 return pid
 
     def give_back(self, pid: int) -> None:
-        """Drop a claim that is not needed. One round trip."""
+        """Remove the claim of an unused id. One round trip."""
         self._store.unlink(keys.post(pid))
 
     def queue_as_recent(self, pipe: Pipe, pid: int) -> None:
-        """Note a post beside its author's `updates:`, and drop the oldest note."""
+        """Add a post to `recent`, and remove the lowest id when it holds more than RECENT. Two commands."""
         pipe.zadd(keys.recent(pid), {str(pid): pid})
         pipe.zremrangebyrank(keys.recent(pid), 0, -RECENT - 1)
 
     def recents(self) -> list[str]:
-        """Where posts are noted, or were when TIMELINE_SHARDS was another number."""
+        """The `recent` keys of every possible number of TIMELINE_SHARDS."""
         return keys.whatever_shards("recent")
 
 
 def post_ids(store: Store) -> CounterIds | SnowflakeIds:
-    """What POST_IDS says."""
+    """The source of ids that the setting POST_IDS names."""
     return CounterIds(store) if settings.POST_IDS == "incr" else SnowflakeIds(store)

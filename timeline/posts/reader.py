@@ -1,4 +1,4 @@
-"""Posts as they are read: whole from the store, or, for a page, remembered by this process for some seconds."""
+"""Reads posts: whole from the store or, for a page, from this process's cache of a few seconds."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,19 +12,19 @@ from retwis_site.store.local_cache import Memory, PageMemory
 from timeline.posts.entities import NoSuchPost, Post, PostDeleted
 
 FIELDS = ("user_id", "time", "body", "deleted")
-_STANDS = ("user_id", "deleted")
+_EXISTS = ("user_id", "deleted")  # the fields that tell whether a post exists
 
-_authors: Memory[int, int] = Memory(size=20_000, seconds=3600)  # who wrote what never changes
+_authors: Memory[int, int] = Memory(size=20_000, seconds=3600)  # pid -> uid; a post's author never changes
 _shown: PageMemory[int, Post] = PageMemory(size=20_000, seconds=5)
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A post as stored, its author still a number."""
+    """A post as stored: its author is a uid."""
 
     pid: int
     uid: int
-    time: int
+    time: int  # unix seconds
     body: str
 
     def by(self, author: User) -> Post:
@@ -32,12 +32,12 @@ class Record:
 
 
 def queue_post(pipe: Pipe, pid: int) -> None:
-    """Ask for one post; for `record(pid, reply)`."""
+    """Ask for one post; `record(pid, reply)` reads the reply."""
     pipe.hmget(keys.post(pid), FIELDS)
 
 
 def record(pid: int, reply: Sequence[str | None]) -> Record | None:
-    """A post from the reply to `queue_post`; None for one that never was, or is deleted."""
+    """A post from the reply to `queue_post`; None for a missing or deleted post."""
     uid, when, body, deleted = reply
     if uid is None or body is None or deleted is not None:
         return None
@@ -47,71 +47,72 @@ def record(pid: int, reply: Sequence[str | None]) -> Record | None:
 
 
 def records_of(pids: Collection[int], replies: Sequence[Sequence[str | None]]) -> tuple[list[Record], list[int]]:
-    """The posts that stand, in the order given, and the ids of those that do not."""
+    """The posts that exist, in the order of `pids`, and the ids of the missing or deleted ones."""
     found = {pid: record(pid, reply) for pid, reply in zip(pids, replies, strict=True)}
     return [one for one in found.values() if one], [pid for pid, one in found.items() if not one]
 
 
 def forget(pid: int) -> None:
-    """A post that was deleted here is shown to nobody from now on."""
+    """Remove a deleted post from this process's cache."""
     _shown.forget(pid)
 
 
 def authors_of(pids: Collection[int]) -> list[int | None]:
-    """Who wrote these, as far as this process has seen them before; else None. No round trip."""
-    known = _authors.some(pids)
-    return [known.get(pid) for pid in pids]
+    """The authors' uids as far as this process has cached them; else None. No round trip."""
+    cached = _authors.some(pids)
+    return [cached.get(pid) for pid in pids]
 
 
 class Wanted:
-    """A page's posts: which of them this process has shown within seconds, what the store is asked about the others,
-    and what comes of both. `queue`, `take` what was replied, and then there are `records`, `dead` and `shown`.
+    """Loads a page's posts: the ones shown within seconds from this process's cache, the others from the store.
 
-    Of one's own that are remembered it is asked each time whether they stand: whoever deletes one sees it go at once.
+    Call `queue`, then `take` with the replies; then `records`, `dead` and `shown` are ready. The store is always asked
+    whether the viewer's own cached posts exist, so authors see at once that a post is deleted.
     """
 
-    records: list[Record]  # what was not remembered
-    dead: list[int]  # ids of what does not stand
+    records: list[Record]  # the posts that were not cached
+    dead: list[int]  # ids of missing or deleted posts
 
     def __init__(self, pids: Sequence[int], me: int | None) -> None:
         self._pids = pids
-        self._known = _shown.some(pids)
-        self._own = [pid for pid, post in self._known.items() if post.author.uid == me]
-        self._asked = [pid for pid in pids if pid not in self._known]
+        self._posts = _shown.some(pids)
+        self._own = [pid for pid, post in self._posts.items() if post.author.uid == me]
+        self._missing = [pid for pid in pids if pid not in self._posts]
 
     @property
     def authors(self) -> set[int]:
-        """Who wrote them, as far as that is known before anything is asked."""
-        return {post.author.uid for post in self._known.values()}.union(_authors.some(self._asked).values())
+        """The authors' uids as far as they are cached. No round trip."""
+        return {post.author.uid for post in self._posts.values()}.union(_authors.some(self._missing).values())
 
     def queue(self, pipe: Pipe) -> None:
-        """Ask for what is not known; nothing while all is remembered and nothing of it is one's own."""
-        for pid in self._asked:
+        """Ask for the posts that are not cached, and about the viewer's own; nothing when there are none of these."""
+        for pid in self._missing:
             queue_post(pipe, pid)
         for pid in self._own:
-            pipe.hmget(keys.post(pid), _STANDS)
+            pipe.hmget(keys.post(pid), _EXISTS)
 
     def take(self, replies: Sequence[Any]) -> Sequence[Any]:
-        """The replies begin with those to what `queue` asked; the rest of them."""
-        end = len(self._asked)
-        self.records, self.dead = records_of(self._asked, replies[:end])
+        """Take the replies to `queue` from the beginning of `replies`; returns the rest."""
+        end = len(self._missing)
+        self.records, self.dead = records_of(self._missing, replies[:end])
         for pid, (uid, deleted) in zip(self._own, replies[end : end + len(self._own)], strict=True):
             if uid is None or deleted is not None:
-                del self._known[pid]
+                del self._posts[pid]
                 self.dead.append(pid)
         return replies[end + len(self._own) :]
 
     def shown(self, people: Mapping[int, User]) -> list[Post]:
-        """Those that stand and whose author does, in the order wanted. `people`: the records' authors, by uid."""
+        """The posts that exist and whose authors have an account, in the order of the page. `people`: the authors of
+        `records`, by uid."""
         for one in self.records:
             if one.uid in people:
-                self._known[one.pid] = one.by(people[one.uid])
-                _shown.put(one.pid, self._known[one.pid])
-        return [self._known[pid] for pid in self._pids if pid in self._known]
+                self._posts[one.pid] = one.by(people[one.uid])
+                _shown.put(one.pid, self._posts[one.pid])
+        return [self._posts[pid] for pid in self._pids if pid in self._posts]
 
 
 def by_present_names(posts: list[Post], people: Mapping[int, User]) -> list[Post]:
-    """The same posts; those of these people, by uid, by the names that they go by now."""
+    """The same posts, with the present names of their authors as far as `people` (by uid) has them."""
     if not people:
         return posts
     return [
@@ -123,19 +124,20 @@ def by_present_names(posts: list[Post], people: Mapping[int, User]) -> list[Post
 
 
 def one_post(viewer: Viewer, username: str, pid: int) -> Post:
-    """One post of theirs. One round trip with hints. Raises NoSuchUser, AccountDeleted, NoSuchPost, PostDeleted."""
+    """One post of the user `username`. One round trip with cached uids. Raises NoSuchUser, AccountDeleted, NoSuchPost,
+    PostDeleted."""
 
     def questions(pipe: Pipe, me: int | None, them: int) -> None:
         queue_post(pipe, pid)
         pipe.zscore(keys.updates(them), str(pid))
 
-    author, (stored, standing) = viewer.ask_about(username, questions)
-    written_by, _, _, deleted = stored
-    if written_by != str(author.uid):
+    author, (stored, score) = viewer.ask_about(username, questions)
+    author_uid, _, _, deleted = stored
+    if author_uid != str(author.uid):
         raise NoSuchPost(pid)
     if deleted is not None:
         raise PostDeleted(pid)
     found = record(pid, stored)
-    if found is None or standing is None:  # it never got as far as its commit
+    if found is None or score is None:  # its request died before the commit
         raise NoSuchPost(pid)
     return Post(pid, author, found.body, found.time)

@@ -10,8 +10,9 @@ from timeline.posts.repository import Posts
 
 
 def remove_posts(store: Store, uid: int) -> Iterator[None]:
-    """Delete all posts of a user; `updates:`, which leads to them, is emptied last. A post of another author that is in
-    the set by mistake only leaves the set."""
+    """Delete all posts of a user, in chunks. Each chunk leaves `updates:` last, since `updates:` leads to the posts.
+
+    A post of another author that is in the set by mistake is only removed from the set. Four round trips a chunk."""
     pipe = store.pipeline()
     while members := first_members(store, keys.updates(uid)):
         pids = [pid for member in members if (pid := parse_id(member)) is not None]

@@ -1,6 +1,6 @@
 """Posts in Redis: publish, deliver, delete, and read many at once.
 
-The order of the commands is the design's, section 5; it was checked by trying every interleaving with crashes.
+The order of the commands in every write was checked by exploring every interleaving with crashes in a model.
 """
 
 import time
@@ -19,18 +19,18 @@ from timeline.posts.post_ids import post_ids
 from timeline.posts.reader import Record, forget, queue_post, records_of
 from timeline.timelines.cached_list import queue_cut
 
-TOKEN_LIVES = 24 * 3600  # seconds that a form's one-time token is remembered
-DELETED_STAYS = 30 * 24 * 3600  # seconds that a deleted post answers "gone"
-FOLLOWERS_AT_ONCE = 2048  # homes pushed to in one round trip: one chunk for what is delivered inline
-FOLLOWERS_READ = 4 * FOLLOWERS_AT_ONCE  # in one go: to read on means to wait until all that was sent is done
+TOKEN_LIVES = 24 * 3600  # seconds that a form's one-time token is kept
+DELETED_STAYS = 30 * 24 * 3600  # seconds that the page of a deleted post answers 410
+FOLLOWERS_AT_ONCE = 2048  # homes pushed to in one round trip; an inline delivery has one such chunk
+FOLLOWERS_READ = 4 * FOLLOWERS_AT_ONCE  # followers read in one round trip; the next read waits for all pushes sent
 
-FRESH = 60  # seconds that a post may be pushed into homes; an older one's id would stand too near their heads
+PUSHED_WITHIN = 60  # seconds; the id of an older post would be too low for the head of a home
 
 CLEANED_AWAY = "this post was cleaned away before it was sent again; send it once more"
 
 
 class Posts:
-    """What people have written."""
+    """All posts."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -40,54 +40,57 @@ class Posts:
     # ---- writing
 
     def publish(self, uid: int, body: str, token: str) -> Published:
-        """Post `body` and deliver it; with the same `token` a second click is the same post.
+        """Publish `body` and deliver it. A second click on the form has the same `token` and gives the same post.
 
-        Commit: the ZADD to the outbox. Ten round trips whatever the number of followers, and up to two more where lists
-        are cut: it is delivered here to up to DELIVER_INLINE_LIMIT of them, and left to a worker beyond. A second click
-        on a post that stands, or was deleted, costs three and drops the author's home, in case the first died before it
-        got there; one whose first click died earlier still is finished with the first one's text (HSETNX).
+        Commit: the ZADD to the outbox. Ten round trips for any number of followers, and up to two more where lists are
+        cut. Up to DELIVER_INLINE_LIMIT followers get the post here, more of them from a worker. A second click on a
+        published or deleted post costs three round trips. It drops the author's home, because the first request may
+        have died before that push. When the first request died before its commit, the second click finishes it, with
+        the first text (HSETNX). Raises StoreError.
         """
-        gives_up = time.monotonic() + OWNER_GIVES_UP
-        fresh = self._ids.take(uid)
-        pid = self._claim_token(uid, token, fresh)
-        if pid != fresh:
-            self._ids.give_back(fresh)
-            settled = self._settled(uid, pid, token)
-            if settled is not None:
-                return settled
+        deadline = time.monotonic() + OWNER_GIVES_UP
+        new_pid = self._ids.take(uid)
+        pid = self._claim_token(uid, token, new_pid)
+        if pid != new_pid:
+            self._ids.give_back(new_pid)
+            published = self._published_before(uid, pid, token)
+            if published is not None:
+                return published
         pipe = self._store.pipeline()
         pipe.hsetnx(keys.post(pid), "user_id", str(uid))
         pipe.hsetnx(keys.post(pid), "time", str(int(time.time())))
         pipe.hsetnx(keys.post(pid), "body", body)
         pipe.hget(keys.post(pid), "body")
         pipe.zcard(keys.followers(uid))
-        *_, stands, followers = pipe.execute()
-        if time.monotonic() > gives_up:  # `cleanup` may take the hash for debris by now
+        *_, stored_body, followers = pipe.execute()
+        if time.monotonic() > deadline:  # `cleanup` may take the hash for an orphan by now
             raise StoreError("the store was too slow for this post; send it again")
         job = self._outbox.add(f"post:{pid}:{nonce()}")
-        published = Published(pid, stands)
-        if self._stand(uid, pid):
+        published = Published(pid, stored_body)
+        if self._add_to_updates(uid, pid):
             self._push_own(uid, pid)
             if followers > settings.DELIVER_INLINE_LIMIT:
                 self._outbox.replace(job.name, f"fan:{pid}:{nonce()}")
                 return published
             if any(job.expired() for _ in self._push(uid, pid)):
-                return published  # it took too long: whoever takes the intent over finishes it
+                return published  # Too slow: stop. The worker that claims this job finishes it.
         self._outbox.done(job.name)
         return published
 
-    def _claim_token(self, uid: int, token: str, fresh: int) -> int:
+    def _claim_token(self, uid: int, token: str, new_pid: int) -> int:
+        """The id of the token's post: `new_pid`, or the id that an earlier click has given it."""
         key = keys.idem(uid, token)
-        while not self._store.set_nx_ex(key, str(fresh), TOKEN_LIVES):
-            first = self._store.get(key)
-            if first is not None:  # else it expired in between: claim it again
-                return int(first)
-        return fresh
+        while not self._store.set_nx_ex(key, str(new_pid), TOKEN_LIVES):
+            first_pid = self._store.get(key)
+            if first_pid is not None:  # else it has just expired: claim it again
+                return int(first_pid)
+        return new_pid
 
-    def _settled(self, uid: int, pid: int, token: str) -> Published | None:
-        """A post that stands, or was deleted; None for one that never got as far.
+    def _published_before(self, uid: int, pid: int, token: str) -> Published | None:
+        """A post that an earlier click has published, even if it is deleted by now; None when that click died before.
 
-        Raises StoreError when the id has another author: it was cleaned away, and claimed anew. Then the token is free.
+        Raises StoreError when the id has another author: `cleanup` removed the hash, and another post got the id. Then
+        the token can be used again.
         """
         pipe = self._store.pipeline()
         pipe.hsetnx(keys.post(pid), "user_id", str(uid))
@@ -101,61 +104,59 @@ class Posts:
         return Published(pid, body or "") if score is not None or deleted is not None else None
 
     def _push_own(self, uid: int, pid: int) -> None:
-        """Push a new post into its author's home and the global timeline. One round trip, two where one is cut."""
+        """Push a new post into its author's home and the global timeline. One round trip, two where a list is cut."""
         pipe = self._store.pipeline()
         pipe.lpushx(keys.home(uid), str(pid))
         pipe.lpush(keys.timeline(pid), str(pid))
         home, timeline = pipe.execute()
         queue_cut(pipe, keys.home(uid), home)
-        queue_cut(pipe, keys.timeline(pid), timeline, of=settings.TIMELINE_SHARDS)
+        queue_cut(pipe, keys.timeline(pid), timeline, shards=settings.TIMELINE_SHARDS)
         pipe.execute()
 
     def _push(self, uid: int, pid: int) -> Iterator[int]:
-        """Push a new post into its followers' homes, in chunks; yields how many after each. Two round trips a chunk,
-        one more where homes are cut; the store works on one chunk while the next is made."""
-        chunks: deque[list[str]] = deque()
+        """Push a new post into its followers' homes; yields the number of homes after each chunk. Two round trips a
+        chunk, one more where homes are cut. The store works on one chunk while the next is made."""
+        sent: deque[list[str]] = deque()
 
         def pushes() -> Iterator[Pipe]:
             for followers in self._store.zset_members(keys.followers(uid), FOLLOWERS_READ):
                 for start in range(0, len(followers), FOLLOWERS_AT_ONCE):
                     chunk = followers[start : start + FOLLOWERS_AT_ONCE]
-                    chunks.append([keys.home(int(follower)) for follower in chunk])
+                    sent.append([keys.home(int(follower)) for follower in chunk])
                     pipe = self._store.pipeline()
-                    pipe.lpushx_each(chunks[-1], str(pid))
+                    pipe.lpushx_each(sent[-1], str(pid))
                     yield pipe
 
         cuts = self._store.pipeline()
         for lengths in self._store.stream(pushes()):
-            homes = chunks.popleft()
+            homes = sent.popleft()
             for home, length in zip(homes, lengths, strict=True):
                 queue_cut(cuts, home, length)
             cuts.execute()
             yield len(homes)
 
     def fan_out(self, claim: Claim) -> bool:
-        """What the worker does for `fan:<pid>:<nonce>`: push into the homes that the author's request left to it;
-        whether all was done before it had to stop. Whoever is not the first to claim it, or comes late, drops homes, as
-        `redeliver`.
-        """
+        """The job `fan:<pid>:<nonce>`: push a post into its followers' homes. Returns False when the worker had to stop
+        before the end. Later attempts, and a late first one, drop the homes instead, as `redeliver`."""
         pid = int(claim.name.split(":")[1])
         author, when = self._store.hmget(keys.post(pid), ["user_id", "time"])
-        if claim.attempt > 1 or time.time() - int(when or 0) > FRESH:
+        if claim.attempt > 1 or time.time() - int(when or 0) > PUSHED_WITHIN:
             self.redeliver(claim.name)
             return True
-        pushes = self._push(int(author), pid) if author is not None and self._stand(int(author), pid) else ()
+        pushes = self._push(int(author), pid) if author is not None and self._add_to_updates(int(author), pid) else ()
         if not claim.carry_out(pushes):
             return False
         self._outbox.done(claim.name)
         return True
 
     def redeliver(self, job: str) -> None:
-        """What the worker does for `post:<pid>:<nonce>`: finish a delivery that somebody else left.
+        """The job `post:<pid>:<nonce>`: finish a delivery that its owner left.
 
-        Homes are dropped, not pushed to, and rebuild themselves: so old ids never pile up at a list's head.
+        Homes are dropped and rebuilt by their next read. A push would put old ids at the head of a list.
         """
         pid = int(job.split(":")[1])
         author = self._store.hget(keys.post(pid), "user_id")
-        if author is not None and self._stand(int(author), pid):
+        if author is not None and self._add_to_updates(int(author), pid):
             pipe = self._store.pipeline()
             pipe.unlink(keys.home(int(author)))
             pipe.unlink(keys.timeline(pid))
@@ -166,12 +167,12 @@ class Posts:
                 pipe.execute()
         self._outbox.done(job)
 
-    def _stand(self, uid: int, pid: int) -> bool:
-        """Put a post among its author's; False when it was deleted meanwhile, or its author's account. Read after the
-        write: either this sees the deletion, or the deletion's own ZREM comes later. Two round trips, three for a
-        deleted one, four for a deleted author's.
+    def _add_to_updates(self, uid: int, pid: int) -> bool:
+        """Add a post to its author's `updates:`. Returns False when the post or its author's account is deleted.
 
-        Raises StoreError for one whose hash is gone: `cleanup` took it for debris while an old form was sent again.
+        The deletion is read after the write. Either this read sees it, or the ZREM of the deletion comes later. Two
+        round trips; three for a deleted post, four for a deleted account. Raises StoreError when the post's hash is
+        gone: `cleanup` took it for an orphan while an old form was sent again.
         """
         pipe = self._store.pipeline()
         pipe.zadd(keys.updates(uid), {str(pid): pid})
@@ -179,9 +180,9 @@ class Posts:
         pipe.execute()
         pipe.hmget(keys.post(pid), ["user_id", "deleted"])
         pipe.hget(keys.user(uid), "deleted")
-        (author, deleted), author_left = pipe.execute()
+        (author, deleted), account_deleted = pipe.execute()
         if author is not None and deleted is None:
-            if author_left is None:
+            if account_deleted is None:
                 return True
             self.mark_deleted([pid])
         self._store.zrem(keys.updates(uid), str(pid))
@@ -190,7 +191,7 @@ class Posts:
         return False
 
     def delete(self, uid: int, pid: int) -> None:
-        """Delete one's own post. Six round trips. Raises NoSuchPost (also for another's), PostDeleted."""
+        """Delete a post of user `uid`. Six round trips. Raises NoSuchPost (also for another author's), PostDeleted."""
         author, deleted = self._store.hmget(keys.post(pid), ["user_id", "deleted"])
         if author != str(uid):
             raise NoSuchPost(pid)
@@ -200,8 +201,8 @@ class Posts:
         self.finish_delete(job.name)
 
     def finish_delete(self, job: str) -> None:
-        """Carry out `del:<pid>:<uid>:<nonce>`, for its owner as for the worker: it rolls forward. Four round trips."""
-        pid, uid = (int(part) for part in job.split(":")[1:3])
+        """The job `del:<pid>:<uid>:<nonce>`, for its owner and for a worker: finish the deletion. Four round trips."""
+        pid, uid = (int(number) for number in job.split(":")[1:3])
         self._store.hset(keys.post(pid), {"deleted": str(int(time.time())), "body": ""})
         forget(pid)
         self._store.zrem(keys.updates(uid), str(pid))
@@ -209,8 +210,7 @@ class Posts:
         self._outbox.done(job)
 
     def mark_deleted(self, pids: Sequence[int]) -> None:
-        """Delete posts whose author has deleted their account, all but their places in `updates:`, which lead to them.
-        One round trip for all together."""
+        """Delete posts of a deleted account. Their ids stay in `updates:`, which leads to them. One round trip."""
         now = str(int(time.time()))
         pipe = self._store.pipeline()
         for pid in pids:
@@ -222,7 +222,7 @@ class Posts:
     # ---- reading
 
     def read(self, pids: Collection[int]) -> tuple[list[Record], list[int]]:
-        """The posts that stand, in the order given, and the ids of those that do not. One round trip."""
+        """The posts that exist, in the order of `pids`, and the ids of the missing or deleted ones. One round trip."""
         pipe = self._store.pipeline()
         for pid in pids:
             queue_post(pipe, pid)

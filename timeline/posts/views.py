@@ -1,4 +1,4 @@
-"""A post's own page, and deleting it."""
+"""The page of one post, and the deletion of a post."""
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied

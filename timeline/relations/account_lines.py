@@ -12,7 +12,7 @@ from retwis_site.store.ids import parse_id, whole
 
 
 def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator[list[Line]]:
-    """Whom the owner follows, then who follows the owner, each newest first. Two round trips a chunk."""
+    """The users that the owner follows, then the owner's followers, each newest first. Two round trips a chunk."""
     for kind, key in (("following", keys.following(owner.uid)), ("follower", keys.followers(owner.uid))):
         for rows in newest_first(store, key):
             since = {uid: whole(score) for member, score in rows if (uid := parse_id(member)) is not None}

@@ -1,11 +1,11 @@
-"""What two people share."""
+"""Numbers of shared users."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class InCommon:
-    """How many people two users share: exact up to a limit, a lower bound beyond."""
+    """The number of users that two sets share: exact up to a limit, beyond it a lower bound (`10000+`)."""
 
     count: int
     exact: bool

@@ -1,4 +1,4 @@
-"""Who follows whom, and the ranking of users by their followers."""
+"""Follows, and the ranking of users by their number of followers."""
 
 from retwis_site.features import AccountSet, Feature
 from retwis_site.maintenance.checks import Check

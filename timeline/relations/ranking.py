@@ -1,8 +1,9 @@
-"""Who is followed by how many: `users_by_followers`, which whoever changes an edge counts anew from `followers:`.
+"""The ranking `users_by_followers`: the number of followers of each user. Each change of an edge counts it anew.
 
-Several may change the followers of one person at once, each with a count that the next makes out of date. So whoever
-writes one looks once more, and writes again while it has changed: the last to write has also seen that it is right. The
-look has a round trip of its own, since on several servers the commands of one trip have no order.
+Several processes may change the followers of one user at once, and each makes the others' counts out of date. So a
+process counts again after it has written, and writes again while the count has changed. The last process to write has
+thus seen that its count is right. Counting again takes its own round trip, because on several servers the commands of
+one round trip have no order.
 """
 
 from collections.abc import Collection, Mapping
@@ -12,31 +13,31 @@ from retwis_site.store.client import Pipe, Store
 
 
 class Ranking:
-    """How many follow each; nobody is in it whom nobody follows."""
+    """Numbers of followers by user. Users without followers are not in the ranking."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def queue_count(self, pipe: Pipe, uid: int) -> None:
-        """Ask how many follow somebody; for `queue_place`."""
+        """Ask for the number of followers, which `queue_place` writes."""
         pipe.zcard(keys.followers(uid))
 
     def queue_place(self, pipe: Pipe, uid: int, count: int) -> None:
-        """Write that so many follow them; then `settle` it."""
+        """Write the number of followers; `settle` must follow."""
         if count:
             pipe.zadd(keys.users_by_followers(), {str(uid): count})
         else:
             pipe.zrem(keys.users_by_followers(), str(uid))
 
     def settle(self, placed: Mapping[int, int]) -> None:
-        """See to it that the counts that were written, by uid, are right. One round trip; two more each time that one
-        has changed meanwhile."""
+        """Correct counts (by uid) that have changed since they were written. One round trip; two more each time that
+        one has changed meanwhile."""
         while changed := {uid: count for uid, count in self._counts(placed).items() if count != placed[uid]}:
             self._place(changed)
             placed = changed
 
     def recount(self, uids: Collection[int]) -> None:
-        """Count the followers of these anew. Three round trips for all together; two more as above."""
+        """Count the followers of users anew. Three round trips for all together; two more as for `settle`."""
         counts = self._counts(uids)
         self._place(counts)
         self.settle(counts)

@@ -10,14 +10,14 @@ from timeline.relations.ranking import Ranking
 
 
 def remove_follows(store: Store, uid: int) -> Iterator[None]:
-    """Remove both sides of every edge of a user, then their place in the ranking."""
+    """Remove both sides of every edge of a user, in chunks, then the user's place in the ranking."""
     yield from _unfollow_everyone(store, uid)
     yield from _lose_followers(store, uid)
     Ranking(store).recount([uid])
 
 
 def _unfollow_everyone(store: Store, uid: int) -> Iterator[None]:
-    """Mirror and ranking go first, the truth last, which leads to them."""
+    """Remove the mirrors and the places in the ranking first. The truth goes last, since it leads to them."""
     pipe = store.pipeline()
     while members := first_members(store, keys.following(uid)):
         followed = [them for member in members if (them := parse_id(member)) is not None]
@@ -30,14 +30,14 @@ def _unfollow_everyone(store: Store, uid: int) -> Iterator[None]:
 
 
 def _lose_followers(store: Store, uid: int) -> Iterator[None]:
-    """The truth goes first, the mirror last, which leads to it.
+    """Remove the truth first. The mirror goes last, since it leads to the truth.
 
-    The followers' homes are dropped, as after an unfollow. Their dead ids would not be shown, but a home full of them
-    shows one short page after the other until all of them are dropped.
+    The followers' homes are dropped, as after an unfollow. Their dead ids are never shown, but a home full of them
+    would show many short pages before all dead ids are dropped.
     """
     pipe = store.pipeline()
     while members := first_members(store, keys.followers(uid)):
-        followers = [them for member in members if (them := parse_id(member)) is not None]
+        followers = [follower for member in members if (follower := parse_id(member)) is not None]
         for follower in followers:
             pipe.zrem(keys.following(follower), str(uid))
         pipe.execute()

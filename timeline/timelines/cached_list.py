@@ -1,17 +1,18 @@
-"""A timeline as a list that may vanish: how it is read, pushed to, and rebuilt behind a fence.
+"""A timeline as a cached list: how it is read, pushed to, and rebuilt.
 
-Homes (`posts:<uid>`) and the global `timeline` are caches: about the newest 1000 ids, in a list because that costs 6 KB
-where a sorted set would cost 100 KB. Ids are pushed at the head in whatever order deliveries run, so a reader sorts
-them. Other entries stand among the ids:
+Home timelines (`posts:<uid>`) and the global `timeline` are caches of about the newest 1000 ids. As a list, these take
+6 KB; as a sorted set, 100 KB. Deliveries push ids at the head in any order, so a reader sorts them. A list has three
+more kinds of entries:
 
-    b<n>   a rebuild began here; `n` is that rebuild's own
-    -H     a rebuild ended: every source was read down to the id H (0: to its very beginning)
-    x      an id that died stood in the list; it is left as long as it was
+    b<n>   rebuild token: a rebuild began; `n` is random, so each rebuild has its own
+    -H     complete-down-to id: a rebuild ended; it had read every source down to the id H. `0`: to the beginning
+    x      padding: it replaces a removed dead id
 
-The second is inserted right after its own `b<n>`, so a list that was dropped and begun anew meanwhile refuses it. The
-third keeps a list that was cut from looking like one that never was, whose marks can be believed.
+A rebuild inserts its `-H` directly after its token. When the list was dropped and begun anew meanwhile, the token is
+gone and the store refuses the insert. Padding keeps a list that was cut as long as it was. A shorter list would look
+as if it had never been cut, and a `-H` in it would be trusted.
 
-The global timeline may be shared by several lists. All lengths below are then divided by their number, `of`.
+The global timeline may have several lists (`shards`). All lengths below are then divided by their number.
 """
 
 import secrets
@@ -24,94 +25,100 @@ from retwis_site.exceptions import StoreReadOnly
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.local_cache import Memory, PageMemory
 
-KEPT = 1000  # ids that a list is cut to
-CUT_ABOVE = 1100  # length from which it is cut: cutting at every push would double the writes
-WHOLE_FROM = 900  # length from which a list without marks counts as whole: its marks were cut off its tail
-TRUSTED = 800  # how many of such a list's highest ids are relied on
-LOST = 100  # dead ids that such a list may have lost; with more, its TRUSTED highest ids would reach too far down
-FIRST_READ = 200  # entries that a first page reads
-FIRST_TRUSTED = 150  # of those, likewise
+# All of these count entries.
+KEPT = 1000  # a list is cut to this length
+CUT_ABOVE = 1100  # a list is cut when it is longer; a cut at every push would double the writes
+MAYBE_CUT_FROM = 900  # from this length on, a cut may have taken the token and the `-H` off the tail
+TRUSTED = 800  # the highest ids of such a list that are shown
+MOST_PADDING = 100  # in such a list; with more padding, its TRUSTED highest ids would reach too far down
+FIRST_READ = 200  # a first page reads these
+FIRST_TRUSTED = 150  # the highest ids among FIRST_READ entries that are shown
+
 REBUILD_TRIES = 3
 PADDING = "x"
 
-_renewed: Memory[str, bool] = Memory(size=20_000, seconds=3600)  # lists that were given new life within the hour
+_renewed: Memory[str, bool] = Memory(size=20_000, seconds=3600)  # keys of lists whose expiry was set within the hour
 
 
 @dataclass(frozen=True, slots=True)
 class ListContent:
-    """What a list says: ids without repeats, newest first, none below the horizon; whether it can be relied on."""
+    """The ids of a list: unique, newest first, none below `complete_down_to`."""
 
     ids: list[int]
-    complete_down_to: int  # from here down the list says nothing; 0: it reaches to the beginning
-    complete: bool
+    complete_down_to: int  # below this id, posts may be missing; 0: the list reaches to the beginning
+    complete: bool  # False: ids may be missing anywhere, so the list must be rebuilt
 
 
-_heads: PageMemory[str, tuple[Sequence[bytes], ListContent]] = PageMemory(size=1000, seconds=3600)  # some 20 MB
+# Parsed heads by key, each with the entries that it was parsed from. Some 20 MB.
+_parsed_heads: PageMemory[str, tuple[Sequence[bytes], ListContent]] = PageMemory(size=1000, seconds=3600)
 
 
-def _as_text(entries: Sequence[bytes]) -> list[str]:
+def _decoded(entries: Sequence[bytes]) -> list[str]:
     return [entry.decode(errors="replace") for entry in entries]
 
 
-def parse_whole(entries: Sequence[str], of: int = 1) -> ListContent:
-    """Make sense of a whole list."""
-    ids, ends, begun = _sorted_out(entries)
-    if len(entries) >= WHOLE_FROM // of:
-        content = _relied_on(ids[: TRUSTED // of], ends, begun)
-        return replace(content, complete=content.complete and entries.count(PADDING) <= LOST // of)
-    complete_down_to = max(ends, default=0)
-    return ListContent([pid for pid in ids if pid >= complete_down_to], complete_down_to, complete=bool(ends))
+def parse_whole(entries: Sequence[str], shards: int = 1) -> ListContent:
+    """Parse all entries of a list."""
+    ids, complete_down_to, has_token = _parsed(entries)
+    if len(entries) >= MAYBE_CUT_FROM // shards:
+        content = _content_of_part(ids[: TRUSTED // shards], complete_down_to, has_token)
+        return replace(content, complete=content.complete and entries.count(PADDING) <= MOST_PADDING // shards)
+    lowest = complete_down_to or 0
+    return ListContent([pid for pid in ids if pid >= lowest], lowest, complete=complete_down_to is not None)
 
 
-def parse_head(entries: Sequence[str], of: int = 1) -> ListContent:
-    """Make sense of a list's first FIRST_READ entries."""
-    if len(entries) < FIRST_READ // of:
-        return parse_whole(entries, of)
-    ids, ends, begun = _sorted_out(entries)
-    return _relied_on(ids[: FIRST_TRUSTED // of], ends, begun)
+def parse_head(entries: Sequence[str], shards: int = 1) -> ListContent:
+    """Parse the first FIRST_READ entries of a list."""
+    if len(entries) < FIRST_READ // shards:
+        return parse_whole(entries, shards)
+    ids, complete_down_to, has_token = _parsed(entries)
+    return _content_of_part(ids[: FIRST_TRUSTED // shards], complete_down_to, has_token)
 
 
-def _sorted_out(entries: Sequence[str]) -> tuple[list[int], list[int], bool]:
-    """Ids, newest first; the ends of rebuilds; whether one began."""
-    ids = sorted(dict.fromkeys(map(int, filter(str.isdecimal, entries))), reverse=True)  # nearly sorted as they come
-    marks = list(filterfalse(str.isdecimal, entries))
-    ends = [int(mark[1:]) for mark in marks if mark.startswith("-") and mark[1:].isdecimal()]
-    if ids and ids[-1] == 0:
-        ends.append(ids.pop())
-    return ids, ends, any(mark.startswith("b") for mark in marks)
+def _parsed(entries: Sequence[str]) -> tuple[list[int], int | None, bool]:
+    """Unique ids, newest first; the highest complete-down-to id, None without one; whether there is a token."""
+    ids = sorted(dict.fromkeys(map(int, filter(str.isdecimal, entries))), reverse=True)  # nearly sorted already
+    others = list(filterfalse(str.isdecimal, entries))
+    complete = [int(entry[1:]) for entry in others if entry.startswith("-") and entry[1:].isdecimal()]
+    if ids and ids[-1] == 0:  # no post has the id 0
+        complete.append(ids.pop())
+    return ids, max(complete, default=None), any(entry.startswith("b") for entry in others)
 
 
-def _relied_on(trusted: list[int], ends: list[int], begun: bool) -> ListContent:
-    """A list of which not all is known: its marks may lie deeper, or may have been cut off. Its lowest ids are not
-    relied on, since one that was pushed late can stand where higher ones are missing."""
-    complete_down_to = max(max(ends, default=0), trusted[-1] if trusted else 0)
-    complete = bool(trusted) and (bool(ends) or not begun)
-    return ListContent([pid for pid in trusted if pid >= complete_down_to], complete_down_to, complete)
+def _content_of_part(trusted: list[int], complete_down_to: int | None, has_token: bool) -> ListContent:
+    """The content of a list of which only the head is known: its `-H` may lie deeper, or a cut has taken it.
+
+    `trusted` are the highest ids of that head. The lowest are left out: an id that was pushed late may stand where
+    higher ids are missing. A token without a `-H` says that a rebuild has not ended.
+    """
+    lowest = max(complete_down_to or 0, trusted[-1] if trusted else 0)
+    complete = bool(trusted) and (complete_down_to is not None or not has_token)
+    return ListContent([pid for pid in trusted if pid >= lowest], lowest, complete)
 
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """The newest ids of one source, newest first; whether it may go on below them."""
+    """The newest ids of one source, newest first."""
 
     ids: list[int]
-    goes_on: bool
+    has_more: bool  # whether the source may have ids below these
 
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """What a list's sources hold: the newest ids, complete down to the horizon (0: to the beginning)."""
+    """The newest ids of all sources of a list, newest first, none below `complete_down_to`."""
 
     ids: list[int]
-    complete_down_to: int
+    complete_down_to: int  # below this id, posts may be missing; 0: it reaches to the beginning
 
 
 def merge(slices: Iterable[Slice], keep: int = KEPT) -> Merge:
-    """The newest `keep` ids of several sources. Where one goes on below its slice, nothing below is complete."""
+    """The newest `keep` ids of several sources. It is complete down to the highest end of a slice that has more."""
     complete_down_to = 0
     ids: set[int] = set()
     for piece in slices:
         ids.update(piece.ids)
-        if piece.goes_on:
+        if piece.has_more:
             complete_down_to = max(complete_down_to, piece.ids[-1])
     newest_first = sorted(ids, reverse=True)
     if len(newest_first) > keep:
@@ -119,105 +126,111 @@ def merge(slices: Iterable[Slice], keep: int = KEPT) -> Merge:
     return Merge([pid for pid in newest_first if pid >= complete_down_to], complete_down_to)
 
 
-def queue_cut(pipe: Pipe, key: str, length: int, of: int = 1) -> None:
-    """Cut a list that a push has made too long; for a shorter one, nothing."""
-    if length > CUT_ABOVE // of:
-        pipe.ltrim(key, 0, KEPT // of - 1)
+def queue_cut(pipe: Pipe, key: str, length: int, shards: int = 1) -> None:
+    """Cut a list after a push, when its new `length` is above CUT_ABOVE."""
+    if length > CUT_ABOVE // shards:
+        pipe.ltrim(key, 0, KEPT // shards - 1)
 
 
 class TimelineList:
-    """One such list in the store, alone or one `of` several; `lives`: seconds until it goes by itself, None for
-    never."""
+    """A cached list in the store."""
 
-    def __init__(self, store: Store, key: str, lives: int | None, of: int = 1) -> None:
+    def __init__(self, store: Store, key: str, expires_after: int | None, shards: int = 1) -> None:
+        """`expires_after`: seconds without a read until the store removes it, None for never. `shards`: the number of
+        lists that the timeline has."""
         self._store = store
         self._key = key
-        self._lives = lives
-        self._of = of
+        self._expires_after = expires_after
+        self._shards = shards
 
     def queue_page(self, pipe: Pipe, before: int | None) -> None:
-        """Ask for what a page below the cursor needs: the head for the first page, the whole list for later ones."""
-        pipe.lrange_as_sent(self._key, 0, -1 if before is not None else FIRST_READ // self._of - 1)
+        """Ask for the entries that a page needs: the head for the first page, the whole list for one below a cursor."""
+        pipe.lrange_as_sent(self._key, 0, -1 if before is not None else FIRST_READ // self._shards - 1)
 
-    def page(self, entries: Sequence[bytes], before: int | None, sources: Callable[[], Merge]) -> ListContent:
-        """The reply to `queue_page`, made sense of; rebuilt from the sources when the list cannot be relied on."""
-        content = self._head(entries) if before is None else parse_whole(_as_text(entries), self._of)
+    def page(self, entries: Sequence[bytes], before: int | None, read_sources: Callable[[], Merge]) -> ListContent:
+        """The content, from the reply to `queue_page`. A list that is not complete is rebuilt from its sources.
+
+        At most one round trip an hour, to renew the expiry; a rebuild costs those of `rebuild`.
+        """
+        content = self._parsed_head(entries) if before is None else parse_whole(_decoded(entries), self._shards)
         if content.complete:
-            self._renew()
+            self._renew_expiry()
             return content
-        found = self.rebuild(entries, sources)
-        return ListContent(found.ids, found.complete_down_to, complete=True)
+        merged = self.rebuild(entries, read_sources)
+        return ListContent(merged.ids, merged.complete_down_to, complete=True)
 
-    def _head(self, entries: Sequence[bytes]) -> ListContent:
-        """The reply to `queue_page` for a first page: what parse_head makes of it, or made of the very same entries."""
-        known = _heads.get(self._key)
-        if known is not None and known[0] == entries:
-            return known[1]
-        content = parse_head(_as_text(entries), self._of)
-        _heads.put(self._key, (entries, content))
+    def _parsed_head(self, entries: Sequence[bytes]) -> ListContent:
+        """`parse_head`, cached for as long as the entries stay the same."""
+        cached = _parsed_heads.get(self._key)
+        if cached is not None and cached[0] == entries:
+            return cached[1]
+        content = parse_head(_decoded(entries), self._shards)
+        _parsed_heads.put(self._key, (entries, content))
         return content
 
     def read(self) -> ListContent:
-        """All that the list says, whether it can be relied on or not. One round trip."""
-        return parse_whole(self._store.lrange(self._key, 0, -1), self._of)
+        """The content of the whole list, complete or not; nothing is rebuilt. One round trip."""
+        return parse_whole(self._store.lrange(self._key, 0, -1), self._shards)
 
-    def rebuild(self, unfinished: Sequence[object], sources: Callable[[], Merge]) -> Merge:
-        """Make the list anew from its sources, and return what they hold. `unfinished`: what stands there now.
+    def rebuild(self, stale: Sequence[object], read_sources: Callable[[], Merge]) -> Merge:
+        """Build the list anew, and return what its sources hold. `stale`: the entries that the list has now.
 
-        Three round trips and the sources' own; one more to take away what stands there. A fence notices that the list
-        was dropped meanwhile (somebody followed or unfollowed): then what was found may be out of date, and it is done
-        again; after a few times it is served as it is, and the next read rebuilds. A store that takes no writes is only
-        read. Order of commands: the design's section 6, checked by trying every interleaving with crashes.
+        Three round trips and those of the sources; one more to remove stale entries. A follow or unfollow drops the
+        list. When the token shows such a drop, the sources may have been read too early: the rebuild starts again.
+        After REBUILD_TRIES the last result is returned, and the next read rebuilds. A read-only store is not written
+        to. The order of commands was checked by exploring all interleavings with crashes in a model.
         """
         for _ in range(REBUILD_TRIES):
             try:
-                mark = self._begin(unfinished)
-                found = sources()
-                if self._finish(mark, found):
-                    return found
+                token = self._begin(stale)
+                merged = read_sources()
+                if self._finish(token, merged):
+                    return merged
             except StoreReadOnly:
-                return sources()
-            unfinished = ()
-        return found
+                return read_sources()
+            stale = ()
+        return merged
 
-    def _renew(self) -> None:
-        """Let the list live on while it is read. At most one round trip an hour."""
-        if self._lives is None or _renewed.get(self._key) is not None:
+    def _renew_expiry(self) -> None:
+        """Keep a list that is read. At most one round trip an hour."""
+        if self._expires_after is None or _renewed.get(self._key) is not None:
             return
         try:
-            self._store.expire(self._key, self._lives)
-        except StoreReadOnly:  # it can wait: a list lives for days
+            self._store.expire(self._key, self._expires_after)
+        except StoreReadOnly:  # it can wait: a list stays for days
             return
         _renewed.put(self._key, True)
 
-    def _begin(self, unfinished: Sequence[object]) -> str:
-        mark = f"b{secrets.token_hex(4)}"
-        if unfinished:
+    def _begin(self, stale: Sequence[object]) -> str:
+        """Remove stale entries and push a new token, which is returned. At most two round trips."""
+        token = f"b{secrets.token_hex(4)}"
+        if stale:
             self._store.unlink(self._key)
         pipe = self._store.pipeline()
-        pipe.rpush(self._key, mark)
-        if self._lives is not None:
-            pipe.expire(self._key, self._lives)
+        pipe.rpush(self._key, token)
+        if self._expires_after is not None:
+            pipe.expire(self._key, self._expires_after)
             _renewed.put(self._key, True)
         pipe.execute()
-        return mark
+        return token
 
-    def _finish(self, mark: str, found: Merge) -> bool:
-        if found.ids:
-            self._store.rpushx(self._key, [str(pid) for pid in found.ids])
-        # LINSERT answers 0 without the list and -1 without our mark in it: both say that it was dropped meanwhile.
-        return self._store.linsert_after(self._key, mark, str(-found.complete_down_to)) > 0
+    def _finish(self, token: str, merged: Merge) -> bool:
+        """Push the ids and insert the `-H`. Returns False when the list was dropped meanwhile. Two round trips, one
+        without ids."""
+        if merged.ids:
+            self._store.rpushx(self._key, [str(pid) for pid in merged.ids])
+        # LINSERT returns 0 without the list, and -1 without the token: in both cases the list was dropped meanwhile.
+        return self._store.linsert_after(self._key, token, str(-merged.complete_down_to)) > 0
 
-    def drop(self, pids: Sequence[int]) -> None:
-        """Take dead ids out. One round trip, if there are any; a store that takes no writes keeps them: they are
-        skipped when read."""
+    def remove_dead(self, pids: Sequence[int]) -> None:
+        """Remove dead ids. One round trip, none without ids. A read-only store keeps them: readers skip them."""
         pipe = self._store.pipeline()
-        self.queue_drop(pipe, pids)
+        self.queue_remove_dead(pipe, pids)
         with suppress(StoreReadOnly):
             pipe.execute()
 
-    def queue_drop(self, pipe: Pipe, pids: Sequence[int]) -> None:
-        """One occurrence of each dead id goes, and fillers come for them: the list stays as long as it was."""
+    def queue_remove_dead(self, pipe: Pipe, pids: Sequence[int]) -> None:
+        """Remove one occurrence of each dead id. Padding goes in first, so the list never gets shorter."""
         if pids:
             pipe.rpushx(self._key, [PADDING] * len(pids))
         for pid in pids:

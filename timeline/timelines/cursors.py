@@ -1,4 +1,4 @@
-"""`?before=`: where a page begins. Ids, never offsets, so that what is posted meanwhile moves nothing."""
+"""The cursor `?before=`: where a page begins. It is an id, never an offset, so new posts do not move the page."""
 
 from retwis_site.exceptions import BadCursor
 from retwis_site.store.ids import parse_id

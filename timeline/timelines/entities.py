@@ -1,4 +1,4 @@
-"""The pages of posts."""
+"""Pages of posts."""
 
 from dataclasses import dataclass
 
@@ -12,9 +12,9 @@ class HomePage:
     viewer: User
     counts: Counts
     page: Page
-    seen: int | None  # the highest id that the first page had shown before this; None: it never showed any
-    listed: list[int]  # ids below the cursor, newest first; some are dead, or of people not followed
-    goes_on: bool  # whether there may be more below these
+    seen: int | None  # the highest id that earlier first pages have shown; None: no page has shown a post
+    listed: list[int]  # ids below the cursor, newest first; some are dead, or by users who are no longer followed
+    has_more: bool  # whether the home may have posts below these ids
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The global timeline: everybody's newest posts, and the newest users."""
+"""The global timeline: everyone's newest posts, and the newest users."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -20,7 +20,7 @@ GLOBAL_POSTS = 50  # a page
 
 
 class GlobalTimeline:
-    """Everybody's posts, down to about the newest 1000."""
+    """Everyone's posts, down to about the newest 1000."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -28,10 +28,10 @@ class GlobalTimeline:
         self._users = Users(store)
 
     def page(self, viewer: Viewer, before: int | None, size: int) -> GlobalPage:
-        """`size` posts below the cursor, newest first, and the newest users' names.
+        """`size` posts below the cursor, newest first, and the names of the newest users.
 
-        One round trip while the posts are remembered, else two; one more while authors' names are not; at most four
-        more where many of the newest posts are deleted. A list that is not there costs six or more to rebuild.
+        One round trip while the posts are cached, else two; one more while their authors are not. At most four more
+        where many of the newest posts are deleted. A missing list costs six or more to rebuild.
         """
 
         def questions(pipe: Pipe, me: int | None) -> None:
@@ -44,19 +44,20 @@ class GlobalTimeline:
         filled = fill([pid for pid in content.ids if before is None or pid < before], size, shown)
         posts, dead, older = filled.posts, filled.dead, filled.older
         if before is None and older is None and content.complete_down_to and len(posts) == size:
-            older = filled.last  # the head of the list was just enough; the rest may go on
+            older = filled.last  # the head of the list has filled the page; the list may have more below it
         elif before is None and older is None and content.complete_down_to:
             last = filled.last or LARGEST_ID
             rest = [pid for pid in self._list.below(last).ids if pid < last]
             filled = fill(rest, size - len(posts), shown)
             posts, dead, older = posts + filled.posts, dead + filled.dead, filled.older
-        self._list.drop(dead)
+        self._list.remove_dead(dead)
         return GlobalPage(newest_users, Page(posts, older), at_the_cap=older is None and content.complete_down_to > 0)
 
     def _shown(self, me: int | None, pids: Sequence[int]) -> tuple[list[Post], list[int]]:
+        """The existing posts, and the ids of posts that do not exist."""
         wanted = Wanted(pids, me)
         pipe = self._store.pipeline()
         wanted.queue(pipe)
         wanted.take(pipe.execute())
-        posts = wanted.shown(self._users.people({one.uid for one in wanted.records}))
+        posts = wanted.shown(self._users.people({record.uid for record in wanted.records}))
         return by_present_names(posts, self._users.renamed()), wanted.dead

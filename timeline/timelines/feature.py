@@ -1,4 +1,4 @@
-"""Timelines: home, everyone, a profile. Each is a list that may vanish."""
+"""Timelines: home, everyone, a profile. Home and everyone are cached lists."""
 
 from retwis_site.features import Feature
 from retwis_site.http.cookies import PersonalCookie
@@ -10,7 +10,7 @@ from timeline.timelines.checks.timeline_orphans import TimelineOrphans
 
 
 def _remove_home(store: Store, uid: int) -> tuple[()]:
-    """One round trip. It is no chunk, like the removal of the user itself."""
+    """Remove the home timeline of a deleted account. It is not a chunk, since it takes only one round trip."""
     store.unlink(keys.home(uid))
     return ()
 

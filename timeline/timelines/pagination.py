@@ -1,4 +1,4 @@
-"""Filling a page from a list of ids of which some may be dead; where the next page of a sorted set begins."""
+"""Fill a page from ids of which some may be dead; find where the next page of a sorted set begins."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -6,44 +6,45 @@ from dataclasses import dataclass
 from timeline.posts.entities import Post
 
 POSTS_A_PAGE = 20
-READ_ON = 180  # ids that are looked at in one go when the first ones leave a page short
+READ_MORE = 180  # ids that are read at once when the first ones do not fill a page
 
-# Reads posts: those to show, and the ids of those that no longer exist.
+# Reads posts by id. Returns the posts to show, and the ids of posts that no longer exist.
 Shown = Callable[[Sequence[int]], tuple[list[Post], list[int]]]
 
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """At most a page of posts, newest first."""
+    """At most one page of posts, newest first."""
 
     posts: list[Post]
-    dead: list[int]  # ids that the list may drop
-    last: int | None  # the last id that was looked at
-    older: int | None  # the next page's cursor, None when the list has no more
+    dead: list[int]  # ids of posts that no longer exist
+    last: int | None  # the last id that was read
+    older: int | None  # the cursor of the next page; None when no id is left
 
 
 def fill(candidates: Sequence[int], size: int, shown: Shown) -> Filled:
-    """The first `size` posts that can be shown. Calls `shown` once, and once more when that left the page short.
+    """The first `size` posts that can be shown. Calls `shown` once, and once more when the page is still short.
 
-    After that a page may stay short, or even empty, with a cursor below what was looked at: a fixed number of round
-    trips, whatever has been deleted.
+    After that a page may stay short, or even empty, with a cursor below the last id that was read. So the number of
+    round trips is fixed, however many posts are deleted.
     """
-    looked_at = candidates[:size]
-    posts, dead = shown(looked_at) if looked_at else ([], [])
+    read = candidates[:size]
+    posts, dead = shown(read) if read else ([], [])
     if len(posts) < size and len(candidates) > size:
-        further = candidates[size : size + READ_ON]
+        further = candidates[size : size + READ_MORE]
         more, more_dead = shown(further)
-        looked_at, posts, dead = [*looked_at, *further], [*posts, *more], [*dead, *more_dead]
-    last = looked_at[-1] if looked_at else None
+        read, posts, dead = [*read, *further], [*posts, *more], [*dead, *more_dead]
+    last = read[-1] if read else None
     if len(posts) > size:
         return Filled(posts[:size], dead, last, posts[size - 1].pid)
-    return Filled(posts, dead, last, last if len(candidates) > len(looked_at) else None)
+    return Filled(posts, dead, last, last if len(candidates) > len(read) else None)
 
 
 def goes_on(score: int, rank: int | None, now: float | None, higher: int) -> int:
-    """The place of the row after the one that a cursor names: member and score, of which any number may have the same.
+    """The rank at which a page of a sorted set begins. Its cursor names the last row before it: a member and its
+    `score`, which other members may share.
 
-    Its rank tells; `now` is its score. When it has gone, or has another score by now, the page begins with the rows of
-    that score, before which `higher` stand, so that none is left out.
+    `rank` and `now` are the present rank and score of that member. When it was removed, or has another score by now,
+    the page begins with all rows of the old score, so that no row is left out. `higher` rows have a higher score.
     """
     return higher if rank is None or now is None or int(now) != score else rank + 1

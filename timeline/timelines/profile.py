@@ -1,4 +1,4 @@
-"""A profile: somebody's own posts, and how the viewer stands to them."""
+"""A profile: the posts of a user, and how the viewer and the user are related."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,13 +18,13 @@ from timeline.relations.follow import Comparison, Follows, Shared, compare
 from timeline.timelines.entities import ProfilePage
 from timeline.timelines.pagination import POSTS_A_PAGE
 
-NAMED = 2  # of the people whom the viewer knows
+MOST_NAMED = 2  # followers that the viewer follows; a profile names these and counts the others
 
 _common: PageMemory[Comparison, Shared] = PageMemory(size=20_000, seconds=5)
 
 
 class Profiles:
-    """Pages about one person."""
+    """All profiles."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -32,9 +32,12 @@ class Profiles:
         self._users = Users(store)
 
     def page(self, viewer: Viewer, username: str, before: int | None) -> ProfilePage:
-        """Their posts below the cursor, newest first. With hints, and while all is remembered, one round trip; else
-        two, three for somebody else's while signed in (what both have in common), and then one more while the names of
-        those whom both know are not remembered. Raises NoSuchUser, AccountDeleted."""
+        """A user's posts below the cursor, newest first. Raises NoSuchUser, AccountDeleted.
+
+        One round trip with cached uids while posts, join date and comparisons are cached, else two. A signed-in viewer
+        on another user's profile needs a third for the comparisons, and one more while the users that both know are
+        not cached.
+        """
 
         def questions(pipe: Pipe, me: int | None, them: int) -> None:
             below = "+inf" if before is None else f"({before}"
@@ -48,48 +51,48 @@ class Profiles:
                 self._follows.queue_following_count(pipe, me)
                 self._follows.queue_followers_count(pipe, me)
 
-        person, (found, bio, following, followers, *mine) = viewer.ask_about(username, questions)
-        pids = [int(pid) for pid in found]
+        person, (members, bio, following, followers, *mine) = viewer.ask_about(username, questions)
+        pids = [int(pid) for pid in members]
         older = pids[POSTS_A_PAGE - 1] if len(pids) > POSTS_A_PAGE else None
         me = viewer.uid
         counts = Counts(following, followers)
         wanted = Wanted(pids[:POSTS_A_PAGE], me)
         comparisons = _comparisons(me, Counts(*mine[2:]), person.uid, counts) if mine and me is not None else []
-        joined, common = self._ask(wanted, person, comparisons)
+        join_date, common = self._read(wanted, person, comparisons)
         shown = by_present_names(wanted.shown({person.uid: person}), {person.uid: person})
         page = Page([post for post in shown if post.author.uid == person.uid], older)
         relation = self._relation(mine, common) if mine else Relation(is_me=me == person.uid)
-        return ProfilePage(person, About(bio or "", joined), counts, relation, page)
+        return ProfilePage(person, About(bio or "", join_date), counts, relation, page)
 
-    def _ask(self, wanted: Wanted, person: User, comparisons: list[Comparison]) -> tuple[int | None, list[Shared]]:
-        """Ask for the posts, since when they are here, and what each comparison finds. No round trip while all is
-        remembered, else one; two with anything to compare."""
+    def _read(self, wanted: Wanted, person: User, comparisons: list[Comparison]) -> tuple[int | None, list[Shared]]:
+        """Read the posts. Returns the join date (unix seconds) and the result of each comparison. No round trip while
+        all is cached, else one; two with a comparison that is not cached."""
         pipe = self._store.pipeline()
         wanted.queue(pipe)
         common = _common.some(comparisons)
         comparing = [comparison for comparison in comparisons if comparison not in common]
-        smaller = {comparison.smaller: comparison for comparison in comparing}  # one may be so for several
+        smaller = {comparison.smaller: comparison for comparison in comparing}  # comparisons may share it
         for comparison in smaller.values():
             comparison.queue_smaller(pipe)
-        when = remembered([person])
-        if not when:
+        join_dates = remembered([person])
+        if not join_dates:
             queue_joined(pipe, [person])
         replies = wanted.take(pipe.execute())
-        if not when:
-            *replies, told = replies
-            when = joined([person], told)
+        if not join_dates:
+            *replies, reply = replies
+            join_dates = joined([person], reply)
         ids = dict(zip(smaller, replies, strict=True))
-        some = [comparison for comparison in comparing if ids[comparison.smaller]]
-        for comparison in some:
+        not_empty = [comparison for comparison in comparing if ids[comparison.smaller]]
+        for comparison in not_empty:
             comparison.queue_shared(pipe, ids[comparison.smaller])
-        found = dict(zip(some, pipe.execute(), strict=True))
+        scores = dict(zip(not_empty, pipe.execute(), strict=True))
         for comparison in comparing:
-            common[comparison] = comparison.shared(ids[comparison.smaller], found.get(comparison, []))
+            common[comparison] = comparison.shared(ids[comparison.smaller], scores.get(comparison, []))
             _common.put(comparison, common[comparison])
-        return when.get(person.uid), [common[comparison] for comparison in comparisons]
+        return join_dates.get(person.uid), [common[comparison] for comparison in comparisons]
 
     def _relation(self, mine: Sequence[Any], common: Sequence[Shared]) -> Relation:
-        """To somebody else. At most one round trip; none while the names are remembered."""
+        """How viewer and user are related. At most one round trip; none while the named users are cached."""
         (followed,), (follows_me,), *_ = mine
         followers, following, known = common
         return Relation(
@@ -101,18 +104,18 @@ class Profiles:
         )
 
     def _known(self, known: Shared) -> KnownFollowers | None:
-        """Who of them has an account is known of the first: whose is deleted is neither named nor counted."""
+        """Only the first few are loaded; deleted accounts among them are neither named nor counted."""
         people = self._users.people(known.first)
-        standing = [people[uid] for uid in known.first if uid in people]
-        count = known.number.count - len(known.first) + len(standing)
+        existing = [people[uid] for uid in known.first if uid in people]
+        count = known.number.count - len(known.first) + len(existing)
         if not count:
             return None
-        named = tuple(standing[:NAMED])
+        named = tuple(existing[:MOST_NAMED])
         return KnownFollowers(named, InCommon(count - len(named), known.number.exact))
 
 
 def _comparisons(me: int, mine: Counts, them: int, theirs: Counts) -> list[Comparison]:
-    """Who follows both; whom both follow; whom the viewer follows who follow them."""
+    """The followers of both, the users that both follow, and the users that the viewer follows and that follow them."""
     return [
         compare(keys.followers(me), mine.followers, keys.followers(them), theirs.followers),
         compare(keys.following(me), mine.following, keys.following(them), theirs.following),

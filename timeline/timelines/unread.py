@@ -1,8 +1,8 @@
-"""Where somebody stopped reading when they last were here, and how much has come since.
+"""Unread posts: what has come to a home timeline since its owner's last visit.
 
-Redis has one number for each user: the highest post that their home has shown. A visit that finds higher ones begins
-there, and takes that along in a cookie for some minutes: else the next page, or a reload, would have forgotten it. The
-cookie says whose it is, as others may use the browser next.
+Redis has one number for each user, `seen`: the highest post id that their home has shown. A visit that finds higher ids
+keeps the old number in a cookie for some minutes. Otherwise the next page, or a reload, would not know it any more.
+The cookie names its user, because another user may use the same browser next.
 """
 
 from dataclasses import dataclass
@@ -15,57 +15,56 @@ from retwis_site.store.ids import parse_id
 from timeline.timelines.entities import HomePage
 
 COOKIE = f"{settings.COOKIE_PREFIX}since"
-LIVES = 600  # seconds that a visit lasts, as far as this goes
+COOKIE_AGE = 600  # seconds
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
-    """What has come since a visit began, told above the posts."""
+class UnreadPosts:
+    """What the first page says about unread posts, above the posts."""
 
-    count: int
-    more: bool  # perhaps there are more: the list ends before it gets there
-    back: int | None  # the cursor of the page that begins where they stopped; None where this page reaches it
-    is_here: bool = False  # whether this page has the line: something stands below it
-
-
-NOTHING_UNREAD = Unread(0, more=False, back=None)
+    count: int  # posts by others
+    has_more: bool  # there may be more: the list ends before the last read post
+    resume_before: int | None  # cursor of the page that begins with the last read post; None when it is on this page
+    has_divider: bool = False  # whether this page has the line between unread and read posts
 
 
-def stopped_at(request: HttpRequest, found: HomePage) -> int | None:
-    """The highest post that they had seen when this visit began; None when they have never been here."""
-    return _began(request, found) or found.seen
+NO_UNREAD_POSTS = UnreadPosts(0, has_more=False, resume_before=None)
 
 
-def _began(request: HttpRequest, found: HomePage) -> int | None:
-    """What the cookie of this visit says; None without one, or with another's."""
-    whose, _, pid = request.COOKIES.get(COOKIE, "").partition("-")
-    return parse_id(pid) if parse_id(whose) == found.viewer.uid else None
+def last_read_post(request: HttpRequest, home: HomePage) -> int | None:
+    """The highest post id that the user had seen before this visit; None on their first visit."""
+    return _last_read_in_cookie(request, home) or home.seen
 
 
-def news(found: HomePage, stopped: int) -> Unread:
-    """What a first page has to tell. Own posts are no news, nor is what is not shown, as far as this page knows."""
-    if not found.page.posts or found.page.posts[0].pid <= stopped:
-        return NOTHING_UNREAD
-    shown = [post for post in found.page.posts if post.pid > stopped]
-    others = sum(post.author.uid != found.viewer.uid for post in shown)
-    if len(shown) < len(found.page.posts) or found.page.older is None:
-        return Unread(others, more=False, back=None, is_here=len(shown) < len(found.page.posts))
-    beyond = [pid for pid in found.listed if stopped < pid < shown[-1].pid]
-    more = found.goes_on and all(pid > stopped for pid in found.listed)
-    return Unread(others + len(beyond), more, stopped + 1)
+def _last_read_in_cookie(request: HttpRequest, home: HomePage) -> int | None:
+    """None without a cookie, or with the cookie of another user."""
+    uid, _, pid = request.COOKIES.get(COOKIE, "").partition("-")
+    return parse_id(pid) if parse_id(uid) == home.viewer.uid else None
 
 
-def begins_there(found: HomePage, before: int | None, stopped: int | None) -> bool:
-    """Whether a later page begins where they stopped: what came since ends with the page before it."""
-    if before is None or stopped is None or before <= stopped:
+def unread_posts(home: HomePage, last_read: int) -> UnreadPosts:
+    """The unread posts of a first page. Own posts do not count, and posts that this page knows to be dead or hidden."""
+    if not home.page.posts or home.page.posts[0].pid <= last_read:
+        return NO_UNREAD_POSTS
+    unread = [post for post in home.page.posts if post.pid > last_read]
+    count = sum(post.author.uid != home.viewer.uid for post in unread)
+    if len(unread) < len(home.page.posts) or home.page.older is None:
+        return UnreadPosts(count, has_more=False, resume_before=None, has_divider=len(unread) < len(home.page.posts))
+    on_later_pages = [pid for pid in home.listed if last_read < pid < unread[-1].pid]
+    has_more = home.has_more and all(pid > last_read for pid in home.listed)
+    return UnreadPosts(count + len(on_later_pages), has_more, resume_before=last_read + 1)
+
+
+def starts_at_last_read(home: HomePage, before: int | None, last_read: int | None) -> bool:
+    """Whether a later page begins with the last read post: all unread posts are on the pages before it."""
+    if before is None or last_read is None or before <= last_read:
         return False
-    return not found.page.posts or found.page.posts[0].pid <= stopped
+    return not home.page.posts or home.page.posts[0].pid <= last_read
 
 
-def take_along(request: HttpRequest, response: HttpResponse, found: HomePage) -> None:
-    """Keep where this visit began, if it found something new."""
-    newest = found.page.posts[0].pid if found.page.posts else 0
-    if found.seen is None or newest <= found.seen or _began(request, found) is not None:
+def keep_last_read(request: HttpRequest, response: HttpResponse, home: HomePage) -> None:
+    """Set the cookie, when this visit has found unread posts and has no cookie yet."""
+    newest = home.page.posts[0].pid if home.page.posts else 0
+    if home.seen is None or newest <= home.seen or _last_read_in_cookie(request, home) is not None:
         return
-    value = f"{found.viewer.uid}-{found.seen}"
-    cookies.keep(response, COOKIE, value, LIVES)
+    cookies.keep(response, COOKIE, f"{home.viewer.uid}-{home.seen}", COOKIE_AGE)

@@ -1,4 +1,4 @@
-"""The pages: what people read, and the forms by which they write."""
+"""The pages with timelines, and the form that publishes a post."""
 
 from collections.abc import Hashable
 
@@ -41,22 +41,22 @@ def home(request: RetwisRequest) -> HttpResponse:
     except NotSignedIn:
         return _welcome(request)
     draft = drafts.kept(request)
-    stopped = unread.stopped_at(request, found)
+    last_read = unread.last_read_post(request, found)
     shown = {
         **_home(found, form_with(draft) if draft else BLANK, first_page_at(request)),
-        "news": unread.news(found, stopped) if stopped is not None and before is None else None,
-        "begins_where_stopped": unread.begins_there(found, before, stopped),
+        "unread": unread.unread_posts(found, last_read) if last_read is not None and before is None else None,
+        "starts_at_last_read": unread.starts_at_last_read(found, before, last_read),
     }
-    made = page if draft else cached_page
-    response = made(request, "timeline/timelines/home.html", shown, _holes(found, stopped))
+    render = page if draft else cached_page
+    response = render(request, "timeline/timelines/home.html", shown, _slots(found, last_read))
     if before is None:
-        unread.take_along(request, response, found)
+        unread.keep_last_read(request, response, found)
     return response
 
 
 @require_safe
 def arrivals(request: RetwisRequest) -> HttpResponse:
-    """What an open home page asks from time to time: 204, or a way to what has come above `?after=<pid>`."""
+    """What an open home page asks from time to time: 204, or a link when posts have come above `?after=<pid>`."""
     after = post_cursor(request.GET.get("after", ""))
     try:
         count = Homes(connect()).arrived(request.viewer, after or 0)
@@ -69,20 +69,21 @@ def arrivals(request: RetwisRequest) -> HttpResponse:
 
 
 def _home(found: HomePage, form: PostForm, newest_at: str) -> dict[str, Hashable]:
-    nothing = not found.page.posts and found.page.older is None and not newest_at
+    is_empty = not found.page.posts and found.page.older is None and not newest_at
     return {
         "user": found.viewer,
         "counts": found.counts,
         "form": form,
         "newest_at": newest_at,
-        "suggested": tuple(Suggestions(connect()).for_user(found.viewer.uid)) if nothing else (),
+        "suggested": tuple(Suggestions(connect()).for_user(found.viewer.uid)) if is_empty else (),
     }
 
 
-def _holes(found: HomePage, stopped: int | None) -> Slots:
-    """`newest`: above it something has come. What the list has at its head may not be shown, but has come already."""
+def _slots(found: HomePage, last_read: int | None) -> Slots:
+    """`newest`: posts above this id are new to an open page. It may be an id at the head of the list whose post is not
+    shown."""
     newest = max([*found.listed[:1], *(post.pid for post in found.page.posts[:1])], default=1)
-    return {**slots(found.page, found.viewer, stopped), "newest": [str(newest).encode()]}
+    return {**slots(found.page, found.viewer, last_read), "newest": [str(newest).encode()]}
 
 
 def _welcome(request: RetwisRequest) -> HttpResponse:
@@ -102,9 +103,9 @@ def publish(request: RetwisRequest) -> HttpResponse:
         if not form.is_valid():
             found = Homes(connect()).page(request.viewer, None)
             response = page(
-                request, "timeline/timelines/home.html", _home(found, form, ""), _holes(found, None), status=422
+                request, "timeline/timelines/home.html", _home(found, form, ""), _slots(found, None), status=422
             )
-            unread.take_along(request, response, found)
+            unread.keep_last_read(request, response, found)
             return response
     except NotSignedIn:
         return _signed_out(request, form)
@@ -115,7 +116,7 @@ def publish(request: RetwisRequest) -> HttpResponse:
     if published.body == body:
         messages.success(request, _("Posted."), extra_tags="posted")
         drafts.forget(request, response)
-    else:  # the page that was left with Back, changed, and sent again
+    else:  # the user went back in the browser, changed the text and sent the form again
         text = _("That form had posted something before. Your new text is below: post it from here.")
         messages.error(request, text)
         drafts.keep(response, body)
@@ -123,7 +124,7 @@ def publish(request: RetwisRequest) -> HttpResponse:
 
 
 def _signed_out(request: RetwisRequest, form: PostForm) -> HttpResponse:
-    """A visitor's post waits behind the login. One that could not be posted anyway comes back at once."""
+    """Keep a visitor's post until they have logged in. An invalid post is answered at once, with status 422."""
     if not form.is_valid():
         why = " ".join(str(error) for errors in form.errors.values() for error in errors)
         text = _("You are not logged in, and this cannot be a post: %(why)s") % {"why": why}

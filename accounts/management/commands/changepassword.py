@@ -9,14 +9,14 @@ from django.core.management.base import CommandError, CommandParser
 from accounts.signing_in.passwords import check_new_password
 from accounts.signing_in.sessions import Sessions
 from accounts.users.repository import Users
-from retwis_site.management.base import PasswordCommand, complaint
+from retwis_site.management.base import PasswordCommand, validation_failed
 from retwis_site.store.client import Store
 
 
 class Command(PasswordCommand):
     help = (
-        "Give a user another password, and end their sessions on every device. "
-        "The password is asked for, or read as one line from standard input."
+        "Set a user's password, and log the user out on every device. "
+        "The password is read from a prompt, or as one line from standard input."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -27,13 +27,13 @@ class Command(PasswordCommand):
         users = Users(store)
         uid = users.find(username)
         if uid is None:
-            raise CommandError(f"Nobody has the name {username!r}.")
+            raise CommandError(f"There is no user {username!r}.")
         if uid not in users.people([uid]):
             raise CommandError(f"The account of {username!r} is deleted.")
         password = self.read_password()
         try:
             check_new_password(password)
         except ValidationError as error:
-            raise complaint(error) from error
+            raise validation_failed(error) from error
         Sessions(store).change_password(uid, make_password(password))
-        self.say(f"{username} has a new password and is signed out everywhere.")
+        self.say(f"{username} has a new password and is logged out on every device.")

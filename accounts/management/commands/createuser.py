@@ -10,12 +10,12 @@ from accounts.signing_in.forms import valid_username
 from accounts.signing_in.passwords import check_new_password
 from accounts.users.entities import NameTaken
 from accounts.users.registration import Registration
-from retwis_site.management.base import PasswordCommand, complaint
+from retwis_site.management.base import PasswordCommand, validation_failed
 from retwis_site.store.client import Store
 
 
 class Command(PasswordCommand):
-    help = "Make a user. The password is asked for, or read as one line from standard input."
+    help = "Create a user. The password is read from a prompt, or as one line from standard input."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("username", help="1 to 30 letters, digits and underscores")
@@ -31,7 +31,7 @@ class Command(PasswordCommand):
             check_new_password(password)
             login = Registration(store).register(username, make_password(password))
         except ValidationError as error:
-            raise complaint(error) from error
+            raise validation_failed(error) from error
         except NameTaken as error:
-            raise CommandError(f"The name {username!r} is taken, perhaps in other letter case.") from error
-        self.say(f"{username} is user {login.user.uid} now.")
+            raise CommandError(f"The name {username!r} is taken. Upper and lower case count as the same.") from error
+        self.say(f"User {username} created with the id {login.user.uid}.")

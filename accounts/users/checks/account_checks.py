@@ -1,6 +1,6 @@
-"""Damage to accounts: names, uids and secrets that do not lead to each other.
+"""Checks: inconsistencies of accounts. Names, uids and secrets that do not lead to each other.
 
-`users`, `user:<uid>` and what a user owns vouch for one another, so that each can be put right from the others. A
+`users`, `user:<uid>` and the sets of a user hold parts of the same facts, so each can be repaired from the others. A
 `user:` hash alone proves nothing: a registration that died before its commit leaves one.
 """
 
@@ -16,13 +16,13 @@ from retwis_site.store import keys, snowflake
 from retwis_site.store.client import Store
 from retwis_site.store.ids import nonce
 
-NEIGHBOURS = 20  # uids below a user's, whose registrations tell about when theirs was
+NEIGHBOURS = 20  # uids below a user's: the dates of their registrations give the user's date, roughly
 
-Named = tuple[str, str]  # a field of `users`: the name, and the uid that it leads to
+NameField = tuple[str, str]  # a field of `users`: the name, and the uid that it leads to
 
 
 class AccountChecks:
-    """Searches over accounts, in an order in which repairs build on each other."""
+    """Checks of accounts. Their order matters: a repair relies on the checks before it."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -31,25 +31,31 @@ class AccountChecks:
         def names() -> int:
             return self._store.hlen(keys.users())
 
+        def listed() -> int:
+            return self._store.zcard(keys.users_by_time())
+
         return [
-            Check("names that lead to nobody or to somebody else", self.wrong_names, names),
-            Check("users to whom no name leads", self.nameless, self._store.dbsize),
-            Check("users whose secret is not in auths", self.secrets, names),
-            Check("users who are not in users_by_time", self.unlisted, names),
-            Check("strangers in users_by_time", self.strangers, lambda: self._store.zcard(keys.users_by_time())),
+            Check("names that lead to no user or to another user", self.wrong_names, names),
+            Check("users that no name leads to", self.nameless, self._store.dbsize),
+            Check("secrets that auths lacks", self.secrets, names),
+            Check("users that users_by_time lacks", self.unlisted, names),
+            Check("unknown names in users_by_time", self.unknown_names, listed),
         ]
 
     # ---- names and uids
 
     def wrong_names(self) -> Chunks:
-        """Fields of `users` against the username of whom they lead to."""
+        """Fields of `users` that lead to a uid with another username, or with none."""
         for batch in self._store.hash_fields(keys.users(), AT_ONCE):
             yield [
-                Finding(f"{name!r} leads to user {uid}, who has another name or none", partial(self._mend, name, uid))
-                for name, uid in confirmed(self._store, self._wrong(batch), _registration, self._wrong)
+                Finding(
+                    f"{name!r} leads to user {uid}, which has another name or none",
+                    partial(self._repair_name, name, uid),
+                )
+                for name, uid in confirmed(self._store, self._wrong(batch), _registration_of, self._wrong)
             ]
 
-    def _wrong(self, batch: Sequence[Named]) -> list[Named]:
+    def _wrong(self, batch: Sequence[NameField]) -> list[NameField]:
         usernames = self._usernames([_uid(number) for _, number in batch])
         return [
             (name, number)
@@ -57,19 +63,20 @@ class AccountChecks:
             if username is None or name not in {username, username.lower()}
         ]
 
-    def _mend(self, name: str, number: str) -> None:
+    def _repair_name(self, name: str, number: str) -> None:
         uid = _uid(number)
         [username] = self._usernames([uid])
         if username is None:
             self._restore(uid, name)
-        elif self._leads_to(username) == uid:  # the name is a second one; `nameless` finds whose it was
+        elif self._leads_to(username) == uid:  # the user has two names; `nameless` finds this one's user
             self._store.hdel(keys.users(), name)
         else:
             self._store.hset(keys.user(uid), {"username": name})
 
     def _restore(self, uid: int, name: str) -> None:
-        """Give what is left of a user their name back, and a password that only `changepassword` can replace; to a
-        deleted account the name alone; or take the name away where nothing is left."""
+        """Write the fields that the hash lacks: the username, a secret, and a password that only `changepassword` can
+        replace. A deleted account gets its username alone. When nothing of the user is left, remove the name instead.
+        """
         if not self._owns_anything(uid) and not self._store.hlen(keys.user(uid)):
             self._store.hdel(keys.users(), name)
             return
@@ -80,29 +87,29 @@ class AccountChecks:
             self._store.hsetnx(keys.user(uid), field, value)
 
     def nameless(self) -> Chunks:
-        """`user:` hashes that `users` does not lead to, of users who have signed in, posted, followed or left."""
+        """`user:` hashes that `users` does not lead to, of users with a session, posts or follows, or deleted ones."""
         for batch in ids_of(self._store, "user:*"):
             suspects = [uid for uid in self.without_name(batch) if self.was_registered(uid)]
             yield [
-                Finding(f"no name leads to user {uid}", partial(self._name, uid))
+                Finding(f"no name leads to user {uid}", partial(self._give_name, uid))
                 for uid in confirmed(self._store, suspects, lambda uid: {f"user:{uid}"}, self.without_name)
             ]
 
     def without_name(self, uids: Sequence[int]) -> list[int]:
-        """Those to whom `users` does not lead by the name that they have. Two round trips."""
+        """Those of the uids that `users` does not lead to by their username. Two round trips."""
         pipe = self._store.pipeline()
         usernames = [username or "" for username in self._usernames(uids)]
         for username in usernames:
             pipe.hmget(keys.users(), [username, username.lower()])
         return [
             uid
-            for uid, found in zip(uids, pipe.execute(), strict=True)
-            if uid not in {_uid(number) for number in found if number}
+            for uid, numbers in zip(uids, pipe.execute(), strict=True)
+            if uid not in {_uid(number) for number in numbers if number}
         ]
 
     def was_registered(self, uid: int) -> bool:
-        """Whether a registration got past its commit: the user has a session, owns something, or has deleted their
-        account, whose name stays taken. Three round trips at most."""
+        """Whether a registration reached its commit: the user has a session, posts or follows, or is deleted, which
+        leaves the name taken. At most three round trips."""
         username, secret, deleted = self._store.hmget(keys.user(uid), ["username", "auth", "deleted"])
         if username is not None and deleted is not None:
             return True
@@ -110,14 +117,14 @@ class AccountChecks:
             return True
         return self._owns_anything(uid)
 
-    def _name(self, uid: int) -> None:
-        """Lead their name to a user; or, where it is somebody else's by now, another one like it."""
+    def _give_name(self, uid: int) -> None:
+        """Make the username lead to the user; when another user has it by now, a new username like it."""
         [username] = self._usernames([uid])
         name = username or f"user_{uid}"
         # Names have at most 30 characters, uids at most 16.
-        for free in (name, f"{name[:13]}_{uid}", f"{uid}_{nonce()}"):
-            if self._store.hsetnx(keys.users(), free.lower(), str(uid)):
-                self._store.hset(keys.user(uid), {"username": free})
+        for candidate in (name, f"{name[:13]}_{uid}", f"{uid}_{nonce()}"):
+            if self._store.hsetnx(keys.users(), candidate.lower(), str(uid)):
+                self._store.hset(keys.user(uid), {"username": candidate})
                 return
 
     def _owns_anything(self, uid: int) -> bool:
@@ -139,27 +146,30 @@ class AccountChecks:
     # ---- secrets
 
     def secrets(self) -> Chunks:
-        """The users' own secrets, the truth, against `auths`, without which their cookies open nothing."""
+        """Users with a secret in their hash, the truth, that `auths` lacks: their cookies open nothing."""
         for batch in self._store.hash_fields(keys.users(), AT_ONCE):
             uids = sorted({_uid(number) for _, number in batch})
             lost = confirmed(
                 self._store, self._locked_out(uids), lambda uid: {f"auth:{uid}", f"user:{uid}"}, self._locked_out
             )
-            yield [Finding(f"auths does not know the secret of user {uid}", partial(self._let_in, uid)) for uid in lost]
+            yield [
+                Finding(f"auths does not know the secret of user {uid}", partial(self._restore_secret, uid))
+                for uid in lost
+            ]
 
     def _locked_out(self, uids: Sequence[int]) -> list[int]:
         pipe = self._store.pipeline()
         for uid in uids:
             pipe.hmget(keys.user(uid), ["auth", "deleted"])
         stored = zip(uids, pipe.execute(), strict=True)
-        have = [(uid, secret) for uid, (secret, deleted) in stored if secret and deleted is None]
-        for _, secret in have:
+        secrets = [(uid, secret) for uid, (secret, deleted) in stored if secret and deleted is None]
+        for _, secret in secrets:
             pipe.hget(keys.auths(), secret)
-        return [uid for (uid, _), found in zip(have, pipe.execute(), strict=True) if found != str(uid)]
+        return [uid for (uid, _), number in zip(secrets, pipe.execute(), strict=True) if number != str(uid)]
 
-    def _let_in(self, uid: int) -> None:
+    def _restore_secret(self, uid: int) -> None:
         secret = self._store.hget(keys.user(uid), "auth")
-        if not secret:  # they have left since it was found
+        if not secret:  # the account was deleted meanwhile
             return
         other = self._store.hget(keys.auths(), secret)
         if other is not None and self._store.hget(keys.user(_uid(other)), "auth") == secret:  # two users, one secret
@@ -170,7 +180,7 @@ class AccountChecks:
     # ---- the list of newest users
 
     def unlisted(self) -> Chunks:
-        """Users whose name is missing from `users_by_time`."""
+        """Users with a name that `users_by_time` lacks."""
         for batch in self._store.hash_fields(keys.users(), AT_ONCE):
             uids = sorted({_uid(number) for _, number in batch})
             missing = confirmed(self._store, self._unlisted(uids), lambda uid: {f"user:{uid}"}, self._unlisted)
@@ -194,23 +204,23 @@ class AccountChecks:
     def _list(self, uid: int) -> None:
         [name] = self._usernames([uid])
         if name is not None:
-            self._store.zadd_nx(keys.users_by_time(), {name: snowflake.made_at(uid) or self._about_when(uid)})
+            self._store.zadd_nx(keys.users_by_time(), {name: snowflake.made_at(uid) or self._estimated_date(uid)})
 
-    def _about_when(self, uid: int) -> int:
-        """When somebody registered, in unix seconds. Counted uids are given out in order: soon after the one before."""
+    def _estimated_date(self, uid: int) -> int:
+        """About when a user with a counted uid registered, in unix seconds: the newest date of the uids just below."""
         neighbours = [other for other in self._usernames(range(max(uid - NEIGHBOURS, 1), uid)) if other is not None]
         known = [int(when) for when in self._registered(neighbours) if when is not None]
         return max(known, default=int(time.time()))
 
-    def strangers(self) -> Chunks:
-        """Members of `users_by_time` that are nobody's name, or not as they typed it."""
+    def unknown_names(self) -> Chunks:
+        """Members of `users_by_time` that are no user's name, or differ from it in letter case."""
         for names in self._store.zset_members(keys.users_by_time(), AT_ONCE):
             yield [
-                Finding(f"nobody is called {name!r}", partial(self._store.zrem, keys.users_by_time(), name))
-                for name in confirmed(self._store, self._strangers(names), lambda name: set(), self._strangers)
+                Finding(f"no user has the name {name!r}", partial(self._store.zrem, keys.users_by_time(), name))
+                for name in confirmed(self._store, self._unknown(names), lambda name: set(), self._unknown)
             ]
 
-    def _strangers(self, names: Sequence[str]) -> list[str]:
+    def _unknown(self, names: Sequence[str]) -> list[str]:
         pipe = self._store.pipeline()
         for name in names:
             pipe.hmget(keys.users(), [name, name.lower()])
@@ -220,9 +230,10 @@ class AccountChecks:
 
 
 def _uid(text: str) -> int:
-    """The number in a field; 0, which no user has, for what is none."""
+    """The uid in a field; 0, which no user has, when it is no number."""
     return int(text) if text.isdecimal() else 0
 
 
-def _registration(named: Named) -> set[str]:
-    return {f"user:{named[1]}"}
+def _registration_of(field: NameField) -> set[str]:
+    """The job that explains a wrong field, for `confirmed`."""
+    return {f"user:{field[1]}"}

@@ -1,4 +1,4 @@
-"""What killed processes leave behind of accounts: harmless, and in nobody's way."""
+"""Checks: orphans of accounts, which killed processes leave behind. They are harmless; `cleanup` removes them."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -11,7 +11,7 @@ from retwis_site.store.client import Store
 
 
 class AccountOrphans:
-    """Searches over accounts."""
+    """Checks for `cleanup`."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -20,32 +20,31 @@ class AccountOrphans:
 
     def orphans(self) -> list[Check]:
         return [
-            Check("what else is left of deleted accounts", self.left_fields, self._store.dbsize),  # may be a secret
+            Check("extra fields of deleted accounts", self.extra_fields, self._store.dbsize),  # one may be a secret
             Check("stale entries in auths", self.stale_secrets, lambda: self._store.hlen(keys.auths())),
             Check("orphaned user: hashes", self.orphaned_users, self._store.dbsize),
         ]
 
-    def left_fields(self) -> Chunks:
-        """Fields of deleted accounts that a request wrote which was under way: how far somebody has read; and others,
-        by one that was killed."""
-        if not self._store.hlen(keys.users()):  # asked of a proxy, which a scan goes past: it may be down
+    def extra_fields(self) -> Chunks:
+        """Fields of deleted accounts that a request wrote during the deletion: `seen`, or others when it was killed."""
+        if not self._store.hlen(keys.users()):  # fails while a proxy is down; the scan alone would go past the proxy
             return
         for batch in ids_of(self._store, "user:*"):
-            left = confirmed(self._store, self._littered(batch), lambda uid: {f"gone:{uid}"}, self._littered)
-            yield [Finding(keys.user(uid), partial(self._deletion.strip, uid)) for uid in left]
+            found = confirmed(self._store, self._with_extra(batch), lambda uid: {f"gone:{uid}"}, self._with_extra)
+            yield [Finding(keys.user(uid), partial(self._deletion.strip, uid)) for uid in found]
 
-    def _littered(self, uids: Sequence[int]) -> list[int]:
+    def _with_extra(self, uids: Sequence[int]) -> list[int]:
         pipe = self._store.pipeline()
         for uid in uids:
             pipe.hget(keys.user(uid), "deleted")
             pipe.hlen(keys.user(uid))
         replies = pipe.execute()
-        seen = zip(uids, replies[::2], replies[1::2], strict=True)
-        return [uid for uid, deleted, fields in seen if deleted is not None and fields > len(KEPT_FIELDS)]
+        stored = zip(uids, replies[::2], replies[1::2], strict=True)
+        return [uid for uid, deleted, fields in stored if deleted is not None and fields > len(KEPT_FIELDS)]
 
     def stale_secrets(self) -> Chunks:
-        """Entries of `auths` against the users' own secrets, the truth. A secret is never used twice, so one that is
-        stale stays so."""
+        """Entries of `auths` that differ from the secret in the user's hash, the truth. No secret is used twice, so a
+        stale entry stays stale: no second look is needed."""
         for batch in self._store.hash_fields(keys.auths(), AT_ONCE):
             pipe = self._store.pipeline()
             for _, uid in batch:
@@ -57,8 +56,8 @@ class AccountOrphans:
             ]
 
     def orphaned_users(self) -> Chunks:
-        """`user:` hashes of registrations that died before their commit. None in a store without any name: it is being
-        seeded."""
+        """`user:` hashes of registrations that died before their commit. None in a store without any name: `seed` is
+        filling it."""
         if not self._store.hlen(keys.users()):
             return
         for batch in ids_of(self._store, "user:*"):

@@ -1,4 +1,4 @@
-"""Check: deleted accounts of which something is left, with no job at work on it."""
+"""Check: deleted accounts with data left that no job will remove."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,69 +12,73 @@ from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import nonce
 
-EVIDENCE = 20  # members of each set that are looked at: a job may be at work on some of them
+MEMBERS_READ = 20  # of each set; several, because a job may be at work on some of them
 
 
 @dataclass(frozen=True)
-class Remains:
-    """A piece of a deleted account, and the beginnings of the jobs that would explain it."""
+class LeftData:
+    """Data of a deleted account."""
 
     uid: int
-    where: str
-    explained_by: frozenset[str]
+    key: str
+    explained_by: frozenset[str]  # the beginnings of the jobs that may be about to remove it
 
 
 class DeletedAccountChecks:
-    """Searches the deleted accounts. `RankingChecks` looks at their places in the ranking. Homes that a page
-    may just have rebuilt are orphans, and so are late fields of the hashes."""
+    """The check of deleted accounts. It leaves their places in the ranking to `RankingChecks`.
+
+    Home timelines that a page has just rebuilt are orphans, and so are fields that were written late to a hash.
+    """
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._sets: list[AccountSet] = [one for feature in features() for one in feature.account_sets]
+        self._sets: list[AccountSet] = [each for feature in features() for each in feature.account_sets]
 
     def inconsistencies(self) -> list[Check]:
-        return [Check("deleted accounts of which something is left", self.remains, self._store.dbsize)]
+        return [Check("deleted accounts with data left", self.left_data, self._store.dbsize)]
 
-    def remains(self) -> Chunks:
-        """Members of the sets that features declare, and places in `users_by_time`."""
+    def left_data(self) -> Chunks:
+        """Members of the sets that features declare, and entries of `users_by_time`."""
         for uids in ids_of(self._store, "user:*"):
-            found = confirmed(self._store, list(self._look(uids)), lambda one: set(one.explained_by), self._still)
+            found = confirmed(
+                self._store, list(self._read(uids)), lambda data: set(data.explained_by), self._still_left
+            )
             yield [
-                Finding(f"user {uid}, whose account is deleted: {where}", partial(self._clear, uid))
-                for uid, where in {one.uid: one.where for one in found}.items()
+                Finding(f"deleted user {uid}: {key}", partial(self._remove, uid))
+                for uid, key in {data.uid: data.key for data in found}.items()
             ]
 
-    def _still(self, pieces: Sequence[Remains]) -> list[Remains]:
-        """The pieces that a second look finds too."""
-        again = set(self._look(sorted({one.uid for one in pieces})))
-        return [one for one in pieces if one in again]
+    def _still_left(self, suspects: Sequence[LeftData]) -> list[LeftData]:
+        """The data that a second look finds too."""
+        again = set(self._read(sorted({data.uid for data in suspects})))
+        return [data for data in suspects if data in again]
 
-    def _look(self, uids: Sequence[int]) -> Iterator[Remains]:
-        """What is left of those users that are deleted. Two round trips."""
+    def _read(self, uids: Sequence[int]) -> Iterator[LeftData]:
+        """The data left of those users that are deleted. Two round trips."""
         pipe = self._store.pipeline()
         for uid in uids:
             pipe.hmget(keys.user(uid), ["username", "deleted"])
         stored = zip(uids, pipe.execute(), strict=True)
-        deleted = [(uid, username or "") for uid, (username, since) in stored if since is not None]
+        deleted = [(uid, username or "") for uid, (username, deleted_at) in stored if deleted_at is not None]
         for uid, username in deleted:
-            for one in self._sets:
-                pipe.zrange(one.key(uid), 0, EVIDENCE - 1)
+            for account_set in self._sets:
+                pipe.zrange(account_set.key(uid), 0, MEMBERS_READ - 1)
             pipe.zscore(keys.users_by_time(), username)
         replies = iter(pipe.execute())
         for uid, _ in deleted:
-            for one in self._sets:
+            for account_set in self._sets:
                 for member in next(replies):
-                    yield _remains(uid, one.key(uid), one.explained_by(uid, member))
+                    yield _left_data(uid, account_set.key(uid), account_set.explained_by(uid, member))
             if next(replies) is not None:
-                yield _remains(uid, keys.users_by_time(), {f"user:{uid}"})
+                yield _left_data(uid, keys.users_by_time(), {f"user:{uid}"})
 
-    def _clear(self, uid: int) -> None:
-        """Add the job again, and carry it out as a worker would."""
+    def _remove(self, uid: int) -> None:
+        """Add the job of the deletion again, and carry it out as a worker would."""
         outbox = Outbox(self._store)
         job = outbox.add(f"gone:{uid}:{nonce()}")
         while not finish_deletion(self._store, Claim(outbox, job.name, attempt=1)):
-            pass  # its turn is over, and no other job waits here
+            pass  # its turn has ended; here it gets the next one at once
 
 
-def _remains(uid: int, where: str, jobs: set[str]) -> Remains:
-    return Remains(uid, where, frozenset({f"gone:{uid}", *jobs}))
+def _left_data(uid: int, key: str, jobs: set[str]) -> LeftData:
+    return LeftData(uid, key, frozenset({f"gone:{uid}", *jobs}))

@@ -1,4 +1,4 @@
-"""Which Retwis made these accounts."""
+"""Recognizes a foreign database: its accounts were made by another Retwis."""
 
 from django.contrib.auth.hashers import identify_hasher, is_password_usable
 
@@ -8,23 +8,23 @@ from retwis_site.store.client import Store
 
 
 def is_foreign(store: Store) -> bool:
-    """Whether somebody who can be found by name has a password that is no Django hash: the official Retwis keeps them
-    as typed. Two round trips for each 500 users."""
+    """Whether a user that a name leads to has a password that is no Django hash. The official Retwis keeps passwords as
+    typed. Two round trips for each 500 users."""
     for batch in ids_of(store, "user:*"):
         pipe = store.pipeline()
         for uid in batch:
             pipe.hmget(keys.user(uid), ["username", "password"])
         accounts = list(zip(batch, pipe.execute(), strict=True))
-        strange = [(uid, name) for uid, (name, password) in accounts if name and password and not _hashed(password)]
-        for _, name in strange:
+        foreign = [(uid, name) for uid, (name, password) in accounts if name and password and not _hashed(password)]
+        for _, name in foreign:
             pipe.hmget(keys.users(), [name, name.lower()])
-        if any(str(uid) in found for (uid, _), found in zip(strange, pipe.execute(), strict=True)):
+        if any(str(uid) in numbers for (uid, _), numbers in zip(foreign, pipe.execute(), strict=True)):
             return True
     return False
 
 
 def _hashed(password: str) -> bool:
-    """Whether Django made it: a hash of one of PASSWORD_HASHERS, or the mark of an account without a password."""
+    """Whether Django made it: a hash of one of PASSWORD_HASHERS, or Django's value for an unusable password."""
     try:
         identify_hasher(password)
     except ValueError:
@@ -33,7 +33,7 @@ def _hashed(password: str) -> bool:
 
 
 def foreign_database_notice(store: Store) -> list[str]:
-    """What to say about a foreign database."""
+    """A sentence about a foreign database, for `cleanup`; none for this site's own."""
     if not is_foreign(store):
         return []
-    return ["Another Retwis made these accounts: posts are left alone until the database is adopted."]
+    return ["Another Retwis made these accounts. Posts are left alone until the database is adopted."]

@@ -1,4 +1,4 @@
-"""Uids that are no user's."""
+"""Finds uids that no user has."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -9,7 +9,7 @@ from retwis_site.store.client import Store
 
 
 def unknown(store: Store, uids: Sequence[int]) -> list[int]:
-    """Those of the uids that are no user's. One round trip."""
+    """Those of the uids that no user has. One round trip."""
     pipe = store.pipeline()
     for uid in uids:
         pipe.hexists(keys.user(uid), "username")
@@ -17,7 +17,7 @@ def unknown(store: Store, uids: Sequence[int]) -> list[int]:
 
 
 def sets_of_unknown_users(store: Store, pattern: str, key_of: Callable[[int], str]) -> Chunks:
-    """Keys of a kind, such as `following:*`, whose owner does not exist. The repair removes them."""
+    """Keys of a kind, such as `following:*`, of users that do not exist. The repair removes them."""
     for uids in ids_of(store, pattern):
         yield [
             Finding(f"{key_of(uid)}: there is no such user", partial(store.unlink, key_of(uid)))

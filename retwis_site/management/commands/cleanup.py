@@ -12,12 +12,12 @@ from retwis_site.store.client import Store
 
 class Command(StoreCommand):
     help = (
-        "Remove what crashes leave behind: stale entries of auths, user: and post: hashes that nothing leads to, dead "
-        "ids in home timelines and in the global one, keys that should have ended. Safe while the site runs."
+        "Remove orphans, which crashes leave behind: stale entries of auths, unreferenced user: and post: hashes, "
+        "dead ids in home and global timelines, temporary keys without an expiry. Safe while the site runs."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--dry-run", action="store_true", help="only say what would be removed")
+        parser.add_argument("--dry-run", action="store_true", help="only print what would be removed")
 
     def run(self, store: Store, **options: Any) -> None:
         total = 0
@@ -29,13 +29,13 @@ class Command(StoreCommand):
             removed = "none removed (dry run)" if options["dry_run"] else f"{examination.repaired} removed"
             self.say(f"{check.label}: {examination.found} found, {removed}")
             if examination.refused:
-                self.stderr.write(f"{check.label}: stopped, {examination.refused}. Look with: manage.py doctor")
+                self.stderr.write(f"{check.label}: stopped, {examination.refused}. Find out why with: manage.py doctor")
                 sys.exit(1)
             if self.verbosity > 1:
                 for example in examination.examples:
                     self.say(f"  {example}")
-        said = notices(store)
-        for notice in said:
-            self.say(notice)
-        if not said and not total:
+        sentences = notices(store)
+        for sentence in sentences:
+            self.say(sentence)
+        if not sentences and not total:
             self.say("Nothing to clean up.")

@@ -18,9 +18,9 @@ EMBEDDED = "embedded"
 
 class Command(StoreCommand):
     help = (
-        "Copy the whole site from another store into the one that REDIS_URL names, whatever the two are: one server, a "
-        "cluster, the embedded one. Stop the site first: its web processes and `deliver`. Killed, it begins anew when "
-        "it is run again. Refuses a store in which somebody is registered."
+        "Copy the whole site from another store into the store at REDIS_URL. Each of the two can be one server, a "
+        "cluster or the embedded server. Stop the site first: its web processes and `deliver`. After a crash, run the "
+        "command again: it starts from the beginning. Refuses a store that has users."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -30,16 +30,16 @@ class Command(StoreCommand):
             required=True,
             metavar="URL[,URL...]",
             help=(
-                "where the site is now: the server or the present primary; some servers of a cluster; all servers "
-                "behind a Twemproxy; `embedded`: the embedded server of VAR_DIR; `-`: read these from standard input, "
-                "since other users of the machine can read a password that stands here"
+                "where the site is now: the server or the current primary; some servers of a cluster; all servers "
+                "behind a Twemproxy; `embedded`: the embedded server of VAR_DIR; `-`: read the addresses from standard "
+                "input, since other users of the machine can read a password in an argument"
             ),
         )
 
     def run(self, store: Store, **options: Any) -> None:
-        named = sys.stdin.readline().strip() if options["source"] == "-" else options["source"]
+        addresses = sys.stdin.readline().strip() if options["source"] == "-" else options["source"]
         try:
-            with _source(named) as source:
+            with _source(addresses) as source:
                 self._copy(Copy(source, connect_exactly()))
         except CannotCopy as error:
             raise CommandError(str(error)) from error
@@ -51,26 +51,26 @@ class Command(StoreCommand):
         comparison = copy.comparison()
         for _ in self.progress("Comparing", comparison):
             pass
-        for kind, arrived in sorted(comparison.kinds.items()):
-            self.say(f"{kind}: {arrived.keys} keys, {arrived.entries} entries; {arrived.whole} keys arrived")
-        if any(arrived.whole < arrived.keys for arrived in comparison.kinds.values()):
+        for kind, counts in sorted(comparison.kinds.items()):
+            self.say(f"{kind}: {counts.keys} keys, {counts.entries} entries; {counts.complete} keys arrived")
+        if any(counts.complete < counts.keys for counts in comparison.kinds.values()):
             raise CommandError(
-                "Not everything has arrived. Stop the site, and whatever else writes, and run this again."
+                "The copy is incomplete. Stop the site and every other program that writes, and run this again."
             )
         copy.finish()
-        self.say(f"{sum(arrived.keys for arrived in comparison.kinds.values())} keys copied.")
+        self.say(f"{sum(counts.keys for counts in comparison.kinds.values())} keys copied.")
 
 
 @contextmanager
-def _source(named: str) -> Iterator[Store]:
-    """What --from names, for as long as the block."""
-    urls = [url.strip() for url in named.split(",") if url.strip()]
+def _source(addresses: str) -> Iterator[Store]:
+    """The store that --from names, for the time of the block."""
+    urls = [url.strip() for url in addresses.split(",") if url.strip()]
     if not urls:
         raise CommandError("--from names no server: --from redis://host:6379, or --from embedded")
     if urls != [EMBEDDED]:
         yield connect_source(urls)
         return
     if not settings.REDIS_URL:
-        raise CommandError("Both are the embedded server. Set REDIS_URL to the store to copy into.")
+        raise CommandError("Source and target are both the embedded server. Set REDIS_URL to the store to copy into.")
     with embedded.running():
         yield connect_source([embedded.url()])

@@ -17,44 +17,44 @@ from retwis_site.store.client import Store
 
 logger = logging.getLogger("retwis.deliver")
 
-LOOKS_EVERY = 0.05  # seconds: a post for very many waits half of that, and a look is one round trip
-AFTER_A_FAILURE = 5.0  # of the store
+POLL_EVERY = 0.05  # seconds; a post for very many followers waits half of that. A poll is one round trip
+PAUSE_AFTER_FAILURE = 5.0  # seconds, when the store fails
 
 
 class Command(StoreCommand):
-    help = "Finish what others left: deliveries, follows, deletions, logouts whose process died. Several may run."
+    help = "Finish the due jobs: deliveries to many followers, and work that a killed process left. Several may run."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--once", action="store_true", help="finish what is due and exit; for a scheduled task")
+        parser.add_argument("--once", action="store_true", help="finish the due jobs and exit; for a scheduled task")
 
     def run(self, store: Store, **options: Any) -> None:
-        # It makes tuples by the thousand, none in a circle: looking for some took a quarter of the time.
+        # The worker makes thousands of tuples and no cycles: the cycle collector took a quarter of the time.
         gc.set_threshold(50_000, 20, 100)
         worker = f"{socket.gethostname()}:{os.getpid()}"
         if options["once"]:
-            _bring_in_strays(store)
-            self.say(f"{drain(store, worker)} finished.")
+            _move_misplaced(store)
+            self.say(f"{drain(store, worker)} jobs finished.")
             return
         stop.clear()
         signal.signal(signal.SIGTERM, lambda *_: stop.set())
         signal.signal(signal.SIGINT, lambda *_: stop.set())
-        self.say("Watching the outbox; Ctrl-C ends it.")
-        pause, strays_are_in = LOOKS_EVERY, False
+        self.say("Waiting for jobs (Ctrl-C stops it)")
+        pause, moved = POLL_EVERY, False
         while not stop.wait(pause):
             try:
-                if not strays_are_in:  # in here, since the store may be away while the worker starts
-                    _bring_in_strays(store)
-                    strays_are_in = True
+                if not moved:  # inside the loop, since the store may be down while the worker starts
+                    _move_misplaced(store)
+                    moved = True
                 drain(store, worker)
-                pause = LOOKS_EVERY
+                pause = POLL_EVERY
             except StoreError as error:
                 logger.error("deliver: %s", error)
-                pause = AFTER_A_FAILURE
+                pause = PAUSE_AFTER_FAILURE
 
 
-def _bring_in_strays(store: Store) -> None:
-    """Intents from when OUTBOX_SHARDS was another number."""
+def _move_misplaced(store: Store) -> None:
+    """Move the jobs that were added under another OUTBOX_SHARDS to the keys that workers read."""
     outbox = Outbox(store)
-    for found in outbox.misplaced():
-        for misplaced in found:
+    for chunk in outbox.misplaced():
+        for misplaced in chunk:
             outbox.move(*misplaced)

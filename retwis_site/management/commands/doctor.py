@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import dataclass
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -15,27 +16,34 @@ from retwis_site.store.client import Store
 from retwis_site.store.local_cache import Memory
 
 
+@dataclass(frozen=True)
+class _Report:
+    errors: list[Examination]
+    orphans: list[Examination]
+    advice: list[Advice]
+
+
 class Command(StoreCommand):
     help = (
-        "Check every invariant of the store: errors (damage to truth or its mirrors; exit code 1), debris (harmless; "
-        "`cleanup` removes it) and advice on the server. Safe while the site runs."
+        "Check every invariant of the store. Reports errors (inconsistencies; exit code 1), orphans (harmless; "
+        "`cleanup` removes them) and advice on the server. Safe while the site runs."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--fix", action="store_true", help="put right what is wrong, and remove debris")
-        parser.add_argument("--json", action="store_true", help="answer in JSON")
+        parser.add_argument("--fix", action="store_true", help="fix the errors, and remove the orphans")
+        parser.add_argument("--json", action="store_true", help="print the report as JSON")
 
     def run(self, store: Store, **options: Any) -> None:
-        damaged = [self._examine(check, options["fix"]) for check in inconsistencies(store)]
-        littered = [self._examine(check, options["fix"]) for check in orphans(store)]
+        errors = [self._examine(check, options["fix"]) for check in inconsistencies(store)]
+        found_orphans = [self._examine(check, options["fix"]) for check in orphans(store)]
         if options["fix"]:
             Memory.clear_all()
-        advised = _advice(store)
+        report = _Report(errors, found_orphans, _advice(store))
         if options["json"]:
-            self.stdout.write(json.dumps(_as_json(damaged, littered, advised), indent=2))
+            self.stdout.write(json.dumps(_as_json(report), indent=2))
         else:
-            self._tell(damaged, littered, advised)
-        if any(one.left for one in damaged):
+            self._print(report)
+        if any(one.left for one in report.errors):
             sys.exit(1)
 
     def _examine(self, check: Check, repairs: bool) -> Examination:
@@ -44,58 +52,59 @@ class Command(StoreCommand):
             pass
         return examination
 
-    def _tell(self, damaged: list[Examination], littered: list[Examination], advised: list[Advice]) -> None:
-        for kind, examinations in (("error", damaged), ("debris", littered)):
-            for one in examinations:
-                if one.found or one.refused:
-                    self._tell_of(kind, one)
-        for piece in advised:
+    def _print(self, report: _Report) -> None:
+        for kind, examinations in (("error", report.errors), ("orphans", report.orphans)):
+            for examination in examinations:
+                if examination.found or examination.refused:
+                    self._print_findings(kind, examination)
+        for piece in report.advice:
             self.say(f"advice: {piece.text} {piece.hint}")
-        total, left = sum(one.found for one in damaged), sum(one.left for one in damaged)
+        total, left = sum(one.found for one in report.errors), sum(one.left for one in report.errors)
         if left:
-            self.say(f"{left} errors. Put them right with: manage.py doctor --fix")
+            self.say(f"{left} errors. Fix them with: manage.py doctor --fix")
         elif total:
-            self.say(f"{total} errors, all put right.")
+            self.say(f"{total} errors, all fixed.")
         else:
             self.say("No errors.")
-        harmless = sum(one.left for one in littered)
+        harmless = sum(one.left for one in report.orphans)
         if harmless:
-            self.say(f"{harmless} pieces of debris, which are harmless: manage.py cleanup removes them.")
+            self.say(f"{harmless} orphans, which are harmless. Remove them with: manage.py cleanup")
 
-    def _tell_of(self, kind: str, one: Examination) -> None:
-        done = f", {one.repaired} put right" if one.repairs else ""
-        self.say(f"{kind}: {one.check.label}: {one.found}{done}")
-        for example in one.examples:
+    def _print_findings(self, kind: str, examination: Examination) -> None:
+        repaired = f", {examination.repaired} fixed" if examination.repairs else ""
+        self.say(f"{kind}: {examination.check.label}: {examination.found}{repaired}")
+        for example in examination.examples:
             self.say(f"    {example}")
-        if one.found > len(one.examples):
-            self.say(f"    ... and {one.found - len(one.examples)} more")
-        if one.refused:
-            self.say(f"    stopped: {one.refused}")
+        if examination.found > len(examination.examples):
+            self.say(f"    ... and {examination.found - len(examination.examples)} more")
+        if examination.refused:
+            self.say(f"    stopped: {examination.refused}")
 
 
 def _advice(store: Store) -> list[Advice]:
     try:
         return advice(store)
     except StoreRefused as error:
-        hint = "Allow its user INFO, or look at its settings yourself."
-        return [Advice("retwis.W002", f"The server does not tell about itself: {error}.", hint)]
+        hint = "Allow INFO for its user, or check its settings yourself."
+        return [Advice("retwis.W002", f"The settings of the server could not be read: {error}.", hint)]
 
 
-def _as_json(damaged: list[Examination], littered: list[Examination], advised: list[Advice]) -> dict[str, Any]:
-    """`errors` and `debris`: what was found, by check; `examples` has some of many. `advice`: as system checks."""
+def _as_json(report: _Report) -> dict[str, Any]:
+    """`errors` and `debris` (the orphans): findings by check, with up to EXAMPLES `examples`. `advice`: like system
+    checks."""
     return {
-        "ok": not any(one.left for one in damaged),
-        "errors": [_found(one) for one in damaged if one.found or one.refused],
-        "debris": [_found(one) for one in littered if one.found or one.refused],
-        "advice": [{"id": one.id, "text": one.text, "hint": one.hint} for one in advised],
+        "ok": not any(one.left for one in report.errors),
+        "errors": [_findings(one) for one in report.errors if one.found or one.refused],
+        "debris": [_findings(one) for one in report.orphans if one.found or one.refused],
+        "advice": [{"id": one.id, "text": one.text, "hint": one.hint} for one in report.advice],
     }
 
 
-def _found(one: Examination) -> dict[str, Any]:
+def _findings(examination: Examination) -> dict[str, Any]:
     return {
-        "check": one.check.label,
-        "found": one.found,
-        "repaired": one.repaired,
-        "examples": one.examples,
-        "stopped": one.refused or None,
+        "check": examination.check.label,
+        "found": examination.found,
+        "repaired": examination.repaired,
+        "examples": examination.examples,
+        "stopped": examination.refused or None,
     }

@@ -1,4 +1,4 @@
-"""`manage.py makemessages --all`: Django's own, so that what it writes changes only where a text has changed."""
+"""`manage.py makemessages --all`: Django's command, set up for small diffs."""
 
 import re
 from pathlib import Path
@@ -6,11 +6,11 @@ from pathlib import Path
 from django.core.management.base import CommandParser
 from django.core.management.commands.makemessages import Command as MakeMessages
 
-_WHEN_COLLECTED = re.compile(r'^"POT-Creation-Date: .*\n', re.MULTILINE)
+_CREATION_DATE = re.compile(r'^"POT-Creation-Date: .*\n', re.MULTILINE)
 
 
 class Command(MakeMessages):
-    """Without line numbers, wrapping and dates, which would change with every text nearby and every day."""
+    """Writes no line numbers, wrapping or dates. So a catalog changes only where a text has changed."""
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -21,4 +21,4 @@ class Command(MakeMessages):
     def write_po_file(self, potfile: str, locale: str) -> None:
         super().write_po_file(potfile, locale)
         written = Path(potfile).parent / locale / "LC_MESSAGES" / f"{self.domain}.po"
-        written.write_text(_WHEN_COLLECTED.sub("", written.read_text()))
+        written.write_text(_CREATION_DATE.sub("", written.read_text()))

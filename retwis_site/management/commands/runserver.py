@@ -4,12 +4,12 @@ from typing import Any
 
 from django.contrib.staticfiles.management.commands.runserver import Command as Runserver
 
-from retwis_site.management.base import a_store
+from retwis_site.management.base import running_store
 
 
 class Command(Runserver):
-    help = f"{Runserver.help} Without REDIS_URL the embedded store runs as long."
+    help = f"{Runserver.help} Without REDIS_URL it runs the embedded store."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        with a_store():
+        with running_store():
             super().handle(*args, **options)

@@ -27,16 +27,16 @@ from retwis_site.store.client import Store
 from retwis_site.store.embedded import EmbeddedServerError
 
 logger = logging.getLogger("retwis.store")
-delivery = logging.getLogger("retwis.deliver")
+deliver_logger = logging.getLogger("retwis.deliver")
 
-STOPS_WITHIN = 5  # seconds that a worker has for the requests under way; one that just starts may miss the signal
-LOOKS_EVERY = 1.0  # seconds, after the embedded server and the worker that delivers
+STOPS_WITHIN = 5  # seconds that a worker gets for the requests under way; a starting worker may miss the signal
+CHECKS_EVERY = 1.0  # seconds between two checks of the embedded server and of the `deliver` process
 
 
 class Command(StoreCommand):
     help = (
-        "Serve the site under a production WSGI server, with WEB_WORKERS processes on PORT and one that delivers. "
-        "Without REDIS_URL the embedded server runs as long, and a demo community is put into it while it is empty."
+        "Serve the site with a production server: WEB_WORKERS processes on PORT, and one process that runs `deliver`. "
+        "Without REDIS_URL it runs the embedded server, and fills it with a demo community if it is empty."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -46,14 +46,14 @@ class Command(StoreCommand):
 
     def run(self, store: Store, **options: Any) -> None:
         host, port = options["host"], options["port"]
-        _refuse_taken(host, port)
+        _require_free_port(host, port)
         greetings = [] if settings.REDIS_URL else self._prepare(store)
         call_command("collectstatic", interactive=False, verbosity=0)
         self.say(f"\nRetwis is at http://{host}:{port}   (Ctrl-C stops it)")
         for greeting in filter(None, greetings):
             self.say(greeting)
         be_parent()
-        # Not fork: a worker would begin with this process's threads, locks and signal handlers.
+        # Not fork: a worker would inherit this process's threads, locks and signal handlers.
         multiprocessing.set_start_method("spawn", force=True)
         server = Granian(
             "retwis_site.server.rsgi:application",
@@ -67,31 +67,31 @@ class Command(StoreCommand):
             websockets=False,
             working_dir=Path(settings.BASE_DIR),
         )
-        # granian takes a terminal that closes for a wish to reload; it is one to stop.
+        # granian reloads on SIGHUP, which a closed terminal sends; the site must stop instead.
         server.on_startup(lambda: signal.signal(signal.SIGHUP, signal.getsignal(signal.SIGTERM)))
         with _delivering(), nullcontext() if settings.REDIS_URL else _keeping_the_store():
             server.serve()
 
     def _prepare(self, store: Store) -> list[str]:
-        """What features do first on the embedded server; returns what they want to be said."""
+        """Run the `before_serving` of all features. Returns their texts."""
         return [feature.before_serving(store, self.say) for feature in features() if feature.before_serving]
 
 
 @contextmanager
 def _delivering() -> Iterator[None]:
-    """Have one worker for the outbox, in a process of its own; when it dies, another."""
-    # Ctrl-C while it still starts would be a traceback; it is told to stop below anyway.
-    at_ctrl_c = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Run `deliver` in its own process for the time of the block. Restart the process when it dies."""
+    # Ctrl-C would print a traceback while the process starts. It is stopped below anyway.
+    previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
     worker = _start_delivering()
-    signal.signal(signal.SIGINT, at_ctrl_c)
+    signal.signal(signal.SIGINT, previous)
     stop = threading.Event()
 
     def watch() -> None:
         nonlocal worker
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # as above; only the main thread may ignore it
-        while not stop.wait(LOOKS_EVERY):
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # as above; only the main thread can ignore it
+        while not stop.wait(CHECKS_EVERY):
             if not worker.is_alive():
-                delivery.error("deliver: the worker has died; another one begins")
+                deliver_logger.error("deliver: the worker has died; restarting it")
                 worker = _start_delivering()
 
     watcher = threading.Thread(target=watch)
@@ -113,11 +113,11 @@ def _start_delivering() -> multiprocessing.Process:
 
 @contextmanager
 def _keeping_the_store() -> Iterator[None]:
-    """Start the embedded server again when it dies, but not once we stop it ourselves; and have its files on disk."""
+    """For the time of the block: restart the embedded server when it dies, and flush its files to disk."""
     stop = threading.Event()
 
     def watch() -> None:
-        while not stop.wait(LOOKS_EVERY):
+        while not stop.wait(CHECKS_EVERY):
             try:
                 embedded.revive()
                 embedded.sync()
@@ -141,24 +141,23 @@ def _deliver() -> None:
 
 def _port(text: str) -> int:
     if not (text.isascii() and text.isdigit() and 0 < int(text[:6]) < 65536):
-        raise ArgumentTypeError(f"{text!r} is no port: a number from 1 to 65535 is needed")
+        raise ArgumentTypeError(f"{text!r} is not a port: a number from 1 to 65535 is needed")
     return int(text)
 
 
 def _count(text: str) -> int:
     if not (text.isascii() and text.isdigit() and 0 < int(text[:4]) < 1000):
-        raise ArgumentTypeError(f"{text!r} is no number of workers: one at least is needed")
+        raise ArgumentTypeError(f"{text!r} is not a number of workers: a number from 1 to 999 is needed")
     return int(text)
 
 
-def _refuse_taken(host: str, port: int) -> None:
-    """Say so now, rather than let the workers fail one after the other."""
+def _require_free_port(host: str, port: int) -> None:
+    """Raise CommandError now, instead of letting each worker fail."""
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, port))
         except OSError as error:
-            fix = (
-                "Choose another one: make run PORT=9000" if error.errno == errno.EADDRINUSE else "Choose another --host"
-            )
+            in_use = error.errno == errno.EADDRINUSE
+            fix = "Choose another port: make run PORT=9000" if in_use else "Choose another --host"
             raise CommandError(f"Cannot listen on {host}:{port}: {error.strerror}. {fix}") from error

@@ -1,15 +1,15 @@
-"""`manage.py shell`: Django's, with a store."""
+"""`manage.py shell`: Django's shell, with a store."""
 
 from typing import Any
 
 from django.core.management.commands.shell import Command as Shell
 
-from retwis_site.management.base import a_store
+from retwis_site.management.base import running_store
 
 
 class Command(Shell):
-    help = f"{Shell.help} Without REDIS_URL the embedded store runs as long."
+    help = f"{Shell.help} Without REDIS_URL it runs the embedded store."
 
     def handle(self, **options: Any) -> None:
-        with a_store():
+        with running_store():
             super().handle(**options)

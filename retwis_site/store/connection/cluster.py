@@ -1,7 +1,7 @@
-"""Redis Cluster: each command goes to the server that holds its key's slot, and those of one pipeline go at once.
+"""Redis Cluster: each command goes to the server that has its key's slot; those of one pipeline go at the same time.
 
-No command is repeated whose reply was lost. What a server refuses because the slot has moved was not carried out, and
-is sent once more, to where it says.
+A command is not sent again after a lost reply. When a server refuses a command because the slot has moved, it did not
+run it: so the command is sent once more, to the server that the refusal names.
 """
 
 from collections import defaultdict, deque
@@ -11,7 +11,7 @@ from typing import Any
 import redis
 from redis.exceptions import AskError, ClusterDownError, MovedError
 
-from retwis_site.store.connection.cluster_slots import Address, Slots, address_of
+from retwis_site.store.connection.cluster_slots import Address, SlotMap, address_of
 from retwis_site.store.connection.transport import BorrowedConnection, Queued
 
 REDIRECTIONS = 8  # a slot moves once; more often only while the servers themselves disagree
@@ -19,78 +19,78 @@ ASKING: Queued = (("ASKING",), {})
 
 
 class ClusterTransport:
-    """A cluster. Nothing is asked before the first use."""
+    """Sends commands to a cluster. The first use asks for the slot map."""
 
-    def __init__(self, slots: Slots) -> None:
-        self._slots = slots
+    def __init__(self, slots: SlotMap) -> None:
+        self.slots = slots
 
     def exchange(self, queued: Sequence[Queued]) -> list[Any]:
-        """As `Wire.exchange`; one round trip, however many servers it takes. Where a slot has moved, one more, and at
-        most twice a second another for the map."""
+        """Like `Transport.exchange`. One round trip for any number of servers. When a slot has moved, one more; and
+        another for the slot map, at most twice a second."""
         replies: list[Any] = [None] * len(queued)
         waiting = list(range(len(queued)))  # places in the pipeline
         for _ in range(REDIRECTIONS):
             asked = {place: self._holder(queued[place]) for place in waiting}
             self._ask(asked, queued, replies)
             for place in waiting:
-                if _is_elsewhere_for_now(replies[place]):
-                    replies[place] = self._ask_in_passing(_target(replies[place], asked[place]), queued[place])
+                if _is_ask(replies[place]):
+                    replies[place] = self._send_asking(_target(replies[place], asked[place]), queued[place])
             waiting = [place for place in waiting if isinstance(replies[place], MovedError)]
             if not waiting:
                 return replies
-            self._slots.look_again()
-            for place in waiting:  # newer than what was just told
-                self._slots.move(replies[place].slot_id, _target(replies[place], asked[place]))
-        raise redis.ConnectionError("the servers of the cluster send each other for one slot")
+            self.slots.refresh()
+            for place in waiting:  # MOVED is newer than the map
+                self.slots.move(replies[place].slot_id, _target(replies[place], asked[place]))
+        raise redis.ConnectionError("the servers of the cluster redirect a slot to each other")
 
     def conversation(self) -> "ClusterConversation":
         return ClusterConversation(self)
 
     def servers(self) -> list["redis.Redis"]:
-        return self._slots.primaries()
+        return self.slots.primaries()
 
     def _holder(self, queued: Queued) -> Address:
         (_, key, *_), _ = queued
-        return self._slots.holder(str(key))
+        return self.slots.holder(str(key))
 
     def _ask(self, asked: dict[int, Address], queued: Sequence[Queued], replies: list[Any]) -> None:
-        """Send to all, then read from all."""
+        """Send to all servers, then read from all; the replies are put into `replies`."""
         shares: dict[Address, list[int]] = defaultdict(list)
         for place, address in asked.items():
             shares[address].append(place)
         unread: dict[Address, BorrowedConnection] = {}
         try:
             for address, places in shares.items():
-                with self._slots.asking(address):
-                    unread[address] = self._slots.line(address)
+                with self.slots.watching(address):
+                    unread[address] = self.slots.connection(address)
                     unread[address].write([queued[place] for place in places])
             for address, places in shares.items():
-                with self._slots.asking(address):
-                    said = unread[address].read([queued[place] for place in places])
+                with self.slots.watching(address):
+                    received = unread[address].read([queued[place] for place in places])
                 unread.pop(address).give_back()
-                for place, reply in zip(places, said, strict=True):
+                for place, reply in zip(places, received, strict=True):
                     replies[place] = reply
-                self._believe(address, said)
+                self._notice_cluster_down(address, received)
         finally:
-            for line in unread.values():
-                line.cut()
-                line.give_back()
+            for connection in unread.values():
+                connection.cut()
+                connection.give_back()
 
-    def _believe(self, address: Address, said: Sequence[Any]) -> None:
-        """A server that takes the cluster for down may be cut off from the others, and replaced by one of them."""
-        if any(isinstance(reply, ClusterDownError) for reply in said):
-            self._slots.doubt(address)
-            self._slots.look_again()
+    def _notice_cluster_down(self, address: Address, received: Sequence[Any]) -> None:
+        """A server that replies CLUSTERDOWN may be cut off from the others, and another server may replace it."""
+        if any(isinstance(reply, ClusterDownError) for reply in received):
+            self.slots.note_failure(address)
+            self.slots.refresh()
 
-    def _ask_in_passing(self, address: Address, queued: Queued) -> Any:
-        """While a slot moves, a key that is not at its old server any more is asked for at the new one."""
-        with self._slots.asking(address):
-            permitted, reply = self._slots.line(address).exchange([ASKING, queued])
+    def _send_asking(self, address: Address, queued: Queued) -> Any:
+        """While a slot moves, a key that has left its old server is asked for at the new one. One round trip."""
+        with self.slots.watching(address):
+            permitted, reply = self.slots.connection(address).exchange([ASKING, queued])
         return permitted if isinstance(permitted, redis.ResponseError) else reply
 
 
 class ClusterConversation:
-    """A conversation with a cluster: one exchange after the other, since any may have to be sent on."""
+    """A conversation with a cluster. `write` waits for the replies, since any command may be redirected."""
 
     def __init__(self, transport: ClusterTransport) -> None:
         self.transport = transport
@@ -103,11 +103,11 @@ class ClusterConversation:
         return self._replies.popleft()
 
     def close(self) -> None:
-        """Nothing is on its way."""
+        """Nothing to do: all replies are read."""
 
 
-def _is_elsewhere_for_now(reply: Any) -> bool:
-    """ASK. To redis-py MOVED is one too, but what has moved stays there."""
+def _is_ask(reply: Any) -> bool:
+    """Whether the reply is ASK: one key is at another server for now. In redis-py MOVED is a subclass of ASK."""
     return isinstance(reply, AskError) and not isinstance(reply, MovedError)
 
 

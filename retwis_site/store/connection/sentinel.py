@@ -1,6 +1,6 @@
-"""Sentinels, asked for the primary: one after the other, each once, the one that knew it last time first.
+"""Asks sentinels for the primary: one after the other, each once, first the sentinel that knew it last time.
 
-redis-py's own way asks each ten times more when it does not answer, and shows what it was told in errors.
+redis-py's own method asks a silent sentinel ten times more, and repeats the replies in its errors.
 """
 
 from typing import Any
@@ -11,23 +11,23 @@ from redis.sentinel import MasterNotFoundError, Sentinel
 
 
 class SentinelRefused(redis.AuthenticationError):
-    """The sentinels do not answer to whom REDIS_SENTINEL_USERNAME and REDIS_SENTINEL_PASSWORD name."""
+    """A sentinel does not accept REDIS_SENTINEL_USERNAME and REDIS_SENTINEL_PASSWORD."""
 
 
 class NoSuchService(MasterNotFoundError):
-    """The sentinels watch over no primary of the name in REDIS_SENTINEL_SERVICE."""
+    """A sentinel knows no primary with the name in REDIS_SENTINEL_SERVICE."""
 
 
 class Sentinels(Sentinel):
-    """The sentinels of one site. Threads share it."""
+    """The sentinels in REDIS_URL. Threads share it."""
 
-    _told_last: Any = None
+    _last_to_know: Any = None
 
     def discover_master(self, service_name: str) -> tuple[str, int]:
-        """The primary's host and port. Raises redis.RedisError: no sentinel answers, or none knows one that is up."""
+        """Host and port of the primary. Raises redis.RedisError when no sentinel answers or knows a running primary."""
         failures: list[redis.RedisError] = []
         sentinels: list[Any] = self.sentinels
-        for sentinel in sorted(sentinels, key=lambda one: one is not self._told_last):
+        for sentinel in sorted(sentinels, key=lambda sentinel: sentinel is not self._last_to_know):
             try:
                 state = sentinel.sentinel_masters().get(service_name)
             except redis.RedisError as error:
@@ -38,9 +38,9 @@ class Sentinels(Sentinel):
             elif not self.check_master_state(state, service_name):  # type: ignore[no-untyped-call]
                 failures.append(MasterNotFoundError(f"{_address(sentinel)} says that the primary is down"))
             else:
-                self._told_last = sentinel
+                self._last_to_know = sentinel
                 return state["ip"], state["port"]
-        raise _most_telling(failures)
+        raise _most_informative(failures)
 
 
 def _failure(sentinel: Any, error: redis.RedisError) -> redis.RedisError:
@@ -51,8 +51,8 @@ def _failure(sentinel: Any, error: redis.RedisError) -> redis.RedisError:
     return type(error)(f"sentinel {_address(sentinel)}: {error}")
 
 
-def _most_telling(failures: list[redis.RedisError]) -> redis.RedisError:
-    """What a sentinel knows says more than that it does not let us in, and that more than that it does not answer."""
+def _most_informative(failures: list[redis.RedisError]) -> redis.RedisError:
+    """A reply about the primary says more than a refusal, and a refusal says more than no answer."""
     for kind in (MasterNotFoundError, SentinelRefused):
         for error in failures:
             if isinstance(error, kind):
@@ -61,5 +61,5 @@ def _most_telling(failures: list[redis.RedisError]) -> redis.RedisError:
 
 
 def _address(sentinel: Any) -> str:
-    where = sentinel.connection_pool.connection_kwargs
-    return f"{where['host']}:{where['port']}"
+    options = sentinel.connection_pool.connection_kwargs
+    return f"{options['host']}:{options['port']}"

@@ -1,7 +1,7 @@
-"""What stands at REDIS_URL: one server, one that sentinels watch over, a cluster, or servers behind a proxy.
+"""The topology at REDIS_URL: one server, a primary with sentinels, a cluster, or servers behind a proxy.
 
-Each becomes a `Wire`; nothing else in the site knows which. None is asked anything here: a server that is down is
-noticed by the first command.
+Each becomes a `Transport`; nothing else in the site knows which. Nothing is sent here: the first command fails when a
+server is down.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from redis.retry import Retry
 
 from retwis_site.store import embedded
 from retwis_site.store.connection.cluster import ClusterTransport
-from retwis_site.store.connection.cluster_slots import Slots
+from retwis_site.store.connection.cluster_slots import SlotMap
 from retwis_site.store.connection.sentinel import Sentinels
 from retwis_site.store.connection.transport import OneServer, Transport
 
@@ -25,7 +25,7 @@ Options = dict[str, Any]
 
 
 def transport(options: Options) -> Transport:
-    """Whatever REDIS_TOPOLOGY says, with `options` for each connection. Raises ImproperlyConfigured."""
+    """The transport for REDIS_TOPOLOGY, with `options` for each connection. Raises ImproperlyConfigured."""
     build = TOPOLOGIES.get(settings.REDIS_TOPOLOGY)
     if build is None:
         known = ", ".join(TOPOLOGIES)
@@ -34,35 +34,35 @@ def transport(options: Options) -> Transport:
 
 
 def servers(urls: Sequence[str], options: Options) -> Transport:
-    """Those that `copy --from` names, each to be asked for the keys that it has. Raises ImproperlyConfigured."""
+    """The servers in `copy --from`; each is asked for its own keys. Raises ImproperlyConfigured."""
     clients = [_client(url, _every_connection() | options, "--from") for url in urls]
     return OneServer(clients[0], holders=clients)
 
 
 def cluster(urls: Sequence[str], options: Options, where: str = "--from") -> Transport:
-    """The cluster that some servers belong to. What the first address says besides is for all: user, password, TLS.
-    Raises ImproperlyConfigured."""
+    """The cluster of these servers. User, password and TLS of the first address are used for all. Raises
+    ImproperlyConfigured."""
     addresses, common = _addresses(urls, 6379, where)
     if common.pop("db", 0):
         raise ImproperlyConfigured(f"A cluster has one database, number 0. Take the number out of {where}.")
-    every = {"retry": _never_again(), **_every_connection(), **options, **common, **_greeting(common)}
-    return ClusterTransport(Slots(addresses, lambda host, port: redis.Redis(host=host, port=port, **every)))
+    every = {"retry": _no_retries(), **_every_connection(), **options, **common, **_greeting(common)}
+    return ClusterTransport(SlotMap(addresses, lambda host, port: redis.Redis(host=host, port=port, **every)))
 
 
 def _every_connection() -> Options:
     return {
         "decode_responses": True,
-        "encoding_errors": "replace",  # a database from elsewhere may hold bytes that are no UTF-8
+        "encoding_errors": "replace",  # a foreign database may hold bytes that are not UTF-8
         "socket_timeout": settings.REDIS_TIMEOUT,
         "socket_connect_timeout": settings.REDIS_TIMEOUT,
         "protocol": 2,
-        "driver_info": None,  # no CLIENT SETINFO: a proxy would hang up on it
+        "driver_info": None,  # no CLIENT SETINFO: a proxy would close the connection
     }
 
 
 def _greeting(options: Options) -> Options:
-    """What a connection needs besides that is encrypted and asks for no password. A TLS server begins with tickets for
-    later sessions, and redis-py takes a connection for broken from which something came before the first reply."""
+    """The additional options of a TLS connection without a password: it begins with a PING. A TLS server first sends
+    session tickets, and redis-py treats a connection as broken when data arrives before the first reply."""
     encrypted = options.get("ssl") or options.get("connection_class") is SSLConnection
     return {"redis_connect_func": _greet} if encrypted and not options.get("password") else {}
 
@@ -70,11 +70,11 @@ def _greeting(options: Options) -> Options:
 def _greet(connection: Any) -> None:
     connection.on_connect()
     connection.send_command("PING", check_health=False)
-    with suppress(redis.ResponseError):  # one that says no is as good
+    with suppress(redis.ResponseError):  # an error reply also proves that the connection works
         connection.read_response()
 
 
-def _never_again() -> Retry:
+def _no_retries() -> Retry:
     return Retry(NoBackoff(), 0)
 
 
@@ -83,7 +83,7 @@ def _server(options: Options) -> Transport:
 
 
 def _twemproxy(options: Options) -> Transport:
-    """The proxy takes all commands on keys; what goes through all keys is asked of the servers themselves."""
+    """The proxy takes every command for one key. SCAN, DBSIZE and INFO go to the servers themselves."""
     if not settings.REDIS_NODES:
         fix = "Set it to the servers behind the proxy: redis://one:6379,redis://two:6379."
         raise ImproperlyConfigured(f"REDIS_TOPOLOGY='twemproxy' needs REDIS_NODES. {fix}")
@@ -91,17 +91,19 @@ def _twemproxy(options: Options) -> Transport:
 
 
 def _sentinel(options: Options) -> Transport:
-    """The primary that the sentinels name, asked for with each new connection. User and password in REDIS_URL are for
-    the primary; the sentinels have their own. TLS is for both."""
+    """The primary; each new connection asks the sentinels for it. User and password in REDIS_URL are for the primary;
+    the sentinels have their own settings. TLS is used for both."""
     if not settings.REDIS_SENTINEL_SERVICE:
         fix = "Set it to the name that the sentinels' configuration gives the primary."
         raise ImproperlyConfigured(f"REDIS_TOPOLOGY='sentinel' needs REDIS_SENTINEL_SERVICE. {fix}")
     addresses, common = _addresses(_some_urls(), 26379, "REDIS_URL")
     encryption = {name: value for name, value in common.items() if name.startswith("ssl")}
     user = encryption | _sentinel_user()
-    asked = options | user | _greeting(user) | {"retry": _never_again()}
+    sentinel_options = options | user | _greeting(user) | {"retry": _no_retries()}
     build: Any = Sentinels
-    sentinels = build(addresses, sentinel_kwargs=asked, retry=_never_again(), **options, **common, **_greeting(common))
+    sentinels = build(
+        addresses, sentinel_kwargs=sentinel_options, retry=_no_retries(), **options, **common, **_greeting(common)
+    )
     return OneServer(sentinels.master_for(settings.REDIS_SENTINEL_SERVICE))
 
 
@@ -122,7 +124,7 @@ TOPOLOGIES = {"server": _server, "sentinel": _sentinel, "cluster": _cluster, "tw
 
 def _client(url: str, options: Options, where: str = "REDIS_URL") -> "redis.Redis":
     more = options | _greeting(_parsed(url, where))
-    return redis.Redis(connection_pool=redis.ConnectionPool.from_url(url, retry=_never_again(), **more))
+    return redis.Redis(connection_pool=redis.ConnectionPool.from_url(url, retry=_no_retries(), **more))
 
 
 def _one_url() -> str:
@@ -146,19 +148,19 @@ def _some_urls() -> list[str]:
 
 
 def _addresses(urls: Sequence[str], default_port: int, where: str) -> tuple[list[tuple[str, int]], Options]:
-    """Hosts and ports, and what the first address says besides, for all: user, password, TLS and so on."""
+    """Hosts and ports, and the other options of the first address (user, password, TLS and so on), for all."""
     parsed = [_parsed(url, where) for url in urls]
-    if any("path" in one for one in parsed):
+    if any("path" in options for options in parsed):
         raise ImproperlyConfigured(f"Several servers need hosts in {where}, and no unix:// socket.")
     first = dict(parsed[0])
     common: Options = {"ssl": True} if first.pop("connection_class", None) is SSLConnection else {}
     common |= {name: value for name, value in first.items() if name not in {"host", "port"}}
-    return [(one.get("host", "localhost"), one.get("port", default_port)) for one in parsed], common
+    return [(options.get("host", "localhost"), options.get("port", default_port)) for options in parsed], common
 
 
 def _parsed(url: str, where: str) -> Options:
     try:
         return dict(parse_url(url))
-    except ValueError:  # its text may hold the password
+    except ValueError:  # its text may contain the password
         fix = "Write redis://host:6379, rediss://user:password@host:6379 or unix:///path/to/redis.sock."
         raise ImproperlyConfigured(f"{where} is not the address of a Redis server. {fix}") from None

@@ -1,8 +1,8 @@
-"""How commands travel: packed together, in one write, and the replies read after it.
+"""How commands are sent: packed together, in one write; then the replies are read.
 
-redis-py keeps the connections, waits for replies and makes sense of them. Its own ways to send are not used: they send
-again after an error, which would count or push twice, and take three times as long for a page's commands. Nor are
-replies that have arrived together with another asked of it one by one: they are taken from hiredis as they lie there.
+redis-py keeps the connections, waits for replies and converts them. Its own methods to send are not used: they send
+again after an error, which would count or push twice, and take three times as long for a page's commands. Replies that
+have already arrived are read from hiredis directly, without redis-py.
 """
 
 from collections import deque
@@ -16,41 +16,41 @@ from redis.client import NEVER_DECODE
 
 from retwis_site.store.recorder import Command
 
-Queued = tuple[Command, dict[str, Any]]  # a command, and how redis-py is to read the reply
+Queued = tuple[Command, dict[str, Any]]  # a command, and redis-py's options for reading the reply
 
 
 _pack: Callable[[Any], bytes] = pack_command
 
 
 class Transport(Protocol):
-    """What commands are given to: a server, or several that share the keys."""
+    """Sends commands to a server, or to several that share the keys."""
 
     def exchange(self, queued: Sequence[Queued]) -> list[Any]:
-        """The replies, in order; what the server refused is an exception among them. Raises redis.RedisError when there
-        is no answer: then nobody knows which of the commands were carried out."""
+        """The replies, in order; a refused command has an exception as its reply. One round trip. Raises
+        redis.RedisError when there is no answer: then any of the commands may have run."""
 
     def conversation(self) -> "Conversation":
-        """For one exchange after the other, each sent before the replies to the one before are read."""
+        """A conversation, which can send commands before it has read the replies to the last ones."""
 
     def servers(self) -> list["redis.Redis"]:
-        """Every server that holds keys, for what must be asked of each."""
+        """Every server that holds keys, for commands that each must get. Raises redis.RedisError."""
 
 
 class Conversation(Protocol):
-    """`write` and `read` take turns, and a write may be one ahead. At its end `hang_up`, whatever has happened."""
+    """`write` and `read` take turns; `write` may be one ahead. The caller always calls `close`, also after an error."""
 
     def write(self, queued: Sequence[Queued]) -> None:
-        """Send it. Raises redis.RedisError."""
+        """Send commands. Raises redis.RedisError."""
 
     def read(self) -> list[Any]:
-        """The replies to the first of what was sent and not read. Raises redis.RedisError."""
+        """The replies to the oldest unread `write`. Raises redis.RedisError."""
 
     def close(self) -> None:
-        """Replies that nobody has read stay so."""
+        """End the conversation; unread replies are dropped."""
 
 
 class BorrowedConnection:
-    """One connection, borrowed from a server's pool for an `exchange`; or for `write`, `read`, and then `give_back`."""
+    """A connection from a server's pool, for one `exchange`; or for `write`, `read` and then `give_back`."""
 
     def __init__(self, client: "redis.Redis") -> None:
         self._callbacks: dict[object, Any] = client.response_callbacks
@@ -58,7 +58,7 @@ class BorrowedConnection:
         self._connection: Any = self._pool.get_connection()
 
     def exchange(self, queued: Sequence[Queued]) -> list[Any]:
-        """One round trip; replies and errors as `Wire.exchange` has them."""
+        """Like `Transport.exchange`; then the connection is given back."""
         try:
             self.write(queued)
             return self.read(queued)
@@ -75,57 +75,59 @@ class BorrowedConnection:
     def _packed(self, commands: Sequence[Command]) -> list[bytes]:
         try:
             return [b"".join(map(_pack, commands))]
-        except UnicodeEncodeError:  # bytes that are no UTF-8, read as such: only the connection knows what they were
+        except UnicodeEncodeError:  # the text was read from bytes that are not UTF-8; the connection restores them
             encode = self._connection.encoder.encode
             return [_pack((name, *map(encode, rest))) for name, *rest in commands]
 
     def read(self, queued: Sequence[Queued]) -> list[Any]:
-        """The replies to all that was sent."""
-        arrived = _arrived(self._connection)
+        """The replies to the commands that were written."""
+        next_arrived = _reader_of_arrived(self._connection)
         try:
             replies = []
             for (name, *_), options in queued:
                 as_bytes = NEVER_DECODE in options
-                reply = arrived(False) if as_bytes else arrived()
+                reply = next_arrived(False) if as_bytes else next_arrived()
                 if reply is NOT_ENOUGH_DATA:
-                    reply = self._awaited(as_bytes)
-                elif isinstance(reply, redis.ConnectionError):  # as redis-py: one server behind a proxy that loads, say
+                    reply = self._wait_for_reply(as_bytes)
+                elif isinstance(
+                    reply, redis.ConnectionError
+                ):  # redis-py raises it too: a proxied server loads its data
                     raise reply
-                made_sense_of = dict.get(self._callbacks, name)  # its own `get` would make each name upper case
-                if made_sense_of is not None and not isinstance(reply, redis.ResponseError):
-                    reply = made_sense_of(reply, **options)
+                convert = dict.get(self._callbacks, name)  # the object's own `get` would change each name to upper case
+                if convert is not None and not isinstance(reply, redis.ResponseError):
+                    reply = convert(reply, **options)
                 replies.append(reply)
             return replies
         except BaseException:
             self.cut()
             raise
 
-    def _awaited(self, as_bytes: bool) -> Any:
-        """The next reply, for which more must be read."""
+    def _wait_for_reply(self, as_bytes: bool) -> Any:
+        """The next reply, which has not arrived completely."""
         try:
             return self._connection.read_response(disable_decoding=as_bytes)
         except redis.ResponseError as error:
             return error
 
     def cut(self) -> None:
-        """Replies may still come that nobody reads: the connection must not be used again."""
+        """Close the connection. Unread replies may still arrive on it, so it must not be used again."""
         self._connection.disconnect()
 
     def give_back(self) -> None:
         self._pool.release(self._connection)
 
 
-def _arrived(connection: Any) -> Callable[..., Any]:
-    """What gives the replies that were read from the socket and are not asked for yet; NOT_ENOUGH_DATA when there are
-    none. Connections that are no real ones, as in tests, never have any."""
+def _reader_of_arrived(connection: Any) -> Callable[..., Any]:
+    """A function that returns the next reply that was already read from the socket, or NOT_ENOUGH_DATA. For the fake
+    connections of tests it always returns NOT_ENOUGH_DATA."""
     reader = getattr(getattr(connection, "_parser", None), "_reader", None)
     return reader.gets if isinstance(reader, Reader) else lambda *_: NOT_ENOUGH_DATA
 
 
 class OneServer:
-    """A server, or something that looks like one: a proxy, or whichever server a sentinel names.
+    """Sends commands to one address: a server, a proxy, or the primary that the sentinels name.
 
-    `holders`: the servers behind it that hold the keys, where it is not one itself.
+    `holders`: the servers that hold the keys, when they are behind a proxy.
     """
 
     def __init__(self, client: "redis.Redis", holders: Sequence["redis.Redis"] = ()) -> None:
@@ -143,7 +145,7 @@ class OneServer:
 
 
 class OneServerConversation:
-    """A conversation with one server: it works on one exchange while the next is made."""
+    """A conversation with one server, which works on commands while the next ones are queued."""
 
     def __init__(self, client: "redis.Redis") -> None:
         self._borrowed = BorrowedConnection(client)

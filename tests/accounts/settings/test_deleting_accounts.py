@@ -6,7 +6,7 @@ from django.conf import settings
 from django.contrib.auth.hashers import is_password_usable
 from django.core.management import CommandError, call_command
 
-from accounts.signing_in.limits import LOGINS, somebody_at
+from accounts.signing_in.limits import LOGINS, login_subject
 from retwis_site.jobs.worker import drain
 from retwis_site.store.rate_limits import RateLimits
 from tests.support.people import NEW_PASSWORD, PASSWORD
@@ -64,11 +64,11 @@ def test_it_wants_the_present_password(browser, alice, raw, settings, form):
 
 
 def test_a_wrong_password_counts_as_one_at_the_login(browser, store, alice, raw):
-    somebody = somebody_at("Alice", "127.0.0.1")
+    subject = login_subject("Alice", "127.0.0.1")
     browser(alice).post(URL, {"password": "wrong"})
-    assert raw.zcard(f"throttle:login:{somebody}") == 1
+    assert raw.zcard(f"throttle:login:{subject}") == 1
     for _ in range(LOGINS.times - 1):
-        RateLimits(store).count(LOGINS, somebody)
+        RateLimits(store).count(LOGINS, subject)
     assert browser(alice).post(URL, FORM).status_code == 429
     assert not raw.hexists("user:1", "deleted")
 

@@ -11,7 +11,7 @@ from tests.support.stored_keys import everything
 
 def test_createuser_makes_a_user_who_can_log_in(raw, typed, browser, capsys):
     typed(f"{PASSWORD}\n")
-    assert said(capsys, "createuser", "Alice") == "Alice is user 1 now.\n"
+    assert said(capsys, "createuser", "Alice") == "User Alice created with the id 1.\n"
     assert raw.hgetall("users") == {"alice": "1"}
     user = raw.hgetall("user:1")
     assert user["username"] == "Alice"
@@ -54,8 +54,8 @@ def test_createuser_refuses_a_name_of_other_characters(raw, typed, name):
         ("password123", "too common"),
         ("x" * 129, "At most 128 characters"),
         ("a null \0 in it", "Null characters"),
-        ("", "A password is needed"),
-        (None, "A password is needed"),
+        ("", "No password was given"),
+        (None, "No password was given"),
     ],
 )
 def test_createuser_refuses_a_weak_password(raw, typed, password, complaint):
@@ -99,7 +99,7 @@ def test_changepassword_changes_the_password_and_signs_out_everywhere(raw, alice
     assert 'action="/logout/"' in phone.get("/").content.decode()
     typed(f"{NEW_PASSWORD}\n")
     out = said(capsys, "changepassword", "Alice")
-    assert out == "Alice has a new password and is signed out everywhere.\n"
+    assert out == "Alice has a new password and is logged out on every device.\n"
     assert 'action="/logout/"' not in phone.get("/").content.decode()
     login = browser().post("/login/", {"username": "alice", "password": PASSWORD})
     assert login.status_code == 422
@@ -122,12 +122,12 @@ def test_changepassword_finds_a_name_in_any_letter_case(raw, alice, bob, typed):
 def test_changepassword_of_somebody_unknown_is_refused(raw, alice, typed):
     before = everything(raw)
     typed(f"{NEW_PASSWORD}\n")
-    with pytest.raises(CommandError, match="Nobody has the name 'bob'"):
+    with pytest.raises(CommandError, match="There is no user 'bob'"):
         call_command("changepassword", "bob")
     assert everything(raw) == before
 
 
-@pytest.mark.parametrize(("password", "complaint"), [("short1!", "too short"), ("", "A password is needed")])
+@pytest.mark.parametrize(("password", "complaint"), [("short1!", "too short"), ("", "No password was given")])
 def test_changepassword_refuses_a_weak_password(raw, alice, typed, password, complaint):
     before = everything(raw)
     typed(f"{password}\n")

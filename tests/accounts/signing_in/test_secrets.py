@@ -252,7 +252,7 @@ def test_no_command_of_the_operator_tells_a_secret(raw, alice, bob, typed, writt
     call_command("changepassword", "alice")
     output = capsys.readouterr()
     everything = "\n".join([*told, output.out, output.err, written.text()])
-    for told_of in ("jobs overdue", "an old secret of user 2", "auths does not know the secret of user 2"):
+    for told_of in ("overdue jobs", "an old secret of user 2", "auths does not know the secret of user 2"):
         assert told_of in everything
     assert [secret for secret in hidden if secret in everything] == []
     assert leaks(everything, raw) == []

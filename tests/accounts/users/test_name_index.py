@@ -119,7 +119,7 @@ def test_an_intent_about_nobody_is_done(store, raw):
 )
 def test_what_leads_to_nobody_of_that_name_is_debris(store, alice, bob, raw, stale, capsys):
     raw.zadd("users_by_name", {stale: 0})
-    assert found(NameIndexChecks(store).stale) == [f"{stale!r} leads to nobody of that name"]
+    assert found(NameIndexChecks(store).stale) == [f"{stale!r} leads to no user with that name"]
     assert found(NameIndexChecks(store).lacking) == []
     call_command("cleanup", verbosity=0)
     assert filed(raw) == {"alice:1": 0, "bob:2": 0}
@@ -128,7 +128,7 @@ def test_what_leads_to_nobody_of_that_name_is_debris(store, alice, bob, raw, sta
 def test_what_leads_to_a_deleted_account_is_debris_and_nothing_of_theirs_is_lacking(store, alice, bob, raw):
     raw.hset("user:1", "deleted", 5)
     assert found(NameIndexChecks(store).lacking) == []
-    assert found(NameIndexChecks(store).stale) == ["'alice:1' leads to nobody of that name"]
+    assert found(NameIndexChecks(store).stale) == ["'alice:1' leads to no user with that name"]
     call_command("cleanup", verbosity=0)
     assert filed(raw) == {"bob:2": 0}
     assert found(NameIndexChecks(store).lacking) == []
@@ -147,7 +147,7 @@ def test_a_site_without_the_index_is_one_finding_and_gets_it_whole(store, raw):
         NameIndex(store).edit(register(store, f"user_{number}").user, f"Name {number}", "")
     raw.hset("user:7", "deleted", 5)
     raw.delete("users_by_name")
-    assert found(NameIndexChecks(store).lacking) == ["there is no users_by_name, as in a database from elsewhere"]
+    assert found(NameIndexChecks(store).lacking) == ["there is no users_by_name, as in a foreign database"]
     call_command("doctor", "--fix", verbosity=0)
     assert filed(raw) == called(raw)
     assert len(filed(raw)) == 58
@@ -162,5 +162,5 @@ def test_an_index_that_has_only_who_came_since_is_counted_and_not_told_line_by_l
     told = capsys.readouterr().out
     assert "error: names that users_by_name lacks: 40\n" in told
     assert "... and 20 more" in told
-    assert "40 errors, all put right." in said(capsys, "doctor", "--fix")
+    assert "40 errors, all fixed." in said(capsys, "doctor", "--fix")
     assert filed(raw) == called(raw)

@@ -39,7 +39,7 @@ def crowd(store, raw, alice, monkeypatch):
 
 
 POST = {"user_id": 1, "time": 7, "body": "x"}
-LEFT = "deleted accounts of which something is left"
+LEFT = "deleted accounts with data left"
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_a_page_that_was_under_way_leaves_debris_at_most(store, site, alice, cap
     errors, debris = found(capsys)
     assert errors == {}
     assert debris.pop("lists with dead ids") == 1  # everybody's
-    assert debris == {"what else is left of deleted accounts": 1, "home timelines of unknown users": 1}
+    assert debris == {"extra fields of deleted accounts": 1, "home timelines of unknown users": 1}
     call_command("cleanup", stdout=io.StringIO())
     assert not site.exists("posts:1")
     assert site.hgetall("user:1").keys() == {"username", "deleted"}
@@ -135,7 +135,7 @@ def test_one_that_no_worker_carries_out_is_carried_out_whole(store, crowd, alice
     [job] = noted(crowd)
     crowd.delete("outbox")
     crowd.zadd(where, {job: LONG_AGO})
-    label = "jobs overdue" if where == "outbox" else "dead letters"
+    label = "overdue jobs" if where == "outbox" else "dead letters"
     assert found(capsys, "--fix")[0] == {label: 1}
     nothing_is_left(crowd, ALICE)
     assert crowd.hgetall("user:1").keys() == {"username", "deleted"}
@@ -150,7 +150,7 @@ def test_a_name_that_is_lost_is_taken_again_and_cleanup_leaves_what_tells_whose_
     site.hdel("users", "alice")
     call_command("cleanup", stdout=io.StringIO())
     assert site.hgetall("user:1").keys() == {"username", "deleted"}
-    assert found(capsys, "--fix")[0] == {"users to whom no name leads": 1}
+    assert found(capsys, "--fix")[0] == {"users that no name leads to": 1}
     assert site.hget("users", "alice") == "1"
     assert found(capsys) == ({}, {})
 

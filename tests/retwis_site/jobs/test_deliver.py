@@ -33,7 +33,7 @@ def is_finished(raw):
 
 
 def test_deliver_has_nothing_to_do_in_an_empty_store(raw, capsys):
-    assert deliver(capsys) == "0 finished.\n"
+    assert deliver(capsys) == "0 jobs finished.\n"
     assert raw.dbsize() == 0
 
 
@@ -45,7 +45,7 @@ def test_deliver_finishes_a_registration(raw, capsys, browser, committed):
     raw.hset("user:1", mapping={"username": "Alice", "password": "hash", "auth": SECRET})
     if committed:
         raw.hset("users", "alice", "1")
-    assert deliver(capsys) == "1 finished.\n"
+    assert deliver(capsys) == "1 jobs finished.\n"
     assert is_finished(raw)
     assert raw.hgetall("users") == {"alice": "1"}
     assert raw.hgetall("auths") == {SECRET: "1"}
@@ -59,21 +59,21 @@ def test_deliver_takes_back_a_registration_whose_name_somebody_else_won(raw, cap
     before = everything(raw)
     raw.hset("user:2", mapping={"username": "ALICE", "password": "hash", "auth": SECRET})
     left_behind(raw, "user:2")
-    assert deliver(capsys) == "1 finished.\n"
+    assert deliver(capsys) == "1 jobs finished.\n"
     assert is_finished(raw)
     assert everything(raw) == before
 
 
 def test_deliver_strikes_out_a_registration_that_never_began(raw, capsys):
     left_behind(raw, "user:1")
-    assert deliver(capsys) == "1 finished.\n"
+    assert deliver(capsys) == "1 jobs finished.\n"
     assert raw.dbsize() == 0
 
 
 def test_deliver_finishes_a_logout(raw, capsys, alice, browser):
     left_behind(raw, f"auth:1:{alice.secret}:abc")
     raw.hset("user:1", "auth", NEWER_SECRET)
-    assert deliver(capsys) == "1 finished.\n"
+    assert deliver(capsys) == "1 jobs finished.\n"
     assert is_finished(raw)
     assert raw.hgetall("auths") == {NEWER_SECRET: "1"}
     assert 'action="/logout/"' not in browser(alice).get("/").content.decode()
@@ -82,7 +82,7 @@ def test_deliver_finishes_a_logout(raw, capsys, alice, browser):
 def test_deliver_strikes_out_a_logout_that_never_began(raw, capsys, alice, browser):
     before = everything(raw)
     left_behind(raw, f"auth:1:{alice.secret}:abc")
-    assert deliver(capsys) == "1 finished.\n"
+    assert deliver(capsys) == "1 jobs finished.\n"
     assert is_finished(raw)
     assert everything(raw) == before
     assert 'action="/logout/"' in browser(alice).get("/").content.decode()
@@ -94,7 +94,7 @@ def test_deliver_strikes_out_the_first_secret_of_an_account_that_never_got_it(ra
     raw.delete("auths")
     before = everything(raw)
     left_behind(raw, "auth:1::abc")
-    assert deliver(capsys) == "1 finished.\n"
+    assert deliver(capsys) == "1 jobs finished.\n"
     assert is_finished(raw)
     assert everything(raw) == before
 
@@ -102,7 +102,7 @@ def test_deliver_strikes_out_the_first_secret_of_an_account_that_never_got_it(ra
 def test_deliver_finishes_the_first_secret_of_an_account(raw, capsys, alice):
     raw.delete("auths")
     left_behind(raw, "auth:1::abc")
-    assert deliver(capsys) == "1 finished.\n"
+    assert deliver(capsys) == "1 jobs finished.\n"
     assert is_finished(raw)
     assert raw.hgetall("auths") == {alice.secret: "1"}
 
@@ -117,7 +117,7 @@ def test_deliver_delivers_a_post(raw, capsys, store, alice, bob, carol, browser)
     for home in ("posts:1", "posts:2", "timeline"):
         raw.rpush(home, "b1", "0")
     raw.rpush("posts:3", "b1", "0")
-    assert deliver(capsys) == "1 finished.\n"
+    assert deliver(capsys) == "1 jobs finished.\n"
     assert is_finished(raw)
     assert raw.zrange("updates:1", 0, -1, withscores=True) == [("7", 7.0)]
     assert raw.exists("posts:1", "posts:2", "timeline") == 0
@@ -138,14 +138,14 @@ def test_deliver_reaches_the_homes_of_many_followers(raw, capsys, alice):
         raw.rpush(f"posts:{uid}", "b1", "0")
     raw.hset("post:7", mapping={"user_id": "1", "time": LONG_AGO, "body": "Hello"})
     left_behind(raw, "post:7:abc")
-    assert deliver(capsys) == "1 finished.\n"
+    assert deliver(capsys) == "1 jobs finished.\n"
     assert raw.keys("posts:*") == []
 
 
 def test_deliver_does_not_bring_back_a_post_that_was_deleted_meanwhile(raw, capsys, alice, browser):
     raw.hset("post:7", mapping={"user_id": "1", "time": LONG_AGO, "body": "", "deleted": LONG_AGO + 1})
     left_behind(raw, "post:7:abc")
-    assert deliver(capsys) == "1 finished.\n"
+    assert deliver(capsys) == "1 jobs finished.\n"
     assert is_finished(raw)
     assert raw.exists("updates:1") == 0
     assert browser().get("/@alice/7/").status_code == 410
@@ -153,7 +153,7 @@ def test_deliver_does_not_bring_back_a_post_that_was_deleted_meanwhile(raw, caps
 
 def test_deliver_strikes_out_a_post_that_does_not_exist(raw, capsys):
     left_behind(raw, "post:7:abc")
-    assert deliver(capsys) == "1 finished.\n"
+    assert deliver(capsys) == "1 jobs finished.\n"
     assert raw.dbsize() == 0
 
 
@@ -162,7 +162,7 @@ def test_deliver_finishes_a_follow(raw, capsys, alice, bob):
     raw.rpush("posts:1", "b1", "0")
     raw.rpush("posts:2", "b1", "0")
     left_behind(raw, "follow:1:2:abc")
-    assert deliver(capsys) == "1 finished.\n"
+    assert deliver(capsys) == "1 jobs finished.\n"
     assert is_finished(raw)
     assert raw.zrange("following:1", 0, -1, withscores=True) == [("2", LONG_AGO)]
     assert raw.zrange("followers:2", 0, -1, withscores=True) == [("1", LONG_AGO)]
@@ -175,7 +175,7 @@ def test_deliver_finishes_an_unfollow(raw, capsys, alice, bob, carol):
     raw.zadd("followers:2", {"1": LONG_AGO, "3": LONG_AGO})
     raw.rpush("posts:1", "b1", "0")
     left_behind(raw, "follow:1:2:abc")
-    assert deliver(capsys) == "1 finished.\n"
+    assert deliver(capsys) == "1 jobs finished.\n"
     assert is_finished(raw)
     assert raw.zrange("followers:2", 0, -1) == ["3"]
     assert raw.zrange("following:1", 0, -1) == ["3"]
@@ -188,7 +188,7 @@ def test_deliver_finishes_a_deletion(raw, capsys, store, alice, browser, committ
     left_behind(raw, f"del:{pid}:1:abc")
     if committed:
         raw.hset(f"post:{pid}", mapping={"deleted": LONG_AGO, "body": ""})
-    assert deliver(capsys) == "1 finished.\n"
+    assert deliver(capsys) == "1 jobs finished.\n"
     assert is_finished(raw)
     post = raw.hgetall(f"post:{pid}")
     assert post["body"] == ""
@@ -205,10 +205,10 @@ def test_deliver_finishes_all_kinds_in_one_go_and_the_second_time_nothing(raw, c
     raw.zadd("following:1", {"2": LONG_AGO})
     for job in ("user:9", f"auth:1:{alice.secret}:a", "post:7:b", "follow:1:2:c", f"del:{pid}:1:d"):
         left_behind(raw, job)
-    assert deliver(capsys) == "5 finished.\n"
+    assert deliver(capsys) == "5 jobs finished.\n"
     assert is_finished(raw)
     after = everything(raw)
-    assert deliver(capsys) == "0 finished.\n"
+    assert deliver(capsys) == "0 jobs finished.\n"
     assert everything(raw) == after
 
 
@@ -216,7 +216,7 @@ def test_deliver_leaves_what_is_not_due_to_its_owner(raw, capsys, alice):
     raw.hset("post:7", mapping={"user_id": "1", "time": LONG_AGO, "body": "Hello"})
     raw.zadd("outbox", {"post:7:abc": int(time.time()) + 60})
     before = everything(raw)
-    assert deliver(capsys) == "0 finished.\n"
+    assert deliver(capsys) == "0 jobs finished.\n"
     assert everything(raw) == before
 
 
@@ -225,12 +225,12 @@ def test_deliver_leaves_what_another_worker_has(raw, capsys, alice):
         raw.hset(f"post:{pid}", mapping={"user_id": "1", "time": LONG_AGO, "body": "Hello"})
         left_behind(raw, f"post:{pid}:abc")
     raw.set("lease:post:7:abc", "another:1", ex=60)
-    assert deliver(capsys) == "1 finished.\n"
+    assert deliver(capsys) == "1 jobs finished.\n"
     assert raw.zrange("outbox", 0, -1) == ["post:7:abc"]
     assert raw.zrange("updates:1", 0, -1) == ["8"]
     assert raw.get("lease:post:7:abc") == "another:1"
     raw.delete("lease:post:7:abc")
-    assert deliver(capsys) == "1 finished.\n"
+    assert deliver(capsys) == "1 jobs finished.\n"
     assert raw.zrange("updates:1", 0, -1) == ["7", "8"]
     assert is_finished(raw)
 
@@ -247,7 +247,7 @@ def log(caplog, monkeypatch):
 def test_an_intent_of_an_unknown_kind_stays_and_is_logged(raw, capsys, alice, log):
     raw.hset("post:7", mapping={"user_id": "1", "time": LONG_AGO, "body": "Hello"})
     raw.zadd("outbox", {"adopt:secret:1": LONG_AGO - 1, "post:7:abc": LONG_AGO})
-    assert deliver(capsys) == "1 finished.\n"
+    assert deliver(capsys) == "1 jobs finished.\n"
     assert raw.zrange("outbox", 0, -1, withscores=True) == [("adopt:secret:1", LONG_AGO - 1)]
     assert raw.keys("lease:*") == []
     assert [record.levelname for record in log.records] == ["ERROR"]
@@ -259,7 +259,7 @@ def test_many_intents_of_unknown_kinds_hide_no_other(raw, capsys, alice, log):
     raw.zadd("outbox", {f"adopt:{number}": LONG_AGO + number for number in range(250)})
     raw.hset("post:7", mapping={"user_id": "1", "time": LONG_AGO, "body": "Hello"})
     raw.zadd("outbox", {"post:7:abc": LONG_AGO + 1000})
-    assert deliver(capsys) == "1 finished.\n"
+    assert deliver(capsys) == "1 jobs finished.\n"
     assert raw.zrange("updates:1", 0, -1) == ["7"]
     assert raw.zcard("outbox") == 250
 
@@ -270,7 +270,7 @@ def test_an_intent_that_cannot_be_finished_stays_and_holds_up_no_other(raw, caps
     raw.set("following:1", "no sorted set")
     raw.hset("post:7", mapping={"user_id": "1", "time": LONG_AGO, "body": "Hello"})
     raw.zadd("outbox", {job: LONG_AGO - 1, "post:7:abc": LONG_AGO})
-    assert deliver(capsys) == "1 finished.\n"
+    assert deliver(capsys) == "1 jobs finished.\n"
     assert raw.zrange("outbox", 0, -1) == [job]
     assert raw.zrange("updates:1", 0, -1) == ["7"]
     assert [record.levelname for record in log.records] == ["ERROR"]
@@ -280,7 +280,7 @@ def test_an_intent_that_cannot_be_finished_stays_and_holds_up_no_other(raw, caps
 def test_a_hundred_and_more_intents_are_finished_in_one_go(raw, capsys):
     for uid in range(1, 151):
         left_behind(raw, f"user:{uid}")
-    assert deliver(capsys) == "150 finished.\n"
+    assert deliver(capsys) == "150 jobs finished.\n"
     assert raw.dbsize() == 0
 
 
@@ -327,7 +327,7 @@ def test_a_post_for_many_followers_is_left_to_the_worker(raw, left_to_the_worker
 
 
 def test_the_first_worker_pushes_and_leaves_nothing_behind(raw, left_to_the_worker, capsys):
-    assert deliver(capsys) == "1 finished.\n"
+    assert deliver(capsys) == "1 jobs finished.\n"
     assert raw.lrange("posts:2", 0, 0) == raw.lrange("posts:3", 0, 0) == ["1"]
     assert is_finished(raw)
     assert not raw.exists("attempts")
@@ -336,7 +336,7 @@ def test_the_first_worker_pushes_and_leaves_nothing_behind(raw, left_to_the_work
 def test_whoever_comes_after_a_killed_worker_drops_homes_instead(raw, left_to_the_worker, capsys):
     [job] = raw.zrange("outbox", 0, -1)
     raw.hset("attempts", job, 1)
-    assert deliver(capsys) == "1 finished.\n"
+    assert deliver(capsys) == "1 jobs finished.\n"
     assert not raw.exists("posts:2", "posts:3")
     assert is_finished(raw)
 
@@ -344,7 +344,7 @@ def test_whoever_comes_after_a_killed_worker_drops_homes_instead(raw, left_to_th
 def test_a_worker_that_comes_late_drops_homes_instead(raw, left_to_the_worker, capsys):
     """An hour later the id would stand at the heads of lists, above many that are newer."""
     raw.hset("post:1", "time", int(time.time()) - 3600)
-    assert deliver(capsys) == "1 finished.\n"
+    assert deliver(capsys) == "1 jobs finished.\n"
     assert not raw.exists("posts:2", "posts:3")
     assert is_finished(raw)
 
@@ -366,7 +366,7 @@ def test_a_worker_that_must_stop_finishes_its_chunk_and_gives_the_lease_back(
     assert raw.keys("lease:*") == []
     worker.stop.clear()
     monkeypatch.setattr(Posts, "_push", real)
-    assert deliver(capsys) == "1 finished.\n"
+    assert deliver(capsys) == "1 jobs finished.\n"
     assert is_finished(raw)
 
 
@@ -392,7 +392,7 @@ def test_a_worker_that_starts_while_the_store_is_away_goes_on_by_itself(raw, mon
         return real(outbox)
 
     monkeypatch.setattr(Outbox, "misplaced", misplaced)
-    monkeypatch.setattr(deliver_command, "AFTER_A_FAILURE", 0)
+    monkeypatch.setattr(deliver_command, "PAUSE_AFTER_FAILURE", 0)
     stop = Event()
     monkeypatch.setattr(deliver_command, "stop", stop)
     monkeypatch.setattr(deliver_command, "drain", lambda *arguments: stop.set())

@@ -50,7 +50,7 @@ def litter(raw):
 
 
 FOUND = """\
-what else is left of deleted accounts: 1 found, {1}
+extra fields of deleted accounts: 1 found, {1}
 stale entries in auths: 2 found, {2}
 orphaned user: hashes: 3 found, {3}
 stale entries in users_by_name: 3 found, {3}
@@ -60,7 +60,7 @@ lists with dead ids: 2 found, {2}
 home timelines of unknown users: 2 found, {2}
 global timelines of another number of shards: 1 found, {1}
 temporary keys without an expiry: 2 found, {2}
-attempts at nothing: 1 found, {1}
+attempt counts without a job: 1 found, {1}
 """
 
 

@@ -347,14 +347,14 @@ def test_a_site_without_counters_is_copied_too_and_has_none_afterwards(raw, old)
 
 def test_a_store_in_which_nobody_is_registered_is_no_source(raw, there):
     there.raw.set("next_user_id", 3)
-    with pytest.raises(CommandError, match=r"Nobody is registered at --from.*REDIS_KEY_PREFIX"):
+    with pytest.raises(CommandError, match=r"No user is registered at --from.*REDIS_KEY_PREFIX"):
         copy(there)
     assert everything(raw) == {}
 
 
 def test_a_copy_that_is_not_finished_is_no_source(raw, old):
     old.raw.set("next_user_id", site_copy.UNFINISHED)
-    with pytest.raises(CommandError, match="not finished"):
+    with pytest.raises(CommandError, match="unfinished copy"):
         copy(old)
     assert everything(raw) == {}
 
@@ -369,7 +369,7 @@ def test_what_did_not_arrive_is_an_error_and_the_copy_not_finished(raw, old, mon
 
     with monkeypatch.context() as patched:
         patched.setattr(site_copy.Copy, "comparison", lose)
-        with pytest.raises(CommandError, match="Not everything has arrived"):
+        with pytest.raises(CommandError, match="The copy is incomplete"):
             copy(old)
     assert raw.get("next_user_id") == site_copy.UNFINISHED
     copy(old)
@@ -411,7 +411,7 @@ def test_a_source_that_does_not_answer_is_one_line_that_names_it(tmp_path):
     assert ended.returncode == 1
     (line,) = ended.stderr.splitlines()
     assert line.startswith("CommandError: --from does not answer: ")
-    assert line.endswith("Name a server that runs, with a user and password that it knows.")
+    assert line.endswith("Name a running server, with a user and password that it accepts.")
     assert "secret" not in line
 
 
@@ -520,5 +520,8 @@ def test_from_the_embedded_server_into_itself_is_an_error(tmp_path):
     env = environment(tmp_path / "var")
     del env["REDIS_URL"]
     ended = manage("copy", "--from=embedded", env=env)
-    assert ended.stderr == "CommandError: Both are the embedded server. Set REDIS_URL to the store to copy into.\n"
+    assert (
+        ended.stderr
+        == "CommandError: Source and target are both the embedded server. Set REDIS_URL to the store to copy into.\n"
+    )
     assert ended.returncode == 1

@@ -76,25 +76,25 @@ def caches_aside(kept):
     return {key: value for key, value in kept.items() if not key.startswith(("posts:", "timeline"))}
 
 
-NAMES = "names that lead to nobody or to somebody else"
-NAMELESS = "users to whom no name leads"
-SECRETS = "users whose secret is not in auths"
-UNLISTED = "users who are not in users_by_time"
-STRANGERS = "strangers in users_by_time"
+NAMES = "names that lead to no user or to another user"
+NAMELESS = "users that no name leads to"
+SECRETS = "secrets that auths lacks"
+UNLISTED = "users that users_by_time lacks"
+STRANGERS = "unknown names in users_by_time"
 LACKING = "names that users_by_name lacks"
 SCORES = "scores in users_by_name that are not 0"
 STALE = "stale entries in users_by_name"
 OF_UNKNOWN = "follows of unknown users"
 POSTS_OF_UNKNOWN = "posts of unknown users"
-FOLLOWING = "follows that followers: lacks, or of unknown users"
-FOLLOWERS = "followers that following: lacks, or who are unknown"
-MISCOUNTED = "users whom users_by_followers miscounts"
-UNRANKED = "strangers in users_by_followers"
-UPDATES = "updates: without such a post"
-LOST = "posts that their author's updates: lacks"
+FOLLOWING = "entries of following: missing from followers:, or unknown"
+FOLLOWERS = "entries of followers: missing from following:, or unknown"
+MISCOUNTED = "wrong counts in users_by_followers"
+UNRANKED = "members of users_by_followers without followers"
+UPDATES = "entries of updates: that do not match a post"
+LOST = "posts missing from their author's updates:"
 HOMES = "home timelines that lack a post"
 GLOBAL = "global timelines that lack a post"
-OVERDUE = "jobs overdue"
+OVERDUE = "overdue jobs"
 DEAD = "dead letters"
 COUNTERS = "counters below the largest id"
 TYPES = "keys of the wrong type"
@@ -412,7 +412,7 @@ def test_debris_is_no_error_and_goes_with_fix(site, capsys):
     assert doctor(capsys) == (0, {}, found)
     out = said(capsys, "doctor")
     assert "No errors." in out
-    assert "3 pieces of debris" in out
+    assert "3 orphans" in out
     assert doctor(capsys, "--fix") == (0, {}, found)
     assert doctor(capsys) == (0, {}, {})
 
@@ -446,10 +446,10 @@ def test_many_findings_are_counted_and_some_of_them_told(site, capsys):
     with pytest.raises(SystemExit):
         call_command("doctor")
     out = capsys.readouterr().out
-    assert "error: updates: without such a post: 1600\n" in out
+    assert "error: entries of updates: that do not match a post: 1600\n" in out
     assert "... and 1580 more" in out
     assert "doctor --fix" in out
-    assert "1600 errors, all put right." in said(capsys, "doctor", "--fix")
+    assert "1600 errors, all fixed." in said(capsys, "doctor", "--fix")
 
 
 def test_a_site_of_many_is_gone_through_in_few_round_trips(raw, store, capsys, round_trips):

@@ -106,12 +106,12 @@ def test_a_lone_command_starts_the_embedded_server_for_its_own_duration(settings
     env = environment(settings.VAR_DIR)
     del env["REDIS_URL"]
     first = manage("createuser", "Alice", env=env, input=f"{PASSWORD}\n")
-    assert (first.returncode, first.stdout) == (0, "Alice is user 1 now.\n")
+    assert (first.returncode, first.stdout) == (0, "User Alice created with the id 1.\n")
     assert not embedded.answers()
     assert not (settings.VAR_DIR / "store" / "server.pid").exists()
     second = manage("createuser", "alice", env=env, input=f"{PASSWORD}\n")
     assert second.returncode == 1
-    assert second.stderr == "CommandError: The name 'alice' is taken, perhaps in other letter case.\n"
+    assert second.stderr == "CommandError: The name 'alice' is taken. Upper and lower case count as the same.\n"
     assert not embedded.answers()
     assert not (settings.VAR_DIR / "store" / "server.pid").exists()
 
@@ -127,13 +127,13 @@ def test_a_signal_ends_a_lone_command_and_its_embedded_server(settings, tmp_path
         try:
             with redis.Redis(unix_socket_path=str(embedded.socket_path())) as store:
                 wait_until(lambda: store.exists("next_user_id"), "the first keys")
-            pid = embedded._pid()
+            pid = embedded.recorded_pid()
             seeding.send_signal(sent_signal)
             assert seeding.wait(20) == 128 + sent_signal
             assert seeding.stderr.read() == b""
-            assert not embedded._is_server(pid)
+            assert not embedded.is_embedded_server(pid)
             assert not embedded.answers()
         finally:
             seeding.kill()
-            if (left := embedded._pid()) is not None and embedded._is_server(left):
+            if (left := embedded.recorded_pid()) is not None and embedded.is_embedded_server(left):
                 os.kill(left, signal.SIGKILL)

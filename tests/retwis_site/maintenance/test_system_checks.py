@@ -5,7 +5,7 @@ from django.core.management import call_command
 from django.core.management.base import SystemCheckError
 
 from retwis_site.checks import sign_in_cookie_is_safe, store_is_named
-from retwis_site.store.connection.topology import transport as topology_of
+from retwis_site.store.connection.topology import transport as transport_of
 from tests.support.processes.processes import environment, manage
 
 
@@ -62,9 +62,9 @@ def test_no_topology_shows_a_password_when_it_is_shown(settings, topology, schem
     settings.REDIS_TOPOLOGY, settings.REDIS_URL = topology, f"{scheme}://site:hidden@one:6379"
     settings.REDIS_SENTINEL_SERVICE, settings.REDIS_SENTINEL_USERNAME = "one", "site"
     settings.REDIS_SENTINEL_PASSWORD = "hidden too"
-    wire = topology_of({})
-    held = [wire, *vars(wire).values(), *(vars(wire._slots).values() if topology == "cluster" else [])]
-    assert [repr(one) for one in held if "hidden" in repr(one)] == []
+    transport = transport_of({})
+    parts = [transport, *vars(transport).values(), *(vars(transport.slots).values() if topology == "cluster" else [])]
+    assert [repr(part) for part in parts if "hidden" in repr(part)] == []
     assert store_is_named() == []
 
 

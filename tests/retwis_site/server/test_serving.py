@@ -142,7 +142,7 @@ def test_a_taken_port_is_an_error_with_the_fix_and_leaves_no_process(serve, port
             assert site.process.wait(15) == 1
             (line,) = site.printed().splitlines()
     assert line.startswith(f"CommandError: Cannot listen on 127.0.0.1:{port}: ")
-    assert line.endswith("Choose another one: make run PORT=9000")
+    assert line.endswith("Choose another port: make run PORT=9000")
     assert nothing_is_left([])
 
 
@@ -268,7 +268,7 @@ def test_a_killed_worker_is_started_again(serve):
             store.hset("post:90001", mapping={"user_id": "1", "time": "1700000000", "body": "Never delivered"})
             store.zadd("outbox", {"post:90001:abc": 1})
             wait_until(lambda: store.zscore("updates:1", "90001"), "the other worker to finish it")
-        assert "retwis.deliver: deliver: the worker has died; another one begins" in site.printed()
+        assert "retwis.deliver: deliver: the worker has died; restarting it" in site.printed()
         pids = {*site.pids(), second, embedded_pid()}
         assert site.stop() == 0
         assert nothing_is_left(pids)

@@ -106,7 +106,7 @@ def test_data_of_a_newer_server_is_refused_and_nothing_is_started_or_changed(var
 )
 def test_data_of_an_older_server_is_read(var, monkeypatch, wrote, reads):
     given(var, monkeypatch, wrote, reads)
-    embedded._refuse_downgrade(Path("server"))
+    embedded.refuse_downgrade(Path("server"))
 
 
 @pytest.mark.parametrize(
@@ -124,20 +124,20 @@ def test_data_of_an_older_server_is_read(var, monkeypatch, wrote, reads):
 def test_data_that_a_server_cannot_read_is_refused(var, monkeypatch, wrote, reads):
     given(var, monkeypatch, wrote, reads)
     with pytest.raises(EmbeddedServerError, match=f"written by {wrote}, .* {reads}, .* install .* or set REDIS_URL"):
-        embedded._refuse_downgrade(Path("server"))
+        embedded.refuse_downgrade(Path("server"))
 
 
 def test_a_server_older_than_6_2_is_refused(var, monkeypatch):
     given(var, monkeypatch, None, "redis 6.0.16")
     with pytest.raises(EmbeddedServerError, match=r"6\.2 or newer is needed"):
-        embedded._refuse_downgrade(Path("server"))
+        embedded.refuse_downgrade(Path("server"))
 
 
 @pytest.mark.parametrize("wrote", ["valkey", "valkey nine", "9.1.2"])
 def test_a_damaged_record_of_what_wrote_the_data_is_refused(var, monkeypatch, wrote):
     given(var, monkeypatch, wrote, "valkey 9.1.2")
     with pytest.raises(EmbeddedServerError, match="written-by is damaged"):
-        embedded._refuse_downgrade(Path("server"))
+        embedded.refuse_downgrade(Path("server"))
 
 
 def given(var, monkeypatch, wrote, reads):

@@ -175,13 +175,13 @@ def test_a_left_behind_server_that_comes_to_life_meanwhile_is_not_joined_by_a_se
         pid = entered(owner)
         owner.kill()
         owner.wait(20)
-    is_server = embedded._is_server
+    is_server = embedded.is_embedded_server
 
     def come_to_life(number):
         os.kill(pid, signal.SIGCONT)
         return is_server(number)
 
-    monkeypatch.setattr(embedded, "_is_server", come_to_life)
+    monkeypatch.setattr(embedded, "is_embedded_server", come_to_life)
     os.kill(pid, signal.SIGSTOP)
     try:
         with embedded.running(), embedded_client() as store:
@@ -245,7 +245,7 @@ def test_a_start_that_takes_too_long_is_given_up_and_leaves_no_server_behind(mon
 
 
 @pytest.mark.real_server
-@pytest.mark.parametrize("name", ["answers", "_await_answer"])
+@pytest.mark.parametrize("name", ["answers", "wait_for_answer"])
 def test_a_start_that_is_interrupted_leaves_no_server_behind(monkeypatch, started, name):
     """By Ctrl-C or SIGTERM, once there is a process: while waiting for it to answer, and before that."""
     original = getattr(embedded, name)

@@ -267,9 +267,9 @@ def test_without_it_nothing_is_remembered(browser, raw, store, settings, followe
     publish(raw, store, bob, "from bob")
     for url in READS:
         page(browser(alice), url)
-    kept = [one for one in Memory.every if isinstance(one, PageMemory)]
-    assert len(kept) >= 5
-    assert not any(one._entries for one in kept)
+    caches = [one for one in Memory.every if isinstance(one, PageMemory)]
+    assert len(caches) >= 5
+    assert not any(one.everything() for one in caches)
 
 
 @pytest.mark.parametrize(
@@ -287,17 +287,17 @@ def test_no_memory_grows_beyond_its_size_whatever_is_put_into_it(clock):
     for one in list(Memory.every):
         if not isinstance(one, PageMemory):
             continue
-        for number in range(one._size + 100):
+        for number in range(one.size + 100):
             one.put(("made up", number), "anything")
-        assert len(one._entries) == one._size
-        assert one.get(("made up", one._size + 99)) == "anything"
+        assert len(one.everything()) == one.size
+        assert one.get(("made up", one.size + 99)) == "anything"
         assert one.get(("made up", 99)) is None
         one.clear()
 
 
 def test_what_can_change_is_believed_for_five_seconds_at_most():
-    assert reader._shown._seconds <= 5
-    assert repository._people._seconds <= 5
+    assert reader._shown.seconds <= 5
+    assert repository._people.seconds <= 5
 
 
 def test_some_of_many_finds_what_get_finds(clock):

@@ -5,7 +5,7 @@ import time
 import pytest
 from django.contrib.auth import authenticate
 
-from accounts.signing_in.limits import GUESSES, LOGINS, REGISTRATIONS, somebody_at
+from accounts.signing_in.limits import GUESSES, LOGINS, REGISTRATIONS, login_subject
 from retwis_site.exceptions import TooOften
 from retwis_site.store.rate_limits import RateLimits
 from tests.support.people import NEW_PASSWORD, PASSWORD, register
@@ -104,7 +104,7 @@ def test_who_signs_in_begins_anew(browser, alice, raw):
 
 
 def test_a_blocked_try_is_not_even_verified(browser, alice, store, monkeypatch):
-    full(store, LOGINS, somebody_at("alice", HERE))
+    full(store, LOGINS, login_subject("alice", HERE))
     monkeypatch.setattr("accounts.signing_in.backend.check_password", None)
     monkeypatch.setattr("accounts.signing_in.backend.make_password", None)
     assert log_in(browser()).status_code == 429

@@ -102,7 +102,7 @@ def test_all_addresses_are_those_of_the_host_that_was_asked(browser, alice, sett
 @pytest.mark.parametrize("url", SITEMAPS)
 def test_it_is_the_same_for_everybody_and_says_how_long_it_holds(browser, alice, url):
     seen = browser().get(url)
-    assert seen["Cache-Control"] == f"public, max-age={sitemap.KEPT}"
+    assert seen["Cache-Control"] == f"public, max-age={sitemap.MAX_AGE}"
     answer = browser(alice).get(url)
     assert answer.content == seen.content
     assert "Vary" not in answer

@@ -205,10 +205,10 @@ def test_the_search_remembers_no_page_for_each_text(browser, alice, monkeypatch)
 
     client = browser()
     client.get("/people/?q=zz1")
-    held = len(pages._fragments._entries)
+    held = len(pages._fragments.everything())
     for number in range(2, 40):
         client.get(f"/people/?q=zz{number}")
-    assert len(pages._fragments._entries) == held
+    assert len(pages._fragments.everything()) == held
 
 
 # ---- against a search that reads everything

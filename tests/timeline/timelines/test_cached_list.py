@@ -91,6 +91,6 @@ def test_a_merge_has_no_holes_above_its_horizon(everything, length, keep):
 
 @given(sources)
 def test_a_merge_of_uncut_sources_reaches_to_the_beginning(everything):
-    found = merge([Slice(sorted(source, reverse=True), goes_on=False) for source in everything], KEPT)
+    found = merge([Slice(sorted(source, reverse=True), has_more=False) for source in everything], KEPT)
     assert found.complete_down_to == 0
     assert set(found.ids) == set().union(*everything)

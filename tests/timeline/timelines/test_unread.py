@@ -228,4 +228,4 @@ def test_a_home_page_says_what_its_list_holds(raw, store, followed, alice, bob):
     written(raw, store, bob, 5)
     found = Homes(store).page(Viewer(store, alice.secret), None)
     assert isinstance(found, HomePage)
-    assert (found.seen, found.listed, found.goes_on) == (None, [5, 4, 3, 2, 1], False)
+    assert (found.seen, found.listed, found.has_more) == (None, [5, 4, 3, 2, 1], False)

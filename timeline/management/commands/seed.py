@@ -16,23 +16,25 @@ from timeline.demo.seeding import Community, Plan
 
 
 def count(text: str) -> int:
-    """An argument that counts something."""
+    """A command-line argument that is a whole number from 0."""
     if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0")
     return int(text)
 
 
 class Command(StoreCommand):
     help = (
         "Fill the store with a demo community. The same numbers and --seed give the same people, follows and posts. "
-        "Refuses a store that holds users, unless --flush."
+        "Refuses a store that has users, unless --flush."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--users", type=count, default=1000, help="how many people (default 1000)")
-        parser.add_argument("--posts", type=count, default=20_000, help="how many posts (default 20000)")
-        parser.add_argument("--follows", type=count, default=40, help="how many each follows on average (default 40)")
-        parser.add_argument("--seed", type=int, default=1, help="another number makes another community (default 1)")
+        parser.add_argument("--users", type=count, default=1000, help="number of users (default 1000)")
+        parser.add_argument("--posts", type=count, default=20_000, help="number of posts (default 20000)")
+        parser.add_argument(
+            "--follows", type=count, default=40, help="average number of follows of a user (default 40)"
+        )
+        parser.add_argument("--seed", type=int, default=1, help="seed of the random numbers (default 1)")
         parser.add_argument("--flush", action="store_true", help="first delete all of the site's keys")
         parser.add_argument(
             "--noinput", "--no-input", action="store_false", dest="interactive", help="do not ask before deleting"
@@ -41,13 +43,11 @@ class Command(StoreCommand):
     def run(self, store: Store, **options: Any) -> None:
         plan = Plan(options["users"], options["posts"], options["follows"], options["seed"])
         if plan.users < 1:
-            raise CommandError("A community needs one user at least: --users 1")
+            raise CommandError("The community needs at least one user: --users 1")
         if options["flush"]:
             self._flush(store, options["interactive"])
         elif seeding.is_used(store):
-            raise CommandError(
-                "This store holds users, or what is left of some. To delete it all and begin anew: --flush"
-            )
+            raise CommandError("This store holds users, or remains of users. To delete all of its keys first: --flush")
         seeding.set_counters(store, plan)
         steps = Community(plan, make_password(settings.DEMO_PASSWORD)).steps()
         for batch in self.progress("Seeding", list(seeding.batches(steps, seeding.BATCH))):
@@ -57,10 +57,10 @@ class Command(StoreCommand):
 
     def _flush(self, store: Store, interactive: bool) -> None:
         if interactive and sys.stdin.isatty() and seeding.is_used(store):
-            answer = input("This deletes every user and every post of the site. Type 'yes' to go on: ")
+            answer = input("This deletes all users and posts of the site. Type 'yes' to continue: ")
             if answer != "yes":
                 raise CommandError("Nothing was deleted.")
-        gone = seeding.flush(store)
+        deleted = seeding.flush(store)
         Memory.clear_all()
-        if gone:
-            self.say(f"{gone} keys deleted.")
+        if deleted:
+            self.say(f"{deleted} keys deleted.")

@@ -1,4 +1,4 @@
-"""Damage to what people wrote and whom they follow: truth and mirrors that do not agree."""
+"""Checks of posts: `updates:` and the `post:` hashes must agree."""
 
 from collections.abc import Sequence
 from functools import cached_property, partial
@@ -13,12 +13,12 @@ from retwis_site.store.ids import nonce, parse_id
 from timeline.posts.reader import FIELDS
 from timeline.posts.repository import Posts
 
-Standing = tuple[int, str, float]  # of an `updates:`: whose, a member and its score
-Written = tuple[int, int]  # post, author
+Entry = tuple[int, str, float]  # of an `updates:`: the uid of the set, member, score
+Written = tuple[int, int]  # pid, uid of the author
 
 
 class PostChecks:
-    """Searches over posts and edges, in an order in which repairs build on each other."""
+    """Searches the posts. A repair relies on the checks before it."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -28,8 +28,8 @@ class PostChecks:
         size = self._store.dbsize
         return [
             Check("posts of unknown users", self.of_unknown_users, size),
-            Check("updates: without such a post", self.updates, size),
-            Check("posts that their author's updates: lacks", self.lost_posts, size),
+            Check("entries of updates: that do not match a post", self.updates, size),
+            Check("posts missing from their author's updates:", self.lost_posts, size),
         ]
 
     def of_unknown_users(self) -> Chunks:
@@ -37,30 +37,30 @@ class PostChecks:
         return sets_of_unknown_users(self._store, "updates:*", keys.updates)
 
     def updates(self) -> Chunks:
-        """Members of `updates:` against the posts themselves."""
+        """Entries of `updates:` that do not match the post they name."""
         for chunk in members_of(self._store, "updates:*"):
             wrong = confirmed(
                 self._store, self._wrong(chunk), lambda one: at_work_on(one[1]) | {f"gone:{one[0]}"}, self._wrong
             )
             yield [
-                Finding(f"{keys.updates(uid)} has {member}", partial(self._mend_standing, uid, member))
+                Finding(f"{keys.updates(uid)} has {member}", partial(self._repair_entry, uid, member))
                 for uid, member, _ in wrong
             ]
 
-    def _wrong(self, chunk: Sequence[Standing]) -> list[Standing]:
+    def _wrong(self, chunk: Sequence[Entry]) -> list[Entry]:
         pipe = self._store.pipeline()
         for uid, member, _ in chunk:
             pipe.hmget(keys.post(parse_id(member) or 0), FIELDS)
-            pipe.zscore(keys.updates(uid), member)  # it may be gone since it was found
+            pipe.zscore(keys.updates(uid), member)  # another process may have removed the entry
         replies = pipe.execute()
-        still = [
-            (one, fields)
-            for one, fields, score in zip(chunk, replies[::2], replies[1::2], strict=True)
+        present = [
+            (entry, fields)
+            for entry, fields, score in zip(chunk, replies[::2], replies[1::2], strict=True)
             if score is not None
         ]
         return [
             (uid, member, score)
-            for (uid, member, score), (author, when, body, deleted) in still
+            for (uid, member, score), (author, when, body, deleted) in present
             if author != str(uid)
             or deleted is not None
             or body is None
@@ -68,7 +68,7 @@ class PostChecks:
             or member != f"{score:.0f}"
         ]
 
-    def _mend_standing(self, uid: int, member: str) -> None:
+    def _repair_entry(self, uid: int, member: str) -> None:
         pid = parse_id(member)
         author, when, body, deleted = self._store.hmget(keys.post(pid or 0), FIELDS)
         if pid is None or deleted is not None or (author or str(uid)) != str(uid) or (author, body) == (None, None):
@@ -78,15 +78,15 @@ class PostChecks:
         if not _is_time(when):
             self._store.hset(keys.post(pid), {"time": "0"})
         if body is None:
-            self._posts.delete(uid, pid)  # there is nothing left of it to read
+            self._posts.delete(uid, pid)  # without a body there is nothing to show
         else:
             self._store.zadd(keys.updates(uid), {member: pid})
 
     def lost_posts(self) -> Chunks:
-        """Posts that got past their commit, and are not in their author's `updates:`.
+        """Posts that were published and are missing from their author's `updates:`.
 
-        Only a list tells such a post from one that died before its commit, since a post is pushed after it stands. An
-        author of whom one is found has lost entries, so all of theirs are taken for lost.
+        Only a timeline tells such a post from one whose request died before the commit: a post is pushed into timelines
+        after the commit. An author with one such post has lost entries, so all missing posts of that author are lost.
         """
         if self.is_foreign:
             return
@@ -98,13 +98,13 @@ class PostChecks:
 
     def _lost(self, suspects: Sequence[Written]) -> Sequence[Written]:
         def still(some: Sequence[Written]) -> list[Written]:
-            return self.unlisted([pid for pid, _ in some])  # which may be deleted by now
+            return self.unlisted([pid for pid, _ in some])  # some may be deleted by now
 
         return confirmed(self._store, suspects, lambda one: at_work_on(str(one[0])), still)
 
     def unlisted(self, pids: Sequence[int]) -> list[Written]:
-        """Of these posts: those that are not deleted and that their author's `updates:` lacks; with their authors, 0
-        for none. Two round trips."""
+        """The posts that are not deleted and are missing from their author's `updates:`, each with its author's uid; 0
+        for a post without an author. Two round trips."""
         pipe = self._store.pipeline()
         for pid in pids:
             pipe.hmget(keys.post(pid), ["user_id", "deleted"])
@@ -118,8 +118,8 @@ class PostChecks:
         return [one for one, score in zip(written, pipe.execute(), strict=True) if score is None]
 
     def was_listed(self, pid: int, author: int) -> bool:
-        """Whether a post stands in a timeline, or another does that its author's `updates:` lacks too. Not where there
-        is no such author, to whom it could be given back. One round trip."""
+        """Whether a post, or another lost post of its author, is in a timeline. False when the author does not exist:
+        the post could not be put back. One round trip."""
         pipe = self._store.pipeline()
         pipe.hexists(keys.user(author), "username")
         pipe.lpos(keys.timeline(pid), str(pid))
@@ -129,7 +129,7 @@ class PostChecks:
 
     @cached_property
     def _authors_with_losses(self) -> set[int]:
-        """Whose posts stand in the global timeline and not among their own."""
+        """The authors with a post that is in the global timeline and missing from their `updates:`."""
         pipe = self._store.pipeline()
         for key in keys.timelines():
             pipe.lrange(key, 0, -1)
@@ -137,7 +137,7 @@ class PostChecks:
         return {author for _, author in self._lost(self.unlisted(listed))}
 
     def _put_back(self, pid: int) -> None:
-        """Deliver it again, which puts it into `updates:` and drops the homes that lack it."""
+        """Deliver a post again: this adds it to `updates:` and drops the homes, which may lack it."""
         job = Outbox(self._store).add(f"post:{pid}:{nonce()}")
         self._posts.redeliver(job.name)
 
@@ -147,7 +147,7 @@ class PostChecks:
 
 
 def at_work_on(pid: str) -> set[str]:
-    """The beginnings of the intents of whatever may be done to a post."""
+    """The beginnings of the names of all jobs that may be at work on a post."""
     return {f"{kind}:{pid}" for kind in ("post", "fan", "del")}
 
 

@@ -1,4 +1,4 @@
-"""What killed processes leave behind of posts and timelines: harmless, and in nobody's way."""
+"""Orphans: what killed processes leave of posts. No page shows them; `cleanup` removes them."""
 
 import time
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from timeline.posts.repository import DELETED_STAYS, Posts
 
 
 class PostOrphans:
-    """Searches over posts, timelines and what deliveries leave."""
+    """Searches the `post:` hashes."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -29,23 +29,23 @@ class PostOrphans:
         ]
 
     def orphaned_posts(self) -> Chunks:
-        """`post:` hashes that stand in no `updates:` and wait in no outbox.
+        """`post:` hashes that are in no `updates:` and have no job in the outbox.
 
-        One that was written just now may be a post under way: it is looked at again when its owner has given up,
-        OWNER_GIVES_UP seconds later. None in a database that another Retwis wrote and nobody has adopted: it has no
-        `updates:`, so that all of its posts would look like orphans. None in a store that is being seeded.
+        A hash that was written just now may be a post under way. It is checked again OWNER_GIVES_UP seconds later, when
+        its owner has given up. A foreign database that was not adopted has no findings: it has no `updates:`, so all of
+        its posts would look like orphans. A store that is being seeded has none either.
         """
         if self._checks.is_foreign or not self._store.hlen(keys.users()):
             return
-        young: list[int] = []
+        all_recent: list[int] = []
         for batch in ids_of(self._store, "post:*"):
             orphans = self._orphans(batch)
             recent = self._recent(orphans)
-            young += recent
-            yield self._found([pid for pid in orphans if pid not in recent])
-        if young:
+            all_recent += recent
+            yield self._findings([pid for pid in orphans if pid not in recent])
+        if all_recent:
             time.sleep(OWNER_GIVES_UP + 1)
-            yield self._found(self._orphans(young))
+            yield self._findings(self._orphans(all_recent))
 
     def _orphans(self, pids: Sequence[int]) -> list[int]:
         return [pid for pid, author in self._checks.unlisted(pids) if not self._checks.was_listed(pid, author)]
@@ -54,19 +54,21 @@ class PostOrphans:
         pipe = self._store.pipeline()
         for pid in pids:
             pipe.hget(keys.post(pid), "time")
-        settled_at = time.time() - OWNER_GIVES_UP - 1
+        given_up_before = time.time() - OWNER_GIVES_UP - 1
         return {
-            pid for pid, when in zip(pids, pipe.execute(), strict=True) if (parse_id(when or "") or 0) >= settled_at
+            pid
+            for pid, when in zip(pids, pipe.execute(), strict=True)
+            if (parse_id(when or "") or 0) >= given_up_before
         }
 
-    def _found(self, orphans: Sequence[int]) -> list[Finding]:
-        """A post's intent leaves the outbox only after the post stands, so what is missing from the outbox, and then
-        from `updates:`, never got to its commit."""
-        certain = confirmed(self._store, orphans, lambda pid: at_work_on(str(pid)), self._orphans)
-        return [Finding(keys.post(pid), partial(self._store.unlink, keys.post(pid))) for pid in certain]
+    def _findings(self, suspects: Sequence[int]) -> list[Finding]:
+        """A post's job leaves the outbox only after the post is in `updates:`. So a post that is missing first from the
+        outbox and then from `updates:` never reached its commit."""
+        orphans = confirmed(self._store, suspects, lambda pid: at_work_on(str(pid)), self._orphans)
+        return [Finding(keys.post(pid), partial(self._store.unlink, keys.post(pid))) for pid in orphans]
 
     def lasting_tombstones(self) -> Chunks:
-        """Deleted posts that would never go."""
+        """Hashes of deleted posts without an expiry."""
         for batch in ids_of(self._store, "post:*"):
             lasting = confirmed(self._store, self._lasting(batch), lambda pid: at_work_on(str(pid)), self._lasting)
             yield [
@@ -79,5 +81,5 @@ class PostOrphans:
             pipe.hexists(keys.post(pid), "deleted")
             pipe.ttl(keys.post(pid))
         replies = pipe.execute()
-        seen = zip(pids, replies[::2], replies[1::2], strict=True)
-        return [pid for pid, deleted, seconds in seen if deleted and seconds == -1]
+        states = zip(pids, replies[::2], replies[1::2], strict=True)
+        return [pid for pid, deleted, seconds in states if deleted and seconds == -1]

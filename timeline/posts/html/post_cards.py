@@ -1,4 +1,4 @@
-"""Posts as HTML: each rendered once for its content, and then remembered but for its age."""
+"""Posts as HTML: each post is rendered once and cached; only its age is written anew."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -16,38 +16,39 @@ from timeline.posts.entities import Page, Post
 
 @dataclass(frozen=True, slots=True)
 class PostCard:
-    """A post's HTML, whole for as long as its age reads the same, and what comes before and after the age."""
+    """A post's HTML with its present age, and the parts before and after the age."""
 
     post: Post
     whole: Pieces
-    until: int  # unix seconds
+    until: int  # unix seconds at which the words of the age change
     before: bytes
     after: Pieces
 
 
-Key = tuple[int, bool, str]  # a post's id, whether the viewer wrote it and so can delete it, and their language
+Key = tuple[int, bool, str]  # pid; whether the viewer wrote the post, and so can delete it; the viewer's language
 
 _cards: PageMemory[Key, PostCard] = PageMemory(size=10_000, seconds=3600)  # some 25 MB
 
 
 def posts_as_html(posts: Sequence[Post], viewer: User | Visitor) -> Pieces:
-    """As `_post.html` has them."""
+    """Each post as `_post.html` renders it."""
     me = viewer.uid if isinstance(viewer, User) else None
     language = get_language() or ""
     keys = [(post.pid, post.author.uid == me, language) for post in posts]
-    known = _cards.some(keys)
+    cached = _cards.some(keys)
     now = int(time.time())
     pieces: list[bytes | str] = []
     for key, post in zip(keys, posts, strict=True):
-        card = known.get(key)
+        card = cached.get(key)
         if card is None or card.post is not post or card.until <= now:
             card = _card(key, post, now, card)
         pieces += card.whole
     return pieces
 
 
-def _card(key: Key, post: Post, now: int, known: PostCard | None) -> PostCard:
-    before, after = (known.before, known.after) if known and known.post == post else _rendered(post, own=key[1])
+def _card(key: Key, post: Post, now: int, old: PostCard | None) -> PostCard:
+    """A new card, which is cached. The parts of an old card for the same post are used again."""
+    before, after = (old.before, old.after) if old and old.post == post else _rendered(post, own=key[1])
     age = age_of(now - post.time, key[2])
     first, *rest = after
     assert isinstance(first, bytes)
@@ -57,7 +58,7 @@ def _card(key: Key, post: Post, now: int, known: PostCard | None) -> PostCard:
 
 
 def _rendered(post: Post, own: bool) -> tuple[bytes, Pieces]:
-    """What comes before a post's age, and what after."""
+    """The HTML before and after a post's age."""
     context = {"post": post, "own": own, "age": slot("age"), "csrf_token": CSRF_TOKEN}
     before, _, *after = cut_at_slots(loader.render_to_string("timeline/posts/_post.html", context))
     assert isinstance(before, bytes)
@@ -65,8 +66,8 @@ def _rendered(post: Post, own: bool) -> tuple[bytes, Pieces]:
 
 
 def slots(page: Page, viewer: User | Visitor, stopped: int | None = None) -> Slots:
-    """What a page of posts shows in the holes of its template: the posts, and the next page's cursor. Between what is
-    above the id where somebody had stopped reading and what is not, a line tells so."""
+    """The slots of a page of posts: the posts, and the cursor of the next page. `stopped`: the newest id that the
+    viewer had read; a line separates the posts above it from the others."""
     older = [] if page.older is None else [str(page.older).encode()]
     return {"posts": _with_line(page.posts, viewer, stopped), "older": older}
 
@@ -82,12 +83,12 @@ def _with_line(posts: Sequence[Post], viewer: User | Visitor, stopped: int | Non
 @dataclass(frozen=True, slots=True)
 class Age:
     words: str
-    lasts: int  # seconds, until the words are others
+    lasts: int  # seconds until the words change
 
 
 def age_of(seconds: int, language: str) -> Age:
-    """In words, as the official Retwis tells it: `posted 0 seconds ago via web`, `1 minute`, `2 hours`, `3 days`. HTML,
-    in the language that is spoken."""
+    """A post's age in words, as in the official Retwis: `posted 0 seconds ago via web`, `1 minute`, `2 hours`,
+    `3 days`. HTML. `language`: the active language, under which the words are cached."""
     if seconds < 60:
         return Age(_words(max(0, seconds), "second", language), max(1, 1 - seconds))
     if seconds < 3600:
@@ -102,7 +103,7 @@ def _in(seconds: int, length: int, unit: str, language: str) -> Age:
 
 
 _PHRASES: dict[str, Callable[[int], str]] = {
-    # As the official Retwis has it, also after one second.
+    # The official Retwis writes "seconds" also after one second.
     "second": lambda n: ngettext("posted %(number)d seconds ago via web", "posted %(number)d seconds ago via web", n),
     "minute": lambda n: ngettext("posted %(number)d minute ago via web", "posted %(number)d minutes ago via web", n),
     "hour": lambda n: ngettext("posted %(number)d hour ago via web", "posted %(number)d hours ago via web", n),
@@ -112,7 +113,7 @@ _phrases: PageMemory[tuple[int, str, str], str] = PageMemory(size=10_000, second
 
 
 def _words(number: int, unit: str, language: str) -> str:
-    """Remembered, since gettext works out anew each time which plural form a number takes."""
+    """The words for `number` units, cached: gettext would compute the plural form each time."""
     key = (number, unit, language)
     words = _phrases.get(key)
     if words is None:

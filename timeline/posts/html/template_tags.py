@@ -1,4 +1,4 @@
-"""How a moment is written, and what of a text is a link."""
+"""Template filters: dates and times, and the links in a text. Dates are in unix seconds."""
 
 from django import template
 from django.utils.formats import date_format
@@ -12,13 +12,13 @@ register = template.Library()
 
 @register.filter
 def isotime(when: int) -> str:
-    """A moment (unix s) for `<time datetime>`."""
+    """A date and time for the attribute of `<time datetime>`."""
     return iso(when)
 
 
 @register.filter
 def moment(when: int) -> str:
-    """The same for people, to the minute."""
+    """A date and time for people, to the minute."""
     # Translators: a moment, in the letters of Django's `date` filter, such as "20 November 2026, 15:20 UTC"
     return date_format(moment_of(when), _("j F Y, H:i T"))
 
@@ -37,5 +37,5 @@ def month(when: int) -> str:
 
 @register.filter
 def linked(text: str) -> list[Segment]:
-    """A text in pieces, of which some lead somewhere. The template escapes each."""
+    """The segments of a text. The template escapes each of them."""
     return segments(text)

@@ -1,4 +1,4 @@
-"""Checks of who follows whom: `following:` and its mirror `followers:` must agree."""
+"""Checks of follows: `following:` and its mirror `followers:` must agree."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ FOLLOWERS = Side("followers:*", keys.followers, keys.following, lambda uid, othe
 
 
 class FollowChecks:
-    """Searches the edges. Users must be right before."""
+    """Searches the edges. A repair relies on the checks of accounts, which run before."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -39,29 +39,29 @@ class FollowChecks:
         size = self._store.dbsize
         return [
             Check("follows of unknown users", self.of_unknown_users, lambda: 2 * size()),
-            Check("follows that followers: lacks, or of unknown users", partial(self.edges, FOLLOWING), size),
-            Check("followers that following: lacks, or who are unknown", partial(self.edges, FOLLOWERS), size),
+            Check("entries of following: missing from followers:, or unknown", partial(self.edges, FOLLOWING), size),
+            Check("entries of followers: missing from following:, or unknown", partial(self.edges, FOLLOWERS), size),
         ]
 
     def of_unknown_users(self) -> Chunks:
-        """Sets whose owner does not exist."""
+        """`following:` and `followers:` sets whose owner does not exist."""
         yield from sets_of_unknown_users(self._store, "following:*", keys.following)
         yield from sets_of_unknown_users(self._store, "followers:*", keys.followers)
 
     def edges(self, side: Side) -> Chunks:
-        """The edges of one side against the other."""
+        """Edges of one side that are missing from the other side, or whose other user does not exist."""
 
         def look(edges: Sequence[Edge]) -> list[Edge]:
             pipe = self._store.pipeline()
             for uid, member in edges:
                 other = parse_id(member) or 0
-                pipe.zscore(side.own(uid), member)  # it may be gone since it was found
+                pipe.zscore(side.own(uid), member)  # another process may have removed the edge
                 pipe.zscore(side.mirror(other), str(uid))
                 pipe.hexists(keys.user(other), "username")
             replies = pipe.execute()
-            seen = zip(edges, replies[::3], replies[1::3], replies[2::3], strict=True)
+            states = zip(edges, replies[::3], replies[1::3], replies[2::3], strict=True)
             return [
-                edge for edge, own, mirrored, exists in seen if own is not None and (mirrored is None or not exists)
+                edge for edge, own, mirrored, exists in states if own is not None and (mirrored is None or not exists)
             ]
 
         def under_way(edge: Edge) -> set[str]:
@@ -71,11 +71,11 @@ class FollowChecks:
         for chunk in members_of(self._store, side.pattern):
             edges = [(uid, member) for uid, member, _ in chunk]
             yield [
-                Finding(f"{side.own(uid)} has {member}", partial(self._mend, side, uid, member))
+                Finding(f"{side.own(uid)} has {member}", partial(self._repair, side, uid, member))
                 for uid, member in confirmed(self._store, look(edges), under_way, look)
             ]
 
-    def _mend(self, side: Side, uid: int, member: str) -> None:
+    def _repair(self, side: Side, uid: int, member: str) -> None:
         other = parse_id(member)
         if other is None or unknown(self._store, [other]):
             self._store.zrem(side.own(uid), member)

@@ -1,4 +1,4 @@
-"""A ranking that does not agree with what it is counted from: `users_by_followers` with `followers:`."""
+"""Checks of the ranking: `users_by_followers` must have the sizes of the `followers:` sets."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,15 +15,15 @@ from timeline.relations.ranking import Ranking
 
 @dataclass(frozen=True)
 class Place:
-    """How many followers the ranking gives somebody, and how many they have; None: none."""
+    """A member of the ranking, with its score there and its real number of followers."""
 
     member: str
-    ranked: float | None
-    followers: int | None
+    ranked: float | None  # None: not in the ranking
+    followers: int | None  # None: no followers, or no user
 
 
 class RankingChecks:
-    """Searches in the ranking. Edges must be right before."""
+    """Searches the ranking. A repair relies on the checks of follows, which run before."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -34,21 +34,21 @@ class RankingChecks:
             return self._store.zcard(keys.users_by_followers())
 
         return [
-            Check("users whom users_by_followers miscounts", self.miscounted, self._store.dbsize),
-            Check("strangers in users_by_followers", self.strangers, ranked),
+            Check("wrong counts in users_by_followers", self.miscounted, self._store.dbsize),
+            Check("members of users_by_followers without followers", self.without_followers, ranked),
         ]
 
     def miscounted(self) -> Chunks:
-        """Users who have followers. Where nobody is ranked, as in a database from elsewhere, one finding stands for
-        all."""
+        """Users with followers whose count in the ranking is missing or wrong. A foreign database has no ranking: then
+        there is one finding for all users."""
         for uids in ids_of(self._store, "followers:*"):
             wrong = [place for place in self._wrong([str(uid) for uid in uids]) if place.followers]
             if wrong and not self._store.zcard(keys.users_by_followers()):
-                yield [Finding("there is no users_by_followers, as in a database from elsewhere", self._rank_all)]
+                yield [Finding("there is no users_by_followers, as in a foreign database", self._rank_all)]
                 return
             yield [
                 Finding(
-                    f"user {place.member} has {place.followers} followers, and is ranked with {place.ranked or 0:.0f}",
+                    f"user {place.member} has {place.followers} followers, but is ranked with {place.ranked or 0:.0f}",
                     partial(self._ranking.recount, [int(place.member)]),
                 )
                 for place in wrong
@@ -58,45 +58,46 @@ class RankingChecks:
         for uids in ids_of(self._store, "followers:*"):
             self._ranking.recount(uids)
 
-    def strangers(self) -> Chunks:
-        """Members whom nobody follows, or that are no user."""
+    def without_followers(self) -> Chunks:
+        """Members without followers, or that are no user."""
         for members in self._store.zset_members(keys.users_by_followers(), AT_ONCE):
             yield [
-                Finding(f"{place.member!r} is ranked, and has no followers", partial(self._take_out, place.member))
+                Finding(f"{place.member!r} is ranked, but has no followers", partial(self._recount, place.member))
                 for place in self._wrong(members)
                 if not place.followers
             ]
 
-    def _take_out(self, member: str) -> None:
+    def _recount(self, member: str) -> None:
         if _is_uid(member) and not unknown(self._store, [int(member)]):
-            self._ranking.recount([int(member)])  # somebody may follow them by now
+            self._ranking.recount([int(member)])  # the user may have followers by now
         else:
             self._store.zrem(keys.users_by_followers(), member)
 
     def _wrong(self, members: Sequence[str]) -> list[Place]:
-        """Of these members, those that two looks find miscounted in the same way, and whose followers nobody is at work
-        on between the two: where many follow one person, each look alone may find one of them at it."""
+        """The members that are miscounted in the same way twice, with no job at work on their followers in between.
+
+        One look alone may find a job in progress: a user with many followers is followed all the time."""
         suspects = self._look(members)
         if not suspects:
             return []
         jobs = [beginning.split(":") for beginning in Outbox(self._store).under_way()]
-        at_work_on = {job[2] for job in jobs if job[0] == "follow" and len(job) == 3}
-        leaving = sorted({job[1] for job in jobs if job[0] == "gone" and len(job) == 2})
-        at_work_on |= self._being_left([place.member for place in suspects], leaving)
-        again = self._look([place.member for place in suspects if place.member not in at_work_on])
+        in_progress = {job[2] for job in jobs if job[0] == "follow" and len(job) == 3}
+        deleted = sorted({job[1] for job in jobs if job[0] == "gone" and len(job) == 2})
+        in_progress |= self._removed_from([place.member for place in suspects], deleted)
+        again = self._look([place.member for place in suspects if place.member not in in_progress])
         return [place for place in again if place in suspects]
 
-    def _being_left(self, members: Sequence[str], leaving: Sequence[str]) -> set[str]:
-        """Whose account is being deleted, and whom these still follow: they are counted anew before that edge goes. One
-        round trip, if anybody's account is."""
+    def _removed_from(self, members: Sequence[str], deleted: Sequence[str]) -> set[str]:
+        """The accounts under deletion, and the members that they still follow: a member is recounted before that edge
+        is removed. At most one round trip; none without an account under deletion."""
         pipe = self._store.pipeline()
-        for uid in leaving:
+        for uid in deleted:
             pipe.zmscore(keys.following(parse_id(uid) or 0), members)
-        followed = {member for scores in pipe.execute() for member in _standing(members, scores)}
-        return followed.union(leaving)
+        followed = {member for scores in pipe.execute() for member in _with_scores(members, scores)}
+        return followed.union(deleted)
 
     def _look(self, members: Sequence[str]) -> list[Place]:
-        """Those that are miscounted now. One round trip."""
+        """The members that are miscounted now. One round trip."""
         pipe = self._store.pipeline()
         for member in members:
             uid = parse_id(member) or 0
@@ -104,19 +105,19 @@ class RankingChecks:
             self._ranking.queue_count(pipe, uid)
             pipe.hexists(keys.user(uid), "username")
         replies = pipe.execute()
-        found = zip(members, replies[::3], replies[1::3], replies[2::3], strict=True)
+        states = zip(members, replies[::3], replies[1::3], replies[2::3], strict=True)
         places = [
             Place(member, ranked, followers if followers and exists and _is_uid(member) else None)
-            for member, ranked, followers, exists in found
+            for member, ranked, followers, exists in states
         ]
         return [place for place in places if place.ranked != place.followers]
 
 
-def _standing(members: Sequence[str], scores: Sequence[float | None]) -> list[str]:
+def _with_scores(members: Sequence[str], scores: Sequence[float | None]) -> list[str]:
     return [member for member, score in zip(members, scores, strict=True) if score is not None]
 
 
 def _is_uid(member: str) -> bool:
-    """Whether it can be a member of ours; `007` cannot."""
+    """Whether a member is a uid as the site writes it; `007` is not."""
     uid = parse_id(member)
     return uid is not None and member == str(uid)

@@ -1,4 +1,4 @@
-"""Timelines that count as complete and lack a post. They are caches, but nothing rebuilds what looks whole."""
+"""Timelines that count as complete but lack a post. They are caches, but only incomplete lists are rebuilt."""
 
 import heapq
 from collections.abc import Sequence
@@ -20,26 +20,27 @@ from timeline.timelines.global_list import GlobalList
 
 
 class TimelineChecks:
-    """Searches in timelines.
+    """Finds inconsistencies of timelines.
 
-    A look reads what should be there, then the outbox, then the list: a post that is missing then, and that nobody was
-    delivering, was lost.
+    A check reads the sources, then the outbox, then the list. A post is lost when the list lacks it and no job in the
+    outbox delivers it.
     """
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._posts = Posts(store)
-        self._everybody = GlobalList(store)
+        self._everyone = GlobalList(store)
 
     def inconsistencies(self) -> list[Check]:
         return [
             Check("home timelines that lack a post", self.homes, self._store.dbsize),
             Check("posts that recent lacks", self.recent, self._store.dbsize),
-            Check("global timelines that lack a post", self.everybody, lambda: 1),
+            Check("global timelines that lack a post", self.everyone, lambda: 1),
         ]
 
     def homes(self) -> Chunks:
-        """Each home against the `updates:` of its owner and of those they follow, down to its horizon."""
+        """Compare each home with the `updates:` of its owner and of everyone they follow, down to its complete-down-to
+        id."""
         if is_foreign(self._store):
             return
         for uids in ids_of(self._store, "posts:*"):
@@ -52,7 +53,7 @@ class TimelineChecks:
         return [uid for uid in uids if self._lacks(uid)]
 
     def _lacks(self, uid: int) -> bool:
-        home = TimelineList(self._store, keys.home(uid), lives=None)
+        home = TimelineList(self._store, keys.home(uid), expires_after=None)
         content = home.read()
         if not content.complete:  # the next read rebuilds it
             return False
@@ -60,10 +61,10 @@ class TimelineChecks:
         pipe = self._store.pipeline()
         for source in (uid, *followed):
             pipe.zrevrangebyscore(keys.updates(source), "+inf", str(content.complete_down_to), KEPT)
-        return self._is_missing({int(pid) for found in pipe.execute() for pid in found if pid.isdecimal()}, home)
+        return self._is_missing({int(pid) for members in pipe.execute() for pid in members if pid.isdecimal()}, home)
 
     def recent(self) -> Chunks:
-        """What `recent` should hold against the newest ids of every `updates:` that were made from the time."""
+        """Compare `recent` with the newest ids of all `updates:` that were made from the time."""
         if settings.POST_IDS == "incr":
             return
         newest: list[int] = []
@@ -71,33 +72,33 @@ class TimelineChecks:
             pipe = self._store.pipeline()
             for uid in uids:
                 pipe.zrevrangebyscore(keys.updates(uid), "+inf", str(SMALLEST), RECENT)
-            pids = {int(member) for found in pipe.execute() for member in found if member.isdecimal()}
+            pids = {int(member) for members in pipe.execute() for member in members if member.isdecimal()}
             newest = heapq.nlargest(RECENT, pids.union(newest))
             yield []
-        missing = confirmed(self._store, self._not_noted(newest), lambda pid: at_work_on(str(pid)), self._not_noted)
+        missing = confirmed(self._store, self._not_recent(newest), lambda pid: at_work_on(str(pid)), self._not_recent)
         yield [
             Finding(f"{keys.recent(pid)} lacks {pid}", partial(self._store.zadd, keys.recent(pid), {str(pid): pid}))
             for pid in missing
         ]
 
-    def _not_noted(self, pids: Sequence[int]) -> list[int]:
-        noted, lowest = self._everybody.noted()
-        return self._standing([pid for pid in pids if pid >= lowest and pid not in noted])
+    def _not_recent(self, pids: Sequence[int]) -> list[int]:
+        recent, lowest = self._everyone.recent()
+        return self._existing([pid for pid in pids if pid >= lowest and pid not in recent])
 
-    def everybody(self) -> Chunks:
-        """The global timeline against what it would be rebuilt from."""
+    def everyone(self) -> Chunks:
+        """Compare the global timeline with the ids from which it would be rebuilt."""
         if is_foreign(self._store):
             return
-        for number, timeline in enumerate(self._everybody.lists):
+        for number, timeline in enumerate(self._everyone.lists):
             content = timeline.read()
-            newest = self._everybody.newest(number)
+            newest = self._everyone.newest(number)
             if content.complete and self._is_missing(
                 {pid for pid in newest.ids if pid >= content.complete_down_to}, timeline
             ):
                 yield [Finding(keys.timeline(number), partial(self._store.unlink, keys.timeline(number)))]
 
     def _is_missing(self, expected: set[int], timeline: TimelineList) -> bool:
-        """Whether a list that is complete now lacks one of these posts, which is not just being delivered."""
+        """Whether the list is complete now and lacks one of these posts, which no job delivers."""
         under_way = Outbox(self._store).under_way()
         content = timeline.read()
         missing = [
@@ -105,9 +106,9 @@ class TimelineChecks:
             for pid in expected.difference(content.ids)
             if pid >= content.complete_down_to and under_way.isdisjoint(at_work_on(str(pid)))
         ]
-        return content.complete and bool(self._standing(missing))
+        return content.complete and bool(self._existing(missing))
 
-    def _standing(self, pids: Sequence[int]) -> list[int]:
-        """Of these posts, those that exist and are not deleted. One round trip."""
+    def _existing(self, pids: Sequence[int]) -> list[int]:
+        """The posts that exist and are not deleted. One round trip."""
         records, _ = self._posts.read(pids)
-        return [one.pid for one in records]
+        return [record.pid for record in records]

@@ -11,11 +11,11 @@ from retwis_site.store.ids import parse_id
 from timeline.posts.repository import Posts
 from timeline.timelines.cached_list import TimelineList
 
-REMEMBERED = 100_000  # ids of posts that are known to exist, while lists are searched
+MOST_CACHED = 100_000  # ids of existing posts, while lists are searched
 
 
 class TimelineOrphans:
-    """Searches the lists."""
+    """Finds orphans in the lists."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -25,49 +25,49 @@ class TimelineOrphans:
         size = self._store.dbsize
         return [
             Check("lists with dead ids", self.dead_ids, lambda: 3 * size()),
-            Check("home timelines of unknown users", self.homes_of_nobody, size),
+            Check("home timelines of unknown users", self.ownerless_homes, size),
             Check("global timelines of another number of shards", self.other_shards, lambda: 1),
         ]
 
     def dead_ids(self) -> Chunks:
-        """Ids in homes and the global timeline whose post does not exist or is deleted."""
-        alive: set[int] = set()
+        """Ids of missing or deleted posts in homes and in the global timeline."""
+        existing: set[int] = set()
         for pattern in ("posts:*", "timeline", "timeline:[0-9]*"):
-            for found in self._store.scan_keys(keys.matching(pattern), AT_ONCE):
+            for batch in self._store.scan_keys(keys.matching(pattern), AT_ONCE):
                 findings = []
-                for key in found:
+                for key in batch:
                     entries = self._store.lrange(key, 0, -1)
                     listed = [pid for entry in entries if (pid := parse_id(entry)) is not None]
-                    dead = self._dead(set(listed) - alive)
-                    alive = (alive if len(alive) < REMEMBERED else set()) | set(listed) - dead
+                    dead = self._dead(set(listed) - existing)
+                    existing = (existing if len(existing) < MOST_CACHED else set()) | set(listed) - dead
                     if dead:
-                        drop = partial(
-                            TimelineList(self._store, key, lives=None).drop, [p for p in listed if p in dead]
-                        )
-                        findings.append(Finding(f"{key}: {len(dead)} of {len(entries)}", drop))
+                        timeline = TimelineList(self._store, key, expires_after=None)
+                        remove = partial(timeline.remove_dead, [pid for pid in listed if pid in dead])
+                        findings.append(Finding(f"{key}: {len(dead)} of {len(entries)}", remove))
                 yield findings
 
     def _dead(self, pids: set[int]) -> set[int]:
         _, dead = self._posts.read(pids)
         return set(dead)
 
-    def homes_of_nobody(self) -> Chunks:
-        """`posts:` lists whose owner does not exist, or has deleted their account while a page rebuilt theirs."""
+    def ownerless_homes(self) -> Chunks:
+        """`posts:` lists without an owner, or of an account that was deleted while a page rebuilt its home."""
+        find = self._without_account
         for batch in ids_of(self._store, "posts:*"):
             yield [
                 Finding(keys.home(uid), partial(self._store.unlink, keys.home(uid)))
-                for uid in confirmed(self._store, self._left(batch), lambda uid: {f"gone:{uid}"}, self._left)
+                for uid in confirmed(self._store, find(batch), lambda uid: {f"gone:{uid}"}, find)
             ]
 
-    def _left(self, uids: Sequence[int]) -> list[int]:
+    def _without_account(self, uids: Sequence[int]) -> list[int]:
         pipe = self._store.pipeline()
         for uid in uids:
             queue_person(pipe, uid)
         return [uid for uid, reply in zip(uids, pipe.execute(), strict=True) if person(uid, reply) is None]
 
     def other_shards(self) -> Chunks:
-        """Lists that nobody pushes to while TIMELINE_SHARDS is what it is, and that would be out of date if it were
-        changed back."""
+        """Lists of another TIMELINE_SHARDS. No process pushes to them, so they would be out of date if it were changed
+        back."""
         pipe = self._store.pipeline()
         others = [key for key in keys.whatever_shards("timeline") if key not in keys.timelines()]
         for key in others:

@@ -1,4 +1,4 @@
-"""The map of a cluster: asked for when it is needed, from whoever answers, by one thread at a time."""
+"""The slot map of a cluster: when it is loaded, which servers are asked, and which answers count."""
 
 import contextlib
 import socket
@@ -14,7 +14,7 @@ from redis.cluster import ClusterNode
 from retwis_site.exceptions import StoreError
 from retwis_site.store.client import connect
 from retwis_site.store.connection import cluster_slots
-from retwis_site.store.connection.cluster_slots import SLOTS, Slots, address_of
+from retwis_site.store.connection.cluster_slots import SLOTS, SlotMap, address_of
 from tests.support.processes.processes import wait_until
 from tests.support.stores import acl_users, topologies
 from tests.support.stores.cluster_moves import migrate
@@ -23,25 +23,33 @@ A, B, C = ("a", 1), ("b", 2), ("c", 3)
 ALL_AT_A = [[0, SLOTS - 1, [*A, "id"]]]
 
 
-class Told(Slots):
-    """What servers tell is written down; no connection is made."""
+class FakeSlotMap(SlotMap):
+    """`replies`: by server, its reply to CLUSTER SLOTS or an exception. No connection is made.
 
-    def __init__(self, named, told):
-        super().__init__(named, lambda host, port: f"{host}:{port}")
-        self.told = told
+    `asked`: the servers that were asked for the map. `new_clients`: the servers that a client was made for.
+    """
+
+    def __init__(self, seeds, replies):
+        super().__init__(seeds, self._make_client)
+        self.replies = replies
         self.asked = []
+        self.new_clients = []
 
-    def _rows(self, address):
+    def _make_client(self, host, port):
+        self.new_clients.append((host, port))
+        return f"{host}:{port}"
+
+    def slot_ranges(self, address):
         self.asked.append(address)
-        rows = self.told[address]
-        if isinstance(rows, Exception):
-            raise rows
-        return rows
+        reply = self.replies[address]
+        if isinstance(reply, Exception):
+            raise reply
+        return reply
 
 
 @pytest.fixture
 def clock(monkeypatch):
-    """`clock(1.0)`: a second goes by."""
+    """`clock(1.0)` lets a second pass."""
     now = [1000.0]
     monkeypatch.setattr(cluster_slots.time, "monotonic", lambda: now[0])
 
@@ -51,11 +59,11 @@ def clock(monkeypatch):
     return wait
 
 
-# ---- what is told
+# ---- the replies of servers
 
 
 @pytest.mark.parametrize(
-    ("told", "expected"),
+    ("node", "expected"),
     [
         (["10.0.0.1", 7000, "id"], ("10.0.0.1", 7000)),
         (["", 7000, "id"], ("asked", 7000)),
@@ -67,103 +75,105 @@ def clock(monkeypatch):
         (("::1", "7000"), ("::1", 7000)),
     ],
 )
-def test_where_a_server_is(told, expected):
-    assert address_of(told, ("asked", 1)) == expected
+def test_the_address_of_a_server_is_read_from_the_reply_of_another(node, expected):
+    assert address_of(node, ("asked", 1)) == expected
 
 
-def test_the_first_that_has_all_is_believed():
-    known = Told([A, B], {A: [[0, 99, [*A, "id"]]], B: ALL_AT_A})
-    assert known.holder("x") == A
-    assert known.asked == [A, B]
-    assert known.holder("y") == A
-    assert known.asked == [A, B]
+def test_the_first_map_with_all_slots_is_used():
+    slot_map = FakeSlotMap([A, B], {A: [[0, 99, [*A, "id"]]], B: ALL_AT_A})
+    assert slot_map.holder("x") == A
+    assert slot_map.asked == [A, B]
+    assert slot_map.holder("y") == A
+    assert slot_map.asked == [A, B]
 
 
-def test_a_slot_that_nobody_has_is_an_error_and_all_others_are_found(clock):
-    known = Told([A], {A: [[0, 8000, [*A, "id"]]]})
-    there, missing = "c", "a"
-    assert cluster_slots.key_slot(there.encode()) <= 8000 < cluster_slots.key_slot(missing.encode())
-    assert known.holder(there) == A
+def test_a_slot_without_a_server_is_an_error_and_the_other_slots_work(clock):
+    slot_map = FakeSlotMap([A], {A: [[0, 8000, [*A, "id"]]]})
+    present, missing = "c", "a"
+    assert cluster_slots.key_slot(present.encode()) <= 8000 < cluster_slots.key_slot(missing.encode())
+    assert slot_map.holder(present) == A
     with pytest.raises(redis.ConnectionError, match="no server of the cluster has that slot"):
-        known.holder(missing)
-    known.told[A] = ALL_AT_A
+        slot_map.holder(missing)
+    slot_map.replies[A] = ALL_AT_A
     clock(1)
-    assert known.holder(missing) == A
+    assert slot_map.holder(missing) == A
 
 
 def test_servers_without_slots_are_an_error():
     with pytest.raises(redis.ConnectionError, match="have no slots"):
-        Told([A], {A: []}).holder("x")
+        FakeSlotMap([A], {A: []}).holder("x")
 
 
-def test_what_was_refused_is_told_rather_than_who_is_down():
+def test_a_refusal_is_reported_rather_than_a_server_that_is_down():
     failures = {A: redis.ConnectionError("down"), B: redis.AuthenticationError("WRONGPASS"), C: redis.TimeoutError()}
     with pytest.raises(redis.AuthenticationError, match=r"^b:2: WRONGPASS$"):
-        Told([A, B, C], failures).holder("x")
+        FakeSlotMap([A, B, C], failures).holder("x")
 
 
-def test_who_failed_is_asked_last_and_who_is_named_is_never_forgotten(clock):
-    known = Told([A, B], {A: redis.ConnectionError("down"), B: [[0, SLOTS - 1, [*C, "id"]]]})
-    known.holder("x")
+def test_a_server_that_failed_is_asked_last_and_servers_in_the_url_are_never_forgotten(clock):
+    slot_map = FakeSlotMap([A, B], {A: redis.ConnectionError("down"), B: [[0, SLOTS - 1, [*C, "id"]]]})
+    slot_map.holder("x")
     clock(1)
-    known.told |= {A: ALL_AT_A, C: redis.ConnectionError("down too"), B: redis.ConnectionError("down too")}
-    known.asked.clear()
-    known.look_again()
-    assert known.asked == [C, B, A]
-    assert known.holder("x") == A
+    slot_map.replies |= {A: ALL_AT_A, C: redis.ConnectionError("down too"), B: redis.ConnectionError("down too")}
+    slot_map.asked.clear()
+    slot_map.refresh()
+    assert slot_map.asked == [C, B, A]
+    assert slot_map.holder("x") == A
 
 
-def test_it_is_asked_for_again_at_most_twice_a_second(clock):
-    known = Told([A], {A: ALL_AT_A})
-    known.holder("x")
+def test_the_map_is_refreshed_at_most_twice_a_second(clock):
+    slot_map = FakeSlotMap([A], {A: ALL_AT_A})
+    slot_map.holder("x")
     for _ in range(10):
-        known.look_again()
-    assert len(known.asked) == 1
-    clock(cluster_slots.LOOKS_EVERY)
+        slot_map.refresh()
+    assert len(slot_map.asked) == 1
+    clock(cluster_slots.REFRESH_EVERY)
     for _ in range(10):
-        known.look_again()
-    assert len(known.asked) == 2
+        slot_map.refresh()
+    assert len(slot_map.asked) == 2
 
 
-def test_a_look_that_fails_leaves_what_was_known(clock):
-    known = Told([A], {A: ALL_AT_A})
-    known.holder("x")
+def test_after_a_refresh_that_fails_the_old_map_is_used(clock):
+    slot_map = FakeSlotMap([A], {A: ALL_AT_A})
+    slot_map.holder("x")
     clock(1)
-    known.told[A] = redis.ConnectionError("down")
-    known.look_again()
-    assert known.holder("x") == A
+    slot_map.replies[A] = redis.ConnectionError("down")
+    slot_map.refresh()
+    assert slot_map.holder("x") == A
 
 
-def test_after_a_first_look_that_failed_nobody_asks_for_half_a_second(clock):
-    known = Told([A], {A: redis.AuthenticationError("no")})
+def test_after_a_first_load_that_fails_no_server_is_asked_for_half_a_second(clock):
+    slot_map = FakeSlotMap([A], {A: redis.AuthenticationError("no")})
     for _ in range(10):
         with pytest.raises(redis.AuthenticationError, match="a:1: no"):
-            known.holder("x")
-    assert len(known.asked) == 1
-    clock(cluster_slots.LOOKS_EVERY)
-    known.told[A] = ALL_AT_A
-    assert known.holder("x") == A
+            slot_map.holder("x")
+    assert len(slot_map.asked) == 1
+    clock(cluster_slots.REFRESH_EVERY)
+    slot_map.replies[A] = ALL_AT_A
+    assert slot_map.holder("x") == A
 
 
-def test_a_server_that_has_left_is_not_held_on_to(clock):
-    known = Told([A], {A: [[0, 99, [*A, "id"]], [100, SLOTS - 1, [*B, "id"]]]})
-    assert known.primaries() == ["a:1", "b:2"]
+def test_the_client_of_a_server_that_has_left_the_cluster_is_dropped(clock):
+    slot_map = FakeSlotMap([A], {A: [[0, 99, [*A, "id"]], [100, SLOTS - 1, [*B, "id"]]]})
+    assert slot_map.primaries() == ["a:1", "b:2"]
     clock(1)
-    known.told[A] = ALL_AT_A
-    known.look_again()
-    assert set(known._clients) == {A}
+    slot_map.replies[A] = ALL_AT_A
+    slot_map.refresh()
+    slot_map.new_clients.clear()
+    assert [slot_map.client(address) for address in (A, B)] == ["a:1", "b:2"]
+    assert slot_map.new_clients == [B]  # the client of A was kept
 
 
-def test_threads_that_come_together_ask_once_and_share_what_is_made():
-    class Slow(Told):
-        def _rows(self, address):
+def test_threads_that_need_the_map_at_the_same_time_load_it_once():
+    class SlowSlotMap(FakeSlotMap):
+        def slot_ranges(self, address):
             time.sleep(0.05)
-            return super()._rows(address)
+            return super().slot_ranges(address)
 
-    known = Slow([A], {A: ALL_AT_A})
+    slot_map = SlowSlotMap([A], {A: ALL_AT_A})
     with ThreadPoolExecutor(16) as threads:
-        assert set(threads.map(lambda _: known.holder("x"), range(64))) == {A}
-    assert len(known.asked) == 1
+        assert set(threads.map(lambda _: slot_map.holder("x"), range(64))) == {A}
+    assert len(slot_map.asked) == 1
 
 
 # ---- servers that do not answer
@@ -171,38 +181,38 @@ def test_threads_that_come_together_ask_once_and_share_what_is_made():
 
 @pytest.fixture
 def hanging():
-    """Addresses that take connections and say nothing."""
+    """URLs of six servers that accept connections and never answer."""
     with contextlib.ExitStack() as listening:
-        found = [listening.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(6)]
-        yield [f"redis://{acl_users.credentials()}127.0.0.1:{one.getsockname()[1]}" for one in found]
+        sockets = [listening.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(6)]
+        yield [f"redis://{acl_users.credentials()}127.0.0.1:{one.getsockname()[1]}" for one in sockets]
 
 
 @pytest.mark.cluster
-def test_servers_that_hang_or_are_down_may_stand_first_in_the_address(browser, moved, hanging, settings):
-    [nobody] = topologies.free_ports(1)
-    moved(",".join([hanging[0], f"redis://{acl_users.credentials()}127.0.0.1:{nobody}", settings.REDIS_URL]))
+def test_servers_that_hang_or_are_down_may_be_first_in_the_url(browser, moved, hanging, settings):
+    [unused] = topologies.free_ports(1)
+    moved(",".join([hanging[0], f"redis://{acl_users.credentials()}127.0.0.1:{unused}", settings.REDIS_URL]))
     started = time.monotonic()
     assert browser().get("/timeline/").status_code == 200
     assert time.monotonic() - started < 2
 
 
 @pytest.mark.cluster
-def test_a_crowd_before_a_cluster_that_hangs_is_answered_in_time(moved, hanging):
+def test_many_threads_get_an_error_soon_when_the_whole_cluster_hangs(moved, hanging):
     moved(",".join(hanging))
-    wire = connect().transport
+    transport = connect().transport
 
     def ask(_):
         started = time.monotonic()
         with pytest.raises(redis.RedisError):
-            wire.exchange([(("GET", "health"), {})])
+            transport.exchange([(("GET", "health"), {})])
         return time.monotonic() - started
 
-    with ThreadPoolExecutor(16) as crowd:
-        assert max(crowd.map(ask, range(64))) < 3
+    with ThreadPoolExecutor(16) as threads:
+        assert max(threads.map(ask, range(64))) < 3
 
 
 @pytest.mark.cluster
-def test_while_one_server_hangs_the_others_are_read(store, raw):
+def test_while_one_server_hangs_the_others_answer(store, raw):
     (server, *_) = configured.SERVERS
     keys = [f"user:{uid}" for uid in range(50)]
     there = [key for key in keys if raw.nodes_manager.get_node_from_slot(raw.keyslot(key)).port == server.port]
@@ -236,7 +246,7 @@ def readable(store, keys):
 
 @pytest.fixture
 def alone(tmp_path):
-    """A cluster of one, which has all slots: as cheap as a server."""
+    """`alone()` starts a cluster of one server, which has all slots. It starts as fast as a single server."""
 
     def start(address="127.0.0.1"):
         [server] = topologies.cluster_servers(tmp_path, 1, None, "--bind", address)
@@ -252,7 +262,7 @@ def alone(tmp_path):
 
 @pytest.mark.cluster
 @pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
-def test_a_server_alone_does_not_know_its_own_host(alone, moved, browser, address):
+def test_a_cluster_of_one_server_that_does_not_know_its_own_host_works(alone, moved, browser, address):
     server = alone(address)
     assert server.client.execute_command("CLUSTER", "SLOTS")[0][2][0] == ""
     host = f"[{address}]" if ":" in address else address
@@ -263,8 +273,8 @@ def test_a_server_alone_does_not_know_its_own_host(alone, moved, browser, addres
 
 
 @pytest.mark.cluster
-def test_the_first_slots_of_a_new_server_are_found_there_while_they_move(alone, moved):
-    """The map of a cluster has only servers with slots: the new one is on it when the first slot has arrived."""
+def test_keys_are_found_on_a_new_server_while_its_first_slot_moves(alone, moved):
+    """The map has only servers with slots: a new server is on it once its first slot has moved."""
     old, new = alone(), None
     moved(f"redis://{acl_users.credentials()}127.0.0.1:{old.port}")
     store = connect()
@@ -292,47 +302,47 @@ def test_the_first_slots_of_a_new_server_are_found_there_while_they_move(alone, 
 
 
 @pytest.mark.cluster
-def test_a_cluster_whose_servers_all_have_other_addresses_is_found_by_its_names(alone, moved):
-    """As when all restart in containers: what REDIS_URL names is asked again when all that was known is gone."""
+def test_a_cluster_whose_servers_all_get_new_addresses_is_found_by_the_url(alone, moved):
+    """As when all restart in containers. When no known server answers, the servers in REDIS_URL are asked again."""
     first, second = alone(), alone()
     moved(",".join(f"redis://{acl_users.credentials()}127.0.0.1:{server.port}" for server in (first, second)))
     store = connect()
     store.set("health", "first")
-    store.transport._slots._named = [("127.0.0.1", second.port)]  # and what it told before was the first
+    store.transport.slots.seeds = [("127.0.0.1", second.port)]  # the loaded map has only the first
     second.client.set("health", "second")
     first.kill()
-    wait_until(lambda: answer(store.get, "health") == "second", "the site to find the other")
+    wait_until(lambda: reply_or_none(store.get, "health") == "second", "the site to find the other")
 
 
-def answer(ask, *about):
+def reply_or_none(command, *arguments):
     try:
-        return ask(*about)
+        return command(*arguments)
     except StoreError:
         return None
 
 
 @pytest.mark.cluster
-def test_a_server_that_takes_the_cluster_for_down_is_doubted(alone, moved):
+def test_a_server_that_replies_clusterdown_makes_the_map_refresh(alone, moved, monkeypatch):
     server = alone()
     moved(f"redis://{acl_users.credentials()}127.0.0.1:{server.port}")
     store = connect()
     assert store.get("health") is None
     server.client.execute_command("CLUSTER", "DELSLOTS", 0)
     wait_until(lambda: server.client.cluster("info")["cluster_state"] == "fail", "the cluster")
-    store.transport._slots._looked = 0.0
+    monkeypatch.setattr(cluster_slots, "REFRESH_EVERY", 0.0)
     with pytest.raises(StoreError, match="redis-cli --cluster check"):
         store.get("health")
-    assert len(store.transport._slots._holders) == SLOTS - 1
+    assert len(store.transport.slots.holders) == SLOTS - 1
 
 
 @pytest.mark.cluster
-def test_after_a_failover_the_map_is_asked_for_once_and_not_for_each_slot(store, raw, round_trips):
-    """Every slot of the replaced server would else cost a round trip more."""
-    known = store.transport._slots
+def test_after_a_failover_the_whole_map_is_loaded_once_and_not_slot_by_slot(store, raw, monkeypatch):
+    """Else every slot of the replaced server would cost another round trip."""
+    slot_map = store.transport.slots
     store.hget("user:1", "username")
-    holders = dict(known._holders)
+    holders = dict(slot_map.holders)
     wrong = next(address for address in holders.values() if address != holders[cluster_slots.key_slot(b"user:1")])
-    known._holders = dict.fromkeys(holders, wrong)
-    known._looked = 0.0
+    slot_map.holders = dict.fromkeys(holders, wrong)
+    monkeypatch.setattr(cluster_slots, "REFRESH_EVERY", 0.0)
     store.hget("user:1", "username")
-    assert known._holders == holders
+    assert slot_map.holders == holders

@@ -108,7 +108,7 @@ def test_a_cluster_by_tls_and_host_name(cluster_of, moved, browser):
         wait_until(lambda told=told: told() == {"localhost"}, "all to know the host names")
     moved(addresses([servers[0].port], tls, host="localhost"))
     use_the_site(browser)
-    assert {host for host, _ in connect().transport._slots._holders.values()} == {"localhost"}
+    assert {host for host, _ in connect().transport.slots.holders.values()} == {"localhost"}
 
 
 @pytest.mark.cluster

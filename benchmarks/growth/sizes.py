@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from django.contrib.auth.hashers import make_password
 
-from benchmarks.measure import Command, Line, alone, load, own_all, pack, table
+from benchmarks.growth.measure import Command, Line, alone, load, own_all, pack, table
 from retwis_site.store import keys
 from tests.support.stores.topologies import Server, running
 from timeline.demo.texts import post_body

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.paper`: what a site takes at three sizes, worked out from what `growth` measured.
+"""`python -m benchmarks.growth.paper`: what a site takes at three sizes, worked out from what `growth` measured.
 
 The tables are those of docs/scaling.md; a test compares them. Who knows better changes a number here and runs it again.
 """

@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 import redis
 
-from benchmarks import site as sites
-from benchmarks.measure import TIMES, Command, Rate, RoundTrip, alone, drive, own_all, pack, table
-from benchmarks.site import Site, captured, recorded_of, seed, store_of
+from benchmarks.growth import site as sites
+from benchmarks.growth.measure import TIMES, Command, Rate, RoundTrip, alone, drive, own_all, pack, table
+from benchmarks.growth.site import Site, captured, recorded_of, seed, store_of
 from retwis_site.store import keys
 from retwis_site.store.local_cache import Memory
 from tests.support.stores import topologies

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import redis
 
-from benchmarks import raw
-from benchmarks.paper import table
+from benchmarks.growth.paper import table
+from benchmarks.parts import raw
 from benchmarks.plan import Plan, Report
 from benchmarks.stand import Place, embedded_store, site, wait_for
 from benchmarks.visitor import Viewer, Visitor, WrongAnswer

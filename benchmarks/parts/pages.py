@@ -11,7 +11,7 @@ from pathlib import Path
 
 import redis
 
-from benchmarks.paper import table
+from benchmarks.growth.paper import table
 from benchmarks.plan import Plan, Report
 from benchmarks.plot import curves
 from benchmarks.stand import Place, embedded_store, empty_view, granian, gunicorn, site

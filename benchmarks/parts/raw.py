@@ -8,7 +8,7 @@ import redis
 from django.conf import settings
 
 from accounts.users.names import entry
-from benchmarks.sizes import NOW, secret
+from benchmarks.growth.sizes import NOW, secret
 from benchmarks.visitor import CSRF_LETTERS, Viewer
 from retwis_site.store import keys
 from timeline.demo.seeding import batches

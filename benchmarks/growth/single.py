@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import redis
 
-from benchmarks.measure import TIMES, Command, RoundTrip, drive, load, pack, reading, table
-from benchmarks.sizes import NOW, secret
+from benchmarks.growth.measure import TIMES, Command, RoundTrip, drive, load, pack, reading, table
+from benchmarks.growth.sizes import NOW, secret
 from retwis_site.store import keys
 from tests.support.stores.topologies import Server, free_ports, running
 

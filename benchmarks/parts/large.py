@@ -5,9 +5,9 @@ import random
 import statistics
 from collections.abc import Sequence
 
-from benchmarks import raw
-from benchmarks.pages import HEADS, Page, row
-from benchmarks.paper import table
+from benchmarks.growth.paper import table
+from benchmarks.parts import raw
+from benchmarks.parts.pages import HEADS, Page, row
 from benchmarks.plan import Plan, Report
 from benchmarks.stand import Place, embedded_store, empty_view, site
 from benchmarks.visitor import POSTS_A_PAGE, Viewer, Visitor, check, people

@@ -16,9 +16,9 @@ from typing import cast
 
 import redis
 
-from benchmarks.paper import table
+from benchmarks.growth.paper import table
+from benchmarks.growth.sizes import version
 from benchmarks.plan import Plan, Report
-from benchmarks.sizes import version
 from benchmarks.stand import Place, site, site_env
 from benchmarks.visitor import CSRF_LETTERS, Viewer, Visitor, people
 from tests.support.stores import acl_users

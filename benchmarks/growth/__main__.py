@@ -18,20 +18,10 @@ django.setup()
 import redis  # noqa: E402
 from django.conf import settings  # noqa: E402
 
-from benchmarks import measure, node, single, sizes  # noqa: E402
-from benchmarks.measure import TIMES, reading, table  # noqa: E402
-from benchmarks.paper import MIXTURE  # noqa: E402
-from benchmarks.site import (  # noqa: E402
-    Site,
-    browse,
-    deliver,
-    round_trips,
-    seed,
-    spread,
-    store_of,
-    trips_table,
-    web_cost,
-)
+from benchmarks.growth import measure, node, single, sizes  # noqa: E402
+from benchmarks.growth.measure import TIMES, reading, table  # noqa: E402
+from benchmarks.growth.paper import MIXTURE  # noqa: E402
+from benchmarks.growth.site import Site, browse, deliver, round_trips, seed, spread, store_of, trips_table, web_cost  # noqa: E402
 from retwis_site.store import keys  # noqa: E402
 from retwis_site.store.client import connect  # noqa: E402
 from tests.settings.cluster import SERVERS  # noqa: E402

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from django.contrib.auth.hashers import make_password
 
 from accounts.users.names import entry
-from benchmarks.measure import Command, table
+from benchmarks.growth.measure import Command, table
+from benchmarks.growth.sizes import NOW, SMALL, Kind, secret, version, weigh
 from benchmarks.plan import Plan, Report
-from benchmarks.sizes import NOW, SMALL, Kind, secret, version, weigh
 from retwis_site.store import keys
 from tests.support.stores.topologies import Server, free_ports, running
 

@@ -14,8 +14,8 @@ from django.contrib.auth.hashers import make_password
 from django.test import Client
 
 from accounts.signing_in.viewer import Viewer
-from benchmarks.measure import Reading, RoundTrip, pack, reading, table
-from benchmarks.paper import MIXTURE
+from benchmarks.growth.measure import Reading, RoundTrip, pack, reading, table
+from benchmarks.growth.paper import MIXTURE
 from retwis_site.jobs import worker
 from retwis_site.store import keys
 from retwis_site.store.client import Store

@@ -15,7 +15,7 @@ from multiprocessing import Pool
 import hiredis
 import redis
 
-from benchmarks import paper
+from benchmarks.growth import paper
 from tests.support.stores.topologies import Server, free_ports
 from timeline.demo.seeding import batches
 

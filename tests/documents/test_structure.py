@@ -1,0 +1,93 @@
+"""The folders are as docs/architecture.md draws them, and small enough to be read."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+ROOT = Path(settings.BASE_DIR)
+PACKAGES = ("retwis_site", "accounts", "timeline", "benchmarks")
+MAP = (ROOT / "docs/architecture.md").read_text()
+LONGEST = {"tests": 400, **dict.fromkeys(PACKAGES, 300)}
+PHRASES = Path("timeline/demo/phrases.py")  # what `seed` says
+MOST_MODULES = 12
+
+# What knows nothing of requests: the ground below pages, and the features' repositories.
+WITHOUT_REQUESTS = ("retwis_site/store", "retwis_site/jobs", "retwis_site/maintenance", "accounts/users")
+REPOSITORIES = ("timeline/posts/repository.py", "timeline/posts/reader.py", "timeline/relations/follow.py")
+REPOSITORIES += tuple(f"timeline/timelines/{name}.py" for name in ("home", "everyone", "profile", "global_list"))
+REPOSITORIES += tuple(f"timeline/people/{name}.py" for name in ("directory", "follow_pages", "suggestions"))
+
+
+def modules(*folders):
+    return [path.relative_to(ROOT) for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
+
+
+def imported_by(path):
+    """The full names that a module imports."""
+    for node in ast.walk(ast.parse((ROOT / path).read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield from (f"{node.module}.{name.name}" for name in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+
+
+def test_every_module_is_on_the_map_below_its_folder_and_no_other():
+    sections = dict(re.findall(r"^### `([\w/]+)/`\n(.*?)(?=^#|\Z)", MAP, re.MULTILINE | re.DOTALL))
+    drawn = {f"{folder}/{name}" for folder, text in sections.items() for name in re.findall(r"`(\w+\.py)`", text)}
+    assert drawn == {str(path) for path in modules(*PACKAGES) if not path.name.startswith("__")}
+
+
+def test_no_folder_has_more_than_twelve_modules_side_by_side():
+    folders = {}
+    for path in modules(*PACKAGES, "tests"):
+        if path.name not in {"__init__.py", "__main__.py"}:
+            folders.setdefault(path.parent, []).append(path.name)
+    assert {str(folder): len(names) for folder, names in folders.items() if len(names) > MOST_MODULES} == {}
+
+
+def test_no_file_is_too_long_to_be_read():
+    lines = {path: len((ROOT / path).read_text().splitlines()) for path in modules(*LONGEST)}
+    allowed = {path: 400 if path == PHRASES else LONGEST[path.parts[0]] for path in lines}
+    assert {str(path): count for path, count in lines.items() if count > allowed[path]} == {}
+
+
+def test_no_test_imports_from_another_test():
+    found = [(str(path), name) for path in modules("tests") for name in imported_by(path) if ".test_" in name]
+    assert found == []
+
+
+def test_the_site_imports_nothing_of_tests_or_benchmarks():
+    found = [(str(path), name) for path in modules(*PACKAGES[:3]) for name in imported_by(path)]
+    assert [one for one in found if one[1].split(".")[0] in {"tests", "benchmarks"}] == []
+
+
+def test_repositories_know_nothing_of_requests():
+    paths = [*modules(*WITHOUT_REQUESTS), *map(Path, REPOSITORIES)]
+    web = ("django.http", "django.shortcuts", "django.urls", "django.template")
+    found = [(str(path), name) for path in paths for name in imported_by(path) if name.startswith(web)]
+    assert [one for one in found if not one[0].endswith("template_tags.py")] == []
+
+
+@pytest.mark.parametrize("name", settings.FEATURES)
+def test_every_feature_has_a_folder_with_its_tests_and_its_templates_mirror_it(name):
+    folder = Path(*name.split("."))
+    assert (ROOT / folder / "feature.py").is_file()
+    assert list((ROOT / "tests" / folder).rglob("test_*.py"))
+
+
+def test_every_folder_of_templates_and_tests_mirrors_one_of_the_source():
+    source = {path.parent for path in modules(*PACKAGES[:3])}
+    templates = {path.parent.relative_to(ROOT / "templates") for path in (ROOT / "templates").rglob("*.*")}
+    tests = {path.parent.relative_to("tests") for path in modules(*(f"tests/{package}" for package in PACKAGES[:3]))}
+    assert (templates | tests) - source == set()
+
+
+def test_the_readme_is_short_and_what_it_and_contributing_link_to_exists():
+    readme = (ROOT / "README.md").read_text()
+    assert len(readme.splitlines()) <= 150
+    for document in (readme, (ROOT / "CONTRIBUTING.md").read_text()):
+        for link in re.findall(r"\]\(([^)#:]+)\)", document):
+            assert (ROOT / link).exists(), link
