@@ -4,12 +4,12 @@ from typing import Any
 
 from django import forms
 from django.conf import settings
-from django.core.validators import MaxLengthValidator
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from accounts.signing_in.forms import NewPasswordForm, PresentPasswordForm
 from accounts.users.names import LONGEST_BIO, LONGEST_DISPLAY_NAME, in_one_line
+from retwis_site.http.validators import MaxLength
 
 
 class LineField(forms.CharField):
@@ -17,8 +17,7 @@ class LineField(forms.CharField):
 
     def __init__(self, longest: int, **kwargs: Any) -> None:
         self.longest = longest
-        too_long = _("At most %(limit_value)d characters; this has %(show_value)d.")
-        super().__init__(required=False, validators=[MaxLengthValidator(longest, too_long)], **kwargs)
+        super().__init__(required=False, validators=[MaxLength(longest)], **kwargs)
 
     def to_python(self, value: Any) -> str:
         return in_one_line(str(super().to_python(value)))
@@ -30,13 +29,13 @@ class ProfileForm(forms.Form):
     name = LineField(
         LONGEST_DISPLAY_NAME,
         label=_("Display name"),
-        help_text=_("What people see before your username. Leave it empty to go by your username alone."),
+        help_text=_("Shown before your username. Leave it empty to show only your username."),
         widget=forms.TextInput(attrs={"autocomplete": "nickname", "dir": "auto"}),
     )
     bio = LineField(
         LONGEST_BIO,
         label=_("About you"),
-        help_text=format_lazy(_("A line or two for your profile, up to {number} characters."), number=LONGEST_BIO),
+        help_text=format_lazy(_("Shown on your profile. Up to {number} characters."), number=LONGEST_BIO),
         widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
     )
 
@@ -49,7 +48,7 @@ class PasswordForm(PresentPasswordForm, NewPasswordForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["password1"].label = _("New password")
-        self.fields["password2"].label = _("New password again")
+        self.fields["password2"].label = _("Repeat new password")
 
 
 class AppearanceForm(forms.Form):
@@ -58,8 +57,8 @@ class AppearanceForm(forms.Form):
     SYSTEM = "system"
 
     theme = forms.ChoiceField(
-        choices=[(SYSTEM, _("Like the system")), ("light", _("Light")), ("dark", _("Dark"))],
-        error_messages=dict.fromkeys(("required", "invalid_choice"), _("Choose one of these three.")),
+        choices=[(SYSTEM, _("Use system setting")), ("light", _("Light")), ("dark", _("Dark"))],
+        error_messages=dict.fromkeys(("required", "invalid_choice"), _("Choose one of these options.")),
     )
 
     def clean_theme(self) -> str:

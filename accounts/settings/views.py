@@ -15,14 +15,14 @@ from django.views.decorators.http import require_http_methods
 
 from accounts.settings.forms import AppearanceForm, LanguageForm, PasswordForm, ProfileForm
 from accounts.settings.limits import EDITS
+from accounts.settings.profile import profile_of
 from accounts.signing_in.forms import PresentPasswordForm
 from accounts.signing_in.guards import login_required, own_page, page_of_form, to_login
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.responses import log_account_event, signed_in, take_back_all
 from accounts.signing_in.sessions import Sessions
-from accounts.signing_in.viewer import Viewer
 from accounts.users.deletion import AccountDeletion
-from accounts.users.entities import Login, NotSignedIn, User
+from accounts.users.entities import Login, NotSignedIn
 from accounts.users.name_index import NameIndex
 from accounts.users.repository import Users
 from retwis_site.http.language import keep_language
@@ -30,8 +30,7 @@ from retwis_site.rendering.error_pages import error_page
 from retwis_site.rendering.kept_fields import kept_fields
 from retwis_site.rendering.pages import page
 from retwis_site.rendering.theme import keep_theme, theme_of
-from retwis_site.store import keys
-from retwis_site.store.client import Pipe, connect
+from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
 
 never_store = cache_control(private=True, no_store=True)
@@ -52,21 +51,11 @@ def profile_settings(request: RetwisRequest) -> HttpResponse:
     )
 
 
-def profile_of(viewer: Viewer) -> tuple[User, str]:
-    """The signed-in user and the bio. Round trips as for `Viewer.ask`. Raises NotSignedIn."""
-
-    def ask(pipe: Pipe, me: int) -> None:
-        pipe.hget(keys.user(me), "bio")
-
-    me, [bio] = viewer.ask_as_user(ask)
-    return me, bio or ""
-
-
 def _edit_profile(request: RetwisRequest) -> HttpResponse:
     try:
         me = request.viewer.require_user()
     except NotSignedIn:
-        text = _("Nothing was saved. Log in in another window, then send this again.")
+        text = _("Nothing was saved. Log in in another window, then send this form again.")
         return error_page(request, 403, _("You are logged out"), text, kept_fields(request))
     form = ProfileForm(request.POST)
     if not form.is_valid():
@@ -92,7 +81,7 @@ def password(request: RetwisRequest) -> HttpResponse:
         return page(request, "accounts/settings/password.html", {"form": form}, status=422)
     secret = Sessions(connect()).change_password(me.uid, make_password(form.cleaned_data["password1"]))
     log_account_event(request, "changed the password", me)
-    messages.success(request, _("Your password is changed, and all your other devices are logged out."))
+    messages.success(request, _("Your password was changed. All your other devices are logged out."))
     return signed_in(request, Login(me, secret), "/")
 
 
@@ -111,7 +100,7 @@ def delete_account(request: RetwisRequest) -> HttpResponse:
         return page(request, "accounts/settings/delete.html", {"form": form}, status=422)
     AccountDeletion(connect()).delete(me, request.viewer.secret)
     log_account_event(request, "deleted the account", me)
-    messages.success(request, _("Your account is deleted."))
+    messages.success(request, _("Your account was deleted."))
     response = redirect("home")
     take_back_all(response)
     return response

@@ -20,7 +20,7 @@ FEATURE = Feature(
         "register": (
             _USERNAME,
             FormField("password1", "password", _("Password")),
-            FormField("password2", "password", _("Password again")),
+            FormField("password2", "password", _("Repeat password")),
         ),
     },
     cookies=(PersonalCookie(settings.AUTH_COOKIE),),

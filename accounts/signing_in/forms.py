@@ -5,13 +5,14 @@ from typing import Any
 from django import forms
 from django.contrib.auth import authenticate
 from django.contrib.auth.password_validation import password_validators_help_texts
-from django.core.validators import MaxLengthValidator, RegexValidator
+from django.core.validators import RegexValidator
 from django.http import HttpRequest
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from accounts.signing_in.passwords import LONGEST_PASSWORD, check_new_password
 from accounts.users.entities import Login
+from retwis_site.http.validators import MaxLength
 
 LONGEST_NAME = 30
 USERNAME = rf"[A-Za-z0-9_]{{1,{LONGEST_NAME}}}"
@@ -27,14 +28,14 @@ class PasswordField(forms.CharField):
 
     def __init__(self, autocomplete: str, **kwargs: Any) -> None:
         widget = forms.PasswordInput(attrs={"autocomplete": autocomplete})
-        super().__init__(strip=False, validators=[MaxLengthValidator(LONGEST_PASSWORD)], widget=widget, **kwargs)
+        super().__init__(strip=False, validators=[MaxLength(LONGEST_PASSWORD)], widget=widget, **kwargs)
 
 
 class NewPasswordForm(forms.Form):
     """A new password, typed twice."""
 
     password1 = PasswordField("new-password", label=_("Password"))
-    password2 = PasswordField("new-password", label=_("Password again"))
+    password2 = PasswordField("new-password", label=_("Repeat password"))
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -49,7 +50,7 @@ class NewPasswordForm(forms.Form):
         cleaned = super().clean() or {}
         first, second = cleaned.get("password1"), cleaned.get("password2")
         if first and second and first != second:
-            self.add_error("password2", _("The two passwords differ."))
+            self.add_error("password2", _("The passwords do not match."))
         return cleaned
 
 
@@ -65,7 +66,7 @@ class RegisterForm(NewPasswordForm):
 class PresentPasswordForm(forms.Form):
     """Asks for the present password. Validation reads the store: round trips and errors of `authenticate()`."""
 
-    password = PasswordField("current-password", label=_("Present password"))
+    password = PasswordField("current-password", label=_("Current password"))
 
     def __init__(self, *args: Any, request: HttpRequest, username: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -75,7 +76,7 @@ class PresentPasswordForm(forms.Form):
     def clean_password(self) -> str:
         password = str(self.cleaned_data["password"])
         if authenticate(self._request, username=self._username, password=password) is None:
-            raise forms.ValidationError(_("That is not your present password."))
+            raise forms.ValidationError(_("Wrong password."))
         return password
 
 
@@ -104,5 +105,5 @@ class LoginForm(forms.Form):
         login: Any = authenticate(self._request, username=cleaned["username"], password=cleaned["password"])
         self.login = login
         if login is None:
-            raise forms.ValidationError(_("That username and password do not fit together."))
+            raise forms.ValidationError(_("Wrong username or password."))
         return cleaned

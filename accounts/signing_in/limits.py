@@ -2,33 +2,21 @@
 
 import hashlib
 
-from django.utils.translation import ngettext_lazy
+from django.utils.translation import gettext_lazy as _
 
 from retwis_site.store.rate_limits import Limit
 
 LOGINS = Limit(  # for each pair of an account and an address
     *("login", 10, 15 * 60, "wrong passwords"),
-    ngettext_lazy(
-        "That would be more than %(times)d wrong password in a short time.",
-        "That would be more than %(times)d wrong passwords in a short time.",
-        "times",
-    ),
+    _("Too many wrong passwords in a short time. The limit is %(times)d."),
 )
 GUESSES = Limit(  # for each address, over all accounts
     *("guess", 200, 15 * 60, "guesses from your network"),
-    ngettext_lazy(
-        "That would be more than %(times)d guess from your network in a short time.",
-        "That would be more than %(times)d guesses from your network in a short time.",
-        "times",
-    ),
+    _("Too many login attempts from your network in a short time. The limit is %(times)d."),
 )
 REGISTRATIONS = Limit(
     *("register", 30, 3600, "new accounts from your network"),
-    ngettext_lazy(
-        "That would be more than %(times)d new account from your network in a short time.",
-        "That would be more than %(times)d new accounts from your network in a short time.",
-        "times",
-    ),
+    _("Too many new accounts from your network in a short time. The limit is %(times)d."),
 )
 
 

@@ -41,7 +41,7 @@ def register(request: RetwisRequest) -> HttpResponse:
             )
         except NameTaken:
             limits.take_back(counted)
-            form.add_error("username", _("That name is taken. Choose another one."))
+            form.add_error("username", _("This username is taken. Choose another one."))
         else:
             text = _("Welcome, %(name)s! Write your first post, or find people to follow.")
             messages.success(request, text % {"name": login.user.username})
@@ -80,7 +80,7 @@ def logout(request: RetwisRequest) -> HttpResponse:
         me = request.viewer.require_user()
         Sessions(connect()).end_all(me.uid, request.viewer.secret)
         log_account_event(request, "logged out", me)
-        messages.success(request, _("You are logged out, on all your devices."))
+        messages.success(request, _("You are logged out on all your devices."))
     response = redirect("home")
     take_back_at_logout(response)
     return response

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from retwis_site.features import AddressOf, Line, Owner
+from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
 from retwis_site.store.client import Store
-from retwis_site.store.dates import iso
 from retwis_site.store.ids import whole
 
 

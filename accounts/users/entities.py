@@ -52,7 +52,7 @@ class NoSuchUser(NotFound):
 class AccountDeleted(Gone):
     """The account with this name is deleted."""
 
-    message = _("Whoever had this name has deleted their account.")
+    message = _("This account was deleted.")
 
 
 class NameTaken(Exception):

@@ -11,10 +11,6 @@ SENTENCES = (
     gettext_noop("Enter a valid value."),
     gettext_noop("Null characters are not allowed."),
     ngettext_lazy(
-        "Ensure this value has at most %(limit_value)d character (it has %(show_value)d).",
-        "Ensure this value has at most %(limit_value)d characters (it has %(show_value)d).",
-    ),
-    ngettext_lazy(
         "This password is too short. It must contain at least %d character.",
         "This password is too short. It must contain at least %d characters.",
     ),

@@ -60,8 +60,8 @@ class ErrorPages:
         response = self._get_response(request)
         if response.status_code != 405:
             return response
-        text = _("This address takes a form that is sent to it; it is not a page to open.")
-        answer = error_page(request, 405, _("Not a page to open"), text)
+        text = _("This address only accepts forms. It cannot be opened as a page.")
+        answer = error_page(request, 405, _("This is not a page"), text)
         answer["Allow"] = response["Allow"]
         return answer
 
@@ -75,15 +75,15 @@ class ErrorPages:
         if isinstance(exception, Gone):
             return error_page(request, 410, _("Deleted"), str(exception.message))
         if isinstance(exception, BadCursor):
-            return error_page(request, 400, _("There is no such page"), _("No page of this timeline begins there."))
+            return error_page(request, 400, _("Invalid address"), _("This list has no page at this address."))
         return None
 
 
 def store_failure(request: HttpRequest, exception: StoreError) -> HttpResponse:
     """503: the site knows nothing, so it claims nothing. The page has the typed text and its token, to send again."""
     logger.error("%s %s: %s", request.method, quote(request.path), exception)  # without the query, which may be private
-    text = _("The site cannot reach its data at the moment. Nothing is lost; try again in a few seconds.")
-    answer = error_page(request, 503, _("Back in a moment"), text, kept_fields(request))
+    text = _("The site cannot reach its database right now. Nothing is lost. Try again in a few seconds.")
+    answer = error_page(request, 503, _("Temporarily unavailable"), text, kept_fields(request))
     answer["Retry-After"] = str(RETRY_AFTER)
     answer["Cache-Control"] = "no-store"
     return answer
@@ -94,39 +94,39 @@ def too_often(request: HttpRequest, exception: TooOften) -> HttpResponse:
     security.warning("%s %s: too often, more than %s", request.method, quote(request.path), exception)
     minutes = -(-exception.retry_after // 60)
     wait = ngettext("Try again in a minute.", "Try again in %(minutes)d minutes.", minutes) % {"minutes": minutes}
-    answer = error_page(request, 429, _("Too much at once"), f"{exception.message} {wait}", kept_fields(request))
+    answer = error_page(request, 429, _("Too many requests"), f"{exception.message} {wait}", kept_fields(request))
     answer["Retry-After"] = str(exception.retry_after)
     answer["Cache-Control"] = "no-store"
     return answer
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return error_page(request, 400, _("Bad request"), _("The site could not make sense of that request."))
+    return error_page(request, 400, _("Bad request"), _("The site could not understand this request."))
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
     security.warning("%s %s: not allowed", request.method, quote(request.path))
-    return error_page(request, 403, _("Not yours"), str(exception) or _("You may not do that."))
+    return error_page(request, 403, _("Not allowed"), str(exception) or _("You are not allowed to do that."))
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     """403 for a form with a wrong token: from an old page, after a login in another tab, or from another site."""
     kept = kept_fields(request)
-    text = _("This form was opened before you signed in or out, or cookies are off, so nothing was done yet.")
+    text = _("Nothing was saved. You logged in or out after you opened this form, or cookies are off.")
     if not kept:
         again = _("Go back, reload the page, and try again.")
         text = f"{text} {again}"
-    return error_page(request, 403, _("Please send that again"), text, kept)
+    return error_page(request, 403, _("Please send the form again"), text, kept)
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    text = _("Nobody has that name, or there never was such a page.")
-    return error_page(request, 404, _("Nothing here"), text)
+    text = _("There is no user or page at this address.")
+    return error_page(request, 404, _("Page not found"), text)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    text = _("Something broke on our side. It has been written down; please try again.")
-    return error_page(request, 500, _("That should not have happened"), text)
+    text = _("There was an error on our side. It was logged. Please try again.")
+    return error_page(request, 500, _("Something went wrong"), text)
 
 
 class WithoutTraceback(logging.Filter):

@@ -20,13 +20,13 @@ class Refusal(NamedTuple):
 def refusal_of_body(request: HttpRequest) -> Refusal | None:
     """Why the body is refused; None when it is accepted. A body over DATA_UPLOAD_MAX_MEMORY_SIZE is not read."""
     if "HTTP_TRANSFER_ENCODING" in request.META:
-        text = _("A form must say how long it is (Content-Length).")
-        return Refusal(411, _("How long is it?"), text)
+        text = _("The request must state its length (Content-Length).")
+        return Refusal(411, _("Length required"), text)
     if request.method == "GET" and not request.META.get("CONTENT_LENGTH"):
         return None
     length = _content_length(request)
     if length > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
-        text = _("That is more than this site takes at once. Go back: your browser still holds what you typed.")
+        text = _("The form is too large. Go back: your browser still has what you typed.")
         return Refusal(413, _("Too large"), text)
     try:
         complete = not length or len(request.body) == length
@@ -35,11 +35,11 @@ def refusal_of_body(request: HttpRequest) -> Refusal | None:
     if complete and _is_readable(request):
         return None
     if complete:
-        text = _("That form is in no encoding that this site reads: send UTF-8.")
-        return Refusal(400, _("Unreadable"), text)
+        text = _("This form cannot be read. Send it in UTF-8.")
+        return Refusal(400, _("Unreadable form"), text)
     # A part of a form is refused: a text that was cut off on its way must not be posted.
-    text = _("Only a part of that arrived, so nothing was done. Send it again.")
-    return Refusal(400, _("Cut off"), text)
+    text = _("Only a part of the form arrived, so nothing was saved. Send it again.")
+    return Refusal(400, _("Incomplete form"), text)
 
 
 def _is_readable(request: HttpRequest) -> bool:

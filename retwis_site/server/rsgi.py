@@ -72,7 +72,7 @@ def _timeout_text(environ: WSGIEnvironment) -> str:
     """The text of the 408 answer, in the client's language: no middleware has run yet. CONTENT_TYPE is left out, since
     Django raises on an invalid one."""
     with translation.override(language_of(WSGIRequest({**environ, "CONTENT_TYPE": ""}))):
-        return translation.gettext("The form did not arrive in time. Go back, and send it again.") + "\n"
+        return translation.gettext("The form did not arrive in time. Go back and send it again.") + "\n"
 
 
 def _begin_here(hand_over: Callable[..., asyncio.Handle]) -> Callable[..., asyncio.Handle | None]:

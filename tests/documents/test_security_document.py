@@ -10,8 +10,7 @@ from django.conf import settings
 from django.urls import get_resolver
 
 from accounts.signing_in.forms import LONGEST_NAME
-from accounts.signing_in.hashers import LeanArgon2PasswordHasher
-from accounts.signing_in.passwords import LONGEST_PASSWORD
+from accounts.signing_in.passwords import LONGEST_PASSWORD, LeanArgon2PasswordHasher
 from accounts.signing_in.responses import COOKIE_LIVES
 from retwis_site.features import features
 from retwis_site.store import keys

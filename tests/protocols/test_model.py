@@ -25,7 +25,7 @@ from accounts.users.name_index import NameIndex
 from accounts.users.registration import Registration
 from retwis_site.jobs.worker import drain
 from retwis_site.management.commands import cleanup  # noqa: F401  so that the clock is its clock too
-from retwis_site.store import chunks
+from retwis_site.store import cached_list, chunks
 from retwis_site.store.local_cache import Memory
 from tests.support.protocols.site_machine import CLOCK, DEAD, NOBODYS, Agreement, hashed
 from tests.support.protocols.site_model import Person, Written
@@ -36,7 +36,7 @@ from timeline.posts import post_ids, repository
 from timeline.posts.entities import NoSuchPost, PostDeleted, Published
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows
-from timeline.timelines import cached_list, everyone, global_list, home, pagination, profile
+from timeline.timelines import everyone, global_list, home, pagination, profile
 from timeline.timelines.everyone import GlobalTimeline
 from timeline.timelines.home import Homes
 

@@ -15,5 +15,5 @@ ALLOWED_HOSTS = ["testserver", "localhost", "127.0.0.1"]
 # Hundreds of registrations; the real hasher has a test of its own.
 PASSWORD_HASHERS = [
     "tests.support.hashers.QuickArgon2PasswordHasher",
-    "accounts.signing_in.hashers.LeanArgon2PasswordHasher",
+    "accounts.signing_in.passwords.LeanArgon2PasswordHasher",
 ]

@@ -1,4 +1,4 @@
-from accounts.signing_in.hashers import LeanArgon2PasswordHasher
+from accounts.signing_in.passwords import LeanArgon2PasswordHasher
 
 
 class QuickArgon2PasswordHasher(LeanArgon2PasswordHasher):

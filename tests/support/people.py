@@ -14,7 +14,7 @@ LONG_AGO = 1_700_000_000
 WEAK_PASSWORDS = [
     ("short1!", "too short"),
     ("password123", "too common"),
-    ("x" * 129, "t most 128 characters"),
+    ("x" * 129, "1 character too many."),
     ("a null \0 in it", "Null characters"),
 ]
 

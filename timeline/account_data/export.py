@@ -13,8 +13,8 @@ from django.conf import settings
 
 from accounts.users.entities import User
 from retwis_site.features import AddressOf, Line, features
+from retwis_site.rendering.dates import iso
 from retwis_site.store.client import Store
-from retwis_site.store.dates import iso
 
 FORMAT, VERSION = "retwis-export", 1
 CONTENT_TYPE = "application/x-ndjson; charset=utf-8"

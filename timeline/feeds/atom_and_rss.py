@@ -25,9 +25,9 @@ from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from accounts.users.names import isolated
 from retwis_site.http.public_cache import publicly_cached
+from retwis_site.rendering.dates import moment_of
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import connect
-from retwis_site.store.dates import moment_of
 from retwis_site.store.local_cache import PageMemory
 from timeline.posts.entities import Page, Post
 from timeline.timelines.everyone import GLOBAL_POSTS, GlobalTimeline
@@ -171,7 +171,7 @@ class ProfileFeed(PostsFeed):
         }
 
     def subtitle(self, feed_posts: PersonFeedPosts) -> str:
-        return _("Posts by %(name)s, the newest first") % {"name": isolated(feed_posts.person)}
+        return _("Posts by %(name)s, newest first") % {"name": isolated(feed_posts.person)}
 
     description = subtitle
 
@@ -191,10 +191,10 @@ class TimelineFeed(PostsFeed):
         return FeedPosts(_items(request, found.page))
 
     def title(self) -> str:
-        return _("Everybody on Retwis")
+        return _("Everyone on Retwis")
 
     def subtitle(self) -> str:
-        return _("All posts, the newest first")
+        return _("All posts, newest first")
 
     description = subtitle
 

@@ -71,3 +71,13 @@ def by(text: str | None) -> By:
         return By(text or "")
     except ValueError:
         raise BadCursor(text) from None
+
+
+def goes_on(score: int, rank: int | None, now: float | None, higher: int) -> int:
+    """The rank at which a page of a sorted set begins. Its cursor names the last row before it: a member and its
+    `score`, which other members may share.
+
+    `rank` and `now` are the present rank and score of that member. When it was removed, or has another score by now,
+    the page begins with all rows of the old score, so that no row is left out. `higher` rows have a higher score.
+    """
+    return higher if rank is None or now is None or int(now) != score else rank + 1

@@ -16,12 +16,11 @@ from retwis_site.store.client import Pipe, Store
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import parse_id, whole
 from retwis_site.store.local_cache import Memory
-from timeline.people.cursors import NameCursor, ScoreCursor
+from timeline.people.cursors import NameCursor, ScoreCursor, goes_on
 from timeline.people.entities import ListedPerson, PeopleList, SearchResult
 from timeline.people.follow_pages import PEOPLE_A_PAGE
 from timeline.people.join_dates import joined, queue_joined, remembered
 from timeline.relations.follow import Follows, followed_uids
-from timeline.timelines.pagination import goes_on
 
 LONGEST_WANTED = LONGEST_DISPLAY_NAME
 LONGEST_TYPED = 4 * LONGEST_WANTED  # with what is not seen, and with letters and their marks apart

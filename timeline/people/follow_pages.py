@@ -9,10 +9,9 @@ from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import whole
 from retwis_site.store.local_cache import PageMemory
-from timeline.people.cursors import ScoreCursor
+from timeline.people.cursors import ScoreCursor, goes_on
 from timeline.people.entities import FollowRow, PeoplePage, Show
 from timeline.relations.follow import COMPARED
-from timeline.timelines.pagination import goes_on
 
 PEOPLE_A_PAGE = 20
 

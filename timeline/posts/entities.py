@@ -33,7 +33,7 @@ class NoSuchPost(NotFound):
 class PostDeleted(Gone):
     """The author deleted this post."""
 
-    message = _("This post was here, and its author has deleted it.")
+    message = _("This post was deleted by its author.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,11 @@ import unicodedata
 from typing import Any
 
 from django import forms
-from django.core.validators import MaxLengthValidator, RegexValidator
+from django.core.validators import RegexValidator
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
+from retwis_site.http.validators import MaxLength
 from retwis_site.rendering.pages import slot_filled_by
 from timeline.posts.entities import LONGEST_POST
 
@@ -20,8 +21,7 @@ class PostField(forms.CharField):
     """
 
     def __init__(self, **kwargs: Any) -> None:
-        too_long = _("At most %(limit_value)d characters; this has %(show_value)d.")
-        super().__init__(validators=[MaxLengthValidator(LONGEST_POST, too_long)], **kwargs)
+        super().__init__(validators=[MaxLength(LONGEST_POST)], **kwargs)
 
     def to_python(self, value: Any) -> str:
         text = " ".join(str(super().to_python(value)).splitlines()).strip()
@@ -32,10 +32,10 @@ class PostField(forms.CharField):
 class PostForm(forms.Form):
     longest = LONGEST_POST
     body = PostField(
-        label=_("What is new?"),
+        label=_("What's new?"),
         help_text=format_lazy(_("Up to {number} characters"), number=LONGEST_POST),
-        error_messages={"required": _("There is nothing in it yet.")},
-        widget=forms.Textarea(attrs={"rows": 3, "placeholder": _("What is new?"), "dir": "auto"}),
+        error_messages={"required": _("Write something first.")},
+        widget=forms.Textarea(attrs={"rows": 3, "placeholder": _("What's new?"), "dir": "auto"}),
     )
     # Each shown form has its own token; a second click sends the same token, and so gives the same post.
     token = forms.CharField(

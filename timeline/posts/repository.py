@@ -12,12 +12,12 @@ from django.conf import settings
 from retwis_site.exceptions import StoreError
 from retwis_site.jobs.outbox import OWNER_GIVES_UP, Claim, Outbox
 from retwis_site.store import keys
+from retwis_site.store.cached_list import queue_cut
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce
 from timeline.posts.entities import NoSuchPost, PostDeleted, Published
 from timeline.posts.post_ids import post_ids
 from timeline.posts.reader import Record, forget, queue_post, records_of
-from timeline.timelines.cached_list import queue_cut
 
 TOKEN_LIVES = 24 * 3600  # seconds that a form's one-time token is kept
 DELETED_STAYS = 30 * 24 * 3600  # seconds that the page of a deleted post answers 410

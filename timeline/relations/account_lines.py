@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from accounts.users.repository import Users
 from retwis_site.features import AddressOf, Line, Owner
+from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
 from retwis_site.store.chunks import newest_first
 from retwis_site.store.client import Store
-from retwis_site.store.dates import iso
 from retwis_site.store.ids import parse_id, whole
 
 

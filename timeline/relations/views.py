@@ -19,11 +19,11 @@ def follow(request: RetwisRequest, username: str) -> HttpResponse:
     person = request.viewer.find(username)
     me = request.viewer.require_user()
     if person.uid == me.uid:
-        messages.error(request, _("You cannot follow yourself: your own posts are in your home timeline anyway."))
+        messages.error(request, _("You cannot follow yourself. Your posts are already on your home page."))
     else:
         RateLimits(connect()).count(FOLLOWS, str(me.uid))
         Follows(connect()).follow(me.uid, person.uid)
-        messages.success(request, _("You follow %(name)s now.") % {"name": person.username})
+        messages.success(request, _("You now follow %(name)s.") % {"name": person.username})
     return redirect("profile", person.username)
 
 

@@ -8,10 +8,10 @@ from itertools import chain, islice
 
 from retwis_site.exceptions import StoreReadOnly
 from retwis_site.store import keys
+from retwis_site.store.cached_list import KEPT, ListContent, Merge, Slice, TimelineList, merge
 from retwis_site.store.client import Pipe, Store
 from timeline.posts.post_ids import RECENT, post_ids
 from timeline.posts.repository import Posts
-from timeline.timelines.cached_list import KEPT, ListContent, Merge, Slice, TimelineList, merge
 
 MOST_CHUNKS = 5  # chunks of KEPT ids that a rebuild looks at, where many posts are deleted
 

@@ -8,6 +8,7 @@ from accounts.signing_in.viewer import Viewer
 from accounts.users.repository import Users, queue_person
 from retwis_site.exceptions import StoreReadOnly
 from retwis_site.store import keys
+from retwis_site.store.cached_list import FIRST_READ, KEPT, Merge, Slice, TimelineList, merge
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import parse_id
 from retwis_site.store.local_cache import PageMemory
@@ -15,7 +16,6 @@ from timeline.people.entities import Counts
 from timeline.posts.entities import Page, Post
 from timeline.posts.reader import Wanted, authors_of, by_present_names
 from timeline.relations.follow import Follows, followed_uids
-from timeline.timelines.cached_list import FIRST_READ, KEPT, Merge, Slice, TimelineList, merge
 from timeline.timelines.entities import HomePage
 from timeline.timelines.pagination import POSTS_A_PAGE, fill
 

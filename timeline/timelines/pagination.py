@@ -38,13 +38,3 @@ def fill(candidates: Sequence[int], size: int, shown: Shown) -> Filled:
     if len(posts) > size:
         return Filled(posts[:size], dead, last, posts[size - 1].pid)
     return Filled(posts, dead, last, last if len(candidates) > len(read) else None)
-
-
-def goes_on(score: int, rank: int | None, now: float | None, higher: int) -> int:
-    """The rank at which a page of a sorted set begins. Its cursor names the last row before it: a member and its
-    `score`, which other members may share.
-
-    `rank` and `now` are the present rank and score of that member. When it was removed, or has another score by now,
-    the page begins with all rows of the old score, so that no row is left out. `higher` rows have a higher score.
-    """
-    return higher if rank is None or now is None or int(now) != score else rank + 1

@@ -14,6 +14,7 @@ from accounts.users.entities import NotSignedIn
 from retwis_site.rendering.error_pages import error_page
 from retwis_site.rendering.kept_fields import kept_fields
 from retwis_site.rendering.pages import EMPTY, Slots, cached_page, first_page_at, origin_of, page
+from retwis_site.store.cached_list import FIRST_TRUSTED
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
 from timeline.people.suggestions import Suggestions
@@ -23,7 +24,6 @@ from timeline.posts.html.post_cards import slots
 from timeline.posts.limits import POSTS
 from timeline.posts.repository import Posts
 from timeline.timelines import unread
-from timeline.timelines.cached_list import FIRST_TRUSTED
 from timeline.timelines.cursors import post_cursor
 from timeline.timelines.entities import HomePage
 from timeline.timelines.everyone import GLOBAL_POSTS, GlobalTimeline
@@ -117,7 +117,7 @@ def publish(request: RetwisRequest) -> HttpResponse:
         messages.success(request, _("Posted."), extra_tags="posted")
         drafts.forget(request, response)
     else:  # the user went back in the browser, changed the text and sent the form again
-        text = _("That form had posted something before. Your new text is below: post it from here.")
+        text = _("This form was already posted. Your new text is below. You can post it now.")
         messages.error(request, text)
         drafts.keep(response, body)
     return response
@@ -127,7 +127,7 @@ def _signed_out(request: RetwisRequest, form: PostForm) -> HttpResponse:
     """Keep a visitor's post until they have logged in. An invalid post is answered at once, with status 422."""
     if not form.is_valid():
         why = " ".join(str(error) for errors in form.errors.values() for error in errors)
-        text = _("You are not logged in, and this cannot be a post: %(why)s") % {"why": why}
+        text = _("You are not logged in, and your post is not valid: %(why)s") % {"why": why}
         return error_page(request, 422, _("Not posted"), text, kept_fields(request))
     response = to_login("/")
     drafts.keep(response, form.cleaned_data["body"])

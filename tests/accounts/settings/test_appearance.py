@@ -78,7 +78,7 @@ def test_what_is_none_of_the_three_is_refused_and_changes_nothing(browser, form)
     text = answer.content.decode()
     assert answer.status_code == 422
     assert THEME_COOKIE not in answer.cookies
-    assert "Choose one of these three." in text
+    assert "Choose one of these options." in text
     assert offered(text) == (CHOICES, [])
     assert leads_to(text) == "/timeline/"
     assert theme_of(page(client)) == "dark"

@@ -18,8 +18,8 @@ from timeline.timelines import unread
 
 URL = "/settings/delete/"
 FORM = {"password": PASSWORD}
-TOLD = "Your account is deleted."
-GONE = "Whoever had this name has deleted their account."
+TOLD = "Your account was deleted."
+GONE = "This account was deleted."
 
 
 def page_of(answer):
@@ -32,7 +32,7 @@ def test_the_page_says_what_happens_and_asks_for_the_password(browser, alice, ra
     page = page_of(answer)
     assert answer.status_code == 200
     assert "This cannot be undone." in page
-    assert "The name <bdi>Alice</bdi> stays taken" in page
+    assert "The username <bdi>Alice</bdi> stays taken" in page
     assert 'action="/settings/delete/"' in page
     assert 'type="password" name="password"' in page
     assert 'href="/settings/download/"' in page
@@ -192,7 +192,7 @@ def test_the_name_stays_taken(browser, store, alice, raw, name, cleared):
     form = {"username": name, "password1": PASSWORD, "password2": PASSWORD}
     answer = browser().post("/register/", form)
     assert answer.status_code == 422
-    assert "That name is taken." in page_of(answer)
+    assert "This username is taken." in page_of(answer)
     assert raw.hgetall("users") == {"alice": "1"}
 
 

@@ -52,7 +52,7 @@ def test_createuser_refuses_a_name_of_other_characters(raw, typed, name):
     [
         ("short1!", "too short"),
         ("password123", "too common"),
-        ("x" * 129, "At most 128 characters"),
+        ("x" * 129, "1 character too many."),
         ("a null \0 in it", "Null characters"),
         ("", "No password was given"),
         (None, "No password was given"),

@@ -48,7 +48,7 @@ def test_the_cookie_lasts_a_year_and_no_script_can_read_it(browser):
 
 
 def test_passwords_are_argon2_with_19_mib(settings, browser, raw):
-    settings.PASSWORD_HASHERS = ["accounts.signing_in.hashers.LeanArgon2PasswordHasher"]
+    settings.PASSWORD_HASHERS = ["accounts.signing_in.passwords.LeanArgon2PasswordHasher"]
     browser().post("/register/", FORM)
     encoded = raw.hget("user:1", "password")
     assert encoded.startswith("argon2$argon2id$v=19$m=19456,t=2,p=1$")
@@ -61,7 +61,7 @@ def test_a_name_is_taken_in_any_letter_case(browser, alice, raw, name):
     response = browser().post("/register/", {**FORM, "username": name})
     assert response.status_code == 422
     page = response.content.decode()
-    assert "That name is taken" in page
+    assert "This username is taken" in page
     assert f'value="{name}"' in page
     assert raw.hgetall("users") == {"alice": "1"}
 
@@ -88,7 +88,7 @@ def test_two_different_passwords_are_refused_and_never_echoed(browser):
     response = browser().post("/register/", {**FORM, "password2": PASSWORD + "!"})
     assert response.status_code == 422
     page = response.content.decode()
-    assert "The two passwords differ" in page
+    assert "The passwords do not match" in page
     assert PASSWORD not in page
     assert 'value="Alice"' in page
 

@@ -33,7 +33,7 @@ def test_a_wrong_password_and_an_unknown_name_get_the_same_answer(browser, alice
     wrong = browser().post("/login/", {"username": "Alice", "password": "wrong"})
     unknown = browser().post("/login/", {"username": "Nobody", "password": "wrong"})
     assert wrong.status_code == unknown.status_code == 422
-    message = "That username and password do not fit together."
+    message = "Wrong username or password."
     assert message in wrong.content.decode()
     assert message in unknown.content.decode()
     assert 'value="Alice"' in wrong.content.decode()

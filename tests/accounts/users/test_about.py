@@ -139,8 +139,8 @@ def people(store, alice, bob):
     [
         (1, "Followed by friend0"),
         (2, "Followed by friend0 and friend1"),
-        (3, "Followed by friend0, friend1 and 1 you know"),
-        (5, "Followed by friend0, friend1 and 3 you know"),
+        (3, "Followed by friend0, friend1 and 1 other you follow"),
+        (5, "Followed by friend0, friend1 and 3 others you follow"),
     ],
 )
 def test_two_of_them_are_named_and_the_others_counted(browser, store, people, bob, number, sentence):
@@ -204,7 +204,7 @@ def test_it_is_exact_up_to_ten_thousand_and_honest_beyond(browser, store, people
     raw.delete("following:2", "followers:1")
     raw.zadd("following:2", dict.fromkeys(uids, 1))
     raw.zadd("followers:1", dict.fromkeys(uids, 1))
-    assert f"Followed by friend0, friend1 and {others} you know" in text_of(browser(bob).get("/@alice/"))
+    assert f"Followed by friend0, friend1 and {others} others you follow" in text_of(browser(bob).get("/@alice/"))
 
 
 def test_no_set_is_read_twice_for_one_page(store, people, bob, raw, round_trips):

@@ -72,7 +72,7 @@ def test_it_is_shown_at_home_and_where_one_is_suggested(browser, alice, bob, car
         ("/@alice/", "\u2068Alice Liddell\u2069 (@alice) · Retwis"),
         ("/@alice/1/", "\u2068Alice Liddell\u2069: Down the hole · Retwis"),
         ("/@alice/followers/", "Followers of \u2068Alice Liddell\u2069 · Retwis"),
-        ("/@alice/following/", "Followed by \u2068Alice Liddell\u2069 · Retwis"),
+        ("/@alice/following/", "People followed by \u2068Alice Liddell\u2069 · Retwis"),
         ("/@bob/", "bob (@bob) · Retwis"),
     ],
 )

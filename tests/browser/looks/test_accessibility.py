@@ -177,11 +177,11 @@ def password_with_errors(world):
     world.console.expects(422, "/settings/password/")
     page = world.member
     page.goto("/settings/password/")
-    page.get_by_label("Present password").fill("not mine")
+    page.get_by_label("Current password").fill("not mine")
     page.get_by_label("New password", exact=True).fill("short")
-    page.get_by_label("New password again").fill("other")
-    page.get_by_role("button", name="Change it").click()
-    expect(page.get_by_label("Present password")).to_have_attribute("aria-invalid", "true")
+    page.get_by_label("Repeat new password").fill("other")
+    page.get_by_role("button", name="Change password").click()
+    expect(page.get_by_label("Current password")).to_have_attribute("aria-invalid", "true")
     return page
 
 
@@ -189,9 +189,9 @@ def deletion_with_errors(world):
     world.console.expects(422, "/settings/delete/")
     page = world.member
     page.goto("/settings/delete/")
-    page.get_by_label("Present password").fill("not mine")
-    page.get_by_role("button", name="Delete my account for good").click()
-    expect(page.get_by_label("Present password")).to_have_attribute("aria-invalid", "true")
+    page.get_by_label("Current password").fill("not mine")
+    page.get_by_role("button", name="Delete my account permanently").click()
+    expect(page.get_by_label("Current password")).to_have_attribute("aria-invalid", "true")
     return page
 
 
@@ -219,7 +219,7 @@ def profile_with_a_message(world):
     page = world.newcomer
     page.goto(f"/@{world.me}/")
     follow_button(page, world.me).click()
-    said(page, f"You follow {world.me} now.")
+    said(page, f"You now follow {world.me}.")
     unfollow_button(page, world.me).click()
     said(page, f"You no longer follow {world.me}.")
     return page
@@ -276,7 +276,7 @@ def a_form_from_before_a_login(world):
     page.goto("/")
     page.context.clear_cookies(name=settings.CSRF_COOKIE_NAME)
     write(page, LONGEST_WORD)
-    expect(page.get_by_role("heading", name="Please send that again")).to_be_visible()
+    expect(page.get_by_role("heading", name="Please send the form again")).to_be_visible()
     return page
 
 
@@ -373,7 +373,7 @@ def test_axe_finds_nothing_on_a_site_where_nobody_has_posted(chromium, tmp_path)
             try:
                 for address in ("/", "/timeline/"):
                     page.goto(address)
-                    expect(page.get_by_role("heading", name="Nobody has posted yet")).to_be_visible()
+                    expect(page.get_by_role("heading", name="No posts yet.")).to_be_visible()
                     assert look_at(page) == []
             finally:
                 page.close()

@@ -24,7 +24,7 @@ def test_the_choice_beats_the_system_until_it_is_taken_back(window, alice, syste
         page.goto(path)
         assert is_dark(page) == (choice == "Dark")
     expect(page.get_by_role("radio", name=choice)).to_be_checked()
-    choose(page, "Like the system")
+    choose(page, "Use system setting")
     assert is_dark(page) == (system == "dark")
 
 

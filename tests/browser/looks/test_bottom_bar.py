@@ -37,9 +37,9 @@ def test_the_bar_stays_at_the_bottom_while_the_page_is_scrolled(page):
 
 
 def test_a_tap_goes_there_and_the_bar_says_where_one_is(page):
-    links(page).filter(has_text="Everybody").tap()
+    links(page).filter(has_text="Everyone").tap()
     expect(page).to_have_url("/timeline/")
-    expect(links(page).filter(has_text="Everybody")).to_have_attribute("aria-current", "page")
+    expect(links(page).filter(has_text="Everyone")).to_have_attribute("aria-current", "page")
     assert lies_at_the_bottom(page)
     links(page).filter(has_text="Home").tap()
     expect(page).to_have_url("/")

@@ -20,7 +20,7 @@ def test_the_first_stop_skips_to_the_content(window, alice):
     page = window(alice)
     page.goto("/")
     page.keyboard.press("Tab")
-    skip = page.get_by_role("link", name="Skip to the content")
+    skip = page.get_by_role("link", name="Skip to content")
     expect(skip).to_be_focused()
     focus_is_seen(page)
     page.keyboard.press("Enter")
@@ -55,16 +55,16 @@ def test_log_in_post_follow_and_delete_by_keyboard(window, alice, bob, raw, scri
     said(page, "Posted.")
     assert raw.zcard(f"updates:{me.uid}") == 1
 
-    press_tab_until(page, main_link(page, "Everybody"))
+    press_tab_until(page, main_link(page, "Everyone"))
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="Everybody")).to_be_visible()
+    expect(page.get_by_role("heading", name="Everyone")).to_be_visible()
     press_tab_until(page, page.get_by_role("complementary").get_by_role("link", name=them.username, exact=True))
     page.keyboard.press("Enter")
     follow = follow_button(page, them.username)
     expect(follow).to_be_visible()
     press_tab_until(page, follow)
     page.keyboard.press("Space")
-    said(page, f"You follow {them.username} now.")
+    said(page, f"You now follow {them.username}.")
     assert raw.zrange(f"following:{me.uid}", 0, -1) == [str(them.uid)]
 
     page.goto("/")

@@ -18,10 +18,10 @@ def test_a_text_outlives_an_outage_and_is_posted_once(window, site, real_server,
     page.goto("/")
     with outage(site, real_server, befalls):
         write(page, TEXT)
-        expect(page.get_by_role("heading", name="Back in a moment")).to_be_visible()
+        expect(page.get_by_role("heading", name="Temporarily unavailable")).to_be_visible()
         expect(page.get_by_role("textbox", name="Your post")).to_have_value(TEXT)
         page.get_by_role("button", name="Send it again").click()
-        expect(page.get_by_role("heading", name="Back in a moment")).to_be_visible()
+        expect(page.get_by_role("heading", name="Temporarily unavailable")).to_be_visible()
         expect(page.get_by_role("textbox", name="Your post")).to_have_value(TEXT)
     page.get_by_role("button", name="Send it again").click()
     said(page, "Posted.")
@@ -37,7 +37,7 @@ def test_a_double_click_after_an_outage_posts_once(window, site, real_server, co
     page.goto("/")
     with outage(site, real_server):
         write(page, TEXT)
-        expect(page.get_by_role("heading", name="Back in a moment")).to_be_visible()
+        expect(page.get_by_role("heading", name="Temporarily unavailable")).to_be_visible()
     page.get_by_role("button", name="Send it again").dblclick()
     expect(post(page, TEXT)).to_have_count(1)
     assert raw.zcard(f"updates:{alice.user.uid}") == 1
@@ -48,7 +48,7 @@ def test_a_page_that_could_not_be_read_is_there_after_trying_again(window, site,
     page = window(alice)
     with outage(site, real_server):
         page.goto("/")
-        expect(page.get_by_role("heading", name="Back in a moment")).to_be_visible()
+        expect(page.get_by_role("heading", name="Temporarily unavailable")).to_be_visible()
     page.get_by_role("link", name="Try again").click()
     expect(composer(page)).to_be_visible()
     expect(page.get_by_role("button", name="Log out")).to_be_visible()

@@ -15,7 +15,7 @@ ANSWERED = re.compile(r"/people/\?q=")
 
 
 def field(page):
-    return page.get_by_role("searchbox", name="Find people by the beginning of a name")
+    return page.get_by_role("searchbox", name="Search people")
 
 
 def person(page, login):
@@ -40,7 +40,7 @@ def test_typing_finds_and_what_was_found_can_be_reached_and_followed(page, bob, 
     button = follow_button(page, bob.user.username)
     press_tab_until(page, button)
     page.keyboard.press("Enter")
-    said(page, f"You follow {bob.user.username} now.")
+    said(page, f"You now follow {bob.user.username}.")
     expect(unfollow_button(page, bob.user.username)).to_be_focused()
     focus_is_seen(page)
     stayed(page)
@@ -56,9 +56,9 @@ def test_a_display_name_is_found_too(page, store, bob):
 
 def test_what_is_cleared_brings_everybody_back(page, bob):
     field(page).fill("nobody_has_such_a_name")
-    said(page, "Nobody found")
+    said(page, "No one found")
     field(page).fill("")
-    expect(page.get_by_role("navigation", name="In which order")).to_be_visible()
+    expect(page.get_by_role("navigation", name="Sort by")).to_be_visible()
     expect(person(page, bob)).to_be_visible()
     stayed(page)
 
@@ -134,7 +134,7 @@ def test_on_the_narrowest_screen_all_ways_are_there_and_nothing_is_cut(window, a
     assert links.count() == (4 if signed_in else 5)
     lines = links.evaluate_all("links => links.map((link) => link.getBoundingClientRect().height)")
     assert len(set(lines)) == 1
-    for name in ("Home", "Everybody", "People"):
+    for name in ("Home", "Everyone", "People"):
         link = links.filter(has_text=name)
         assert link.evaluate("link => link.scrollWidth <= link.clientWidth")
         text = link.evaluate(

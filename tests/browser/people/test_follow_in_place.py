@@ -33,7 +33,7 @@ def unfollow(profile, bob):
 def test_following_changes_the_button_and_the_count_in_place(profile, follow, unfollow, alice, bob, raw):
     follow.click()
     expect(unfollow).to_be_visible()
-    said(profile, f"You follow {bob.user.username} now.")
+    said(profile, f"You now follow {bob.user.username}.")
     expect(profile.get_by_role("link", name="1 follower")).to_be_visible()
     assert raw.zrange(f"following:{alice.user.uid}", 0, -1) == [str(bob.user.uid)]
     unfollow.click()
@@ -82,7 +82,7 @@ def test_a_newcomer_follows_one_after_the_other_and_posts_arrive(window, store, 
     for them in (bob, carol):
         follow_button(page, them.user.username).click()
         expect(unfollow_button(page, them.user.username)).to_be_visible()
-        said(page, f"You follow {them.user.username} now.")
+        said(page, f"You now follow {them.user.username}.")
     page.clock.fast_forward(A_WHILE)
     told(page, r"\d+").click()
     for them in (bob, carol):

@@ -18,7 +18,7 @@ def test_log_in_follow_somebody_and_see_their_posts(window, alice, bob, raw, scr
     said(page, f"Welcome back, {me.username}.")
     go_to_profile(page, them.username)
     follow_button(page, them.username).click()
-    said(page, f"You follow {them.username} now.")
+    said(page, f"You now follow {them.username}.")
     expect(unfollow_button(page, them.username)).to_be_visible()
     assert raw.zrange(f"following:{me.uid}", 0, -1) == [str(them.uid)]
     assert raw.zrange(f"followers:{them.uid}", 0, -1) == [str(me.uid)]

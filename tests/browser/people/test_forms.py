@@ -19,8 +19,8 @@ def test_a_registration_with_errors_keeps_the_name_and_says_what_is_wrong(window
     page, erin = window(), name("Erin")
     page.goto("/register/")
     fill_in_registration(page, erin, again="something else")
-    again = page.get_by_label("Password again")
-    is_wrong(again, "The two passwords differ.")
+    again = page.get_by_label("Repeat password")
+    is_wrong(again, "The passwords do not match.")
     expect(page.get_by_role("main").get_by_label("Username")).to_have_value(erin)
     expect(again).to_have_value("")
     fill_in_registration(page, erin)
@@ -36,7 +36,7 @@ def test_a_taken_name_is_said_at_the_name(window, console, alice):
     field = page.get_by_role("main").get_by_label("Username")
     expect(field).to_have_value(alice.user.username)
     expect(field).to_have_attribute("aria-invalid", "true")
-    expect(page.get_by_text("That name is taken. Choose another one.")).to_be_visible()
+    expect(page.get_by_text("This username is taken. Choose another one.")).to_be_visible()
 
 
 def test_a_wrong_password_keeps_the_name_and_is_announced(window, console, alice):
@@ -44,7 +44,7 @@ def test_a_wrong_password_keeps_the_name_and_is_announced(window, console, alice
     page = window()
     page.goto("/login/")
     fill_in_login(page, alice.user.username, "wrong horse battery")
-    expect(page.get_by_role("alert")).to_have_text("That username and password do not fit together.")
+    expect(page.get_by_role("alert")).to_have_text("Wrong username or password.")
     expect(page.get_by_role("main").get_by_label("Username")).to_have_value(alice.user.username)
     expect(page.get_by_role("main").get_by_label("Password")).to_have_value("")
     fill_in_login(page, alice.user.username)
@@ -56,7 +56,7 @@ def test_a_post_that_is_too_long_comes_back_whole(window, console, alice, raw):
     page, text = window(alice, java_script_enabled=False), "x" * 281
     page.goto("/")
     write(page, text)
-    is_wrong(composer(page), "At most 280 characters; this has 281.")
+    is_wrong(composer(page), "1 character too many.")
     expect(composer(page)).to_have_value(text)
     assert raw.zcard(f"updates:{alice.user.uid}") == 0
     write(page, text[1:])
@@ -68,8 +68,8 @@ def test_the_back_button_keeps_the_typed_text(window, alice):
     page = window(alice)
     page.goto("/")
     composer(page).fill("Half a thought")
-    page.get_by_role("navigation", name="Main").get_by_role("link", name="Everybody").click()
-    expect(page.get_by_role("heading", name="Everybody")).to_be_visible()
+    page.get_by_role("navigation", name="Main").get_by_role("link", name="Everyone").click()
+    expect(page.get_by_role("heading", name="Everyone")).to_be_visible()
     page.go_back()
     expect(composer(page)).to_have_value("Half a thought")
     write(page, "Half a thought, and the other half")
@@ -101,7 +101,7 @@ def test_what_is_made_of_a_text_that_waited_is_what_stays(window, name, raw):
     expect(composer(page)).to_have_value("Written while signed in")
     for better in ("Written with more care", ""):
         composer(page).fill(better)
-        for way in ("Everybody", "Home"):
+        for way in ("Everyone", "Home"):
             page.get_by_role("navigation", name="Main").get_by_role("link", name=way).click()
         expect(composer(page)).to_have_value(better)
 
@@ -113,15 +113,15 @@ def test_whoever_changes_the_password_logs_in_with_the_new_one(window, console, 
     main = page.get_by_role("main")
 
     def fill_in(present):
-        main.get_by_label("Present password").fill(present)
+        main.get_by_label("Current password").fill(present)
         main.get_by_label("New password", exact=True).fill("battery staple horse")
-        main.get_by_label("New password again").fill("battery staple horse")
-        main.get_by_role("button", name="Change it").click()
+        main.get_by_label("Repeat new password").fill("battery staple horse")
+        main.get_by_role("button", name="Change password").click()
 
     fill_in("a wrong one")
-    is_wrong(main.get_by_label("Present password"), "That is not your present password.")
+    is_wrong(main.get_by_label("Current password"), "Wrong password.")
     fill_in(PASSWORD)
-    said(page, "Your password is changed")
+    said(page, "Your password was changed")
     page.get_by_role("button", name="Log out").click()
     page.goto("/login/")
     fill_in_login(page, alice.user.username, "battery staple horse")

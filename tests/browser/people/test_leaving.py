@@ -10,13 +10,13 @@ from tests.browser.support.steps import composer, fill_in_login, follow_button, 
 from tests.support.people import PASSWORD
 from tests.support.processes.processes import wait_until
 
-GONE = "Whoever had this name has deleted their account."
-DELETE = "Delete my account for good"
+GONE = "This account was deleted."
+DELETE = "Delete my account permanently"
 
 
 def ask_to_delete(page, password):
     page.goto("/settings/delete/")
-    page.get_by_label("Present password").fill(password)
+    page.get_by_label("Current password").fill(password)
     page.get_by_role("button", name=DELETE).click()
 
 
@@ -35,13 +35,13 @@ def test_an_account_goes_with_all_that_is_its(window, console, name, raw, script
     expect(others.get_by_role("status").filter(has_text="You follow")).to_be_visible()
 
     ask_to_delete(page, "not my password")
-    expect(page.get_by_text("That is not your present password.")).to_be_visible()
-    expect(page.get_by_label("Present password")).to_have_value("")
+    expect(page.get_by_text("Wrong password.")).to_be_visible()
+    expect(page.get_by_label("Current password")).to_have_value("")
     page.goto("/")
     expect(composer(page)).to_be_visible()
 
     ask_to_delete(page, PASSWORD)
-    said(page, "Your account is deleted.")
+    said(page, "Your account was deleted.")
     expect(page.get_by_role("heading", name="Short posts from people you choose.")).to_be_visible()
     expect(page.get_by_role("button", name="Log out")).to_have_count(0)
     assert "auth" not in {cookie["name"] for cookie in page.context.cookies()}

@@ -75,8 +75,8 @@ def test_a_text_is_still_there_after_a_reload_and_after_a_walk(page):
     expect(composer(page)).to_have_value("To be finished")
     expect(counter(page)).to_have_text("266")
     main = page.get_by_role("navigation", name="Main")
-    main.get_by_role("link", name="Everybody").click()
-    expect(page.get_by_role("heading", name="Everybody")).to_be_visible()
+    main.get_by_role("link", name="Everyone").click()
+    expect(page.get_by_role("heading", name="Everyone")).to_be_visible()
     main.get_by_role("link", name="Home").click()
     expect(composer(page)).to_have_value("To be finished")
 

@@ -21,5 +21,5 @@ def test_a_page_leads_to_its_feed_which_has_its_posts(window, alice, page_of):
         assert answer.status == 200
         assert answer.headers["content-type"].startswith(kind)
         assert f"Hello feed readers of {page_of}" in answer.text()
-    link = page.get_by_role("main").get_by_role("link", name="Feed", exact=True)
+    link = page.get_by_role("main").get_by_role("link", name="RSS", exact=True)
     assert link.evaluate("link => link.href") == told[0][1]

@@ -35,7 +35,7 @@ def top(locator):
 
 def test_what_is_new_is_counted_and_divided_from_what_was_read(back):
     page = back(3)
-    expect(page.locator(".since")).to_contain_text("3 new since you left")
+    expect(page.locator(".since")).to_contain_text("3 new posts since your last visit")
     divider = page.locator("p.stopped")
     expect(divider).to_have_count(1)
     assert top(post(page, "New number 0.")) < top(divider) < top(post(page, "Read long ago"))
@@ -50,7 +50,7 @@ def test_a_link_leads_to_where_one_stopped(back):
 
 def test_where_one_stopped_is_found_although_it_is_pages_away(back):
     page = back(45)
-    expect(page.locator(".since")).to_contain_text("45 new since you left")
+    expect(page.locator(".since")).to_contain_text("45 new posts since your last visit")
     expect(post(page, "Read long ago")).to_have_count(0)
     page.locator(".since").get_by_role("link").click()
     expect(post(page, "Read long ago")).to_be_in_viewport()
@@ -67,11 +67,11 @@ def test_between_two_pages_it_is_found_in_place_too(back):
 def test_a_reload_does_not_forget_where_one_stopped(back):
     page = back(2)
     page.reload()
-    expect(page.locator(".since")).to_contain_text("2 new since you left")
+    expect(page.locator(".since")).to_contain_text("2 new posts since your last visit")
     expect(page.locator("p.stopped")).to_have_count(1)
 
 
 def test_whoever_has_read_everything_is_told_so(back):
     page = back(0)
-    expect(page.get_by_text("You're caught up")).to_be_visible()
+    expect(page.get_by_text("You're all caught up")).to_be_visible()
     expect(page.locator("p.stopped")).to_have_count(0)

@@ -19,7 +19,7 @@ def fill_in_registration(page: Page, name: str, password: str = PASSWORD, again:
     main = page.get_by_role("main")
     main.get_by_label("Username").fill(name)
     main.get_by_label("Password", exact=True).fill(password)
-    main.get_by_label("Password again").fill(password if again is None else again)
+    main.get_by_label("Repeat password").fill(password if again is None else again)
     main.get_by_role("button", name="Register").click()
 
 
@@ -36,7 +36,7 @@ def fill_in_login(page: Page, name: str, password: str = PASSWORD) -> None:
 
 
 def composer(page: Page) -> Locator:
-    return page.get_by_role("textbox", name="What is new?")
+    return page.get_by_role("textbox", name="What's new?")
 
 
 def write(page: Page, text: str) -> None:
@@ -65,7 +65,7 @@ def unfollow_button(page: Page, name: str) -> Locator:
 
 def go_to_profile(page: Page, name: str) -> None:
     """By way of everybody's page, where whoever is new is listed."""
-    page.get_by_role("navigation", name="Main").get_by_role("link", name="Everybody").click()
+    page.get_by_role("navigation", name="Main").get_by_role("link", name="Everyone").click()
     page.get_by_role("complementary").get_by_role("link", name=name, exact=True).click()
     expect(page.get_by_role("heading", name=name, exact=True)).to_be_visible()
 

@@ -14,11 +14,11 @@ STYLESHEET = '<link rel="stylesheet" href="/static/retwis.css">'
 @pytest.mark.parametrize(
     ("url", "status", "title"),
     [
-        ("/nothing/here/", 404, "Nothing here"),
+        ("/nothing/here/", 404, "Page not found"),
         ("/@Alice/2/", 410, "Deleted"),
-        ("/@Alice/3/", 404, "Nothing here"),
-        ("/?before=x", 400, "There is no such page"),
-        ("/post/", 405, "Not a page to open"),
+        ("/@Alice/3/", 404, "Page not found"),
+        ("/?before=x", 400, "Invalid address"),
+        ("/post/", 405, "This is not a page"),
     ],
 )
 def test_an_error_page_has_the_sites_design_its_status_and_a_link_home(browser, alice, raw, url, status, title):
@@ -41,7 +41,7 @@ def test_a_broken_view_gives_the_500_page_and_a_line_in_the_log(browser, alice, 
     response = client.get("/@Alice/")
     assert response.status_code == 500
     assert STYLESHEET in response.content.decode()
-    assert "That should not have happened" in response.content.decode()
+    assert "Something went wrong" in response.content.decode()
     assert "ZeroDivisionError" in caplog.text
 
 

@@ -16,10 +16,10 @@ def test_a_message_is_shown_once_and_its_cookie_is_removed(browser, alice, bob):
     client = browser(alice)
     assert "messages" in client.post("/@bob/follow/").cookies
     answer = client.get("/@bob/")
-    assert answer.content.decode().count("You follow bob now.") == 1
+    assert answer.content.decode().count("You now follow bob.") == 1
     assert answer.cookies["messages"]["max-age"] == 0
     again = client.get("/@bob/")
-    assert "You follow bob now." not in again.content.decode()
+    assert "You now follow bob." not in again.content.decode()
     assert "messages" not in again.cookies
 
 
@@ -36,8 +36,8 @@ def test_a_message_is_shown_on_the_next_page(browser, alice, bob, url):
     for each in (client, browser(bob), client):
         each.get(url)
     client.post("/@bob/follow/")
-    assert "You follow bob now." in page(client, url)
-    assert "You follow bob now." not in page(client, url)
+    assert "You now follow bob." in page(client, url)
+    assert "You now follow bob." not in page(client, url)
 
 
 def test_the_next_page_shows_all_messages_in_order(browser, alice, bob):
@@ -45,7 +45,7 @@ def test_the_next_page_shows_all_messages_in_order(browser, alice, bob):
     client.post("/@bob/follow/")
     client.post("/@bob/unfollow/")
     text = page(client)
-    assert 0 < text.index("You follow bob now.") < text.index("You no longer follow bob.")
+    assert 0 < text.index("You now follow bob.") < text.index("You no longer follow bob.")
     assert "follow bob" not in page(client)
 
 

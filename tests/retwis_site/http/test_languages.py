@@ -105,7 +105,7 @@ def test_messages_and_form_errors_are_translated(browser, alice, bob):
     client = browser(alice)
     client.post(URL, {"language": "de"})
     assert "Du folgst jetzt bob." in client.post("/@bob/follow/", follow=True).content.decode()
-    assert "Da steht noch nichts." in client.post("/post/", {"body": " "}).content.decode()
+    assert "Schreib zuerst etwas." in client.post("/post/", {"body": " "}).content.decode()
     short = {"username": "dora", "password1": "short1!", "password2": "short1!"}
     client = browser()
     client.cookies[COOKIE] = "ar"

@@ -88,7 +88,7 @@ def unavailable(answer):
     assert in_time(answer).status == 503, answer.page
     assert int(answer.headers["Retry-After"]) > 0
     assert answer.headers["Cache-Control"] == "no-store"
-    assert "Back in a moment" in answer.page
+    assert "Temporarily unavailable" in answer.page
     return answer
 
 

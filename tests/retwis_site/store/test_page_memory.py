@@ -204,11 +204,11 @@ def test_a_message_is_shown_to_whom_it_is_for_and_once(browser, raw, store, foll
         for url in READS:
             page(client, url)
     clients[0].post("/@bob/follow/")
-    assert "You follow bob now." not in page(clients[1], "/@bob/")
-    assert "You follow bob now." in page(clients[0], "/@bob/")
+    assert "You now follow bob." not in page(clients[1], "/@bob/")
+    assert "You now follow bob." in page(clients[0], "/@bob/")
     for client in (*clients, browser()):
         for url in READS:
-            assert "You follow bob now." not in page(client, url)
+            assert "You now follow bob." not in page(client, url)
 
 
 def test_what_somebody_typed_is_on_nobody_elses_page(browser, alice, bob, clock):

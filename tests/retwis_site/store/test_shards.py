@@ -10,13 +10,13 @@ from accounts.signing_in.viewer import Viewer
 from retwis_site.jobs.outbox import Outbox
 from retwis_site.jobs.worker import drain, stop
 from retwis_site.store import keys
+from retwis_site.store.cached_list import KEPT
 from tests.support.command_output import said
 from tests.support.people import LONG_AGO
 from tests.support.stored_posts import write_posts
 from tests.support.stores.key_layouts import noted
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows
-from timeline.timelines.cached_list import KEPT
 from timeline.timelines.everyone import GlobalTimeline
 
 

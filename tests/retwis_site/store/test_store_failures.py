@@ -57,7 +57,7 @@ def test_every_page_is_a_503_and_nobody_is_signed_out(browser, alice, raw, broke
     response = client.get(url)
     assert response.status_code == 503
     assert int(response["Retry-After"]) > 0
-    assert "Back in a moment" in response.content.decode()
+    assert "Temporarily unavailable" in response.content.decode()
     assert "auth" not in response.cookies
 
 

@@ -12,6 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import AccountDeleted, NoSuchUser, Visitor
 from retwis_site.jobs.worker import drain
+from retwis_site.store import cached_list
 from retwis_site.store.client import connect
 from retwis_site.store.local_cache import Memory
 from tests.support.people import LONG_AGO
@@ -25,7 +26,7 @@ from timeline.people.entities import Show
 from timeline.people.follow_pages import FollowPages
 from timeline.posts.entities import NoSuchPost, PostDeleted
 from timeline.posts.reader import one_post
-from timeline.timelines import cached_list, everyone, pagination
+from timeline.timelines import everyone, pagination
 from timeline.timelines.everyone import GlobalTimeline
 from timeline.timelines.home import Homes
 from timeline.timelines.profile import Profiles

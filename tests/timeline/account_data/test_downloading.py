@@ -211,7 +211,7 @@ def test_ten_an_hour(browser, store, alice, bob, raw):
     refused = browser(alice).get(URL)
     assert refused.status_code == 429
     assert 0 < int(refused["Retry-After"]) <= DOWNLOADS.seconds
-    assert "more than 10 downloads" in refused.content.decode()
+    assert "Too many downloads in a short time. The limit is 10." in refused.content.decode()
     downloaded(browser(bob))
     with pytest.raises(Exception, match="10 downloads"):
         RateLimits(store).count(DOWNLOADS, "1")
@@ -318,7 +318,7 @@ def test_a_failure_is_a_page_however_much_was_read_and_nothing_stays_open(
         answer = client.get(URL)
     assert answer.status_code == 503
     assert answer["Retry-After"] == "5"
-    assert "Back in a moment" in answer.content.decode()
+    assert "Temporarily unavailable" in answer.content.decode()
     assert "Content-Disposition" not in answer
     assert open_files() == before
 

@@ -102,5 +102,5 @@ def test_a_store_that_hangs_while_it_is_made_is_a_page(served_by_one_worker, lar
         raw.client_pause(1500)
         answer = rest(client)
     assert answer.startswith(b"HTTP/1.1 503 ")
-    assert b"Back in a moment" in answer
+    assert b"Temporarily unavailable" in answer
     assert b'{"type":' not in answer

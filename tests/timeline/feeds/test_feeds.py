@@ -70,8 +70,8 @@ def titles(feed):
 @pytest.mark.parametrize(
     ("url", "title", "subtitle", "page"),
     [
-        ("/@Alice/atom/", "Alice (@Alice) on Retwis", "Posts by Alice, the newest first", "/@Alice/"),
-        ("/timeline/atom/", "Everybody on Retwis", "All posts, the newest first", "/timeline/"),
+        ("/@Alice/atom/", "Alice (@Alice) on Retwis", "Posts by Alice, newest first", "/@Alice/"),
+        ("/timeline/atom/", "Everyone on Retwis", "All posts, newest first", "/timeline/"),
     ],
 )
 def test_atom_has_all_that_the_standard_asks_for(browser, post, url, title, subtitle, page):
@@ -104,8 +104,8 @@ def test_atom_has_all_that_the_standard_asks_for(browser, post, url, title, subt
 @pytest.mark.parametrize(
     ("url", "title", "description", "page"),
     [
-        ("/@Alice/rss/", "Alice (@Alice) on Retwis", "Posts by Alice, the newest first", "/@Alice/"),
-        ("/timeline/rss/", "Everybody on Retwis", "All posts, the newest first", "/timeline/"),
+        ("/@Alice/rss/", "Alice (@Alice) on Retwis", "Posts by Alice, newest first", "/@Alice/"),
+        ("/timeline/rss/", "Everyone on Retwis", "All posts, newest first", "/timeline/"),
     ],
 )
 def test_rss_has_all_that_the_standard_asks_for(browser, post, url, title, description, page):

@@ -91,7 +91,7 @@ def test_a_later_page_does_not_say_that_it_is_the_first(browser, raw, alice):
     ("page", "titles"),
     [
         ("/@Alice/", ["Posts by \u2068Ann\u2069 (Atom)", "Posts by \u2068Ann\u2069 (RSS)"]),
-        ("/timeline/", ["Everybody on Retwis (Atom)", "Everybody on Retwis (RSS)"]),
+        ("/timeline/", ["Everyone on Retwis (Atom)", "Everyone on Retwis (RSS)"]),
     ],
 )
 def test_its_feeds_are_told_and_linked(browser, called, bob, page, titles):
@@ -102,7 +102,7 @@ def test_its_feeds_are_told_and_linked(browser, called, bob, page, titles):
         assert kinds == ("application/atom+xml", "application/rss+xml")
         assert list(names) == titles
         assert addresses == (f"{page}atom/", f"{page}rss/")
-        assert f'<a href="{page}atom/" type="application/atom+xml">Feed</a>' in answer
+        assert f'<a href="{page}rss/" type="application/rss+xml">RSS</a>' in answer
         for kind, address in zip(kinds, addresses, strict=True):
             assert client.get(address)["Content-Type"] == f"{kind}; charset=utf-8"
 

@@ -137,13 +137,13 @@ def test_twenty_are_shown_and_that_there_are_more_is_said(browser, store, raw):
         person(raw, uid, f"ann{uid:03}")
     page = browser().get("/people/?q=ann")
     assert names(page) == [f"ann{uid:03}" for uid in range(1, 21)]
-    assert "The first 20 people: type more to find others" in text_of(page)
+    assert "Showing the first 20 people. Type more to narrow the search." in text_of(page)
     page = browser().get("/people/?q=ann02")
     assert names(page) == ["ann020", "ann021"]
     assert "2 people found" in text_of(page)
 
 
-@pytest.mark.parametrize(("text", "told"), [("ann", "1 person found"), ("zoe", "Nobody found")])
+@pytest.mark.parametrize(("text", "told"), [("ann", "1 person found"), ("zoe", "No one found")])
 def test_their_number_is_a_status(browser, raw, text, told):
     person(raw, 1, "ann")
     page = browser().get(f"/people/?q={text}").content.decode()
@@ -190,6 +190,14 @@ def test_what_was_typed_comes_back_as_text(browser, alice, text):
     assert page.status_code == 200
     [value] = re.findall(r'name="q" value="([^"]*)"', page.content.decode())
     assert html.unescape(value) == wanted(text.encode(errors="replace").decode())
+
+
+@pytest.mark.parametrize("text", ["walker", MARKER, '"><script>', "{{ 7 }}", "a&amp;b"])
+def test_a_search_without_results_names_what_was_searched(browser, text):
+    page = browser().get("/people/", {"q": text}).content.decode()
+    [heading] = re.findall(r"<h2>(No one found .*?)</h2>", page)
+    assert re.fullmatch(r'No one found for "<bdi>[^<>"]*</bdi>"', heading)
+    assert html.unescape(re.sub("</?bdi>", "", heading)) == f'No one found for "{wanted(text)}"'
 
 
 def test_no_more_is_taken_than_a_name_can_have(browser, store, raw):

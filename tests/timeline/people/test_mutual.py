@@ -94,8 +94,8 @@ def test_another_filter_is_none(browser, alice, show):
 @pytest.mark.parametrize("show", ["mutual", "not-followed-back"])
 def test_who_has_nobody_such_is_told_who_would_stand_there(browser, alice, side, show):
     page = browser().get(f"/@alice/{side}/?show={show}")
-    assert "Nobody here" in text_of(page)
-    assert "will stand here" in text_of(page)
+    assert "No one here" in text_of(page)
+    assert "appear here" in text_of(page)
 
 
 def test_a_later_page_keeps_the_filter(browser, raw, alice, small):
@@ -116,7 +116,7 @@ def test_as_many_are_looked_at_as_one_page_may_and_then_it_says_so(browser, raw,
     client = browser()
     first = client.get("/@alice/followers/?show=mutual")
     assert names(first) == []
-    assert "Nobody among those looked at so far; there are more. Look further" in text_of(first)
+    assert "No one found so far. There are more people to check. Keep searching" in text_of(first)
     [older] = re.findall(r"before=(\d+-\d+)", first.content.decode())
     assert older == f"{1000 - 9}-{FIRST + 9}"  # the tenth
     second = client.get(f"/@alice/followers/?show=mutual&before={older}")
@@ -124,8 +124,8 @@ def test_as_many_are_looked_at_as_one_page_may_and_then_it_says_so(browser, raw,
     [older] = re.findall(r"before=(\d+-\d+)", second.content.decode())
     last = client.get(f"/@alice/followers/?show=mutual&before={older}")
     assert names(last) == [f"person{FIRST + 22}"]
-    assert "Look further" not in text_of(last)
-    assert "That is everybody." in text_of(last)
+    assert "Keep searching" not in text_of(last)
+    assert "That is everyone." in text_of(last)
 
 
 def test_the_next_page_is_not_offered_where_nobody_follows_who_fits(store, raw, alice, small):

@@ -204,8 +204,8 @@ def test_nor_is_it_among_the_most_followed(browser, alice, before):
 
 
 def test_an_empty_site_says_so(browser):
-    assert "Nobody is here yet" in text_of(browser().get("/people/"))
-    assert "Nobody is followed yet" in text_of(browser().get("/people/?by=followers"))
+    assert "No users yet." in text_of(browser().get("/people/"))
+    assert "No one has followers yet." in text_of(browser().get("/people/?by=followers"))
 
 
 def test_who_is_signed_in_may_follow_each_but_themselves(browser, store, alice, bob, carol):

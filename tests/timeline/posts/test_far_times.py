@@ -2,7 +2,7 @@
 
 import pytest
 
-from retwis_site.store.dates import LAST, iso
+from retwis_site.rendering.dates import LAST, iso
 from retwis_site.store.ids import LARGEST_ID
 from retwis_site.store.local_cache import Memory
 from tests.support.stored_posts import write_posts

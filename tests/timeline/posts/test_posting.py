@@ -143,6 +143,26 @@ def test_what_is_typed_is_what_is_stored_in_one_line(browser, alice, raw, typed,
     assert raw.hget("post:1", "body") == stored
 
 
+@pytest.mark.parametrize(
+    ("language", "length", "complaint"),
+    [
+        ("en", 281, "1 character too many."),
+        ("en", 300, "20 characters too many."),
+        ("de", 300, "20 Zeichen zu viel."),
+        ("ar", 281, "حرف واحد زائد."),
+        ("ar", 282, "حرفان زائدان."),
+        ("ar", 285, "5 أحرف زائدة."),
+        ("ar", 300, "20 حرفًا زائدًا."),
+    ],
+)
+def test_a_too_long_post_is_told_how_many_characters_are_too_many(browser, alice, language, length, complaint):
+    client = browser(alice)
+    client.cookies["language"] = language
+    answer = client.post("/post/", {"body": "x" * length})
+    assert answer.status_code == 422
+    assert complaint in answer.content.decode()
+
+
 @pytest.mark.parametrize("body", ["", "   ", "\r\n\r\n", "\u200b", "\u2060 \u200d", "x" * 281, "NUL \0 byte"])
 def test_a_post_that_cannot_be_is_refused_with_the_text_kept(browser, alice, raw, body):
     response = browser(alice).post("/post/", {"body": body, "token": "keep-me"})
@@ -200,7 +220,7 @@ def test_an_old_form_with_another_text_loses_neither(browser, alice, raw):
     response = client.post("/post/", {"body": "something else", "token": "t1"}, follow=True)
     page = response.content.decode()
     assert "something else</textarea>" in page
-    assert "That form had posted something before" in page
+    assert "This form was already posted" in page
     assert raw.keys("post:*") == ["post:1"]
     token = TOKEN.search(page)[1]
     client.post("/post/", {"body": "something else", "token": token})

@@ -14,7 +14,7 @@ def test_following_writes_both_sides_with_the_same_date(browser, alice, bob, raw
     before = int(time.time())
     response = browser(alice).post("/@bob/follow/", follow=True)
     assert response.redirect_chain == [("/@bob/", 302)]
-    assert "You follow bob now" in response.content.decode()
+    assert "You now follow bob" in response.content.decode()
     [(them, since)] = raw.zrange("following:1", 0, -1, withscores=True)
     assert them == "2"
     assert before <= since <= time.time()
@@ -155,7 +155,7 @@ def test_the_profile_that_answers_has_all_that_a_script_takes_from_it(browser, a
     """The new button, under the id of the old one so that the focus stays on it; the counts; and what happened."""
     client = browser(alice)
     for verb, other, followers, said in (
-        ("follow", "unfollow", 1, "You follow bob now."),
+        ("follow", "unfollow", 1, "You now follow bob."),
         ("unfollow", "follow", 0, "You no longer follow bob."),
     ):
         form = form_of(client.get("/@bob/").content.decode(), 2)

@@ -202,7 +202,7 @@ def test_the_web_page_leads_through_the_history(browser, store, alice, raw):
 
 
 def test_an_empty_home_says_what_to_do(browser, alice):
-    assert "Nothing here yet: follow somebody" in browser(alice).get("/").content.decode()
+    assert "Nothing here yet. Follow someone." in browser(alice).get("/").content.decode()
 
 
 def test_many_followed_people_are_read_in_short_slices(store, alice, raw, monkeypatch):

@@ -74,7 +74,7 @@ def test_with_nothing_new_one_is_caught_up(browser, raw, store, followed, alice,
     written(raw, store, bob, 3)
     page(browser(alice))
     text = page(browser(alice))
-    assert told(text) == ["You're caught up: nothing new since you left."]
+    assert told(text) == ["You're all caught up. No new posts since your last visit."]
     assert shown(text) == ["3", "2", "1"]
 
 
@@ -83,7 +83,7 @@ def test_what_is_new_is_counted_and_a_line_stands_below_it(browser, raw, store, 
     page(browser(alice))
     written(raw, store, bob, 2)
     text = page(browser(alice))
-    assert told(text) == ["2 new since you left · Go to where you stopped"]
+    assert told(text) == ["2 new posts since your last visit · Go to where you stopped reading"]
     assert shown(text) == ["5", "4", "stopped", "3", "2", "1"]
     assert 'href="#stopped"' in text
 
@@ -95,7 +95,7 @@ def test_a_reload_and_the_next_page_still_know_where_it_was(browser, raw, store,
     client = browser(alice)
     for _ in range(2):
         text = page(client)
-        assert told(text) == ["22 new since you left · Go back to where you stopped"]
+        assert told(text) == ["22 new posts since your last visit · Go back to where you stopped reading"]
         assert "stopped" not in shown(text)
     [older] = set(re.findall(r'rel="next" hx-get="([^"]*)"', text))
     assert shown(page(client, older))[:4] == ["32", "31", "stopped", "30"]
@@ -107,7 +107,7 @@ def test_the_way_back_leads_to_where_one_stopped(browser, raw, store, followed, 
     written(raw, store, bob, 37)
     client = browser(alice)
     text = page(client)
-    assert told(text) == ["37 new since you left · Go back to where you stopped"]
+    assert told(text) == ["37 new posts since your last visit · Go back to where you stopped reading"]
     [back] = re.findall(r'<p class="since">.*?href="([^"]*)"', text, re.DOTALL)
     text = page(client, back)
     assert told(text) == ["This is where you stopped reading."]
@@ -121,7 +121,7 @@ def test_between_two_pages_the_second_says_so(browser, raw, store, followed, ali
     written(raw, store, carol, 1)
     written(raw, store, bob, 20)
     client = browser(alice)
-    assert told(page(client)) == ["20 new since you left · Go back to where you stopped"]
+    assert told(page(client)) == ["20 new posts since your last visit · Go back to where you stopped reading"]
     assert told(page(client, "/?before=32")) == ["This is where you stopped reading."]
     assert shown(page(client, "/?before=32"))[0] == "29"
     assert told(page(client, "/?before=29")) == told(page(client, "/?before=40")) == []
@@ -133,7 +133,7 @@ def test_where_nothing_is_left_of_what_was_read_no_way_leads_there(browser, raw,
     Posts(store).delete(bob.user.uid, 1)
     written(raw, store, bob, 2)
     text = page(browser(alice))
-    assert told(text) == ["2 new since you left"]
+    assert told(text) == ["2 new posts since your last visit"]
     assert shown(text) == ["3", "2"]
 
 
@@ -141,11 +141,11 @@ def test_ones_own_posts_are_no_news(browser, raw, store, followed, alice, bob):
     written(raw, store, bob, 3)
     page(browser(alice))
     written(raw, store, alice, 2)
-    assert told(page(browser(alice))) == ["You're caught up: nothing new since you left."]
+    assert told(page(browser(alice))) == ["You're all caught up. No new posts since your last visit."]
     written(raw, store, bob, 1)
     written(raw, store, alice, 1)
     text = page(browser(alice))
-    assert told(text) == ["1 new since you left · Go to where you stopped"]
+    assert told(text) == ["1 new post since your last visit · Go to where you stopped reading"]
 
 
 def test_more_than_the_list_tells_is_said_so(browser, raw, store, followed, alice, bob):
@@ -153,7 +153,7 @@ def test_more_than_the_list_tells_is_said_so(browser, raw, store, followed, alic
     page(browser(alice))
     written(raw, store, bob, 230)
     [line] = told(page(browser(alice)))
-    assert line == "150+ new since you left · Go back to where you stopped"
+    assert line == "150+ new posts since your last visit · Go back to where you stopped reading"
 
 
 def test_the_cookie_lasts_some_minutes_and_is_set_once(browser, raw, store, followed, alice, bob):
@@ -166,7 +166,7 @@ def test_the_cookie_lasts_some_minutes_and_is_set_once(browser, raw, store, foll
     written(raw, store, bob, 1)
     answer = client.get("/")
     assert unread.COOKIE not in answer.cookies
-    assert told(answer.content.decode()) == ["3 new since you left · Go to where you stopped"]
+    assert told(answer.content.decode()) == ["3 new posts since your last visit · Go to where you stopped reading"]
 
 
 def test_whoever_uses_the_browser_next_is_told_of_their_own_visits(browser, raw, store, followed, alice, bob, carol):
@@ -176,12 +176,12 @@ def test_whoever_uses_the_browser_next_is_told_of_their_own_visits(browser, raw,
     written(raw, store, bob, 2)
     page(browser(carol))
     client = browser(alice)
-    assert told(page(client)) == ["2 new since you left · Go to where you stopped"]
+    assert told(page(client)) == ["2 new posts since your last visit · Go to where you stopped reading"]
     client.cookies["auth"] = carol.secret
-    assert told(page(client)) == ["You're caught up: nothing new since you left."]
+    assert told(page(client)) == ["You're all caught up. No new posts since your last visit."]
     written(raw, store, bob, 1)
     for _ in range(2):
-        assert told(page(client)) == ["1 new since you left · Go to where you stopped"]
+        assert told(page(client)) == ["1 new post since your last visit · Go to where you stopped reading"]
     assert client.cookies[unread.COOKIE].value == "3-5"
 
 
@@ -193,7 +193,7 @@ def test_a_cookie_that_is_none_of_ours_is_nothing(browser, raw, store, followed,
     page(browser(alice))
     client = browser(alice)
     client.cookies[unread.COOKIE] = value
-    assert told(page(client)) == ["You're caught up: nothing new since you left."]
+    assert told(page(client)) == ["You're all caught up. No new posts since your last visit."]
 
 
 @pytest.mark.parametrize("stored", ["x", "", "0", "-3", "9" * 40])
@@ -215,7 +215,7 @@ def test_a_store_that_takes_no_writes_shows_the_page_all_the_same(
         raise StoreReadOnly("no")
 
     monkeypatch.setattr(type(store), "hset", refuses)
-    assert told(page(browser(alice))) == ["2 new since you left · Go to where you stopped"]
+    assert told(page(browser(alice))) == ["2 new posts since your last visit · Go to where you stopped reading"]
 
 
 def test_a_home_without_posts_has_no_news(browser, raw, alice):

@@ -4,7 +4,7 @@ from django import template
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
-from retwis_site.store.dates import iso, moment_of
+from retwis_site.rendering.dates import iso, moment_of
 from timeline.posts.html.links import Segment, segments
 
 register = template.Library()

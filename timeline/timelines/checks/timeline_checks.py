@@ -10,12 +10,12 @@ from accounts.users.checks.foreign_database import is_foreign
 from retwis_site.jobs.outbox import Outbox
 from retwis_site.maintenance.checks import Check, Chunks, Finding, confirmed, ids_of
 from retwis_site.store import keys
+from retwis_site.store.cached_list import KEPT, TimelineList
 from retwis_site.store.client import Store
 from retwis_site.store.snowflake import SMALLEST
 from timeline.posts.checks.post_checks import at_work_on
 from timeline.posts.post_ids import RECENT
 from timeline.posts.repository import Posts
-from timeline.timelines.cached_list import KEPT, TimelineList
 from timeline.timelines.global_list import GlobalList
 
 

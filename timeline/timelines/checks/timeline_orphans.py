@@ -6,10 +6,10 @@ from functools import partial
 from accounts.users.repository import person, queue_person
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, confirmed, ids_of
 from retwis_site.store import keys
+from retwis_site.store.cached_list import TimelineList
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_id
 from timeline.posts.repository import Posts
-from timeline.timelines.cached_list import TimelineList
 
 MOST_CACHED = 100_000  # ids of existing posts, while lists are searched
 

@@ -3,16 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timeline.timelines.cached_list import (
-    CUT_ABOVE,
-    FIRST_TRUSTED,
-    KEPT,
-    TRUSTED,
-    Slice,
-    merge,
-    parse_head,
-    parse_whole,
-)
+from retwis_site.store.cached_list import CUT_ABOVE, FIRST_TRUSTED, KEPT, TRUSTED, Slice, merge, parse_head, parse_whole
 
 ids = st.integers(min_value=1, max_value=5000)
 
