@@ -146,7 +146,7 @@ def test_a_body_is_refused_as_cut_off_when_the_client_disconnects(serving, raw):
 
     protocol = answered(serving, form_request("5"), Protocol(disconnect))
     assert protocol.status == 400
-    assert b"Only a part of that arrived" in protocol.chunks[0]
+    assert b"Only a part of the form arrived" in protocol.chunks[0]
     assert serving._awaited_bodies == 0
 
 
