@@ -114,7 +114,7 @@ def test_the_pictures_of_the_readme(chromium, community, folder):
         keep(page, folder / "post.png")
         page.goto("/timeline/")
         expect(page.get_by_role("article")).to_have_count(len(READ + NEW))
-        keep(page, folder / "everybody.png")
+        keep(page, folder / "everyone.png")
     finally:
         context.close()
 
@@ -122,5 +122,5 @@ def test_the_pictures_of_the_readme(chromium, community, folder):
 def test_the_readme_shows_every_picture_that_is_taken():
     taken = {path.name for path in SHOWN.glob("*.png")}
     readme = (Path(settings.BASE_DIR) / "README.md").read_text()
-    assert taken == {"home.png", "dark.png", "phone.png", "profile.png", "post.png", "everybody.png"}
+    assert taken == {"home.png", "dark.png", "phone.png", "profile.png", "post.png", "everyone.png"}
     assert {name for name in taken if f"docs/screenshots/{name}" not in readme} == set()
