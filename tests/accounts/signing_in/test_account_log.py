@@ -53,4 +53,4 @@ def test_too_much_is_a_line(browser, alice, lines):
 def test_what_is_not_theirs_is_a_line(browser, raw, store, alice, bob, lines):
     pid = publish(raw, store, alice, "Mine")
     assert browser(bob).post(f"/@Alice/{pid}/delete/").status_code == 403
-    assert lines("retwis.security") == [f"POST /%40Alice/{pid}/delete/: not theirs"]
+    assert lines("retwis.security") == [f"POST /%40Alice/{pid}/delete/: not allowed"]
