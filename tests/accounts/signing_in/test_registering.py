@@ -1,4 +1,4 @@
-"""Registering: the form, the keys it leaves, and names that are taken."""
+"""Registering: the form, the keys that it writes, and names that are taken."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -93,7 +93,7 @@ def test_two_different_passwords_are_refused_and_never_echoed(browser):
     assert 'value="Alice"' in page
 
 
-def test_eight_people_who_want_one_name_at_once_make_one_user(store, raw):
+def test_eight_registrations_of_one_name_at_once_make_one_user(store, raw):
     def attempt(number: int) -> bool:
         try:
             Registration(store).register("Alice" if number % 2 else "aLICE", "hash")

@@ -1,5 +1,7 @@
-"""What `doctor` and `cleanup` make of deleted accounts: what is left of one goes, what stays is no damage, and nothing
-gives one back what it had."""
+"""`doctor` and `cleanup` after a deletion: they remove data that is left, and restore none.
+
+What a deleted account keeps is no inconsistency.
+"""
 
 import io
 
@@ -39,11 +41,11 @@ def crowd(store, raw, alice, monkeypatch):
 
 
 POST = {"user_id": 1, "time": 7, "body": "x"}
-LEFT = "deleted accounts with data left"
+DATA_LEFT = "deleted accounts with data left"
 
 
 @pytest.mark.parametrize(
-    "damage",
+    "leave_data",
     [
         lambda raw: (raw.zadd("following:1", {"2": 7}), raw.zadd("followers:2", {"1": 7})),
         lambda raw: (raw.zadd("followers:1", {"2": 7}), raw.zadd("following:2", {"1": 7})),
@@ -55,13 +57,13 @@ LEFT = "deleted accounts with data left"
     ],
     ids=["following", "followers", "posts", "users_by_time"],
 )
-def test_doctor_finds_what_is_left_and_carries_the_deletion_out_anew(store, site, alice, capsys, damage):
+def test_doctor_finds_data_that_is_left_and_repeats_the_deletion(store, site, alice, capsys, leave_data):
     left_and_cleared(store, alice)
-    damage(site)
+    leave_data(site)
     site.delete("users_by_followers")
     Follows(store).mend(BOB, CAROL)
-    assert found(capsys)[0].get(LEFT) == 1
-    assert found(capsys, "--fix")[0][LEFT] == 1
+    assert found(capsys)[0].get(DATA_LEFT) == 1
+    assert found(capsys, "--fix")[0][DATA_LEFT] == 1
     assert found(capsys)[0] == {}
     nothing_is_left(site, ALICE)
     assert site.zrange("users_by_time", 0, -1) == ["bob", "carol"]
@@ -69,46 +71,46 @@ def test_doctor_finds_what_is_left_and_carries_the_deletion_out_anew(store, site
     assert noted(site) == []
 
 
-def test_doctor_mends_an_account_that_nobody_clears(store, site, alice, capsys):
+def test_doctor_finishes_a_deletion_without_a_job(store, site, alice, capsys):
     leave(store, alice)
     site.delete("outbox")
-    assert found(capsys)[0] == {LEFT: 1}
-    assert found(capsys, "--fix")[0] == {LEFT: 1}
+    assert found(capsys)[0] == {DATA_LEFT: 1}
+    assert found(capsys, "--fix")[0] == {DATA_LEFT: 1}
     assert found(capsys) == ({}, {})
     assert site.hgetall("user:1").keys() == {"username", "deleted"}
 
 
-def test_doctor_complains_of_nothing_while_a_worker_is_at_it(store, crowd, alice, capsys):
-    """Looked at between all its round trips."""
+def test_doctor_finds_nothing_while_a_worker_removes_the_account(store, crowd, alice, capsys):
+    """`doctor` looks before each round trip of the worker."""
     leave(store, alice)
     [job] = noted(crowd)
     claim = Claim(Outbox(store), job, attempt=1, told_to_stop=lambda: True)
     steps = 0
     for step in range(60):
-        complaints = []
-        with before_round_trip(step, lambda complaints=complaints: complaints.append(found(capsys)[0])):
+        found_at_step = []
+        with before_round_trip(step, lambda found_at_step=found_at_step: found_at_step.append(found(capsys)[0])):
             removal.finish_deletion(store, claim)
-        assert complaints in ([], [{}]), step
-        steps += len(complaints)
+        assert found_at_step in ([], [{}]), step
+        steps += len(found_at_step)
         crowd.zadd("outbox", {job: LONG_AGO + 2**40})
         crowd.hset("user:1", "deleted", LONG_AGO)
     assert steps >= 3
 
 
-def test_a_page_that_was_under_way_leaves_debris_at_most(store, site, alice, capsys):
+def test_a_page_during_the_deletion_leaves_only_orphans(store, site, alice, capsys):
     left_and_cleared(store, alice)
     site.rpush("posts:1", "b1", "4", "0")
     site.hset("user:1", mapping={"seen": 4, "auth": "a secret that auths does not know"})
-    errors, debris = found(capsys)
-    assert errors == {}
-    assert debris.pop("lists with dead ids") == 1  # everybody's
-    assert debris == {"extra fields of deleted accounts": 1, "home timelines of unknown users": 1}
+    inconsistencies, orphans = found(capsys)
+    assert inconsistencies == {}
+    assert orphans.pop("lists with dead ids") == 1  # the list `timeline`
+    assert orphans == {"extra fields of deleted accounts": 1, "home timelines of unknown users": 1}
     call_command("cleanup", stdout=io.StringIO())
     assert not site.exists("posts:1")
     assert site.hgetall("user:1").keys() == {"username", "deleted"}
 
 
-def test_cleanup_leaves_an_account_alone_that_is_just_being_deleted(store, site, alice):
+def test_cleanup_does_not_touch_an_account_during_its_deletion(store, site, alice):
     leave(store, alice)
     before = site.hgetall("user:1")
     call_command("cleanup", stdout=io.StringIO())
@@ -116,8 +118,8 @@ def test_cleanup_leaves_an_account_alone_that_is_just_being_deleted(store, site,
     assert site.zcard("followers:1") == 2
 
 
-def test_one_that_was_given_back_is_not_overdue(store, crowd, alice, monkeypatch, capsys):
-    """However long ago it was begun: the others that were due come first."""
+def test_a_released_job_is_not_overdue(store, crowd, alice, monkeypatch, capsys):
+    """Even when it began long ago: other due jobs come first."""
     leave(store, alice)
     [job] = noted(crowd)
     crowd.zadd("outbox", {job: LONG_AGO})
@@ -128,8 +130,8 @@ def test_one_that_was_given_back_is_not_overdue(store, crowd, alice, monkeypatch
 
 
 @pytest.mark.parametrize("where", ["outbox", "set_aside"])
-def test_one_that_no_worker_carries_out_is_carried_out_whole(store, crowd, alice, monkeypatch, capsys, where):
-    """However many turns that takes."""
+def test_doctor_finishes_a_job_that_no_worker_finishes(store, crowd, alice, monkeypatch, capsys, where):
+    """In as many turns as it takes."""
     monkeypatch.setattr(outbox, "TURN", -1.0)
     leave(store, alice)
     [job] = noted(crowd)
@@ -142,10 +144,10 @@ def test_one_that_no_worker_carries_out_is_carried_out_whole(store, crowd, alice
     assert not crowd.exists("set_aside")
 
 
-# ---- damage to what stays
+# ---- inconsistencies of what stays
 
 
-def test_a_name_that_is_lost_is_taken_again_and_cleanup_leaves_what_tells_whose_it_was(store, site, alice, capsys):
+def test_a_lost_name_is_restored_from_the_hash_that_cleanup_keeps(store, site, alice, capsys):
     left_and_cleared(store, alice)
     site.hdel("users", "alice")
     call_command("cleanup", stdout=io.StringIO())
@@ -155,7 +157,7 @@ def test_a_name_that_is_lost_is_taken_again_and_cleanup_leaves_what_tells_whose_
     assert found(capsys) == ({}, {})
 
 
-def test_what_lost_its_username_gets_it_back_and_no_way_in(store, site, alice, capsys):
+def test_a_lost_username_is_restored_without_a_password_or_a_secret(store, site, alice, capsys):
     left_and_cleared(store, alice)
     site.hdel("user:1", "username")
     [finding] = [finding for chunk in AccountChecks(store).wrong_names() for finding in chunk]
@@ -165,8 +167,8 @@ def test_what_lost_its_username_gets_it_back_and_no_way_in(store, site, alice, c
     assert found(capsys)[0] == {}
 
 
-def test_who_leaves_before_doctor_lets_them_in_again_leaves_no_empty_secret(store, site, alice):
-    """Found while they were there, and gone when it is put right."""
+def test_a_deletion_before_doctors_repair_leaves_no_empty_secret(store, site, alice):
+    """The check runs before the deletion, its repair after it."""
     site.hdel("auths", alice.secret)
     [finding] = [finding for chunk in AccountChecks(store).secrets() for finding in chunk]
     left_and_cleared(store, alice)
