@@ -12,7 +12,7 @@ from accounts.signing_in.limits import LOGINS, login_subject
 from retwis_site.jobs.worker import drain
 from retwis_site.store.rate_limits import RateLimits
 from tests.support.people import NEW_PASSWORD, PASSWORD
-from tests.support.stored_keys import everything, filed, publish
+from tests.support.stored_keys import everything, name_entries, publish
 from tests.support.stores.key_layouts import noted
 from timeline.posts import drafts
 from timeline.relations.follow import Follows
@@ -91,7 +91,7 @@ def test_a_deletion_ends_every_session_at_once_and_keeps_the_name_alone(browser,
     assert raw.hgetall("users") == {"alice": "1"}
     assert raw.hgetall("auths") == {}
     assert raw.zrange("users_by_time", 0, -1) == []
-    assert filed(raw) == {}
+    assert name_entries(raw) == {}
     assert [job.rpartition(":")[0] for job in noted(raw)] == ["gone:1"]
     for client in (here, phone):
         assert 'action="/logout/"' not in page_of(client.get("/timeline/"))

@@ -8,7 +8,7 @@ from django.utils.html import escape
 from accounts.settings.limits import EDITS
 from retwis_site.store.rate_limits import RateLimits
 from tests.support.people import PASSWORD
-from tests.support.stored_keys import everything, filed
+from tests.support.stored_keys import everything, name_entries
 
 URL = "/settings/"
 FORM = {"name": "Ann of Cleves", "bio": "Queen for half a year."}
@@ -35,7 +35,7 @@ def test_the_name_and_the_bio_are_saved_and_shown_again(browser, alice, raw):
     assert "Saved." in text
     assert field_values(text) == (FORM["name"], FORM["bio"])
     assert raw.hmget("user:1", "name", "bio") == [FORM["name"], FORM["bio"]]
-    assert filed(raw) == {"alice:1": 0, "ann of cleves:1": 0}
+    assert name_entries(raw) == {"alice:1": 0, "ann of cleves:1": 0}
     assert raw.zcard("outbox") == 0
 
 
@@ -51,7 +51,7 @@ def test_the_name_and_the_bio_may_be_empty(browser, alice, raw):
     assert client.post(URL, {"name": "", "bio": ""}).status_code == 302
     assert field_values(page(client)) == ("", "")
     assert raw.hmget("user:1", "name", "bio") == ["", ""]
-    assert filed(raw) == {"alice:1": 0}
+    assert name_entries(raw) == {"alice:1": 0}
 
 
 def test_the_profile_of_another_user_does_not_change(browser, alice, bob, raw):
@@ -63,10 +63,10 @@ def test_the_profile_of_another_user_does_not_change(browser, alice, bob, raw):
 def test_a_new_bio_does_not_touch_the_name(browser, alice, raw):
     client = browser(alice)
     client.post(URL, FORM)
-    before = filed(raw)
+    before = name_entries(raw)
     client.post(URL, {**FORM, "bio": "Queen no more."})
     assert raw.hmget("user:1", "name", "bio") == [FORM["name"], "Queen no more."]
-    assert filed(raw) == before
+    assert name_entries(raw) == before
 
 
 @pytest.mark.parametrize(

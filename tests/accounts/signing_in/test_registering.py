@@ -8,7 +8,7 @@ from django.contrib.auth.hashers import check_password, identify_hasher
 from accounts.users.entities import NameTaken
 from accounts.users.registration import Registration
 from tests.support.people import PASSWORD, WEAK_PASSWORDS
-from tests.support.stored_keys import filed
+from tests.support.stored_keys import name_entries
 
 FORM = {"username": "Alice", "password1": PASSWORD, "password2": PASSWORD}
 
@@ -34,7 +34,7 @@ def test_registering_leaves_the_official_keys(browser, raw):
     assert len(secret) == 32
     assert raw.hgetall("auths") == {secret: "1"}
     assert raw.zrange("users_by_time", 0, -1) == ["Alice"]
-    assert filed(raw) == {"alice:1": 0}
+    assert name_entries(raw) == {"alice:1": 0}
     assert raw.zcard("outbox") == 0
 
 

@@ -23,7 +23,7 @@ from retwis_site.store.client import connect
 from tests.support.command_output import said
 from tests.support.people import NEW_PASSWORD, NEWER_SECRET, PASSWORD, SECRET
 from tests.support.processes.fresh_process import in_a_process
-from tests.support.stored_keys import left_behind
+from tests.support.stored_keys import add_overdue_job
 from timeline.timelines.profile import Profiles
 
 SIGNED_IN = 'action="/logout/"'
@@ -239,8 +239,8 @@ def test_an_exception_beside_a_password_shows_and_logs_no_secret(
 def test_no_management_command_prints_a_secret(raw, alice, bob, typed, logged, capsys):
     raw.hset("auths", mapping={NEWER_SECRET: "2", SECRET: "99"})
     raw.hdel("auths", alice.secret, bob.secret)
-    left_behind(raw, f"auth:1:{SECRET}:n")
-    left_behind(raw, f"auth:two:{NEWER_SECRET}:n")
+    add_overdue_job(raw, f"auth:1:{SECRET}:n")
+    add_overdue_job(raw, f"auth:two:{NEWER_SECRET}:n")
     hidden = [SECRET, NEWER_SECRET, alice.secret, bob.secret]
     with pytest.raises(SystemExit):
         call_command("doctor", "-v2")

@@ -13,7 +13,7 @@ from accounts.users.names import in_one_line
 from accounts.users.repository import Users
 from retwis_site.store.client import connect
 from retwis_site.store.local_cache import Memory
-from tests.support.stored_keys import called, filed
+from tests.support.stored_keys import expected_name_entries, name_entries
 from tests.support.stored_posts import write_posts
 from timeline.timelines.everyone import GlobalTimeline
 from timeline.timelines.home import Homes
@@ -71,7 +71,7 @@ def test_a_text_is_cleaned_before_it_is_stored(browser, alice, raw, typed, kept)
     assert in_one_line(typed) == kept
     browser(alice).post("/settings/", {"name": typed, "bio": typed})
     assert [field or "" for field in raw.hmget("user:1", "name", "bio")] == [kept, kept]
-    assert filed(raw) == called(raw)
+    assert name_entries(raw) == expected_name_entries(raw)
 
 
 # ---- changes
@@ -102,14 +102,14 @@ def test_after_two_changes_at_once_the_index_has_the_last_name_alone(store, alic
     for name in ("Ann", "Bea"):
         NameIndex(store).edit(alice.user, name, name)
     assert raw.hmget("user:1", "name", "bio") == ["Bea", "Bea"]
-    assert filed(raw) == {"alice:1": 0, "bea:1": 0}
+    assert name_entries(raw) == {"alice:1": 0, "bea:1": 0}
 
 
 def test_a_new_bio_keeps_the_name_that_another_device_has_changed(store, alice, raw):
     NameIndex(store).edit(alice.user, "Ann", "")
     NameIndex(store).edit(alice.user, "", "new")
     assert raw.hmget("user:1", "name", "bio") == ["Ann", "new"]
-    assert filed(raw) == called(raw)
+    assert name_entries(raw) == expected_name_entries(raw)
 
 
 @pytest.mark.parametrize("name", ["", "Ann"])
@@ -118,7 +118,7 @@ def test_a_change_during_a_deletion_is_taken_back(store, alice, raw, name):
     raw.delete("users_by_name")
     NameIndex(store).edit(alice.user, name, "new")
     assert not any(raw.hmget("user:1", "name", "bio"))
-    assert filed(raw) == {}
+    assert name_entries(raw) == {}
     assert raw.zcard("outbox") == 0
 
 

@@ -17,12 +17,12 @@ from tests.support.removed_accounts import (
     ALICE,
     BOB,
     CAROL,
-    found,
-    leave,
-    left_and_cleared,
-    nothing_is_left,
+    alice_with_twelve,
+    assert_nothing_is_left,
+    delete_account,
+    delete_and_remove,
+    doctor_findings,
     three_people,
-    twelve_around_alice,
 )
 from tests.support.stored_keys import everything
 from tests.support.stores.key_layouts import noted
@@ -37,7 +37,7 @@ def site(store, alice, bob, carol, raw):
 
 @pytest.fixture
 def crowd(store, raw, alice, monkeypatch):
-    return twelve_around_alice(store, raw, monkeypatch)
+    return alice_with_twelve(store, raw, monkeypatch)
 
 
 POST = {"user_id": 1, "time": 7, "body": "x"}
@@ -58,37 +58,39 @@ DATA_LEFT = "deleted accounts with data left"
     ids=["following", "followers", "posts", "users_by_time"],
 )
 def test_doctor_finds_data_that_is_left_and_repeats_the_deletion(store, site, alice, capsys, leave_data):
-    left_and_cleared(store, alice)
+    delete_and_remove(store, alice)
     leave_data(site)
     site.delete("users_by_followers")
     Follows(store).mend(BOB, CAROL)
-    assert found(capsys)[0].get(DATA_LEFT) == 1
-    assert found(capsys, "--fix")[0][DATA_LEFT] == 1
-    assert found(capsys)[0] == {}
-    nothing_is_left(site, ALICE)
+    assert doctor_findings(capsys)[0].get(DATA_LEFT) == 1
+    assert doctor_findings(capsys, "--fix")[0][DATA_LEFT] == 1
+    assert doctor_findings(capsys)[0] == {}
+    assert_nothing_is_left(site, ALICE)
     assert site.zrange("users_by_time", 0, -1) == ["bob", "carol"]
     assert site.hget("post:9", "body") in {None, ""}
     assert noted(site) == []
 
 
 def test_doctor_finishes_a_deletion_without_a_job(store, site, alice, capsys):
-    leave(store, alice)
+    delete_account(store, alice)
     site.delete("outbox")
-    assert found(capsys)[0] == {DATA_LEFT: 1}
-    assert found(capsys, "--fix")[0] == {DATA_LEFT: 1}
-    assert found(capsys) == ({}, {})
+    assert doctor_findings(capsys)[0] == {DATA_LEFT: 1}
+    assert doctor_findings(capsys, "--fix")[0] == {DATA_LEFT: 1}
+    assert doctor_findings(capsys) == ({}, {})
     assert site.hgetall("user:1").keys() == {"username", "deleted"}
 
 
 def test_doctor_finds_nothing_while_a_worker_removes_the_account(store, crowd, alice, capsys):
     """`doctor` looks before each round trip of the worker."""
-    leave(store, alice)
+    delete_account(store, alice)
     [job] = noted(crowd)
     claim = Claim(Outbox(store), job, attempt=1, told_to_stop=lambda: True)
     steps = 0
     for step in range(60):
         found_at_step = []
-        with before_round_trip(step, lambda found_at_step=found_at_step: found_at_step.append(found(capsys)[0])):
+        with before_round_trip(
+            step, lambda found_at_step=found_at_step: found_at_step.append(doctor_findings(capsys)[0])
+        ):
             removal.finish_deletion(store, claim)
         assert found_at_step in ([], [{}]), step
         steps += len(found_at_step)
@@ -98,10 +100,10 @@ def test_doctor_finds_nothing_while_a_worker_removes_the_account(store, crowd, a
 
 
 def test_a_page_during_the_deletion_leaves_only_orphans(store, site, alice, capsys):
-    left_and_cleared(store, alice)
+    delete_and_remove(store, alice)
     site.rpush("posts:1", "b1", "4", "0")
     site.hset("user:1", mapping={"seen": 4, "auth": "a secret that auths does not know"})
-    inconsistencies, orphans = found(capsys)
+    inconsistencies, orphans = doctor_findings(capsys)
     assert inconsistencies == {}
     assert orphans.pop("lists with dead ids") == 1  # the list `timeline`
     assert orphans == {"extra fields of deleted accounts": 1, "home timelines of unknown users": 1}
@@ -111,7 +113,7 @@ def test_a_page_during_the_deletion_leaves_only_orphans(store, site, alice, caps
 
 
 def test_cleanup_does_not_touch_an_account_during_its_deletion(store, site, alice):
-    leave(store, alice)
+    delete_account(store, alice)
     before = site.hgetall("user:1")
     call_command("cleanup", stdout=io.StringIO())
     assert site.hgetall("user:1") == before
@@ -120,26 +122,26 @@ def test_cleanup_does_not_touch_an_account_during_its_deletion(store, site, alic
 
 def test_a_released_job_is_not_overdue(store, crowd, alice, monkeypatch, capsys):
     """Even when it began long ago: other due jobs come first."""
-    leave(store, alice)
+    delete_account(store, alice)
     [job] = noted(crowd)
     crowd.zadd("outbox", {job: LONG_AGO})
     claim = Outbox(store).claim(job, "worker", lambda: True)
     assert not removal.finish_deletion(store, claim)
     Outbox(store).release(job)
-    assert found(capsys) == ({}, {})
+    assert doctor_findings(capsys) == ({}, {})
 
 
 @pytest.mark.parametrize("where", ["outbox", "set_aside"])
 def test_doctor_finishes_a_job_that_no_worker_finishes(store, crowd, alice, monkeypatch, capsys, where):
     """In as many turns as it takes."""
     monkeypatch.setattr(outbox, "TURN", -1.0)
-    leave(store, alice)
+    delete_account(store, alice)
     [job] = noted(crowd)
     crowd.delete("outbox")
     crowd.zadd(where, {job: LONG_AGO})
     label = "overdue jobs" if where == "outbox" else "dead letters"
-    assert found(capsys, "--fix")[0] == {label: 1}
-    nothing_is_left(crowd, ALICE)
+    assert doctor_findings(capsys, "--fix")[0] == {label: 1}
+    assert_nothing_is_left(crowd, ALICE)
     assert crowd.hgetall("user:1").keys() == {"username", "deleted"}
     assert not crowd.exists("set_aside")
 
@@ -148,30 +150,30 @@ def test_doctor_finishes_a_job_that_no_worker_finishes(store, crowd, alice, monk
 
 
 def test_a_lost_name_is_restored_from_the_hash_that_cleanup_keeps(store, site, alice, capsys):
-    left_and_cleared(store, alice)
+    delete_and_remove(store, alice)
     site.hdel("users", "alice")
     call_command("cleanup", stdout=io.StringIO())
     assert site.hgetall("user:1").keys() == {"username", "deleted"}
-    assert found(capsys, "--fix")[0] == {"users that no name leads to": 1}
+    assert doctor_findings(capsys, "--fix")[0] == {"users that no name leads to": 1}
     assert site.hget("users", "alice") == "1"
-    assert found(capsys) == ({}, {})
+    assert doctor_findings(capsys) == ({}, {})
 
 
 def test_a_lost_username_is_restored_without_a_password_or_a_secret(store, site, alice, capsys):
-    left_and_cleared(store, alice)
+    delete_and_remove(store, alice)
     site.hdel("user:1", "username")
     [finding] = [finding for chunk in AccountChecks(store).wrong_names() for finding in chunk]
     finding.repair()
     assert site.hgetall("user:1").keys() == {"username", "deleted"}
     assert site.hget("user:1", "username") == "alice"
-    assert found(capsys)[0] == {}
+    assert doctor_findings(capsys)[0] == {}
 
 
 def test_a_deletion_before_doctors_repair_leaves_no_empty_secret(store, site, alice):
     """The check runs before the deletion, its repair after it."""
     site.hdel("auths", alice.secret)
     [finding] = [finding for chunk in AccountChecks(store).secrets() for finding in chunk]
-    left_and_cleared(store, alice)
+    delete_and_remove(store, alice)
     before = everything(site)
     finding.repair()
     assert everything(site) == before

@@ -13,7 +13,7 @@ from accounts.users.repository import Users
 from retwis_site.jobs.worker import drain
 from tests.support.command_output import said
 from tests.support.people import register
-from tests.support.stored_keys import called, everything, filed, left_behind
+from tests.support.stored_keys import add_overdue_job, everything, expected_name_entries, name_entries
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
 
@@ -56,7 +56,7 @@ def test_a_user_has_one_entry_for_the_username_and_one_for_a_different_display_n
 
 
 def test_a_registration_adds_an_entry(store, alice, bob, raw):
-    assert filed(raw) == {"alice:1": 0, "bob:2": 0}
+    assert name_entries(raw) == {"alice:1": 0, "bob:2": 0}
 
 
 def test_the_entry_costs_a_registration_no_round_trip(store, round_trips):
@@ -65,9 +65,9 @@ def test_the_entry_costs_a_registration_no_round_trip(store, round_trips):
 
 def test_a_registration_of_a_taken_name_adds_no_entry(store, alice, raw):
     raw.hset("user:2", mapping={"username": "ALICE", "password": "hash", "auth": "secret"})
-    left_behind(raw, "user:2")
+    add_overdue_job(raw, "user:2")
     drain(store, "worker")
-    assert filed(raw) == {"alice:1": 0}
+    assert name_entries(raw) == {"alice:1": 0}
 
 
 def test_a_change_removes_the_old_name_and_keeps_the_username(store, alice, raw):
@@ -79,7 +79,7 @@ def test_a_change_removes_the_old_name_and_keeps_the_username(store, alice, raw)
         ("", {"alice:1"}),
     ]:
         NameIndex(store).edit(Users(store).people([1])[1], name, "")
-        assert filed(raw) == dict.fromkeys(expected, 0)
+        assert name_entries(raw) == dict.fromkeys(expected, 0)
 
 
 def test_two_users_with_one_display_name_are_both_found(store, alice, bob, raw):
@@ -91,21 +91,21 @@ def test_two_users_with_one_display_name_are_both_found(store, alice, bob, raw):
 def test_a_job_names_the_entry_that_may_be_stale(store, alice, raw):
     raw.zadd("users_by_name", {"ann: & co:1": 0})
     raw.hset("user:1", "name", "Bea")
-    left_behind(raw, "name:1:Ann%3A%20%26%20Co:abc")
+    add_overdue_job(raw, "name:1:Ann%3A%20%26%20Co:abc")
     drain(store, "worker")
-    assert filed(raw) == {"alice:1": 0, "bea:1": 0}
+    assert name_entries(raw) == {"alice:1": 0, "bea:1": 0}
 
 
 @pytest.mark.parametrize("job", ["name:1", "name:x:Ann:abc", "name:1:Ann:abc:d"])
 def test_a_malformed_job_changes_nothing(store, alice, raw, job):
-    before = filed(raw)
-    left_behind(raw, job)
+    before = name_entries(raw)
+    add_overdue_job(raw, job)
     assert drain(store, "worker") == 0
-    assert filed(raw) == before
+    assert name_entries(raw) == before
 
 
 def test_a_job_about_an_unknown_user_is_removed(store, raw):
-    left_behind(raw, "name:9:Ann:abc")
+    add_overdue_job(raw, "name:9:Ann:abc")
     assert drain(store, "worker") == 1
     assert everything(raw) == {}
 
@@ -122,7 +122,7 @@ def test_an_entry_without_a_user_of_that_name_is_an_orphan(store, alice, bob, ra
     assert findings(NameIndexChecks(store).stale) == [f"{stale!r} leads to no user with that name"]
     assert findings(NameIndexChecks(store).lacking) == []
     call_command("cleanup", verbosity=0)
-    assert filed(raw) == {"alice:1": 0, "bob:2": 0}
+    assert name_entries(raw) == {"alice:1": 0, "bob:2": 0}
 
 
 def test_entries_of_a_deleted_account_are_orphans_and_none_is_lacking(store, alice, bob, raw):
@@ -130,7 +130,7 @@ def test_entries_of_a_deleted_account_are_orphans_and_none_is_lacking(store, ali
     assert findings(NameIndexChecks(store).lacking) == []
     assert findings(NameIndexChecks(store).stale) == ["'alice:1' leads to no user with that name"]
     call_command("cleanup", verbosity=0)
-    assert filed(raw) == {"bob:2": 0}
+    assert name_entries(raw) == {"bob:2": 0}
     assert findings(NameIndexChecks(store).lacking) == []
 
 
@@ -139,7 +139,7 @@ def test_an_entry_that_became_right_during_cleanup_stays(store, alice, raw):
     [[stale]] = NameIndexChecks(store).stale()
     raw.hset("user:1", "name", "Ann")
     stale.repair()
-    assert filed(raw) == called(raw) == {"alice:1": 0, "ann:1": 0}
+    assert name_entries(raw) == expected_name_entries(raw) == {"alice:1": 0, "ann:1": 0}
 
 
 def test_a_missing_index_is_one_finding_and_is_rebuilt(store, raw):
@@ -149,8 +149,8 @@ def test_a_missing_index_is_one_finding_and_is_rebuilt(store, raw):
     raw.delete("users_by_name")
     assert findings(NameIndexChecks(store).lacking) == ["there is no users_by_name, as in a foreign database"]
     call_command("doctor", "--fix", verbosity=0)
-    assert filed(raw) == called(raw)
-    assert len(filed(raw)) == 58
+    assert name_entries(raw) == expected_name_entries(raw)
+    assert len(name_entries(raw)) == 58
 
 
 def test_many_lacking_entries_are_counted_and_only_the_first_are_listed(store, raw, capsys):
@@ -163,4 +163,4 @@ def test_many_lacking_entries_are_counted_and_only_the_first_are_listed(store, r
     assert "error: names that users_by_name lacks: 40\n" in output
     assert "... and 20 more" in output
     assert "40 errors, all fixed." in said(capsys, "doctor", "--fix")
-    assert filed(raw) == called(raw)
+    assert name_entries(raw) == expected_name_entries(raw)

@@ -21,16 +21,16 @@ from retwis_site.store.local_cache import Memory
 from tests.support.people import LONG_AGO, register
 from tests.support.removed_accounts import (
     ALICE,
-    found,
-    home,
-    leave,
-    left_and_cleared,
-    meanwhile,
-    nothing_is_left,
+    alice_with_twelve,
+    assert_nothing_is_left,
+    delete_account,
+    delete_and_remove,
+    delete_before_round_trip,
+    doctor_findings,
+    home_texts,
     three_people,
-    twelve_around_alice,
 )
-from tests.support.stored_keys import counted, everything, filed, ranked
+from tests.support.stored_keys import everything, follower_counts, name_entries, ranking
 from tests.support.stored_posts import write_posts
 from tests.support.stores.key_layouts import make_due, noted
 from tests.support.stores.seam import before_round_trip, killed_before_round_trip
@@ -51,7 +51,7 @@ def site(store, alice, bob, carol, raw):
 
 
 def test_only_the_name_and_the_date_of_the_deletion_stay(store, site, alice, capsys):
-    left_and_cleared(store, alice)
+    delete_and_remove(store, alice)
     user = site.hgetall("user:1")
     assert user.keys() == {"username", "deleted"}
     assert user["username"] == "Alice"
@@ -60,24 +60,24 @@ def test_only_the_name_and_the_date_of_the_deletion_stay(store, site, alice, cap
         assert not site.exists(key), key
     assert alice.secret not in site.hgetall("auths")
     assert site.zrange("users_by_time", 0, -1) == ["bob", "carol"]
-    assert filed(site) == {"bob:2": 0, "carol:3": 0}
+    assert name_entries(site) == {"bob:2": 0, "carol:3": 0}
     assert (noted(site), site.keys("lease:*"), site.hgetall("attempts")) == ([], [], {})
-    assert found(capsys)[0] == {}
+    assert doctor_findings(capsys)[0] == {}
 
 
 def test_follows_in_both_directions_are_removed_from_every_key(store, site, alice, bob, carol):
-    left_and_cleared(store, alice)
+    delete_and_remove(store, alice)
     assert site.zrange("following:2", 0, -1) == ["3"]
     assert not site.exists("following:3")
     assert not site.exists("followers:2")
     assert site.zrange("followers:3", 0, -1) == ["2"]
-    assert ranked(site) == counted(site) == {"3": 1}
+    assert ranking(site) == follower_counts(site) == {"3": 1}
     assert not site.exists("posts:2")  # it is read anew, without the posts of alice
-    assert (home(store, bob), home(store, carol)) == (["Four", "Three"], ["Four"])
+    assert (home_texts(store, bob), home_texts(store, carol)) == (["Four", "Three"], ["Four"])
 
 
 def test_posts_are_deleted_as_by_their_author(store, site, alice):
-    left_and_cleared(store, alice)
+    delete_and_remove(store, alice)
     for pid in (1, 2):
         post = site.hgetall(f"post:{pid}")
         assert (post["user_id"], post["body"]) == ("1", "")
@@ -93,7 +93,7 @@ def test_wrong_members_of_the_accounts_sets_harm_no_other_user(store, site, alic
     site.zadd("updates:1", {"3": 3, "not a number": 5})
     site.zadd("following:1", {"nobody": 1})
     site.zadd("followers:1", {"nobody": 1})
-    left_and_cleared(store, alice)
+    delete_and_remove(store, alice)
     assert site.hget("post:3", "body") == "Three"
     assert not site.hexists("post:3", "deleted")
     for key in ("following:1", "followers:1", "updates:1"):
@@ -101,10 +101,10 @@ def test_wrong_members_of_the_accounts_sets_harm_no_other_user(store, site, alic
 
 
 def test_an_account_without_posts_and_follows_is_removed_too(store, alice, raw, capsys):
-    left_and_cleared(store, alice)
+    delete_and_remove(store, alice)
     assert raw.hgetall("user:1").keys() == {"username", "deleted"}
     assert raw.keys("post:*") == []
-    assert found(capsys) == ({}, {})
+    assert doctor_findings(capsys) == ({}, {})
 
 
 def test_a_job_of_a_deletion_without_a_commit_removes_nothing(store, site):
@@ -119,22 +119,22 @@ def test_a_job_of_a_deletion_without_a_commit_removes_nothing(store, site):
 
 @pytest.fixture
 def crowd(store, raw, alice, monkeypatch):
-    return twelve_around_alice(store, raw, monkeypatch)
+    return alice_with_twelve(store, raw, monkeypatch)
 
 
 def test_an_account_of_several_chunks_is_removed_whole(store, crowd, alice, capsys):
-    left_and_cleared(store, alice)
+    delete_and_remove(store, alice)
     assert crowd.keys("following:*") == crowd.keys("followers:*") == crowd.keys("updates:*") == []
-    assert ranked(crowd) == {}
+    assert ranking(crowd) == {}
     assert {crowd.hget(f"post:{pid}", "body") for pid in range(1, 13)} == {""}
-    assert found(capsys)[0] == {}
+    assert doctor_findings(capsys)[0] == {}
 
 
 def test_a_chunk_costs_the_same_whatever_is_in_it(store, crowd, alice, monkeypatch, round_trips):
     def cost():
         return len(round_trips(lambda: drain(store, "worker")).round_trips)
 
-    leave(store, alice)
+    delete_account(store, alice)
     twelve = cost()
     bob = register(store, "bob")
     monkeypatch.setattr(chunks, "AT_ONCE", 12)
@@ -143,14 +143,14 @@ def test_a_chunk_costs_the_same_whatever_is_in_it(store, crowd, alice, monkeypat
         Follows(store).follow(bob.user.uid, number + 2)
     write_posts(crowd, bob.user.uid, range(21, 33))
     Memory.clear_all()
-    leave(store, bob)
+    delete_account(store, bob)
     assert cost() == twelve - 2 * (6 + 4 + 4)  # two chunks fewer of each kind
 
 
 def test_a_worker_that_must_stop_releases_the_job_and_the_next_one_continues(store, crowd, alice, monkeypatch):
     stop = threading.Event()
     monkeypatch.setattr(worker, "stop", stop)
-    leave(store, alice)
+    delete_account(store, alice)
     removed = []
 
     def remove_and_stop(store, key, members):
@@ -176,7 +176,7 @@ def test_a_worker_that_must_stop_releases_the_job_and_the_next_one_continues(sto
 
 def test_other_due_jobs_wait_for_one_turn_and_not_for_the_whole_removal(store, crowd, alice, monkeypatch, sent):
     monkeypatch.setattr(outbox, "TURN", -1.0)  # one chunk
-    leave(store, alice)
+    delete_account(store, alice)
     [gone] = noted(crowd)
     crowd.zadd("outbox", {gone: LONG_AGO, "follow:2:3:x": LONG_AGO + 1})
     assert drain(store, "worker") == 2
@@ -188,7 +188,7 @@ def test_other_due_jobs_wait_for_one_turn_and_not_for_the_whole_removal(store, c
 
 def test_a_long_removal_renews_its_lease(store, crowd, alice, monkeypatch, sent):
     monkeypatch.setattr("retwis_site.jobs.outbox.RENEWS_EVERY", -1.0)
-    leave(store, alice)
+    delete_account(store, alice)
     [job] = noted(crowd)
     drain(store, "worker")
     renewals = [command for command in sent.commands if command[:2] == ("EXPIRE", f"lease:{job}")]
@@ -197,17 +197,17 @@ def test_a_long_removal_renews_its_lease(store, crowd, alice, monkeypatch, sent)
 
 @pytest.mark.parametrize("step", range(40))
 def test_after_a_kill_at_any_step_another_worker_finishes(store, crowd, alice, monkeypatch, step, capsys):
-    leave(store, alice)
+    delete_account(store, alice)
     died = killed_before_round_trip(step, lambda: drain(store, "one"))
     assert died
     make_due(crowd)
     drain(store, "two")
     assert noted(crowd) == []
     assert crowd.keys("following:*") == crowd.keys("followers:*") == crowd.keys("updates:*") == []
-    assert ranked(crowd) == {}
+    assert ranking(crowd) == {}
     assert {crowd.hget(f"post:{pid}", "body") for pid in range(1, 13)} == {""}
     assert crowd.hgetall("user:1").keys() == {"username", "deleted"}
-    assert found(capsys)[0] == {}
+    assert doctor_findings(capsys)[0] == {}
 
 
 # ---- other requests: the whole deletion happens between two of their round trips
@@ -217,8 +217,8 @@ def test_after_a_kill_at_any_step_another_worker_finishes(store, crowd, alice, m
 @pytest.mark.parametrize("verb", ["follow", "unfollow"])
 def test_a_follow_of_an_account_during_its_deletion_leaves_nothing(store, site, alice, bob, verb, step):
     dora = register(store, "dora").user.uid
-    meanwhile(store, alice, step, lambda: getattr(Follows(store), verb)(dora, ALICE))
-    nothing_is_left(site, ALICE)
+    delete_before_round_trip(store, alice, step, lambda: getattr(Follows(store), verb)(dora, ALICE))
+    assert_nothing_is_left(site, ALICE)
     assert noted(site) == []
 
 
@@ -226,25 +226,25 @@ def test_a_follow_of_an_account_during_its_deletion_leaves_nothing(store, site, 
 @pytest.mark.parametrize("verb", ["follow", "unfollow"])
 def test_a_follow_by_an_account_during_its_deletion_leaves_nothing(store, site, alice, verb, step):
     dora = register(store, "dora").user.uid
-    meanwhile(store, alice, step, lambda: getattr(Follows(store), verb)(ALICE, dora))
-    nothing_is_left(site, ALICE)
+    delete_before_round_trip(store, alice, step, lambda: getattr(Follows(store), verb)(ALICE, dora))
+    assert_nothing_is_left(site, ALICE)
     assert noted(site) == []
 
 
 @pytest.mark.parametrize("step", range(10))
 def test_a_post_published_during_the_deletion_is_deleted(store, site, alice, bob, step):
-    meanwhile(store, alice, step, lambda: Posts(store).publish(ALICE, "Too late", "late"))
-    nothing_is_left(site, ALICE)
+    delete_before_round_trip(store, alice, step, lambda: Posts(store).publish(ALICE, "Too late", "late"))
+    assert_nothing_is_left(site, ALICE)
     assert site.hget("post:5", "body") == ""
     assert site.ttl("post:5") > 0
     Memory.clear_all()
-    assert "Too late" not in home(store, bob)
+    assert "Too late" not in home_texts(store, bob)
     assert noted(site) == []
 
 
 @pytest.mark.parametrize("kind", ["post", "fan"])
 def test_a_worker_delivers_no_post_of_a_deleted_account(store, site, alice, kind):
-    leave(store, alice)
+    delete_account(store, alice)
     site.hset("post:5", mapping={"user_id": ALICE, "time": LONG_AGO, "body": "Too late"})
     [gone] = noted(site)
     site.zadd("outbox", {gone: 2**40, f"{kind}:5:x": LONG_AGO})
@@ -257,17 +257,17 @@ def test_a_worker_delivers_no_post_of_a_deleted_account(store, site, alice, kind
 @pytest.mark.parametrize("step", range(6))
 def test_a_post_deleted_during_the_deletion_of_the_account_is_deleted(store, site, alice, step):
     with contextlib.suppress(NoSuchPost, PostDeleted):
-        meanwhile(store, alice, step, lambda: Posts(store).delete(ALICE, 1))
-    nothing_is_left(site, ALICE)
+        delete_before_round_trip(store, alice, step, lambda: Posts(store).delete(ALICE, 1))
+    assert_nothing_is_left(site, ALICE)
     assert site.hget("post:1", "body") == ""
     assert noted(site) == []
 
 
 @pytest.mark.parametrize("step", range(6))
 def test_a_change_of_name_during_the_deletion_leaves_no_entry(store, site, alice, capsys, step):
-    meanwhile(store, alice, step, lambda: NameIndex(store).edit(alice.user, "Alicia", "Not me"))
-    assert found(capsys)[0] == {}
-    assert filed(site) == {"bob:2": 0, "carol:3": 0}
+    delete_before_round_trip(store, alice, step, lambda: NameIndex(store).edit(alice.user, "Alicia", "Not me"))
+    assert doctor_findings(capsys)[0] == {}
+    assert name_entries(site) == {"bob:2": 0, "carol:3": 0}
     assert site.hgetall("user:1").keys() == {"username", "deleted"}
 
 
@@ -275,30 +275,30 @@ def test_a_name_and_a_password_changed_on_another_device_before_the_deletion_are
     """After this request has read the user, and while it verifies the password."""
     NameIndex(store).edit(alice.user, "Alicia", "")
     Sessions(store).change_password(ALICE, "another hash")
-    left_and_cleared(store, alice)
-    assert filed(site) == {"bob:2": 0, "carol:3": 0}
+    delete_and_remove(store, alice)
+    assert name_entries(site) == {"bob:2": 0, "carol:3": 0}
     assert "1" not in site.hvals("auths")
 
 
 @pytest.mark.parametrize("step", range(5))
 def test_a_registration_finished_during_the_deletion_lists_no_user(store, site, alice, capsys, step):
     site.zadd("outbox", {"user:1": 2**40})
-    meanwhile(store, alice, step, lambda: finish_user(store, Claim(Outbox(store), "user:1", attempt=1)))
+    delete_before_round_trip(store, alice, step, lambda: finish_user(store, Claim(Outbox(store), "user:1", attempt=1)))
     assert site.zrange("users_by_time", 0, -1) == ["bob", "carol"]
-    assert filed(site) == {"bob:2": 0, "carol:3": 0}
+    assert name_entries(site) == {"bob:2": 0, "carol:3": 0}
     assert noted(site) == []
-    assert found(capsys)[0] == {}
+    assert doctor_findings(capsys)[0] == {}
 
 
 @pytest.mark.parametrize("step", range(3, 7))
 def test_a_registration_that_died_during_the_deletion_lists_no_user(store, site, alice, monkeypatch, step):
     site.zadd("outbox", {"user:1": 2**40})
-    with before_round_trip(2, lambda: left_and_cleared(store, alice)):
+    with before_round_trip(2, lambda: delete_and_remove(store, alice)):
         killed_before_round_trip(step, lambda: finish_user(store, Claim(Outbox(store), "user:1", attempt=1)))
     make_due(site)
     drain(store, "worker")
     assert site.zrange("users_by_time", 0, -1) == ["bob", "carol"]
-    assert filed(site) == {"bob:2": 0, "carol:3": 0}
+    assert name_entries(site) == {"bob:2": 0, "carol:3": 0}
 
 
 def test_a_post_with_a_store_error_before_the_deletion_is_not_published(store, site, alice, monkeypatch):
@@ -309,8 +309,8 @@ def test_a_post_with_a_store_error_before_the_deletion_is_not_published(store, s
 
     with pytest.raises(StoreError), before_round_trip(6, fails):
         Posts(store).publish(ALICE, "Too late", "late")
-    left_and_cleared(store, alice)
+    delete_and_remove(store, alice)
     make_due(site)
     drain(store, "worker")
-    nothing_is_left(site, ALICE)
+    assert_nothing_is_left(site, ALICE)
     assert site.hget("post:5", "body") == ""

@@ -19,7 +19,7 @@ from retwis_site.management.commands import deliver as deliver_command
 from tests.support.command_output import said
 from tests.support.people import LONG_AGO, NEWER_SECRET, SECRET
 from tests.support.processes.processes import environment, wait_until
-from tests.support.stored_keys import everything, left_behind, publish
+from tests.support.stored_keys import add_overdue_job, everything, publish
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows
 
@@ -41,7 +41,7 @@ def test_deliver_has_nothing_to_do_in_an_empty_store(raw, capsys):
 def test_deliver_finishes_a_registration(raw, capsys, browser, committed):
     """Its owner died before or after the commit, the HSETNX on the name."""
     raw.set("next_user_id", 1)
-    left_behind(raw, "user:1")
+    add_overdue_job(raw, "user:1")
     raw.hset("user:1", mapping={"username": "Alice", "password": "hash", "auth": SECRET})
     if committed:
         raw.hset("users", "alice", "1")
@@ -58,20 +58,20 @@ def test_deliver_finishes_a_registration(raw, capsys, browser, committed):
 def test_deliver_takes_back_a_registration_whose_name_somebody_else_won(raw, capsys, alice):
     before = everything(raw)
     raw.hset("user:2", mapping={"username": "ALICE", "password": "hash", "auth": SECRET})
-    left_behind(raw, "user:2")
+    add_overdue_job(raw, "user:2")
     assert deliver(capsys) == "1 jobs finished.\n"
     assert is_finished(raw)
     assert everything(raw) == before
 
 
 def test_deliver_strikes_out_a_registration_that_never_began(raw, capsys):
-    left_behind(raw, "user:1")
+    add_overdue_job(raw, "user:1")
     assert deliver(capsys) == "1 jobs finished.\n"
     assert raw.dbsize() == 0
 
 
 def test_deliver_finishes_a_logout(raw, capsys, alice, browser):
-    left_behind(raw, f"auth:1:{alice.secret}:abc")
+    add_overdue_job(raw, f"auth:1:{alice.secret}:abc")
     raw.hset("user:1", "auth", NEWER_SECRET)
     assert deliver(capsys) == "1 jobs finished.\n"
     assert is_finished(raw)
@@ -81,7 +81,7 @@ def test_deliver_finishes_a_logout(raw, capsys, alice, browser):
 
 def test_deliver_strikes_out_a_logout_that_never_began(raw, capsys, alice, browser):
     before = everything(raw)
-    left_behind(raw, f"auth:1:{alice.secret}:abc")
+    add_overdue_job(raw, f"auth:1:{alice.secret}:abc")
     assert deliver(capsys) == "1 jobs finished.\n"
     assert is_finished(raw)
     assert everything(raw) == before
@@ -93,7 +93,7 @@ def test_deliver_strikes_out_the_first_secret_of_an_account_that_never_got_it(ra
     raw.hdel("user:1", "auth")
     raw.delete("auths")
     before = everything(raw)
-    left_behind(raw, "auth:1::abc")
+    add_overdue_job(raw, "auth:1::abc")
     assert deliver(capsys) == "1 jobs finished.\n"
     assert is_finished(raw)
     assert everything(raw) == before
@@ -101,7 +101,7 @@ def test_deliver_strikes_out_the_first_secret_of_an_account_that_never_got_it(ra
 
 def test_deliver_finishes_the_first_secret_of_an_account(raw, capsys, alice):
     raw.delete("auths")
-    left_behind(raw, "auth:1::abc")
+    add_overdue_job(raw, "auth:1::abc")
     assert deliver(capsys) == "1 jobs finished.\n"
     assert is_finished(raw)
     assert raw.hgetall("auths") == {alice.secret: "1"}
@@ -113,7 +113,7 @@ def test_deliver_delivers_a_post(raw, capsys, store, alice, bob, carol, browser)
     raw.set("next_post_id", 7)
     raw.hset("post:7", mapping={"user_id": "1", "time": LONG_AGO, "body": "Hello from the grave"})
     raw.set("idem:1:token", "7")
-    left_behind(raw, "post:7:abc")
+    add_overdue_job(raw, "post:7:abc")
     for home in ("posts:1", "posts:2", "timeline"):
         raw.rpush(home, "b1", "0")
     raw.rpush("posts:3", "b1", "0")
@@ -137,14 +137,14 @@ def test_deliver_reaches_the_homes_of_many_followers(raw, capsys, alice):
     for uid in range(2, 2502):
         raw.rpush(f"posts:{uid}", "b1", "0")
     raw.hset("post:7", mapping={"user_id": "1", "time": LONG_AGO, "body": "Hello"})
-    left_behind(raw, "post:7:abc")
+    add_overdue_job(raw, "post:7:abc")
     assert deliver(capsys) == "1 jobs finished.\n"
     assert raw.keys("posts:*") == []
 
 
 def test_deliver_does_not_bring_back_a_post_that_was_deleted_meanwhile(raw, capsys, alice, browser):
     raw.hset("post:7", mapping={"user_id": "1", "time": LONG_AGO, "body": "", "deleted": LONG_AGO + 1})
-    left_behind(raw, "post:7:abc")
+    add_overdue_job(raw, "post:7:abc")
     assert deliver(capsys) == "1 jobs finished.\n"
     assert is_finished(raw)
     assert raw.exists("updates:1") == 0
@@ -152,7 +152,7 @@ def test_deliver_does_not_bring_back_a_post_that_was_deleted_meanwhile(raw, caps
 
 
 def test_deliver_strikes_out_a_post_that_does_not_exist(raw, capsys):
-    left_behind(raw, "post:7:abc")
+    add_overdue_job(raw, "post:7:abc")
     assert deliver(capsys) == "1 jobs finished.\n"
     assert raw.dbsize() == 0
 
@@ -161,7 +161,7 @@ def test_deliver_finishes_a_follow(raw, capsys, alice, bob):
     raw.zadd("following:1", {"2": LONG_AGO})
     raw.rpush("posts:1", "b1", "0")
     raw.rpush("posts:2", "b1", "0")
-    left_behind(raw, "follow:1:2:abc")
+    add_overdue_job(raw, "follow:1:2:abc")
     assert deliver(capsys) == "1 jobs finished.\n"
     assert is_finished(raw)
     assert raw.zrange("following:1", 0, -1, withscores=True) == [("2", LONG_AGO)]
@@ -174,7 +174,7 @@ def test_deliver_finishes_an_unfollow(raw, capsys, alice, bob, carol):
     raw.zadd("following:1", {"3": LONG_AGO})
     raw.zadd("followers:2", {"1": LONG_AGO, "3": LONG_AGO})
     raw.rpush("posts:1", "b1", "0")
-    left_behind(raw, "follow:1:2:abc")
+    add_overdue_job(raw, "follow:1:2:abc")
     assert deliver(capsys) == "1 jobs finished.\n"
     assert is_finished(raw)
     assert raw.zrange("followers:2", 0, -1) == ["3"]
@@ -185,7 +185,7 @@ def test_deliver_finishes_an_unfollow(raw, capsys, alice, bob, carol):
 @pytest.mark.parametrize("committed", [False, True])
 def test_deliver_finishes_a_deletion(raw, capsys, store, alice, browser, committed):
     pid = publish(raw, store, alice, "I never said that")
-    left_behind(raw, f"del:{pid}:1:abc")
+    add_overdue_job(raw, f"del:{pid}:1:abc")
     if committed:
         raw.hset(f"post:{pid}", mapping={"deleted": LONG_AGO, "body": ""})
     assert deliver(capsys) == "1 jobs finished.\n"
@@ -204,7 +204,7 @@ def test_deliver_finishes_all_kinds_in_one_go_and_the_second_time_nothing(raw, c
     raw.hset("post:7", mapping={"user_id": "1", "time": LONG_AGO, "body": "Hello"})
     raw.zadd("following:1", {"2": LONG_AGO})
     for job in ("user:9", f"auth:1:{alice.secret}:a", "post:7:b", "follow:1:2:c", f"del:{pid}:1:d"):
-        left_behind(raw, job)
+        add_overdue_job(raw, job)
     assert deliver(capsys) == "5 jobs finished.\n"
     assert is_finished(raw)
     after = everything(raw)
@@ -223,7 +223,7 @@ def test_deliver_leaves_what_is_not_due_to_its_owner(raw, capsys, alice):
 def test_deliver_leaves_what_another_worker_has(raw, capsys, alice):
     for pid in (7, 8):
         raw.hset(f"post:{pid}", mapping={"user_id": "1", "time": LONG_AGO, "body": "Hello"})
-        left_behind(raw, f"post:{pid}:abc")
+        add_overdue_job(raw, f"post:{pid}:abc")
     raw.set("lease:post:7:abc", "another:1", ex=60)
     assert deliver(capsys) == "1 jobs finished.\n"
     assert raw.zrange("outbox", 0, -1) == ["post:7:abc"]
@@ -279,7 +279,7 @@ def test_an_intent_that_cannot_be_finished_stays_and_holds_up_no_other(raw, caps
 
 def test_a_hundred_and_more_intents_are_finished_in_one_go(raw, capsys):
     for uid in range(1, 151):
-        left_behind(raw, f"user:{uid}")
+        add_overdue_job(raw, f"user:{uid}")
     assert deliver(capsys) == "150 jobs finished.\n"
     assert raw.dbsize() == 0
 
@@ -293,7 +293,7 @@ def test_deliver_watches_the_outbox_until_sigterm(raw, alice, tmp_path):
         try:
             for pid in (7, 8):
                 raw.hset(f"post:{pid}", mapping={"user_id": "1", "time": LONG_AGO, "body": "Hello"})
-                left_behind(raw, f"post:{pid}:abc")
+                add_overdue_job(raw, f"post:{pid}:abc")
                 wait_until(lambda: raw.zcard("outbox") == 0, "the worker")
             assert raw.zrange("updates:1", 0, -1) == ["7", "8"]
             wait_until(lambda: raw.keys("lease:*") == [], "the worker to give the lease back")
@@ -371,7 +371,7 @@ def test_a_worker_that_must_stop_finishes_its_chunk_and_gives_the_lease_back(
 
 
 def test_what_fails_again_and_again_is_set_aside(raw, alice, capsys, log):
-    left_behind(raw, "post:seven:abc")
+    add_overdue_job(raw, "post:seven:abc")
     for _ in range(6):
         deliver(capsys)
         raw.delete("lease:post:seven:abc")

@@ -13,7 +13,7 @@ from retwis_site.store.client import connect
 from tests.support.command_output import said
 from tests.support.people import LONG_AGO, PASSWORD, register
 from tests.support.processes.processes import environment, manage, run_server
-from tests.support.stored_keys import everything, left_behind, publish
+from tests.support.stored_keys import add_overdue_job, everything, publish
 from tests.support.stores import acl_users
 from tests.support.stores.seam import Killed, killed_before_round_trip
 from timeline.posts.repository import Posts
@@ -85,7 +85,7 @@ def make_site(raw, store):
     for author, body in ((alice, "Grüße, 世界"), (bob, "two"), (alice, "three"), (alice, "deleted")):
         pid = publish(raw, store, author, body)
     Posts(store).delete(alice.user.uid, pid)
-    left_behind(raw, "post:3:abc")
+    add_overdue_job(raw, "post:3:abc")
     raw.hset("attempts", "post:3:abc", 2)
     raw.set("lease:post:3:abc", "a worker", ex=60)
     raw.zadd("outbox:1", {"post:2:abc": LONG_AGO})

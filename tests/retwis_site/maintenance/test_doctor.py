@@ -13,7 +13,7 @@ from accounts.users.name_index import NameIndex
 from retwis_site.jobs.worker import ATTEMPTS, drain
 from tests.support.command_output import said
 from tests.support.people import LONG_AGO, PASSWORD, SECRET
-from tests.support.stored_keys import counted, everything, filed, publish, ranked
+from tests.support.stored_keys import everything, follower_counts, name_entries, publish, ranking
 from timeline.posts.checks import post_checks
 from timeline.posts.checks.post_checks import PostChecks
 from timeline.posts.entities import PostDeleted
@@ -241,9 +241,9 @@ def test_of_two_whom_others_follow_one_is_not_ranked(site, store, capsys):
     Follows(store).follow(ALICE, BOB)
     site.zrem("users_by_followers", ALICE)
     assert doctor(capsys)[1] == {MISCOUNTED: 1}
-    assert ranked(site) == {"2": 1}
+    assert ranking(site) == {"2": 1}
     assert doctor(capsys, "--fix")[0] == 0
-    assert ranked(site) == counted(site) == {"1": 2, "2": 1}
+    assert ranking(site) == follower_counts(site) == {"1": 2, "2": 1}
 
 
 def test_a_ranking_that_is_gone_is_one_finding_and_is_made_of_all_who_exist(site, store, capsys):
@@ -253,7 +253,7 @@ def test_a_ranking_that_is_gone_is_one_finding_and_is_made_of_all_who_exist(site
     site.zadd("followers:99", {"1": 5})
     assert doctor(capsys)[1] == {OF_UNKNOWN: 1, FOLLOWERS: 1, MISCOUNTED: 1}
     assert "there is no users_by_followers" in said(capsys, "doctor", "--fix")
-    assert ranked(site) == {"1": 2, "2": 1, "3": 2}
+    assert ranking(site) == {"1": 2, "2": 1, "3": 2}
     assert doctor(capsys) == (0, {}, {})
 
 
@@ -261,10 +261,10 @@ def test_a_large_ranking_and_a_large_index_of_names_are_made_in_few_round_trips(
     call_command("seed", "--users=300", "--posts=1", "--follows=10", verbosity=0)
     before = raw.zrange("users_by_followers", 0, -1, withscores=True)
     healthy = len(round_trips(lambda: call_command("doctor", verbosity=0)).round_trips)
-    names = filed(raw)
+    names = name_entries(raw)
     raw.delete("users_by_followers", "users_by_name")
     assert len(round_trips(lambda: call_command("doctor", "--fix", verbosity=0)).round_trips) < healthy + 50
-    assert filed(raw) == names
+    assert name_entries(raw) == names
     assert raw.zrange("users_by_followers", 0, -1, withscores=True) == before
 
 
