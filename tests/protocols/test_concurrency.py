@@ -18,7 +18,7 @@ from retwis_site.store.local_cache import Memory
 from tests.support.http.http_browser import Browser
 from tests.support.people import PASSWORD
 from tests.support.processes.processes import environment, free_port, manage, run_site, wait_until
-from tests.support.stored_keys import called, counted, filed, ranked
+from tests.support.stored_keys import expected_name_entries, follower_counts, name_entries, ranking
 from tests.support.stores import acl_users
 from tests.support.stores.key_layouts import noted
 from timeline.timelines.everyone import GlobalTimeline
@@ -194,10 +194,10 @@ def test_fifty_at_once_leave_a_site_that_agrees_with_itself(administrator, setti
     assert left
     for name in left:
         nothing_is_left_of(name, raw)
-    assert ranked(raw) == counted(raw)
-    assert called(raw).items() <= filed(raw).items()
+    assert ranking(raw) == follower_counts(raw)
+    assert expected_name_entries(raw).items() <= name_entries(raw).items()
     manage("cleanup", env=environment(tmp_path / "var", **changes))
-    assert filed(raw) == called(raw)
+    assert name_entries(raw) == expected_name_entries(raw)
 
 
 def no_errors(tmp_path, changes):

@@ -31,7 +31,7 @@ from tests.support.protocols.small_site import (
     quiet,
     standing_posts,
 )
-from tests.support.stored_keys import called, counted, filed, ranked
+from tests.support.stored_keys import expected_name_entries, follower_counts, name_entries, ranking
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows
 
@@ -137,7 +137,7 @@ def test_timelines_agree_with_the_truth(store, raw, layout, scenario, warm, kill
             assert everybody(store) == standing_posts(raw, [ALICE, BOB, CAROL]), seed
         for uid in (BOB, CAROL):
             assert raw.zscore("following:1", uid) == raw.zscore(f"followers:{uid}", ALICE), seed
-        assert ranked(raw) == counted(raw), seed
+        assert ranking(raw) == follower_counts(raw), seed
         for pid in standing_posts(raw, [BOB, CAROL]):
             assert not raw.hexists(f"post:{pid}", "deleted"), seed
         if scenario.startswith("double click"):
@@ -159,7 +159,7 @@ def test_three_who_register_one_name_are_one_user(store, raw, layout, kills):
         if uid:
             assert raw.hgetall("auths") == {raw.hget(f"user:{uid}", "auth"): uid}, seed
             assert raw.zrange("users_by_time", 0, -1) == [raw.hget(f"user:{uid}", "username")], seed
-            assert filed(raw) == called(raw) == {f"dora:{uid}": 0}, seed
+            assert name_entries(raw) == expected_name_entries(raw) == {f"dora:{uid}": 0}, seed
 
 
 @pytest.mark.parametrize("kills", [0, 1])
@@ -238,8 +238,8 @@ def test_people_are_found_by_what_they_are_called(store, raw, layout, scenario, 
         assert schedule.errors == [], seed
         quiet(store, raw)
         if kills:
-            assert called(raw).items() <= filed(raw).items(), seed
+            assert expected_name_entries(raw).items() <= name_entries(raw).items(), seed
             call_command("cleanup", stdout=io.StringIO())
-        assert filed(raw) == called(raw), seed
+        assert name_entries(raw) == expected_name_entries(raw), seed
         if raw.hexists("user:1", "deleted") and not kills:
             assert raw.hmget("user:1", "name", "bio") == [None, None], seed

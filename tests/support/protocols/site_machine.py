@@ -17,7 +17,7 @@ from retwis_site.store.client import connect
 from retwis_site.store.local_cache import Memory
 from tests.support.people import LONG_AGO
 from tests.support.protocols.site_model import Model
-from tests.support.stored_keys import filed, ranked
+from tests.support.stored_keys import name_entries, ranking
 from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import killed_before_round_trip
 from timeline.people import follow_pages
@@ -252,10 +252,10 @@ class Agreement(RuleBasedStateMachine):
                 assert dict(raw.zrange(f"{side}:{uid}", 0, -1, withscores=True)) == edges
             written = {str(post.pid): post.pid for post in self.model.posts_of({uid})}
             assert dict(raw.zrange(f"updates:{uid}", 0, -1, withscores=True)) == written
-        assert self.found_by() <= filed(raw).keys()
-        assert set(filed(raw).values()) <= {0}
+        assert self.found_by() <= name_entries(raw).keys()
+        assert set(name_entries(raw).values()) <= {0}
         followers = {str(uid): self.model.counts(uid).followers for uid in people}
-        assert ranked(raw) == {uid: count for uid, count in followers.items() if count}
+        assert ranking(raw) == {uid: count for uid, count in followers.items() if count}
         pipe = raw.pipeline(transaction=False)
         for pid in self.model.posts:
             pipe.hget(f"post:{pid}", "body")
@@ -269,7 +269,7 @@ class Agreement(RuleBasedStateMachine):
 
     def check_nothing_is_left_over(self):
         """After `cleanup`."""
-        assert filed(self.raw).keys() == self.found_by()
+        assert name_entries(self.raw).keys() == self.found_by()
         assert set(self.raw.keys("user:*")) == {f"user:{uid}" for uid in self.model.people | self.model.gone}
         assert set(self.raw.keys("post:*")) == {f"post:{pid}" for pid in self.model.posts}
         standing_posts = {str(post.pid) for post in self.model.posts_of(self.model.people)}
