@@ -105,7 +105,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
-    security.warning("%s %s: not theirs", request.method, quote(request.path))
+    security.warning("%s %s: not allowed", request.method, quote(request.path))
     return error_page(request, 403, _("Not allowed"), str(exception) or _("You are not allowed to do that."))
 
 

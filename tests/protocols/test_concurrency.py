@@ -18,7 +18,7 @@ from retwis_site.store.local_cache import Memory
 from tests.support.http.http_browser import Browser
 from tests.support.people import PASSWORD
 from tests.support.processes.processes import environment, free_port, manage, run_site, wait_until
-from tests.support.stored_keys import called, counted, filed, ranked
+from tests.support.stored_keys import expected_name_entries, follower_counts, name_entries, ranking
 from tests.support.stores import acl_users
 from tests.support.stores.key_layouts import noted
 from timeline.timelines.everyone import EveryoneTimeline
@@ -195,10 +195,10 @@ def test_fifty_clients_leave_consistent_data(administrator, settings, tmp_path, 
     assert left
     for name in left:
         assert_no_data_of(name, raw)
-    assert ranked(raw) == counted(raw)
-    assert called(raw).items() <= filed(raw).items()
+    assert ranking(raw) == follower_counts(raw)
+    assert expected_name_entries(raw).items() <= name_entries(raw).items()
     manage("cleanup", env=environment(tmp_path / "var", **changes))
-    assert filed(raw) == called(raw)
+    assert name_entries(raw) == expected_name_entries(raw)
 
 
 def assert_no_inconsistencies(tmp_path, changes):

@@ -16,7 +16,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.local_cache import Memory
 from tests.support.people import LONG_AGO, PASSWORD, register
-from tests.support.stored_keys import called, counted, filed, ranked
+from tests.support.stored_keys import expected_name_entries, follower_counts, name_entries, ranking
 from tests.support.stores.key_layouts import make_due, noted
 from tests.support.stores.seam import killed_before_round_trip
 from timeline.posts.repository import Posts
@@ -72,7 +72,7 @@ def test_a_registration(store, layout, raw, monkeypatch, step):
         secret = raw.hget("user:1", "auth")
         assert raw.hgetall("auths") == {secret: "1"}
         assert raw.zrange("users_by_time", 0, -1) == ["Dora"]
-        assert filed(raw) == {"dora:1": 0}
+        assert name_entries(raw) == {"dora:1": 0}
         with pytest.raises(NameTaken):
             Registration(store).register("dora", "hash")
     else:
@@ -91,7 +91,7 @@ def test_a_follow_or_unfollow(store, layout, alice, bob, raw, monkeypatch, step,
     finish_jobs(store, raw)
     follows = raw.zscore("following:1", "2")
     assert raw.zscore("followers:2", "1") == follows
-    assert ranked(raw) == counted(raw) == ({"2": 1} if follows else {})
+    assert ranking(raw) == follower_counts(raw) == ({"2": 1} if follows else {})
     assert home(store, alice) == (["Hello"] if follows else [])
 
 
@@ -107,7 +107,7 @@ def test_a_follow_or_unfollow_of_a_user_with_other_followers(
     killed_before_round_trip(step, lambda: getattr(Follows(store), verb)(1, 2))
     Follows(store).unfollow(3, 2)
     finish_jobs(store, raw)
-    assert ranked(raw) == counted(raw) == ({"2": 1} if raw.zscore("following:1", "2") else {})
+    assert ranking(raw) == follower_counts(raw) == ({"2": 1} if raw.zscore("following:1", "2") else {})
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -142,7 +142,7 @@ def test_the_deletion_of_an_account(store, layout, alice, bob, raw, monkeypatch,
     assert raw.hexists("user:1", "deleted") == deleted
     assert raw.hgetall("users") == {"alice": "1", "bob": "2"}
     assert home(store, bob) == ([] if deleted else ["Hello"])
-    assert ranked(raw) == counted(raw) == ({} if deleted else {"1": 1, "2": 1})
+    assert ranking(raw) == follower_counts(raw) == ({} if deleted else {"1": 1, "2": 1})
     if deleted:
         assert raw.hgetall("user:1").keys() == {"username", "deleted"}
         assert raw.keys("following:*") == raw.keys("followers:*") == raw.keys("updates:*") == []
@@ -180,8 +180,8 @@ def test_a_new_display_name(store, layout, alice, raw, monkeypatch, step, before
     name, bio = raw.hmget("user:1", "name", "bio")
     assert (name or "", bio) == (("Ann", "new") if not killed or name == "Ann" else (before, "old"))
     finish_jobs(store, raw)
-    assert filed(raw) == called(raw)
-    assert len(filed(raw)) == (2 if name else 1)
+    assert name_entries(raw) == expected_name_entries(raw)
+    assert len(name_entries(raw)) == (2 if name else 1)
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -191,9 +191,9 @@ def test_a_new_display_name_after_a_killed_one(store, alice, raw, monkeypatch, s
     killed_before_round_trip(step, lambda: index.edit(alice.user, "Ann", ""))
     index.edit(User(1, "Alice", raw.hget("user:1", "name") or ""), "Bea", "")
     finish_jobs(store, raw)
-    assert called(raw).items() <= filed(raw).items()
+    assert expected_name_entries(raw).items() <= name_entries(raw).items()
     call_command("cleanup", stdout=io.StringIO())
-    assert filed(raw) == {"alice:1": 0, "bea:1": 0}
+    assert name_entries(raw) == {"alice:1": 0, "bea:1": 0}
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -226,7 +226,7 @@ def test_two_workers_with_one_job_do_no_harm(store, alice, bob, raw):
         Follows(store).finish_follow("follow:2:1:x")
     assert home(store, bob) == ["Hello"]
     assert raw.zcard("followers:1") == 1
-    assert ranked(raw) == {"1": 1}
+    assert ranking(raw) == {"1": 1}
 
 
 def test_a_follow_after_a_killed_unfollow_has_one_date(store, alice, bob, raw, monkeypatch):

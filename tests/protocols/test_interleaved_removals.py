@@ -34,7 +34,7 @@ from tests.support.protocols.small_site import (
     make_small_site,
     post,
 )
-from tests.support.stored_keys import called, counted, filed, ranked
+from tests.support.stored_keys import expected_name_entries, follower_counts, name_entries, ranking
 from tests.support.stores.key_layouts import noted
 from timeline.relations.follow import Follows
 
@@ -181,7 +181,7 @@ def test_no_data_of_a_deleted_account_is_left(store, raw, layout, capsys, scenar
             deletions += 1
             assert_no_data_of(raw, uid, seed)
             assert not Viewer(store, raw.hget(f"user:{uid}", "auth") or "nothing").user.is_authenticated, seed
-        assert ranked(raw) == counted(raw), seed
+        assert ranking(raw) == follower_counts(raw), seed
         for one in NAMES:
             for other in NAMES:
                 assert raw.zscore(f"following:{one}", other) == raw.zscore(f"followers:{other}", one), seed
@@ -189,9 +189,9 @@ def test_no_data_of_a_deleted_account_is_left(store, raw, layout, capsys, scenar
         assert everyone(store) == existing_posts(raw, NAMES), seed
         for uid in () if kills else deleted(raw):
             assert set(raw.hgetall(f"user:{uid}")) <= {"username", "deleted", "seen"}, seed
-            assert filed(raw).keys().isdisjoint({f"{NAMES[uid]}:{uid}", f"ann:{uid}"}), seed
+            assert name_entries(raw).keys().isdisjoint({f"{NAMES[uid]}:{uid}", f"ann:{uid}"}), seed
         call_command("cleanup", stdout=io.StringIO())
-        assert filed(raw) == called(raw), seed
+        assert name_entries(raw) == expected_name_entries(raw), seed
         for uid in deleted(raw):
             assert set(raw.hgetall(f"user:{uid}")) == {"username", "deleted"}, seed
         assert noted(raw) == [], seed

@@ -30,7 +30,7 @@ from tests.support.protocols.small_site import (
     make_small_site,
     post,
 )
-from tests.support.stored_keys import called, counted, filed, ranked
+from tests.support.stored_keys import expected_name_entries, follower_counts, name_entries, ranking
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows
 
@@ -140,7 +140,7 @@ def test_timelines_have_all_posts_of_their_sources(store, raw, layout, scenario,
             assert everyone(store) == existing_posts(raw, [ALICE, BOB, CAROL]), seed
         for uid in (BOB, CAROL):
             assert raw.zscore("following:1", uid) == raw.zscore(f"followers:{uid}", ALICE), seed
-        assert ranked(raw) == counted(raw), seed
+        assert ranking(raw) == follower_counts(raw), seed
         for pid in existing_posts(raw, [BOB, CAROL]):
             assert not raw.hexists(f"post:{pid}", "deleted"), seed
         if scenario.startswith("double click"):
@@ -162,7 +162,7 @@ def test_three_registrations_of_one_name_make_one_user(store, raw, layout, kills
         if uid:
             assert raw.hgetall("auths") == {raw.hget(f"user:{uid}", "auth"): uid}, seed
             assert raw.zrange("users_by_time", 0, -1) == [raw.hget(f"user:{uid}", "username")], seed
-            assert filed(raw) == called(raw) == {f"dora:{uid}": 0}, seed
+            assert name_entries(raw) == expected_name_entries(raw) == {f"dora:{uid}": 0}, seed
 
 
 @pytest.mark.parametrize("kills", [0, 1])
@@ -241,8 +241,8 @@ def test_the_name_index_agrees_with_the_display_names(store, raw, layout, scenar
         assert schedule.errors == [], seed
         finish_jobs(store, raw)
         if kills:
-            assert called(raw).items() <= filed(raw).items(), seed
+            assert expected_name_entries(raw).items() <= name_entries(raw).items(), seed
             call_command("cleanup", stdout=io.StringIO())
-        assert filed(raw) == called(raw), seed
+        assert name_entries(raw) == expected_name_entries(raw), seed
         if raw.hexists("user:1", "deleted") and not kills:
             assert raw.hmget("user:1", "name", "bio") == [None, None], seed

@@ -19,7 +19,7 @@ from retwis_site.store.client import connect
 from retwis_site.store.local_cache import Memory
 from tests.support.people import NEW_PASSWORD, PASSWORD, register
 from tests.support.processes.victims import KILLED, Cut, Victims
-from tests.support.stored_keys import called, counted, filed, publish, ranked
+from tests.support.stored_keys import expected_name_entries, follower_counts, name_entries, publish, ranking
 from tests.support.stores import acl_users
 from timeline.relations.follow import Follows
 from timeline.timelines.everyone import EveryoneTimeline
@@ -126,7 +126,7 @@ def test_a_registration(scene, capsys):
         else:
             assert scene.raw.hget("auths", login.secret) == str(login.user.uid), where
             assert scene.raw.zscore("users_by_time", "Dora"), where
-            assert filed(scene.raw) == called(scene.raw), where
+            assert name_entries(scene.raw) == expected_name_entries(scene.raw), where
             assert Viewer(connect(), login.secret).user.username == "Dora", where
 
     kill_at_every_command(scene, capsys, work, check)
@@ -195,7 +195,7 @@ def test_a_follow_or_unfollow(scene, capsys, verb):
     def check(scene, where, through):
         since = scene.raw.zscore("following:2", CAROL)
         assert scene.raw.zscore("followers:3", BOB) == since, where
-        assert ranked(scene.raw) == counted(scene.raw), where
+        assert ranking(scene.raw) == follower_counts(scene.raw), where
         assert scene.home(scene.bob) == (["By carol", "Before"] if since else ["Before"]), where
         assert not through or (since is not None) == (verb == "follow"), where
 
@@ -257,8 +257,8 @@ def test_a_new_display_name_and_bio(scene, capsys):
         stored = tuple(scene.raw.hmget("user:1", "name", "bio"))
         assert stored in {("Anna", "old"), ("Ann: of Cleves", "new")}, where
         assert stored[1] == "new" or not through, where
-        assert filed(scene.raw) == called(scene.raw), where
-        assert len(filed(scene.raw)) == 4, where
+        assert name_entries(scene.raw) == expected_name_entries(scene.raw), where
+        assert len(name_entries(scene.raw)) == 4, where
 
     kill_at_every_command(scene, capsys, work, check)
 
@@ -268,7 +268,7 @@ def check_account_deletion(scene, where, through):
     deleted = scene.raw.hexists("user:1", "deleted")
     assert deleted or not through, where
     assert scene.raw.hgetall("users") == {"alice": "1", "bob": "2", "carol": "3"}, where
-    assert ranked(scene.raw) == counted(scene.raw) == ({} if deleted else {"1": 2, "3": 1}), where
+    assert ranking(scene.raw) == follower_counts(scene.raw) == ({} if deleted else {"1": 2, "3": 1}), where
     for login in (scene.bob, scene.carol):
         assert scene.home(login) == ([] if deleted else ["Before"]), where
     assert scene.everyone() == ([] if deleted else ["Before"]), where

@@ -1,4 +1,4 @@
-"""The people of the tests: how they register, their passwords and secrets."""
+"""Registering users, and the passwords and secrets that the tests use."""
 
 from django.contrib.auth.hashers import make_password
 

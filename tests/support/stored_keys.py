@@ -7,7 +7,7 @@ from timeline.posts.repository import Posts
 
 
 def everything(raw):
-    """All keys with what they hold."""
+    """All keys and their values."""
     read = {
         "string": raw.get,
         "hash": raw.hgetall,
@@ -17,37 +17,37 @@ def everything(raw):
     return {key: read[raw.type(key)](key) for key in raw.keys()}  # noqa: SIM118  a client, not a dict
 
 
-def ranked(raw):
-    """How many followers everybody has, as the ranking says."""
+def ranking(raw):
+    """uid -> number of followers, as the ranking has it."""
     return dict(raw.zrange("users_by_followers", 0, -1, withscores=True))
 
 
-def counted(raw):
-    """The same as `followers:` says."""
+def follower_counts(raw):
+    """uid -> number of followers, as the `followers:` sets have it. It must equal `ranking`."""
     return {key.partition(":")[2]: raw.zcard(key) for key in raw.keys("followers:*")}
 
 
-def filed(raw):
-    """What leads to people in the index of names, with its scores."""
+def name_entries(raw):
+    """The entries of the index of names, with their scores."""
     return dict(raw.zrange("users_by_name", 0, -1, withscores=True))
 
 
-def called(raw):
-    """The same as it should be, by the hashes of those who can be found by name."""
-    right = {}
+def expected_name_entries(raw):
+    """The entries that the index should have, from the hashes of the users that `users` leads to."""
+    entries = {}
     for uid in raw.hvals("users"):
         username, name, deleted = raw.hmget(f"user:{uid}", "username", "name", "deleted")
         names = {username, name or username} if deleted is None else set()
-        right |= {entry(one, int(uid)): 0 for one in names}
-    return right
+        entries |= {entry(each, int(uid)): 0 for each in names}
+    return entries
 
 
-def left_behind(raw, job):
-    """An owner died; its intent is overdue."""
+def add_overdue_job(raw, job):
+    """Add an overdue job, as a dead owner leaves it."""
     raw.zadd(keys.outbox(job), {job: LONG_AGO})
 
 
 def publish(raw, store, author, body):
-    """The id of a new post."""
+    """Publish a post and return its id."""
     Posts(store).publish(author.user.uid, body, body.replace(" ", "-"))
     return int(raw.get("next_post_id"))

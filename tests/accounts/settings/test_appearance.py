@@ -17,17 +17,18 @@ def page(client, url=URL, **headers):
 
 
 def theme_of(text):
-    """What a page's `<html>` says; empty for the system's."""
+    """The theme of a page's `<html>`; empty for the system's."""
     return re.search(r'<html lang="en" dir="ltr"(?: data-theme="(\w+)")?>', text)[1] or ""
 
 
 def offered(text):
-    """The choices, and which of them are marked."""
-    found = re.findall(r'<input type="radio" name="theme" value="(\w+)"( checked)?>', text)
-    return [value for value, _ in found], [value for value, marked in found if marked]
+    """The offered choices, and the checked ones."""
+    buttons = re.findall(r'<input type="radio" name="theme" value="(\w+)"( checked)?>', text)
+    return [value for value, _ in buttons], [value for value, checked in buttons if checked]
 
 
-def leads_to(text):
+def next_field(text):
+    """The address that saving leads to, from the hidden field."""
     return re.search(r'name="next" value="([^"]*)"', text)[1]
 
 
@@ -46,7 +47,7 @@ def test_a_choice_is_kept_for_a_year_where_no_script_can_read_it(browser, theme)
 
 
 @pytest.mark.parametrize("who", ["alice", "a visitor"])
-def test_every_page_has_the_colours_of_the_choice_until_there_is_another(browser, raw, store, alice, who):
+def test_every_page_has_the_chosen_colours(browser, raw, store, alice, who):
     publish(raw, store, alice, "hello")
     client = browser(alice if who == "alice" else None)
     for choice in ("system", "dark", "light", "system"):
@@ -56,7 +57,7 @@ def test_every_page_has_the_colours_of_the_choice_until_there_is_another(browser
             assert theme_of(client.get(url, follow=True).content.decode()) == expected, (choice, url)
 
 
-def test_like_the_system_is_no_cookie(browser):
+def test_like_the_system_removes_the_cookie(browser):
     client = browser()
     client.post(URL, {"theme": "dark"})
     taken = client.post(URL, {"theme": "system"}).cookies[THEME_COOKIE]
@@ -71,7 +72,7 @@ def test_the_page_marks_the_present_choice(browser, choice):
 
 
 @pytest.mark.parametrize("form", [{}, {"theme": ""}, {"theme": "pink"}, {"theme": "light "}, {"theme": "light\0"}])
-def test_what_is_none_of_the_three_is_refused_and_changes_nothing(browser, form):
+def test_an_unknown_theme_is_refused_and_changes_nothing(browser, form):
     client = browser()
     client.post(URL, {"theme": "dark"})
     answer = client.post(URL, {**form, "next": "/timeline/"})
@@ -80,12 +81,12 @@ def test_what_is_none_of_the_three_is_refused_and_changes_nothing(browser, form)
     assert THEME_COOKIE not in answer.cookies
     assert "Choose one of these options." in text
     assert offered(text) == (CHOICES, [])
-    assert leads_to(text) == "/timeline/"
+    assert next_field(text) == "/timeline/"
     assert theme_of(page(client)) == "dark"
 
 
 @pytest.mark.parametrize("forged", ["pink", "", "DARK", 'dark"><script>', "x" * 4000, "\u00e9"])
-def test_a_cookie_that_is_none_of_ours_is_the_systems_choice(browser, forged):
+def test_an_unknown_value_of_the_cookie_means_like_the_system(browser, forged):
     client = browser()
     client.cookies[THEME_COOKIE] = forged
     text = page(client)
@@ -94,26 +95,26 @@ def test_a_cookie_that_is_none_of_ours_is_the_systems_choice(browser, forged):
     assert "<script>" not in text
 
 
-def test_without_a_token_nothing_is_chosen(browser):
+def test_a_form_without_a_csrf_token_changes_nothing(browser):
     answer = browser(csrf=True).post(URL, {"theme": "dark"})
     assert answer.status_code == 403
     assert THEME_COOKIE not in answer.cookies
 
 
-# ---- there and back
+# ---- links to the page, and back
 
 
 @pytest.mark.parametrize("url", PAGES)
-def test_every_page_leads_to_it(browser, raw, store, alice, url):
+def test_every_page_links_to_the_appearance_page(browser, raw, store, alice, url):
     publish(raw, store, alice, "hello")
     for client in (browser(alice), browser()):
         assert f'<a href="{URL}"' in client.get(url, follow=True).content.decode()
 
 
 @pytest.mark.parametrize("url", ["/timeline/", "/@Alice/", "/timeline/?before=5", "/login/?next=/%40Alice/"])
-def test_it_leads_back_to_the_page_that_it_was_opened_from(browser, alice, url):
+def test_saving_leads_back_to_the_page_that_led_here(browser, alice, url):
     client = browser()
-    after = leads_to(page(client, referer=f"http://testserver{url}"))
+    after = next_field(page(client, referer=f"http://testserver{url}"))
     assert after == url
     assert client.post(URL, {"theme": "dark", "next": after})["Location"] == url
 
@@ -121,32 +122,32 @@ def test_it_leads_back_to_the_page_that_it_was_opened_from(browser, alice, url):
 @pytest.mark.parametrize(
     "referer", ["", "http://evil.example/timeline/", "http://testserver/post/", "http://testserver/nothing/", "x:"]
 )
-def test_else_it_leads_home(browser, referer):
-    assert leads_to(page(browser(), referer=referer)) == "/"
+def test_saving_leads_home_when_no_page_of_this_site_led_here(browser, referer):
+    assert next_field(page(browser(), referer=referer)) == "/"
 
 
 @pytest.mark.parametrize(
     "away", ["https://evil.example/", "//evil.example/", "/\\evil.example", "javascript:x", "", "x"]
 )
-def test_it_never_leads_elsewhere(browser, away):
+def test_saving_never_leads_to_another_site(browser, away):
     assert browser().post(URL, {"theme": "dark", "next": away})["Location"] == "/"
-    assert leads_to(browser().post(URL, {"next": away}).content.decode()) == "/"
+    assert next_field(browser().post(URL, {"next": away}).content.decode()) == "/"
 
 
-# ---- what it costs
+# ---- round trips and caches
 
 
-def test_it_asks_the_store_nothing_but_who_is_there(browser, alice, round_trips):
-    client, stranger = browser(alice), browser()
+def test_the_store_is_asked_for_the_viewer_alone(browser, alice, round_trips):
+    client, visitor = browser(alice), browser()
     page(client)
     assert len(round_trips(lambda: page(client)).round_trips) == 1
     assert len(round_trips(lambda: client.post(URL, {"theme": "dark"})).round_trips) == 0
-    assert len(round_trips(lambda: page(stranger)).round_trips) == 0
-    assert len(round_trips(lambda: stranger.post(URL, {"theme": "dark"})).round_trips) == 0
-    assert len(round_trips(lambda: stranger.post(URL, {"theme": "pink"})).round_trips) == 0
+    assert len(round_trips(lambda: page(visitor)).round_trips) == 0
+    assert len(round_trips(lambda: visitor.post(URL, {"theme": "dark"})).round_trips) == 0
+    assert len(round_trips(lambda: visitor.post(URL, {"theme": "pink"})).round_trips) == 0
 
 
-def test_nothing_of_it_is_in_the_store(browser, alice, raw):
+def test_the_choice_is_not_in_the_store(browser, alice, raw):
     before = everything(raw)
     browser(alice).post(URL, {"theme": "dark"})
     assert everything(raw) == before

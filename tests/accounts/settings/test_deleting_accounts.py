@@ -1,5 +1,7 @@
-"""Deleting one's account on the site: what is asked, what is gone at once, and what stays. What a worker does about the
-rest is told in tests/accounts/users/test_removal.py."""
+"""Deleting an account on the site: the form, what is gone at once, and what stays.
+
+tests/accounts/users/test_removal.py tests what a worker removes afterwards.
+"""
 
 import pytest
 from django.conf import settings
@@ -10,7 +12,7 @@ from accounts.signing_in.limits import LOGINS, login_subject
 from retwis_site.jobs.worker import drain
 from retwis_site.store.rate_limits import RateLimits
 from tests.support.people import NEW_PASSWORD, PASSWORD
-from tests.support.stored_keys import everything, filed, publish
+from tests.support.stored_keys import everything, name_entries, publish
 from tests.support.stores.key_layouts import noted
 from timeline.posts import drafts
 from timeline.relations.follow import Follows
@@ -18,8 +20,8 @@ from timeline.timelines import unread
 
 URL = "/settings/delete/"
 FORM = {"password": PASSWORD}
-TOLD = "Your account was deleted."
-GONE = "This account was deleted."
+DELETED_MESSAGE = "Your account was deleted."
+GONE_MESSAGE = "This account was deleted."
 
 
 def page_of(answer):
@@ -39,21 +41,21 @@ def test_the_page_says_what_happens_and_asks_for_the_password(browser, alice, ra
     assert everything(raw) == before
 
 
-def test_it_is_for_users_and_is_never_stored(browser, alice):
+def test_the_page_is_for_users_and_is_not_cached(browser, alice):
     assert browser().get(URL)["Location"] == "/login/?next=%2Fsettings%2Fdelete%2F"
     assert browser().post(URL, FORM)["Location"].startswith("/login/")
     assert "no-store" in browser(alice).get(URL)["Cache-Control"]
     assert "no-store" in browser(alice).post(URL, {"password": "wrong"})["Cache-Control"]
 
 
-def test_without_the_forms_token_nothing_happens(browser, alice, raw):
+def test_a_form_without_a_csrf_token_deletes_nothing(browser, alice, raw):
     before = everything(raw)
     assert browser(alice, csrf=True).post(URL, FORM).status_code == 403
     assert everything(raw) == before
 
 
 @pytest.mark.parametrize("form", [{}, {"password": ""}, {"password": "wrong"}, {"password": "x" * 129}])
-def test_it_wants_the_present_password(browser, alice, raw, settings, form):
+def test_the_present_password_is_required(browser, alice, raw, settings, form):
     settings.THROTTLE = False
     before = everything(raw)
     answer = browser(alice).post(URL, form)
@@ -63,7 +65,7 @@ def test_it_wants_the_present_password(browser, alice, raw, settings, form):
     assert 'action="/logout/"' in page_of(browser(alice).get("/timeline/"))
 
 
-def test_a_wrong_password_counts_as_one_at_the_login(browser, store, alice, raw):
+def test_a_wrong_password_counts_like_one_at_the_login(browser, store, alice, raw):
     subject = login_subject("Alice", "127.0.0.1")
     browser(alice).post(URL, {"password": "wrong"})
     assert raw.zcard(f"throttle:login:{subject}") == 1
@@ -73,13 +75,13 @@ def test_a_wrong_password_counts_as_one_at_the_login(browser, store, alice, raw)
     assert not raw.hexists("user:1", "deleted")
 
 
-def test_it_ends_sign_in_at_once_and_keeps_the_name_alone(browser, alice, raw):
+def test_a_deletion_ends_every_session_at_once_and_keeps_the_name_alone(browser, alice, raw):
     raw.hset("user:1", mapping={"name": "Alice in Chains", "bio": "Who I am", "language": "de"})
     raw.zadd("users_by_name", {"alice in chains:1": 0})
     here, phone = browser(alice), browser(alice)
     answer = here.post(URL, FORM, follow=True)
     assert answer.redirect_chain == [("/", 302)]
-    assert TOLD in page_of(answer)
+    assert DELETED_MESSAGE in page_of(answer)
     assert 'action="/logout/"' not in page_of(answer)
     kept = raw.hgetall("user:1")
     assert kept["username"] == "Alice"
@@ -89,14 +91,14 @@ def test_it_ends_sign_in_at_once_and_keeps_the_name_alone(browser, alice, raw):
     assert raw.hgetall("users") == {"alice": "1"}
     assert raw.hgetall("auths") == {}
     assert raw.zrange("users_by_time", 0, -1) == []
-    assert filed(raw) == {}
+    assert name_entries(raw) == {}
     assert [job.rpartition(":")[0] for job in noted(raw)] == ["gone:1"]
     for client in (here, phone):
         assert 'action="/logout/"' not in page_of(client.get("/timeline/"))
         assert client.get("/settings/password/").status_code == 302
 
 
-def test_a_worker_may_go_on_at_once(browser, store, alice, raw):
+def test_a_worker_can_continue_at_once(browser, store, alice, raw):
     browser(alice).post(URL, FORM)
     assert drain(store, "worker") == 1
     assert raw.hgetall("user:1").keys() == {"username", "deleted"}
@@ -104,7 +106,7 @@ def test_a_worker_may_go_on_at_once(browser, store, alice, raw):
     assert raw.hgetall("users") == {"alice": "1"}
 
 
-def test_the_browser_keeps_nothing_of_it(browser, alice):
+def test_the_personal_cookies_are_removed(browser, alice):
     client = browser(alice)
     for cookie in (drafts.COOKIE, unread.COOKIE):
         client.cookies[cookie] = "something"
@@ -114,13 +116,13 @@ def test_the_browser_keeps_nothing_of_it(browser, alice):
         assert answer.cookies[cookie]["max-age"] == 0
 
 
-def test_the_order_of_its_commands(browser, alice, sent):
+def test_a_deletion_sends_its_commands_in_the_order_of_the_protocol(browser, alice, sent):
     client = browser(alice)
     client.get(URL)
     sent.round_trips.clear()
     client.post(URL, FORM)
-    after_the_password = [[command[:2] for command in round_trip.commands] for round_trip in sent.round_trips[-3:]]
-    assert after_the_password == [
+    last_three = [[command[:2] for command in round_trip.commands] for round_trip in sent.round_trips[-3:]]
+    assert last_three == [
         [("ZADD", "outbox")],
         [("HMGET", "user:1"), ("HSET", "user:1")],
         [
@@ -132,7 +134,7 @@ def test_the_order_of_its_commands(browser, alice, sent):
     ]
 
 
-def test_it_costs_the_same_whatever_the_account_has(browser, store, alice, bob, raw, round_trips):
+def test_a_deletion_costs_the_same_for_an_account_of_any_size(browser, store, alice, bob, raw, round_trips):
     for number in range(5):
         publish(raw, store, bob, f"Post {number}")
     raw.zadd("followers:2", {100 + number: 1 for number in range(3000)})
@@ -144,13 +146,13 @@ def test_it_costs_the_same_whatever_the_account_has(browser, store, alice, bob, 
     assert costs == {12}
 
 
-def test_what_they_wrote_and_who_they_were_is_gone_from_every_page_at_once(browser, store, alice, bob, raw):
+def test_the_account_and_its_posts_are_gone_from_every_page_at_once(browser, store, alice, bob, raw):
     Follows(store).follow(2, 1)
     publish(raw, store, alice, "Hello there")
     readers = [browser(), browser(bob)]
     for client in readers:
         for url in ("/", "/timeline/", "/@Alice/", "/@Alice/1/"):
-            assert "Hello there" in page_of(client.get(url))  # and is remembered
+            assert "Hello there" in page_of(client.get(url))  # and is cached
     browser(alice).post(URL, FORM)
     for client in readers:
         for url in ("/", "/timeline/", "/@bob/following/"):
@@ -160,22 +162,22 @@ def test_what_they_wrote_and_who_they_were_is_gone_from_every_page_at_once(brows
         for url in ("/@Alice/", "/@Alice/1/", "/@alice/followers/", "/@alice/following/"):
             answer = client.get(url)
             assert answer.status_code == 410
-            assert GONE in page_of(answer)
+            assert GONE_MESSAGE in page_of(answer)
     assert browser(bob).post("/@Alice/follow/").status_code == 410
-    assert raw.zcard("following:2") == 1  # until a worker comes
+    assert raw.zcard("following:2") == 1  # until a worker removes it
 
 
-def test_a_login_says_what_it_says_to_any_wrong_password(browser, alice, raw):
+def test_a_login_to_a_deleted_account_gets_the_answer_to_a_wrong_password(browser, alice, raw):
     browser(alice).post(URL, FORM)
     refused = browser().post("/login/", {"username": "Alice", "password": PASSWORD})
     unknown = browser().post("/login/", {"username": "nobody", "password": PASSWORD})
     assert refused.status_code == unknown.status_code == 422
-    said = [page.partition('role="alert"')[2].partition("</p>")[0] for page in (page_of(refused), page_of(unknown))]
-    assert said[0] == said[1] != ""
+    alerts = [page.partition('role="alert"')[2].partition("</p>")[0] for page in (page_of(refused), page_of(unknown))]
+    assert alerts[0] == alerts[1] != ""
     assert raw.hget("user:1", "auth") == ""
 
 
-def test_a_login_takes_as_long_as_any_wrong_one(browser, alice, monkeypatch):
+def test_a_login_to_a_deleted_account_hashes_the_password_too(browser, alice, monkeypatch):
     browser(alice).post(URL, FORM)
     hashed = []
     monkeypatch.setattr("accounts.signing_in.backend.make_password", lambda password: hashed.append(password))
@@ -183,11 +185,11 @@ def test_a_login_takes_as_long_as_any_wrong_one(browser, alice, monkeypatch):
     assert hashed == [PASSWORD]
 
 
-@pytest.mark.parametrize("cleared", [False, True])
+@pytest.mark.parametrize("removed", [False, True])
 @pytest.mark.parametrize("name", ["Alice", "alice", "ALICE"])
-def test_the_name_stays_taken(browser, store, alice, raw, name, cleared):
+def test_the_name_stays_taken(browser, store, alice, raw, name, removed):
     browser(alice).post(URL, FORM)
-    if cleared:
+    if removed:
         drain(store, "worker")
     form = {"username": name, "password1": PASSWORD, "password2": PASSWORD}
     answer = browser().post("/register/", form)
@@ -196,10 +198,10 @@ def test_the_name_stays_taken(browser, store, alice, raw, name, cleared):
     assert raw.hgetall("users") == {"alice": "1"}
 
 
-@pytest.mark.parametrize("cleared", [False, True])
-def test_no_command_brings_it_back(browser, store, alice, raw, typed, cleared):
+@pytest.mark.parametrize("removed", [False, True])
+def test_no_command_restores_the_account(browser, store, alice, raw, typed, removed):
     browser(alice).post(URL, FORM)
-    if cleared:
+    if removed:
         drain(store, "worker")
     before = everything(raw)
     typed(f"{NEW_PASSWORD}\n")
@@ -212,7 +214,7 @@ def test_no_command_brings_it_back(browser, store, alice, raw, typed, cleared):
     assert everything(raw) == before
 
 
-def test_a_second_click_is_nobodys(browser, alice, raw):
+def test_a_second_click_leads_to_the_login_and_changes_nothing(browser, alice, raw):
     client = browser(alice)
     client.post(URL, FORM)
     before = everything(raw)
@@ -222,7 +224,7 @@ def test_a_second_click_is_nobodys(browser, alice, raw):
 
 
 def test_a_store_that_is_too_slow_deletes_nothing(browser, alice, raw, monkeypatch):
-    """A worker may have struck the intent out meanwhile, as of a deletion that never began."""
+    """A worker may have removed the job meanwhile, as one without a commit."""
     monkeypatch.setattr("retwis_site.jobs.outbox.OWNER_GIVES_UP", -1.0)
     assert browser(alice).post(URL, FORM).status_code == 503
     assert not raw.hexists("user:1", "deleted")
@@ -230,7 +232,7 @@ def test_a_store_that_is_too_slow_deletes_nothing(browser, alice, raw, monkeypat
     assert browser(alice).post(URL, FORM).status_code == 302
 
 
-def test_it_is_written_down(browser, alice, caplog):
+def test_a_deletion_is_logged(browser, alice, caplog):
     with caplog.at_level("INFO", "retwis.accounts"):
         browser(alice).post(URL, FORM)
     assert "user 1 deleted the account from 127.0.0.1" in caplog.text

@@ -24,7 +24,7 @@ def test_createuser_makes_a_user_who_can_log_in(raw, typed, browser, capsys):
     assert 'action="/logout/"' in client.get("/").content.decode()
 
 
-def test_createuser_reads_one_line_and_keeps_the_blanks_in_it(raw, typed):
+def test_createuser_reads_one_line_and_keeps_its_spaces(raw, typed):
     typed(f"  {PASSWORD}  \r\nanother line\n")
     call_command("createuser", "alice", verbosity=0)
     assert check_password(f"  {PASSWORD}  ", raw.hget("user:1", "password"))
@@ -40,7 +40,7 @@ def test_createuser_refuses_a_name_that_is_taken(raw, alice, typed, name):
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a-b", "ä", "a" * 31, "a\n", "../x"])
-def test_createuser_refuses_a_name_of_other_characters(raw, typed, name):
+def test_createuser_refuses_a_name_with_other_characters(raw, typed, name):
     typed(f"{PASSWORD}\n")
     with pytest.raises(CommandError, match="cannot be a username: 1 to 30 letters"):
         call_command("createuser", name)
@@ -67,7 +67,7 @@ def test_createuser_refuses_a_weak_password(raw, typed, password, complaint):
 
 @pytest.fixture
 def terminal(monkeypatch, typed):
-    """A terminal at which these passwords are typed."""
+    """Standard input is a terminal, and the prompts are answered with these passwords."""
 
     def type_in(*passwords):
         answers = iter(passwords)
@@ -119,7 +119,7 @@ def test_changepassword_finds_a_name_in_any_letter_case(raw, alice, bob, typed):
     assert raw.hget("user:2", "auth") == bob.secret
 
 
-def test_changepassword_of_somebody_unknown_is_refused(raw, alice, typed):
+def test_changepassword_refuses_an_unknown_name(raw, alice, typed):
     before = everything(raw)
     typed(f"{NEW_PASSWORD}\n")
     with pytest.raises(CommandError, match="There is no user 'bob'"):
@@ -134,6 +134,3 @@ def test_changepassword_refuses_a_weak_password(raw, alice, typed, password, com
     with pytest.raises(CommandError, match=complaint):
         call_command("changepassword", "alice")
     assert everything(raw) == before
-
-
-# ---- deliver: what crashed owners left

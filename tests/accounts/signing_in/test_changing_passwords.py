@@ -1,4 +1,4 @@
-"""Changing one's password on the site."""
+"""Changing the password on the site."""
 
 import pytest
 from django.contrib.auth.hashers import check_password
@@ -13,7 +13,7 @@ def signed_in(client):
     return 'action="/logout/"' in client.get("/timeline/").content.decode()
 
 
-def test_it_changes_the_password_and_ends_every_other_session(browser, alice, raw):
+def test_a_password_change_ends_every_other_session(browser, alice, raw):
     here, phone = browser(alice), browser(alice)
     response = here.post(URL, FORM, follow=True)
     assert "Your password was changed" in response.content.decode()
@@ -26,7 +26,7 @@ def test_it_changes_the_password_and_ends_every_other_session(browser, alice, ra
     assert raw.zcard("outbox") == 0
 
 
-def test_it_wants_the_present_password(browser, alice, raw):
+def test_the_present_password_is_required(browser, alice, raw):
     before = raw.hgetall("user:1")
     response = browser(alice).post(URL, {**FORM, "password": "wrong"})
     assert response.status_code == 422
@@ -35,7 +35,7 @@ def test_it_wants_the_present_password(browser, alice, raw):
 
 
 @pytest.mark.parametrize(("password", "complaint"), WEAK_PASSWORDS)
-def test_it_refuses_weak_ones_and_shows_none(browser, alice, raw, password, complaint):
+def test_a_weak_password_is_refused_and_not_shown(browser, alice, raw, password, complaint):
     response = browser(alice).post(URL, {**FORM, "password1": password, "password2": password})
     page = response.content.decode()
     assert response.status_code == 422
@@ -44,14 +44,14 @@ def test_it_refuses_weak_ones_and_shows_none(browser, alice, raw, password, comp
     assert check_password(PASSWORD, raw.hget("user:1", "password"))
 
 
-def test_two_that_differ_change_nothing(browser, alice, raw):
+def test_two_different_new_passwords_change_nothing(browser, alice, raw):
     response = browser(alice).post(URL, {**FORM, "password2": NEW_PASSWORD + "!"})
     assert response.status_code == 422
     assert "The passwords do not match." in response.content.decode()
     assert check_password(PASSWORD, raw.hget("user:1", "password"))
 
 
-def test_it_is_for_users_and_is_never_stored(browser, alice):
+def test_the_page_is_for_users_and_is_not_cached(browser, alice):
     assert browser().get(URL)["Location"] == "/login/?next=%2Fsettings%2Fpassword%2F"
     response = browser(alice).get(URL)
     assert response.status_code == 200

@@ -1,4 +1,4 @@
-"""Registering: the form, the keys it leaves, and names that are taken."""
+"""Registering: the form, the keys that it writes, and names that are taken."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -8,7 +8,7 @@ from django.contrib.auth.hashers import check_password, identify_hasher
 from accounts.users.entities import NameTaken
 from accounts.users.registration import Registration
 from tests.support.people import PASSWORD, WEAK_PASSWORDS
-from tests.support.stored_keys import filed
+from tests.support.stored_keys import name_entries
 
 FORM = {"username": "Alice", "password1": PASSWORD, "password2": PASSWORD}
 
@@ -34,7 +34,7 @@ def test_registering_leaves_the_official_keys(browser, raw):
     assert len(secret) == 32
     assert raw.hgetall("auths") == {secret: "1"}
     assert raw.zrange("users_by_time", 0, -1) == ["Alice"]
-    assert filed(raw) == {"alice:1": 0}
+    assert name_entries(raw) == {"alice:1": 0}
     assert raw.zcard("outbox") == 0
 
 
@@ -93,7 +93,7 @@ def test_two_different_passwords_are_refused_and_never_echoed(browser):
     assert 'value="Alice"' in page
 
 
-def test_eight_people_who_want_one_name_at_once_make_one_user(store, raw):
+def test_eight_registrations_of_one_name_at_once_make_one_user(store, raw):
     def attempt(number: int) -> bool:
         try:
             Registration(store).register("Alice" if number % 2 else "aLICE", "hash")

@@ -1,4 +1,4 @@
-"""Passwords and sign-in secrets: what they are made of, what they open, and that they are written down nowhere."""
+"""Passwords and sign-in secrets: how they are made, what they open, and that no page, log or output shows one."""
 
 import ast
 import logging
@@ -23,7 +23,7 @@ from retwis_site.store.client import connect
 from tests.support.command_output import said
 from tests.support.people import NEW_PASSWORD, NEWER_SECRET, PASSWORD, SECRET
 from tests.support.processes.fresh_process import in_a_process
-from tests.support.stored_keys import left_behind
+from tests.support.stored_keys import add_overdue_job
 from timeline.timelines.profile import Profiles
 
 SIGNED_IN = 'action="/logout/"'
@@ -48,7 +48,7 @@ SIGNED_IN = 'action="/logout/"'
         "q8" * 64,
     ],
 )
-def test_a_password_may_be_of_any_characters_and_is_taken_as_typed(browser, raw, password):
+def test_a_password_may_have_any_characters_and_is_used_as_typed(browser, raw, password):
     form = {"username": "Dora", "password1": password, "password2": password}
     assert browser().post("/register/", form).status_code == 302
     others = {password[:-1], f"{password} ", password.swapcase(), password.strip()} - {password}
@@ -56,7 +56,7 @@ def test_a_password_may_be_of_any_characters_and_is_taken_as_typed(browser, raw,
         assert browser().post("/login/", {"username": "dora", "password": typed}).status_code == status
 
 
-def test_the_three_thousand_most_common_passwords_of_its_length_are_refused():
+def test_the_three_thousand_most_common_passwords_of_the_allowed_length_are_refused():
     known = {password for password in CommonPasswordValidator().passwords if len(password) >= 8}
     assert len(known) > 3000
     assert {"password", "12345678", "qwertyuiop", "trustno1", "passw0rd"} <= known
@@ -65,7 +65,7 @@ def test_the_three_thousand_most_common_passwords_of_its_length_are_refused():
 
 
 @pytest.mark.parametrize("hasher", ["PBKDF2PasswordHasher", "ScryptPasswordHasher"])
-def test_with_another_hasher_new_passwords_are_its_and_old_ones_still_open(browser, alice, raw, settings, hasher):
+def test_another_hasher_is_used_for_new_passwords_and_old_ones_still_work(browser, alice, raw, settings, hasher):
     settings.PASSWORD_HASHERS = [f"django.contrib.auth.hashers.{hasher}", *settings.PASSWORD_HASHERS]
     browser().post("/register/", {"username": "Dora", "password1": PASSWORD, "password2": PASSWORD})
     assert raw.hget("user:1", "password").startswith("argon2$")
@@ -104,7 +104,7 @@ def test_a_session_outlives_another_secret_key(browser, alice, settings):
     assert SIGNED_IN in client.get("/").content.decode()
 
 
-def test_the_sites_own_key_is_made_at_random_for_its_owner_alone(tmp_path):
+def test_the_sites_secret_key_is_random_and_readable_by_its_owner_alone(tmp_path):
     first, second = (in_a_process("print(settings.SECRET_KEY)", VAR_DIR=str(tmp_path / name)) for name in "ab")
     assert first != second
     assert len(first) == len(second) == 64
@@ -112,15 +112,15 @@ def test_the_sites_own_key_is_made_at_random_for_its_owner_alone(tmp_path):
 
 
 @pytest.mark.parametrize(("environment", "on"), [({}, False), ({"DEBUG": "0"}, False), ({"DEBUG": "1"}, True)])
-def test_debug_pages_are_off_unless_they_are_asked_for(environment, on):
+def test_debug_pages_are_off_by_default(environment, on):
     assert in_a_process("print(settings.DEBUG)", **environment) == str(on)
 
 
-# ---- what is written down
+# ---- logs, pages and outputs
 
 
-class Written(logging.Handler):
-    """Every record of every logger, whatever its level."""
+class LogCollector(logging.Handler):
+    """Collects every record of every logger, at every level."""
 
     def __init__(self):
         super().__init__()
@@ -135,8 +135,8 @@ class Written(logging.Handler):
 
 
 @pytest.fixture
-def written(monkeypatch):
-    handler = Written()
+def logged(monkeypatch):
+    handler = LogCollector()
     known = [logging.getLogger(name) for name in logging.root.manager.loggerDict]
     for logger in [logging.root, *known]:
         monkeypatch.setattr(logger, "handlers", [*logger.handlers, handler] if logger.handlers else [])
@@ -148,17 +148,17 @@ def written(monkeypatch):
 
 
 FAILURES = {
-    "a store that repeats what it was told": redis.ResponseError(
+    "a store that repeats the command": redis.ResponseError(
         f"ERR unknown command 'HSET', with args beginning with: 'user:1' 'password' '{PASSWORD}' 'auth' '{SECRET}' "
     ),
     "a store that is down": redis.ConnectionError("Connection refused."),
     "a store that hangs": redis.TimeoutError("Timeout reading from socket"),
-    "a fault of ours": ZeroDivisionError("division by zero"),
+    "a bug": ZeroDivisionError("division by zero"),
 }
 
 
-def use_every_form(client):
-    """All answers to forms that carry a password."""
+def send_every_form(client):
+    """The answers to all forms with a password, and to pages between them."""
     typed = {"password": PASSWORD, "password1": NEW_PASSWORD, "password2": NEW_PASSWORD}
     return [
         client.post("/register/", {"username": "Dora", "password1": PASSWORD, "password2": PASSWORD}),
@@ -176,31 +176,29 @@ def use_every_form(client):
     ]
 
 
-def leaks(text, raw):
-    """What of all that is secret stands in a text."""
+def secrets_in(text, raw):
+    """The secrets of the tests and of the store that a text has."""
     users = [raw.hgetall(key) for key in raw.keys("user:*")]
     hidden = {PASSWORD, NEW_PASSWORD, SECRET, *raw.hkeys("auths")}
     hidden |= {user[field] for user in users for field in ("password", "auth")}
     return [secret for secret in hidden if secret in text]
 
 
-def test_signing_in_and_out_writes_no_secret_down(browser, raw, written, capfd):
+def test_signing_in_and_out_shows_and_logs_no_secret(browser, raw, logged, capfd):
     client = browser()
     pages, seen = [], []
-    for answer in use_every_form(client):
+    for answer in send_every_form(client):
         pages.append(answer.content.decode())
         seen += [answer.cookies[settings.AUTH_COOKIE].value] if settings.AUTH_COOKIE in answer.cookies else []
     output = capfd.readouterr()
-    everything = "\n".join([written.text(), output.out, output.err, *pages])
+    everything = "\n".join([logged.text(), output.out, output.err, *pages])
     assert len({secret for secret in seen if secret}) >= 3
-    assert leaks(everything, raw) == []
+    assert secrets_in(everything, raw) == []
     assert [secret for secret in seen if secret and secret in everything] == []
 
 
 @pytest.mark.parametrize("failure", FAILURES)
-def test_what_goes_wrong_while_signing_in_writes_no_secret_down(
-    browser, alice, raw, written, capfd, monkeypatch, failure
-):
+def test_a_failure_while_signing_in_shows_and_logs_no_secret(browser, alice, raw, logged, capfd, monkeypatch, failure):
     def fail(*args, **kwargs):
         raise FAILURES[failure]
 
@@ -208,20 +206,21 @@ def test_what_goes_wrong_while_signing_in_writes_no_secret_down(
     client.raise_request_exception = False
     with monkeypatch.context() as patched:
         patched.setattr(type(connect().transport), "exchange", fail)
-        answers = use_every_form(client)
+        answers = send_every_form(client)
     assert {answer.status_code for answer in answers} <= {302, 500, 503, 422}
     assert {500, 503} & {answer.status_code for answer in answers}
     output = capfd.readouterr()
-    text = written.text()
+    text = logged.text()
     assert text.count("\n") >= 5
-    assert leaks("\n".join([text, output.out, output.err, *(page.content.decode() for page in answers)]), raw) == []
+    pages = [page.content.decode() for page in answers]
+    assert secrets_in("\n".join([text, output.out, output.err, *pages]), raw) == []
 
 
 @pytest.mark.parametrize(
     "where", ["accounts.signing_in.backend.check_password", "accounts.signing_in.views.make_password"]
 )
-def test_a_fault_of_ours_beside_a_password_writes_it_down_nowhere(
-    browser, alice, raw, written, capfd, monkeypatch, where
+def test_an_exception_beside_a_password_shows_and_logs_no_secret(
+    browser, alice, raw, logged, capfd, monkeypatch, where
 ):
     def fail(password, *rest):
         raise RuntimeError("cannot be hashed")
@@ -229,36 +228,36 @@ def test_a_fault_of_ours_beside_a_password_writes_it_down_nowhere(
     monkeypatch.setattr(where, fail)
     client = browser(alice)
     client.raise_request_exception = False
-    answers = use_every_form(client)
+    answers = send_every_form(client)
     assert 500 in {answer.status_code for answer in answers}
-    assert "cannot be hashed" in written.text()
+    assert "cannot be hashed" in logged.text()
     output = capfd.readouterr()
     pages = [page.content.decode() for page in answers]
-    assert leaks("\n".join([written.text(), output.out, output.err, *pages]), raw) == []
+    assert secrets_in("\n".join([logged.text(), output.out, output.err, *pages]), raw) == []
 
 
-def test_no_command_of_the_operator_tells_a_secret(raw, alice, bob, typed, written, capsys):
+def test_no_management_command_prints_a_secret(raw, alice, bob, typed, logged, capsys):
     raw.hset("auths", mapping={NEWER_SECRET: "2", SECRET: "99"})
     raw.hdel("auths", alice.secret, bob.secret)
-    left_behind(raw, f"auth:1:{SECRET}:n")
-    left_behind(raw, f"auth:two:{NEWER_SECRET}:n")
+    add_overdue_job(raw, f"auth:1:{SECRET}:n")
+    add_overdue_job(raw, f"auth:two:{NEWER_SECRET}:n")
     hidden = [SECRET, NEWER_SECRET, alice.secret, bob.secret]
     with pytest.raises(SystemExit):
         call_command("doctor", "-v2")
-    told = [capsys.readouterr().out]
-    told += [said(capsys, *command) for command in (["deliver", "--once"], ["cleanup", "--dry-run", "-v2"])]
+    outputs = [capsys.readouterr().out]
+    outputs += [said(capsys, *command) for command in (["deliver", "--once"], ["cleanup", "--dry-run", "-v2"])]
     call_command("doctor", "--fix", "--json")
     typed(f"{NEW_PASSWORD}\n")
     call_command("changepassword", "alice")
     output = capsys.readouterr()
-    everything = "\n".join([*told, output.out, output.err, written.text()])
-    for told_of in ("overdue jobs", "an old secret of user 2", "auths does not know the secret of user 2"):
-        assert told_of in everything
+    everything = "\n".join([*outputs, output.out, output.err, logged.text()])
+    for expected in ("overdue jobs", "an old secret of user 2", "auths does not know the secret of user 2"):
+        assert expected in everything
     assert [secret for secret in hidden if secret in everything] == []
-    assert leaks(everything, raw) == []
+    assert secrets_in(everything, raw) == []
 
 
-def test_nothing_that_holds_a_secret_shows_it_when_it_is_shown(rf, store, alice, raw):
+def test_no_repr_shows_a_secret(rf, store, alice, raw):
     raw.hset("auths", SECRET, "1")
     (stale,) = [finding for chunk in AccountOrphans(store).stale_secrets() for finding in chunk]
     job = Outbox(store).add(f"auth:1:{alice.secret}:n")
@@ -276,7 +275,7 @@ def test_nothing_that_holds_a_secret_shows_it_when_it_is_shown(rf, store, alice,
 
 
 @pytest.mark.parametrize("error", [StoreError("down"), RuntimeError("broken")])
-def test_no_line_of_the_log_can_be_forged(browser, alice, written, monkeypatch, error):
+def test_no_line_of_the_log_can_be_forged(browser, alice, logged, monkeypatch, error):
     def fail(*args):
         raise error
 
@@ -287,13 +286,13 @@ def test_no_line_of_the_log_can_be_forged(browser, alice, written, monkeypatch, 
     assert client.get(f"/@Alice{forged}/").status_code in {500, 503}
     assert client.post(f"/@Alice{forged}/follow/").status_code == 403
     client.get("/", headers={"host": "evil.example\n2026 forged"})
-    messages = [record.getMessage() for record in written.records]
+    messages = [record.getMessage() for record in logged.records]
     assert len([message for message in messages if "forged" in message]) >= 3
     for message in messages:
         assert not re.search(r"[\n\r\x1b]", message), message
 
 
-def test_the_log_is_on_standard_error_alone_in_utc_a_line_each():
+def test_the_log_goes_to_standard_error_alone_with_utc_times_one_line_each():
     code = """
 import logging, sys
 handlers = {handler for logger in (logging.root, *logging.root.manager.loggerDict.values())
@@ -310,14 +309,14 @@ logging.getLogger("retwis.store").error("something")
     assert abs(datetime.now(UTC) - datetime.fromisoformat(f"{when}+00:00")) < timedelta(minutes=5)
 
 
-# ---- what the code is made of
+# ---- the source code
 
 SOURCES = [
     path
     for folder in ("retwis_site", "accounts", "timeline")
     for path in (Path(settings.BASE_DIR) / folder).rglob("*.py")
 ]
-# Who may import what runs programs, opens connections or draws numbers that can be foretold.
+# Modules that run programs, open connections, draw predictable numbers or read unsafe formats, and where each is used.
 ALLOWED = {
     "subprocess": {"retwis_site/store/embedded.py"},
     "socket": {
@@ -340,7 +339,7 @@ ALLOWED = {
 }
 
 
-def imported(tree):
+def imported_modules(tree):
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -349,25 +348,26 @@ def imported(tree):
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def called(tree):
+def called_functions(tree):
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             yield ast.unparse(node.func)
 
 
-def test_the_code_calls_nobody_but_the_store_and_runs_nothing_that_is_typed():
+def test_the_code_connects_to_the_store_alone_and_runs_no_typed_text():
     found = {name: set() for name in ALLOWED}
     for path in SOURCES:
         tree = ast.parse(path.read_text())
-        for module in imported(tree):
+        for module in imported_modules(tree):
             for name in ALLOWED:
                 if f"{module}.".startswith(f"{name}."):
                     found[name].add(str(path.relative_to(settings.BASE_DIR)))
-        assert not {"eval", "exec", "compile", "__import__", "os.system", "os.popen"} & set(called(tree)), path
+        called = set(called_functions(tree))
+        assert not {"eval", "exec", "compile", "__import__", "os.system", "os.popen"} & called, path
     assert found == ALLOWED
 
 
-def test_hashes_of_ours_are_sha_256():
+def test_the_sites_own_hashes_are_sha_256():
     for path in SOURCES:
         source = path.read_text()
         assert set(re.findall(r"hashlib\.(\w+)", source)) <= {"sha256"}, path

@@ -1,10 +1,11 @@
-"""Signing in and out: the double check of `auths` against the user, and what each leaves in the store."""
+"""Signing in and out: the check of `auths` against the user's hash, and the keys that each writes."""
 
 import time
 
 import pytest
 from django.contrib.auth import authenticate
 
+from accounts.signing_in import backend
 from accounts.signing_in.sessions import Sessions
 from tests.support.people import PASSWORD, register
 
@@ -42,8 +43,6 @@ def test_a_wrong_password_and_an_unknown_name_get_the_same_answer(browser, alice
 
 def test_an_unknown_name_costs_a_hash_as_a_wrong_password_does(alice, monkeypatch):
     hashed = []
-    from accounts.signing_in import backend
-
     real = backend.make_password
     monkeypatch.setattr(backend, "make_password", lambda password: hashed.append(password) or real(password))
     assert authenticate(None, username="nobody", password="wrong") is None
@@ -58,7 +57,7 @@ def test_logging_in_restores_a_missing_auths_entry(browser, alice, raw):
     assert signed_in(client)
 
 
-def test_a_user_from_elsewhere_without_a_secret_is_given_one(browser, alice, raw):
+def test_a_user_of_a_foreign_database_without_a_secret_gets_one(browser, alice, raw):
     raw.hdel("user:1", "auth")
     raw.delete("auths")
     client = browser()
@@ -89,12 +88,12 @@ def test_a_secret_without_its_auths_entry_opens_nothing(browser, alice, raw):
     assert not signed_in(browser(alice))
 
 
-def test_an_auths_entry_of_somebody_else_opens_nothing(browser, alice, bob, raw):
+def test_an_auths_entry_of_another_user_opens_nothing(browser, alice, bob, raw):
     raw.hset("auths", alice.secret, 2)
     assert not signed_in(browser(alice))
 
 
-def test_a_remembered_hint_is_checked_again_on_every_request(browser, alice, raw):
+def test_a_cached_uid_is_checked_again_on_every_request(browser, alice, raw):
     client = browser(alice)
     assert signed_in(client)
     raw.hset("user:1", "auth", "another")
@@ -103,7 +102,7 @@ def test_a_remembered_hint_is_checked_again_on_every_request(browser, alice, raw
     assert signed_in(client)
 
 
-def test_a_hint_that_leads_to_the_wrong_user_starts_over(browser, alice, bob, raw):
+def test_a_wrong_cached_uid_makes_the_request_ask_again(browser, alice, bob, raw):
     client = browser(alice)
     assert signed_in(client)
     raw.hset("auths", alice.secret, 2)  # the secret is bob's from now on
@@ -112,7 +111,7 @@ def test_a_hint_that_leads_to_the_wrong_user_starts_over(browser, alice, bob, ra
 
 
 @pytest.mark.parametrize("cookie", ["", "x" * 5000, "ä", "a;b", "\\", "1", "None"])
-def test_a_cookie_that_does_not_hold_is_ignored_and_not_deleted(browser, alice, cookie):
+def test_an_invalid_cookie_is_ignored_and_not_deleted(browser, alice, cookie):
     client = browser()
     client.cookies["auth"] = cookie
     response = client.get("/timeline/")
@@ -170,7 +169,7 @@ def test_a_password_change_ends_every_session_in_one_command(browser, store, ali
         ("", "/"),
     ],
 )
-def test_next_leads_only_to_our_own_pages(browser, alice, after, lands):
+def test_next_leads_only_to_pages_of_this_site(browser, alice, after, lands):
     form = {"username": "Alice", "password": PASSWORD, "next": after}
     assert browser().post("/login/", form)["Location"] == lands
 
@@ -183,13 +182,13 @@ def test_pages_for_users_send_visitors_to_the_login_and_back(browser, alice, bob
     assert '<input type="hidden" name="next" value="/@bob/"' in page
 
 
-def test_whoever_is_signed_in_already_goes_home_from_login_and_registration(browser, alice):
+def test_login_and_registration_lead_a_signed_in_user_home(browser, alice):
     client = browser(alice)
     assert client.get("/login/")["Location"] == "/"
     assert client.get("/register/")["Location"] == "/"
 
 
-def test_a_login_that_a_password_change_overtakes_verifies_again(store, alice, monkeypatch):
+def test_a_login_during_a_password_change_verifies_the_password_again(store, alice, monkeypatch):
     sessions = Sessions(store)
     name, _, secret = sessions.stored_password(1)
     sessions.end_all(1, secret)
@@ -199,12 +198,12 @@ def test_a_login_that_a_password_change_overtakes_verifies_again(store, alice, m
     assert found.secret != secret
 
 
-def test_no_secret_and_no_password_shows_in_a_repr(alice):
+def test_the_repr_of_a_login_shows_no_secret(alice):
     assert alice.secret not in repr(alice)
     assert alice.secret not in repr(alice.user)
 
 
-def test_registration_is_dated(store, raw):
+def test_the_time_of_a_registration_is_stored(store, raw):
     before = int(time.time())
     register(store, "dora")
     assert before <= raw.zscore("users_by_time", "dora") <= time.time()

@@ -1,4 +1,4 @@
-"""A user's picture: made from the uid alone, always the same, unlike others', small, and nothing but lines of ours."""
+"""The picture of a user: small, different for each user, made from the uid alone, and safe in a page."""
 
 import itertools
 import re
@@ -17,18 +17,18 @@ from timeline.relations.follow import Follows
 uids = st.integers(1, 2**53)
 PICTURE = re.compile(r'<svg class="avatar".*?</svg>')
 SVG_ATTRIBUTES = {"class": "avatar", "viewBox": "0 0 8 8", "fill": "none", "aria-hidden": "true"}
-LONGEST = 350  # bytes; fifty stand in a page
+LARGEST = 350  # bytes; a page may have fifty pictures
 
 
-def lines(uid):
-    """The picture's paths by their attributes, the ground first."""
-    return [path.attrib for path in ET.fromstring(avatar(uid))]  # noqa: S314  it is ours
+def path_attributes(uid):
+    """The attributes of each path of a picture, the background first."""
+    return [path.attrib for path in ET.fromstring(avatar(uid))]  # noqa: S314  made by this site
 
 
 @given(uids)
-def test_a_picture_is_small_well_formed_and_made_of_lines_without_an_address_a_style_or_a_word(uid):
+def test_a_picture_is_small_and_has_only_paths_without_addresses_styles_or_text(uid):
     drawn = avatar(uid)
-    assert len(drawn.encode()) <= LONGEST
+    assert len(drawn.encode()) <= LARGEST
     root = ET.fromstring(drawn)  # noqa: S314
     assert root.tag == "svg"
     ground = root.attrib.pop("stroke")
@@ -44,8 +44,8 @@ def test_a_picture_is_small_well_formed_and_made_of_lines_without_an_address_a_s
 
 
 @given(uids)
-def test_it_shows_three_threads_of_three_colours_and_a_gap_lies_right_under_its_thread(uid):
-    _, *paths = lines(uid)
+def test_three_threads_have_three_colours_and_each_gap_is_just_below_its_thread(uid):
+    _, *paths = path_attributes(uid)
     threads = [path for path in paths if "stroke" in path]
     assert len({thread["stroke"] for thread in threads}) == len({thread["d"] for thread in threads}) == 3
     assert {thread["stroke"] for thread in threads} <= set(THREADS)
@@ -56,25 +56,25 @@ def test_it_shows_three_threads_of_three_colours_and_a_gap_lies_right_under_its_
 
 
 @given(uids, uids)
-def test_one_uid_has_one_picture_and_two_have_two_unless_they_are_far_apart(one, other):
+def test_two_uids_share_a_picture_only_when_they_differ_by_a_multiple_of_number(one, other):
     assert (avatar(one) == avatar(other)) == ((one - other) % NUMBER == 0)
 
 
 @given(uids)
-def test_those_who_register_one_after_the_other_have_other_grounds(uid):
-    grounds = {lines(number)[0]["fill"] for number in range(uid, uid + len(GROUNDS))}
+def test_successive_uids_have_different_backgrounds(uid):
+    grounds = {path_attributes(number)[0]["fill"] for number in range(uid, uid + len(GROUNDS))}
     assert grounds == set(GROUNDS)
 
 
-def test_no_two_of_the_first_users_share_one():
+def test_no_two_of_the_first_users_share_a_picture():
     assert len({avatar(uid) for uid in range(1, NUMBER + 1)}) == NUMBER > 70_000
 
 
-def test_threads_stand_out_from_every_ground():
+def test_threads_have_enough_contrast_with_every_background():
     assert min(contrast(ground, thread) for ground in GROUNDS for thread in THREADS) >= 4
 
 
-def test_everybody_has_their_picture_wherever_they_are_shown(browser, raw, store, alice, bob):
+def test_every_user_on_a_page_has_a_picture(browser, raw, store, alice, bob):
     Follows(store).follow(1, 2)
     pid = publish(raw, store, bob, "hello")
     client = browser(alice)
@@ -87,19 +87,19 @@ def test_everybody_has_their_picture_wherever_they_are_shown(browser, raw, store
         "/@bob/followers/": [1, 2, 1],
         "/login/": [],
     }
-    for url, whose in shown.items():
+    for url, uids_shown in shown.items():
         page = (browser() if url == "/login/" else client).get(url).content.decode()
-        assert PICTURE.findall(page) == [avatar(uid) for uid in whose], url
+        assert PICTURE.findall(page) == [avatar(uid) for uid in uids_shown], url
 
 
 @given(uids)
-def test_what_may_stand_in_a_page_is_the_picture_exactly(uid):
+def test_an_exact_picture_is_no_foreign_markup(uid):
     drawn = avatar(uid)
     assert not foreign(f"<p>{drawn}</p>{drawn}")
 
 
 @pytest.mark.parametrize(
-    ("ours", "altered"),
+    ("original", "altered"),
     [
         ("<svg ", '<svg id="x" '),
         ("<svg ", '<svg onload="x" '),
@@ -111,7 +111,7 @@ def test_what_may_stand_in_a_page_is_the_picture_exactly(uid):
         ('class="avatar"', 'class="icon"'),
     ],
 )
-def test_what_is_not_quite_the_picture_is_foreign(ours, altered):
-    drawn = avatar(7).replace(ours, altered, 1)
+def test_an_altered_picture_is_foreign_markup(original, altered):
+    drawn = avatar(7).replace(original, altered, 1)
     assert drawn != avatar(7)
     assert foreign(drawn)

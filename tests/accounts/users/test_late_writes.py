@@ -1,5 +1,4 @@
-"""Who logs in or out, or chooses a password or a language, while their account is deleted and cleared: nothing opens,
-and nothing stays of it."""
+"""Requests of a user during the deletion of the account: they open no session, and their writes do not stay."""
 
 import io
 
@@ -12,7 +11,13 @@ from accounts.signing_in.viewer import Viewer
 from accounts.users.repository import Users
 from retwis_site.jobs.worker import drain
 from tests.support.people import PASSWORD
-from tests.support.removed_accounts import ALICE, found, left_and_cleared, meanwhile, three_people
+from tests.support.removed_accounts import (
+    ALICE,
+    delete_and_remove,
+    delete_before_round_trip,
+    doctor_findings,
+    three_people,
+)
 from tests.support.stores.key_layouts import make_due, noted
 from tests.support.stores.seam import before_round_trip, killed_before_round_trip
 
@@ -23,28 +28,28 @@ def site(store, alice, bob, carol, raw):
 
 
 @pytest.mark.parametrize("step", range(5))
-def test_a_logout_opens_nothing_again_and_leaves_no_secret(store, site, alice, capsys, step):
-    meanwhile(store, alice, step, lambda: Sessions(store).end_all(ALICE, alice.secret))
+def test_a_logout_during_a_deletion_opens_nothing_and_leaves_no_secret(store, site, alice, capsys, step):
+    delete_before_round_trip(store, alice, step, lambda: Sessions(store).end_all(ALICE, alice.secret))
     assert site.hgetall("user:1").keys() == {"username", "deleted"}
     for secret in (alice.secret, *site.hgetall("auths")):
         user = Viewer(store, secret).user
         assert not user.is_authenticated or user.uid != ALICE
-    assert found(capsys)[0] == {}
-    call_command("cleanup", stdout=io.StringIO())  # of an entry that was right when it was written
+    assert doctor_findings(capsys)[0] == {}
+    call_command("cleanup", stdout=io.StringIO())  # removes an entry of `auths` that was right when it was written
     assert "1" not in site.hvals("auths")
 
 
 @pytest.mark.parametrize("step", range(6))
-def test_a_password_change_opens_nothing_again_and_leaves_no_hash(store, site, alice, capsys, step):
-    meanwhile(store, alice, step, lambda: Sessions(store).change_password(ALICE, "another hash"))
+def test_a_password_change_during_a_deletion_opens_nothing_and_leaves_no_hash(store, site, alice, capsys, step):
+    delete_before_round_trip(store, alice, step, lambda: Sessions(store).change_password(ALICE, "another hash"))
     assert site.hgetall("user:1").keys() == {"username", "deleted"}
     assert Sessions(store).stored_password(ALICE) is None
-    assert found(capsys)[0] == {}
+    assert doctor_findings(capsys)[0] == {}
 
 
 @pytest.mark.parametrize("step", range(2, 6))
-def test_nor_does_one_that_died(store, site, alice, monkeypatch, step):
-    with before_round_trip(1, lambda: left_and_cleared(store, alice)):
+def test_a_password_change_that_died_during_a_deletion_leaves_no_hash(store, site, alice, monkeypatch, step):
+    with before_round_trip(1, lambda: delete_and_remove(store, alice)):
         killed_before_round_trip(step, lambda: Sessions(store).change_password(ALICE, "another hash"))
     make_due(site)
     drain(store, "worker")
@@ -53,12 +58,12 @@ def test_nor_does_one_that_died(store, site, alice, monkeypatch, step):
 
 
 @pytest.mark.parametrize("step", range(4))
-def test_a_login_opens_nothing_and_leaves_nothing(store, site, alice, step):
-    meanwhile(store, alice, step, lambda: authenticate(None, username="Alice", password=PASSWORD))
+def test_a_login_during_a_deletion_opens_nothing_and_leaves_nothing(store, site, alice, step):
+    delete_before_round_trip(store, alice, step, lambda: authenticate(None, username="Alice", password=PASSWORD))
     assert site.hgetall("user:1").keys() == {"username", "deleted"}
     assert "1" not in site.hvals("auths")
 
 
-def test_a_language_that_is_chosen_too_late_is_not_kept(store, site, alice):
-    meanwhile(store, alice, 0, lambda: Users(store).choose_language(ALICE, "de"))
+def test_a_language_chosen_during_a_deletion_is_not_kept(store, site, alice):
+    delete_before_round_trip(store, alice, 0, lambda: Users(store).choose_language(ALICE, "de"))
     assert "language" not in site.hgetall("user:1")

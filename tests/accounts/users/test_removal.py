@@ -1,5 +1,7 @@
-"""What a worker does about a deleted account: edges, posts, home and entries go, a chunk at a time, whatever happens
-meanwhile. What `doctor` and `cleanup` say of it is told in tests/accounts/users/test_traces_of_accounts.py."""
+"""The removal of a deleted account by a worker: follows, posts, home and entries go in chunks, beside other requests.
+
+tests/accounts/users/test_deleted_account_checks.py tests `doctor` and `cleanup`.
+"""
 
 import contextlib
 import threading
@@ -19,16 +21,16 @@ from retwis_site.store.local_cache import Memory
 from tests.support.people import LONG_AGO, register
 from tests.support.removed_accounts import (
     ALICE,
-    found,
-    home,
-    leave,
-    left_and_cleared,
-    meanwhile,
-    nothing_is_left,
+    alice_with_twelve,
+    assert_nothing_is_left,
+    delete_account,
+    delete_and_remove,
+    delete_before_round_trip,
+    doctor_findings,
+    home_texts,
     three_people,
-    twelve_around_alice,
 )
-from tests.support.stored_keys import counted, everything, filed, ranked
+from tests.support.stored_keys import everything, follower_counts, name_entries, ranking
 from tests.support.stored_posts import write_posts
 from tests.support.stores.key_layouts import make_due, noted
 from tests.support.stores.seam import before_round_trip, killed_before_round_trip
@@ -45,11 +47,11 @@ def site(store, alice, bob, carol, raw):
     return three_people(store, raw, alice, bob, carol)
 
 
-# ---- what goes
+# ---- what is removed
 
 
-def test_only_a_name_and_a_date_stay(store, site, alice, capsys):
-    left_and_cleared(store, alice)
+def test_only_the_name_and_the_date_of_the_deletion_stay(store, site, alice, capsys):
+    delete_and_remove(store, alice)
     user = site.hgetall("user:1")
     assert user.keys() == {"username", "deleted"}
     assert user["username"] == "Alice"
@@ -58,24 +60,24 @@ def test_only_a_name_and_a_date_stay(store, site, alice, capsys):
         assert not site.exists(key), key
     assert alice.secret not in site.hgetall("auths")
     assert site.zrange("users_by_time", 0, -1) == ["bob", "carol"]
-    assert filed(site) == {"bob:2": 0, "carol:3": 0}
+    assert name_entries(site) == {"bob:2": 0, "carol:3": 0}
     assert (noted(site), site.keys("lease:*"), site.hgetall("attempts")) == ([], [], {})
-    assert found(capsys)[0] == {}
+    assert doctor_findings(capsys)[0] == {}
 
 
-def test_edges_go_both_ways_with_mirrors_ranking_and_homes(store, site, alice, bob, carol):
-    left_and_cleared(store, alice)
+def test_follows_in_both_directions_are_removed_from_every_key(store, site, alice, bob, carol):
+    delete_and_remove(store, alice)
     assert site.zrange("following:2", 0, -1) == ["3"]
     assert not site.exists("following:3")
     assert not site.exists("followers:2")
     assert site.zrange("followers:3", 0, -1) == ["2"]
-    assert ranked(site) == counted(site) == {"3": 1}
-    assert not site.exists("posts:2")  # whoever followed reads theirs anew
-    assert (home(store, bob), home(store, carol)) == (["Four", "Three"], ["Four"])
+    assert ranking(site) == follower_counts(site) == {"3": 1}
+    assert not site.exists("posts:2")  # it is read anew, without the posts of alice
+    assert (home_texts(store, bob), home_texts(store, carol)) == (["Four", "Three"], ["Four"])
 
 
 def test_posts_are_deleted_as_by_their_author(store, site, alice):
-    left_and_cleared(store, alice)
+    delete_and_remove(store, alice)
     for pid in (1, 2):
         post = site.hgetall(f"post:{pid}")
         assert (post["user_id"], post["body"]) == ("1", "")
@@ -87,52 +89,52 @@ def test_posts_are_deleted_as_by_their_author(store, site, alice):
     assert [post.body for post in shown] == ["Four", "Three"]
 
 
-def test_what_stands_among_theirs_by_mistake_stays_anothers(store, site, alice):
+def test_wrong_members_of_the_accounts_sets_harm_no_other_user(store, site, alice):
     site.zadd("updates:1", {"3": 3, "not a number": 5})
     site.zadd("following:1", {"nobody": 1})
     site.zadd("followers:1", {"nobody": 1})
-    left_and_cleared(store, alice)
+    delete_and_remove(store, alice)
     assert site.hget("post:3", "body") == "Three"
     assert not site.hexists("post:3", "deleted")
     for key in ("following:1", "followers:1", "updates:1"):
         assert not site.exists(key), key
 
 
-def test_an_account_with_nothing_is_gone_too(store, alice, raw, capsys):
-    left_and_cleared(store, alice)
+def test_an_account_without_posts_and_follows_is_removed_too(store, alice, raw, capsys):
+    delete_and_remove(store, alice)
     assert raw.hgetall("user:1").keys() == {"username", "deleted"}
     assert raw.keys("post:*") == []
-    assert found(capsys) == ({}, {})
+    assert doctor_findings(capsys) == ({}, {})
 
 
-def test_a_deletion_that_never_got_to_its_commit_is_struck_out(store, site):
+def test_a_job_of_a_deletion_without_a_commit_removes_nothing(store, site):
     before = everything(site)
     site.zadd("outbox", {"gone:1:x": LONG_AGO})
     assert drain(store, "worker") == 1
     assert everything(site) == before
 
 
-# ---- chunks, and workers who stop
+# ---- chunks, and workers that stop
 
 
 @pytest.fixture
 def crowd(store, raw, alice, monkeypatch):
-    return twelve_around_alice(store, raw, monkeypatch)
+    return alice_with_twelve(store, raw, monkeypatch)
 
 
-def test_chunks_leave_nothing_out(store, crowd, alice, capsys):
-    left_and_cleared(store, alice)
+def test_an_account_of_several_chunks_is_removed_whole(store, crowd, alice, capsys):
+    delete_and_remove(store, alice)
     assert crowd.keys("following:*") == crowd.keys("followers:*") == crowd.keys("updates:*") == []
-    assert ranked(crowd) == {}
+    assert ranking(crowd) == {}
     assert {crowd.hget(f"post:{pid}", "body") for pid in range(1, 13)} == {""}
-    assert found(capsys)[0] == {}
+    assert doctor_findings(capsys)[0] == {}
 
 
 def test_a_chunk_costs_the_same_whatever_is_in_it(store, crowd, alice, monkeypatch, round_trips):
     def cost():
         return len(round_trips(lambda: drain(store, "worker")).round_trips)
 
-    leave(store, alice)
+    delete_account(store, alice)
     twelve = cost()
     bob = register(store, "bob")
     monkeypatch.setattr(chunks, "AT_ONCE", 12)
@@ -141,108 +143,108 @@ def test_a_chunk_costs_the_same_whatever_is_in_it(store, crowd, alice, monkeypat
         Follows(store).follow(bob.user.uid, number + 2)
     write_posts(crowd, bob.user.uid, range(21, 33))
     Memory.clear_all()
-    leave(store, bob)
+    delete_account(store, bob)
     assert cost() == twelve - 2 * (6 + 4 + 4)  # two chunks fewer of each kind
 
 
-def test_a_worker_that_is_told_to_stop_gives_it_back_and_another_goes_on(store, crowd, alice, monkeypatch):
+def test_a_worker_that_must_stop_releases_the_job_and_the_next_one_continues(store, crowd, alice, monkeypatch):
     stop = threading.Event()
     monkeypatch.setattr(worker, "stop", stop)
-    leave(store, alice)
-    struck = []
+    delete_account(store, alice)
+    removed = []
 
-    def strike(store, key, members):
+    def remove_and_stop(store, key, members):
         chunks.remove_members(store, key, members)
-        struck.append(key)
+        removed.append(key)
         stop.set()
 
     for part in (post_removal, follow_removal):
-        monkeypatch.setattr(part, "remove_members", strike)
+        monkeypatch.setattr(part, "remove_members", remove_and_stop)
     for _ in range(9):  # three chunks of each kind
         stop.clear()
         drain(store, "worker")
         assert crowd.keys("lease:*") == []
         if not noted(crowd):
             break
-        assert crowd.hvals("attempts") == ["1"]  # however often it is told, nothing has failed
-    assert struck == ["updates:1"] * 3 + ["following:1"] * 3 + ["followers:1"] * 3
+        assert crowd.hvals("attempts") == ["1"]  # the job was released, which is no failure
+    assert removed == ["updates:1"] * 3 + ["following:1"] * 3 + ["followers:1"] * 3
     stop.clear()
     drain(store, "worker")
     assert noted(crowd) == []
     assert crowd.hgetall("user:1").keys() == {"username", "deleted"}
 
 
-def test_what_else_is_due_waits_for_a_turn_and_not_for_all_of_it(store, crowd, alice, monkeypatch, sent):
-    monkeypatch.setattr(outbox, "TURN", -1.0)  # a chunk
-    leave(store, alice)
+def test_other_due_jobs_wait_for_one_turn_and_not_for_the_whole_removal(store, crowd, alice, monkeypatch, sent):
+    monkeypatch.setattr(outbox, "TURN", -1.0)  # one chunk
+    delete_account(store, alice)
     [gone] = noted(crowd)
     crowd.zadd("outbox", {gone: LONG_AGO, "follow:2:3:x": LONG_AGO + 1})
     assert drain(store, "worker") == 2
-    struck = [command[2] for command in sent.commands if command[:2] == ("ZREM", "outbox")]
-    assert struck[-2:] == ["follow:2:3:x", gone]
+    removed = [command[2] for command in sent.commands if command[:2] == ("ZREM", "outbox")]
+    assert removed[-2:] == ["follow:2:3:x", gone]
     assert crowd.hgetall("user:1").keys() == {"username", "deleted"}
     assert (noted(crowd), crowd.keys("lease:*"), crowd.hgetall("attempts")) == ([], [], {})
 
 
-def test_it_keeps_its_lease_however_long_it_takes(store, crowd, alice, monkeypatch, sent):
+def test_a_long_removal_renews_its_lease(store, crowd, alice, monkeypatch, sent):
     monkeypatch.setattr("retwis_site.jobs.outbox.RENEWS_EVERY", -1.0)
-    leave(store, alice)
+    delete_account(store, alice)
     [job] = noted(crowd)
     drain(store, "worker")
-    kept = [command for command in sent.commands if command[:2] == ("EXPIRE", f"lease:{job}")]
-    assert len(kept) == 9
+    renewals = [command for command in sent.commands if command[:2] == ("EXPIRE", f"lease:{job}")]
+    assert len(renewals) == 9
 
 
 @pytest.mark.parametrize("step", range(40))
-def test_killed_anywhere_somebody_else_finishes(store, crowd, alice, monkeypatch, step, capsys):
-    leave(store, alice)
+def test_after_a_kill_at_any_step_another_worker_finishes(store, crowd, alice, monkeypatch, step, capsys):
+    delete_account(store, alice)
     died = killed_before_round_trip(step, lambda: drain(store, "one"))
     assert died
     make_due(crowd)
     drain(store, "two")
     assert noted(crowd) == []
     assert crowd.keys("following:*") == crowd.keys("followers:*") == crowd.keys("updates:*") == []
-    assert ranked(crowd) == {}
+    assert ranking(crowd) == {}
     assert {crowd.hget(f"post:{pid}", "body") for pid in range(1, 13)} == {""}
     assert crowd.hgetall("user:1").keys() == {"username", "deleted"}
-    assert found(capsys)[0] == {}
+    assert doctor_findings(capsys)[0] == {}
 
 
-# ---- whatever else is under way: all of the deletion happens between two of its round trips
+# ---- other requests: the whole deletion happens between two of their round trips
 
 
 @pytest.mark.parametrize("step", range(8))
 @pytest.mark.parametrize("verb", ["follow", "unfollow"])
-def test_who_follows_somebody_who_leaves_follows_nobody(store, site, alice, bob, verb, step):
+def test_a_follow_of_an_account_during_its_deletion_leaves_nothing(store, site, alice, bob, verb, step):
     dora = register(store, "dora").user.uid
-    meanwhile(store, alice, step, lambda: getattr(Follows(store), verb)(dora, ALICE))
-    nothing_is_left(site, ALICE)
+    delete_before_round_trip(store, alice, step, lambda: getattr(Follows(store), verb)(dora, ALICE))
+    assert_nothing_is_left(site, ALICE)
     assert noted(site) == []
 
 
 @pytest.mark.parametrize("step", range(8))
 @pytest.mark.parametrize("verb", ["follow", "unfollow"])
-def test_who_leaves_while_they_follow_somebody_follows_nobody(store, site, alice, verb, step):
+def test_a_follow_by_an_account_during_its_deletion_leaves_nothing(store, site, alice, verb, step):
     dora = register(store, "dora").user.uid
-    meanwhile(store, alice, step, lambda: getattr(Follows(store), verb)(ALICE, dora))
-    nothing_is_left(site, ALICE)
+    delete_before_round_trip(store, alice, step, lambda: getattr(Follows(store), verb)(ALICE, dora))
+    assert_nothing_is_left(site, ALICE)
     assert noted(site) == []
 
 
 @pytest.mark.parametrize("step", range(10))
-def test_who_leaves_while_they_post_has_written_nothing(store, site, alice, bob, step):
-    meanwhile(store, alice, step, lambda: Posts(store).publish(ALICE, "Too late", "late"))
-    nothing_is_left(site, ALICE)
+def test_a_post_published_during_the_deletion_is_deleted(store, site, alice, bob, step):
+    delete_before_round_trip(store, alice, step, lambda: Posts(store).publish(ALICE, "Too late", "late"))
+    assert_nothing_is_left(site, ALICE)
     assert site.hget("post:5", "body") == ""
     assert site.ttl("post:5") > 0
     Memory.clear_all()
-    assert "Too late" not in home(store, bob)
+    assert "Too late" not in home_texts(store, bob)
     assert noted(site) == []
 
 
 @pytest.mark.parametrize("kind", ["post", "fan"])
-def test_a_delivery_that_was_left_to_a_worker_delivers_nothing(store, site, alice, kind):
-    leave(store, alice)
+def test_a_worker_delivers_no_post_of_a_deleted_account(store, site, alice, kind):
+    delete_account(store, alice)
     site.hset("post:5", mapping={"user_id": ALICE, "time": LONG_AGO, "body": "Too late"})
     [gone] = noted(site)
     site.zadd("outbox", {gone: 2**40, f"{kind}:5:x": LONG_AGO})
@@ -253,62 +255,62 @@ def test_a_delivery_that_was_left_to_a_worker_delivers_nothing(store, site, alic
 
 
 @pytest.mark.parametrize("step", range(6))
-def test_who_leaves_while_they_delete_a_post_has_deleted_it(store, site, alice, step):
+def test_a_post_deleted_during_the_deletion_of_the_account_is_deleted(store, site, alice, step):
     with contextlib.suppress(NoSuchPost, PostDeleted):
-        meanwhile(store, alice, step, lambda: Posts(store).delete(ALICE, 1))
-    nothing_is_left(site, ALICE)
+        delete_before_round_trip(store, alice, step, lambda: Posts(store).delete(ALICE, 1))
+    assert_nothing_is_left(site, ALICE)
     assert site.hget("post:1", "body") == ""
     assert noted(site) == []
 
 
 @pytest.mark.parametrize("step", range(6))
-def test_who_leaves_while_they_take_another_name_is_found_by_none(store, site, alice, capsys, step):
-    meanwhile(store, alice, step, lambda: NameIndex(store).edit(alice.user, "Alicia", "Not me"))
-    assert found(capsys)[0] == {}
-    assert filed(site) == {"bob:2": 0, "carol:3": 0}
+def test_a_change_of_name_during_the_deletion_leaves_no_entry(store, site, alice, capsys, step):
+    delete_before_round_trip(store, alice, step, lambda: NameIndex(store).edit(alice.user, "Alicia", "Not me"))
+    assert doctor_findings(capsys)[0] == {}
+    assert name_entries(site) == {"bob:2": 0, "carol:3": 0}
     assert site.hgetall("user:1").keys() == {"username", "deleted"}
 
 
-def test_who_changed_their_name_and_password_since_they_were_read_is_found_by_none_either(store, site, alice):
-    """On another device, while this one's password was verified."""
+def test_a_name_and_a_password_changed_on_another_device_before_the_deletion_are_removed(store, site, alice):
+    """After this request has read the user, and while it verifies the password."""
     NameIndex(store).edit(alice.user, "Alicia", "")
     Sessions(store).change_password(ALICE, "another hash")
-    left_and_cleared(store, alice)
-    assert filed(site) == {"bob:2": 0, "carol:3": 0}
+    delete_and_remove(store, alice)
+    assert name_entries(site) == {"bob:2": 0, "carol:3": 0}
     assert "1" not in site.hvals("auths")
 
 
 @pytest.mark.parametrize("step", range(5))
-def test_a_registration_that_is_finished_late_lists_nobody(store, site, alice, capsys, step):
+def test_a_registration_finished_during_the_deletion_lists_no_user(store, site, alice, capsys, step):
     site.zadd("outbox", {"user:1": 2**40})
-    meanwhile(store, alice, step, lambda: finish_user(store, Claim(Outbox(store), "user:1", attempt=1)))
+    delete_before_round_trip(store, alice, step, lambda: finish_user(store, Claim(Outbox(store), "user:1", attempt=1)))
     assert site.zrange("users_by_time", 0, -1) == ["bob", "carol"]
-    assert filed(site) == {"bob:2": 0, "carol:3": 0}
+    assert name_entries(site) == {"bob:2": 0, "carol:3": 0}
     assert noted(site) == []
-    assert found(capsys)[0] == {}
+    assert doctor_findings(capsys)[0] == {}
 
 
 @pytest.mark.parametrize("step", range(3, 7))
-def test_one_that_died_before_it_looked_lists_nobody_either(store, site, alice, monkeypatch, step):
+def test_a_registration_that_died_during_the_deletion_lists_no_user(store, site, alice, monkeypatch, step):
     site.zadd("outbox", {"user:1": 2**40})
-    with before_round_trip(2, lambda: left_and_cleared(store, alice)):
+    with before_round_trip(2, lambda: delete_and_remove(store, alice)):
         killed_before_round_trip(step, lambda: finish_user(store, Claim(Outbox(store), "user:1", attempt=1)))
     make_due(site)
     drain(store, "worker")
     assert site.zrange("users_by_time", 0, -1) == ["bob", "carol"]
-    assert filed(site) == {"bob:2": 0, "carol:3": 0}
+    assert name_entries(site) == {"bob:2": 0, "carol:3": 0}
 
 
-def test_no_post_is_published_by_a_store_error_in_between(store, site, alice, monkeypatch):
-    """The post's intent stays, and whoever takes it over sees that its author has left."""
+def test_a_post_with_a_store_error_before_the_deletion_is_not_published(store, site, alice, monkeypatch):
+    """The job of the post stays. The worker that claims it sees that the author's account is deleted."""
 
     def fails():
         raise StoreError("away")
 
     with pytest.raises(StoreError), before_round_trip(6, fails):
         Posts(store).publish(ALICE, "Too late", "late")
-    left_and_cleared(store, alice)
+    delete_and_remove(store, alice)
     make_due(site)
     drain(store, "worker")
-    nothing_is_left(site, ALICE)
+    assert_nothing_is_left(site, ALICE)
     assert site.hget("post:5", "body") == ""

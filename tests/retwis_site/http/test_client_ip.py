@@ -1,4 +1,4 @@
-"""Where a request comes from: no further than the proxies that stand before the site."""
+"""The client's IP address: only the trusted proxies' entries in X-Forwarded-For count."""
 
 import pytest
 from django.test import RequestFactory
@@ -13,7 +13,7 @@ def address(settings, proxies, forwarded=None, remote="192.0.2.1"):
 
 
 @pytest.mark.parametrize("forwarded", [None, "", "203.0.113.9", "203.0.113.9, 198.51.100.1"])
-def test_without_a_proxy_nothing_that_a_client_says_counts(settings, forwarded):
+def test_without_a_proxy_forwarded_addresses_are_ignored(settings, forwarded):
     assert address(settings, 0, forwarded) == "192.0.2.1"
 
 
@@ -21,12 +21,12 @@ def test_without_a_proxy_nothing_that_a_client_says_counts(settings, forwarded):
     ("proxies", "expected"),
     [(1, "198.51.100.2"), (2, "198.51.100.1"), (3, "203.0.113.9"), (9, "203.0.113.9")],
 )
-def test_of_so_many_proxies_the_outermost_says_it(settings, proxies, expected):
+def test_the_entry_of_the_outermost_trusted_proxy_counts(settings, proxies, expected):
     assert address(settings, proxies, "203.0.113.9,198.51.100.1 , 198.51.100.2") == expected
 
 
 @pytest.mark.parametrize("nonsense", ["unknown", "_hidden", "1.2.3.4.5", "<script>", "1.2.3.4:80"])
-def test_what_is_no_address_is_passed_over(settings, nonsense):
+def test_an_invalid_forwarded_address_is_ignored(settings, nonsense):
     assert address(settings, 1, nonsense) == "192.0.2.1"
 
 
@@ -43,5 +43,5 @@ def test_a_whole_ipv6_network_is_one_client(settings, written, expected):
     assert address(settings, 1, written) == expected
 
 
-def test_behind_a_socket_that_tells_nothing_it_is_empty(settings):
+def test_without_any_address_it_is_empty(settings):
     assert address(settings, 0, remote="") == ""

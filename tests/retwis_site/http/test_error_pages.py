@@ -1,4 +1,4 @@
-"""Error pages: one look, and never a question to the store."""
+"""Error pages: one design, and no round trip to the store."""
 
 import subprocess
 
@@ -8,7 +8,7 @@ from tests.support.processes.fresh_process import in_a_process
 from tests.support.stored_posts import write_posts
 from timeline.timelines.profile import Profiles
 
-LOOK = '<link rel="stylesheet" href="/static/retwis.css">'
+STYLESHEET = '<link rel="stylesheet" href="/static/retwis.css">'
 
 
 @pytest.mark.parametrize(
@@ -21,13 +21,13 @@ LOOK = '<link rel="stylesheet" href="/static/retwis.css">'
         ("/post/", 405, "This is not a page"),
     ],
 )
-def test_each_has_the_sites_look_its_status_and_a_way_home(browser, alice, raw, url, status, title):
+def test_an_error_page_has_the_sites_design_its_status_and_a_link_home(browser, alice, raw, url, status, title):
     write_posts(raw, 1, [1, 2])
     raw.hset("post:2", mapping={"deleted": 5, "body": ""})
     response = browser(alice).get(url)
     page = response.content.decode()
     assert response.status_code == status
-    assert LOOK in page
+    assert STYLESHEET in page
     assert f"<h1>{title}</h1>" in page
     assert f"Error {status}" in page
     assert 'href="/"' in page
@@ -40,21 +40,21 @@ def test_a_broken_view_gives_the_500_page_and_a_line_in_the_log(browser, alice, 
     client.raise_request_exception = False
     response = client.get("/@Alice/")
     assert response.status_code == 500
-    assert LOOK in response.content.decode()
+    assert STYLESHEET in response.content.decode()
     assert "Something went wrong" in response.content.decode()
     assert "ZeroDivisionError" in caplog.text
 
 
 @pytest.mark.parametrize("url", ["/nothing/here/", "/post/", "/?before=x", "/timeline/?before=0"])
-def test_they_never_ask_who_the_viewer_is(browser, alice, round_trips, url):
+def test_an_error_page_makes_no_round_trip(browser, alice, round_trips, url):
     assert round_trips(lambda: browser(alice).get(url)).round_trips == []
 
 
-def test_a_csrf_failure_asks_nothing_either(browser, alice, round_trips):
+def test_a_csrf_failure_makes_no_round_trip(browser, alice, round_trips):
     assert round_trips(lambda: browser(alice, csrf=True).post("/post/", {"body": "typed"})).round_trips == []
 
 
-def test_pages_tell_caches_that_they_differ_by_visitor(browser, alice):
+def test_pages_vary_by_cookie(browser, alice):
     for page in ("/", "/timeline/", "/@Alice/"):
         visitors, users = browser().get(page), browser(alice).get(page)
         assert "Cookie" in visitors["Vary"]
@@ -68,7 +68,7 @@ def test_a_page_is_never_shown_in_a_frame(browser, alice):
         assert browser(alice).get(url)["X-Frame-Options"] == "DENY"
 
 
-def test_with_https_everything_is_redirected_and_the_cookie_is_bound_to_the_host():
+def test_with_https_pages_are_redirected_and_cookies_are_bound_to_the_host():
     code = """
 answer = Client().get("/login/", headers={"host": "localhost"})
 secure = Client().get("/login/", secure=True, headers={"host": "localhost"})
@@ -83,7 +83,7 @@ print(Client().get("/livez", headers={"host": "localhost"}).status_code)
     ]
 
 
-def test_a_proxy_is_believed_only_when_it_was_announced():
+def test_the_header_of_a_proxy_counts_only_with_trusted_proxies():
     code = """
 client = Client(headers={"host": "localhost", "x-forwarded-proto": "https"})
 print(client.get("/login/").status_code)
@@ -98,13 +98,13 @@ def test_without_a_store_the_process_starts_and_serves_503():
 
 
 @pytest.mark.parametrize("url", ["localhost:6379", "http://localhost", "redis://localhost:port", "redis://[::1"])
-def test_an_address_that_is_none_is_refused_with_the_fix_and_without_its_password(url):
+def test_an_invalid_redis_url_is_refused_with_the_fix_and_without_its_password(url):
     with pytest.raises(subprocess.CalledProcessError) as caught:
         in_a_process("from retwis_site.store.client import connect; connect()", REDIS_URL=url)
     assert "REDIS_URL is not the address of a Redis server. Write redis://" in caught.value.stderr.splitlines()[-1]
 
 
-def test_a_setting_that_is_no_number_is_refused_with_the_fix():
+def test_a_setting_that_must_be_a_number_is_refused_with_the_fix():
     with pytest.raises(subprocess.CalledProcessError) as caught:
         in_a_process("pass", PORT="eighty")
     assert "PORT='eighty': a whole number is needed, such as PORT=8000." in caught.value.stderr

@@ -1,4 +1,4 @@
-"""What the site says once ("Posted."): shown on the next page, whichever it is, and never again."""
+"""Flash messages ("Posted."): shown once, on the next page."""
 
 import pytest
 from django.contrib import messages
@@ -12,7 +12,7 @@ def page(client, url="/"):
     return client.get(url).content.decode()
 
 
-def test_a_message_is_shown_once_and_its_cookie_goes(browser, alice, bob):
+def test_a_message_is_shown_once_and_its_cookie_is_removed(browser, alice, bob):
     client = browser(alice)
     assert "messages" in client.post("/@bob/follow/").cookies
     answer = client.get("/@bob/")
@@ -31,16 +31,16 @@ def test_without_a_message_there_is_no_cookie(browser, alice, url):
 
 
 @pytest.mark.parametrize("url", ["/", "/timeline/", "/@bob/", "/@bob/following/"])
-def test_a_message_is_shown_on_whatever_page_comes_next(browser, alice, bob, url):
+def test_a_message_is_shown_on_the_next_page(browser, alice, bob, url):
     client = browser(alice)
-    for one in (client, browser(bob), client):
-        one.get(url)
+    for each in (client, browser(bob), client):
+        each.get(url)
     client.post("/@bob/follow/")
     assert "You now follow bob." in page(client, url)
     assert "You now follow bob." not in page(client, url)
 
 
-def test_messages_add_up_until_a_page_shows_them_in_their_order(browser, alice, bob):
+def test_the_next_page_shows_all_messages_in_order(browser, alice, bob):
     client = browser(alice)
     client.post("/@bob/follow/")
     client.post("/@bob/unfollow/")
@@ -50,7 +50,7 @@ def test_messages_add_up_until_a_page_shows_them_in_their_order(browser, alice, 
 
 
 @pytest.mark.parametrize("forged", ["x", "W10:forged", "\u00e9", "[]"])
-def test_a_forged_message_is_not_shown_and_is_taken_back(browser, alice, forged):
+def test_a_forged_message_is_not_shown_and_its_cookie_is_removed(browser, alice, forged):
     client = browser(alice)
     client.cookies["messages"] = forged
     answer = client.get("/")
@@ -59,28 +59,29 @@ def test_a_forged_message_is_not_shown_and_is_taken_back(browser, alice, forged)
     assert answer.cookies["messages"]["max-age"] == 0
 
 
-def test_a_message_is_shown_in_the_same_request_too(rf, raw):
-    """A view may say something and show its page at once; no such page is remembered."""
+def test_a_message_can_be_shown_in_the_same_request(rf, raw):
+    """A view may add a message and return its page at once. Such a page is not cached."""
     shown = {"user": Visitor(), "newest_users": (), "first": True, "older_at": "/timeline/"}
-    waited = []
+    seen = []
 
-    def view(request, says):
+    def view(request, message):
         request.resolver_match = None
-        if says:
-            messages.success(request, says)
-        waited.append(may_have_messages(request))
+        if message:
+            messages.success(request, message)
+        seen.append(may_have_messages(request))
         return pages.cached_page(request, "timeline/timelines/welcome.html", shown, {"posts": [], "older": []})
 
     answers = [
-        FlashMiddleware(lambda request, says=says: view(request, says))(rf.get("/")) for says in ("Now.", "", "")
+        FlashMiddleware(lambda request, message=message: view(request, message))(rf.get("/"))
+        for message in ("Now.", "", "")
     ]
-    assert waited == [True, False, False]
+    assert seen == [True, False, False]
     assert ["Now." in answer.content.decode() for answer in answers] == [True, False, False]
     assert "messages" not in answers[1].cookies
 
 
 @pytest.mark.parametrize("url", ["/", "/timeline/", "/@bob/"])
-def test_nothing_is_done_for_messages_where_none_waits(browser, alice, bob, url, monkeypatch):
+def test_without_a_message_no_storage_is_made(browser, alice, bob, url, monkeypatch):
     made = []
     make = FlashStorage.__init__
     monkeypatch.setattr(FlashStorage, "__init__", lambda self, *args: (made.append(1), make(self, *args))[1])

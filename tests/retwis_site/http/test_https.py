@@ -1,4 +1,4 @@
-"""With HTTPS=1: no request stays unencrypted, and every cookie is this host's alone."""
+"""HTTPS=1: every request is redirected to HTTPS, and every cookie is bound to the host."""
 
 import json
 import os
@@ -19,12 +19,12 @@ VISITS = """
 import json
 answers = {}
 
-def note(what, response):
+def record(name, response):
     cookies = [cookie.OutputString() for cookie in response.cookies.values()]
-    answers[what] = {"status": response.status_code, "headers": dict(response.headers), "cookies": cookies}
+    answers[name] = {"status": response.status_code, "headers": dict(response.headers), "cookies": cookies}
 
-def ask(what, client, method, url, form=None, secure=True):
-    note(what, getattr(client, method)(url, form, secure=secure))
+def ask(name, client, method, url, form=None, secure=True):
+    record(name, getattr(client, method)(url, form, secure=secure))
 
 alice, visitor = Client(headers={"host": "localhost"}), Client(headers={"host": "localhost"})
 twice = {"password1": PASSWORD, "password2": PASSWORD}
@@ -36,18 +36,18 @@ ask("a login", visitor, "post", "/login/", {"username": "Alice", "password": PAS
 ask("a posted draft", visitor, "post", "/post/", {"body": "signed in", "token": "t"})
 ask("a home", visitor, "get", "/")
 ask("another post", visitor, "post", "/post/", {"body": "once more", "token": "u"})
-ask("a home with something new", visitor, "get", "/")
-ask("a choice of colours", visitor, "post", "/settings/appearance/", {"theme": "dark"})
-ask("a choice taken back", visitor, "post", "/settings/appearance/", {"theme": "system"})
+ask("a home with unread posts", visitor, "get", "/")
+ask("a choice of a theme", visitor, "post", "/settings/appearance/", {"theme": "dark"})
+ask("a removed choice", visitor, "post", "/settings/appearance/", {"theme": "system"})
 ask("a choice of a language", visitor, "post", "/settings/language/", {"language": "de"})
 ask("a password change", alice, "post", "/settings/password/", {"password": PASSWORD, **twice})
 ask("a logout", alice, "post", "/logout/")
-ask("a page that is none", visitor, "get", "/nothing/")
+ask("a missing page", visitor, "get", "/nothing/")
 ask("a stylesheet", visitor, "get", "/static/retwis.css")
-ask("a probe", visitor, "get", "/livez")
+ask("a health check", visitor, "get", "/livez")
 for url in ("/", "/login/", "/@Alice/?before=5", "/static/retwis.css", "/livez", "/readyz"):
     ask(f"unencrypted {url}", visitor, "get", url, secure=False)
-note("an unencrypted foreign host", Client().get("/", headers={"host": "evil.example"}))
+record("an unencrypted foreign host", Client().get("/", headers={"host": "evil.example"}))
 ask("an unencrypted form", visitor, "post", "/login/", {"username": "Alice", "password": PASSWORD}, secure=False)
 print(json.dumps(answers))
 """
@@ -55,7 +55,7 @@ print(json.dumps(answers))
 
 @cache
 def answers():
-    """What a process with HTTPS=1 says."""
+    """The answers of a process with HTTPS=1, by name."""
     store = "" if settings.REAL_SERVER else FAKE
     code = f"{store}\nPASSWORD = {PASSWORD!r}\n{VISITS}"
     here = {name: value for name, value in os.environ.items() if name.startswith("REDIS_")}
@@ -63,20 +63,20 @@ def answers():
 
 
 def cookies():
-    """Every cookie that is set, or taken away, as a list of its name and attributes."""
+    """Every cookie that is set or removed, as its name and its attributes."""
     lines = [line.split("; ") for answer in answers().values() for line in answer["cookies"]]
     return [(name.partition("=")[0], set(attributes)) for name, *attributes in lines]
 
 
-def test_every_answer_keeps_browsers_on_https_for_a_year_and_for_subdomains():
-    encrypted = {what: answer for what, answer in answers().items() if "unencrypted" not in what}
+def test_every_answer_has_hsts_for_a_year_with_subdomains():
+    encrypted = {name: answer for name, answer in answers().items() if "unencrypted" not in name}
     assert len(encrypted) == 17
-    for what, answer in encrypted.items():
-        told = answer["headers"]["Strict-Transport-Security"]
-        assert set(told.split("; ")) >= {"max-age=31536000", "includeSubDomains"}, what
+    for name, answer in encrypted.items():
+        hsts = answer["headers"]["Strict-Transport-Security"]
+        assert set(hsts.split("; ")) >= {"max-age=31536000", "includeSubDomains"}, name
 
 
-def test_pages_without_encryption_lead_to_the_same_address_with_it_and_probes_do_not():
+def test_http_pages_redirect_to_https_but_health_checks_do_not():
     for url in ("/", "/login/", "/@Alice/?before=5"):
         answer = answers()[f"unencrypted {url}"]
         assert (answer["status"], answer["headers"]["Location"]) == (301, f"https://localhost{url}")
@@ -85,21 +85,21 @@ def test_pages_without_encryption_lead_to_the_same_address_with_it_and_probes_do
         assert answers()[f"unencrypted {url}"]["status"] == 200
 
 
-def test_a_form_without_encryption_signs_nobody_in():
+def test_a_login_over_http_signs_no_one_in():
     answer = answers()["an unencrypted form"]
     assert (answer["status"], answer["cookies"]) == (301, [])
 
 
-@pytest.mark.parametrize(("what", "status"), [("unencrypted /", 301), ("an unencrypted foreign host", 400)])
-def test_what_is_said_without_encryption_is_as_guarded_as_a_page(what, status):
-    answer = answers()[what]
+@pytest.mark.parametrize(("request_name", "status"), [("unencrypted /", 301), ("an unencrypted foreign host", 400)])
+def test_answers_over_http_have_the_security_headers(request_name, status):
+    answer = answers()[request_name]
     assert answer["status"] == status
     assert set(answer["headers"].get("Content-Security-Policy", "").split("; ")) >= POLICY
-    lacking = [name for name, value in HEADERS.items() if answer["headers"].get(name) != value]
-    assert not lacking, lacking
+    missing = [name for name, value in HEADERS.items() if answer["headers"].get(name) != value]
+    assert not missing, missing
 
 
-def test_every_cookie_is_this_hosts_alone_and_no_scripts():
+def test_every_cookie_is_bound_to_the_host_and_hidden_from_scripts():
     names = {name for name, _ in cookies()}
     assert names == {
         "__Host-auth",
@@ -116,19 +116,19 @@ def test_every_cookie_is_this_hosts_alone_and_no_scripts():
         assert "HttpOnly" in attributes or "Max-Age=0" in attributes, name
 
 
-def test_what_is_taken_away_is_what_was_given():
-    taken = {name for name, attributes in cookies() if "Max-Age=0" in attributes}
-    assert taken == {"__Host-auth", "__Host-messages", "__Host-draft", "__Host-theme"}
+def test_cookies_are_removed_under_the_names_that_were_set():
+    removed = {name for name, attributes in cookies() if "Max-Age=0" in attributes}
+    assert removed == {"__Host-auth", "__Host-messages", "__Host-draft", "__Host-theme"}
 
 
-def test_messages_are_signed_with_a_hash_that_is_not_broken(rf):
+def test_messages_are_signed_with_sha256(rf):
     storage = FlashStorage(rf.get("/"))
     storage.add(constants.INFO, "hello")
     assert storage.signer.algorithm == "sha256"
 
 
 @pytest.mark.real_server
-def test_check_deploy_finds_nothing_in_a_site_as_the_readme_deploys_it(own_server, tmp_path, settings):
+def test_check_deploy_finds_no_issue_with_the_settings_of_the_readme(own_server, tmp_path, settings):
     with own_server("--appendonly", "yes", "--appendfsync", "no"):
         env = environment(tmp_path, REDIS_URL=settings.REDIS_URL, HTTPS="1", ALLOWED_HOSTS="retwis.example")
         env.pop("SECRET_KEY", None)

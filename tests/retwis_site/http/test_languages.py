@@ -1,5 +1,5 @@
-"""English, German and Arabic: chosen at /settings/language/, kept in the browser and with the account, else what the
-browser asks for; and no request hears the language of another."""
+"""English, German and Arabic: the choice at /settings/language/ is kept in a cookie and with the account. Without a
+choice, Accept-Language decides. No request affects the language of another."""
 
 import re
 import threading
@@ -29,8 +29,8 @@ def get(client, url="/", **headers):
     return client.get(url, headers=headers, follow=True)
 
 
-def spoken(answer):
-    """What the page's `<html>` says, and that all else agrees."""
+def language_of_page(answer):
+    """The language of the page's `<html>`. Asserts that the direction, the header and the menu agree."""
     text = answer.content.decode()
     code, direction = re.search(r'<html lang="(\w+)" dir="(\w+)"', text).groups()
     assert direction == ("rtl" if code == "ar" else "ltr")
@@ -39,12 +39,13 @@ def spoken(answer):
     return code
 
 
-def offered(answer):
+def options(answer):
+    """The codes that the form offers, and the checked ones."""
     found = re.findall(r'<input type="radio" name="language" value="(\w+)"( checked)?>', answer.content.decode())
-    return [value for value, _ in found], [value for value, marked in found if marked]
+    return [value for value, _ in found], [value for value, checked in found if checked]
 
 
-# ---- what is read
+# ---- the language of a page
 
 
 @pytest.mark.parametrize(
@@ -61,36 +62,36 @@ def offered(answer):
         ("zh-Hant-" * 100, "en"),
     ],
 )
-def test_who_has_not_chosen_reads_what_their_browser_asks_for(browser, accepted, language):
-    assert spoken(get(browser(), accept_language=accepted)) == language
+def test_without_a_choice_the_browser_decides(browser, accepted, language):
+    assert language_of_page(get(browser(), accept_language=accepted)) == language
 
 
-def test_of_what_a_stranger_sends_no_more_is_remembered_than_is_looked_at(browser):
-    """A process remembers a thousand of these headers, and each may be as long as a server takes."""
+def test_a_long_accept_language_is_cached_only_as_far_as_it_is_read(browser):
+    """A process caches a thousand of these headers, and a client may send long ones."""
     language._best_match.cache_clear()
-    looked_at = "de;q=0.5," + "fr," * 163
+    read_part = "de;q=0.5," + "fr," * 163
     for tail in ("y" * 100, "ar," * 5000, "z" * 100_000):
-        assert spoken(get(browser(), accept_language=looked_at + tail)) == "de"
+        assert language_of_page(get(browser(), accept_language=read_part + tail)) == "de"
     assert language._best_match.cache_info().currsize == 1
-    assert spoken(get(browser(), accept_language="x" * 5000)) == "en"
+    assert language_of_page(get(browser(), accept_language="x" * 5000)) == "en"
 
 
-@pytest.mark.parametrize("who", ["alice", "a visitor"])
-def test_every_page_is_in_the_chosen_language_until_there_is_another(browser, raw, store, alice, who):
+@pytest.mark.parametrize("reader", ["alice", "a visitor"])
+def test_every_page_is_in_the_chosen_language(browser, raw, store, alice, reader):
     publish(raw, store, alice, "hello")
-    client = browser(alice if who == "alice" else None)
+    client = browser(alice if reader == "alice" else None)
     for code in ("ar", "de", "en", "ar"):
         client.post(URL, {"language": code})
         for url in PAGES:
-            assert spoken(get(client, url, accept_language="de")) == code, url
+            assert language_of_page(get(client, url, accept_language="de")) == code, url
 
 
 @pytest.mark.parametrize("forged", ["", "fr", "AR", "de-DE", 'ar"><script>', "x" * 4000, "\u00e9"])
-def test_a_cookie_that_names_none_of_ours_is_as_none(browser, forged):
+def test_a_cookie_with_an_unknown_language_is_ignored(browser, forged):
     client = browser()
     client.cookies[COOKIE] = forged
-    assert spoken(get(client)) == "en"
-    assert spoken(get(client, accept_language="de")) == "de"
+    assert language_of_page(get(client)) == "en"
+    assert language_of_page(get(client, accept_language="de")) == "de"
 
 
 @pytest.mark.parametrize("url", ["/", "/login/", "/nothing/", URL, "/@Alice/1/"])
@@ -100,7 +101,7 @@ def test_no_cache_shows_one_visitors_language_to_another(browser, raw, store, al
         assert {"Accept-Language", "Cookie"} <= set(get(client, url)["Vary"].split(", "))
 
 
-def test_messages_and_what_is_wrong_with_a_form_are_in_the_language_too(browser, alice, bob):
+def test_messages_and_form_errors_are_translated(browser, alice, bob):
     client = browser(alice)
     client.post(URL, {"language": "de"})
     assert "Du folgst jetzt bob." in client.post("/@bob/follow/", follow=True).content.decode()
@@ -113,11 +114,11 @@ def test_messages_and_what_is_wrong_with_a_form_are_in_the_language_too(browser,
     assert "password is" not in text
 
 
-# ---- choosing
+# ---- the choice
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_a_choice_is_kept_for_a_year_where_no_script_can_read_it(browser, raw, code):
+def test_a_choice_is_kept_for_a_year_in_an_httponly_cookie(browser, raw, code):
     client = browser()
     before = everything(raw)
     answer = client.post(URL, {"language": code, "next": "/timeline/"})
@@ -126,24 +127,24 @@ def test_a_choice_is_kept_for_a_year_where_no_script_can_read_it(browser, raw, c
     assert (cookie.value, cookie["max-age"], cookie["samesite"], cookie["path"]) == (code, 365 * 24 * 3600, "Lax", "/")
     assert cookie["httponly"]
     assert everything(raw) == before
-    assert offered(get(client, URL)) == (CODES, [code])
+    assert options(get(client, URL)) == (CODES, [code])
 
 
-def test_the_page_marks_what_is_read_also_where_nothing_was_chosen(browser):
-    assert offered(get(browser(), URL, accept_language="de")) == (CODES, ["de"])
+def test_without_a_choice_the_page_marks_the_current_language(browser):
+    assert options(get(browser(), URL, accept_language="de")) == (CODES, ["de"])
 
 
-def test_each_language_calls_itself_by_its_own_name(browser):
+def test_each_language_is_listed_by_its_own_name(browser):
     client = browser()
     for code in CODES:
         client.cookies[COOKIE] = code
         text = get(client, URL).content.decode()
-        for one, name in settings.LANGUAGES:
-            assert f'<span lang="{one}"><bdi>{name}</bdi></span>' in text
+        for other, name in settings.LANGUAGES:
+            assert f'<span lang="{other}"><bdi>{name}</bdi></span>' in text
 
 
 @pytest.mark.parametrize("form", [{}, {"language": ""}, {"language": "fr"}, {"language": "ar "}, {"language": "ar\0"}])
-def test_what_is_none_of_them_is_refused_and_changes_nothing(browser, raw, alice, form):
+def test_an_unknown_language_is_refused_and_changes_nothing(browser, raw, alice, form):
     client = browser(alice)
     before = everything(raw)
     answer = client.post(URL, {**form, "next": "/timeline/"})
@@ -151,25 +152,25 @@ def test_what_is_none_of_them_is_refused_and_changes_nothing(browser, raw, alice
     assert COOKIE not in answer.cookies
     assert "Choose one of these languages." in answer.content.decode()
     assert 'name="next" value="/timeline/"' in answer.content.decode()
-    assert offered(answer) == (CODES, [])
+    assert options(answer) == (CODES, [])
     assert everything(raw) == before
 
 
-def test_without_a_token_nothing_is_chosen(browser):
+def test_without_a_token_no_language_is_set(browser):
     answer = browser(csrf=True).post(URL, {"language": "de"})
     assert answer.status_code == 403
     assert COOKIE not in answer.cookies
 
 
 @pytest.mark.parametrize("url", PAGES)
-def test_every_page_leads_to_it(browser, raw, store, alice, url):
+def test_every_page_links_to_the_language_page(browser, raw, store, alice, url):
     publish(raw, store, alice, "hello")
     for client in (browser(alice), browser()):
         assert f'<a href="{URL}"' in get(client, url).content.decode()
 
 
 @pytest.mark.parametrize("away", ["https://evil.example/", "//evil.example/", "/\\evil.example", "javascript:x", ""])
-def test_it_leads_back_to_where_one_was_and_never_elsewhere(browser, away):
+def test_it_redirects_to_the_previous_page_but_never_to_another_site(browser, away):
     opened = get(browser(), URL, referer="http://testserver/timeline/?before=5").content.decode()
     assert 'name="next" value="/timeline/?before=5"' in opened
     assert browser().post(URL, {"language": "de", "next": away})["Location"] == "/"
@@ -178,7 +179,7 @@ def test_it_leads_back_to_where_one_was_and_never_elsewhere(browser, away):
 # ---- the account
 
 
-def test_the_choice_of_who_is_signed_in_is_kept_with_the_account(browser, raw, alice):
+def test_the_choice_of_a_user_is_stored_with_the_account(browser, raw, alice):
     before = everything(raw)
     browser(alice).post(URL, {"language": "ar"})
     assert raw.hget("user:1", "language") == "ar"
@@ -186,7 +187,7 @@ def test_the_choice_of_who_is_signed_in_is_kept_with_the_account(browser, raw, a
     assert everything(raw) == before
 
 
-def test_a_login_brings_it_into_another_browser(browser, raw, alice):
+def test_a_login_sets_the_language_of_the_account(browser, raw, alice):
     raw.hset("user:1", "language", "ar")
     client = browser()
     client.cookies[COOKIE] = "de"
@@ -194,43 +195,43 @@ def test_a_login_brings_it_into_another_browser(browser, raw, alice):
     cookie = answer.cookies[COOKIE]
     assert (cookie.value, cookie["max-age"], bool(cookie["httponly"])) == ("ar", 365 * 24 * 3600, True)
     home = get(client)
-    assert spoken(home) == "ar"
+    assert language_of_page(home) == "ar"
     assert "مرحبًا بعودتك" in home.content.decode()
-    assert spoken(get(browser(), "/login/")) == "en"
+    assert language_of_page(get(browser(), "/login/")) == "en"
 
 
-@pytest.mark.parametrize("kept", [None, "", "fr", "x" * 400])
-def test_without_one_a_login_leaves_the_browsers_as_it_is(browser, raw, alice, kept):
-    if kept is not None:
-        raw.hset("user:1", "language", kept)
+@pytest.mark.parametrize("stored", [None, "", "fr", "x" * 400])
+def test_a_login_without_a_stored_language_keeps_the_browsers_choice(browser, raw, alice, stored):
+    if stored is not None:
+        raw.hset("user:1", "language", stored)
     client = browser()
     client.cookies[COOKIE] = "de"
     answer = client.post("/login/", {"username": "alice", "password": PASSWORD})
     assert COOKIE not in answer.cookies
-    assert spoken(get(client)) == "de"
+    assert language_of_page(get(client)) == "de"
 
 
-def test_a_logout_and_a_registration_leave_it_as_it_is(browser, raw, alice):
+def test_a_logout_and_a_registration_keep_the_choice(browser, raw, alice):
     client = browser(alice)
     client.post(URL, {"language": "de"})
     client.post("/logout/")
-    assert spoken(get(client)) == "de"
+    assert language_of_page(get(client)) == "de"
     form = {"username": "dora", "password1": PASSWORD, "password2": PASSWORD}
     assert "Willkommen, dora!" in client.post("/register/", form, follow=True).content.decode()
-    assert spoken(get(client)) == "de"
+    assert language_of_page(get(client)) == "de"
     assert raw.hget("user:2", "language") is None
 
 
-def test_it_costs_a_user_one_write_and_a_visitor_nothing(browser, alice, round_trips):
-    client, stranger = browser(alice), browser()
+def test_a_choice_costs_a_user_one_write_and_a_visitor_no_round_trip(browser, alice, round_trips):
+    client, visitor = browser(alice), browser()
     get(client, URL)
     assert len(round_trips(lambda: get(client, URL)).round_trips) == 1
     recorded = round_trips(lambda: client.post(URL, {"language": "de"}))
     assert [str(command[0]) for command in recorded.commands].count("HSET") == 1
-    assert len(recorded.round_trips) == 2  # who it is, and the write
+    assert len(recorded.round_trips) == 2  # the user, and the write
     for form in ({"language": "de"}, {"language": "fr"}):
-        assert len(round_trips(lambda form=form: stranger.post(URL, form)).round_trips) == 0
-    assert len(round_trips(lambda: get(stranger, URL)).round_trips) == 0
+        assert len(round_trips(lambda form=form: visitor.post(URL, form)).round_trips) == 0
+    assert len(round_trips(lambda: get(visitor, URL)).round_trips) == 0
 
 
 def test_a_login_costs_no_more_with_a_language(browser, raw, alice, round_trips):
@@ -244,14 +245,14 @@ def test_a_login_costs_no_more_with_a_language(browser, raw, alice, round_trips)
     assert costs() == without
 
 
-# ---- nothing of another's
+# ---- caches and threads
 
 
-def test_pages_that_are_remembered_are_so_for_each_language(browser, raw, store, alice, bob, monkeypatch):
+def test_pages_are_cached_for_each_language(browser, raw, store, alice, bob, monkeypatch):
     monkeypatch.setattr(post_cards, "time", Clock())
     Follows(store).follow(alice.user.uid, bob.user.uid)
     publish(raw, store, bob, "from bob")
-    clients = {(code, who is alice): browser(who) for code in CODES for who in (alice, None)}
+    clients = {(code, login is alice): browser(login) for code in CODES for login in (alice, None)}
     for (code, _), client in clients.items():
         client.cookies[COOKIE] = code
     for url in ("/", "/timeline/", "/@bob/", "/@bob/1/"):
@@ -259,31 +260,31 @@ def test_pages_that_are_remembered_are_so_for_each_language(browser, raw, store,
         for times in range(3):
             for key, client in clients.items():
                 answer = get(client, url)
-                assert spoken(answer) == key[0]
-                said = re.search(r'<time [^>]*title="([^"]*)">([^<]*)</time>', answer.content.decode()).groups()
-                assert first.setdefault(key, said) == said, (url, times)
+                assert language_of_page(answer) == key[0]
+                time = re.search(r'<time [^>]*title="([^"]*)">([^<]*)</time>', answer.content.decode()).groups()
+                assert first.setdefault(key, time) == time, (url, times)
         assert len(set(first.values())) == len(CODES)
 
 
-def test_a_part_knows_its_language_itself():
-    said = {}
+def test_a_fragment_is_cached_for_each_language():
+    fragments = {}
     for code in (*CODES, *CODES):
         with translation.override(code):
-            said.setdefault(code, fragment("timeline/timelines/_stopped.html", {}))
-            assert fragment("timeline/timelines/_stopped.html", {}) == said[code]
-    assert len(set(said.values())) == len(CODES)
+            fragments.setdefault(code, fragment("timeline/timelines/_stopped.html", {}))
+            assert fragment("timeline/timelines/_stopped.html", {}) == fragments[code]
+    assert len(set(fragments.values())) == len(CODES)
 
 
-def test_after_a_request_nobody_speaks_its_language(browser):
+def test_the_language_is_reset_after_a_request(browser):
     client = browser()
     client.cookies[COOKIE] = "ar"
     for url in ("/", "/nothing/", "/@nobody/", "/?before=x", "/livez"):
         get(client, url)
         assert translation.get_language() == "en"
-        assert spoken(get(browser())) == "en"
+        assert language_of_page(get(browser())) == "en"
 
 
-def test_nor_when_it_fails(browser, monkeypatch):
+def test_the_language_is_reset_after_a_failed_request(browser, monkeypatch):
     def fail(*arguments):
         raise RuntimeError
 
@@ -291,36 +292,36 @@ def test_nor_when_it_fails(browser, monkeypatch):
     client = browser()
     client.cookies[COOKIE] = "ar"
     client.raise_request_exception = False
-    assert spoken(get(client, "/timeline/")) == "ar"
+    assert language_of_page(get(client, "/timeline/")) == "ar"
     assert translation.get_language() == "en"
 
 
-def test_requests_at_once_each_have_their_own(browser, monkeypatch):
-    """Each waits, before its page is rendered, until all others are as far."""
-    together = threading.Barrier(len(CODES) * 2)
-    heard = {}
+def test_parallel_requests_each_have_their_own_language(browser, monkeypatch):
+    """Each request waits before its page is rendered until all others do."""
+    barrier = threading.Barrier(len(CODES) * 2)
+    seen = {}
 
     def wait(request, real=pages.theme_of):
-        together.wait(20)
+        barrier.wait(20)
         return real(request)
 
-    def viewer(number):
+    def send_requests(number):
         client = browser()
         code = client.cookies[COOKIE] = CODES[number % len(CODES)]
-        heard[number] = [(code, spoken(client.get("/nothing/"))) for _ in range(5)]
+        seen[number] = [(code, language_of_page(client.get("/nothing/"))) for _ in range(5)]
 
     monkeypatch.setattr(pages, "theme_of", wait)
 
-    threads = [threading.Thread(target=viewer, args=[number]) for number in range(len(CODES) * 2)]
+    threads = [threading.Thread(target=send_requests, args=[number]) for number in range(len(CODES) * 2)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(heard) == len(CODES) * 2
-    assert all(code == said for told in heard.values() for code, said in told)
+    assert len(seen) == len(CODES) * 2
+    assert all(chosen == shown for pairs in seen.values() for chosen, shown in pairs)
 
 
-# ---- ages and moments
+# ---- ages and times
 
 
 @pytest.mark.parametrize(
@@ -330,29 +331,29 @@ def test_requests_at_once_each_have_their_own(browser, monkeypatch):
         ("ar", ["قبل دقيقة واحدة", "قبل دقيقتين", "قبل 3 دقائق", "قبل 11 دقيقة"]),
     ],
 )
-def test_an_age_has_the_plural_that_its_number_takes(language, words):
+def test_an_age_has_the_right_plural(language, words):
     with translation.override(language):
-        told = [age_of(60 * number, language).words for number in (1, 2, 3, 11)]
-    assert all(one in said for one, said in zip(words, told, strict=True)), told
+        ages = [age_of(60 * number, language).words for number in (1, 2, 3, 11)]
+    assert all(word in age for word, age in zip(words, ages, strict=True)), ages
 
 
-def test_the_exact_moment_stands_behind_the_words(browser, raw, store, alice):
+def test_an_age_has_the_exact_time_as_its_title(browser, raw, store, alice):
     publish(raw, store, alice, "hello")
     raw.hset("post:1", "time", "1700000000")
-    moments = {
+    titles = {
         "en": "14 November 2023, 22:13 UTC",
         "de": "14. November 2023, 22:13 UTC",
         "ar": "14 نوفمبر 2023، 22:13 UTC",
     }
-    for code, moment in moments.items():
+    for code, title in titles.items():
         client = browser()
         client.cookies[COOKIE] = code
         for url in ("/timeline/", "/@Alice/1/"):
             text = get(client, url).content.decode()
-            assert f'<time datetime="2023-11-14T22:13:20Z" title="{moment}">' in text
+            assert f'<time datetime="2023-11-14T22:13:20Z" title="{title}">' in text
 
 
-def test_what_other_programs_look_for_stays_in_english(browser, raw, store, alice):
+def test_the_line_that_other_programs_parse_stays_in_english(browser, raw, store, alice):
     publish(raw, store, alice, "hello")
     text = get(browser(), "/timeline/").content.decode()
     assert re.search(r'<time datetime="[^"]+" title="[^"]+">posted \d+ seconds ago via web</time>', text)

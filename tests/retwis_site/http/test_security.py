@@ -1,4 +1,4 @@
-"""What every answer tells browsers and caches, what every page is made of, and what typed text can never become."""
+"""The headers of every answer, the elements of every page, and typed text that must stay text."""
 
 import re
 from html.parser import HTMLParser
@@ -19,17 +19,17 @@ from timeline.posts.limits import POSTS
 from timeline.relations.follow import Follows
 from timeline.timelines.profile import Profiles
 
-PROBES = {"livez", "readyz"}
+HEALTH_CHECKS = {"livez", "readyz"}
 FEEDS = {"timeline_atom", "timeline_rss", "profile_atom", "profile_rss"}
-FOR_EVERYBODY = {*FEEDS, "robots", "sitemap", "sitemap_part"}
-KINDS = {"text/html", "text/plain", "text/css", "text/javascript", "image/svg+xml"}
-KINDS |= {"application/atom+xml", "application/rss+xml", "application/xml", "application/x-ndjson"}
+PUBLIC = {*FEEDS, "robots", "sitemap", "sitemap_part"}
+CONTENT_TYPES = {"text/html", "text/plain", "text/css", "text/javascript", "image/svg+xml"}
+CONTENT_TYPES |= {"application/atom+xml", "application/rss+xml", "application/xml", "application/x-ndjson"}
 STATIC = {"a stylesheet": "/static/retwis.css", "a picture": "/static/mark.svg", "a script": "/static/retwis.js"}
 
 
 @pytest.fixture
 def site(alice, bob, store, raw):
-    """Something on every page: posts for two pages of them, people who follow each other."""
+    """Data for every page: two pages of posts, and two users that follow each other."""
     for number in range(25):
         publish(raw, store, alice, f"post number {number}, see https://redis.io/docs/ and @bob")
     Follows(store).follow(1, 2)
@@ -37,14 +37,14 @@ def site(alice, bob, store, raw):
 
 
 def pages(client):
-    """Every address that has a page for this client, with the answer; what is streamed is a file."""
-    answers = {url: client.get(url) for name, url in addresses().items() if name not in PROBES | FOR_EVERYBODY}
+    """The answer of every address that has a page for this client. A streamed answer is a file, not a page."""
+    answers = {url: client.get(url) for name, url in addresses().items() if name not in HEALTH_CHECKS | PUBLIC}
     return {url: answer for url, answer in answers.items() if answer.status_code == 200 and not answer.streaming}
 
 
 @pytest.fixture
 def failing(monkeypatch, browser, alice):
-    """`failing(error)`: what becomes of a page that raises it."""
+    """`failing(error)`: the answer when a view raises this error."""
 
     def fail(error):
         def page(*args):
@@ -60,17 +60,17 @@ def failing(monkeypatch, browser, alice):
 
 @pytest.fixture
 def answers(site, store, browser, alice, failing):
-    """An answer of each kind, by what it is."""
-    client, stranger = browser(alice), browser(csrf=True)
+    """An answer of each kind, by a description."""
+    client, visitor = browser(alice), browser(csrf=True)
     found = {f"{url} of a user": client.get(url) for url in addresses().values()}
-    found |= {f"{url} of a visitor": stranger.get(url) for url in addresses().values()}
+    found |= {f"{url} of a visitor": visitor.get(url) for url in addresses().values()}
     found |= {what: client.get(url) for what, url in STATIC.items()}
     found |= {
         "a redirect after a form": client.post("/post/", {"body": "hello", "token": "t"}),
         "a redirect to the last slash": client.get("/timeline"),
         "400 for a cursor": client.get("/?before=x"),
         "400 for a foreign host": client.get("/", headers={"host": "evil.example"}),
-        "403 without a token": stranger.post("/login/", {}),
+        "403 without a token": visitor.post("/login/", {}),
         "404": client.get("/nothing/"),
         "404 for a static file": client.get("/static/nothing.css"),
         "405": client.put("/"),
@@ -91,32 +91,32 @@ def answers(site, store, browser, alice, failing):
 # ---- headers
 
 
-def test_every_answer_tells_browsers_what_they_may_do_with_it(answers):
-    lacking = []
+def test_every_answer_has_the_security_headers(answers):
+    missing = []
     for what, response in answers.items():
         policy = response.get("Content-Security-Policy", "")
         if not set(policy.split("; ")) >= POLICY or "unsafe" in policy:
-            lacking.append((what, "Content-Security-Policy"))
-        lacking += [(what, name) for name, value in HEADERS.items() if response.get(name) != value]
-    assert not lacking, lacking
+            missing.append((what, "Content-Security-Policy"))
+        missing += [(what, name) for name, value in HEADERS.items() if response.get(name) != value]
+    assert not missing, missing
 
 
-def test_every_answer_says_what_it_is_and_in_which_encoding(answers):
-    lacking = []
+def test_every_answer_has_a_content_type_and_utf_8(answers):
+    missing = []
     for what, response in answers.items():
-        kind, _, charset = response["Content-Type"].partition("; charset=")
-        assert kind in KINDS, what
-        lacking += [(what, kind)] if charset.strip('"') != "utf-8" else []
-    assert not lacking, lacking
+        content_type, _, charset = response["Content-Type"].partition("; charset=")
+        assert content_type in CONTENT_TYPES, what
+        missing += [(what, content_type)] if charset.strip('"') != "utf-8" else []
+    assert not missing, missing
 
 
-def test_no_answer_but_static_files_is_for_the_pages_of_other_sites(answers):
+def test_only_static_files_may_be_read_by_other_sites(answers):
     for what, response in answers.items():
-        told = [name for name in response.headers if name.startswith("Access-Control-")]
-        assert told == [] or what in STATIC, what
+        cors = [name for name in response.headers if name.startswith("Access-Control-")]
+        assert cors == [] or what in STATIC, what
 
 
-def test_what_a_user_sees_is_kept_by_no_cache(site, browser, alice):
+def test_no_cache_keeps_the_page_of_a_user(site, browser, alice):
     shown = pages(browser(alice))
     assert {"/", "/timeline/", "/@Alice/", "/settings/password/"} <= set(shown)
     for url, response in shown.items():
@@ -125,34 +125,34 @@ def test_what_a_user_sees_is_kept_by_no_cache(site, browser, alice):
         assert "Cookie" in response["Vary"], url
 
 
-def test_what_is_for_everybody_is_kept_by_any_cache_and_nothing_else_is(answers):
+def test_only_answers_that_are_the_same_for_everyone_are_public(answers):
     shared = {what for what, answer in answers.items() if "public" in answer.get("Cache-Control", "")} - set(STATIC)
-    expected = {addresses()[name] for name in FOR_EVERYBODY}
-    assert shared == {f"{url} of {who}" for url in expected for who in ("a user", "a visitor")}
+    expected = {addresses()[name] for name in PUBLIC}
+    assert shared == {f"{url} of {reader}" for url in expected for reader in ("a user", "a visitor")}
     for what in shared:
         assert not answers[what].cookies, what
         assert "Vary" not in answers[what], what
 
 
 @pytest.mark.parametrize(("password", "status"), [("wrong", 422), (PASSWORD, 302)])
-def test_what_comes_of_a_password_change_is_not_stored_either(browser, alice, password, status):
+def test_no_cache_stores_the_answer_to_a_password_change(browser, alice, password, status):
     form = {"password": password, "password1": NEW_PASSWORD, "password2": NEW_PASSWORD}
     response = browser(alice).post("/settings/password/", form)
     assert response.status_code == status
     assert response["Cache-Control"] == "private, no-store"
 
 
-def test_an_unexpected_error_tells_nothing_of_itself(site, failing):
-    page = failing(ValueError("a detail of ours")).content.decode()
-    for detail in ("a detail of ours", "ValueError", "Traceback", ".py", "Django", "redis"):
+def test_the_page_of_an_unexpected_error_shows_no_details(site, failing):
+    page = failing(ValueError("a secret detail")).content.decode()
+    for detail in ("a secret detail", "ValueError", "Traceback", ".py", "Django", "redis"):
         assert detail not in page
 
 
-# ---- what pages are made of
+# ---- the elements of pages
 
 
 class Elements(HTMLParser):
-    """All elements of a page with their attributes; `typed` are the links that authors typed, in the text of posts."""
+    """All elements of a page with their attributes. `typed`: the links that authors typed in their posts."""
 
     def __init__(self, page):
         super().__init__()
@@ -178,21 +178,21 @@ def elements(shown):
 
 
 @pytest.fixture
-def everybodys_pages(site, browser, alice, bob, carol):
-    """All that a user, a follower, a stranger and a visitor can open, and the pages of what goes wrong."""
-    clients = {"Alice": browser(alice), "bob": browser(bob), "carol": browser(carol), "nobody": browser()}
-    shown = {(who, url): page for who, client in clients.items() for url, page in pages(client).items()}
+def all_pages(site, browser, alice, bob, carol):
+    """All pages of a user, of a follower, of a user without relations and of a visitor, and error pages."""
+    clients = {"Alice": browser(alice), "bob": browser(bob), "carol": browser(carol), "a visitor": browser()}
+    shown = {(reader, url): page for reader, client in clients.items() for url, page in pages(client).items()}
     shown["an error"] = browser().get("/nothing/")
     shown["a form with errors"] = browser(alice).post("/post/", {"body": "", "token": "t"})
     shown["a form without its token"] = browser(csrf=True).post("/register/", {"username": "d", "password1": "x"})
     return elements(shown)
 
 
-def test_no_page_has_scripts_or_styles_in_it_or_anything_from_elsewhere(everybodys_pages):
-    """But for the links that people type into their posts."""
-    assert sum(len(page.typed) for page in everybodys_pages.values()) > 100
+def test_no_page_has_inline_scripts_or_styles_or_anything_from_other_sites(all_pages):
+    """Except for the links that authors typed in their posts."""
+    assert sum(len(page.typed) for page in all_pages.values()) > 100
     forbidden = {"style", "iframe", "frame", "object", "embed", "applet", "base"}
-    for url, page in everybodys_pages.items():
+    for url, page in all_pages.items():
         assert not forbidden & {tag for tag, _ in page.found}, url
         assert [script["src"] for script in page.all("script")] == ["/static/htmx.min.js", "/static/retwis.js"]
         assert {link["rel"] for link in page.all("link")} <= {"icon", "stylesheet", "canonical", "alternate"}
@@ -200,46 +200,46 @@ def test_no_page_has_scripts_or_styles_in_it_or_anything_from_elsewhere(everybod
         for tag, attributes in page.found:
             assert not [name for name in attributes if name.startswith("on") or name in {"style", "ping"}], (url, tag)
             for name in {"href", "src", "action", "formaction"} & set(attributes):
-                ours = "http://testserver" if attributes.get("rel") == "canonical" else ""
-                parts = urlsplit(attributes[name].removeprefix(ours))
+                own = "http://testserver" if attributes.get("rel") == "canonical" else ""
+                parts = urlsplit(attributes[name].removeprefix(own))
                 assert (parts.scheme, parts.netloc) == ("", ""), (url, attributes)
 
 
-def test_every_form_is_a_post_with_a_token_but_the_search(everybodys_pages):
-    for url, page in everybodys_pages.items():
+def test_every_form_except_the_search_is_a_post_with_a_token(all_pages):
+    for url, page in all_pages.items():
         tokens = [field for field in page.all("input") if field.get("name") == "csrfmiddlewaretoken"]
         changing = [form for form in page.all("form") if form["action"] != "/people/"]
         assert len(tokens) == len(changing), url
         assert all(form["method"] == "post" for form in changing), url
-    assert sum(len(page.all("form")) for page in everybodys_pages.values()) > 20
+    assert sum(len(page.all("form")) for page in all_pages.values()) > 20
 
 
-def test_every_page_of_a_user_has_the_way_out(site, browser, alice):
+def test_every_page_of_a_user_has_the_logout_button(site, browser, alice):
     for url, page in elements(pages(browser(alice))).items():
         assert "/logout/" in [form["action"] for form in page.all("form")], url
 
 
-def test_passwords_are_typed_masked_pasted_whole_and_known_to_password_managers(everybodys_pages):
-    fields = [field for page in everybodys_pages.values() for field in page.all("input")]
+def test_password_fields_are_masked_unlimited_and_marked_for_password_managers(all_pages):
+    fields = [field for page in all_pages.values() for field in page.all("input")]
     passwords = [field for field in fields if "password" in field["name"]]
     assert len(passwords) >= 6
     for field in passwords:
         assert field["type"] == "password"
         assert field["autocomplete"] == ("current-password" if field["name"] == "password" else "new-password")
         assert not field.get("value")
-        # A browser cuts off silently what is longer than maxlength.
+        # With maxlength, a browser silently cuts off a longer password.
         assert not {"readonly", "disabled", "maxlength", "pattern"} & set(field), field
 
 
-def test_no_page_and_no_address_shows_a_secret_or_a_hash(site, browser, alice, bob, raw):
-    hidden = [raw.hget(f"user:{uid}", field) for uid in (1, 2) for field in ("password", "auth")] + [PASSWORD]
+def test_no_page_and_no_header_has_a_secret_or_a_hash(site, browser, alice, bob, raw):
+    secrets = [raw.hget(f"user:{uid}", field) for uid in (1, 2) for field in ("password", "auth")] + [PASSWORD]
     client, visitor = browser(alice), browser()
     answers = [*pages(client).values(), *pages(browser(bob)).values(), *pages(visitor).values()]
-    answers += [client.get(addresses()[name]) for name in FOR_EVERYBODY]
+    answers += [client.get(addresses()[name]) for name in PUBLIC]
     answers += [visitor.post("/login/", {"username": "alice", "password": PASSWORD}), client.post("/logout/")]
     for response in answers:
-        told = response.content.decode() + repr(dict(response.headers))  # cookies are not among these
-        assert not [secret for secret in hidden if secret in told], response.request["PATH_INFO"]
+        text = response.content.decode() + repr(dict(response.headers))  # without cookies
+        assert not [secret for secret in secrets if secret in text], response.request["PATH_INFO"]
 
 
 @pytest.mark.parametrize(
@@ -258,21 +258,21 @@ def test_no_page_and_no_address_shows_a_secret_or_a_hash(site, browser, alice, b
         "/metrics",
     ],
 )
-def test_no_file_is_served_but_the_sites_stylesheets_and_pictures(browser, url):
+def test_only_the_sites_static_files_are_served(browser, url):
     assert browser().get(url).status_code == 404
 
 
-# ---- what is typed
+# ---- typed text
 
 
 @pytest.mark.parametrize("text", ["{{ request.user }}", "{% debug %}", "%(levelname)s %s", "{0.__class__}", "${7*7}"])
-def test_templates_and_formats_are_only_text(browser, alice, raw, text):
+def test_templates_and_formats_in_a_post_are_text(browser, alice, raw, text):
     page = browser(alice).post("/post/", {"body": text, "token": "t"}, follow=True).content.decode()
     assert f'<p class="body" dir="auto">{text}</p>' in page
     assert raw.hget("post:1", "body") == text
 
 
-def test_nothing_that_is_typed_becomes_a_command_or_another_key(browser, alice, raw, sent):
+def test_no_typed_text_becomes_a_command_or_another_key(browser, alice, raw, sent):
     before = everything(raw)
     sent.round_trips.clear()
     for text in ["user:666", "*", "x\r\nFLUSHALL\r\n", "\0", "1 auth stolen", "post:*", "..", '"', "1\nauth\nstolen"]:
@@ -280,32 +280,32 @@ def test_nothing_that_is_typed_becomes_a_command_or_another_key(browser, alice, 
         browser().post("/register/", {"username": text, "password1": PASSWORD, "password2": PASSWORD})
         browser(alice).post("/@{}/follow/".format("".join(f"%{byte:02X}" for byte in text.encode())))
         browser(alice).post("/post/", {"body": "a text", "token": text})
-        stranger = browser()
-        stranger.cookies["auth"] = text
-        stranger.get("/timeline/")
-    named = {key for command in sent.commands for key in keys_of(command)}
-    assert {"users", "auths", "user:1"} < named
-    ours = re.compile(r"[a-z_]+(:1)?|throttle:login:[0-9a-f]{32}|throttle:guess:127[.]0[.]0[.]1")
-    assert [key for key in named if not ours.fullmatch(key)] == []
+        visitor = browser()
+        visitor.cookies["auth"] = text
+        visitor.get("/timeline/")
+    keys = {key for command in sent.commands for key in keys_of(command)}
+    assert {"users", "auths", "user:1"} < keys
+    allowed = re.compile(r"[a-z_]+(:1)?|throttle:login:[0-9a-f]{32}|throttle:guess:127[.]0[.]0[.]1")
+    assert [key for key in keys if not allowed.fullmatch(key)] == []
     after = everything(raw)
     assert {key: after[key] for key in before} == before
     assert {key.partition(":")[0] for key in after.keys() - before.keys()} <= {"throttle", "posts", "timeline"}
 
 
-def test_fields_that_a_form_does_not_have_change_nothing(browser, alice, raw):
-    more = {"uid": "1", "user_id": "1", "auth": "chosen", "is_staff": "1", "time": "1", "pid": "9", "password": "x"}
+def test_unknown_form_fields_change_nothing(browser, alice, raw):
+    extra = {"uid": "1", "user_id": "1", "auth": "chosen", "is_staff": "1", "time": "1", "pid": "9", "password": "x"}
     client = browser()
-    client.post("/register/", {**more, "username": "Dora", "password1": PASSWORD, "password2": PASSWORD})
+    client.post("/register/", {**extra, "username": "Dora", "password1": PASSWORD, "password2": PASSWORD})
     assert set(raw.hgetall("user:2")) == {"username", "password", "auth"}
     assert raw.hget("user:2", "auth") != "chosen"
     assert check_password(PASSWORD, raw.hget("user:2", "password"))
-    client.post("/post/", {**more, "body": "mine", "token": "t"})
+    client.post("/post/", {**extra, "body": "mine", "token": "t"})
     assert raw.hget("post:1", "user_id") == "2"
     assert int(raw.hget("post:1", "time")) > 1
     assert not raw.exists("post:9")
 
 
-def test_a_form_is_read_from_the_body_alone_and_of_a_field_sent_twice_the_last_counts(browser, alice, raw):
+def test_a_form_is_read_only_from_the_body_and_the_last_value_of_a_field_counts(browser, alice, raw):
     client = browser(alice)
     client.post("/post/?body=from+the+address&token=u", {"body": ["first", "last"], "token": "t"})
     assert raw.hget("post:1", "body") == "last"
@@ -314,7 +314,7 @@ def test_a_form_is_read_from_the_body_alone_and_of_a_field_sent_twice_the_last_c
     assert client.get("/?before=x&before=5").status_code == 200
 
 
-def test_a_message_that_nobody_signed_is_not_shown(browser, alice):
+def test_a_message_with_an_invalid_signature_is_not_shown(browser, alice):
     client = browser(alice)
     for forged in ('[["__json_message",0,25,"Forged"]]', "gASVCgAAAAAAAACMBkZvcmdlZJQu:x", "Forged:1:1"):
         client.cookies[f"{settings.COOKIE_PREFIX}messages"] = forged

@@ -7,7 +7,7 @@ from django.conf import settings
 
 from tests.support.delivering import deliver, is_finished
 from tests.support.people import LONG_AGO, NEWER_SECRET, SECRET
-from tests.support.stored_keys import everything, left_behind, publish
+from tests.support.stored_keys import add_overdue_job, everything, publish
 from timeline.relations.follow import Follows
 
 
@@ -20,7 +20,7 @@ def test_deliver_has_nothing_to_do_in_an_empty_store(raw, capsys):
 def test_deliver_finishes_a_registration(raw, capsys, browser, committed):
     """Its process died before or after the commit, the HSETNX on the name."""
     raw.set("next_user_id", 1)
-    left_behind(raw, "user:1")
+    add_overdue_job(raw, "user:1")
     raw.hset("user:1", mapping={"username": "Alice", "password": "hash", "auth": SECRET})
     if committed:
         raw.hset("users", "alice", "1")
@@ -37,20 +37,20 @@ def test_deliver_finishes_a_registration(raw, capsys, browser, committed):
 def test_deliver_undoes_a_registration_whose_name_is_taken(raw, capsys, alice):
     before = everything(raw)
     raw.hset("user:2", mapping={"username": "ALICE", "password": "hash", "auth": SECRET})
-    left_behind(raw, "user:2")
+    add_overdue_job(raw, "user:2")
     assert deliver(capsys) == "1 jobs finished.\n"
     assert is_finished(raw)
     assert everything(raw) == before
 
 
 def test_deliver_removes_the_job_of_a_registration_that_never_began(raw, capsys):
-    left_behind(raw, "user:1")
+    add_overdue_job(raw, "user:1")
     assert deliver(capsys) == "1 jobs finished.\n"
     assert raw.dbsize() == 0
 
 
 def test_deliver_finishes_a_logout(raw, capsys, alice, browser):
-    left_behind(raw, f"auth:1:{alice.secret}:abc")
+    add_overdue_job(raw, f"auth:1:{alice.secret}:abc")
     raw.hset("user:1", "auth", NEWER_SECRET)
     assert deliver(capsys) == "1 jobs finished.\n"
     assert is_finished(raw)
@@ -60,7 +60,7 @@ def test_deliver_finishes_a_logout(raw, capsys, alice, browser):
 
 def test_deliver_removes_the_job_of_a_logout_that_never_began(raw, capsys, alice, browser):
     before = everything(raw)
-    left_behind(raw, f"auth:1:{alice.secret}:abc")
+    add_overdue_job(raw, f"auth:1:{alice.secret}:abc")
     assert deliver(capsys) == "1 jobs finished.\n"
     assert is_finished(raw)
     assert everything(raw) == before
@@ -72,7 +72,7 @@ def test_deliver_removes_the_job_of_a_first_secret_that_was_never_written(raw, c
     raw.hdel("user:1", "auth")
     raw.delete("auths")
     before = everything(raw)
-    left_behind(raw, "auth:1::abc")
+    add_overdue_job(raw, "auth:1::abc")
     assert deliver(capsys) == "1 jobs finished.\n"
     assert is_finished(raw)
     assert everything(raw) == before
@@ -80,7 +80,7 @@ def test_deliver_removes_the_job_of_a_first_secret_that_was_never_written(raw, c
 
 def test_deliver_finishes_the_first_secret_of_an_account(raw, capsys, alice):
     raw.delete("auths")
-    left_behind(raw, "auth:1::abc")
+    add_overdue_job(raw, "auth:1::abc")
     assert deliver(capsys) == "1 jobs finished.\n"
     assert is_finished(raw)
     assert raw.hgetall("auths") == {alice.secret: "1"}
@@ -92,7 +92,7 @@ def test_deliver_delivers_a_post(raw, capsys, store, alice, bob, carol, browser)
     raw.set("next_post_id", 7)
     raw.hset("post:7", mapping={"user_id": "1", "time": LONG_AGO, "body": "Hello again"})
     raw.set("idem:1:token", "7")
-    left_behind(raw, "post:7:abc")
+    add_overdue_job(raw, "post:7:abc")
     for home in ("posts:1", "posts:2", "timeline"):
         raw.rpush(home, "b1", "0")
     raw.rpush("posts:3", "b1", "0")
@@ -116,14 +116,14 @@ def test_deliver_reaches_the_home_timelines_of_many_followers(raw, capsys, alice
     for uid in range(2, 2502):
         raw.rpush(f"posts:{uid}", "b1", "0")
     raw.hset("post:7", mapping={"user_id": "1", "time": LONG_AGO, "body": "Hello"})
-    left_behind(raw, "post:7:abc")
+    add_overdue_job(raw, "post:7:abc")
     assert deliver(capsys) == "1 jobs finished.\n"
     assert raw.keys("posts:*") == []
 
 
 def test_deliver_does_not_restore_a_post_that_was_deleted_meanwhile(raw, capsys, alice, browser):
     raw.hset("post:7", mapping={"user_id": "1", "time": LONG_AGO, "body": "", "deleted": LONG_AGO + 1})
-    left_behind(raw, "post:7:abc")
+    add_overdue_job(raw, "post:7:abc")
     assert deliver(capsys) == "1 jobs finished.\n"
     assert is_finished(raw)
     assert raw.exists("updates:1") == 0
@@ -131,7 +131,7 @@ def test_deliver_does_not_restore_a_post_that_was_deleted_meanwhile(raw, capsys,
 
 
 def test_deliver_removes_the_job_of_a_post_that_does_not_exist(raw, capsys):
-    left_behind(raw, "post:7:abc")
+    add_overdue_job(raw, "post:7:abc")
     assert deliver(capsys) == "1 jobs finished.\n"
     assert raw.dbsize() == 0
 
@@ -140,7 +140,7 @@ def test_deliver_finishes_a_follow(raw, capsys, alice, bob):
     raw.zadd("following:1", {"2": LONG_AGO})
     raw.rpush("posts:1", "b1", "0")
     raw.rpush("posts:2", "b1", "0")
-    left_behind(raw, "follow:1:2:abc")
+    add_overdue_job(raw, "follow:1:2:abc")
     assert deliver(capsys) == "1 jobs finished.\n"
     assert is_finished(raw)
     assert raw.zrange("following:1", 0, -1, withscores=True) == [("2", LONG_AGO)]
@@ -153,7 +153,7 @@ def test_deliver_finishes_an_unfollow(raw, capsys, alice, bob, carol):
     raw.zadd("following:1", {"3": LONG_AGO})
     raw.zadd("followers:2", {"1": LONG_AGO, "3": LONG_AGO})
     raw.rpush("posts:1", "b1", "0")
-    left_behind(raw, "follow:1:2:abc")
+    add_overdue_job(raw, "follow:1:2:abc")
     assert deliver(capsys) == "1 jobs finished.\n"
     assert is_finished(raw)
     assert raw.zrange("followers:2", 0, -1) == ["3"]
@@ -164,7 +164,7 @@ def test_deliver_finishes_an_unfollow(raw, capsys, alice, bob, carol):
 @pytest.mark.parametrize("committed", [False, True])
 def test_deliver_finishes_a_deletion(raw, capsys, store, alice, browser, committed):
     pid = publish(raw, store, alice, "I never said that")
-    left_behind(raw, f"del:{pid}:1:abc")
+    add_overdue_job(raw, f"del:{pid}:1:abc")
     if committed:
         raw.hset(f"post:{pid}", mapping={"deleted": LONG_AGO, "body": ""})
     assert deliver(capsys) == "1 jobs finished.\n"
@@ -183,7 +183,7 @@ def test_one_run_finishes_all_kinds_and_a_second_run_finishes_nothing(raw, capsy
     raw.hset("post:7", mapping={"user_id": "1", "time": LONG_AGO, "body": "Hello"})
     raw.zadd("following:1", {"2": LONG_AGO})
     for job in ("user:9", f"auth:1:{alice.secret}:a", "post:7:b", "follow:1:2:c", f"del:{pid}:1:d"):
-        left_behind(raw, job)
+        add_overdue_job(raw, job)
     assert deliver(capsys) == "5 jobs finished.\n"
     assert is_finished(raw)
     after = everything(raw)
@@ -202,7 +202,7 @@ def test_deliver_leaves_a_job_that_is_not_due(raw, capsys, alice):
 def test_deliver_leaves_a_job_that_another_worker_has_claimed(raw, capsys, alice):
     for pid in (7, 8):
         raw.hset(f"post:{pid}", mapping={"user_id": "1", "time": LONG_AGO, "body": "Hello"})
-        left_behind(raw, f"post:{pid}:abc")
+        add_overdue_job(raw, f"post:{pid}:abc")
     raw.set("lease:post:7:abc", "another:1", ex=60)
     assert deliver(capsys) == "1 jobs finished.\n"
     assert raw.zrange("outbox", 0, -1) == ["post:7:abc"]

@@ -18,7 +18,7 @@ from retwis_site.management.commands import deliver as deliver_command
 from tests.support.delivering import deliver, is_finished
 from tests.support.people import LONG_AGO, SECRET
 from tests.support.processes.processes import environment, wait_until
-from tests.support.stored_keys import left_behind, publish
+from tests.support.stored_keys import add_overdue_job, publish
 from tests.support.stores.seam import before_each_round_trip
 from timeline.relations.follow import Follows
 
@@ -57,7 +57,7 @@ def test_a_job_that_cannot_be_finished_stays_and_does_not_block_another_job(raw,
 
 
 def test_a_job_that_fails_again_and_again_becomes_a_dead_letter(raw, alice, capsys, log):
-    left_behind(raw, "post:seven:abc")
+    add_overdue_job(raw, "post:seven:abc")
     for _ in range(6):
         deliver(capsys)
         raw.delete("lease:post:seven:abc")
@@ -69,7 +69,7 @@ def test_a_job_that_fails_again_and_again_becomes_a_dead_letter(raw, alice, caps
 
 def test_more_than_a_hundred_jobs_are_finished_in_one_run(raw, capsys):
     for uid in range(1, 151):
-        left_behind(raw, f"user:{uid}")
+        add_overdue_job(raw, f"user:{uid}")
     assert deliver(capsys) == "150 jobs finished.\n"
     assert raw.dbsize() == 0
 
@@ -145,7 +145,7 @@ def test_deliver_watches_the_outbox_until_sigterm(raw, alice, tmp_path):
         try:
             for pid in (7, 8):
                 raw.hset(f"post:{pid}", mapping={"user_id": "1", "time": LONG_AGO, "body": "Hello"})
-                left_behind(raw, f"post:{pid}:abc")
+                add_overdue_job(raw, f"post:{pid}:abc")
                 wait_until(lambda: raw.zcard("outbox") == 0, "the worker")
             assert raw.zrange("updates:1", 0, -1) == ["7", "8"]
             wait_until(lambda: raw.keys("lease:*") == [], "the worker to remove the lease")

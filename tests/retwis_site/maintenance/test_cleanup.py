@@ -7,7 +7,7 @@ from django.contrib.auth.hashers import make_password
 
 from tests.support.command_output import said
 from tests.support.people import LONG_AGO, NEWER_SECRET, PASSWORD, SECRET
-from tests.support.stored_keys import everything, left_behind, publish
+from tests.support.stored_keys import add_overdue_job, everything, publish
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows
 
@@ -185,10 +185,10 @@ def test_cleanup_leaves_the_posts_of_an_official_database_alone(raw, capsys):
 def test_cleanup_leaves_a_post_that_waits_in_the_outbox_alone(raw, alice, capsys, malformed):
     """Also beside a job with a malformed name, which `deliver` leaves in the outbox."""
     if malformed:
-        left_behind(raw, "post:seven:abc")
+        add_overdue_job(raw, "post:seven:abc")
     add_post(raw, 5)
     raw.hset("post:7", mapping={"user_id": "1", "time": LONG_AGO, "body": "Hello"})
-    left_behind(raw, "post:7:abc")
+    add_overdue_job(raw, "post:7:abc")
     before = everything(raw)
     assert said(capsys, "cleanup").endswith("Nothing to clean up.\n")
     assert everything(raw) == before

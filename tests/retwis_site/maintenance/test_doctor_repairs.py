@@ -31,7 +31,7 @@ from tests.support.maintenance.doctor_report import (
 )
 from tests.support.maintenance.healthy_site import ALICE, BOB, CAROL, home_pids
 from tests.support.people import LONG_AGO, PASSWORD
-from tests.support.stored_keys import counted, everything, filed, ranked
+from tests.support.stored_keys import everything, follower_counts, name_entries, ranking
 from timeline.relations.follow import Follows
 
 pytestmark = pytest.mark.usefixtures("no_waiting")
@@ -187,9 +187,9 @@ def test_a_user_missing_from_the_ranking_is_added(site, store, capsys):
     Follows(store).follow(ALICE, BOB)
     site.zrem("users_by_followers", ALICE)
     assert doctor(capsys)[1] == {MISCOUNTED: 1}
-    assert ranked(site) == {"2": 1}
+    assert ranking(site) == {"2": 1}
     assert doctor(capsys, "--fix")[0] == 0
-    assert ranked(site) == counted(site) == {"1": 2, "2": 1}
+    assert ranking(site) == follower_counts(site) == {"1": 2, "2": 1}
 
 
 def test_a_missing_ranking_is_one_finding_and_is_rebuilt(site, store, capsys):
@@ -199,7 +199,7 @@ def test_a_missing_ranking_is_one_finding_and_is_rebuilt(site, store, capsys):
     site.zadd("followers:99", {"1": 5})
     assert doctor(capsys)[1] == {OF_UNKNOWN: 1, FOLLOWERS: 1, MISCOUNTED: 1}
     assert "there is no users_by_followers" in said(capsys, "doctor", "--fix")
-    assert ranked(site) == {"1": 2, "2": 1, "3": 2}
+    assert ranking(site) == {"1": 2, "2": 1, "3": 2}
     assert doctor(capsys) == (0, {}, {})
 
 
@@ -207,10 +207,10 @@ def test_a_large_ranking_and_a_large_index_of_names_are_rebuilt_in_few_round_tri
     call_command("seed", "--users=300", "--posts=1", "--follows=10", verbosity=0)
     before = raw.zrange("users_by_followers", 0, -1, withscores=True)
     healthy = len(round_trips(lambda: call_command("doctor", verbosity=0)).round_trips)
-    names = filed(raw)
+    names = name_entries(raw)
     raw.delete("users_by_followers", "users_by_name")
     assert len(round_trips(lambda: call_command("doctor", "--fix", verbosity=0)).round_trips) < healthy + 50
-    assert filed(raw) == names
+    assert name_entries(raw) == names
     assert raw.zrange("users_by_followers", 0, -1, withscores=True) == before
 
 

@@ -1,4 +1,4 @@
-"""What stands in a page's marks: tokens that Django takes, each page its own; and never a mark itself."""
+"""The slots of a page: each page has new CSRF tokens that Django accepts, and no page shows a placeholder."""
 
 import re
 
@@ -19,7 +19,7 @@ from timeline.timelines.everyone import EveryoneTimeline
 TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]*)"')
 FORM_TOKEN = re.compile(r'name="token" value="([^"]*)"')
 COOKIE = settings.CSRF_COOKIE_NAME
-SECRET = "abcdefghijklmnopqrstuvwxyzABCDEF"  # 32 characters, as Django's are
+SECRET = "abcdefghijklmnopqrstuvwxyzABCDEF"  # 32 characters, like Django's
 HOSTILE = [
     "<script>alert(1)</script> & \" ' </textarea>",
     "{{ csrf_token }} {% csrf_token %} {% load posts %}",
@@ -43,23 +43,23 @@ def tokens(text):
 
 @given(st.text(CSRF_ALLOWED_CHARS, min_size=32, max_size=32))
 def test_a_masked_secret_is_the_secret_once_django_unmasks_it(secret):
-    hidden = csrf.masked(secret)
-    assert len(hidden) == 64
-    assert set(hidden) <= set(CSRF_ALLOWED_CHARS)
-    assert _unmask_cipher_token(hidden) == secret
+    token = csrf.masked(secret)
+    assert len(token) == 64
+    assert set(token) <= set(CSRF_ALLOWED_CHARS)
+    assert _unmask_cipher_token(token) == secret
 
 
-def test_no_two_masks_are_the_same():
+def test_each_mask_is_new():
     assert len({csrf.masked(SECRET) for _ in range(100)}) == 100
 
 
 @pytest.mark.parametrize(
     "url", ["/", "/timeline/", "/@Alice/", "/@bob/", "/@Alice/1/", "/settings/password/", "/settings/delete/"]
 )
-def test_django_takes_each_token_of_a_page(browser, raw, store, alice, bob, url):
+def test_django_accepts_each_token_of_a_page(browser, raw, store, alice, bob, url):
     publish(raw, store, alice, "mine")
     client = browser(alice, csrf=True)
-    for _ in range(3):  # rendered, then remembered
+    for _ in range(3):  # rendered, then from the cache
         text = page(client, url)
         found = tokens(text)
         assert found
@@ -70,7 +70,7 @@ def test_django_takes_each_token_of_a_page(browser, raw, store, alice, bob, url)
 
 
 @pytest.mark.parametrize(("url", "form"), [("/login/", {}), ("/register/", {"password2": PASSWORD})])
-def test_a_first_visit_sets_the_cookie_and_its_token_is_taken(browser, alice, url, form):
+def test_a_first_visit_sets_the_cookie_and_its_token_is_accepted(browser, alice, url, form):
     client = browser(csrf=True)
     answer = client.get(url)
     assert COOKIE in answer.cookies
@@ -82,7 +82,7 @@ def test_a_first_visit_sets_the_cookie_and_its_token_is_taken(browser, alice, ur
     assert settings.AUTH_COOKIE in client.cookies
 
 
-def test_a_first_visit_by_somebody_signed_in_works_with_every_token_of_the_page(browser, raw, store, alice, bob):
+def test_the_tokens_of_a_users_first_page_are_accepted(browser, raw, store, alice, bob):
     publish(raw, store, alice, "mine")
     for _ in range(2):
         client = browser(alice, csrf=True)
@@ -100,7 +100,7 @@ def test_tokens_differ_from_page_to_page(browser, alice, url):
     assert len({token for found in seen for token in found}) == sum(len(set(found)) for found in seen)
 
 
-def test_posting_forms_have_a_one_time_token_of_their_own(browser, alice, bob):
+def test_each_posting_form_has_its_own_one_time_token(browser, alice, bob):
     seen = [FORM_TOKEN.findall(page(client)) for client in (browser(alice), browser(alice), browser(bob)) * 2]
     assert all(len(found) == 1 for found in seen)
     assert len({found[0] for found in seen}) == 6
@@ -108,7 +108,7 @@ def test_posting_forms_have_a_one_time_token_of_their_own(browser, alice, bob):
 
 
 @pytest.mark.parametrize("url", ["/", "/timeline/", "/@Alice/", "/settings/password/", "/login/", "/register/"])
-def test_a_cookie_that_the_browser_has_is_not_set_again(browser, alice, url):
+def test_a_valid_cookie_is_not_set_again(browser, alice, url):
     client = browser() if url in {"/login/", "/register/"} else browser(alice)
     assert COOKIE in client.get(url).cookies
     for _ in range(2):
@@ -128,7 +128,7 @@ def test_a_malformed_cookie_gets_a_new_one(browser, alice, malformed):
     assert client.post("/logout/", {"csrfmiddlewaretoken": found[0]}).status_code == 302
 
 
-def test_a_masked_cookie_as_old_django_set_it_is_taken(browser, alice):
+def test_a_masked_cookie_of_an_old_django_is_accepted(browser, alice):
     client = browser(alice, csrf=True)
     client.cookies[COOKIE] = csrf.masked(SECRET)
     found = tokens(page(client))
@@ -148,11 +148,11 @@ def test_signing_in_changes_the_secret_and_the_next_page_has_the_new_one(browser
     assert {_unmask_cipher_token(token) for token in found} == {after}
 
 
-# ---- marks
+# ---- placeholders
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)
-def test_a_text_that_looks_like_one_of_ours_is_shown_as_it_is(browser, raw, store, alice, bob, hostile):
+def test_a_post_that_looks_like_a_placeholder_is_shown_as_it_is(browser, raw, store, alice, bob, hostile):
     pid = publish(raw, store, bob, "to be replaced")
     raw.hset(f"post:{pid}", "body", hostile)
     escaped = (hostile.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")).replace(
@@ -166,8 +166,8 @@ def test_a_text_that_looks_like_one_of_ours_is_shown_as_it_is(browser, raw, stor
             assert len(set(tokens(text))) == 1
 
 
-def test_no_mark_reaches_anybody(browser, raw, store, alice, bob, monkeypatch):
-    """Nobody could then write a post that turns into a reader's token."""
+def test_no_answer_contains_a_placeholder(browser, raw, store, alice, bob, monkeypatch):
+    """An author who knew the placeholder could write a post that turns into the reader's token."""
     for number in range(45):
         publish(raw, store, (alice, bob)[number % 2], f"post {number}")
     Posts(store).delete(2, 2)
@@ -198,14 +198,15 @@ def test_no_mark_reaches_anybody(browser, raw, store, alice, bob, monkeypatch):
         strict = browser(alice, csrf=True)
         answers.append(strict.post("/post/", {"body": "kept", "token": "t"}))
 
-    def fails(*arguments):
-        raise StoreError("away")
+    def fail(*arguments):
+        raise StoreError("down")
 
-    monkeypatch.setattr(EveryoneTimeline, "page", fails)
-    monkeypatch.setattr(Posts, "publish", fails)
+    monkeypatch.setattr(EveryoneTimeline, "page", fail)
+    monkeypatch.setattr(Posts, "publish", fail)
     answers += [browser().get("/"), browser(alice).post("/post/", {"body": "kept", "token": "t"})]
     assert {answer.status_code for answer in answers} >= {200, 302, 400, 403, 404, 405, 410, 422, 503}
+    secret = pages.slot("").removesuffix("--")
     for answer in answers:
         text = answer.content.decode() + str(answer.headers) + answer.cookies.output()
-        assert pages._SECRET not in text, answer.request["PATH_INFO"]
+        assert secret not in text, answer.request["PATH_INFO"]
         assert not re.search(r"\b[0-9a-f]{32}\b", answer.content.decode()), answer.request["PATH_INFO"]

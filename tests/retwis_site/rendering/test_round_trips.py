@@ -1,4 +1,4 @@
-"""A page costs a fixed number of round trips, whatever it shows (design, section 6)."""
+"""The budget of round trips of each page. It does not grow with what the page shows."""
 
 import pytest
 
@@ -11,19 +11,19 @@ from timeline.relations.follow import Follows
 
 @pytest.fixture(params=[1, 60], ids=["a small site", "a large site"])
 def site(request, store, alice, bob, carol, raw):
-    """alice follows everybody, bob and carol have things in common with her, and all write."""
-    people = [alice, bob, carol, *(register(store, f"person{number}") for number in range(request.param))]
-    for login in people[1:]:
+    """alice follows everyone and everyone follows her; bob follows everyone too; all write."""
+    users = [alice, bob, carol, *(register(store, f"person{number}") for number in range(request.param))]
+    for login in users[1:]:
         Follows(store).follow(1, login.user.uid)
         Follows(store).follow(login.user.uid, 1)
         Follows(store).follow(2, login.user.uid)
     for number in range(5 * request.param):
-        uid = people[number % len(people)].user.uid
+        uid = users[number % len(users)].user.uid
         write_posts(raw, uid, [number + 1])
     Memory.clear_all()
 
 
-# page, signed in, warm budget, cold budget (nothing remembered: the viewer, the name, authors and their names)
+# page, signed in, warm budget, cold budget. Cold: the caches of viewers, names and authors are empty.
 BUDGETS = [
     ("/", True, 2, 4),
     ("/timeline/", True, 2, 4),
@@ -31,7 +31,7 @@ BUDGETS = [
     ("/", False, 2, 3),
     ("/@Alice/", True, 2, 4),
     ("/@Alice/", False, 2, 3),
-    ("/@bob/", True, 3, 6),  # and who of those that the viewer follows follows them
+    ("/@bob/", True, 3, 6),  # the page also names the known followers
     ("/@bob/1/", False, 1, 2),
     ("/@Alice/followers/", True, 2, 4),
     ("/@Alice/following/", False, 2, 3),
@@ -53,7 +53,7 @@ BUDGETS = [
     ("/people/?q=bob", False, 2, 2),
     ("/people/?q=nobody_is_called_so", False, 1, 1),
     ("/settings/delete/", True, 1, 2),
-    ("/settings/download/", True, 7, 8),  # the whole file: a set takes two, and two for each further 500 of it
+    ("/settings/download/", True, 7, 8),  # the file: two for a set, and two for each further 500 members
     ("/login/", False, 0, 0),
     ("/register/", False, 0, 0),
     ("/livez", True, 0, 0),
@@ -62,19 +62,19 @@ BUDGETS = [
 
 
 @pytest.mark.parametrize(("url", "signed_in", "warm", "cold"), BUDGETS)
-def test_a_page_keeps_to_its_budget(browser, site, alice, round_trips, url, signed_in, warm, cold):
+def test_a_page_stays_within_its_budget(browser, site, alice, round_trips, url, signed_in, warm, cold):
     client = browser(alice) if signed_in else browser()
-    client.get(url)  # whatever must be rebuilt is
+    client.get(url)  # it rebuilds what is missing
     Memory.clear_all()
     first = round_trips(lambda: client.get(url))
-    # Renewing a home's lease of life costs a trip of its own, once an hour.
+    # Once an hour, the first request also extends the expiry of the home timeline.
     renewed = any(command[0] == "EXPIRE" for command in first.commands)
     assert len(first.round_trips) <= cold + renewed, first.round_trips
     assert len(round_trips(lambda: client.get(url)).round_trips) <= warm
 
 
 @pytest.mark.parametrize("size", [1, 25])
-def test_a_later_page_keeps_to_a_budget_too(browser, store, alice, raw, round_trips, size):
+def test_an_older_page_stays_within_its_budget(browser, store, alice, raw, round_trips, size):
     write_posts(raw, 1, range(1, 30 * size))
     client = browser(alice)
     for url in ("/", "/timeline/", "/@Alice/"):
@@ -82,7 +82,7 @@ def test_a_later_page_keeps_to_a_budget_too(browser, store, alice, raw, round_tr
         assert len(round_trips(lambda url=url: client.get(f"{url}?before=25")).round_trips) <= 2
 
 
-def test_below_the_list_a_page_costs_four_more_whatever_is_below(browser, store, alice, raw, round_trips):
+def test_a_page_below_the_stored_list_costs_at_most_five_round_trips(browser, store, alice, raw, round_trips):
     write_posts(raw, 1, range(1, 1500))
     client = browser(alice)
     client.get("/")
@@ -91,7 +91,7 @@ def test_below_the_list_a_page_costs_four_more_whatever_is_below(browser, store,
 
 
 @pytest.mark.parametrize("followers", [0, 5, 200, 999, 1001, 3000])
-def test_posting_costs_the_same_whatever_the_number_of_followers(browser, alice, raw, round_trips, followers):
+def test_posting_costs_the_same_for_any_number_of_followers(browser, alice, raw, round_trips, followers):
     if followers:
         raw.zadd("followers:1", {100 + number: 1 for number in range(followers)})
     client = browser(alice)
@@ -100,30 +100,30 @@ def test_posting_costs_the_same_whatever_the_number_of_followers(browser, alice,
     assert len(recorded.round_trips) <= 12
 
 
-def test_a_rebuild_costs_the_same_whatever_the_number_of_followed(browser, site, alice, raw, round_trips):
+def test_a_rebuild_costs_the_same_for_any_number_of_followed_users(browser, site, alice, raw, round_trips):
     client = browser(alice)
     client.get("/")
     raw.delete("posts:1")
     assert len(round_trips(lambda: client.get("/")).round_trips) <= 7
 
 
-def test_following_costs_a_fixed_number(browser, alice, bob, round_trips):
+def test_following_costs_a_fixed_number_of_round_trips(browser, alice, bob, round_trips):
     client = browser(alice)
     client.get("/@bob/")
     assert len(round_trips(lambda: client.post("/@bob/follow/")).round_trips) <= 11
 
 
-def test_another_name_costs_a_fixed_number(browser, site, alice, round_trips):
+def test_a_new_name_costs_a_fixed_number_of_round_trips(browser, site, alice, round_trips):
     client = browser(alice)
     client.get("/settings/")
     assert len(round_trips(lambda: client.post("/settings/", {"name": "Ann", "bio": ""})).round_trips) <= 8
 
 
-def test_a_page_that_is_short_of_posts_costs_one_or_two_more(browser, store, alice, raw, round_trips):
+def test_a_page_with_deleted_posts_costs_at_most_two_more_round_trips(browser, store, alice, raw, round_trips):
     write_posts(raw, 1, range(1, 190))
     client = browser(alice)
     client.get("/")
     for pid in range(170, 190):
         Posts(store).delete(1, pid)
-    assert len(round_trips(lambda: client.get("/")).round_trips) <= 4  # reads on, drops the dead
+    assert len(round_trips(lambda: client.get("/")).round_trips) <= 4  # reads more posts and removes the deleted ones
     assert len(round_trips(lambda: client.get("/")).round_trips) == 2

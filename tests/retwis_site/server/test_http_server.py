@@ -1,8 +1,8 @@
-"""What `manage.py serve` answers before the site is asked, and how it reads requests that could be read in two ways."""
+"""What granian answers without the site, and how it parses ambiguous requests."""
 
 import pytest
 
-from tests.support.http.raw_http import HOST, sent
+from tests.support.http.raw_http import HOST, exchange
 from tests.support.http.security_headers import HEADERS, POLICY
 from tests.support.processes.fresh_process import in_a_process
 
@@ -28,7 +28,7 @@ def port(served_by_one_worker):
 )
 def test_a_second_request_cannot_hide_in_the_body_of_the_first(port, framing):
     hidden = b"0\r\n\r\nGET /livez HTTP/1.1\r\n" + HOST + b"\r\n"
-    answer = sent(port, b"POST /post/ HTTP/1.1\r\n" + HOST + framing + b"\r\n" + hidden)
+    answer = exchange(port, b"POST /post/ HTTP/1.1\r\n" + HOST + framing + b"\r\n" + hidden)
     assert answer.split()[1] in {"400", "411"}
     assert answer.count("HTTP/1.1 ") == 1
     assert "\r\n\r\nok\n" not in answer
@@ -36,9 +36,9 @@ def test_a_second_request_cannot_hide_in_the_body_of_the_first(port, framing):
 
 @pytest.mark.real_server
 @pytest.mark.parametrize("path", ["/", "/nothing/", "/static/retwis.css", "/livez"])
-def test_no_answer_tells_a_version(port, path):
+def test_no_answer_reveals_a_version(port, path):
     request = b"GET " + path.encode() + b" HTTP/1.1\r\nConnection: close\r\n" + HOST + b"\r\n"
-    head = sent(port, request).partition("\r\n\r\n")[0]
+    head = exchange(port, request).partition("\r\n\r\n")[0]
     lines = dict(line.lower().split(": ", 1) for line in head.splitlines()[1:])
     assert lines["server"] == "granian"
     assert not {"x-powered-by", "via", "x-runtime"} & set(lines)
@@ -46,14 +46,14 @@ def test_no_answer_tells_a_version(port, path):
 
 @pytest.mark.real_server
 @pytest.mark.parametrize("path", ["/", "/post/", "/login/"])
-def test_trace_sends_nothing_back(port, path):
+def test_trace_does_not_return_the_request(port, path):
     request = b"TRACE " + path.encode() + b" HTTP/1.1\r\nConnection: close\r\nX-Mine: not back\r\n" + HOST + b"\r\n"
-    answer = sent(port, request)
+    answer = exchange(port, request)
     assert answer.startswith("HTTP/1.1 405 ")
     assert "not back" not in answer
 
 
-def test_what_is_said_of_a_form_that_never_came_is_as_guarded_as_a_page():
+def test_the_answer_to_a_form_that_never_arrived_has_the_security_headers():
     code = """
 import asyncio
 from retwis_site.server import rsgi
@@ -74,8 +74,8 @@ asyncio.run(rsgi.application.__rsgi__(Scope, Never()))
 """
     status, *headers = in_a_process(code).splitlines()
     assert status == "408"
-    told = dict(line.split(": ", 1) for line in headers)
-    assert told["Content-Type"] == "text/plain; charset=utf-8"
-    assert set(told.get("Content-Security-Policy", "").split("; ")) >= POLICY
-    lacking = [name for name, value in HEADERS.items() if told.get(name) != value]
-    assert not lacking, lacking
+    sent = dict(line.split(": ", 1) for line in headers)
+    assert sent["Content-Type"] == "text/plain; charset=utf-8"
+    assert set(sent.get("Content-Security-Policy", "").split("; ")) >= POLICY
+    missing = [name for name, value in HEADERS.items() if sent.get(name) != value]
+    assert not missing, missing

@@ -1,4 +1,4 @@
-"""The server is killed with SIGKILL while people write: what was acknowledged is there, and the site goes on."""
+"""The Redis server gets SIGKILL while users post: every acknowledged post is there, and the site recovers."""
 
 import json
 import threading
@@ -20,7 +20,7 @@ POSTS_BETWEEN = 150  # by all authors together
 
 @dataclass
 class Author:
-    """Somebody who posts one text after the other, and sends each again, with its token, until it is acknowledged."""
+    """A user that posts one text after the other. It repeats each post, with its token, until it is acknowledged."""
 
     browser: Browser
     name: str
@@ -42,7 +42,7 @@ class Author:
             if answer.status == 200 and 'action="/logout/"' in answer.page:
                 self.acknowledged.append(form["body"])
                 return
-            # The post may have been acknowledged, and the page after it have failed: then this is its second click.
+            # The post may be stored although the page after it failed. Then the next request repeats the post.
             assert answer.status == 503, answer.page
             assert answer.headers["Retry-After"]
             self.failures += 1
@@ -56,7 +56,7 @@ def site(tmp_path):
         site.stop()
 
 
-def test_nothing_that_was_acknowledged_is_missing(site, tmp_path):
+def test_every_acknowledged_post_is_there(site, tmp_path):
     store = tmp_path / "var" / "store"
     pid_file = store / "server.pid"
     authors = [Author(Browser(site.port), f"author_{number}") for number in range(AUTHORS)]
@@ -72,7 +72,7 @@ def test_nothing_that_was_acknowledged_is_missing(site, tmp_path):
             wait_until(lambda before=before: written(authors) > before + POSTS_BETWEEN, "more posts", seconds=60)
             server = pid_file.read_text()
             end(int(server))
-            # It is empty for a moment, while the next server writes its own.
+            # The file is empty for a moment, while the next server writes it.
             wait_until(lambda server=server: pid_file.read_text() not in {server, ""}, "another server")
     finally:
         stop.set()
@@ -96,6 +96,6 @@ def written(authors):
 
 
 def make_due(raw):
-    """A minute passes for what the killed server's clients left."""
+    """Make the jobs due that were left at a kill, as if a minute had passed. Returns None."""
     for job in raw.zrange("outbox", 0, -1):
         raw.zadd("outbox", {job: 1}, xx=True)

@@ -1,4 +1,4 @@
-"""The store fails, the site answers: a real server broken in every way under a real `manage.py serve`, over HTTP."""
+"""The site answers while its store fails: every kind of fault of a real Redis, below a real `manage.py serve`."""
 
 import itertools
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +16,7 @@ from tests.support.stores.store_faults import FAULTS, READING_WORKS, a_server, d
 
 pytestmark = [pytest.mark.real_server, pytest.mark.faults]
 
-IN_TIME = 3.0  # seconds
+TIME_LIMIT = 3.0  # seconds
 SIGNED_IN = 'action="/logout/"'
 WRITTEN = "Written before"
 TYPED = 'Typed <meanwhile> & "kept", 여러분'
@@ -34,7 +34,7 @@ def server():
 
 @pytest.fixture(scope="module")
 def site(server, tmp_path_factory):
-    """One for all tests: it outlives every fault."""
+    """One site for all tests: it must survive every fault."""
     folder = tmp_path_factory.mktemp("site")
     with run_site(folder / "var", folder / "log", free_port(), REDIS_URL=server.url, THROTTLE="0") as site:
         site.wait_until_it_serves()
@@ -44,7 +44,7 @@ def site(server, tmp_path_factory):
 
 @dataclass(frozen=True)
 class Author:
-    """Somebody who is signed in and has written something."""
+    """A signed-in user with one post."""
 
     browser: Browser
     uid: str
@@ -54,36 +54,37 @@ class Author:
         return status == 200 and SIGNED_IN in page
 
     def updates(self, server):
-        """The ids of what they wrote, oldest first."""
+        """The ids of the user's posts, oldest first."""
         return server.admin.zrange(f"updates:{self.uid}", 0, -1)
 
 
 @pytest.fixture
 def alice(site, server):
-    """Another one in each test, since what the others wrote stays."""
+    """A new user in each test, since the posts of other tests stay."""
     name = f"Alice_{next(numbers)}"
     browser = Browser(site.port)
-    goes_on(browser)
+    wait_until_it_recovers(browser)
     browser.submit("/register/", username=name, password1=PASSWORD, password2=PASSWORD)
     _, page = browser.open("/post/", {**browser.ask("/").form("/post/"), "body": WRITTEN})
     assert WRITTEN in page
     return Author(browser, server.admin.hget("users", name.lower()))
 
 
-def goes_on(browser):
-    """Both web workers work again: which one takes a request is left to chance."""
+def wait_until_it_recovers(browser):
+    """Wait until both web workers work again. A request goes to either of them, so there are many requests."""
     paths = ["/", "/readyz"] * 10
-    wait_until(lambda: all(browser.open(path)[0] == 200 for path in paths), "the site to go on", seconds=10)
+    wait_until(lambda: all(browser.open(path)[0] == 200 for path in paths), "the site to recover", seconds=10)
 
 
 def in_time(answer):
-    assert answer.seconds < IN_TIME
+    """Assert that the answer came in time and sets no new session."""
+    assert answer.seconds < TIME_LIMIT
     assert not answer.sets("auth")
     return answer
 
 
 def unavailable(answer):
-    """The page that says so."""
+    """Assert that the answer is the 503 page."""
     assert in_time(answer).status == 503, answer.page
     assert int(answer.headers["Retry-After"]) > 0
     assert answer.headers["Cache-Control"] == "no-store"
@@ -91,8 +92,8 @@ def unavailable(answer):
     return answer
 
 
-def kept(answer, token):
-    """The form on that page, which holds the text and its token."""
+def kept_form(answer, token):
+    """The form of the 503 page. Asserts that it has the typed text and its token."""
     assert f">\n{TYPED_AS_HTML}</textarea>" in unavailable(answer).page
     assert f'<input type="hidden" name="token" value="{token}">' in answer.page
     form = answer.form("/post/")
@@ -101,7 +102,7 @@ def kept(answer, token):
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_the_site_answers_while_its_store_is(site, server, alice, fault):
+def test_the_site_answers_while_the_store_fails(site, server, alice, fault):
     browser, secret, pids = alice.browser, alice.browser.cookie("auth"), site.pids()
     form = {**browser.ask("/").form("/post/"), "body": TYPED}
     with FAULTS[fault](server):
@@ -113,15 +114,15 @@ def test_the_site_answers_while_its_store_is(site, server, alice, fault):
                 assert SIGNED_IN in answer.page
             else:
                 unavailable(answer)
-        again = kept(browser.ask("/post/", form), form["token"])
-        again = kept(browser.ask("/post/", again), form["token"])
+        again = kept_form(browser.ask("/post/", form), form["token"])
+        again = kept_form(browser.ask("/post/", again), form["token"])
         unavailable(browser.ask("/logout/", {"csrfmiddlewaretoken": again["csrfmiddlewaretoken"]}))
         live, ready = in_time(browser.ask("/livez")), in_time(browser.ask("/readyz"))
         assert (live.status, live.page) == (200, "ok\n")
         assert ready.status == 503
         assert int(ready.headers["Retry-After"]) > 0
 
-    goes_on(browser)
+    wait_until_it_recovers(browser)
     assert alice.sees("/")
     assert browser.cookie("auth") == secret
     for _ in range(2):
@@ -141,7 +142,7 @@ def test_the_site_answers_while_its_store_is(site, server, alice, fault):
 
 
 @pytest.mark.parametrize("fault", READING_WORKS)
-def test_what_can_be_read_is_shown_even_where_its_lists_are_gone(site, server, alice, fault):
+def test_a_read_only_store_is_shown_even_without_its_lists(site, server, alice, fault):
     lists = ("timeline", f"posts:{alice.uid}")
     server.admin.delete(*lists)
     with READING_WORKS[fault](server):
@@ -150,42 +151,42 @@ def test_what_can_be_read_is_shown_even_where_its_lists_are_gone(site, server, a
             assert answer.status == 200
             assert WRITTEN in answer.page
         assert server.admin.exists(*lists) == 0
-    goes_on(alice.browser)
+    wait_until_it_recovers(alice.browser)
     assert alice.sees("/timeline/")
     assert server.admin.exists(*lists) == 2
 
 
 @pytest.mark.parametrize("fault", READING_WORKS)
-def test_a_home_that_another_process_made_is_shown_too(site, server, fault):
-    """A web worker that meets it lets it live on, which is a write."""
+def test_a_read_only_store_shows_a_home_timeline_of_another_process(site, server, fault):
+    """Reading it extends its expiry, which is a write."""
     store, browser = Store(OneServer(server.admin)), Browser(site.port)
     bob = register(store, f"bob_{next(numbers)}")
     home = f"posts:{bob.user.uid}"
     server.admin.rpush(home, publish(server.admin, store, bob, WRITTEN), "b1", "0")
-    goes_on(browser)
+    wait_until_it_recovers(browser)
     browser.submit("/login/", username=bob.user.username, password=PASSWORD, next="/timeline/")
     with READING_WORKS[fault](server):
         answer = in_time(browser.ask("/"))
         assert answer.status == 200
         assert WRITTEN in answer.page
         assert SIGNED_IN in answer.page
-    goes_on(browser)
+    wait_until_it_recovers(browser)
     assert server.admin.ttl(home) > 0
 
 
-def test_a_crowd_before_a_store_that_hangs_is_answered_in_time_too(site, server, alice):
-    with ThreadPoolExecutor(20) as crowd, hanging(server):
-        for answer in crowd.map(lambda _: Browser(site.port).ask("/timeline/"), range(60)):
+def test_many_clients_get_an_answer_in_time_while_the_store_hangs(site, server, alice):
+    with ThreadPoolExecutor(20) as clients, hanging(server):
+        for answer in clients.map(lambda _: Browser(site.port).ask("/timeline/"), range(60)):
             unavailable(answer)
-    goes_on(alice.browser)
+    wait_until_it_recovers(alice.browser)
 
 
 @pytest.mark.parametrize("fault", ["down", "hanging"])
-def test_a_form_that_was_under_way_is_posted_once(site, server, alice, fault):
+def test_a_form_sent_during_the_failure_is_posted_once(site, server, alice, fault):
     composer = alice.browser.ask("/").form("/post/")
 
     def write(name):
-        """Post one after the other until the store fails; what was written, and the last form."""
+        """Post one after the other until the store fails. Returns the texts and the last form."""
         for number in range(1, 1000):
             form = {**composer, "body": f"{name} {number}", "token": f"{name}-{number}"}
             answer = in_time(alice.browser.ask("/post/", form))
@@ -198,18 +199,18 @@ def test_a_form_that_was_under_way_is_posted_once(site, server, alice, fault):
         wait_until(lambda: len(alice.updates(server)) > 10, "posts")
         with FAULTS[fault](server):
             written, forms = zip(*(writer.result() for writer in writing), strict=True)
-    goes_on(alice.browser)
+    wait_until_it_recovers(alice.browser)
     for form in forms:
         assert alice.browser.open("/post/", form)[0] == 200
     bodies = [server.admin.hget(f"post:{pid}", "body") for pid in alice.updates(server)]
     assert sorted(bodies) == sorted([WRITTEN, *itertools.chain(*written)])
 
 
-def test_the_worker_goes_on_by_itself_too(site, server, alice):
+def test_the_worker_recovers_by_itself(site, server, alice):
     (pid,) = alice.updates(server)
-    said = site.printed().count("ERROR retwis.deliver: deliver: ")
+    errors = site.printed().count("ERROR retwis.deliver: deliver: ")
     with down(server):
-        wait_until(lambda: site.printed().count("ERROR retwis.deliver: deliver: ") > said, "the worker to notice")
+        wait_until(lambda: site.printed().count("ERROR retwis.deliver: deliver: ") > errors, "the worker to notice")
     server.admin.zrem(f"updates:{alice.uid}", pid)
     server.admin.zadd("outbox", {f"post:{pid}:abc": LONG_AGO})
     wait_until(lambda: server.admin.zscore("outbox", f"post:{pid}:abc") is None, "the worker to finish it")
@@ -225,5 +226,5 @@ def test_a_site_that_starts_before_its_store_waits_for_it(tmp_path):
         unavailable(site.browser.ask("/"))
         assert in_time(site.browser.ask("/readyz")).status == 503
         server.start()
-        goes_on(site.browser)
+        wait_until_it_recovers(site.browser)
         assert site.stop() == 0

@@ -1,4 +1,4 @@
-"""A request on its way from granian to the site, and the answer back: threads that wait for nobody."""
+"""A request from granian to the site and back: its environment, its body, its thread and its answer."""
 
 import asyncio
 import contextlib
@@ -20,7 +20,7 @@ def with_headers(*headers, **changes):
     return Scope(headers=Headers(headers), **changes)
 
 
-# ---- a request, as WSGI has it
+# ---- the WSGI environment
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def with_headers(*headers, **changes):
         with_headers(http_version="2", authority="retwis.example", server="[::1]:8000", client="[2001:db8::1]:5"),
     ],
 )
-def test_an_environment_is_as_pep_3333_wants_it(serving, scope):
+def test_an_environment_conforms_to_pep_3333(serving, scope):
     environ = serving.environ_of(scope)
     check_environ(environ)
     for name, value in environ.items():
@@ -41,7 +41,7 @@ def test_an_environment_is_as_pep_3333_wants_it(serving, scope):
     assert environ["wsgi.input"].read() == b""
 
 
-def test_headers_that_come_twice_are_joined_and_cookies_as_cookies_are(serving):
+def test_repeated_headers_are_joined_and_cookies_with_semicolons(serving):
     environ = serving.environ_of(
         with_headers(
             ("cookie", "a=1"), ("x-forwarded-for", "1.1.1.1"), ("cookie", "b=2"), ("x-forwarded-for", "2.2.2.2")
@@ -51,12 +51,12 @@ def test_headers_that_come_twice_are_joined_and_cookies_as_cookies_are(serving):
     assert environ["HTTP_X_FORWARDED_FOR"] == "1.1.1.1,2.2.2.2"
 
 
-def test_a_header_with_an_underscore_is_not_taken_for_one_with_a_dash(serving):
+def test_a_header_with_an_underscore_is_ignored(serving):
     environ = serving.environ_of(with_headers(("x_forwarded_proto", "https"), ("content_length", "7"), ("host_", "x")))
     assert not [name for name in environ if name.startswith("HTTP_") or name == "CONTENT_LENGTH"]
 
 
-def test_type_and_length_of_the_body_have_no_http_before_their_names(serving):
+def test_content_type_and_content_length_have_no_http_prefix(serving):
     environ = serving.environ_of(with_headers(("content-type", "text/plain"), ("content-length", "7")))
     assert (environ["CONTENT_TYPE"], environ["CONTENT_LENGTH"]) == ("text/plain", "7")
     assert "HTTP_CONTENT_TYPE" not in environ
@@ -70,12 +70,12 @@ def test_type_and_length_of_the_body_have_no_http_before_their_names(serving):
         ("[::1]:80", "[2001:db8::1]:5", ("[::1]", "80", "2001:db8::1")),
     ],
 )
-def test_addresses_of_both_kinds_are_read(serving, server, client, expected):
+def test_ipv4_and_ipv6_addresses_are_parsed(serving, server, client, expected):
     environ = serving.environ_of(Scope(server=server, client=client))
     assert (environ["SERVER_NAME"], environ["SERVER_PORT"], environ["REMOTE_ADDR"]) == expected
 
 
-def test_what_http_2_calls_authority_is_the_host_unless_there_is_one(serving):
+def test_the_authority_of_http_2_is_the_host_unless_there_is_a_host_header(serving):
     assert (
         serving.environ_of(with_headers(http_version="2", authority="retwis.example"))["HTTP_HOST"] == "retwis.example"
     )
@@ -86,13 +86,13 @@ def test_what_http_2_calls_authority_is_the_host_unless_there_is_one(serving):
 
 @pytest.mark.parametrize("text", ["/@é€/", "/\U0001f600", "/@\ufffd\ufffd/", "/ /"])
 def test_a_path_and_a_query_are_utf_8(serving, text):
-    """A byte that is none has become U+FFFD before."""
+    """granian has replaced invalid bytes with U+FFFD."""
     environ = serving.environ_of(Scope(path=text, query_string=text))
     assert environ["PATH_INFO"].encode("latin-1").decode() == text
     assert environ["QUERY_STRING"].encode("latin-1").decode() == text
 
 
-def test_a_page_can_be_asked_for_with_any_of_it(serving, raw, alice):
+def test_the_site_answers_requests_with_unusual_paths_queries_and_headers(serving, raw, alice):
     for scope, status in (
         (Scope("/login/", "next=/€é"), 200),
         (Scope("/@\ufffd/"), 404),
@@ -105,60 +105,60 @@ def test_a_page_can_be_asked_for_with_any_of_it(serving, raw, alice):
     assert "Alice" in protocol.chunks[0].decode()
 
 
-# ---- a body
+# ---- the body
 
 
-def a_form(length, **changes):
-    kind = ("content-type", "application/x-www-form-urlencoded")
+def form_request(length, **changes):
+    content_type = ("content-type", "application/x-www-form-urlencoded")
     return with_headers(
-        ("host", "localhost"), kind, ("content-length", length), path="/login/", method="POST", **changes
+        ("host", "localhost"), content_type, ("content-length", length), path="/login/", method="POST", **changes
     )
 
 
-def test_a_body_that_does_not_come_is_given_up(serving, raw, monkeypatch):
+def test_a_body_that_does_not_arrive_is_a_408(serving, raw, monkeypatch):
     monkeypatch.setattr(serving, "BODY_TIMEOUT", 0.01)
-    protocol = answered(serving, a_form("5"), Protocol(asyncio.Event().wait))
+    protocol = answered(serving, form_request("5"), Protocol(asyncio.Event().wait))
     assert protocol.status == 408
     assert protocol.headers["connection"] == "close"
     assert serving._awaited_bodies == 0
 
 
-def test_who_is_given_up_reads_so_in_their_language(serving, raw, monkeypatch):
+def test_the_408_is_in_the_clients_language(serving, raw, monkeypatch):
     monkeypatch.setattr(serving, "BODY_TIMEOUT", 0.01)
     for header in (("accept-language", "ar-EG"), ("cookie", "language=ar")):
-        scope = a_form("5")
+        scope = form_request("5")
         scope.headers.append(header)
         protocol = answered(serving, scope, Protocol(asyncio.Event().wait))
         assert b"".join(protocol.chunks).decode().startswith("لم يصل النموذج")
         assert translation.get_language() == "en"
 
 
-@pytest.mark.parametrize("kind", ["text/plain; x*=none'x'%ff", "text/plain; charset=none"])
-def test_who_is_given_up_is_told_so_whatever_they_say_that_they_send(serving, raw, monkeypatch, kind):
+@pytest.mark.parametrize("content_type", ["text/plain; x*=none'x'%ff", "text/plain; charset=none"])
+def test_the_408_does_not_depend_on_the_content_type(serving, raw, monkeypatch, content_type):
     monkeypatch.setattr(serving, "BODY_TIMEOUT", 0.01)
-    scope = with_headers(("host", "localhost"), ("content-type", kind), ("content-length", "5"), method="POST")
+    scope = with_headers(("host", "localhost"), ("content-type", content_type), ("content-length", "5"), method="POST")
     assert answered(serving, scope, Protocol(asyncio.Event().wait)).status == 408
 
 
-def test_a_body_whose_sender_went_away_is_refused_as_cut_off(serving, raw):
-    async def gone():
+def test_a_body_is_refused_as_cut_off_when_the_client_disconnects(serving, raw):
+    async def disconnect():
         raise serving.ProtocolClosed
 
-    protocol = answered(serving, a_form("5"), Protocol(gone))
+    protocol = answered(serving, form_request("5"), Protocol(disconnect))
     assert protocol.status == 400
-    assert b"Only a part of that arrived" in protocol.chunks[0]
+    assert b"Only a part of the form arrived" in protocol.chunks[0]
     assert serving._awaited_bodies == 0
 
 
 @pytest.mark.parametrize("length", ["0", "", "99999999999", "9" * 30])
-def test_a_body_of_no_length_or_of_too_much_is_not_waited_for(serving, raw, length):
+def test_an_empty_or_too_large_body_is_not_awaited(serving, raw, length):
     def never():
-        raise AssertionError("it was asked for")
+        raise AssertionError("the body was read")
 
-    assert answered(serving, a_form(length), Protocol(never)).status in {403, 413}
+    assert answered(serving, form_request(length), Protocol(never)).status in {403, 413}
 
 
-def test_only_so_many_are_waited_for(serving, raw, monkeypatch):
+def test_a_limited_number_of_bodies_is_awaited(serving, raw, monkeypatch):
     monkeypatch.setattr(serving, "MOST_BODIES", 2)
     arrives = asyncio.Event()
 
@@ -168,26 +168,28 @@ def test_only_so_many_are_waited_for(serving, raw, monkeypatch):
 
     async def all_at_once():
         protocols = [Protocol(late) for _ in range(3)]
-        tasks = [asyncio.create_task(serving.application.__rsgi__(a_form("5"), one)) for one in protocols]
+        tasks = [
+            asyncio.create_task(serving.application.__rsgi__(form_request("5"), protocol)) for protocol in protocols
+        ]
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        assert [one.status for one in protocols] == [None, None, 408]
+        assert [protocol.status for protocol in protocols] == [None, None, 408]
         arrives.set()
         await asyncio.gather(*tasks)
-        return [one.status for one in protocols]
+        return [protocol.status for protocol in protocols]
 
     assert asyncio.run(all_at_once()) == [403, 403, 408]  # without a token
     assert serving._awaited_bodies == 0
 
 
-# ---- which thread
+# ---- the thread
 
 
 def threads_of(serving, monkeypatch, scope, protocol):
-    """In which threads the site is asked when granian hands a coroutine over to the loop from another thread."""
-    asked = []
+    """The names of the threads that run the site when granian starts a coroutine from a thread of its own."""
+    names = []
 
     def site(environ, start_response):
-        asked.append(threading.current_thread().name)
+        names.append(threading.current_thread().name)
         return real(environ, start_response)
 
     real = serving.site
@@ -198,13 +200,14 @@ def threads_of(serving, monkeypatch, scope, protocol):
     running.start()
     ended = threading.Event()
 
-    async def recorded_of():
+    async def handle():
         await serving.application.__rsgi__(scope, protocol)
         ended.set()
 
-    coroutine = recorded_of()
+    coroutine = handle()
     calling = threading.Thread(
-        target=lambda: loop.call_soon_threadsafe(lambda one: loop.create_task(one), coroutine), name="granian"
+        target=lambda: loop.call_soon_threadsafe(lambda each: loop.create_task(each), coroutine),
+        name="granian",
     )
     calling.start()
     assert ended.wait(20)
@@ -212,32 +215,32 @@ def threads_of(serving, monkeypatch, scope, protocol):
     loop.call_soon_threadsafe(loop.stop)
     running.join()
     loop.close()
-    return asked
+    return names
 
 
-def test_a_page_is_made_where_granian_calls_from(serving, raw, monkeypatch):
+def test_a_page_is_made_in_the_thread_that_granian_calls_from(serving, raw, monkeypatch):
     protocol = Protocol()
     assert threads_of(serving, monkeypatch, Scope(), protocol) == ["granian"]
     assert protocol.status == 200
 
 
-def test_a_form_is_waited_for_and_worked_on_where_the_loop_is(serving, raw, monkeypatch):
+def test_a_form_is_awaited_and_handled_in_the_event_loops_thread(serving, raw, monkeypatch):
     async def late():
         await asyncio.sleep(0)
         return b"body="
 
     protocol = Protocol(late)
-    assert threads_of(serving, monkeypatch, a_form("5"), protocol) == ["loop"]
+    assert threads_of(serving, monkeypatch, form_request("5"), protocol) == ["loop"]
     assert protocol.status == 403  # without a token
 
 
-def test_a_static_file_is_read_where_granian_calls_from(serving, raw, monkeypatch):
+def test_a_static_file_is_read_in_the_thread_that_granian_calls_from(serving, raw, monkeypatch):
     protocol = Protocol()
     assert threads_of(serving, monkeypatch, Scope(static("retwis.css")), protocol) == ["granian"]
     assert len(b"".join(protocol.chunks)) == int(protocol.headers["content-length"]) > 0
 
 
-def test_a_download_is_made_where_neither_pages_nor_forms_wait_for_it(serving, raw, alice, monkeypatch):
+def test_a_download_is_made_in_a_thread_of_its_own(serving, raw, alice, monkeypatch):
     protocol = Protocol()
     scope = with_headers(("host", "localhost"), ("cookie", f"auth={alice.secret}"), path="/settings/download/")
     [thread] = threads_of(serving, monkeypatch, scope, protocol)
@@ -245,11 +248,11 @@ def test_a_download_is_made_where_neither_pages_nor_forms_wait_for_it(serving, r
     assert b'"type": "end"' in b"".join(protocol.chunks)
 
 
-# ---- an answer
+# ---- the answer
 
 
 class Source:
-    """Chunks of a stream, and whether somebody closed it."""
+    """The chunks of a stream; `closed` once it is closed."""
 
     def __init__(self):
         self.closed = False
@@ -265,14 +268,14 @@ class Source:
         self.closed = True
 
 
-def test_an_answer_in_pieces_is_sent_in_one_go_and_closed(serving, answers_with):
+def test_a_streamed_answer_is_sent_at_once_and_closed(serving, answers_with):
     source = Source()
     answers_with(StreamingHttpResponse(source))
     assert answered(serving, Scope()).chunks == [b"onetwothree"]
     assert source.closed
 
 
-def test_an_answer_in_pieces_that_breaks_is_closed_and_nothing_of_it_is_sent(serving, answers_with):
+def test_a_streamed_answer_that_fails_is_closed_and_not_sent(serving, answers_with):
     source = Source()
     source._chunks = chain([b"one"], iter(lambda: 1 / 0, None))
     answers_with(StreamingHttpResponse(source))
@@ -284,8 +287,8 @@ def test_an_answer_in_pieces_that_breaks_is_closed_and_nothing_of_it_is_sent(ser
 
 
 @pytest.fixture
-def temporary(serving, monkeypatch):
-    """A file without a name, which is what the site answers with."""
+def temporary_file(serving, monkeypatch):
+    """A file without a name, which the site returns as its answer."""
 
     def site(environ, start_response):
         start_response("200 OK", [("Content-Length", "5")])
@@ -298,7 +301,7 @@ def temporary(serving, monkeypatch):
         yield file
 
 
-def test_a_temporary_file_is_sent_from_the_disk_and_stays_as_long_as_it_may_be_taken(serving, temporary):
+def test_a_temporary_file_is_sent_from_the_disk_and_stays_open_meanwhile(serving, temporary_file):
     protocol = Protocol()
 
     async def run():
@@ -307,44 +310,44 @@ def test_a_temporary_file_is_sent_from_the_disk_and_stays_as_long_as_it_may_be_t
             await asyncio.sleep(0)
         assert protocol.file.read() == b"whole"
         assert not task.done()
-        assert not temporary.closed
+        assert not temporary_file.closed
         task.cancel()
 
     asyncio.run(run())
     protocol.file.close()
     assert protocol.headers == {"content-length": "5"}
     assert protocol.chunks == []
-    assert temporary.closed
+    assert temporary_file.closed
 
 
-def test_a_temporary_file_that_is_not_taken_in_time_is_made_empty_and_closed(serving, temporary, monkeypatch):
+def test_a_temporary_file_is_truncated_and_closed_after_the_timeout(serving, temporary_file, monkeypatch):
     monkeypatch.setattr(serving, "FILE_TIMEOUT", 0.01)
-    with answered(serving, Scope()).file as taken:
-        assert taken.read() == b""
-    assert temporary.closed
+    with answered(serving, Scope()).file as file:
+        assert file.read() == b""
+    assert temporary_file.closed
 
 
-def test_a_temporary_file_goes_out_wherever_the_request_was_begun(serving, temporary, monkeypatch):
+def test_a_temporary_file_is_sent_for_a_request_that_began_outside_the_loop(serving, temporary_file, monkeypatch):
     monkeypatch.setattr(serving, "FILE_TIMEOUT", 0.01)
     protocol = Protocol()
     assert threads_of(serving, monkeypatch, Scope(), protocol) == ["granian"]
     protocol.file.close()
     assert protocol.status == 200
-    assert temporary.closed
+    assert temporary_file.closed
 
 
-def test_an_answer_that_is_a_list_is_sent_in_one_go(serving, monkeypatch):
+def test_an_answer_that_is_a_list_is_sent_at_once(serving, monkeypatch):
     def site(environ, start_response):
         start_response("200 OK", [("Content-Type", "text/plain")])
-        return [b"who", b"le"]
+        return [b"com", b"plete"]
 
     monkeypatch.setattr(serving, "site", site)
     protocol = answered(serving, Scope())
-    assert (protocol.status, protocol.chunks) == (200, [b"whole"])
+    assert (protocol.status, protocol.chunks) == (200, [b"complete"])
 
 
 @pytest.mark.parametrize("path", ["/", "/nothing/"])
-def test_the_site_gives_pages_as_lists_and_is_done_with_them(serving, path):
+def test_the_site_returns_a_page_as_a_list_and_has_finished_the_request(serving, path):
     done = []
 
     def finished(**kwargs):
@@ -359,7 +362,7 @@ def test_the_site_gives_pages_as_lists_and_is_done_with_them(serving, path):
     assert done == [path]
 
 
-def test_the_site_gives_a_static_file_in_pieces(serving):
+def test_the_site_returns_a_static_file_as_a_stream(serving):
     answer = serving.site(serving.environ_of(Scope(static("retwis.css"))), lambda *arguments: None)
     with contextlib.closing(answer):
         assert not isinstance(answer, list)

@@ -1,4 +1,4 @@
-"""`manage.py serve`: the whole site in one command, from its first start to its next one after a kill -9."""
+"""`manage.py serve`: the first start, the end of all its processes, and the next start after a kill."""
 
 import contextlib
 import itertools
@@ -21,13 +21,13 @@ SIGNED_IN = 'action="/logout/"'
 
 @pytest.fixture
 def port():
-    """One that is free."""
+    """A free port."""
     return free_port()
 
 
 @pytest.fixture
 def serve(settings, tmp_path, port):
-    """Runs `manage.py serve` for as long as the block; without REDIS_URL, or with the changes to the environment."""
+    """Runs `manage.py serve` during the block. Without `changes` to the environment there is no REDIS_URL."""
     logs = (tmp_path / f"log{run}" for run in itertools.count(1))
     return lambda **changes: run_site(settings.VAR_DIR, next(logs), port, **changes)
 
@@ -39,13 +39,13 @@ def embedded_store():
 
 
 def embedded_pid():
-    """None while a server is about to write it."""
-    written = (embedded.folder() / "server.pid").read_text()
-    return int(written) if written else None
+    """The pid of the embedded server; None while the server writes the file."""
+    text = (embedded.folder() / "server.pid").read_text()
+    return int(text) if text else None
 
 
-def worker_that_delivers(store):
-    """Its pid, as it signs for an intent that nobody can finish."""
+def delivery_worker(store):
+    """The pid of the delivery worker, read from the lease of a job that no worker can finish."""
     store.delete("lease:post:broken")
     store.zadd("outbox", {"post:broken": 1})
     wait_until(lambda: store.exists("lease:post:broken"), "a worker")
@@ -54,6 +54,7 @@ def worker_that_delivers(store):
 
 
 def nothing_is_left(pids):
+    """Wait until the processes have ended. Asserts that the embedded server has ended too."""
     wait_until(lambda: not any(alive(pid) for pid in pids), "the end of every process")
     assert not embedded.answers()
     assert not (embedded.folder() / "server.pid").exists()
@@ -81,7 +82,7 @@ def test_the_first_start_makes_a_demo_community_and_serves_it(serve, port, var):
         assert (var / "secret_key").stat().st_mode & 0o077 == 0
 
 
-def test_sigterm_stops_everything_and_the_next_start_finds_everything(serve):
+def test_sigterm_stops_every_process_and_the_next_start_has_all_data(serve):
     with serve() as site:
         site.wait_until_it_serves()
         status, page = site.browser.submit("/register/", username="Alice", password1=PASSWORD, password2=PASSWORD)
@@ -103,20 +104,20 @@ def test_sigterm_stops_everything_and_the_next_start_finds_everything(serve):
             assert store.hget("users", "alice") == "201"
 
 
-@pytest.mark.parametrize("to_all", [signal.SIGINT, signal.SIGTERM])
-def test_ctrl_c_stops_everything(serve, to_all):
-    """A terminal sends it to the command and to its web workers at once; service managers do the same with SIGTERM."""
+@pytest.mark.parametrize("group_signal", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_stops_every_process(serve, group_signal):
+    """A terminal sends SIGINT to the command and its web workers at once. Service managers send SIGTERM to all."""
     with serve() as site:
         site.wait_until_it_serves()
         wait_until(lambda: len(set(re.findall(r"Started worker-[0-9]+", site.printed()))) == 2, "both workers")
         pids = {*site.pids(), embedded_pid()}
-        os.killpg(site.process.pid, to_all)
+        os.killpg(site.process.pid, group_signal)
         assert site.process.wait(15) == 0
         assert nothing_is_left(pids)
         assert "Traceback" not in site.printed()
 
 
-def test_with_redis_url_it_serves_that_server_and_puts_nothing_into_it(serve, settings, raw, var):
+def test_with_redis_url_it_uses_that_server_and_adds_no_demo_data(serve, settings, raw, var):
     with serve(REDIS_URL=settings.REDIS_URL) as site:
         site.wait_until_it_serves()
         assert site.browser.open("/")[0] == 200
@@ -132,7 +133,7 @@ def test_with_redis_url_it_serves_that_server_and_puts_nothing_into_it(serve, se
     assert raw.hgetall("users") == {"alice": "1"}
 
 
-def test_a_port_that_is_taken_is_named_with_the_fix_and_nothing_is_left(serve, port):
+def test_a_taken_port_is_an_error_with_the_fix_and_leaves_no_process(serve, port):
     with socket.socket() as other:
         other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         other.bind(("127.0.0.1", port))
@@ -145,7 +146,7 @@ def test_a_port_that_is_taken_is_named_with_the_fix_and_nothing_is_left(serve, p
     assert nothing_is_left([])
 
 
-def test_after_a_kill_9_the_next_start_works_on_the_same_port_with_all_data(serve):
+def test_after_sigkill_the_next_start_uses_the_same_port_and_has_all_data(serve):
     with serve() as site:
         site.wait_until_it_serves()
         site.browser.submit("/register/", username="Alice", password1=PASSWORD, password2=PASSWORD)
@@ -164,8 +165,8 @@ def test_after_a_kill_9_the_next_start_works_on_the_same_port_with_all_data(serv
             assert nothing_is_left(pids)
 
 
-def test_a_seeding_that_was_killed_is_done_again(serve):
-    """It has left everything but the `users` hash, which comes last."""
+def test_a_killed_seeding_is_repeated(serve):
+    """The killed seeding has written everything except the `users` hash, which comes last."""
     with serve() as site:
         site.wait_until_it_serves()
         assert site.stop() == 0
@@ -186,7 +187,7 @@ def test_a_seeding_that_was_killed_is_done_again(serve):
         assert store.hlen("users") == 200
 
 
-def test_livez_and_readyz_answer_and_readyz_tells_when_the_store_has_gone(serve):
+def test_readyz_reports_a_lost_store_and_livez_does_not(serve):
     with serve() as site:
         site.wait_until_it_serves()
         assert site.browser.open("/livez") == (200, "ok\n")
@@ -202,7 +203,7 @@ def test_livez_and_readyz_answer_and_readyz_tells_when_the_store_has_gone(serve)
         wait_until(lambda: not any(alive(pid) for pid in pids), "the end of every process")
 
 
-def test_sigterm_while_it_starts_leaves_nothing(serve):
+def test_sigterm_during_the_start_leaves_no_process(serve):
     with serve() as site:
         wait_until(lambda: embedded_pid(), "the embedded server")
         pid = embedded_pid()
@@ -212,7 +213,7 @@ def test_sigterm_while_it_starts_leaves_nothing(serve):
         assert "Traceback" not in site.printed()
 
 
-def test_clients_who_never_finish_their_form_do_not_stop_the_site(serve, port):
+def test_clients_that_never_finish_their_form_do_not_block_the_site(serve, port):
     with serve() as site, contextlib.ExitStack() as slow:
         site.wait_until_it_serves()
         for _ in range(20):
@@ -221,8 +222,8 @@ def test_clients_who_never_finish_their_form_do_not_stop_the_site(serve, port):
                 b"POST /login/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n"
                 b"Content-Type: application/x-www-form-urlencoded\r\n\r\nbody="
             )
-        # granian makes a thread only when a request comes, and not for each of many that come at the same moment: then
-        # one may wait until a slow client is given up, or another request comes.
+        # granian makes a thread only when a request comes, and not for each of many requests at once. So a request may
+        # have to wait until a slow client times out or until another request comes.
         wait_until(lambda: site.browser.open("/timeline/")[0] == 200, "a page", seconds=30)
         _, page = site.browser.submit("/register/", username="Alice", password1=PASSWORD, password2=PASSWORD)
         assert SIGNED_IN in page
@@ -231,7 +232,7 @@ def test_clients_who_never_finish_their_form_do_not_stop_the_site(serve, port):
         wait_until(lambda: not any(alive(pid) for pid in pids), "the end of every process")
 
 
-def test_a_form_that_was_cut_off_is_not_posted(serve, port):
+def test_an_incomplete_form_is_not_posted(serve, port):
     with serve() as site:
         site.wait_until_it_serves()
         with socket.create_connection(("127.0.0.1", port), timeout=10) as client:
@@ -244,7 +245,7 @@ def test_a_form_that_was_cut_off_is_not_posted(serve, port):
         assert site.stop() == 0
 
 
-def test_a_worker_finishes_what_a_killed_request_left(serve):
+def test_a_worker_finishes_the_job_of_a_killed_request(serve):
     with serve() as site:
         site.wait_until_it_serves()
         with embedded_store() as store:
@@ -255,14 +256,14 @@ def test_a_worker_finishes_what_a_killed_request_left(serve):
         assert site.stop() == 0
 
 
-def test_a_worker_that_was_killed_is_started_again(serve):
-    """Else nothing would reach the many, nor a deleted account be cleared, until somebody starts the site anew."""
+def test_a_killed_worker_is_started_again(serve):
+    """Without it, no post would reach many followers and no deleted account would be removed until a restart."""
     with serve() as site:
         site.wait_until_it_serves()
         with embedded_store() as store:
-            first = worker_that_delivers(store)
+            first = delivery_worker(store)
             os.kill(first, signal.SIGKILL)
-            second = worker_that_delivers(store)
+            second = delivery_worker(store)
             assert second != first
             store.hset("post:90001", mapping={"user_id": "1", "time": "1700000000", "body": "Never delivered"})
             store.zadd("outbox", {"post:90001:abc": 1})
@@ -273,7 +274,7 @@ def test_a_worker_that_was_killed_is_started_again(serve):
         assert nothing_is_left(pids)
 
 
-def test_an_embedded_server_that_died_is_started_again_with_all_data(serve):
+def test_a_killed_embedded_server_is_started_again_with_all_data(serve):
     with serve() as site:
         site.wait_until_it_serves()
         _, page = site.browser.submit("/register/", username="Alice", password1=PASSWORD, password2=PASSWORD)

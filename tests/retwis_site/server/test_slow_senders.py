@@ -1,4 +1,4 @@
-"""Requests over real connections to `manage.py serve` with one worker: slow ones, many, several on one connection."""
+"""Requests over real connections to `manage.py serve` with one worker: slow, many, or several on one connection."""
 
 import contextlib
 import http.client
@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import pytest
 from django.conf import settings
 
-from tests.support.http.raw_http import HOST, sent
+from tests.support.http.raw_http import HOST, exchange
 from tests.support.people import PASSWORD
 
 pytestmark = pytest.mark.real_server
@@ -27,7 +27,7 @@ def connect(site):
     return socket.create_connection(("127.0.0.1", site.port), timeout=20)
 
 
-def all_of(connection):
+def read_all(connection):
     return b"".join(iter(lambda: connection.recv(65536), b"")).decode()
 
 
@@ -35,7 +35,7 @@ def post(path, length, *more):
     return b"".join((b"POST ", path, b" HTTP/1.1\r\n", HOST, FORM, b"Content-Length: %d\r\n" % length, *more, b"\r\n"))
 
 
-def test_a_form_that_comes_in_pieces_is_whole(site, raw):
+def test_a_form_sent_in_pieces_is_complete(site, raw):
     fields = site.browser.ask("/register/").form("/register/")
     token = site.browser.cookie("csrftoken").encode()
     body = urlencode({**fields, "username": "Piecemeal", "password1": PASSWORD, "password2": PASSWORD}).encode()
@@ -43,36 +43,36 @@ def test_a_form_that_comes_in_pieces_is_whole(site, raw):
         head = post(b"/register/", len(body), b"Cookie: csrftoken=", token, b"\r\nConnection: close\r\n")
         for piece in (head[:20], head[20:-1], head[-1:], body[:1], body[1:50], body[50:-1], body[-1:]):
             connection.sendall(piece)
-            assert site.browser.open("/livez")[0] == 200  # that piece is there by now
-        assert all_of(connection).startswith("HTTP/1.1 302 ")
+            assert site.browser.open("/livez")[0] == 200  # the server has read that piece by now
+        assert read_all(connection).startswith("HTTP/1.1 302 ")
     assert raw.hexists("users", "piecemeal")
 
 
-def test_who_asks_first_whether_to_send_a_form_is_told_to_go_on(site):
+def test_expect_100_continue_is_answered(site):
     with connect(site) as connection:
         connection.sendall(post(b"/login/", 6, b"Expect: 100-continue\r\nConnection: close\r\n"))
         assert connection.recv(1000) == b"HTTP/1.1 100 Continue\r\n\r\n"
         connection.sendall(b"body=x")
-        assert all_of(connection).startswith("HTTP/1.1 403 ")  # no token
+        assert read_all(connection).startswith("HTTP/1.1 403 ")  # no token
 
 
-def test_a_form_that_is_too_large_is_refused_unread(site):
+def test_a_too_large_form_is_refused_before_it_is_sent(site):
     length = settings.DATA_UPLOAD_MAX_MEMORY_SIZE + 1
     with connect(site) as connection:
         connection.sendall(post(b"/post/", length, b"Connection: close\r\n"))
-        assert all_of(connection).startswith("HTTP/1.1 413 ")
+        assert read_all(connection).startswith("HTTP/1.1 413 ")
 
 
-def test_a_form_that_is_cut_off_is_refused(site, raw):
+def test_an_incomplete_form_is_refused(site, raw):
     with connect(site) as connection:
         connection.sendall(post(b"/post/", 1000) + b"body=half")
         connection.shutdown(socket.SHUT_WR)
-        assert all_of(connection).startswith("HTTP/1.1 400 ")
+        assert read_all(connection).startswith("HTTP/1.1 400 ")
     assert not raw.exists("next_post_id")
 
 
-def test_a_hundred_who_send_slowly_hold_nobody_up(site):
-    """The only worker answers others while it waits for them, and them once they have sent the rest."""
+def test_a_hundred_slow_clients_delay_no_other(site):
+    """The only worker answers others while it waits for the slow clients, and answers those once they are done."""
     with contextlib.ExitStack() as stack:
         slow = [stack.enter_context(connect(site)) for _ in range(100)]
         for connection in slow:
@@ -87,7 +87,7 @@ def test_a_hundred_who_send_slowly_hold_nobody_up(site):
                 connection.recv(1)
             connection.settimeout(20)
             connection.sendall(b"alf+it")
-        assert all(all_of(connection).startswith("HTTP/1.1 403 ") for connection in slow)  # no token
+        assert all(read_all(connection).startswith("HTTP/1.1 403 ") for connection in slow)  # no token
 
 
 def test_one_connection_serves_many_requests(site):
@@ -115,48 +115,48 @@ def test_one_connection_serves_many_requests(site):
 @pytest.mark.parametrize("path", ["/", "/timeline/", "/livez", "/static/retwis.css", "/nothing/"])
 def test_head_has_the_headers_of_get_and_no_body(site, path):
     request = b" " + path.encode() + b" HTTP/1.1\r\nConnection: close\r\n" + HOST + b"\r\n"
-    head, _, nothing = sent(site.port, b"HEAD" + request).partition("\r\n\r\n")
-    whole, _, body = sent(site.port, b"GET" + request).partition("\r\n\r\n")
-    assert nothing == ""
+    head, _, no_body = exchange(site.port, b"HEAD" + request).partition("\r\n\r\n")
+    whole, _, body = exchange(site.port, b"GET" + request).partition("\r\n\r\n")
+    assert no_body == ""
     assert head.split()[1] == whole.split()[1]
     [length] = re.findall(r"content-length: ([0-9]+)", head.lower())
     assert int(length) == len(body) > 0
 
 
-def test_a_static_file_arrives_whole(site):
+def test_a_static_file_arrives_complete(site):
     page = site.browser.open("/")[1]
     for kind in ("css", "svg"):
         path = re.search(rf'href="(/static/[^"]+\.{kind})"', page)[1]
         request = b"GET " + path.encode() + b" HTTP/1.1\r\nConnection: close\r\n" + HOST + b"\r\n"
         name = re.sub(r"\.[0-9a-f]{12}\.", ".", Path(path).name)
         [source] = Path(settings.BASE_DIR).glob(f"*/static/{name}")
-        body = sent(site.port, request).partition("\r\n\r\n")[2].encode("latin-1")
+        body = exchange(site.port, request).partition("\r\n\r\n")[2].encode("latin-1")
         assert len(body) == source.stat().st_size
 
 
 def test_an_address_that_is_not_percent_encoded_is_read_as_utf_8(site):
     address = "/login/?next=/@é€/".encode()
     request = b"GET " + address + b" HTTP/1.1\r\nConnection: close\r\n" + HOST + b"\r\n"
-    answer = sent(site.port, request).encode("latin-1").decode()
+    answer = exchange(site.port, request).encode("latin-1").decode()
     assert answer.startswith("HTTP/1.1 200 ")
     assert 'name="next" value="/@é€/"' in answer
 
 
-def test_who_sends_slowly_and_who_is_answered_meanwhile_each_read_their_own_language(site):
-    """The forms are waited for in one thread; pages are made in it and in another."""
-    asked = {"ar": "خطأ 403", "de": "Fehler 403", "en": "Error 403"}
+def test_slow_and_quick_clients_each_get_their_own_language(site):
+    """One thread awaits the forms; pages are made in it and in another."""
+    titles = {"ar": "خطأ 403", "de": "Fehler 403", "en": "Error 403"}
     with contextlib.ExitStack() as stack:
-        slow = {code: stack.enter_context(connect(site)) for code in asked}
+        slow = {code: stack.enter_context(connect(site)) for code in titles}
         for code, connection in slow.items():
             cookie = f"Cookie: language={code}\r\nConnection: close\r\n".encode()
             connection.sendall(post(b"/login/", 12, cookie) + b"body=h")
-        for code in (*asked, *asked):
+        for code in (*titles, *titles):
             head = f"GET /nothing/ HTTP/1.1\r\nAccept-Language: {code}\r\nConnection: close\r\n".encode()
             with connect(site) as quick:
                 quick.sendall(head + HOST + b"\r\n")
-                assert f'<html lang="{code}"' in all_of(quick)
+                assert f'<html lang="{code}"' in read_all(quick)
         for code, connection in slow.items():
             connection.sendall(b"alfabc")
-            answer = all_of(connection)
+            answer = read_all(connection)
             assert f'<html lang="{code}"' in answer
-            assert asked[code] in answer
+            assert titles[code] in answer

@@ -1,4 +1,4 @@
-"""What must hold of every answer: no failure, no element of somebody else's making, no way that leads elsewhere."""
+"""Checks of every answer: no failure, no element that the templates did not make, no link to another site."""
 
 import re
 import xml.etree.ElementTree as ET
@@ -20,15 +20,15 @@ from timeline.timelines.unread import COOKIE as SINCE
 
 UNESCAPED = re.compile(rf"<{MARK}|{MARK}=b>|c\"{MARK}|{MARK}'d|d&e", re.IGNORECASE)
 ACTIVE = {"script", "svg", "iframe", "object", "embed", "base", "style", "math", "template"}
-OUR_SCRIPTS = {"/static/htmx.min.js", "/static/retwis.js"}
+OWN_SCRIPTS = {"/static/htmx.min.js", "/static/retwis.js"}
 ADDRESSES = {"href", "src", "action", "formaction", "data", "poster"}
 LINK_RELATION = "nofollow ugc noopener"
 FIELD_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 FIELD_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 
 
-def _our_drawings():
-    """The icons as our templates have them and every avatar, to the last character."""
+def _own_drawings():
+    """A pattern for exactly the icons of the templates and every avatar."""
     templates = [path.read_text() for path in (Path(settings.BASE_DIR) / "templates").rglob("*.html")]
     icons = {drawing for text in templates for drawing in re.findall(r"<svg.*?</svg>", text, re.DOTALL)}
     colours = dict.fromkeys("012", f"(?:{'|'.join(avatars.THREADS)})")
@@ -39,34 +39,34 @@ def _our_drawings():
     return re.compile("|".join([avatar, *map(re.escape, icons)]))
 
 
-OUR_DRAWINGS = _our_drawings()
+OWN_DRAWINGS = _own_drawings()
 
 
 class Page(HTMLParser):
-    """What a browser makes of a page; `foreign` is what our templates did not put there."""
+    """A page as a browser parses it. `foreign`: the elements that the templates did not make."""
 
     def __init__(self, html):
         super().__init__(convert_charrefs=True)
         self.foreign, self.links, self._texts = [], [], []
         self._is_in_post = False
-        self.feed(OUR_DRAWINGS.sub("<i></i>", html))
+        self.feed(OWN_DRAWINGS.sub("<i></i>", html))
         self.close()
 
     def texts(self, element):
-        """What stands in the page's `p.body`, or `textarea.body`."""
+        """The texts of all such elements, by tag and class or name: `p.body`, `textarea.body`."""
         return [text for known, text in self._texts if known == element]
 
     def handle_starttag(self, tag, attrs):
         has = {name: value or "" for name, value in attrs}
         suspects = [name for name in has if name.startswith("on") or name == "style" or MARK in name]
         away = not (self._is_in_post and is_typed_link(tag, has)) and not is_canonical(tag, has)
-        suspects += [name for name in ADDRESSES & has.keys() if away and not leads_home(has[name])]
-        active = tag in ACTIVE and not is_ours(tag, has)
+        suspects += [name for name in ADDRESSES & has.keys() if away and not stays_on_site(has[name])]
+        active = tag in ACTIVE and not is_own_script(tag, has)
         if active or MARK in tag or suspects or (has.get("type") == "password" and has.get("value")):
             self.foreign.append((tag, attrs))
         self.links.append(has.get("href"))
         if self._is_in_post and tag == "a":
-            return  # its text is the post's
+            return  # its text belongs to the post
         self._is_in_post = (tag, has.get("class")) in {("p", "body"), ("p", "bio")}
         self._texts.append((f"{tag}.{has.get('class') or has.get('name')}", ""))
 
@@ -82,24 +82,24 @@ class Page(HTMLParser):
             self._texts[-1] = (element, text + data)
 
 
-def is_ours(tag, has):
-    """Our own scripts, which every page loads from its own file, and nothing else of that kind."""
-    return tag == "script" and set(has) == {"src", "defer"} and has["src"] in OUR_SCRIPTS
+def is_own_script(tag, has):
+    """Whether it is one of the site's two script elements."""
+    return tag == "script" and set(has) == {"src", "defer"} and has["src"] in OWN_SCRIPTS
 
 
 def is_typed_link(tag, has):
-    """A link that its author typed: the one thing that leads elsewhere. It may stand in a post's text alone."""
-    leads_to = urlsplit(has.get("href", "")).scheme
-    return tag == "a" and set(has) == {"href", "rel"} and has["rel"] == LINK_RELATION and leads_to in {"http", "https"}
+    """Whether it is a link that an author typed. Only the text of a post or a bio may have one."""
+    scheme = urlsplit(has.get("href", "")).scheme
+    return tag == "a" and set(has) == {"href", "rel"} and has["rel"] == LINK_RELATION and scheme in {"http", "https"}
 
 
 def is_canonical(tag, has):
-    """Where a post stands, for search engines: a whole address of ours."""
+    """Whether it is a post's canonical link, for search engines: a whole address of this site."""
     return tag == "link" and has.get("rel") == "canonical" and _is_this_site(has.get("href", ""), {"http", "https"})
 
 
-def leads_home(address):
-    """Whether a browser that follows an address stays with us. To it, a backslash is a slash, and tabs are nothing."""
+def stays_on_site(address):
+    """Whether the address leads to this site. A browser reads a backslash as a slash and ignores tabs."""
     seen = re.sub(r"[\t\r\n]", "", address.strip("".join(map(chr, range(33))))).replace("\\", "/")
     if seen.startswith(("?", "#")) or seen == "":
         return True
@@ -107,30 +107,30 @@ def leads_home(address):
 
 
 def foreign(html):
-    """What stands in a page that must not; nothing if all is well."""
+    """The foreign elements or the unescaped texts of a page; empty when there are none."""
     return Page(html).foreign or UNESCAPED.findall(html)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What the application said."""
+    """A response of the application."""
 
     status: int
     headers: list
     body: bytes
 
     def all(self, name):
-        """A header's values; its name in lower case."""
+        """The values of a header; `name` is in lower case."""
         return [value for known, value in self.headers if known.lower() == name]
 
     @property
     def html(self):
-        """The page; empty when it is none."""
+        """The page; empty when the answer is not HTML."""
         return self.body.decode() if self.all("content-type")[:1] == ["text/html; charset=utf-8"] else ""
 
     @property
     def cookies(self):
-        """By name; what is deleted is None."""
+        """The cookies that it sets, by name; None for a cookie that it deletes."""
         found = {}
         for line in self.all("set-cookie"):
             name, _, value = line.partition(";")[0].strip().partition("=")
@@ -138,15 +138,15 @@ class Answer:
         return found
 
 
-def check(answer):
-    """What must hold of every answer, whatever was asked."""
+def check_answer(answer):
+    """Assert what must hold of the answer to any request."""
     assert answer.status < 500, answer
     for name, value in answer.headers:
         assert FIELD_NAME.fullmatch(name), name
         assert FIELD_VALUE.fullmatch(value), (name, value)
     for location in answer.all("location"):
-        assert leads_home(location) or _is_this_site(location), location
-    ours = {
+        assert stays_on_site(location) or _is_this_site(location), location
+    known = {
         settings.AUTH_COOKIE,
         settings.CSRF_COOKIE_NAME,
         FlashStorage.cookie_name,
@@ -155,8 +155,8 @@ def check(answer):
         DRAFT,
         SINCE,
     }
-    strange = answer.cookies.keys() - ours
-    assert not strange, strange
+    unknown = answer.cookies.keys() - known
+    assert not unknown, unknown
     if any("application/" in kind and "xml" in kind for kind in answer.all("content-type")):
         assert not answer.body or ET.fromstring(answer.body) is not None  # noqa: S314  made by us
     if any("html" in kind for kind in answer.all("content-type")):
@@ -166,6 +166,6 @@ def check(answer):
 
 
 def _is_this_site(address, schemes=frozenset({"https"})):
-    """For the way from HTTP to HTTPS, which is a whole address. A host's last dot says nothing."""
+    """Whether a whole address is on this site, as in a redirect to HTTPS. A dot at the end of the host is ignored."""
     parts = urlsplit(address)
     return parts.scheme in schemes and (parts.hostname or "").removesuffix(".") in settings.ALLOWED_HOSTS

@@ -1,4 +1,4 @@
-"""Feeds and sitemaps as programs read them."""
+"""The feeds of the site, and functions that parse feeds and sitemaps."""
 
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
@@ -12,7 +12,7 @@ NAMES = {
 
 
 def root(response):
-    """The document's outermost element; a document that is not well-formed raises."""
+    """The document's root element. Raises ParseError for a document that is not well-formed."""
     return ET.fromstring(response.content)  # noqa: S314  made by us
 
 
@@ -21,7 +21,7 @@ def all_of(element, path):
 
 
 def one(element, path):
-    """The one element there; it must be just one."""
+    """The only element at this path; it fails when there is none or more than one."""
     [found] = all_of(element, path)
     return found
 
@@ -35,7 +35,7 @@ def texts(element, path):
 
 
 class Html(HTMLParser):
-    """What a reader makes of an item's HTML: its words, and all of its elements."""
+    """The text and the elements of an item's HTML, as a feed reader parses it."""
 
     def __init__(self, html):
         super().__init__(convert_charrefs=True)

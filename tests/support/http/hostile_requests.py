@@ -1,5 +1,5 @@
-"""Requests as no browser sends them: strategies for hypothesis. Addresses are made from the URL conf, so that a new one
-is fuzzed as soon as it is there."""
+"""Hypothesis strategies for requests that no browser sends. The addresses come from the URL conf, so a new address is
+fuzzed at once."""
 
 import base64
 import io
@@ -27,22 +27,22 @@ from tests.support.people import SECRET
 CSRF = "0123456789ABCDEFGHIJabcdefghij01"
 OTHER_CSRF = "10jihgfedcbaJIHGFEDCBA9876543210"
 
-# ---- what is sent
+# ---- a request
 
 
 @dataclass(frozen=True)
 class Request:
-    """One request; `target` as it stands in the request line."""
+    """A request. `target`: the path and the query of the request line."""
 
     method: str
     target: bytes
     headers: dict[str, bytes] = field(default_factory=dict)
     body: bytes = b""
     scheme: str = "http"
-    hangs_up: bool = False  # before the body has come
+    hangs_up: bool = False  # before the body has arrived
 
     def environ(self) -> dict[str, Any]:
-        """As a WSGI server passes it on: the path without its percent escapes, bytes as latin-1."""
+        """The WSGI environment: the path without percent escapes, bytes decoded as latin-1."""
         path, _, query = self.target.partition(b"?")
         environ = {
             "REQUEST_METHOD": self.method,
@@ -57,7 +57,7 @@ class Request:
             "HTTP_HOST": "testserver",
             "wsgi.version": (1, 0),
             "wsgi.url_scheme": self.scheme,
-            "wsgi.input": Gone() if self.hangs_up else io.BytesIO(self.body),
+            "wsgi.input": DisconnectedBody() if self.hangs_up else io.BytesIO(self.body),
             "wsgi.errors": sys.stderr,
             "wsgi.multithread": True,
             "wsgi.multiprocess": True,
@@ -69,11 +69,11 @@ class Request:
         return environ
 
 
-class Gone(io.BytesIO):
-    """The body of a client that went away."""
+class DisconnectedBody(io.BytesIO):
+    """The body of a client that disconnected."""
 
     def read(self, size: int | None = -1) -> bytes:
-        raise OSError("the client is gone")
+        raise OSError("the client has disconnected")
 
 
 seldom = st.sampled_from([False] * 5 + [True])
@@ -81,6 +81,7 @@ seldom = st.sampled_from([False] * 5 + [True])
 
 @st.composite
 def mostly(draw: st.DrawFn, usual: st.SearchStrategy[Any], unusual: st.SearchStrategy[Any]) -> Any:
+    """`usual` in five of six examples."""
     return draw(unusual if draw(seldom) else usual)
 
 
@@ -89,7 +90,7 @@ def mostly(draw: st.DrawFn, usual: st.SearchStrategy[Any], unusual: st.SearchStr
 
 @dataclass(frozen=True, eq=False)
 class Route:
-    """An address of the URL conf: `@<username:username>/<id:pid>/`, with its converters by name."""
+    """An address of the URL conf, such as `@<username:username>/<id:pid>/`, with its converters by name."""
 
     text: str
     converters: dict[str, Any]
@@ -99,7 +100,7 @@ class Route:
 
 
 def routes(patterns: Any = None, text: str = "", converters: dict[str, Any] | None = None) -> Iterator[Route]:
-    """Every address that the site has."""
+    """Every address of the site."""
     for pattern in patterns or get_resolver().url_patterns:
         here = Route(text + str(pattern.pattern), {**(converters or {}), **pattern.pattern.converters})
         if isinstance(pattern, URLPattern):
@@ -108,13 +109,13 @@ def routes(patterns: Any = None, text: str = "", converters: dict[str, Any] | No
             yield from routes(pattern.url_patterns, here.text, here.converters)
 
 
-PLACE = re.compile(r"<(?:\w+:)?(\w+)>")
+PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
 SENSIBLE = {
     "UsernameConverter": hostile_values.NAMES,
     "IdConverter": hostile_values.IDS,
     "SlugConverter": [b"people", b"pages"],
 }
-# alice and a post of hers; whom she could follow; whom she follows, with a strange name, and a post of theirs.
+# alice and her post; a user that she can follow; a user with a strange name that she follows, and a post of that user.
 PLAIN = [
     {"UsernameConverter": b"Alice", "IdConverter": b"1", "SlugConverter": b"people"},
     {"UsernameConverter": b"carol", "IdConverter": b"2", "SlugConverter": b"pages"},
@@ -128,30 +129,31 @@ pieces = st.lists(
 
 
 def fill(route: Route, fillings: Iterable[Any], literal: Callable[[bytes], Any]) -> list[Any]:
-    """The address in parts: its places filled, in turn with what stands between them."""
-    first, *others = [part.encode() for part in PLACE.split(route.text)[::2]]
+    """The parts of an address: the literal parts, with a filling for each parameter between them."""
+    first, *others = [part.encode() for part in PARAMETER.split(route.text)[::2]]
     return [
         literal(b"/" + first),
-        *chain(*((one, literal(other)) for one, other in zip(fillings, others, strict=True))),
+        *chain(*((filling, literal(other)) for filling, other in zip(fillings, others, strict=True))),
     ]
 
 
-def kinds_of_places(route: Route) -> list[str]:
-    return [type(route.converters[place]).__name__ for place in PLACE.findall(route.text)]
+def converters_of(route: Route) -> list[str]:
+    """The class names of the converters, in the order of the parameters."""
+    return [type(route.converters[name]).__name__ for name in PARAMETER.findall(route.text)]
 
 
 def plain_addresses(route: Route | None) -> list[bytes]:
-    """The address with nothing but what belongs there."""
+    """Valid paths of the address."""
     if route is None:
         return [b"/nothing/", b"/" + hostile_values.QUOTED]
-    kinds = kinds_of_places(route)
-    filled = (fill(route, [words.get(kind, b"1") for kind in kinds], bytes) for words in PLAIN)
+    names = converters_of(route)
+    filled = (fill(route, [words.get(name, b"1") for name in names], bytes) for words in PLAIN)
     return list(dict.fromkeys(map(b"".join, filled)))
 
 
 def addresses(route: Route) -> st.SearchStrategy[bytes]:
-    """Paths of this address, or nearly: its places filled with what belongs there and with what does not."""
-    path = st.tuples(*fill(route, map(_words, kinds_of_places(route)), st.just)).map(b"".join)
+    """Valid and invalid paths of this address, and paths that are nearly of this address."""
+    path = st.tuples(*fill(route, map(_words, converters_of(route)), st.just)).map(b"".join)
     nearly = st.one_of(
         path.map(lambda exact: exact.removesuffix(b"/")),
         st.tuples(path, st.sampled_from(hostile_values.AFTER)).map(b"".join),
@@ -160,8 +162,8 @@ def addresses(route: Route) -> st.SearchStrategy[bytes]:
     return mostly(path, nearly)
 
 
-def _words(kind: str) -> st.SearchStrategy[bytes]:
-    sensible = SENSIBLE.get(kind, hostile_values.NAMES + hostile_values.IDS)
+def _words(converter: str) -> st.SearchStrategy[bytes]:
+    sensible = SENSIBLE.get(converter, hostile_values.NAMES + hostile_values.IDS)
     return mostly(st.sampled_from(sensible * (2 * len(NASTY) // len(sensible)) + NASTY), pieces)
 
 
@@ -169,13 +171,13 @@ PARAMETERS = [name + b"=" for name in hostile_values.PARAMETERS] * 20 + hostile_
 cursors = st.sampled_from(hostile_values.CURSORS * 5 + [CSRF.encode()] * 5 + NASTY)
 parameters = st.tuples(st.sampled_from(PARAMETERS), mostly(cursors, pieces)).map(b"".join)
 queries = mostly(st.lists(parameters, min_size=1, max_size=3).map(b"&".join), st.just(hostile_values.TOO_MANY))
-elsewhere = st.sampled_from(hostile_values.ELSEWHERE) | pieces
+no_view = st.sampled_from(hostile_values.NO_VIEW) | pieces
 
 
 @cache
 def targets(route: Route | None) -> st.SearchStrategy[bytes]:
-    """What stands in the request line: an address, often with a query. Without a route, an address of no view."""
-    path = addresses(route) if route else elsewhere
+    """Paths, often with a query. Without a route, addresses of no view."""
+    path = addresses(route) if route else no_view
     return path | st.tuples(path, queries).map(b"?".join)
 
 
@@ -193,7 +195,7 @@ headers = st.lists(header, max_size=3).map(dict)
 
 @cache
 def cookie_values() -> list[bytes]:
-    """Whole and broken; none that a form's token would fit."""
+    """Valid and broken values of cookies; none matches a form's token."""
     drafts = [base64.urlsafe_b64encode(draft) for draft in (MARKER.encode(), b"\xff", b"\0", b"x" * 3000)]
     signed = str(default_storage(HttpRequest())._encode([Message(constants.ERROR, MARKER)])).encode()
     return [*drafts, signed, signed[:-1], *hostile_values.COOKIE_VALUES, *ODD]
@@ -230,7 +232,7 @@ def multipart(
 
 
 typed = st.sampled_from(hostile_values.MARKERS) | st.sampled_from(hostile_values.VALUES) | st.text(max_size=300)
-# What any form of ours may hold: what it should, but for a field or two.
+# The fields of any form of the site: valid, except for up to three of them.
 forms = st.tuples(
     st.sampled_from(hostile_values.FORMS), st.dictionaries(st.sampled_from(hostile_values.FIELDS), typed, max_size=3)
 ).map(lambda parts: {**parts[0], **parts[1]})
@@ -251,7 +253,7 @@ other_kinds = mostly(st.none(), st.sampled_from(hostile_values.KINDS))
 
 @st.composite
 def bodies(draw: st.DrawFn, token: str | None) -> tuple[bytes, bytes]:
-    """A content type, and a body that may be of another one."""
+    """A content type, and a body that may have another type."""
     pairs = draw(fields) + ([(b"csrfmiddlewaretoken", token.encode())] if token is not None else [])
     if draw(st.booleans()):
         kind, encode = draw(encoders)
@@ -263,10 +265,10 @@ def bodies(draw: st.DrawFn, token: str | None) -> tuple[bytes, bytes]:
     return (kind if other is None else other) + draw(charsets), body
 
 
-# ---- the whole
+# ---- whole requests
 
-# A cookie and a form's token that are no pair: one is missing or another's, or both have a shape that none of ours has.
-NO_PAIRS = [
+# A cookie and a form's token that do not match: one is missing or of another form, or both have an invalid shape.
+BAD_PAIRS = [
     (None, None),
     (CSRF, None),
     (None, CSRF),
@@ -280,9 +282,9 @@ NO_PAIRS = [
     (CSRF[:-1] + "%", CSRF[:-1] + "%"),
     (CSRF[:-1] + "\u00b2", CSRF[:-1] + "\u00b2"),
 ]
-# Cookie, token, whether it travels as a header, and the Origin. A pair that fits may stand in another site's form.
-NO_PROOFS = [(*pair, as_header, None) for pair in NO_PAIRS for as_header in (False, False, pair[1] is not None)]
-NO_PROOFS += [(CSRF, CSRF, as_header, origin) for origin in hostile_values.FOREIGN for as_header in (False, True)]
+# Cookie, token, whether the token is sent as a header, and the Origin. Another site's form may have a matching pair.
+BAD_PROOFS = [(*pair, as_header, None) for pair in BAD_PAIRS for as_header in (False, False, pair[1] is not None)]
+BAD_PROOFS += [(CSRF, CSRF, as_header, origin) for origin in hostile_values.FOREIGN for as_header in (False, True)]
 PROOFS = [(CSRF, CSRF, True, None), (CSRF, CSRF, False, None)]
 SIGNED_IN = [prefix + b"auth=" + SECRET.encode() for prefix in hostile_values.COOKIE_PREFIXES]
 TOKEN = {"csrfmiddlewaretoken": CSRF}
@@ -314,16 +316,16 @@ def _requests(draw: st.DrawFn, route: Route | None, methods: list[str], proofs: 
 
 
 def without_a_token(route: Route | None) -> st.SearchStrategy[Request]:
-    """Anything that a client can send, alice's or a stranger's, but for a token that fits its cookie."""
-    return _requests(route, hostile_values.METHODS, NO_PROOFS)
+    """Any request of alice or of a visitor without a token that matches its cookie."""
+    return _requests(route, hostile_values.METHODS, BAD_PROOFS)
 
 
 def with_a_token(route: Route | None) -> st.SearchStrategy[Request]:
-    """The same with one: now the views see it too."""
+    """Any POST with a token that matches its cookie, so it reaches the view."""
     return _requests(route, ["POST"], PROOFS)
 
 
-# ---- and what should not depend on chance
+# ---- fixed requests, which must not depend on chance
 
 
 def _sent(path: bytes, form: dict[str, str], cookies: list[bytes], **sent: bytes) -> Request:
@@ -332,7 +334,7 @@ def _sent(path: bytes, form: dict[str, str], cookies: list[bytes], **sent: bytes
 
 
 def plain_without_a_token(route: Route | None) -> Iterator[Request]:
-    """Each form without its token, or sent from elsewhere; each odd cookie; each odd word in the query."""
+    """Each form without its token, or from another site; each odd cookie; each odd word in the query."""
     for path, form in product(plain_addresses(route), hostile_values.FORMS):
         yield _sent(path, form, [])
         yield _sent(path, form, SIGNED_IN)
@@ -347,7 +349,7 @@ def plain_without_a_token(route: Route | None) -> Iterator[Request]:
 
 
 def plain_with_a_token(route: Route | None) -> Iterator[Request]:
-    """Each form as it should be sent, by alice and by a stranger."""
+    """Each valid form, sent by alice and by a visitor."""
     for path, cookies, form in product(plain_addresses(route), ([], SIGNED_IN), hostile_values.FORMS):
         yield _sent(path, {**form, **TOKEN}, cookies + TOKEN_COOKIES)
 
@@ -362,12 +364,12 @@ def one_odd_header(name: str) -> Iterator[Request]:
     for value in hostile_values.HEADERS[name]:
         yield Request("GET", b"/static/retwis.css", {name: value})
         yield Request("GET", b"/?" + hostile_values.TOO_MANY, {name: value})
-        gone = {"Content-Type": MULTIPART, name: value}
-        yield Request("POST", b"/post/", gone, multipart(pairs), hangs_up=True)
+        headers = {"Content-Type": MULTIPART, name: value}
+        yield Request("POST", b"/post/", headers, multipart(pairs), hangs_up=True)
 
 
 def one_odd_header_of_a_form(name: str) -> Iterator[Request]:
-    """Each odd value of a header, where a form with its token leads back to where it came from."""
+    """Each odd value of a header, on forms with a token that redirect to the previous page."""
     for value in [*hostile_values.HEADERS[name], *ODD]:
         yield _sent(b"/@Alice/1/delete/", TOKEN, SIGNED_IN + TOKEN_COOKIES, **{name: value})
         yield _sent(b"/@carol/follow/", TOKEN, TOKEN_COOKIES, **{name: value})

@@ -1,11 +1,11 @@
-"""What clients send who mean no good, or do not know better: pieces of addresses, headers, cookies and forms."""
+"""Values of hostile or broken clients: parts of addresses, headers, cookies and forms."""
 
 import encodings.aliases
 from urllib.parse import quote
 
 from tests.support.people import NEW_PASSWORD, PASSWORD
 
-# Whoever forgets to escape this in a page makes an element or an attribute of that name.
+# A page that does not escape MARKER has an element or an attribute with this name.
 MARK = "zq7"
 MARKER = f"a<{MARK} on{MARK}=b>c\"{MARK}'d&e"
 
@@ -70,7 +70,7 @@ NASTY = [
 ]
 AFTER = [b"/", b"//", b"/..", b"/..;/", b"%00", b"%0A", b"%2F", b";a=b", b".json", b"?", b"??", b"/%2e%2e/%2e%2e/"]
 BEFORE = [b"/", b"//evil.example", b"/%2e%2e", b"/%5Cevil.example", b"http://evil.example", b"/static", b"/@x/.."]
-ELSEWHERE = [b"/nothing/", b"/static/retwis.css", b"/static/mark.svg", b"/static/", b"/favicon.ico", b"*", b""]
+NO_VIEW = [b"/nothing/", b"/static/retwis.css", b"/static/mark.svg", b"/static/", b"/favicon.ico", b"*", b""]
 PARAMETERS = [b"before", b"before", b"show", b"by", b"q", b"q", b"p"]
 PARAMETERS += [b"next", b"body", b"password", b"csrfmiddlewaretoken"]
 CURSORS = [
@@ -81,7 +81,7 @@ CURSORS = [
 ]
 TOO_MANY = b"&".join([b"a=1"] * 1001)
 
-# ---- in the request line and in headers: any bytes but those that end them
+# ---- in the request line and in headers: any bytes except line ends
 
 METHODS = (
     ["GET"] * 12 + ["POST"] * 18 + ["HEAD", "OPTIONS", "PUT", "DELETE", "PATCH", "TRACE", "CONNECT", "get", "pOsT"]
@@ -135,7 +135,7 @@ FORM = b"application/x-www-form-urlencoded"
 MULTIPART = b"multipart/form-data; boundary=x"
 BOUNDARIES = [b"", b'"', b"x" * 300, b"\xff", b"a b", b"--"]
 KINDS = [FORM, b"text/plain", b"multipart/form-data", MULTIPART, b"application/json", *ODD]
-# Every codec that Python knows, whether it makes text or not.
+# Every codec of Python, including those that do not decode to text.
 CODECS = [
     "utf-8",
     *sorted(set(encodings.aliases.aliases.values())),

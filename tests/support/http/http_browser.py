@@ -1,4 +1,4 @@
-"""A browser over real HTTP, with cookies and forms, for sites that run in processes of their own."""
+"""A browser over real HTTP, with cookies and forms, for sites in other processes."""
 
 import http.cookiejar
 import time
@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from email.message import Message
 from html.parser import HTMLParser
 
-ANSWERS_WITHIN = 10.0  # seconds; a test that hangs tells nothing
+TIMEOUT = 10.0  # seconds; a test must fail rather than hang
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back, after redirects; `seconds`: how long that took."""
+    """The response after redirects. `seconds`: the time until it was read."""
 
     status: int
     headers: Message
@@ -22,7 +22,7 @@ class Answer:
     seconds: float
 
     def form(self, action):
-        """The fields of the page's form for that address as they stand there, the CSRF token among them."""
+        """The fields of the page's form with this action, including the CSRF token."""
         forms = _Forms()
         forms.feed(self.page)
         assert action in forms.found, f"{self.status}: only {list(forms.found)}"
@@ -33,36 +33,36 @@ class Answer:
 
 
 class _Forms(HTMLParser):
-    """Every form by its action, as a dict of what its fields hold."""
+    """Every form by its action, as a dict of its fields' values."""
 
     def __init__(self):
         super().__init__()
         self.found = {}
         self._fields = {}
-        self._typing = None
+        self._textarea = None
 
     def handle_starttag(self, tag, attrs):
-        its = dict(attrs)
+        attributes = dict(attrs)
         if tag == "form":
-            self._fields = self.found[its["action"]] = {}
+            self._fields = self.found[attributes["action"]] = {}
         elif tag == "input":
-            self._fields[its["name"]] = its.get("value", "")
+            self._fields[attributes["name"]] = attributes.get("value", "")
         elif tag == "textarea":
-            self._typing = its["name"]
-            self._fields[self._typing] = ""
+            self._textarea = attributes["name"]
+            self._fields[self._textarea] = ""
 
     def handle_data(self, data):
-        if self._typing is not None:
-            self._fields[self._typing] += data
+        if self._textarea is not None:
+            self._fields[self._textarea] += data
 
     def handle_endtag(self, tag):
         if tag == "textarea":
-            self._fields[self._typing] = self._fields[self._typing].removeprefix("\n")
-            self._typing = None
+            self._fields[self._textarea] = self._fields[self._textarea].removeprefix("\n")
+            self._textarea = None
 
 
 class Browser:
-    """Somebody's browser, with cookies of its own."""
+    """A browser with cookies of its own."""
 
     def __init__(self, port):
         self.origin = f"http://127.0.0.1:{port}"
@@ -72,11 +72,11 @@ class Browser:
         )
 
     def ask(self, path, form=None):
-        """The answer to a GET, or to a form that is sent."""
+        """The answer to a GET, or with `form` to a POST."""
         data = urllib.parse.urlencode(form).encode() if form else None
         started = time.monotonic()
         try:
-            response = self._opener.open(self.origin + path, data, timeout=ANSWERS_WITHIN)
+            response = self._opener.open(self.origin + path, data, timeout=TIMEOUT)
         except urllib.error.HTTPError as error:
             response = error
         with response:
@@ -84,16 +84,16 @@ class Browser:
             return Answer(response.status, response.headers, page, time.monotonic() - started)
 
     def open(self, path, form=None):
-        """The status and the page."""
+        """Like `ask`; returns the status and the page."""
         answer = self.ask(path, form)
         return answer.status, answer.page
 
     def submit(self, path, **fields):
-        """Open the page of a form, fill it in and send it."""
+        """Open the page of a form, fill in the form and send it. Returns the status and the page."""
         answer = self.ask(path)
         assert answer.status == 200, answer.page
         return self.open(path, {**answer.form(path), **fields})
 
     def cookie(self, name):
-        """What a cookie holds; None without it."""
+        """The value of a cookie; None without it."""
         return next((cookie.value for cookie in self._cookies if cookie.name == name), None)

@@ -1,9 +1,25 @@
-"""The text of a page without its tags."""
+"""What tests read from a page: its text, the users that it lists, and its meta tags."""
 
+import html
 import re
+from urllib.parse import unquote
 
 TAG = re.compile(r"<[^>]+>")
+NAME_LINK = re.compile(r'<a class="name" href="/@([^"]+)/"')
+META = re.compile(r'<meta (?:property|name)="([^"]+)" content="([^"]*)">')
+CANONICAL = re.compile(r'<link rel="canonical" href="([^"]*)">')
 
 
 def text_of(response):
+    """The text without tags, with single spaces."""
     return " ".join(TAG.sub("", response.content.decode()).split())
+
+
+def names(response):
+    """The usernames that the page lists, in its order."""
+    return [html.unescape(unquote(name)) for name in NAME_LINK.findall(response.content.decode())]
+
+
+def meta_tags(page):
+    """The content of each meta tag of the HTML, by its property or name."""
+    return {name: html.unescape(content) for name, content in META.findall(page)}

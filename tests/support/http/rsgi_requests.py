@@ -1,4 +1,4 @@
-"""Requests as granian hands them to the site."""
+"""Requests as granian passes them to the site."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ class Headers(list):
 
 @dataclass
 class Scope:
-    """What granian tells of a request."""
+    """granian's description of a request."""
 
     path: str = "/"
     query_string: str = ""
@@ -26,7 +26,7 @@ class Scope:
 
 
 class Protocol:
-    """What granian does with an answer; `body`: bytes, or what to wait for."""
+    """granian's side of a request; records the answer. `body`: bytes, or a function that returns an awaitable."""
 
     def __init__(self, body=b""):
         self.body = body
@@ -54,6 +54,7 @@ class Protocol:
 
 
 def answered(serving, scope, protocol=None):
+    """Run a request to its end. Returns its Protocol, which has the answer."""
     protocol = protocol or Protocol()
     asyncio.run(serving.application.__rsgi__(scope, protocol))
     return protocol

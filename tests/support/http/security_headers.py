@@ -9,7 +9,7 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
 }
 POLICY = {
-    "default-src 'none'",  # whatever is not named here, plugins among them
+    "default-src 'none'",  # all kinds that are not named here, such as plugins
     "script-src 'self'",
     "connect-src 'self'",
     "style-src 'self'",
@@ -21,14 +21,14 @@ POLICY = {
 
 
 def addresses():
-    """Every address of the site by its name."""
+    """Every address of the site, by the name of its view."""
     sample = {"username": "Alice", "pid": 1, "section": "people"}
-    found, patterns = {}, list(get_resolver().url_patterns)
+    urls, patterns = {}, list(get_resolver().url_patterns)
     while patterns:
         pattern = patterns.pop()
         if hasattr(pattern, "url_patterns"):
             patterns += pattern.url_patterns
             continue
-        named = {name: sample[name] for name in pattern.pattern.converters}
-        found[pattern.name] = reverse(pattern.name, kwargs=named)
-    return found
+        arguments = {name: sample[name] for name in pattern.pattern.converters}
+        urls[pattern.name] = reverse(pattern.name, kwargs=arguments)
+    return urls

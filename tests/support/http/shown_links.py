@@ -1,4 +1,4 @@
-"""The links that a page shows."""
+"""The links in the text of a post, as a browser parses them."""
 
 import re
 from html.parser import HTMLParser
@@ -20,7 +20,7 @@ LINKED = [
     ("https://xn--bcher-kva.example/", [("https://xn--bcher-kva.example/", "https://xn--bcher-kva.example/")]),
     ("https://example.com/@alice", [("https://example.com/@alice", "https://example.com/@alice")]),
     ("https://a.example/?q='x'\"y", [("https://a.example/?q='x'", "https://a.example/?q='x'")]),
-    # Marks that are not seen end an address: it reads as it leads.
+    # An invisible character ends an address, so that the link shows its real target.
     ("https://example.com/\u202emoc.live", [("https://example.com/", "https://example.com/")]),
     ("https://exam\u200bple.com", [("https://exam", "https://exam"), ("ple.com", "http://ple.com")]),
     ("@alice", [("@alice", "/@alice/")]),
@@ -35,7 +35,7 @@ LINKED = [
 
 
 class Shown(HTMLParser):
-    """What a browser makes of a text: what can be read, every tag, and each link's text with where it leads."""
+    """A post's text as a browser parses it: the visible text, every tag, and the text and address of each link."""
 
     def __init__(self, text):
         super().__init__(convert_charrefs=True)

@@ -6,7 +6,7 @@ import redis
 from django.core.management import call_command
 
 from tests.support.people import LONG_AGO, register
-from tests.support.stored_keys import everything, left_behind, publish
+from tests.support.stored_keys import add_overdue_job, everything, publish
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows
 
@@ -37,7 +37,7 @@ def make_site_with_every_key(raw, store):
     for author, body in ((alice, "Grüße, 世界"), (bob, "two"), (alice, "three"), (alice, "deleted")):
         pid = publish(raw, store, author, body)
     Posts(store).delete(alice.user.uid, pid)
-    left_behind(raw, "post:3:abc")
+    add_overdue_job(raw, "post:3:abc")
     raw.hset("attempts", "post:3:abc", 2)
     raw.set("lease:post:3:abc", "a worker", ex=60)
     raw.zadd("outbox:1", {"post:2:abc": LONG_AGO})

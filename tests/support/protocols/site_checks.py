@@ -18,7 +18,7 @@ from retwis_site.store.local_cache import Memory
 from tests.support.clock import Clock
 from tests.support.people import LONG_AGO
 from tests.support.protocols.site_model import Model
-from tests.support.stored_keys import filed, ranked
+from tests.support.stored_keys import name_entries, ranking
 from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import killed_before_round_trip
 from timeline.people import follow_pages
@@ -241,10 +241,10 @@ class SiteChecks(RuleBasedStateMachine):
                 assert dict(raw.zrange(f"{side}:{uid}", 0, -1, withscores=True)) == edges
             own_posts = {str(post.pid): post.pid for post in self.model.posts_of({uid})}
             assert dict(raw.zrange(f"updates:{uid}", 0, -1, withscores=True)) == own_posts
-        assert self.name_index() <= filed(raw).keys()
-        assert set(filed(raw).values()) <= {0}
+        assert self.name_index() <= name_entries(raw).keys()
+        assert set(name_entries(raw).values()) <= {0}
         followers = {str(uid): self.model.counts(uid).followers for uid in people}
-        assert ranked(raw) == {uid: count for uid, count in followers.items() if count}
+        assert ranking(raw) == {uid: count for uid, count in followers.items() if count}
         pipe = raw.pipeline(transaction=False)
         for pid in self.model.posts:
             pipe.hget(f"post:{pid}", "body")
@@ -258,7 +258,7 @@ class SiteChecks(RuleBasedStateMachine):
 
     def check_no_orphans(self):
         """After `cleanup`."""
-        assert filed(self.raw).keys() == self.name_index()
+        assert name_entries(self.raw).keys() == self.name_index()
         assert set(self.raw.keys("user:*")) == {f"user:{uid}" for uid in self.model.people | self.model.deleted}
         assert set(self.raw.keys("post:*")) == {f"post:{pid}" for pid in self.model.posts}
         existing = {str(post.pid) for post in self.model.posts_of(self.model.people)}

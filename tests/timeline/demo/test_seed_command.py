@@ -7,7 +7,7 @@ from django.core.management import CommandError, call_command
 
 from retwis_site.store import keys
 from tests.support.demo_community import DEMO_LOGIN, members, seed
-from tests.support.stored_keys import counted, everything, ranked
+from tests.support.stored_keys import everything, follower_counts, ranking
 from timeline.demo import seeding
 
 # ---- arguments
@@ -139,7 +139,7 @@ def test_a_smaller_seeding_does_not_mix_with_a_killed_one(raw, browser):
         seed("--flush", users=5, posts=3, follows=1)
     assert raw.hlen("users") == raw.hlen("auths") == raw.zcard("users_by_time") == len(raw.keys("user:*")) == 5
     assert len(members(raw, "following:")) == 5
-    assert ranked(raw) == counted(raw)
+    assert ranking(raw) == follower_counts(raw)
     client = browser()
     client.post("/login/", DEMO_LOGIN)
     client.post("/post/", {"body": "Mine, and new"})

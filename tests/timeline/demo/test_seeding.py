@@ -11,7 +11,7 @@ from django.core.management import load_command_class
 
 from accounts.settings.forms import ProfileForm
 from tests.support.demo_community import join_dates, members, seed, stored_posts
-from tests.support.stored_keys import called, counted, everything, filed, ranked
+from tests.support.stored_keys import everything, expected_name_entries, follower_counts, name_entries, ranking
 from timeline.demo import seeding
 
 
@@ -77,8 +77,8 @@ def test_users_by_time_has_every_name_as_typed_and_no_future_date(raw):
 def test_every_user_is_in_the_name_index(raw, monkeypatch):
     monkeypatch.setattr(seeding, "BATCH", 20)
     seed()
-    assert filed(raw) == called(raw)
-    assert len(filed(raw)) > 60  # some users have two entries
+    assert name_entries(raw) == expected_name_entries(raw)
+    assert len(name_entries(raw)) > 60  # some users have two entries
 
 
 def test_most_users_have_a_valid_display_name_and_bio(raw):
@@ -108,8 +108,8 @@ def test_every_follow_has_its_mirror_with_the_same_date(raw):
 def test_the_ranking_has_the_number_of_followers_of_each_user(raw, monkeypatch):
     monkeypatch.setattr(seeding, "BATCH", 20)
     seed()
-    assert ranked(raw) == counted(raw)
-    assert len(ranked(raw)) > 50
+    assert ranking(raw) == follower_counts(raw)
+    assert len(ranking(raw)) > 50
 
 
 def test_a_follow_comes_after_both_registrations(raw):

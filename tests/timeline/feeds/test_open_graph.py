@@ -10,7 +10,7 @@ from django.template import loader
 from accounts.users.entities import User
 from retwis_site.store.local_cache import Memory
 from tests.support.http.hostile_values import MARKER
-from tests.support.http.open_graph import CANONICAL, told
+from tests.support.http.page_text import CANONICAL, meta_tags
 from tests.support.stored_posts import write_posts
 from timeline.people.entities import Counts, Relation
 
@@ -24,7 +24,7 @@ def head(client, url, **headers):
 
 
 def cards(page):
-    return {name: text for name, text in told(page).items() if name.startswith(("og:", "profile:", "twitter:"))}
+    return {name: text for name, text in meta_tags(page).items() if name.startswith(("og:", "profile:", "twitter:"))}
 
 
 @pytest.fixture
@@ -51,14 +51,14 @@ def test_a_profile_has_open_graph_tags_with_its_name(browser, called):
         "profile:username": "Alice",
         "twitter:card": "summary",
     }
-    assert told(page)["description"] == "Posts by \u2068Ann B.\u2069"
+    assert meta_tags(page)["description"] == "Posts by \u2068Ann B.\u2069"
 
 
 def test_the_description_is_the_bio_if_there_is_one():
     nothing = {"origin": "http://testserver", "counts": Counts(0, 0), "relation": Relation(), "newest_at": ""}
     shown = {**nothing, "person": User(1, "Alice"), "about": SimpleNamespace(bio='Bees & "trees"', joined=None)}
     page = loader.render_to_string("timeline/timelines/profile.html", shown)
-    assert told(page)["og:description"] == told(page)["description"] == 'Bees & "trees"'
+    assert meta_tags(page)["og:description"] == meta_tags(page)["description"] == 'Bees & "trees"'
 
 
 def test_without_a_display_name_the_title_has_the_username(browser, alice):
@@ -129,8 +129,8 @@ def test_a_hostile_display_name_is_escaped_in_the_head(browser, called, name):
     called(name)
     page = head(browser(), "/@Alice/")
     isolated = f"\u2068{name}\u2069"
-    assert told(page)["og:title"] == f"{isolated} (@Alice)"
-    assert told(page)["og:description"] == told(page)["description"] == f"Posts by {isolated}"
+    assert meta_tags(page)["og:title"] == f"{isolated} (@Alice)"
+    assert meta_tags(page)["og:description"] == meta_tags(page)["description"] == f"Posts by {isolated}"
     assert f'content="{escape(isolated)} (@Alice)"' in page
     (_, title, _), _ = ALTERNATE.findall(page)
     assert unescape(title) == f"Posts by {isolated} (Atom)"

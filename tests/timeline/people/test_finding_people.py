@@ -14,8 +14,7 @@ from accounts.users.entities import User
 from accounts.users.names import entries
 from retwis_site.store.local_cache import Memory
 from tests.support.http.hostile_values import MARKER
-from tests.support.http.page_text import text_of
-from tests.support.http.people_pages import names
+from tests.support.http.page_text import names, text_of
 from tests.support.people import register
 from timeline.people.directory import CALLED_SO, ENTRIES, LONGEST_WANTED, LOOKED_UP, People, after, wanted
 from timeline.people.follow_pages import PEOPLE_A_PAGE

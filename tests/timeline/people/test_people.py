@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from accounts.signing_in.viewer import Viewer
 from retwis_site.store.local_cache import Memory
-from tests.support.http.page_text import text_of
-from tests.support.http.people_pages import names
+from tests.support.http.page_text import names, text_of
 from tests.support.people import LONG_AGO
 from tests.support.stored_keys import everything
 from timeline.people import directory as repository

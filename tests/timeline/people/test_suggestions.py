@@ -10,7 +10,7 @@ from django.core.management import call_command
 from accounts.users.entities import User
 from retwis_site.store import keys
 from tests.support.people import LONG_AGO
-from tests.support.stored_keys import counted, everything, ranked
+from tests.support.stored_keys import everything, follower_counts, ranking
 from timeline.people import suggestions
 from timeline.people.entities import Suggested
 from timeline.people.suggestions import Suggestions
@@ -175,7 +175,7 @@ def expected(raw, me, count):
     """The same, said without any thought of round trips."""
     mine = raw.zrevrange(f"following:{me}", 0, -1)
     votes = Counter(them for friend in mine[:20] for them in raw.zrevrange(f"following:{friend}", 0, 99))
-    counts = ranked(raw)
+    counts = ranking(raw)
     best = sorted({*votes, *counts} - {str(me), *mine}, key=lambda uid: (votes[uid], counts[uid]), reverse=True)
     return [(votes[uid], counts[uid]) for uid in best][:count], mine
 
@@ -191,7 +191,7 @@ def test_in_a_whole_community_it_is_what_one_would_work_out_by_hand(store, raw, 
         assert not {str(one.user.uid) for one in found} & {str(me), *mine}
         for one in found:
             assert one.user.username == raw.hget(f"user:{one.user.uid}", "username")
-            assert one.followers == counted(raw)[str(one.user.uid)]
+            assert one.followers == follower_counts(raw)[str(one.user.uid)]
 
 
 @pytest.mark.parametrize("number", [2, 50, 300])

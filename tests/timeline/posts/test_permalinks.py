@@ -7,7 +7,7 @@ import pytest
 
 from retwis_site.store.local_cache import Memory
 from tests.support.http.hostile_values import MARKER
-from tests.support.http.open_graph import CANONICAL, told
+from tests.support.http.page_text import CANONICAL, meta_tags
 from tests.support.processes.fresh_process import in_a_process
 from tests.support.stored_keys import publish
 
@@ -25,7 +25,7 @@ def page(browser, raw, store, alice):
 
 
 def test_a_post_tells_other_sites_what_it_is(page):
-    head = told(page("Hello @bob, see https://redis.io/"))
+    head = meta_tags(page("Hello @bob, see https://redis.io/"))
     assert {name: content for name, content in head.items() if name.startswith(("og:", "article:", "twitter:"))} == {
         "og:type": "article",
         "og:site_name": "Retwis",
@@ -46,7 +46,7 @@ def test_it_has_one_address_however_it_was_asked_for(page, browser):
     for asked in ("/@ALICE/1/", "/@alice/1/?utm_source=x"):
         answer = browser().get(asked).content.decode()
         assert CANONICAL.findall(answer) == [canonical]
-        assert told(answer)["og:url"] == canonical
+        assert meta_tags(answer)["og:url"] == canonical
     assert browser().get("/@Alice/1/").status_code == 200
 
 
@@ -71,14 +71,14 @@ print(*[line.strip() for line in views.post(request, "alice", 1).content.decode(
 """
     line = in_a_process(code, HTTPS="1", TRUSTED_PROXIES="1", ALLOWED_HOSTS="retwis.example")
     assert CANONICAL.findall(line) == ["https://retwis.example/@Alice/1/"]
-    assert told(line)["og:url"] == "https://retwis.example/@Alice/1/"
-    assert told(line)["article:author"] == "https://retwis.example/@Alice/"
+    assert meta_tags(line)["og:url"] == "https://retwis.example/@Alice/1/"
+    assert meta_tags(line)["article:author"] == "https://retwis.example/@Alice/"
 
 
 @pytest.mark.parametrize("text", [MARKER, '"><script>x</script>', "{{ x }} {% y %}", "' onload='x", "&quot;&#34;"])
 def test_a_hostile_text_stays_text_in_the_head_too(page, text):
     shown = page(text)
-    head = told(shown)
+    head = meta_tags(shown)
     assert head["og:description"] == head["description"] == text
     assert f'content="{escape(text)}"' in shown
     assert f"<title>Alice: {escape(text)} · Retwis</title>" in shown
@@ -93,14 +93,14 @@ def test_a_name_of_any_characters_is_an_address_there_too(browser, raw):
     raw.zadd("updates:1", {"1": 1})
     page = browser().get("/@J%22%C3%B6%252F%3Cb%3E/1/").content.decode()
     assert CANONICAL.findall(page) == ["http://testserver/@J%22%C3%B6%252F%3Cb%3E/1/"]
-    assert told(page)["og:title"] == f"{name} on Retwis"
+    assert meta_tags(page)["og:title"] == f"{name} on Retwis"
 
 
 def test_a_longer_text_from_elsewhere_is_cut_off_in_the_head_alone(browser, raw, page):
     page("short")
     raw.hset("post:1", "body", "long " * 200)
     answer = browser().get("/@alice/1/").content.decode()
-    assert len(told(answer)["og:description"]) == 300
+    assert len(meta_tags(answer)["og:description"]) == 300
     assert "long " * 200 in answer
 
 
@@ -127,7 +127,7 @@ def test_no_other_page_says_that_it_is_a_post(browser, page):
     page("Hello")
     for url in ("/", "/timeline/", "/@alice/", "/login/"):
         answer = browser().get(url).content.decode()
-        assert told(answer).get("og:type") in {None, "profile"}
+        assert meta_tags(answer).get("og:type") in {None, "profile"}
         assert 'property="article:' not in answer
         assert "/1/" not in "".join(CANONICAL.findall(answer))
 
@@ -136,4 +136,4 @@ def test_its_title_has_the_name_that_its_author_goes_by(page, browser, raw):
     page("Hello")
     raw.hset("user:1", "name", "Ann & B.")
     Memory.clear_all()
-    assert told(browser().get("/@alice/1/").content.decode())["og:title"] == "\u2068Ann & B.\u2069 on Retwis"
+    assert meta_tags(browser().get("/@alice/1/").content.decode())["og:title"] == "\u2068Ann & B.\u2069 on Retwis"

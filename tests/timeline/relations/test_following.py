@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from tests.support.stored_keys import counted, ranked
+from tests.support.stored_keys import follower_counts, ranking
 from timeline.relations.follow import Follows
 from timeline.relations.ranking import Ranking
 
@@ -19,7 +19,7 @@ def test_following_writes_both_sides_with_the_same_date(browser, alice, bob, raw
     assert them == "2"
     assert before <= since <= time.time()
     assert raw.zrange("followers:2", 0, -1, withscores=True) == [("1", since)]
-    assert ranked(raw) == {"2": 1}
+    assert ranking(raw) == {"2": 1}
     assert raw.zcard("outbox") == 0
 
 
@@ -92,7 +92,7 @@ def test_the_mirror_follows_the_truth_when_they_disagree(store, alice, bob, raw)
     raw.zadd("following:1", {"2": 7})  # not mirrored
     Follows(store).finish_follow("follow:1:2:x")
     assert raw.zscore("followers:2", "1") == 7
-    assert ranked(raw) == {"2": 1}
+    assert ranking(raw) == {"2": 1}
 
 
 def test_the_ranking_says_how_many_follow_each_and_has_nobody_whom_nobody_follows(store, alice, bob, carol, raw):
@@ -100,10 +100,10 @@ def test_the_ranking_says_how_many_follow_each_and_has_nobody_whom_nobody_follow
     for me, them in ((1, 2), (3, 2), (2, 1), (2, 3), (1, 2)):
         follows.follow(me, them)
     assert raw.zrevrange("users_by_followers", 0, 0) == ["2"]
-    assert ranked(raw) == counted(raw) == {"2": 2, "1": 1, "3": 1}
+    assert ranking(raw) == follower_counts(raw) == {"2": 2, "1": 1, "3": 1}
     for me, them in ((1, 2), (2, 1), (2, 1)):
         follows.unfollow(me, them)
-    assert ranked(raw) == counted(raw) == {"2": 1, "3": 1}
+    assert ranking(raw) == follower_counts(raw) == {"2": 1, "3": 1}
 
 
 @pytest.mark.parametrize("meanwhile", [["30"], ["30", "31"], ["30", "31", "32", "33"]])
@@ -118,7 +118,7 @@ def test_a_count_that_changes_while_it_is_written_is_written_again(store, alice,
 
     monkeypatch.setattr(Ranking, "queue_place", and_somebody_comes_between)
     Follows(store).follow(1, 2)
-    assert ranked(raw) == {"2": 1 + len(meanwhile)}
+    assert ranking(raw) == {"2": 1 + len(meanwhile)}
     assert raw.zcard("outbox") == 0
 
 
@@ -139,7 +139,7 @@ def test_many_are_counted_anew_in_three_round_trips(store, raw, round_trips):
         raw.zadd(f"followers:{uid}", {str(other): 1 for other in range(100, 100 + uid)})
     raw.zadd("users_by_followers", {"3": 9, "40": 7, "41": 8})
     assert len(round_trips(lambda: Ranking(store).recount(range(1, 41))).round_trips) == 3
-    assert ranked(raw) == counted(raw) | {"41": 8}
+    assert ranking(raw) == follower_counts(raw) | {"41": 8}
 
 
 # ---- without leaving the page

@@ -12,7 +12,7 @@ from retwis_site.exceptions import StoreError, StoreRefused
 from retwis_site.store import keys
 from retwis_site.store.client import connect
 from tests.support.people import NEW_PASSWORD, PASSWORD
-from tests.support.stored_keys import left_behind
+from tests.support.stored_keys import add_overdue_job
 from tests.support.stores import acl_users
 
 REGISTRATION = {"username": "Dora", "password1": PASSWORD, "password2": PASSWORD}
@@ -143,7 +143,7 @@ def test_web_processes_and_the_worker_do_not_need_the_commands_of_management(bro
         assert dora.get(url).status_code == 200, url
     assert dora.get("/settings/download/").status_code == 200
     assert dora.post("/settings/delete/", {"password": NEW_PASSWORD}).status_code == 302
-    left_behind(raw, "post:2:abc")
+    add_overdue_job(raw, "post:2:abc")
     call_command("deliver", "--once")
     assert raw.hgetall(f"user:{raw.hget('users', 'dora')}").keys() == {"username", "deleted"}
     assert raw.zcard("outbox") == 0

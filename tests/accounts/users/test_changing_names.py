@@ -1,4 +1,4 @@
-"""What a display name and a bio may be, and what changing them sends."""
+"""Display names and bios: how the text is cleaned, which commands a change sends, and when it is seen."""
 
 import unicodedata
 
@@ -12,21 +12,22 @@ from accounts.users.name_index import NameIndex
 from accounts.users.names import in_one_line
 from accounts.users.repository import Users
 from retwis_site.store.client import connect
-from tests.support.stored_keys import called, filed
+from retwis_site.store.local_cache import Memory
+from tests.support.stored_keys import expected_name_entries, name_entries
 from tests.support.stored_posts import write_posts
 from timeline.timelines.everyone import EveryoneTimeline
 from timeline.timelines.home import Homes
 
-ODD = st.characters(categories=["Cc", "Cf", "Zs", "Zl", "Zp", "Mn", "Lo"])
-TEXTS = st.text(st.characters(exclude_categories=["Cs"]) | ODD)
+UNUSUAL = st.characters(categories=["Cc", "Cf", "Zs", "Zl", "Zp", "Mn", "Lo"])
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]) | UNUSUAL)
 JOINERS = {"\u200c", "\u200d"}
 
 
-# ---- how they are cleaned
+# ---- cleaning
 
 
 @given(TEXTS)
-def test_whatever_is_typed_is_one_line_in_which_nothing_is_hidden(text):
+def test_a_cleaned_text_is_one_line_without_invisible_characters(text):
     line = in_one_line(text)
     assert line == " ".join(line.split(" ")).strip()
     assert not any(char.isspace() and char != " " for char in line)
@@ -35,12 +36,12 @@ def test_whatever_is_typed_is_one_line_in_which_nothing_is_hidden(text):
 
 
 @given(TEXTS)
-def test_what_is_clean_stays_as_it_is(text):
+def test_a_clean_text_stays_as_it_is(text):
     assert in_one_line(in_one_line(text)) == in_one_line(text)
 
 
 @given(st.lists(st.text(st.characters(categories=["L", "N", "P"], max_codepoint=0x24F), min_size=1)))
-def test_words_stay_with_one_space_between(words):
+def test_words_keep_one_space_between_them(words):
     clean = [unicodedata.normalize("NFC", word) for word in words]
     for space in (" ", "\n", "\r\n", "  \t ", "\u2028", "\u00a0", "\u202e \u2066"):
         assert in_one_line(space.join(["", *words, ""])) == " ".join(clean)
@@ -66,77 +67,86 @@ def test_words_stay_with_one_space_between(words):
         ("", ""),
     ],
 )
-def test_these_are_kept_so(browser, alice, raw, typed, kept):
+def test_a_text_is_cleaned_before_it_is_stored(browser, alice, raw, typed, kept):
     assert in_one_line(typed) == kept
     browser(alice).post("/settings/", {"name": typed, "bio": typed})
     assert [field or "" for field in raw.hmget("user:1", "name", "bio")] == [kept, kept]
-    assert filed(raw) == called(raw)
+    assert name_entries(raw) == expected_name_entries(raw)
 
 
-# ---- what is sent
+# ---- changes
 
 
-def sent_by(round_trips, work):
+def commands_of(round_trips, work):
     return [
         [(command[0], command[1]) for command in round_trip.commands] for round_trip in round_trips(work).round_trips
     ]
 
 
-def test_the_commands_go_out_in_the_order_of_the_protocol(store, alice, round_trips):
+def test_a_change_sends_its_commands_in_the_order_of_the_protocol(store, alice, round_trips):
     asked, written = [("HMGET", "user:1")], [("ZADD", "users_by_name")]
     finish = [[("ZREM", "outbox")]]
     commit = [[("ZADD", "outbox")], [("HGET", "user:1"), ("HSET", "user:1")]]
-    assert sent_by(round_trips, lambda: NameIndex(store).edit(alice.user, "Ann", "")) == [
+    assert commands_of(round_trips, lambda: NameIndex(store).edit(alice.user, "Ann", "")) == [
         *commit, asked, written, asked, *finish,
     ]  # fmt: skip
-    assert sent_by(round_trips, lambda: NameIndex(store).edit(User(1, "Alice", "Ann"), "Bea", "")) == [
+    assert commands_of(round_trips, lambda: NameIndex(store).edit(User(1, "Alice", "Ann"), "Bea", "")) == [
         *commit, asked, [*written, ("ZREM", "users_by_name")], asked, *finish,
     ]  # fmt: skip
-    bio_alone = sent_by(round_trips, lambda: NameIndex(store).edit(User(1, "Alice", "Bea"), "Bea", "new"))
+    bio_alone = commands_of(round_trips, lambda: NameIndex(store).edit(User(1, "Alice", "Bea"), "Bea", "new"))
     assert bio_alone == [[("HSET", "user:1"), ("HGET", "user:1")]]
 
 
-def test_a_name_that_another_device_has_changed_meanwhile_is_found_by_the_last(store, alice, raw):
+def test_after_two_changes_at_once_the_index_has_the_last_name_alone(store, alice, raw):
     """Both read the account before either wrote."""
     for name in ("Ann", "Bea"):
         NameIndex(store).edit(alice.user, name, name)
     assert raw.hmget("user:1", "name", "bio") == ["Bea", "Bea"]
-    assert filed(raw) == {"alice:1": 0, "bea:1": 0}
+    assert name_entries(raw) == {"alice:1": 0, "bea:1": 0}
 
 
-def test_a_bio_that_is_changed_while_another_device_changes_the_name_leaves_that(store, alice, raw):
+def test_a_new_bio_keeps_the_name_that_another_device_has_changed(store, alice, raw):
     NameIndex(store).edit(alice.user, "Ann", "")
     NameIndex(store).edit(alice.user, "", "new")
     assert raw.hmget("user:1", "name", "bio") == ["Ann", "new"]
-    assert filed(raw) == called(raw)
+    assert name_entries(raw) == expected_name_entries(raw)
 
 
 @pytest.mark.parametrize("name", ["", "Ann"])
-def test_what_is_changed_while_the_account_is_deleted_is_taken_back(store, alice, raw, name):
+def test_a_change_during_a_deletion_is_taken_back(store, alice, raw, name):
     raw.hset("user:1", mapping={"deleted": 5, "name": "", "bio": ""})
     raw.delete("users_by_name")
     NameIndex(store).edit(alice.user, name, "new")
     assert not any(raw.hmget("user:1", "name", "bio"))
-    assert filed(raw) == {}
+    assert name_entries(raw) == {}
     assert raw.zcard("outbox") == 0
 
 
-def test_who_changes_their_name_goes_by_it_at_once(store, alice):
+def test_a_new_name_is_cached_at_once(store, alice):
     Users(store).people([1])
     NameIndex(store).edit(alice.user, "Ann", "")
     assert Users(store).people([1]) == {1: User(1, "Alice", "Ann")}
 
 
 @pytest.mark.parametrize("url", ["/", "/timeline/"])
-def test_what_they_wrote_is_by_their_name_at_once_and_again_by_the_next(browser, alice, raw, url):
-    """Posts and people are remembered for some seconds; not longer than a name is, in the process that changes it."""
+def test_posts_show_each_new_name_of_their_author_at_once(browser, alice, raw, url):
+    """Posts and users are cached for some seconds. The process that changes a name uses the new one at once."""
     write_posts(raw, 1, [1, 2])
     client = browser(alice)
     for name in ("Ann of Cleves", "Bea", ""):
         client.get(url)
         client.post("/settings/", {"name": name, "bio": ""})
-        found = {
+        timeline = {
             "/": lambda: Homes(connect()).page(Viewer(connect(), alice.secret), None),
             "/timeline/": lambda: EveryoneTimeline(connect()).page(Viewer(connect(), ""), None, 50),
         }[url]()
-        assert {post.author for post in found.page.posts} == {User(1, "Alice", name)}
+        assert {post.author for post in timeline.page.posts} == {User(1, "Alice", name)}
+
+
+def test_a_user_read_before_a_change_of_name_differs_from_the_user_read_after_it(raw, store, alice):
+    before = Users(store).people([1])[1]
+    raw.hset("user:1", "name", "Alice Liddell")
+    Memory.clear_all()
+    after = Users(store).people([1])[1]
+    assert (before.shown_name, after.shown_name) == ("Alice", "Alice Liddell")
+    assert before != after

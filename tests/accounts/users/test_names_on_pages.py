@@ -1,5 +1,4 @@
-"""How people want to be called is what is shown of them, their username beside it, wherever they stand; and nowhere
-does it turn what stands around it, or become an element."""
+"""Display names on pages: beside the username, never read as markup, and without effect on the text around them."""
 
 import re
 
@@ -14,7 +13,7 @@ from tests.support.http.hostile_values import MARKER
 from tests.support.stored_keys import publish
 from timeline.relations.follow import Follows
 
-NAMED = '<bdi>Alice Liddell</bdi> <bdi class="handle">@Alice</bdi>'
+ALICE_SHOWN = '<bdi>Alice Liddell</bdi> <bdi class="handle">@Alice</bdi>'
 
 
 @pytest.fixture(autouse=True)
@@ -25,8 +24,8 @@ def clock(monkeypatch):
 
 
 @pytest.fixture
-def liddell(raw, store, alice, bob):
-    """Alice has a name, has posted, and follows bob as he follows her."""
+def named_alice(raw, store, alice, bob):
+    """alice has a display name and a post. She and bob follow each other."""
     raw.hset("user:1", "name", "Alice Liddell")
     publish(raw, store, alice, "Down the hole")
     Follows(store).follow(1, 2)
@@ -39,7 +38,7 @@ def main(page):
     return text[text.index("<main") :]
 
 
-@pytest.mark.usefixtures("liddell")
+@pytest.mark.usefixtures("named_alice")
 @pytest.mark.parametrize(
     "url",
     [
@@ -53,19 +52,19 @@ def main(page):
         "/people/",
     ],
 )
-def test_it_is_shown_on_every_page(browser, bob, url):
-    assert NAMED in main(browser(bob).get(url))
+def test_the_display_name_is_shown_on_every_page(browser, bob, url):
+    assert ALICE_SHOWN in main(browser(bob).get(url))
 
 
-@pytest.mark.usefixtures("liddell")
-def test_it_is_shown_at_home_and_where_one_is_suggested(browser, alice, bob, carol, raw):
-    assert NAMED in main(browser(alice).get("/"))
+@pytest.mark.usefixtures("named_alice")
+def test_the_display_name_is_shown_at_home_and_in_suggestions(browser, alice, bob, carol, raw):
+    assert ALICE_SHOWN in main(browser(alice).get("/"))
     page = browser(alice).get("/").content.decode()
     assert '<bdi class="me-name">Alice Liddell</bdi>' in page
-    assert NAMED in main(browser(carol).get("/"))
+    assert ALICE_SHOWN in main(browser(carol).get("/"))
 
 
-@pytest.mark.usefixtures("liddell")
+@pytest.mark.usefixtures("named_alice")
 @pytest.mark.parametrize(
     ("url", "title"),
     [
@@ -76,21 +75,21 @@ def test_it_is_shown_at_home_and_where_one_is_suggested(browser, alice, bob, car
         ("/@bob/", "bob (@bob) · Retwis"),
     ],
 )
-def test_it_stands_in_titles(browser, url, title):
+def test_titles_have_the_display_name(browser, url, title):
     assert f"<title>{title}</title>" in browser().get(url).content.decode()
 
 
-def test_without_one_the_username_is_all_there_is(browser, raw, store, alice, bob):
+def test_without_a_display_name_the_username_stands_alone(browser, raw, store, alice, bob):
     publish(raw, store, alice, "Down the hole")
     page = main(browser(bob).get("/timeline/"))
     assert '<p class="author"><a href="/@Alice/">Alice</a></p>' in page
     assert "handle" not in page
 
 
-@pytest.mark.usefixtures("liddell")
-def test_another_one_is_shown_as_soon_as_what_was_remembered_is_old(browser, raw, clock):
+@pytest.mark.usefixtures("named_alice")
+def test_a_new_name_is_shown_once_the_cached_one_has_expired(browser, raw, clock):
     for url in ("/timeline/", "/@alice/", "/@alice/1/", "/@bob/followers/", "/people/"):
-        assert NAMED in main(browser().get(url))
+        assert ALICE_SHOWN in main(browser().get(url))
     raw.hset("user:1", "name", "Queen")
     assert "<bdi>Queen</bdi>" in main(browser().get("/@alice/"))
     clock.now += 6
@@ -100,11 +99,11 @@ def test_another_one_is_shown_as_soon_as_what_was_remembered_is_old(browser, raw
         assert "Liddell" not in page, url
 
 
-@pytest.mark.usefixtures("liddell")
+@pytest.mark.usefixtures("named_alice")
 @pytest.mark.parametrize(
     "url", ["/", "/timeline/", "/@alice/", "/@alice/1/", "/@bob/followers/", "/people/", "/people/?q=a"]
 )
-def test_a_name_that_is_markup_is_text(browser, bob, raw, url):
+def test_markup_in_a_name_is_shown_as_text(browser, bob, raw, url):
     raw.hset("user:1", mapping={"name": MARKER, "bio": MARKER})
     raw.zadd("users_by_name", {f"{MARKER.lower()}:1": 0})
     page = browser(bob).get(url).content.decode()
@@ -112,7 +111,7 @@ def test_a_name_that_is_markup_is_text(browser, bob, raw, url):
     assert "&lt;zq7" in page
 
 
-def test_in_the_text_of_a_page_a_name_is_always_isolated(browser, bob, raw, liddell):
+def test_names_in_the_text_of_a_page_are_isolated(browser, bob, raw, named_alice):
     raw.hset("user:1", "name", "\u202eevil")
     for url in ("/", "/timeline/", "/@alice/", "/@alice/1/", "/@alice/followers/", "/@bob/followers/", "/people/"):
         page = browser(bob).get(url).content.decode()
@@ -121,6 +120,6 @@ def test_in_the_text_of_a_page_a_name_is_always_isolated(browser, bob, raw, lidd
         assert "evil" not in text, url
 
 
-def test_a_title_cannot_be_turned_either():
+def test_names_in_titles_are_isolated():
     assert isolated(User(1, "a", "\u202eev\u2069il\u2066")) == "\u2068evil\u2069"
     assert isolated(User(1, "a")) == "a"

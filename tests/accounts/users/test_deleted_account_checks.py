@@ -1,5 +1,7 @@
-"""What `doctor` and `cleanup` make of deleted accounts: what is left of one goes, what stays is no damage, and nothing
-gives one back what it had."""
+"""`doctor` and `cleanup` after a deletion: they remove data that is left, and restore none.
+
+What a deleted account keeps is no inconsistency.
+"""
 
 import io
 
@@ -15,12 +17,12 @@ from tests.support.removed_accounts import (
     ALICE,
     BOB,
     CAROL,
-    found,
-    leave,
-    left_and_cleared,
-    nothing_is_left,
+    alice_with_twelve,
+    assert_nothing_is_left,
+    delete_account,
+    delete_and_remove,
+    doctor_findings,
     three_people,
-    twelve_around_alice,
 )
 from tests.support.stored_keys import everything
 from tests.support.stores.key_layouts import noted
@@ -35,15 +37,15 @@ def site(store, alice, bob, carol, raw):
 
 @pytest.fixture
 def crowd(store, raw, alice, monkeypatch):
-    return twelve_around_alice(store, raw, monkeypatch)
+    return alice_with_twelve(store, raw, monkeypatch)
 
 
 POST = {"user_id": 1, "time": 7, "body": "x"}
-LEFT = "deleted accounts with data left"
+DATA_LEFT = "deleted accounts with data left"
 
 
 @pytest.mark.parametrize(
-    "damage",
+    "leave_data",
     [
         lambda raw: (raw.zadd("following:1", {"2": 7}), raw.zadd("followers:2", {"1": 7})),
         lambda raw: (raw.zadd("followers:1", {"2": 7}), raw.zadd("following:2", {"1": 7})),
@@ -55,121 +57,123 @@ LEFT = "deleted accounts with data left"
     ],
     ids=["following", "followers", "posts", "users_by_time"],
 )
-def test_doctor_finds_what_is_left_and_carries_the_deletion_out_anew(store, site, alice, capsys, damage):
-    left_and_cleared(store, alice)
-    damage(site)
+def test_doctor_finds_data_that_is_left_and_repeats_the_deletion(store, site, alice, capsys, leave_data):
+    delete_and_remove(store, alice)
+    leave_data(site)
     site.delete("users_by_followers")
     Follows(store).mend(BOB, CAROL)
-    assert found(capsys)[0].get(LEFT) == 1
-    assert found(capsys, "--fix")[0][LEFT] == 1
-    assert found(capsys)[0] == {}
-    nothing_is_left(site, ALICE)
+    assert doctor_findings(capsys)[0].get(DATA_LEFT) == 1
+    assert doctor_findings(capsys, "--fix")[0][DATA_LEFT] == 1
+    assert doctor_findings(capsys)[0] == {}
+    assert_nothing_is_left(site, ALICE)
     assert site.zrange("users_by_time", 0, -1) == ["bob", "carol"]
     assert site.hget("post:9", "body") in {None, ""}
     assert noted(site) == []
 
 
-def test_doctor_mends_an_account_that_nobody_clears(store, site, alice, capsys):
-    leave(store, alice)
+def test_doctor_finishes_a_deletion_without_a_job(store, site, alice, capsys):
+    delete_account(store, alice)
     site.delete("outbox")
-    assert found(capsys)[0] == {LEFT: 1}
-    assert found(capsys, "--fix")[0] == {LEFT: 1}
-    assert found(capsys) == ({}, {})
+    assert doctor_findings(capsys)[0] == {DATA_LEFT: 1}
+    assert doctor_findings(capsys, "--fix")[0] == {DATA_LEFT: 1}
+    assert doctor_findings(capsys) == ({}, {})
     assert site.hgetall("user:1").keys() == {"username", "deleted"}
 
 
-def test_doctor_complains_of_nothing_while_a_worker_is_at_it(store, crowd, alice, capsys):
-    """Looked at between all its round trips."""
-    leave(store, alice)
+def test_doctor_finds_nothing_while_a_worker_removes_the_account(store, crowd, alice, capsys):
+    """`doctor` looks before each round trip of the worker."""
+    delete_account(store, alice)
     [job] = noted(crowd)
     claim = Claim(Outbox(store), job, attempt=1, told_to_stop=lambda: True)
     steps = 0
     for step in range(60):
-        complaints = []
-        with before_round_trip(step, lambda complaints=complaints: complaints.append(found(capsys)[0])):
+        found_at_step = []
+        with before_round_trip(
+            step, lambda found_at_step=found_at_step: found_at_step.append(doctor_findings(capsys)[0])
+        ):
             removal.finish_deletion(store, claim)
-        assert complaints in ([], [{}]), step
-        steps += len(complaints)
+        assert found_at_step in ([], [{}]), step
+        steps += len(found_at_step)
         crowd.zadd("outbox", {job: LONG_AGO + 2**40})
         crowd.hset("user:1", "deleted", LONG_AGO)
     assert steps >= 3
 
 
-def test_a_page_that_was_under_way_leaves_debris_at_most(store, site, alice, capsys):
-    left_and_cleared(store, alice)
+def test_a_page_during_the_deletion_leaves_only_orphans(store, site, alice, capsys):
+    delete_and_remove(store, alice)
     site.rpush("posts:1", "b1", "4", "0")
     site.hset("user:1", mapping={"seen": 4, "auth": "a secret that auths does not know"})
-    errors, debris = found(capsys)
-    assert errors == {}
-    assert debris.pop("lists with dead ids") == 1  # everybody's
-    assert debris == {"extra fields of deleted accounts": 1, "home timelines of unknown users": 1}
+    inconsistencies, orphans = doctor_findings(capsys)
+    assert inconsistencies == {}
+    assert orphans.pop("lists with dead ids") == 1  # the list `timeline`
+    assert orphans == {"extra fields of deleted accounts": 1, "home timelines of unknown users": 1}
     call_command("cleanup", stdout=io.StringIO())
     assert not site.exists("posts:1")
     assert site.hgetall("user:1").keys() == {"username", "deleted"}
 
 
-def test_cleanup_leaves_an_account_alone_that_is_just_being_deleted(store, site, alice):
-    leave(store, alice)
+def test_cleanup_does_not_touch_an_account_during_its_deletion(store, site, alice):
+    delete_account(store, alice)
     before = site.hgetall("user:1")
     call_command("cleanup", stdout=io.StringIO())
     assert site.hgetall("user:1") == before
     assert site.zcard("followers:1") == 2
 
 
-def test_one_that_was_given_back_is_not_overdue(store, crowd, alice, monkeypatch, capsys):
-    """However long ago it was begun: the others that were due come first."""
-    leave(store, alice)
+def test_a_released_job_is_not_overdue(store, crowd, alice, monkeypatch, capsys):
+    """Even when it began long ago: other due jobs come first."""
+    delete_account(store, alice)
     [job] = noted(crowd)
     crowd.zadd("outbox", {job: LONG_AGO})
     claim = Outbox(store).claim(job, "worker", lambda: True)
     assert not removal.finish_deletion(store, claim)
     Outbox(store).release(job)
-    assert found(capsys) == ({}, {})
+    assert doctor_findings(capsys) == ({}, {})
 
 
 @pytest.mark.parametrize("where", ["outbox", "set_aside"])
-def test_one_that_no_worker_carries_out_is_carried_out_whole(store, crowd, alice, monkeypatch, capsys, where):
-    """However many turns that takes."""
+def test_doctor_finishes_a_job_that_no_worker_finishes(store, crowd, alice, monkeypatch, capsys, where):
+    """In as many turns as it takes."""
     monkeypatch.setattr(outbox, "TURN", -1.0)
-    leave(store, alice)
+    delete_account(store, alice)
     [job] = noted(crowd)
     crowd.delete("outbox")
     crowd.zadd(where, {job: LONG_AGO})
     label = "overdue jobs" if where == "outbox" else "dead letters"
-    assert found(capsys, "--fix")[0] == {label: 1}
-    nothing_is_left(crowd, ALICE)
+    assert doctor_findings(capsys, "--fix")[0] == {label: 1}
+    assert_nothing_is_left(crowd, ALICE)
     assert crowd.hgetall("user:1").keys() == {"username", "deleted"}
     assert not crowd.exists("set_aside")
 
 
-# ---- damage to what stays
+# ---- inconsistencies of what stays
 
 
-def test_a_name_that_is_lost_is_taken_again_and_cleanup_leaves_what_tells_whose_it_was(store, site, alice, capsys):
-    left_and_cleared(store, alice)
+def test_a_lost_name_is_restored_from_the_hash_that_cleanup_keeps(store, site, alice, capsys):
+    delete_and_remove(store, alice)
     site.hdel("users", "alice")
     call_command("cleanup", stdout=io.StringIO())
     assert site.hgetall("user:1").keys() == {"username", "deleted"}
-    assert found(capsys, "--fix")[0] == {"users that no name leads to": 1}
+    assert doctor_findings(capsys, "--fix")[0] == {"users that no name leads to": 1}
     assert site.hget("users", "alice") == "1"
-    assert found(capsys) == ({}, {})
+    assert doctor_findings(capsys) == ({}, {})
 
 
-def test_what_lost_its_username_gets_it_back_and_no_way_in(store, site, alice, capsys):
-    left_and_cleared(store, alice)
+def test_a_lost_username_is_restored_without_a_password_or_a_secret(store, site, alice, capsys):
+    delete_and_remove(store, alice)
     site.hdel("user:1", "username")
     [finding] = [finding for chunk in AccountChecks(store).wrong_names() for finding in chunk]
     finding.repair()
     assert site.hgetall("user:1").keys() == {"username", "deleted"}
     assert site.hget("user:1", "username") == "alice"
-    assert found(capsys)[0] == {}
+    assert doctor_findings(capsys)[0] == {}
 
 
-def test_who_leaves_before_doctor_lets_them_in_again_leaves_no_empty_secret(store, site, alice):
-    """Found while they were there, and gone when it is put right."""
+def test_a_deletion_before_doctors_repair_leaves_no_empty_secret(store, site, alice):
+    """The check runs before the deletion, its repair after it."""
     site.hdel("auths", alice.secret)
     [finding] = [finding for chunk in AccountChecks(store).secrets() for finding in chunk]
-    left_and_cleared(store, alice)
+    delete_and_remove(store, alice)
     before = everything(site)
     finding.repair()
     assert everything(site) == before

@@ -1,5 +1,4 @@
-"""What a profile tells of somebody: how they want to be called, what they say, since when they are here, and who of
-those whom the viewer knows follows them."""
+"""The header of a profile: names, bio, date of registration, "Follows you", and the followers that the viewer knows."""
 
 import html
 import re
@@ -24,12 +23,12 @@ MARCH = 1_772_800_000  # 2026-03-06T12:26:40Z
 
 @pytest.fixture(autouse=True)
 def clock(monkeypatch):
-    """Nothing that is remembered grows old while a slow machine thinks."""
+    """No cached value expires during a test, even on a slow machine."""
     monkeypatch.setattr(local_cache, "time", Clock())
 
 
-def known(store, viewer, name="Alice"):
-    """Who of those whom the viewer follows follows her."""
+def known_followers(store, viewer, name="Alice"):
+    """The followers of `name` that the viewer follows, as the profile has them."""
     Memory.clear_all()
     return Profiles(store).page(Viewer(store, viewer.secret), name, None).relation.known
 
@@ -39,21 +38,21 @@ def main(page):
     return text[text.index("<main") :]
 
 
-def test_a_profile_without_any_of_it_says_no_more_than_it_did(browser, raw, alice):
+def test_a_profile_without_a_name_and_a_bio_shows_the_username_alone(browser, raw, alice):
     page = main(browser().get("/@alice/"))
     assert '<h1 class="name">Alice</h1>' in page
     assert "bio" not in page
     assert "handle" not in page
 
 
-def test_the_shown_name_stands_first_and_the_username_beside_it(browser, raw, alice):
+def test_the_username_follows_the_display_name(browser, raw, alice):
     raw.hset("user:1", "name", "Alice Liddell")
     page = browser().get("/@alice/").content.decode()
     assert '<h1 class="name"><bdi>Alice Liddell</bdi> <bdi class="handle">@Alice</bdi></h1>' in page
     assert "<title>\u2068Alice Liddell\u2069 (@alice) · Retwis</title>" in page
 
 
-def test_a_bio_has_the_links_of_a_post(browser, raw, alice):
+def test_a_bio_has_links_like_a_post(browser, raw, alice):
     raw.hset("user:1", "bio", "With @bob at https://example.org/a <b>& more")
     page = main(browser().get("/@alice/"))
     [bio] = re.findall(r'<p class="bio" dir="auto">(.*)</p>', page)
@@ -63,7 +62,7 @@ def test_a_bio_has_the_links_of_a_post(browser, raw, alice):
     )
 
 
-def test_since_when_they_are_here_is_said_in_words_and_exactly(browser, raw, alice):
+def test_the_date_of_registration_is_shown_as_a_month_and_exactly_in_its_title(browser, raw, alice):
     raw.zadd("users_by_time", {"Alice": MARCH})
     page = browser().get("/@ALICE/")
     exact = '<time datetime="2026-03-06T12:26:40Z" title="6 March 2026, 12:26 UTC">March 2026</time>'
@@ -71,20 +70,20 @@ def test_since_when_they_are_here_is_said_in_words_and_exactly(browser, raw, ali
     assert "Joined in March 2026" in text_of(page)
 
 
-def test_that_never_changes_and_so_is_asked_once(browser, raw, alice, round_trips, settings):
+def test_the_date_of_registration_never_changes_and_is_read_once(browser, raw, alice, round_trips, settings):
     settings.PAGE_MEMORY = False
     client = browser()
 
-    def asks():
+    def read_dates():
         return [
             command for command in round_trips(lambda: client.get("/@alice/")).commands if "users_by_time" in command
         ]
 
-    assert len(asks()) == 1
-    assert asks() == []
+    assert len(read_dates()) == 1
+    assert read_dates() == []
 
 
-def test_who_stands_in_no_such_list_joined_at_no_time(browser, raw, alice):
+def test_a_user_without_a_date_of_registration_has_none_on_the_page(browser, raw, alice):
     raw.zrem("users_by_time", "Alice")
     for _ in range(2):
         page = browser().get("/@alice/")
@@ -92,7 +91,7 @@ def test_who_stands_in_no_such_list_joined_at_no_time(browser, raw, alice):
         assert "Joined" not in text_of(page)
 
 
-def test_what_was_changed_is_seen_at_once_but_for_what_is_remembered(store, raw, alice):
+def test_a_new_name_and_a_new_bio_are_seen_at_once(store, raw, alice):
     viewer = Viewer(store, "")
     assert Profiles(store).page(viewer, "alice", None).about.bio == ""
     raw.hset("user:1", mapping={"name": "Queen", "bio": "Off with it"})
@@ -104,7 +103,7 @@ def test_what_was_changed_is_seen_at_once_but_for_what_is_remembered(store, raw,
 # ---- follows you
 
 
-def test_who_follows_the_viewer_is_said_to(browser, store, alice, bob, raw):
+def test_the_profile_of_a_follower_says_so(browser, store, alice, bob, raw):
     client = browser(bob)
     assert "Follows you" not in text_of(client.get("/@alice/"))
     Follows(store).follow(1, 2)
@@ -114,7 +113,7 @@ def test_who_follows_the_viewer_is_said_to(browser, store, alice, bob, raw):
     assert "Follows you" not in text_of(browser().get("/@alice/"))
 
 
-def test_the_truth_of_that_is_what_they_follow_and_not_its_mirror(browser, alice, bob, raw):
+def test_follows_you_is_read_from_following_and_not_from_followers(browser, alice, bob, raw):
     raw.zadd("followers:2", {"1": 1})
     assert "Follows you" not in text_of(browser(bob).get("/@alice/"))
     raw.delete("followers:2")
@@ -122,12 +121,12 @@ def test_the_truth_of_that_is_what_they_follow_and_not_its_mirror(browser, alice
     assert "Follows you" in text_of(browser(bob).get("/@alice/"))
 
 
-# ---- whom one knows
+# ---- known followers
 
 
 @pytest.fixture
-def people(store, alice, bob):
-    """Five whom bob follows, and who follow alice as soon as a test says so."""
+def friends(store, alice, bob):
+    """Five users that bob follows. A test lets some of them follow alice."""
     friends = [register(store, f"friend{number}").user for number in range(5)]
     for friend in friends:
         Follows(store).follow(bob.user.uid, friend.uid)
@@ -143,80 +142,80 @@ def people(store, alice, bob):
         (5, "Followed by friend0, friend1 and 3 others you follow"),
     ],
 )
-def test_two_of_them_are_named_and_the_others_counted(browser, store, people, bob, number, sentence):
-    for friend in people[:number]:
+def test_two_known_followers_are_named_and_the_others_counted(browser, store, friends, bob, number, sentence):
+    for friend in friends[:number]:
         Follows(store).follow(friend.uid, 1)
     page = browser(bob).get("/@alice/")
-    [told] = re.findall(r"<p class=\"note\">\s*(Followed by .*?)\s*</p>", main(page), re.DOTALL)
-    assert html.unescape(re.sub("<[^>]+>", "", told)) == sentence
-    assert re.findall('href="([^"]+)"', told) == ["/@friend0/", "/@friend1/"][:number]
+    [text] = re.findall(r"<p class=\"note\">\s*(Followed by .*?)\s*</p>", main(page), re.DOTALL)
+    assert html.unescape(re.sub("<[^>]+>", "", text)) == sentence
+    assert re.findall('href="([^"]+)"', text) == ["/@friend0/", "/@friend1/"][:number]
 
 
-def test_nobody_known_is_not_mentioned(browser, store, people, bob, carol):
+def test_without_known_followers_there_is_no_sentence(browser, store, friends, bob, carol):
     Follows(store).follow(carol.user.uid, 1)
-    assert known(store, bob) is None
+    assert known_followers(store, bob) is None
     assert "Followed by" not in text_of(browser(bob).get("/@alice/"))
-    Follows(store).follow(people[0].uid, 1)
+    Follows(store).follow(friends[0].uid, 1)
     assert "Followed by" not in text_of(browser().get("/@alice/"))
 
 
-def test_their_shown_names_are_what_is_shown_each_for_itself(browser, store, people, bob, raw):
-    Follows(store).follow(people[0].uid, 1)
-    raw.hset(f"user:{people[0].uid}", "name", "\u202eAnn <i>")
+def test_known_followers_are_shown_by_their_isolated_display_names(browser, store, friends, bob, raw):
+    Follows(store).follow(friends[0].uid, 1)
+    raw.hset(f"user:{friends[0].uid}", "name", "\u202eAnn <i>")
     Memory.clear_all()
     page = main(browser(bob).get("/@alice/"))
     assert 'Followed by <a href="/@friend0/"><bdi>\u202eAnn &lt;i&gt;</bdi></a>' in page
 
 
-def test_whose_account_is_deleted_is_not_named(store, people, bob, raw):
-    for friend in people:
+def test_a_deleted_known_follower_is_not_named(store, friends, bob, raw):
+    for friend in friends:
         Follows(store).follow(friend.uid, 1)
-    raw.hset(f"user:{people[0].uid}", "deleted", 1)
-    assert [one.username for one in known(store, bob).people] == ["friend1", "friend2"]
+    raw.hset(f"user:{friends[0].uid}", "deleted", 1)
+    assert [one.username for one in known_followers(store, bob).people] == ["friend1", "friend2"]
 
 
-def test_whose_account_is_deleted_is_not_counted_either(browser, store, people, bob, raw):
-    for friend in people[:3]:
+def test_a_deleted_known_follower_is_not_counted(browser, store, friends, bob, raw):
+    for friend in friends[:3]:
         Follows(store).follow(friend.uid, 1)
-    raw.hset(f"user:{people[0].uid}", "deleted", 1)
-    raw.delete(f"user:{people[1].uid}")
-    assert known(store, bob) == KnownFollowers((people[2],), InCommon(0, exact=True))
-    raw.hset(f"user:{people[2].uid}", "deleted", 1)
+    raw.hset(f"user:{friends[0].uid}", "deleted", 1)
+    raw.delete(f"user:{friends[1].uid}")
+    assert known_followers(store, bob) == KnownFollowers((friends[2],), InCommon(0, exact=True))
+    raw.hset(f"user:{friends[2].uid}", "deleted", 1)
     Memory.clear_all()
-    assert known(store, bob) is None
+    assert known_followers(store, bob) is None
     assert "Followed by" not in text_of(browser(bob).get("/@alice/"))
 
 
-def test_it_is_the_same_whichever_side_is_the_smaller(store, people, bob, raw):
-    for friend in people[1:4]:
+def test_known_followers_are_the_same_whichever_set_is_smaller(store, friends, bob, raw):
+    for friend in friends[1:4]:
         Follows(store).follow(friend.uid, 1)
-    expected = KnownFollowers(tuple(people[1:3]), InCommon(1, exact=True))
-    assert known(store, bob) == expected
+    expected = KnownFollowers(tuple(friends[1:3]), InCommon(1, exact=True))
+    assert known_followers(store, bob) == expected
     raw.zadd("followers:1", {str(uid): 5 for uid in range(1000, 1100)})
-    assert known(store, bob) == expected
+    assert known_followers(store, bob) == expected
     raw.zadd("following:2", {str(uid): 5 for uid in range(2000, 2400)})
-    assert known(store, bob) == expected
+    assert known_followers(store, bob) == expected
 
 
 @pytest.mark.parametrize(("size", "others"), [(10_000, "9998"), (10_001, "9998+")])
-def test_it_is_exact_up_to_ten_thousand_and_honest_beyond(browser, store, people, bob, raw, size, others):
-    uids = [str(people[0].uid + number) for number in range(size)]
+def test_the_count_is_exact_up_to_ten_thousand_and_has_a_plus_beyond(browser, store, friends, bob, raw, size, others):
+    uids = [str(friends[0].uid + number) for number in range(size)]
     raw.delete("following:2", "followers:1")
     raw.zadd("following:2", dict.fromkeys(uids, 1))
     raw.zadd("followers:1", dict.fromkeys(uids, 1))
     assert f"Followed by friend0, friend1 and {others} others you follow" in text_of(browser(bob).get("/@alice/"))
 
 
-def test_no_set_is_read_twice_for_one_page(store, people, bob, raw, round_trips):
-    Follows(store).follow(people[0].uid, 1)
+def test_no_set_is_read_twice_for_one_page(store, friends, bob, raw, round_trips):
+    Follows(store).follow(friends[0].uid, 1)
     Memory.clear_all()
     recorded = round_trips(lambda: Profiles(store).page(Viewer(store, bob.secret), "alice", None))
     read = [command for command in recorded.commands if command[0] == "ZRANGE"]
     assert len(read) == len({command[1] for command in read})
 
 
-def test_names_that_are_remembered_cost_nothing(store, people, bob, round_trips):
-    Follows(store).follow(people[0].uid, 1)
+def test_cached_names_cost_no_round_trip(store, friends, bob, round_trips):
+    Follows(store).follow(friends[0].uid, 1)
     Memory.clear_all()
 
     def read():
@@ -226,5 +225,5 @@ def test_names_that_are_remembered_cost_nothing(store, people, bob, round_trips)
     assert len(round_trips(read).round_trips) == 1
     Memory.clear_all()
     Viewer(store, bob.secret).ask_about("alice", lambda pipe, me, them: None)
-    Users(store).people([people[0].uid])
+    Users(store).people([friends[0].uid])
     assert len(round_trips(read).round_trips) == 3
