@@ -10,7 +10,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.local_cache import PageMemory
 from timeline.people.entities import About, Counts, KnownFollowers, Relation
-from timeline.people.join_dates import joined, queue_joined, remembered
+from timeline.people.join_dates import cached_join_dates, join_dates, queue_join_dates
 from timeline.posts.entities import Page
 from timeline.posts.reader import Wanted, by_present_names
 from timeline.relations.entities import InCommon
@@ -74,13 +74,13 @@ class Profiles:
         smaller = {comparison.smaller: comparison for comparison in comparing}  # comparisons may share it
         for comparison in smaller.values():
             comparison.queue_smaller(pipe)
-        join_dates = remembered([person])
-        if not join_dates:
-            queue_joined(pipe, [person])
+        dates = cached_join_dates([person])
+        if not dates:
+            queue_join_dates(pipe, [person])
         replies = wanted.take(pipe.execute())
-        if not join_dates:
+        if not dates:
             *replies, reply = replies
-            join_dates = joined([person], reply)
+            dates = join_dates([person], reply)
         ids = dict(zip(smaller, replies, strict=True))
         not_empty = [comparison for comparison in comparing if ids[comparison.smaller]]
         for comparison in not_empty:
@@ -89,7 +89,7 @@ class Profiles:
         for comparison in comparing:
             common[comparison] = comparison.shared(ids[comparison.smaller], scores.get(comparison, []))
             _common.put(comparison, common[comparison])
-        return join_dates.get(person.uid), [common[comparison] for comparison in comparisons]
+        return dates.get(person.uid), [common[comparison] for comparison in comparisons]
 
     def _relation(self, mine: Sequence[Any], common: Sequence[Shared]) -> Relation:
         """How viewer and user are related. At most one round trip; none while the named users are cached."""

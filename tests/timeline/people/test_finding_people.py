@@ -17,7 +17,15 @@ from tests.support.http.hostile_values import MARKER
 from tests.support.http.page_text import text_of
 from tests.support.http.people_pages import names
 from tests.support.people import register
-from timeline.people.directory import CALLED_SO, ENTRIES, LONGEST_WANTED, LOOKED_UP, People, after, wanted
+from timeline.people.directory import (
+    EXACT_ENTRIES,
+    LONGEST_QUERY,
+    PREFIX_ENTRIES,
+    USERS_LOOKED_UP,
+    People,
+    after_prefix,
+    search_query,
+)
 from timeline.people.follow_pages import PEOPLE_A_PAGE
 
 
@@ -29,7 +37,7 @@ def person(raw, uid, username, name="", filed=True):
 
 
 def found(store, text):
-    return [one.user.uid for one in People(store).found(Viewer(store, ""), wanted(text)).people]
+    return [one.user.uid for one in People(store).search(Viewer(store, ""), search_query(text)).people]
 
 
 # ---- who is found
@@ -159,9 +167,9 @@ def test_who_has_not_typed_anything_finds_the_newest(browser, alice, bob):
 
 
 def test_stale_entries_hide_nobody_for_good(store, raw):
-    raw.zadd("users_by_name", {f"ann{number:03}:{5000 + number}": 0 for number in range(LOOKED_UP)})
+    raw.zadd("users_by_name", {f"ann{number:03}:{5000 + number}": 0 for number in range(USERS_LOOKED_UP)})
     person(raw, 1, "annz")
-    listed = People(store).found(Viewer(store, ""), "ann")
+    listed = People(store).search(Viewer(store, ""), "ann")
     assert listed.people == []
     assert listed.more
     assert found(store, "annz") == [1]
@@ -171,15 +179,15 @@ def test_stale_entries_hide_nobody_for_good(store, raw):
 def test_it_costs_two_round_trips_and_asks_for_no_more_than_it_says(store, raw, round_trips, number):
     for uid in range(1, number + 1):
         person(raw, uid, f"ann{uid:03}", f"Ann {uid:03}")
-    recorded = round_trips(lambda: People(store).found(Viewer(store, ""), "ann"))
+    recorded = round_trips(lambda: People(store).search(Viewer(store, ""), "ann"))
     assert len(recorded.round_trips) == 2
-    assert sum(command[0] == "HMGET" and command[1] != "users" for command in recorded.commands) <= LOOKED_UP
+    assert sum(command[0] == "HMGET" and command[1] != "users" for command in recorded.commands) <= USERS_LOOKED_UP
     limits = [command[-1] for command in recorded.commands if command[0] == "ZRANGEBYLEX"]
-    assert limits == [CALLED_SO, ENTRIES]
+    assert limits == [EXACT_ENTRIES, PREFIX_ENTRIES]
 
 
 def test_where_nobody_has_such_a_name_it_costs_one(store, alice, round_trips):
-    assert len(round_trips(lambda: People(store).found(Viewer(store, ""), "nobody")).round_trips) == 1
+    assert len(round_trips(lambda: People(store).search(Viewer(store, ""), "nobody")).round_trips) == 1
 
 
 # ---- what is typed
@@ -190,7 +198,7 @@ def test_what_was_typed_comes_back_as_text(browser, alice, text):
     page = browser().get("/people/", {"q": text.encode(errors="replace").decode()})
     assert page.status_code == 200
     [value] = re.findall(r'name="q" value="([^"]*)"', page.content.decode())
-    assert html.unescape(value) == wanted(text.encode(errors="replace").decode())
+    assert html.unescape(value) == search_query(text.encode(errors="replace").decode())
 
 
 @pytest.mark.parametrize("text", ["walker", MARKER, '"><script>', "{{ 7 }}", "a&amp;b"])
@@ -202,10 +210,10 @@ def test_a_search_without_results_names_what_was_searched(browser, text):
 
 
 def test_no_more_is_taken_than_a_name_can_have(browser, store, raw):
-    person(raw, 1, "x", "y" * LONGEST_WANTED)
+    person(raw, 1, "x", "y" * LONGEST_QUERY)
     assert found(store, "y" * 5000) == [1]
     page = browser().get(f"/people/?q={'y' * 5000}").content.decode()
-    assert f'value="{"y" * LONGEST_WANTED}" maxlength="{LONGEST_WANTED}"' in page
+    assert f'value="{"y" * LONGEST_QUERY}" maxlength="{LONGEST_QUERY}"' in page
 
 
 def test_the_search_remembers_no_page_for_each_text(browser, alice, monkeypatch):
@@ -246,13 +254,13 @@ def test_it_finds_whom_a_look_at_everybody_finds(store, raw, called, text):
     for uid, (username, name) in enumerate(called, 1):
         raw.hset(f"user:{uid}", mapping={"username": username, "name": name})
         raw.zadd("users_by_name", dict.fromkeys(entries(User(uid, username, name)), 0))
-    name = wanted(text)
+    name = search_query(text)
     if not name:
         return
     expected = {
         uid for uid, both in enumerate(called, 1) if any(one and fold(one).startswith(fold(name)) for one in both)
     }
-    listed = People(store).found(Viewer(store, ""), name)
+    listed = People(store).search(Viewer(store, ""), name)
     assert {one.user.uid for one in listed.people} == expected
     assert not listed.more
     assert len(listed.people) == len(expected) <= PEOPLE_A_PAGE
@@ -263,7 +271,7 @@ def test_it_finds_whom_a_look_at_everybody_finds(store, raw, called, text):
 @example("\U0010ffff", "\U0010ffff")
 @example("\ud7ff", "\U0010ffff")
 def test_a_range_holds_what_begins_so_and_nothing_else(beginning, rest):
-    end = after(beginning)
+    end = after_prefix(beginning)
     whole = (beginning + rest).encode()
     if end == "+":
         assert set(beginning) == {"\U0010ffff"}
@@ -276,5 +284,5 @@ def test_a_range_holds_what_begins_so_and_nothing_else(beginning, rest):
 @hypothesis_settings(deadline=None, suppress_health_check=list(HealthCheck))
 @given(text=st.text(max_size=60))
 def test_any_text_can_be_looked_for(store, text):
-    if wanted(text):
-        assert People(store).found(Viewer(store, ""), wanted(text)).people == []
+    if search_query(text):
+        assert People(store).search(Viewer(store, ""), search_query(text)).people == []
