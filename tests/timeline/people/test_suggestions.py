@@ -45,7 +45,7 @@ def suggested(store, me, *count):
 # ---- whom those follow whom one follows
 
 
-def test_those_come_first_whom_most_of_the_people_follow_whom_one_follows(store, raw):
+def test_users_with_the_most_votes_come_first(store, raw):
     people(raw, *range(1, 9))
     for friend in (2, 3, 4):
         follow(raw, 1, friend)
@@ -55,7 +55,7 @@ def test_those_come_first_whom_most_of_the_people_follow_whom_one_follows(store,
     assert suggested(store, 1) == [5, 6, 7, 8]
 
 
-def test_of_equals_who_has_more_followers_comes_first(store, raw):
+def test_among_equals_the_user_with_more_followers_comes_first(store, raw):
     people(raw, *range(1, 7))
     follow(raw, 1, 2)
     for them, number in ((3, 4), (4, 12), (5, 0), (6, 9)):
@@ -69,7 +69,7 @@ def test_of_equals_who_has_more_followers_comes_first(store, raw):
     ]
 
 
-def test_nobody_is_suggested_to_themselves_or_twice_or_whom_they_follow(store, alice, bob, carol, raw):
+def test_suggestions_leave_out_the_user_repeats_and_followed_users(store, alice, bob, carol, raw):
     follows = Follows(store)
     for me, them in ((ALICE, BOB), (BOB, ALICE), (BOB, CAROL), (CAROL, ALICE), (CAROL, BOB)):
         follows.follow(me, them)
@@ -81,7 +81,7 @@ def test_nobody_is_suggested_to_themselves_or_twice_or_whom_they_follow(store, a
     assert everything(raw) == before
 
 
-def test_only_the_twenty_are_asked_whom_one_followed_last(store, raw):
+def test_only_the_twenty_latest_followed_vote(store, raw):
     people(raw, 1, *range(10, 31), 40, 41)
     for friend in range(10, 31):  # the first one too long ago
         follow(raw, 1, friend, LONG_AGO + friend)
@@ -94,7 +94,7 @@ def test_only_the_twenty_are_asked_whom_one_followed_last(store, raw):
     assert suggested(store, 1, 1) == [41]
 
 
-def test_of_each_only_the_hundred_count_whom_they_followed_last(store, raw):
+def test_each_voter_votes_for_the_hundred_latest_followed(store, raw):
     people(raw, 1, 2, 500, 501)
     follow(raw, 1, 2)
     follow(raw, 2, 500, LONG_AGO + 1)
@@ -112,7 +112,7 @@ def test_of_each_only_the_hundred_count_whom_they_followed_last(store, raw):
 # ---- the most followed, and the newest
 
 
-def test_who_follows_nobody_is_told_who_has_most_followers(store, raw):
+def test_a_user_that_follows_no_one_gets_the_most_followed(store, raw):
     people(raw, *range(1, 10))
     for them in range(2, 10):
         followed_by(raw, them, them)
@@ -123,7 +123,7 @@ def test_who_follows_nobody_is_told_who_has_most_followers(store, raw):
     assert suggested(store, 9, 2) == [8, 7]
 
 
-def test_what_is_missing_is_filled_up_with_the_most_followed(store, raw):
+def test_the_most_followed_fill_the_remaining_places(store, raw):
     people(raw, *range(1, 9))
     follow(raw, 1, 2)
     follow(raw, 2, 3)
@@ -134,7 +134,7 @@ def test_what_is_missing_is_filled_up_with_the_most_followed(store, raw):
 
 
 @pytest.mark.parametrize("friends", [[], [2]], ids=["who follows nobody", "who follows somebody"])
-def test_where_nobody_is_ranked_the_newest_come(store, raw, friends):
+def test_without_a_ranking_the_newest_are_suggested(store, raw, friends):
     people(raw, *range(1, 10))
     for friend in friends:
         follow(raw, 1, friend)
@@ -148,11 +148,11 @@ def test_where_nobody_is_ranked_the_newest_come(store, raw, friends):
     assert Suggestions(store).for_user(1)[0].followers == len(friends)
 
 
-def test_an_empty_site_has_nobody_to_suggest(store, alice):
+def test_an_empty_site_has_no_suggestions(store, alice):
     assert Suggestions(store).for_user(ALICE) == []
 
 
-def test_who_has_no_name_is_never_suggested(store, raw):
+def test_members_that_are_no_user_are_never_suggested(store, raw):
     people(raw, 1, 2, 5)
     follow(raw, 1, 2)
     for them in ("3", "4", "x", "007", "-1", ""):
@@ -181,7 +181,7 @@ def expected(raw, me, count):
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_in_a_whole_community_it_is_what_one_would_work_out_by_hand(store, raw, seed):
+def test_on_a_seeded_site_the_suggestions_match_a_plain_computation(store, raw, seed):
     call_command("seed", "--users=90", "--posts=1", "--follows=25", f"--seed={seed}", verbosity=0)
     for me in random.Random(seed).sample(range(1, 91), 20):
         found = Suggestions(store).for_user(me, 8)
@@ -195,7 +195,7 @@ def test_in_a_whole_community_it_is_what_one_would_work_out_by_hand(store, raw, 
 
 
 @pytest.mark.parametrize("number", [2, 50, 300])
-def test_it_costs_four_round_trips_whatever_there_is(store, raw, round_trips, number):
+def test_suggestions_take_four_round_trips_on_any_site(store, raw, round_trips, number):
     people(raw, *range(1, number + 3))
     for friend in range(2, number + 1):
         follow(raw, 1, friend)
@@ -206,7 +206,7 @@ def test_it_costs_four_round_trips_whatever_there_is(store, raw, round_trips, nu
     assert len(round_trips(lambda: Suggestions(store).for_user(1)).round_trips) == 4
 
 
-def test_for_who_follows_nobody_it_costs_two_or_three(store, raw, round_trips):
+def test_for_a_user_that_follows_no_one_they_take_two_or_three_round_trips(store, raw, round_trips):
     people(raw, *range(1, 50))
     follow(raw, 2, 3)
     assert len(round_trips(lambda: Suggestions(store).for_user(1)).round_trips) == 2
@@ -214,7 +214,7 @@ def test_for_who_follows_nobody_it_costs_two_or_three(store, raw, round_trips):
     assert len(round_trips(lambda: Suggestions(store).for_user(1)).round_trips) == 3
 
 
-def test_it_asks_for_no_more_than_it_says(store, raw, round_trips, monkeypatch):
+def test_a_limited_number_of_sets_and_users_is_read(store, raw, round_trips, monkeypatch):
     monkeypatch.setattr(suggestions, "SPARE", 3)
     people(raw, *range(1, 200))
     for uid in range(2, 200):
@@ -225,7 +225,7 @@ def test_it_asks_for_no_more_than_it_says(store, raw, round_trips, monkeypatch):
     assert sum(command[0] == "HMGET" for command in recorded.commands) == 7
 
 
-def test_a_prefix_stands_before_every_key(store, raw, rights, round_trips, monkeypatch):
+def test_suggestions_use_the_key_prefix(store, raw, rights, round_trips, monkeypatch):
     monkeypatch.setattr(keys, "PREFIX", "blog:")
     rights("resetkeys", *(f"~{keys.matching(pattern)}" for pattern in keys.ALL))
     for me, them in ((1, 2), (2, 3)):
@@ -237,7 +237,7 @@ def test_a_prefix_stands_before_every_key(store, raw, rights, round_trips, monke
     assert raw.zrange("blog:users_by_followers", 0, -1) == ["2", "3"]
 
 
-def test_only_a_home_that_is_empty_asks_for_them(browser, alice, round_trips):
+def test_only_an_empty_home_asks_for_suggestions(browser, alice, round_trips):
     client = browser(alice)
 
     def asked(url):

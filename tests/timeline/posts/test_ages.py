@@ -29,19 +29,19 @@ from timeline.posts.html.post_cards import age_of
         (10**9, "11574 days"),
     ],
 )
-def test_an_age_is_told_in_its_largest_unit(seconds, words):
+def test_an_age_is_shown_in_its_largest_unit(seconds, words):
     assert age_of(seconds, "en").words == f"posted {words} ago via web"
 
 
 @given(st.integers(-200_000, 10**7))
-def test_the_words_last_exactly_as_long_as_they_say(seconds):
+def test_the_words_of_an_age_are_right_for_exactly_the_stated_seconds(seconds):
     age = age_of(seconds, "en")
     assert age.lasts >= 1
     assert age_of(seconds + age.lasts - 1, "en").words == age.words
     assert age_of(seconds + age.lasts, "en").words != age.words
 
 
-def test_a_remembered_post_grows_older_and_is_rendered_once(browser, raw, store, alice, bob, monkeypatch):
+def test_a_cached_post_shows_its_present_age_and_is_rendered_once(browser, raw, store, alice, bob, monkeypatch):
     publish(raw, store, alice, "mine")
     written = int(raw.hget("post:1", "time"))
 

@@ -43,20 +43,20 @@ TEXTS = st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=4), max_size=60).
 
 
 @pytest.mark.parametrize(("text", "expected"), LINKED)
-def test_addresses_and_names_lead_where_they_say(text, expected):
+def test_addresses_and_names_become_links(text, expected):
     shown = Shown(text)
     assert [tuple(link) for link in shown.links] == expected
     assert shown.text == text
 
 
 @pytest.mark.parametrize("text", PLAIN)
-def test_all_else_is_text(text):
+def test_everything_else_stays_text(text):
     shown = Shown(text)
     assert shown.links == []
     assert shown.text == text
 
 
-def test_a_link_is_its_text_and_nothing_more_than_needed():
+def test_the_html_of_a_link_has_no_needless_attributes():
     assert Shown("Hi @Alice: a.com/?b&c <3").html == (
         'Hi <a href="/@Alice/">@Alice</a>: '
         '<a href="http://a.com/?b&amp;c" rel="nofollow ugc noopener">a.com/?b&amp;c</a> &lt;3'
@@ -64,7 +64,7 @@ def test_a_link_is_its_text_and_nothing_more_than_needed():
 
 
 @given(TEXTS)
-def test_whatever_is_typed_reads_as_typed_and_its_links_lead_where_they_read(text):
+def test_any_text_reads_as_typed_and_its_links_lead_where_they_say(text):
     shown = Shown(text)
     assert shown.text == text
     assert [tag for tag, _ in shown.tags] == ["a", "/a"] * (len(shown.tags) // 2)
@@ -81,7 +81,7 @@ def test_whatever_is_typed_reads_as_typed_and_its_links_lead_where_they_read(tex
 
 
 @given(TEXTS)
-def test_the_pieces_are_the_text(text):
+def test_the_segments_joined_are_the_text(text):
     pieces = links.segments(text)
     assert "".join(piece.text for piece in pieces) == text
     assert all(piece.text for piece in pieces)
@@ -105,20 +105,20 @@ def looked_at(monkeypatch):
 
 
 @pytest.mark.parametrize("unit", ["xn--a.", "XN--a.", "a.xn--", "http://xn--a.b@", "xn--xn--"])
-def test_hosts_that_take_years_are_not_looked_at(looked_at, unit):
+def test_hosts_that_would_take_years_are_not_searched(looked_at, unit):
     for times in range(LONGEST_POST // len(unit) + 1):
         links.segments(unit * times)
     assert max(text.lower().count("xn--") for text in looked_at) == links.MOST_PUNYCODE
 
 
-def test_a_text_is_looked_at_once_and_one_that_is_too_long_for_a_post_never(looked_at):
+def test_a_text_is_searched_once_and_a_text_longer_than_a_post_never(looked_at):
     for length in (LONGEST_POST, LONGEST_POST + 1, 100_000):
         links.segments(("@alice https://example.com " * length)[:length])
     assert [len(text) for text in looked_at] == [LONGEST_POST]
 
 
 @pytest.mark.parametrize("fragment", FRAGMENTS)
-def test_no_text_of_one_piece_over_and_over_makes_it_hang(fragment):
+def test_no_repeated_fragment_makes_the_search_hang(fragment):
     """Four times as long as a post can be: what doubles with each piece would not come to an end."""
     for before in ("", "http://", "http://a.com/", "@", "a@", "a.", "("):
         for unit in (fragment, f"{fragment}a", f"{fragment}.", f"{fragment}a."):
@@ -129,7 +129,7 @@ def test_no_text_of_one_piece_over_and_over_makes_it_hang(fragment):
 # ---- on pages
 
 
-def test_links_stand_on_every_page_and_the_store_keeps_what_was_typed(browser, raw, store, alice, bob):
+def test_every_page_shows_the_links_and_the_store_keeps_the_text_as_typed(browser, raw, store, alice, bob):
     text = "Hello @Bob, see https://redis.io/?a=1&b=2 & <b>"
     publish(raw, store, alice, text)
     name = '<a href="/@Bob/">@Bob</a>'
@@ -142,7 +142,7 @@ def test_links_stand_on_every_page_and_the_store_keeps_what_was_typed(browser, r
     assert browser().get("/@Bob/").status_code == 200
 
 
-def test_a_name_that_nobody_has_is_a_link_to_a_page_that_says_so(browser, raw, store, alice):
+def test_an_unknown_name_is_a_link_to_a_404_page(browser, raw, store, alice):
     publish(raw, store, alice, "is @nobody there?")
     assert '<a href="/@nobody/">@nobody</a>' in browser().get("/@Alice/").content.decode()
     assert browser().get("/@nobody/").status_code == 404

@@ -47,7 +47,7 @@ def test_following_twice_changes_nothing(browser, alice, bob, raw):
     assert raw.zscore("followers:2", "1") == 1000
 
 
-def test_unfollowing_takes_both_sides_away(browser, alice, bob, raw):
+def test_unfollowing_removes_both_sides_and_the_place_in_the_ranking(browser, alice, bob, raw):
     client = browser(alice)
     client.post("/@bob/follow/")
     response = client.post("/@bob/unfollow/", follow=True)
@@ -57,24 +57,24 @@ def test_unfollowing_takes_both_sides_away(browser, alice, bob, raw):
     assert not raw.exists("users_by_followers")
 
 
-def test_unfollowing_somebody_one_does_not_follow_is_harmless(browser, alice, bob, raw):
+def test_unfollowing_without_a_follow_is_harmless(browser, alice, bob, raw):
     assert browser(alice).post("/@bob/unfollow/").status_code == 302
     assert not raw.exists("users_by_followers")
     assert raw.zcard("outbox") == 0
 
 
-def test_nobody_follows_themselves(browser, alice, raw):
+def test_users_cannot_follow_themselves(browser, alice, raw):
     response = browser(alice).post("/@alice/follow/", follow=True)
     assert "You cannot follow yourself" in response.content.decode()
     assert not raw.exists("following:1")
 
 
-def test_nobody_follows_an_unknown_user(browser, alice, raw):
+def test_following_an_unknown_user_is_not_found(browser, alice, raw):
     assert browser(alice).post("/@nobody/follow/").status_code == 404
     assert raw.zcard("outbox") == 0
 
 
-def test_a_follow_brings_the_older_posts_and_an_unfollow_takes_them(browser, alice, bob):
+def test_a_follow_adds_older_posts_to_the_home_and_an_unfollow_removes_them(browser, alice, bob):
     reader, writer = browser(alice), browser(bob)
     writer.post("/post/", {"body": "written before the follow", "token": "t"})
     assert b"written before" not in reader.get("/").content
@@ -84,7 +84,7 @@ def test_a_follow_brings_the_older_posts_and_an_unfollow_takes_them(browser, ali
     assert b"written before" not in reader.get("/").content
 
 
-def test_the_mirror_follows_the_truth_when_they_disagree(store, alice, bob, raw):
+def test_the_mirror_is_made_to_match_the_truth(store, alice, bob, raw):
     raw.zadd("followers:2", {"1": 5})  # a phantom
     Follows(store).finish_follow("follow:1:2:x")
     assert not raw.exists("followers:2")
@@ -95,7 +95,7 @@ def test_the_mirror_follows_the_truth_when_they_disagree(store, alice, bob, raw)
     assert ranked(raw) == {"2": 1}
 
 
-def test_the_ranking_says_how_many_follow_each_and_has_nobody_whom_nobody_follows(store, alice, bob, carol, raw):
+def test_the_ranking_counts_followers_and_leaves_out_users_without_any(store, alice, bob, carol, raw):
     follows = Follows(store)
     for me, them in ((1, 2), (3, 2), (2, 1), (2, 3), (1, 2)):
         follows.follow(me, them)
@@ -122,7 +122,7 @@ def test_a_count_that_changes_while_it_is_written_is_written_again(store, alice,
     assert raw.zcard("outbox") == 0
 
 
-def test_a_count_that_sinks_to_none_while_it_is_written_is_taken_out(store, alice, bob, raw, monkeypatch):
+def test_a_count_that_drops_to_zero_while_it_is_written_is_removed(store, alice, bob, raw, monkeypatch):
     real = Ranking.queue_place
 
     def and_all_leave(self, pipe, uid, count):
@@ -134,7 +134,7 @@ def test_a_count_that_sinks_to_none_while_it_is_written_is_taken_out(store, alic
     assert not raw.exists("users_by_followers")
 
 
-def test_many_are_counted_anew_in_three_round_trips(store, raw, round_trips):
+def test_many_users_are_recounted_in_three_round_trips(store, raw, round_trips):
     for uid in range(1, 40):
         raw.zadd(f"followers:{uid}", {str(other): 1 for other in range(100, 100 + uid)})
     raw.zadd("users_by_followers", {"3": 9, "40": 7, "41": 8})
@@ -151,7 +151,7 @@ def form_of(page, uid):
     return form
 
 
-def test_the_profile_that_answers_has_all_that_a_script_takes_from_it(browser, alice, bob):
+def test_the_profile_after_a_follow_has_all_that_the_script_takes_from_it(browser, alice, bob):
     """The new button, under the id of the old one so that the focus stays on it; the counts; and what happened."""
     client = browser(alice)
     for verb, other, followers, said in (
@@ -172,21 +172,21 @@ def test_the_profile_that_answers_has_all_that_a_script_takes_from_it(browser, a
         assert 'hx-select-oob="#counts-2, #messages:innerHTML"' in page
 
 
-def test_the_form_is_the_same_wherever_it_stands(browser, alice, bob):
+def test_the_follow_form_on_a_profile_names_nothing_else_of_the_page(browser, alice, bob):
     """A list of people has it too; what stands there after a click comes from the profile."""
     page = browser(alice).get("/@bob/").content.decode()
     assert "counts" not in form_of(page, 2)
     assert "select-oob" not in form_of(page, 2)
 
 
-def test_the_place_for_messages_is_on_every_page_and_empty_without_one(browser, alice, bob):
+def test_every_page_has_an_element_for_messages_that_is_empty_without_any(browser, alice, bob):
     for client in (browser(), browser(alice)):
         for url in ("/", "/timeline/", "/@bob/", "/nothing/", "/?before=x"):
             page = client.get(url).content.decode()
             assert re.findall(r'<div class="messages wrap" id="messages" role="status">\s*</div>', page), url
 
 
-def test_what_a_visitor_may_not_do_leads_to_the_login_and_back_with_a_script_too(browser, alice, bob, raw):
+def test_a_follow_by_a_visitor_with_a_script_leads_to_the_login_and_back(browser, alice, bob, raw):
     client = browser(alice)
     form = {"hx-request": "true", "referer": "http://testserver/@bob/"}
     del client.cookies["auth"]
@@ -196,5 +196,5 @@ def test_what_a_visitor_may_not_do_leads_to_the_login_and_back_with_a_script_too
     assert not raw.exists("following:1")
 
 
-def test_visitors_pages_have_no_form(browser, bob):
+def test_a_profile_shows_visitors_no_form(browser, bob):
     assert "<form" not in browser().get("/@bob/").content.decode()

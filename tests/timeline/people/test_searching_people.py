@@ -44,14 +44,14 @@ def found(store, text):
 
 
 @pytest.mark.parametrize("text", ["ali", "ALI", "Alice", "@alice", "  @Ali ", "a", "alice l", "Alice Liddell"])
-def test_by_the_beginning_of_either_name_whatever_the_letter_case(store, raw, text):
+def test_a_search_finds_the_beginning_of_either_name_in_any_letter_case(store, raw, text):
     person(raw, 1, "Alice", "Alice Liddell")
     person(raw, 2, "bob")
     assert found(store, text) == [1]
 
 
 @pytest.mark.parametrize("text", ["liddell", "lice", "alicex", "alice_l", "1", ":1", "alice:", "alice:1", "@@alice"])
-def test_by_nothing_else(store, raw, text):
+def test_a_search_finds_nothing_but_the_beginning_of_a_name(store, raw, text):
     person(raw, 1, "Alice", "Alice Liddell")
     assert found(store, text) == []
 
@@ -59,7 +59,7 @@ def test_by_nothing_else(store, raw, text):
 @pytest.mark.parametrize(
     "text", ["alice  l", "\u2068Alice Liddell\u2069", "\u200fali", "@\u200ealice", "ali\0", "al\u00adice"]
 )
-def test_what_is_not_seen_of_what_was_typed_is_not_looked_for(store, raw, text):
+def test_invisible_characters_in_the_query_are_ignored(store, raw, text):
     """As a name is that somebody copies from a title, or from between words that are written the other way."""
     person(raw, 1, "Alice", "Alice Liddell")
     assert found(store, text) == [1]
@@ -78,12 +78,12 @@ def test_what_is_not_seen_of_what_was_typed_is_not_looked_for(store, raw, text):
         ("Ann 🎉🎉", ["ann 🎉"]),
     ],
 )
-def test_by_the_same_letters_as_unicode_has_it(store, raw, name, typed):
+def test_a_search_matches_letters_as_unicode_does(store, raw, name, typed):
     person(raw, 1, "x", name)
     assert [found(store, text) for text in typed] == [[1]] * len(typed)
 
 
-def test_whose_username_it_is_comes_first_then_whose_whole_name_then_the_others_in_order(store, raw):
+def test_the_username_comes_first_then_exact_names_then_the_others_in_order(store, raw):
     person(raw, 1, "annabel")
     person(raw, 2, "zoe", "Ann")
     person(raw, 3, "Ann")
@@ -92,14 +92,14 @@ def test_whose_username_it_is_comes_first_then_whose_whole_name_then_the_others_
     assert found(store, "ann") == [3, 2, 5, 4, 1]
 
 
-def test_whose_whole_name_it_is_is_found_however_many_begin_so(store, raw):
+def test_an_exact_name_is_found_among_many_longer_ones(store, raw):
     for uid in range(1, 200):
         person(raw, uid, f"ann{uid:03}")  # a digit comes before the colon
     person(raw, 900, "zoe", "Ann")
     assert found(store, "ann")[0] == 900
 
 
-def test_whose_username_it_is_is_found_where_nobody_has_an_entry_yet(store, raw):
+def test_an_exact_username_is_found_without_an_entry(store, raw):
     person(raw, 1, "Alice", filed=False)
     person(raw, 2, "Alicia", filed=False)
     assert found(store, "alice") == [1]
@@ -110,14 +110,14 @@ def test_whose_username_it_is_is_found_where_nobody_has_an_entry_yet(store, raw)
     assert found(store, "BoB") == [3]  # as an official site may have it
 
 
-def test_everybody_is_found_once(store, raw):
+def test_each_user_is_found_once(store, raw):
     person(raw, 1, "ann", "Ann Ann")
     assert found(store, "a") == [1]
     raw.zadd("users_by_name", {"ann a:1": 0, "ann ann:01": 0})
     assert found(store, "ann a") == [1]
 
 
-def test_whom_an_entry_names_counts_only_while_they_go_by_that_name(store, raw):
+def test_an_entry_counts_only_while_the_user_has_that_name(store, raw):
     person(raw, 1, "alice", "Queen")
     raw.hset("user:1", "name", "Pawn")
     assert found(store, "queen") == []
@@ -126,13 +126,13 @@ def test_whom_an_entry_names_counts_only_while_they_go_by_that_name(store, raw):
     assert found(store, "queen") == []
 
 
-def test_whose_account_is_deleted_is_not_found(store, raw):
+def test_deleted_accounts_are_not_found(store, raw):
     person(raw, 1, "alice", "Queen")
     raw.hset("user:1", "deleted", 1)
     assert found(store, "alice") == found(store, "queen") == []
 
 
-def test_who_registers_and_who_is_renamed_is_found(browser, store, alice):
+def test_a_new_user_is_found(browser, store, alice):
     dora = register(store, "Dora")
     assert names(browser().get("/people/?q=dor")) == ["Dora"]
     assert found(store, "dora") == [dora.user.uid]
@@ -141,7 +141,7 @@ def test_who_registers_and_who_is_renamed_is_found(browser, store, alice):
 # ---- how many
 
 
-def test_twenty_are_shown_and_that_there_are_more_is_said(browser, store, raw):
+def test_twenty_results_are_shown_and_the_page_says_that_there_are_more(browser, store, raw):
     for uid in range(1, 22):
         person(raw, uid, f"ann{uid:03}")
     page = browser().get("/people/?q=ann")
@@ -153,20 +153,20 @@ def test_twenty_are_shown_and_that_there_are_more_is_said(browser, store, raw):
 
 
 @pytest.mark.parametrize(("text", "told"), [("ann", "1 person found"), ("zoe", "No one found")])
-def test_their_number_is_a_status(browser, raw, text, told):
+def test_the_number_of_results_is_a_status(browser, raw, text, told):
     person(raw, 1, "ann")
     page = browser().get(f"/people/?q={text}").content.decode()
     assert f'<p class="note" id="found" role="status">{told}</p>' in page
 
 
-def test_who_has_not_typed_anything_finds_the_newest(browser, alice, bob):
+def test_an_empty_query_shows_the_newest_users(browser, alice, bob):
     for query in ("q=", "q=%20", "q=@", "q=%20@%20"):
         page = browser().get(f"/people/?{query}")
         assert set(names(page)) == {"Alice", "bob"}
         assert '<p class="note" id="found" role="status"></p>' in page.content.decode()
 
 
-def test_stale_entries_hide_nobody_for_good(store, raw):
+def test_a_longer_query_finds_a_user_behind_stale_entries(store, raw):
     raw.zadd("users_by_name", {f"ann{number:03}:{5000 + number}": 0 for number in range(USERS_LOOKED_UP)})
     person(raw, 1, "annz")
     listed = People(store).search(Viewer(store, ""), "ann")
@@ -176,7 +176,7 @@ def test_stale_entries_hide_nobody_for_good(store, raw):
 
 
 @pytest.mark.parametrize("number", [1, 25, 400])
-def test_it_costs_two_round_trips_and_asks_for_no_more_than_it_says(store, raw, round_trips, number):
+def test_a_search_takes_two_round_trips_and_reads_a_limited_number_of_entries(store, raw, round_trips, number):
     for uid in range(1, number + 1):
         person(raw, uid, f"ann{uid:03}", f"Ann {uid:03}")
     recorded = round_trips(lambda: People(store).search(Viewer(store, ""), "ann"))
@@ -186,7 +186,7 @@ def test_it_costs_two_round_trips_and_asks_for_no_more_than_it_says(store, raw, 
     assert limits == [EXACT_ENTRIES, PREFIX_ENTRIES]
 
 
-def test_where_nobody_has_such_a_name_it_costs_one(store, alice, round_trips):
+def test_a_search_without_results_takes_one_round_trip(store, alice, round_trips):
     assert len(round_trips(lambda: People(store).search(Viewer(store, ""), "nobody")).round_trips) == 1
 
 
@@ -194,7 +194,7 @@ def test_where_nobody_has_such_a_name_it_costs_one(store, alice, round_trips):
 
 
 @pytest.mark.parametrize("text", [MARKER, '"><script>', "{{ 7 }}", "a&amp;b", "\u202eevil", "\0", "\ud800"])
-def test_what_was_typed_comes_back_as_text(browser, alice, text):
+def test_the_query_is_shown_again_as_text(browser, alice, text):
     page = browser().get("/people/", {"q": text.encode(errors="replace").decode()})
     assert page.status_code == 200
     [value] = re.findall(r'name="q" value="([^"]*)"', page.content.decode())
@@ -206,17 +206,17 @@ def test_a_search_without_results_names_what_was_searched(browser, text):
     page = browser().get("/people/", {"q": text}).content.decode()
     [heading] = re.findall(r"<h2>(No one found .*?)</h2>", page)
     assert re.fullmatch(r'No one found for "<bdi>[^<>"]*</bdi>"', heading)
-    assert html.unescape(re.sub("</?bdi>", "", heading)) == f'No one found for "{wanted(text)}"'
+    assert html.unescape(re.sub("</?bdi>", "", heading)) == f'No one found for "{search_query(text)}"'
 
 
-def test_no_more_is_taken_than_a_name_can_have(browser, store, raw):
+def test_a_query_is_cut_to_the_length_of_a_name(browser, store, raw):
     person(raw, 1, "x", "y" * LONGEST_QUERY)
     assert found(store, "y" * 5000) == [1]
     page = browser().get(f"/people/?q={'y' * 5000}").content.decode()
     assert f'value="{"y" * LONGEST_QUERY}" maxlength="{LONGEST_QUERY}"' in page
 
 
-def test_the_search_remembers_no_page_for_each_text(browser, alice, monkeypatch):
+def test_a_search_caches_no_page_for_its_query(browser, alice, monkeypatch):
     """Whoever types would else fill the memory with pages that nobody reads again."""
     from retwis_site.rendering import pages
 
@@ -248,7 +248,7 @@ def fold(name):
 @example(called=[("\ud7ffx", "\ue000")], text="\ud7ff")
 @example(called=[("jц", "j\xffц")], text="j")
 @example(called=[("a:2", ""), ("a", "")], text="a:")
-def test_it_finds_whom_a_look_at_everybody_finds(store, raw, called, text):
+def test_a_search_finds_the_same_users_as_a_scan_of_all_names(store, raw, called, text):
     raw.flushall()
     Memory.clear_all()
     for uid, (username, name) in enumerate(called, 1):
@@ -270,7 +270,7 @@ def test_it_finds_whom_a_look_at_everybody_finds(store, raw, called, text):
 @example("a", "\U0010ffff" * 4)
 @example("\U0010ffff", "\U0010ffff")
 @example("\ud7ff", "\U0010ffff")
-def test_a_range_holds_what_begins_so_and_nothing_else(beginning, rest):
+def test_a_range_holds_all_texts_with_the_prefix_and_no_others(beginning, rest):
     end = after_prefix(beginning)
     whole = (beginning + rest).encode()
     if end == "+":
@@ -283,6 +283,6 @@ def test_a_range_holds_what_begins_so_and_nothing_else(beginning, rest):
 
 @hypothesis_settings(deadline=None, suppress_health_check=list(HealthCheck))
 @given(text=st.text(max_size=60))
-def test_any_text_can_be_looked_for(store, text):
+def test_any_text_can_be_searched(store, text):
     if search_query(text):
         assert People(store).search(Viewer(store, ""), search_query(text)).people == []
