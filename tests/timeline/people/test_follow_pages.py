@@ -137,9 +137,7 @@ def test_the_last_page_with_rows_that_fit_has_no_next_page(store, raw, alice, sm
 
 @pytest.mark.parametrize("show", list(Show))
 @pytest.mark.parametrize("change", ["goes", "comes anew", "came before"])
-def test_when_the_last_row_of_a_page_moves_the_next_page_leaves_no_row_out(
-    store, raw, alice, small, show, change
-):
+def test_when_the_last_row_of_a_page_moves_the_next_page_leaves_no_row_out(store, raw, alice, small, show, change):
     """Whoever unfollows and follows again is first, and what comes after them is not where the page had ended."""
     crowd(raw, 9)
     raw.zadd("followers:1", {FIRST + number: 1000 - number // 3 for number in range(9)})

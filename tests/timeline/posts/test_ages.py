@@ -1,4 +1,4 @@
-"""How old a post is, in words, and for how long they are right: a page that is remembered must not stop the clock."""
+"""The age of a post in words, and how long the words are right: a cached post must show its present age."""
 
 import re
 
@@ -14,9 +14,9 @@ from timeline.posts.html.post_cards import age_of
 @pytest.mark.parametrize(
     ("seconds", "words"),
     [
-        (-5, "0 seconds"),  # its author's clock is ahead
+        (-5, "0 seconds"),  # the clock of the writing process is ahead
         (0, "0 seconds"),
-        (1, "1 seconds"),  # as the official Retwis has it
+        (1, "1 seconds"),  # as in the official Retwis
         (59, "59 seconds"),
         (60, "1 minute"),
         (119, "1 minute"),
@@ -59,7 +59,7 @@ def test_a_cached_post_shows_its_present_age_and_is_rendered_once(browser, raw, 
     )
     for seconds, words in [(0, "0 seconds"), (7, "7 seconds"), (61, "1 minute"), (4000, "1 hour"), (90_000, "1 day")]:
         clock.now = written + seconds
-        for viewer in (alice, bob):  # its author, who has a button beside it, and somebody else
-            [told] = re.findall("posted (.*) ago via web", browser(viewer).get("/@Alice/").content.decode())
-            assert told == words
+        for viewer in (alice, bob):  # alice has the delete button, bob has not
+            [age] = re.findall("posted (.*) ago via web", browser(viewer).get("/@Alice/").content.decode())
+            assert age == words
     assert len(rendered) == 2

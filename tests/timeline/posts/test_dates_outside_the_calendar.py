@@ -1,4 +1,4 @@
-"""A database from elsewhere may have times that no calendar has: in milliseconds, or anything."""
+"""Dates outside the calendar: a foreign database may have times in milliseconds, or any number."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Deleting one's own posts."""
+"""Deleting posts: the keys, the pages afterwards, and the delete button."""
 
 import re
 import time

@@ -1,4 +1,4 @@
-"""A post's own page: what it tells other sites and search engines, and where it says it stands."""
+"""The page of one post: its title, its canonical address and its Open Graph tags."""
 
 import re
 from html import escape
@@ -14,7 +14,7 @@ from tests.support.stored_keys import publish
 
 @pytest.fixture
 def page(browser, raw, store, alice):
-    """`page(text)`: that post's own page, as a visitor sees it."""
+    """`page(text)` publishes a post and returns its page, as a visitor sees it."""
 
     def show(text, **headers):
         publish(raw, store, alice, text)

@@ -1,4 +1,4 @@
-"""Posting: the composer, the keys, the order of commands, and second clicks."""
+"""Publishing posts: the composer, the keys, the order of the commands, and second clicks."""
 
 import html
 import re
@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from accounts.signing_in.viewer import Viewer
-from retwis_site.store.client import Pipe
+from retwis_site.store.client import Store
 from tests.support.people import PASSWORD
 from timeline.posts.entities import Published
 from timeline.posts.repository import Posts
@@ -214,7 +214,7 @@ def test_an_invalid_draft_cookie_is_harmless(browser, alice, cookie):
 
 
 def test_another_text_in_a_used_form_is_kept_and_can_be_posted(browser, alice, raw):
-    """Somebody goes back after posting, writes something else in the old page, and sends it."""
+    """A user posts, goes back to the old page, types another text and sends it."""
     client = browser(alice)
     client.post("/post/", {"body": "first", "token": "t1"})
     response = client.post("/post/", {"body": "something else", "token": "t1"}, follow=True)
@@ -231,27 +231,19 @@ def test_a_second_click_shows_a_post_whose_first_request_died_before_the_home(br
     client = browser(alice)
     client.get("/")
     client.post("/post/", {"body": "Hello", "token": "t1"})
-    raw.lrem("posts:1", 0, "1")  # the first click died before it got to the home
+    raw.lrem("posts:1", 0, "1")  # as if the first request had died before its push
     assert "Hello" in client.post("/post/", {"body": "Hello", "token": "t1"}, follow=True).content.decode()
 
 
 def test_after_an_empty_chunk_of_followers_the_delivery_continues(store, alice, bob, carol, raw, monkeypatch):
-    """ZSCAN may answer with nothing and a cursor to go on from."""
+    """ZSCAN may reply with no members and a cursor to continue from."""
     for reader in (bob, carol):
         Follows(store).follow(reader.user.uid, 1)
         Homes(store).page(Viewer(store, reader.secret), None)
-    real = Pipe.execute
-    answers = iter([(7, [("2", 1.0)]), (8, []), (0, [("3", 1.0)])])
-
-    def execute(self):
-        scans = [number for number, (command, _) in enumerate(self._queued) if command[0] == "ZSCAN"]
-        replies = real(self)
-        for number in scans:
-            replies[number] = next(answers)
-        return replies
-
-    monkeypatch.setattr(Pipe, "execute", execute)
+    replies = iter([(7, [("2", 1.0)]), (8, []), (0, [("3", 1.0)])])
+    monkeypatch.setattr(Store, "zscan", lambda store, key, cursor, count: next(replies))
     Posts(store).publish(1, "Hello", "t1")
+    assert list(replies) == []
     assert raw.lindex("posts:2", 0) == raw.lindex("posts:3", 0) == "1"
     assert raw.zcard("outbox") == 0
 

@@ -1,4 +1,4 @@
-"""Following and unfollowing: the truth, its mirror, the home that is dropped, and who is followed by how many."""
+"""Following and unfollowing: both sides of an edge, the home, the ranking, and the form on a profile."""
 
 import re
 import time
@@ -34,7 +34,7 @@ def test_the_commands_go_out_in_the_order_of_the_protocol(store, alice, bob, sen
             [(write, "followers:2")],
             [("ZSCORE", "following:1"), ("ZCARD", "followers:2"), ("HGET", "user:1"), ("HGET", "user:2")],
             [("UNLINK", "posts:1"), (write, "users_by_followers")],
-            [("ZCARD", "followers:2")],  # alone: on several servers the commands of one trip have no order
+            [("ZCARD", "followers:2")],  # alone: on several servers the commands of one round trip have no order
             [("ZREM", "outbox")],
         ]
 
@@ -85,11 +85,11 @@ def test_a_follow_adds_older_posts_to_the_home_and_an_unfollow_removes_them(brow
 
 
 def test_the_mirror_is_made_to_match_the_truth(store, alice, bob, raw):
-    raw.zadd("followers:2", {"1": 5})  # a phantom
+    raw.zadd("followers:2", {"1": 5})  # without the truth
     Follows(store).finish_follow("follow:1:2:x")
     assert not raw.exists("followers:2")
     assert not raw.exists("users_by_followers")
-    raw.zadd("following:1", {"2": 7})  # not mirrored
+    raw.zadd("following:1", {"2": 7})  # without the mirror
     Follows(store).finish_follow("follow:1:2:x")
     assert raw.zscore("followers:2", "1") == 7
     assert ranked(raw) == {"2": 1}
@@ -108,15 +108,15 @@ def test_the_ranking_counts_followers_and_leaves_out_users_without_any(store, al
 
 @pytest.mark.parametrize("meanwhile", [["30"], ["30", "31"], ["30", "31", "32", "33"]])
 def test_a_count_that_changes_while_it_is_written_is_written_again(store, alice, bob, raw, monkeypatch, meanwhile):
-    others = iter(meanwhile)
+    new_followers = iter(meanwhile)
     real = Ranking.queue_place
 
-    def and_somebody_comes_between(self, pipe, uid, count):
+    def queue_place_while_another_user_follows(self, pipe, uid, count):
         real(self, pipe, uid, count)
-        if other := next(others, None):
-            raw.zadd("followers:2", {other: 1})
+        if follower := next(new_followers, None):
+            raw.zadd("followers:2", {follower: 1})
 
-    monkeypatch.setattr(Ranking, "queue_place", and_somebody_comes_between)
+    monkeypatch.setattr(Ranking, "queue_place", queue_place_while_another_user_follows)
     Follows(store).follow(1, 2)
     assert ranked(raw) == {"2": 1 + len(meanwhile)}
     assert raw.zcard("outbox") == 0
@@ -125,11 +125,11 @@ def test_a_count_that_changes_while_it_is_written_is_written_again(store, alice,
 def test_a_count_that_drops_to_zero_while_it_is_written_is_removed(store, alice, bob, raw, monkeypatch):
     real = Ranking.queue_place
 
-    def and_all_leave(self, pipe, uid, count):
+    def queue_place_while_all_unfollow(self, pipe, uid, count):
         real(self, pipe, uid, count)
         raw.delete("followers:2")
 
-    monkeypatch.setattr(Ranking, "queue_place", and_all_leave)
+    monkeypatch.setattr(Ranking, "queue_place", queue_place_while_all_unfollow)
     Follows(store).follow(1, 2)
     assert not raw.exists("users_by_followers")
 
@@ -142,41 +142,41 @@ def test_many_users_are_recounted_in_three_round_trips(store, raw, round_trips):
     assert ranked(raw) == counted(raw) | {"41": 8}
 
 
-# ---- without leaving the page
+# ---- the form, with a script
 
 
-def form_of(page, uid):
-    """The form on a profile, whole."""
+def follow_form(page, uid):
+    """The HTML of the follow form on a profile."""
     [form] = re.findall(rf'<form class="follow" id="follow-{uid}".*?</form>', page, re.DOTALL)
     return form
 
 
 def test_the_profile_after_a_follow_has_all_that_the_script_takes_from_it(browser, alice, bob):
-    """The new button, under the id of the old one so that the focus stays on it; the counts; and what happened."""
+    """These are the new button, with the id of the old one so that it keeps the focus; the counts; and the message."""
     client = browser(alice)
-    for verb, other, followers, said in (
+    for verb, other, followers, message in (
         ("follow", "unfollow", 1, "You now follow bob."),
         ("unfollow", "follow", 0, "You no longer follow bob."),
     ):
-        form = form_of(client.get("/@bob/").content.decode(), 2)
+        form = follow_form(client.get("/@bob/").content.decode(), 2)
         assert f'method="post" action="/@bob/{verb}/" hx-post="/@bob/{verb}/"' in form
         assert 'hx-select="#follow-2" hx-swap="outerHTML ignoreTitle:true settle:0ms"' in form
         assert f'id="follow-2-button" type="submit" aria-label="{verb.capitalize()} bob"' in form
         page = client.post(f"/@bob/{verb}/", headers={"hx-request": "true"}, follow=True).content.decode()
-        assert f'hx-post="/@bob/{other}/"' in form_of(page, 2)
-        assert 'id="follow-2-button"' in form_of(page, 2)
+        assert f'hx-post="/@bob/{other}/"' in follow_form(page, 2)
+        assert 'id="follow-2-button"' in follow_form(page, 2)
         [counts] = re.findall(r'<ul class="counts" id="counts-2">.*?</ul>', page, re.DOTALL)
         assert f"<strong>{followers}</strong> follower" in counts
         [messages] = re.findall(r'<div class="messages wrap" id="messages" role="status">(.*?)</div>', page, re.DOTALL)
-        assert said in messages
+        assert message in messages
         assert 'hx-select-oob="#counts-2, #messages:innerHTML"' in page
 
 
 def test_the_follow_form_on_a_profile_names_nothing_else_of_the_page(browser, alice, bob):
-    """A list of people has it too; what stands there after a click comes from the profile."""
+    """A list of people has the same form, and takes the new form from the profile after a click."""
     page = browser(alice).get("/@bob/").content.decode()
-    assert "counts" not in form_of(page, 2)
-    assert "select-oob" not in form_of(page, 2)
+    assert "counts" not in follow_form(page, 2)
+    assert "select-oob" not in follow_form(page, 2)
 
 
 def test_every_page_has_an_element_for_messages_that_is_empty_without_any(browser, alice, bob):
