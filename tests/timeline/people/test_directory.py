@@ -1,4 +1,4 @@
-"""/people/: the newest, and those whom most follow, a page after the other."""
+"""The page /people/: the newest and the most followed users, page by page."""
 
 import html
 import re
@@ -14,7 +14,7 @@ from tests.support.http.page_text import text_of
 from tests.support.http.people_pages import names
 from tests.support.people import LONG_AGO
 from tests.support.stored_keys import everything
-from timeline.people import directory as repository
+from timeline.people import directory
 from timeline.people.cursors import name_cursor, score_cursor
 from timeline.people.directory import People
 from timeline.relations.follow import Follows
@@ -24,10 +24,11 @@ OLDER = re.compile(r'href="(\?[^"]*before=[^"]*)" rel="next"')
 
 @pytest.fixture
 def small(monkeypatch):
-    monkeypatch.setattr(repository, "PEOPLE_A_PAGE", 3)
+    """Pages of three people."""
+    monkeypatch.setattr(directory, "PEOPLE_A_PAGE", 3)
 
 
-def person(raw, uid, name, joined, followers=0):
+def add_user(raw, uid, name, joined, followers=0):
     raw.hset(f"user:{uid}", mapping={"username": name, "password": "hash", "auth": f"secret{uid}"})
     raw.hset("users", name.lower(), uid)
     raw.zadd("users_by_time", {name: joined})
@@ -36,16 +37,16 @@ def person(raw, uid, name, joined, followers=0):
         raw.zadd("users_by_followers", {uid: followers})
 
 
-def walk(client, url="/people/"):
-    """All pages by their links: whom they show."""
-    seen = []
+def follow_all_links(client, url="/people/"):
+    """The names on each page; each page is reached by the link on the one before."""
+    pages = []
     while True:
         page = client.get(url)
         assert page.status_code == 200
-        seen.append(names(page))
+        pages.append(names(page))
         older = OLDER.search(page.content.decode())
         if older is None:
-            return seen
+            return pages
         url = f"/people/{html.unescape(older[1])}"
 
 
@@ -54,8 +55,8 @@ def walk(client, url="/people/"):
 
 def test_all_users_are_listed_the_newest_first(browser, raw, small):
     for uid in range(1, 9):
-        person(raw, uid, f"person{uid}", LONG_AGO + uid // 3)
-    assert walk(browser()) == [
+        add_user(raw, uid, f"person{uid}", LONG_AGO + uid // 3)
+    assert follow_all_links(browser()) == [
         ["person8", "person7", "person6"],
         ["person5", "person4", "person3"],
         ["person2", "person1"],
@@ -76,22 +77,23 @@ def test_a_row_has_names_bio_followers_and_join_date(browser, store, raw, alice,
 
 def test_deleted_accounts_are_not_listed(browser, raw, small):
     for uid in range(1, 6):
-        person(raw, uid, f"person{uid}", LONG_AGO + uid, followers=uid)
+        add_user(raw, uid, f"person{uid}", LONG_AGO + uid, followers=uid)
     raw.hset("user:4", "deleted", 1)
     raw.delete("user:2")
-    assert walk(browser()) == [["person5", "person3"], ["person1"]]
+    assert follow_all_links(browser()) == [["person5", "person3"], ["person1"]]
     Memory.clear_all()
-    assert walk(browser(), "/people/?by=followers") == [["person5", "person3"], ["person1"]]
+    assert follow_all_links(browser(), "/people/?by=followers") == [["person5", "person3"], ["person1"]]
 
 
 def test_when_the_last_row_of_a_page_is_removed_the_next_page_leaves_no_row_out(store, raw, small):
     for uid in range(1, 9):
-        person(raw, uid, f"person{uid}", LONG_AGO + uid // 4)
+        add_user(raw, uid, f"person{uid}", LONG_AGO + uid // 4)
     first = People(store).newest(Viewer(store, ""), None)
     assert first.older == f"{LONG_AGO + 1}-person6"
     raw.zrem("users_by_time", "person6")
     second = People(store).newest(Viewer(store, ""), name_cursor(first.older))
-    assert [one.user.username for one in second.people] == ["person7", "person5", "person4"]  # all of that second again
+    # All rows of the same second come again.
+    assert [person.user.username for person in second.people] == ["person7", "person5", "person4"]
 
 
 @pytest.mark.parametrize(
@@ -100,12 +102,12 @@ def test_when_the_last_row_of_a_page_is_removed_the_next_page_leaves_no_row_out(
 def test_odd_names_in_a_foreign_database_have_rows_and_cursors(browser, raw, small, name):
     name = name.encode(errors="replace").decode()
     for uid in range(1, 4):
-        person(raw, uid, f"new{uid}", LONG_AGO + 100 + uid)
-    person(raw, 4, name, LONG_AGO + 50)
-    person(raw, 5, "new5", LONG_AGO + 60)
-    person(raw, 6, "new6", LONG_AGO + 55)  # so that the page ends with the strange one
-    person(raw, 7, "old", LONG_AGO)
-    pages = walk(browser())
+        add_user(raw, uid, f"new{uid}", LONG_AGO + 100 + uid)
+    add_user(raw, 4, name, LONG_AGO + 50)
+    add_user(raw, 5, "new5", LONG_AGO + 60)
+    add_user(raw, 6, "new6", LONG_AGO + 55)  # so that the page ends with the odd name
+    add_user(raw, 7, "old", LONG_AGO)
+    pages = follow_all_links(browser())
     assert len(pages) == 3
     assert [len(page) for page in pages] == [3, 3, 1]
     assert pages[2] == ["old"]
@@ -126,24 +128,25 @@ def test_all_pages_together_have_every_user_even_when_one_is_removed_meanwhile(s
     Memory.clear_all()
     joined = {name.lower(): when for name, when in joined.items()}
     for uid, (name, when) in enumerate(joined.items(), 1):
-        person(raw, uid, name, when)
-    everybody = sorted(joined, key=lambda name: (joined[name], name.encode()), reverse=True)
+        add_user(raw, uid, name, when)
+    everyone = sorted(joined, key=lambda name: (joined[name], name.encode()), reverse=True)
 
-    def pages(leaves):
+    def all_pages(removed):
+        """The names on all pages; `removed` goes when it is the last row of a page."""
         found, before = [], None
         while True:
             page = People(store).newest(Viewer(store, ""), name_cursor(before))
-            found += [one.user.username for one in page.people]
+            found += [person.user.username for person in page.people]
             if page.older is None:
                 return found
-            if leaves and found[-1] == leaves:
-                raw.zrem("users_by_time", leaves)
+            if removed and found[-1] == removed:
+                raw.zrem("users_by_time", removed)
             before = page.older
 
-    assert pages(None) == everybody
-    if gone < len(everybody):
-        found = pages(everybody[gone])
-        assert list(dict.fromkeys(found)) == everybody  # perhaps some twice, but in order, and all
+    assert all_pages(None) == everyone
+    if gone < len(everyone):
+        found = all_pages(everyone[gone])
+        assert list(dict.fromkeys(found)) == everyone  # all in order; some may come twice
 
 
 # ---- the most followed
@@ -151,18 +154,21 @@ def test_all_pages_together_have_every_user_even_when_one_is_removed_meanwhile(s
 
 def test_the_most_followed_come_first_and_users_without_followers_are_left_out(browser, raw, small):
     for uid, followers in enumerate((2, 5, 0, 2, 9, 2, 0), 1):
-        person(raw, uid, f"person{uid}", LONG_AGO, followers)
-    assert walk(browser(), "/people/?by=followers") == [["person5", "person2", "person6"], ["person4", "person1"]]
+        add_user(raw, uid, f"person{uid}", LONG_AGO, followers)
+    assert follow_all_links(browser(), "/people/?by=followers") == [
+        ["person5", "person2", "person6"],
+        ["person4", "person1"],
+    ]
 
 
 def test_when_the_last_row_gains_followers_the_next_page_leaves_no_row_out(store, raw, small):
     for uid in range(1, 8):
-        person(raw, uid, f"person{uid}", LONG_AGO, followers=2)
+        add_user(raw, uid, f"person{uid}", LONG_AGO, followers=2)
     first = People(store).most_followed(Viewer(store, ""), None)
     assert first.older == "2-5"
     raw.zadd("users_by_followers", {5: 90})
     second = People(store).most_followed(Viewer(store, ""), score_cursor(first.older))
-    assert [one.user.uid for one in second.people] == [7, 6, 4]  # all who have as many again
+    assert [person.user.uid for person in second.people] == [7, 6, 4]  # all rows with two followers again
 
 
 def test_members_that_are_no_user_are_not_listed(browser, raw, alice):
@@ -185,7 +191,7 @@ def test_the_orders_are_links_and_the_current_one_is_marked(browser, alice):
 
 def test_a_later_page_has_a_link_to_the_first(browser, raw, small):
     for uid in range(1, 6):
-        person(raw, uid, f"person{uid}", LONG_AGO + uid, followers=uid)
+        add_user(raw, uid, f"person{uid}", LONG_AGO + uid, followers=uid)
     for url, back in (("/people/", "/people/"), ("/people/?by=followers", "/people/?by=followers")):
         page = browser().get(url).content.decode()
         later = browser().get(f"/people/{html.unescape(OLDER.search(page)[1])}").content.decode()
