@@ -28,7 +28,7 @@ from timeline.demo import seeding
 from timeline.posts.reader import one_post
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows
-from timeline.timelines.everyone import GlobalTimeline
+from timeline.timelines.everyone import EveryoneTimeline
 from timeline.timelines.home import Homes
 from timeline.timelines.profile import Profiles
 
@@ -87,7 +87,7 @@ class Site:
             "home": lambda me: Homes(self.store).page(self.viewer(me), None),
             "own profile": lambda me: Profiles(self.store).page(self.viewer(me), self.names[me], None),
             "profile": lambda me: Profiles(self.store).page(self.viewer(me), name, None),
-            "global timeline": lambda me: GlobalTimeline(self.store).page(self.viewer(me), None, 50),
+            "global timeline": lambda me: EveryoneTimeline(self.store).page(self.viewer(me), None, 50),
             "post": lambda me: one_post(self.viewer(me), name, pid),
             "publish": lambda me: Posts(self.store).publish(me, "Hello to everybody out there", token()),
             "follow": lambda me: Follows(self.store).follow(me, int(someone or 0)),

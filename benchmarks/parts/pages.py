@@ -18,7 +18,7 @@ from benchmarks.stand import Place, embedded_store, empty_view, granian, gunicor
 from benchmarks.visitor import POSTS_A_PAGE, Viewer, Visitor, check, people
 from benchmarks.wrk import Found, Race, Target, race, target, warm_up
 from retwis_site.store import keys
-from timeline.timelines.everyone import GLOBAL_POSTS
+from timeline.timelines.everyone import EVERYONE_POSTS
 
 PLOT = "benchmarks-clients.svg"
 BESIDE = 3  # rounds of what has no goal
@@ -58,7 +58,7 @@ def pages_of(client: redis.Redis, port: int, viewers: int) -> list[Page]:
         Page("home", [("/", me) for me in some]),
         Page("profile", others),
         Page("own profile", [(f"/@{me.name}/", me) for me in theirs]),
-        Page("global timeline", [("/timeline/", None)], GLOBAL_POSTS, newest),
+        Page("global timeline", [("/timeline/", None)], EVERYONE_POSTS, newest),
     ]
 
 

@@ -17,7 +17,7 @@ MOST_MODULES = 12
 # What knows nothing of requests: the ground below pages, and the features' repositories.
 WITHOUT_REQUESTS = ("retwis_site/store", "retwis_site/jobs", "retwis_site/maintenance", "accounts/users")
 REPOSITORIES = ("timeline/posts/repository.py", "timeline/posts/reader.py", "timeline/relations/follow.py")
-REPOSITORIES += tuple(f"timeline/timelines/{name}.py" for name in ("home", "everyone", "profile", "global_list"))
+REPOSITORIES += tuple(f"timeline/timelines/{name}.py" for name in ("home", "everyone", "profile", "everyone_list"))
 REPOSITORIES += tuple(f"timeline/people/{name}.py" for name in ("directory", "follow_pages", "suggestions"))
 
 

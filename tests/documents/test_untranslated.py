@@ -323,7 +323,7 @@ def test_a_store_that_fails(marked, people, monkeypatch):
 
 
 def test_a_site_that_fails(marked, monkeypatch):
-    monkeypatch.setattr("timeline.timelines.views.GlobalTimeline", failing(RuntimeError()))
+    monkeypatch.setattr("timeline.timelines.views.EveryoneTimeline", failing(RuntimeError()))
     client = browser(raise_request_exception=False)
     answer = client.get("/timeline/")
     assert answer.status_code == 500

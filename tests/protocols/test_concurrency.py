@@ -1,6 +1,6 @@
-"""Fifty people at once, for half a minute: then no invariant is broken, and every home is the merge of its sources.
+"""Fifty clients at once, for half a minute: no invariant is broken, and every home is the merge of its sources.
 
-What each does follows from a seed. Ten have a second device, so that accounts change under themselves too.
+A seed decides what each client does. Ten accounts have two clients, so they also change under their own user.
 """
 
 import json
@@ -18,18 +18,18 @@ from retwis_site.store.local_cache import Memory
 from tests.support.http.http_browser import Browser
 from tests.support.people import PASSWORD
 from tests.support.processes.processes import environment, free_port, manage, run_site, wait_until
-from tests.support.stored_keys import expected_name_entries, follower_counts, name_entries, ranking
+from tests.support.stored_keys import expected_name_entries, name_entries
 from tests.support.stores import acl_users
 from tests.support.stores.key_layouts import noted
-from timeline.timelines.everyone import GlobalTimeline
+from timeline.timelines.everyone import EveryoneTimeline
 from timeline.timelines.home import Homes
 
 pytestmark = [pytest.mark.real_server, pytest.mark.faults]
 
-SPLIT = {"POST_IDS": "snowflake", "TIMELINE_SHARDS": "3", "OUTBOX_SHARDS": "3"}  # workers share a NODE_ID
+SPLIT = {"POST_IDS": "snowflake", "TIMELINE_SHARDS": "3", "OUTBOX_SHARDS": "3"}  # the web workers share a NODE_ID
 SEED = 20
 CLIENTS = 50
-TWO_DEVICES = 10  # of those, how many share an account with another
+TWO_DEVICES = 10  # accounts with two clients
 SECONDS = 30
 WEIGHTS = {
     "post": 30,
@@ -45,21 +45,21 @@ WEIGHTS = {
 
 
 class Client:
-    """Somebody at a browser, who does one thing after the other, as a seed decides."""
+    """A user with a browser. A seed decides what they do."""
 
     def __init__(self, number, port, names, left):
         self.random = random.Random(f"{SEED}/{number}")
         self.browser = Browser(port)
         self.names = names
-        self.left = left  # names of those whose account is deleted
+        self.left = left  # usernames of deleted accounts
         self.name = self.first_name = f"user_{number % (CLIENTS - TWO_DEVICES)}"
         self.lives = 1
         self.alone = TWO_DEVICES <= number < CLIENTS - TWO_DEVICES
         self.done = 0
-        self.texts = set()  # that stand
+        self.texts = set()  # of their posts
         self.following = set()
-        self.called = None, None  # what they go by, and say of themselves
-        self.trouble = []
+        self.about = None, None  # display name and bio
+        self.errors = []
 
     def run(self, until):
         try:
@@ -69,7 +69,7 @@ class Client:
                 getattr(self, step)()
                 self.done += 1
         except Exception as error:
-            self.trouble.append(f"{self.name}: {error!r}")
+            self.errors.append(f"{self.name}: {error!r}")
 
     def page(self, path):
         answer = self.browser.ask(path)
@@ -77,7 +77,8 @@ class Client:
         return answer
 
     def send(self, path, action, **fields):
-        """Fill in a form of a page; whether it was there and taken. It is not when another device logged out."""
+        """Fill in a form of a page. Returns False when the form is missing or refused: another client may have logged
+        out."""
         answer = self.page(path)
         if f'action="{action}"' not in answer.page:
             return False
@@ -91,7 +92,7 @@ class Client:
             self.send("/login/", "/login/", username=self.name, password=PASSWORD)
         self.names.add(self.name)
 
-    def somebody(self):
+    def another_user(self):
         return self.random.choice(sorted(self.names - {self.name}) or [self.name])
 
     def post(self, clicks=1):
@@ -110,10 +111,10 @@ class Client:
         self.post(clicks=2)
 
     def read(self):
-        self.page(self.random.choice(["/", "/timeline/", f"/@{self.somebody()}/"]))
+        self.page(self.random.choice(["/", "/timeline/", f"/@{self.another_user()}/"]))
 
     def follow(self):
-        them = self.somebody()
+        them = self.another_user()
         if self.send(f"/@{them}/", f"/@{them}/follow/"):
             self.following.add(them)
 
@@ -134,17 +135,17 @@ class Client:
             self.texts -= {text for text in self.texts if text in post}
 
     def edit(self):
-        """What one goes by is one of a few names, which others have too."""
+        """The display name is one of four, so users share them."""
         name, bio = f"Name {self.random.randrange(4)}", f"{self.random.getrandbits(64):x}"
         if self.send("/settings/", "/settings/", name=name, bio=bio):
-            self.called = name, bio
+            self.about = name, bio
 
     def log_out(self):
         self.send("/", "/logout/")
         self.sign_in()
 
     def leave(self):
-        """Delete the account, and begin anew under another name."""
+        """Delete the account and register another name."""
         if not self.alone or not self.send("/settings/delete/", "/settings/delete/", password=PASSWORD):
             return
         self.left.add(self.name)
@@ -152,7 +153,7 @@ class Client:
         self.lives += 1
         self.name = f"{self.first_name}_{self.lives}"
         self.texts, self.following = set(), set()
-        self.called = (None, None)
+        self.about = (None, None)
         self.sign_in()
 
 
@@ -163,8 +164,8 @@ def administrator(own_server, settings):
         yield redis.Redis.from_url(acl_users.url(str(folder), acl_users.ADMIN), decode_responses=True)
 
 
-@pytest.mark.parametrize("keys_are", [{}, SPLIT], ids=["as they are", "split"])
-def test_fifty_at_once_leave_a_site_that_agrees_with_itself(administrator, settings, tmp_path, keys_are):
+@pytest.mark.parametrize("keys_are", [{}, SPLIT], ids=["one key each", "split keys"])
+def test_fifty_clients_leave_consistent_data(administrator, settings, tmp_path, keys_are):
     raw = administrator
     changes = {"REDIS_URL": settings.REDIS_URL, "THROTTLE": "0", "DELIVER_INLINE_LIMIT": "10", **keys_are}
     for name, value in keys_are.items():
@@ -178,37 +179,37 @@ def test_fifty_at_once_leave_a_site_that_agrees_with_itself(administrator, setti
         for thread in threads:
             thread.start()
         while time.monotonic() < until:
-            no_errors(tmp_path, changes)
+            assert_no_inconsistencies(tmp_path, changes)
         for thread in threads:
             thread.join()
-        assert [trouble for client in clients for trouble in client.trouble] == []
+        assert [error for client in clients for error in client.errors] == []
         assert sum(client.done for client in clients) > 500
         wait_until(lambda: not noted(raw), "the last deliveries")
 
-        no_errors(tmp_path, changes)
-    homes_are_the_merges_of_their_sources(raw)
-    everybodys_is_the_newest(raw)
+        assert_no_inconsistencies(tmp_path, changes)
+    assert_homes_are_merges(raw)
+    assert_everyone_has_the_newest_posts(raw)
     for client in clients:
         if client.alone:
-            assert_did(client, raw)
+            assert_stored(client, raw)
     assert left
     for name in left:
-        nothing_is_left_of(name, raw)
+        assert_no_data_of(name, raw)
     assert ranking(raw) == follower_counts(raw)
     assert expected_name_entries(raw).items() <= name_entries(raw).items()
     manage("cleanup", env=environment(tmp_path / "var", **changes))
     assert name_entries(raw) == expected_name_entries(raw)
 
 
-def no_errors(tmp_path, changes):
-    """Whatever people are doing: `doctor` takes nothing that is under way for damage."""
+def assert_no_inconsistencies(tmp_path, changes):
+    """`doctor` does not report unfinished work as an inconsistency."""
     doctor = manage("doctor", "--json", env=environment(tmp_path / "var", **changes))
     assert doctor.returncode == 0, doctor.stdout
     assert json.loads(doctor.stdout)["errors"] == []
 
 
-def homes_are_the_merges_of_their_sources(raw):
-    """As they stand, all pages, and once more rebuilt."""
+def assert_homes_are_merges(raw):
+    """All pages of each home, as stored and after a rebuild."""
     for uid in sorted(raw.hvals("users")):
         if raw.hexists(f"user:{uid}", "deleted"):
             continue
@@ -232,23 +233,23 @@ def home(raw, uid):
             return pids
 
 
-def everybodys_is_the_newest(raw):
-    standing_posts = [int(pid) for uid in raw.hvals("users") for pid in raw.zrange(f"updates:{uid}", 0, -1)]
-    shown = GlobalTimeline(connect()).page(Viewer(connect(), ""), None, 50).page.posts
-    assert [post.pid for post in shown] == sorted(standing_posts, reverse=True)[:50]
+def assert_everyone_has_the_newest_posts(raw):
+    existing = [int(pid) for uid in raw.hvals("users") for pid in raw.zrange(f"updates:{uid}", 0, -1)]
+    shown = EveryoneTimeline(connect()).page(Viewer(connect(), ""), None, 50).page.posts
+    assert [post.pid for post in shown] == sorted(existing, reverse=True)[:50]
 
 
-def assert_did(client, raw):
-    """The store holds what one who had the account alone has done."""
+def assert_stored(client, raw):
+    """The store has all that this client did. No other client had the account."""
     uid = raw.hget("users", client.name)
-    assert tuple(raw.hmget(f"user:{uid}", "name", "bio")) == client.called
+    assert tuple(raw.hmget(f"user:{uid}", "name", "bio")) == client.about
     followed = {raw.hget(f"user:{other}", "username") for other in raw.zrange(f"following:{uid}", 0, -1)}
     assert followed == client.following - client.left
     assert {raw.hget(f"post:{pid}", "body") for pid in raw.zrange(f"updates:{uid}", 0, -1)} == client.texts
 
 
-def nothing_is_left_of(name, raw):
-    """Of an account that is deleted: no edge, no post, no place among the users."""
+def assert_no_data_of(name, raw):
+    """A deleted account has no follows, no posts and no place among the users."""
     uid = raw.hget("users", name)
     for key in (f"following:{uid}", f"followers:{uid}", f"updates:{uid}"):
         assert not raw.exists(key), (name, key)

@@ -1,4 +1,4 @@
-"""Killed between any two round trips: after `deliver --once` and a read, it has never begun or fully happened."""
+"""An action that is killed between any two round trips has no effect, or its full effect once a worker has run."""
 
 import io
 
@@ -16,16 +16,16 @@ from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.local_cache import Memory
 from tests.support.people import LONG_AGO, PASSWORD, register
-from tests.support.stored_keys import expected_name_entries, follower_counts, name_entries, ranking
+from tests.support.stored_keys import follower_counts, name_entries, ranking
 from tests.support.stores.key_layouts import make_due, noted
 from tests.support.stores.seam import killed_before_round_trip
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows
-from timeline.timelines.everyone import GlobalTimeline
+from timeline.timelines.everyone import EveryoneTimeline
 from timeline.timelines.home import Homes
 
 
-def others_take_over(store: Store, raw) -> None:
+def finish_jobs(store: Store, raw) -> None:
     make_due(raw)
     drain(store, "worker")
     assert noted(raw) == []
@@ -45,15 +45,15 @@ def test_a_post(store, layout, alice, bob, raw, monkeypatch, step):
     Follows(store).follow(2, 1)
     home(store, bob)
     home(store, alice)
-    died = killed_before_round_trip(step, lambda: Posts(store).publish(1, "Hello", "t"))
-    committed = noted(raw) != [] or not died
-    others_take_over(store, raw)
+    killed = killed_before_round_trip(step, lambda: Posts(store).publish(1, "Hello", "t"))
+    committed = noted(raw) != [] or not killed
+    finish_jobs(store, raw)
     expected = ["Hello"] if committed else []
     assert home(store, alice) == home(store, bob) == expected
-    page = GlobalTimeline(store).page(Viewer(store, ""), None, 50).page
+    page = EveryoneTimeline(store).page(Viewer(store, ""), None, 50).page
     assert [post.body for post in page.posts] == expected
     assert raw.zcard("updates:1") == len(expected)
-    # The second click: the same post, whatever became of the first.
+    # A second click gives the same post, also after a killed first one.
     Posts(store).publish(1, "Hello again", "t")
     assert len(home(store, bob)) == 1
     assert raw.zcard("updates:1") == 1
@@ -66,7 +66,7 @@ def test_a_post(store, layout, alice, bob, raw, monkeypatch, step):
 @pytest.mark.parametrize("step", STEPS)
 def test_a_registration(store, layout, raw, monkeypatch, step):
     killed_before_round_trip(step, lambda: register(store, "Dora"))
-    others_take_over(store, raw)
+    finish_jobs(store, raw)
     if raw.hlen("users"):
         assert raw.hgetall("users") == {"dora": "1"}
         secret = raw.hget("user:1", "auth")
@@ -88,7 +88,7 @@ def test_a_follow_or_unfollow(store, layout, alice, bob, raw, monkeypatch, step,
         Follows(store).follow(1, 2)
     home(store, alice)
     killed_before_round_trip(step, lambda: getattr(Follows(store), verb)(1, 2))
-    others_take_over(store, raw)
+    finish_jobs(store, raw)
     follows = raw.zscore("following:1", "2")
     assert raw.zscore("followers:2", "1") == follows
     assert ranking(raw) == follower_counts(raw) == ({"2": 1} if follows else {})
@@ -97,16 +97,16 @@ def test_a_follow_or_unfollow(store, layout, alice, bob, raw, monkeypatch, step,
 
 @pytest.mark.parametrize("verb", ["follow", "unfollow"])
 @pytest.mark.parametrize("step", STEPS)
-def test_a_follow_or_unfollow_of_somebody_whom_others_follow(
+def test_a_follow_or_unfollow_of_a_user_with_other_followers(
     store, layout, alice, bob, carol, raw, monkeypatch, step, verb
 ):
-    """One of whom comes after the crash, and before it is repaired."""
+    """Another follower unfollows between the crash and its repair."""
     Follows(store).follow(3, 2)
     if verb == "unfollow":
         Follows(store).follow(1, 2)
     killed_before_round_trip(step, lambda: getattr(Follows(store), verb)(1, 2))
     Follows(store).unfollow(3, 2)
-    others_take_over(store, raw)
+    finish_jobs(store, raw)
     assert ranking(raw) == follower_counts(raw) == ({"2": 1} if raw.zscore("following:1", "2") else {})
 
 
@@ -117,7 +117,7 @@ def test_a_deletion(store, layout, alice, bob, raw, monkeypatch, step):
     Posts(store).publish(1, "Hello", "t")
     home(store, bob)
     killed_before_round_trip(step, lambda: Posts(store).delete(1, 1))
-    others_take_over(store, raw)
+    finish_jobs(store, raw)
     deleted = raw.hexists("post:1", "deleted")
     assert raw.zcard("updates:1") == (0 if deleted else 1)
     assert (raw.ttl("post:1") > 0) == deleted
@@ -125,20 +125,20 @@ def test_a_deletion(store, layout, alice, bob, raw, monkeypatch, step):
 
 
 @pytest.mark.parametrize("step", range(5))
-def test_an_account_that_is_deleted(store, layout, alice, bob, raw, monkeypatch, step):
-    """tests/accounts/users/test_removal.py kills the worker that clears it."""
+def test_the_deletion_of_an_account(store, layout, alice, bob, raw, monkeypatch, step):
+    """tests/accounts/users/test_removal.py kills the worker that removes its data."""
     layout.begin_at(1)
     Follows(store).follow(2, 1)
     Follows(store).follow(1, 2)
     Posts(store).publish(1, "Hello", "t")
     home(store, bob)
     before = raw.hgetall("user:1")
-    died = killed_before_round_trip(step, lambda: AccountDeletion(store).delete(alice.user, alice.secret))
+    killed = killed_before_round_trip(step, lambda: AccountDeletion(store).delete(alice.user, alice.secret))
     Memory.clear_all()
     deleted = raw.hexists("user:1", "deleted")
     assert deleted == (step > 1)
-    assert died == (step < 3)
-    others_take_over(store, raw)
+    assert killed == (step < 3)
+    finish_jobs(store, raw)
     assert raw.hexists("user:1", "deleted") == deleted
     assert raw.hgetall("users") == {"alice": "1", "bob": "2"}
     assert home(store, bob) == ([] if deleted else ["Hello"])
@@ -161,7 +161,7 @@ def test_a_logout_or_password_change(store, alice, raw, monkeypatch, step, verb)
 
     arguments = (alice.secret,) if verb == "end_all" else (make_password("another one"),)
     killed_before_round_trip(step, lambda: getattr(Sessions(store), verb)(1, *arguments))
-    others_take_over(store, raw)
+    finish_jobs(store, raw)
     secret = raw.hget("user:1", "auth")
     assert raw.hgetall("auths") == {secret: "1"}
     changed = secret != alice.secret
@@ -172,25 +172,25 @@ def test_a_logout_or_password_change(store, alice, raw, monkeypatch, step, verb)
 
 @pytest.mark.parametrize("before", ["", "Anna"])
 @pytest.mark.parametrize("step", STEPS)
-def test_another_name(store, layout, alice, raw, monkeypatch, step, before):
-    """One before, or another device, comes between the crash and its repair."""
-    directory = NameIndex(store)
-    directory.edit(alice.user, before, "old")
-    died = killed_before_round_trip(step, lambda: directory.edit(User(1, "Alice", before), "Ann", "new"))
-    named, bio = raw.hmget("user:1", "name", "bio")
-    assert (named or "", bio) == (("Ann", "new") if not died or named == "Ann" else (before, "old"))
-    others_take_over(store, raw)
+def test_a_new_display_name(store, layout, alice, raw, monkeypatch, step, before):
+    """With and without a display name before."""
+    index = NameIndex(store)
+    index.edit(alice.user, before, "old")
+    killed = killed_before_round_trip(step, lambda: index.edit(User(1, "Alice", before), "Ann", "new"))
+    name, bio = raw.hmget("user:1", "name", "bio")
+    assert (name or "", bio) == (("Ann", "new") if not killed or name == "Ann" else (before, "old"))
+    finish_jobs(store, raw)
     assert name_entries(raw) == expected_name_entries(raw)
-    assert len(name_entries(raw)) == (2 if named else 1)
+    assert len(name_entries(raw)) == (2 if name else 1)
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_another_name_that_somebody_else_has_changed_meanwhile(store, alice, raw, monkeypatch, step):
-    """What the dead has not taken out may stay, and leads nobody anywhere."""
-    directory = NameIndex(store)
-    killed_before_round_trip(step, lambda: directory.edit(alice.user, "Ann", ""))
-    directory.edit(User(1, "Alice", raw.hget("user:1", "name") or ""), "Bea", "")
-    others_take_over(store, raw)
+def test_a_new_display_name_after_a_killed_one(store, alice, raw, monkeypatch, step):
+    """The killed change may leave an index entry, which `cleanup` removes."""
+    index = NameIndex(store)
+    killed_before_round_trip(step, lambda: index.edit(alice.user, "Ann", ""))
+    index.edit(User(1, "Alice", raw.hget("user:1", "name") or ""), "Bea", "")
+    finish_jobs(store, raw)
     assert expected_name_entries(raw).items() <= name_entries(raw).items()
     call_command("cleanup", stdout=io.StringIO())
     assert name_entries(raw) == {"alice:1": 0, "bea:1": 0}
@@ -218,7 +218,7 @@ def test_a_redelivery_drops_homes_instead_of_pushing_old_ids(store, alice, bob, 
     assert home(store, bob) == ["Hello"]
 
 
-def test_two_workers_on_one_intent_are_harmless(store, alice, bob, raw):
+def test_two_workers_with_one_job_do_no_harm(store, alice, bob, raw):
     Follows(store).follow(2, 1)
     Posts(store).publish(1, "Hello", "t")
     for _ in range(2):
@@ -229,11 +229,11 @@ def test_two_workers_on_one_intent_are_harmless(store, alice, bob, raw):
     assert ranking(raw) == {"1": 1}
 
 
-def test_a_follow_after_an_unfollow_that_died_has_one_date(store, alice, bob, raw, monkeypatch):
+def test_a_follow_after_a_killed_unfollow_has_one_date(store, alice, bob, raw, monkeypatch):
     Follows(store).follow(2, 1)
     raw.zadd("following:2", {"1": LONG_AGO})
     raw.zadd("followers:1", {"2": LONG_AGO})
     assert killed_before_round_trip(2, lambda: Follows(store).unfollow(2, 1))
     Follows(store).follow(2, 1)
-    others_take_over(store, raw)
+    finish_jobs(store, raw)
     assert raw.zscore("followers:1", "2") == raw.zscore("following:2", "1") > LONG_AGO

@@ -1,7 +1,6 @@
-"""Whatever interleaves with whatever, and whoever is killed: afterwards all is what the truth says.
+"""Interleaved actions, with and without killed processes: afterwards all derived data agrees with its sources.
 
-The protocols were checked exhaustively in a model; this runs the real code, a number of random interleavings for each
-scenario.
+The protocols were checked exhaustively in a model. Here the real code runs in random interleavings of each scenario.
 """
 
 import io
@@ -23,19 +22,19 @@ from tests.support.protocols.small_site import (
     ALICE,
     BOB,
     CAROL,
-    a_small_site,
     delete,
-    everybody,
+    everyone,
+    existing_posts,
+    finish_jobs,
     home,
+    make_small_site,
     post,
-    quiet,
-    standing_posts,
 )
-from tests.support.stored_keys import expected_name_entries, follower_counts, name_entries, ranking
+from tests.support.stored_keys import expected_name_entries, name_entries
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows
 
-RUNS = 25
+RUNS = 25  # seeds for each scenario
 
 
 def evict(store):
@@ -49,7 +48,7 @@ def claim_of(store, job):
 
 
 def impatient_worker(store):
-    """One that respects neither scores nor leases."""
+    """Carry out all jobs, also those that are not due or that another worker has."""
     for job in [job for key in keys.outboxes() for job in store.zrangebyscore(key, "-inf", "+inf", 100)]:
         handler_for(job)(store, claim_of(store, job))
 
@@ -70,7 +69,7 @@ SCENARIOS = {
         post(s, BOB),
         lambda: home(s),
     ],
-    "three follow or leave one person, two of them at once": lambda s: [
+    "two follows and an unfollow of one user": lambda s: [
         lambda: Follows(s).follow(ALICE, BOB),
         lambda: Follows(s).unfollow(ALICE, BOB),
         lambda: Follows(s).follow(CAROL, BOB),
@@ -88,19 +87,19 @@ SCENARIOS = {
         lambda: delete(s, CAROL, 3),
         lambda: home(s),
     ],
-    "delete, two readers, everybody": lambda s: [
+    "delete, two readers of a home, one of everyone": lambda s: [
         lambda: delete(s, CAROL, 2),
         lambda: home(s),
         lambda: home(s),
-        lambda: everybody(s),
+        lambda: everyone(s),
     ],
-    "two posts, two readers of everybody": lambda s: [
-        lambda: everybody(s),
+    "two posts, two readers of everyone": lambda s: [
+        lambda: everyone(s),
         post(s, CAROL),
         post(s, BOB, "u"),
-        lambda: everybody(s),
+        lambda: everyone(s),
     ],
-    "lists vanish, post, read": lambda s: [lambda: evict(s), post(s, CAROL), lambda: home(s), lambda: everybody(s)],
+    "lists are evicted, post, read": lambda s: [lambda: evict(s), post(s, CAROL), lambda: home(s), lambda: everyone(s)],
     "a post left to a worker, a follow, a reader": lambda s: [
         post_for_many(s, CAROL),
         lambda: impatient_worker(s),
@@ -114,46 +113,50 @@ SCENARIOS = {
         lambda: delete(s, CAROL, 3),
         lambda: home(s),
     ],
-    "a worker beside a living owner": lambda s: [lambda: impatient_worker(s), post(s, CAROL), lambda: home(s)],
+    "a worker and the owner carry out one job": lambda s: [
+        lambda: impatient_worker(s),
+        post(s, CAROL),
+        lambda: home(s),
+    ],
 }
 
 
 @pytest.mark.parametrize("kills", [0, 2])
 @pytest.mark.parametrize("warm", [False, True], ids=["cold", "warm"])
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_timelines_agree_with_the_truth(store, raw, layout, scenario, warm, kills):
+def test_timelines_have_all_posts_of_their_sources(store, raw, layout, scenario, warm, kills):
     for seed in range(RUNS):
-        a_small_site(raw, layout)
+        make_small_site(raw, layout)
         if warm:
             home(store)
-            everybody(store)
+            everyone(store)
         schedule = Schedule(seed, kills)
         schedule.run({str(number): work for number, work in enumerate(SCENARIOS[scenario](store))})
         assert schedule.errors == [], seed
-        quiet(store, raw)
+        finish_jobs(store, raw)
         followed = [int(uid) for uid in raw.zrange("following:1", 0, -1)]
-        for _ in range(2):  # what is rebuilt, and what is read then
-            assert home(store) == standing_posts(raw, [ALICE, *followed]), seed
-            assert everybody(store) == standing_posts(raw, [ALICE, BOB, CAROL]), seed
+        for _ in range(2):  # the first read may rebuild, the second one reads the list
+            assert home(store) == existing_posts(raw, [ALICE, *followed]), seed
+            assert everyone(store) == existing_posts(raw, [ALICE, BOB, CAROL]), seed
         for uid in (BOB, CAROL):
             assert raw.zscore("following:1", uid) == raw.zscore(f"followers:{uid}", ALICE), seed
         assert ranking(raw) == follower_counts(raw), seed
-        for pid in standing_posts(raw, [BOB, CAROL]):
+        for pid in existing_posts(raw, [BOB, CAROL]):
             assert not raw.hexists(f"post:{pid}", "deleted"), seed
         if scenario.startswith("double click"):
             assert raw.zcard("updates:3") <= 2, seed
 
 
 @pytest.mark.parametrize("kills", [0, 1])
-def test_three_who_register_one_name_are_one_user(store, raw, layout, kills):
+def test_three_registrations_of_one_name_make_one_user(store, raw, layout, kills):
     for seed in range(RUNS):
         raw.flushall()
         schedule = Schedule(seed, kills)
         schedule.run(
             {name: lambda name=name: Registration(store).register(name, "hash") for name in ("Dora", "dora", "DORA")}
         )
-        quiet(store, raw)
-        call_command("cleanup", stdout=io.StringIO())  # of what a claim that died has left
+        finish_jobs(store, raw)
+        call_command("cleanup", stdout=io.StringIO())  # removes what a killed registration has left
         [uid] = raw.hvals("users") or [None]
         assert raw.keys("user:*") == ([f"user:{uid}"] if uid else []), seed
         if uid:
@@ -163,18 +166,18 @@ def test_three_who_register_one_name_are_one_user(store, raw, layout, kills):
 
 
 @pytest.mark.parametrize("kills", [0, 1])
-def test_logouts_and_a_password_change_leave_one_secret_that_opens(store, raw, layout, kills):
+def test_after_logouts_and_a_password_change_one_secret_signs_in(store, raw, layout, kills):
     for seed in range(RUNS):
-        a_small_site(raw, layout)
+        make_small_site(raw, layout)
         Schedule(seed, kills).run(
             {
-                "out": lambda: Sessions(store).end_all(ALICE, "secret1"),
-                "out too": lambda: Sessions(store).end_all(ALICE, "secret1"),
-                "change": lambda: Sessions(store).change_password(ALICE, "another hash"),
-                "in": lambda: Sessions(store).open(ALICE, "alice", "secret1"),
+                "log out": lambda: Sessions(store).end_all(ALICE, "secret1"),
+                "log out again": lambda: Sessions(store).end_all(ALICE, "secret1"),
+                "change the password": lambda: Sessions(store).change_password(ALICE, "another hash"),
+                "log in": lambda: Sessions(store).open(ALICE, "alice", "secret1"),
             }
         )
-        quiet(store, raw)
+        finish_jobs(store, raw)
         secret = raw.hget("user:1", "auth")
         assert raw.hget("auths", secret) == "1", seed
         assert Viewer(store, secret).user.is_authenticated, seed
@@ -183,20 +186,20 @@ def test_logouts_and_a_password_change_leave_one_secret_that_opens(store, raw, l
 
 
 def edit(store, name, bio="new"):
-    """From a device that has read who alice is in a trip of its own."""
+    """A device reads alice in one round trip, and then edits her name and bio."""
 
     def work():
         me = (
             Users(store).people_of([ALICE], [store.hmget(keys.user(ALICE), ["username", "name", "deleted"])]).get(ALICE)
         )
-        if me is not None:  # whose account is deleted is not signed in
+        if me is not None:  # a deleted account is not signed in
             NameIndex(store).edit(me, name, bio)
 
     return work
 
 
 def delete_account(store):
-    """As much of it as concerns names."""
+    """The part of a deletion that concerns names."""
 
     def work():
         pipe = store.pipeline()
@@ -213,9 +216,9 @@ def delete_account(store):
 EDITS = {
     "two devices": lambda s: [edit(s, "Ann"), edit(s, "Bea")],
     "three devices": lambda s: [edit(s, "Ann"), edit(s, "Bea"), edit(s, "")],
-    "one takes the name back": lambda s: [edit(s, "Ann"), edit(s, "Anna")],
-    "a name and a bio alone": lambda s: [edit(s, "Ann"), edit(s, "Anna", "other")],
-    "a worker beside two living owners": lambda s: [edit(s, "Ann"), edit(s, "Bea"), lambda: impatient_worker(s)],
+    "one device keeps the name": lambda s: [edit(s, "Ann"), edit(s, "Anna")],
+    "one device changes the bio only": lambda s: [edit(s, "Ann"), edit(s, "Anna", "other")],
+    "two devices and a worker with their jobs": lambda s: [edit(s, "Ann"), edit(s, "Bea"), lambda: impatient_worker(s)],
     "a registration that is finished late": lambda s: [
         edit(s, "Ann"),
         lambda: finish_user(s, Claim(Outbox(s), "user:1", attempt=1)),
@@ -227,16 +230,16 @@ EDITS = {
 
 @pytest.mark.parametrize("kills", [0, 2])
 @pytest.mark.parametrize("scenario", EDITS)
-def test_people_are_found_by_what_they_are_called(store, raw, layout, scenario, kills):
-    """Also after deaths, which leave nothing but an entry too many."""
+def test_the_name_index_agrees_with_the_display_names(store, raw, layout, scenario, kills):
+    """A killed process may leave an extra entry, which `cleanup` removes."""
     for seed in range(2 * RUNS):
-        a_small_site(raw, layout)
+        make_small_site(raw, layout)
         raw.hset("user:1", mapping={"name": "Anna", "bio": "old"})
         raw.zadd("users_by_name", {"anna:1": 0})
         schedule = Schedule(seed, kills)
         schedule.run({str(number): work for number, work in enumerate(EDITS[scenario](store))})
         assert schedule.errors == [], seed
-        quiet(store, raw)
+        finish_jobs(store, raw)
         if kills:
             assert expected_name_entries(raw).items() <= name_entries(raw).items(), seed
             call_command("cleanup", stdout=io.StringIO())

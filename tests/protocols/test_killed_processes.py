@@ -1,7 +1,7 @@
-"""Killed with SIGKILL between any two commands: afterwards an operation has never begun or fully happened.
+"""An action that is killed with SIGKILL between any two commands has no effect, or its full effect.
 
-Real processes do it, over the whole way from the request down, on a real server. Each is killed once after every number
-of commands until it gets through.
+Real processes carry out whole requests on a real server. Each action is killed after 0 commands, after 1, and so on,
+until it ends before the kill.
 """
 
 import contextlib
@@ -22,18 +22,18 @@ from tests.support.processes.victims import KILLED, Cut, Victims
 from tests.support.stored_keys import expected_name_entries, follower_counts, name_entries, publish, ranking
 from tests.support.stores import acl_users
 from timeline.relations.follow import Follows
-from timeline.timelines.everyone import GlobalTimeline
+from timeline.timelines.everyone import EveryoneTimeline
 from timeline.timelines.home import Homes
 
 pytestmark = [pytest.mark.real_server, pytest.mark.faults]
 
 ALICE, BOB, CAROL = 1, 2, 3
-ALL = 10**9
-FEWEST = 8  # commands of an operation; one that sends fewer was not watched
+NO_KILL = 10**9  # commands
+FEWEST = 8  # commands of an action; with fewer, its commands were not counted
 
 
 class Scene:
-    """A site of three on a server of its own, made anew for each kill: bob and carol follow alice, who has posted."""
+    """A site on its own server, made anew for each kill: bob and carol follow alice, who has one post."""
 
     def __init__(self, cut, victims, administrator):
         self.cut = cut
@@ -48,21 +48,21 @@ class Scene:
         for fan in (BOB, CAROL):
             Follows(store).follow(fan, ALICE)
         self.pid = publish(self.raw, store, self.alice, "Before")
-        for login in (self.alice, self.bob):  # carol's home is yet to be made
+        for login in (self.alice, self.bob):  # carol has no home yet
             self.home(login)
-        self.everybody()
+        self.everyone()
 
     def home(self, login):
         return [post.body for post in Homes(connect()).page(Viewer(connect(), self.secret(login)), None).page.posts]
 
-    def everybody(self):
-        return [post.body for post in GlobalTimeline(connect()).page(Viewer(connect(), ""), None, 50).page.posts]
+    def everyone(self):
+        return [post.body for post in EveryoneTimeline(connect()).page(Viewer(connect(), ""), None, 50).page.posts]
 
     def secret(self, login):
         return self.raw.hget(f"user:{login.user.uid}", "auth")
 
-    def others_take_over(self):
-        """A minute passes: leases end, every intent is due, and `deliver --once` runs."""
+    def finish_jobs(self):
+        """A minute passes: leases end, every job is due, and `deliver --once` runs."""
         Memory.clear_all()
         for lease in self.raw.keys("lease:*"):
             self.raw.delete(lease)
@@ -87,8 +87,8 @@ def scene(own_server, settings):
             cut.close()
 
 
-def killed_everywhere(scene, capsys, work, check):
-    """Do `work` again and again, killed after one command more each time; `check` after each, and `doctor` too."""
+def kill_at_every_command(scene, capsys, work, check):
+    """Repeat `work`, killed after one more command each time. After each kill, run `check` and `doctor`."""
     for commands in range(200):
         scene.begin()
         prepared = work(scene)
@@ -96,16 +96,16 @@ def killed_everywhere(scene, capsys, work, check):
         ended = scene.victims.run(**prepared)
         where = f"killed after {commands} commands, the last {scene.cut.last}"
         assert ended in {0, KILLED}, where
-        scene.others_take_over()
+        scene.finish_jobs()
         check(scene, where, ended == 0)
-        no_errors(capsys, where)
+        assert_no_inconsistencies(capsys, where)
         if ended == 0:
             assert commands >= FEWEST
             return
-    raise AssertionError("it never got through")
+    raise AssertionError("it never ended before the kill")
 
 
-def no_errors(capsys, where):
+def assert_no_inconsistencies(capsys, where):
     capsys.readouterr()
     with contextlib.suppress(SystemExit):
         call_command("doctor", "--json")
@@ -129,17 +129,17 @@ def test_a_registration(scene, capsys):
             assert name_entries(scene.raw) == expected_name_entries(scene.raw), where
             assert Viewer(connect(), login.secret).user.username == "Dora", where
 
-    killed_everywhere(scene, capsys, work, check)
+    kill_at_every_command(scene, capsys, work, check)
 
 
-def seen_by_all_or_nobody(scene, where, through):
-    """The new post stands in each home once, or in none. Sending the form again makes it one, whatever happened."""
+def check_post(scene, where, through):
+    """Every home has the new post once, or no home has it. After the form is sent again, every home has it once."""
     seen = scene.home(scene.alice)
     assert seen in (["Before"], ["Hello", "Before"]), where
     assert len(seen) == 2 or not through, where
     for _ in range(2):
-        assert scene.home(scene.bob) == scene.home(scene.carol) == scene.everybody() == seen, where
-    scene.cut.after(ALL)
+        assert scene.home(scene.bob) == scene.home(scene.carol) == scene.everyone() == seen, where
+    scene.cut.after(NO_KILL)
     scene.victims.run(path="/post/", form={"body": "Hello", "token": "t"}, secret=scene.secret(scene.alice))
     Memory.clear_all()
     for login in (scene.alice, scene.bob, scene.carol):
@@ -150,20 +150,20 @@ def test_a_post(scene, capsys):
     def work(scene):
         return {"path": "/post/", "form": {"body": "Hello", "token": "t"}, "secret": scene.secret(scene.alice)}
 
-    killed_everywhere(scene, capsys, work, seen_by_all_or_nobody)
+    kill_at_every_command(scene, capsys, work, check_post)
 
 
-def test_a_post_for_very_many(scene, capsys):
+def test_a_post_that_a_worker_delivers(scene, capsys):
     def work(scene):
         form = {"body": "Hello", "token": "t"}
         return {"path": "/post/", "form": form, "secret": scene.secret(scene.alice), "inline_limit": 1}
 
-    killed_everywhere(scene, capsys, work, seen_by_all_or_nobody)
+    kill_at_every_command(scene, capsys, work, check_post)
 
 
 @pytest.mark.parametrize("left", ["whole", "its followers"])
 def test_a_delivery_by_a_worker(scene, capsys, left):
-    """Of a post whose author's process died after the commit, or that was left to the worker."""
+    """A killed request has left the whole delivery, or a request has left the delivery to the followers."""
 
     def work(scene):
         pid = scene.raw.incr("next_post_id")
@@ -178,9 +178,9 @@ def test_a_delivery_by_a_worker(scene, capsys, left):
 
     def check(scene, where, through):
         assert scene.home(scene.alice) == ["Hello", "Before"], where
-        seen_by_all_or_nobody(scene, where, through=True)
+        check_post(scene, where, through=True)
 
-    killed_everywhere(scene, capsys, work, check)
+    kill_at_every_command(scene, capsys, work, check)
 
 
 @pytest.mark.parametrize("verb", ["follow", "unfollow"])
@@ -199,7 +199,7 @@ def test_a_follow_or_unfollow(scene, capsys, verb):
         assert scene.home(scene.bob) == (["By carol", "Before"] if since else ["Before"]), where
         assert not through or (since is not None) == (verb == "follow"), where
 
-    killed_everywhere(scene, capsys, work, check)
+    kill_at_every_command(scene, capsys, work, check)
 
 
 def test_a_deletion(scene, capsys):
@@ -214,7 +214,7 @@ def test_a_deletion(scene, capsys):
         for login in (scene.alice, scene.bob, scene.carol):
             assert scene.home(login) == ([] if deleted else ["Before"]), where
 
-    killed_everywhere(scene, capsys, work, check)
+    kill_at_every_command(scene, capsys, work, check)
 
 
 def test_a_logout(scene, capsys):
@@ -228,7 +228,7 @@ def test_a_logout(scene, capsys):
         assert Viewer(connect(), now).user.is_authenticated, where
         assert authenticate(None, username="alice", password=PASSWORD).secret == now, where
 
-    killed_everywhere(scene, capsys, work, check)
+    kill_at_every_command(scene, capsys, work, check)
 
 
 def test_a_password_change(scene, capsys):
@@ -244,34 +244,34 @@ def test_a_password_change(scene, capsys):
         assert (authenticate(None, username="alice", password=PASSWORD) is None) == changed, where
         assert Viewer(connect(), scene.alice.secret).user.is_authenticated != changed, where
 
-    killed_everywhere(scene, capsys, work, check)
+    kill_at_every_command(scene, capsys, work, check)
 
 
-def test_another_name_and_bio(scene, capsys):
+def test_a_new_display_name_and_bio(scene, capsys):
     def work(scene):
         NameIndex(connect()).edit(scene.alice.user, "Anna", "old")
         form = {"name": "Ann: of Cleves", "bio": "new"}
         return {"path": "/settings/", "form": form, "secret": scene.secret(scene.alice)}
 
     def check(scene, where, through):
-        named = tuple(scene.raw.hmget("user:1", "name", "bio"))
-        assert named in {("Anna", "old"), ("Ann: of Cleves", "new")}, where
-        assert named[1] == "new" or not through, where
+        stored = tuple(scene.raw.hmget("user:1", "name", "bio"))
+        assert stored in {("Anna", "old"), ("Ann: of Cleves", "new")}, where
+        assert stored[1] == "new" or not through, where
         assert name_entries(scene.raw) == expected_name_entries(scene.raw), where
         assert len(name_entries(scene.raw)) == 4, where
 
-    killed_everywhere(scene, capsys, work, check)
+    kill_at_every_command(scene, capsys, work, check)
 
 
-def everything_or_nothing_is_gone(scene, where, through):
-    """Of alice, whom both others follow, and who has posted and follows carol."""
+def check_account_deletion(scene, where, through):
+    """alice has all her data or none. Both others follow her; she has a post and follows carol."""
     deleted = scene.raw.hexists("user:1", "deleted")
     assert deleted or not through, where
     assert scene.raw.hgetall("users") == {"alice": "1", "bob": "2", "carol": "3"}, where
     assert ranking(scene.raw) == follower_counts(scene.raw) == ({} if deleted else {"1": 2, "3": 1}), where
     for login in (scene.bob, scene.carol):
         assert scene.home(login) == ([] if deleted else ["Before"]), where
-    assert scene.everybody() == ([] if deleted else ["Before"]), where
+    assert scene.everyone() == ([] if deleted else ["Before"]), where
     assert Viewer(connect(), scene.alice.secret).user.is_authenticated != deleted, where
     assert (authenticate(None, username="alice", password=PASSWORD) is None) == deleted, where
     if not deleted:
@@ -284,24 +284,24 @@ def everything_or_nothing_is_gone(scene, where, through):
     assert scene.raw.ttl(f"post:{scene.pid}") > 0, where
 
 
-def test_an_account_that_is_deleted(scene, capsys):
+def test_the_deletion_of_an_account(scene, capsys):
     def work(scene):
         Follows(connect()).follow(ALICE, CAROL)
         return {"path": "/settings/delete/", "form": {"password": PASSWORD}, "secret": scene.secret(scene.alice)}
 
-    killed_everywhere(scene, capsys, work, everything_or_nothing_is_gone)
+    kill_at_every_command(scene, capsys, work, check_account_deletion)
 
 
-def test_a_worker_that_clears_a_deleted_account(scene, capsys):
+def test_a_worker_that_removes_a_deleted_account(scene, capsys):
     def work(scene):
         Follows(connect()).follow(ALICE, CAROL)
         AccountDeletion(connect()).delete(scene.alice.user, scene.secret(scene.alice))
         return {"command": ["deliver", "--once"]}
 
     def check(scene, where, through):
-        everything_or_nothing_is_gone(scene, where, through=True)
+        check_account_deletion(scene, where, through=True)
 
-    killed_everywhere(scene, capsys, work, check)
+    kill_at_every_command(scene, capsys, work, check)
 
 
 def test_a_rebuild(scene, capsys):
@@ -313,4 +313,4 @@ def test_a_rebuild(scene, capsys):
         assert scene.home(scene.carol) == ["After", "Before"], where
         assert scene.home(scene.carol) == ["After", "Before"], where
 
-    killed_everywhere(scene, capsys, work, check)
+    kill_at_every_command(scene, capsys, work, check)

@@ -30,7 +30,7 @@ from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import connect
 from retwis_site.store.local_cache import PageMemory
 from timeline.posts.entities import Page, Post
-from timeline.timelines.everyone import GLOBAL_POSTS, GlobalTimeline
+from timeline.timelines.everyone import EVERYONE_POSTS, EveryoneTimeline
 from timeline.timelines.profile import Profiles
 
 MAX_AGE = 60  # seconds that a cache may keep a feed
@@ -187,7 +187,7 @@ class TimelineFeed(PostsFeed):
     """Everyone's newest 50 posts. As many round trips as a visitor's first page of the global timeline."""
 
     def get_object(self, request: HttpRequest) -> FeedPosts:
-        found = GlobalTimeline(connect()).page(_visitor(), None, GLOBAL_POSTS)
+        found = EveryoneTimeline(connect()).page(_visitor(), None, EVERYONE_POSTS)
         return FeedPosts(_items(request, found.page))
 
     def title(self) -> str:

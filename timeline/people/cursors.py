@@ -74,7 +74,7 @@ def by(text: str | None) -> By:
         raise BadCursor(text) from None
 
 
-def goes_on(score: int, rank: int | None, now: float | None, higher: int) -> int:
+def start_rank(score: int, rank: int | None, now: float | None, higher: int) -> int:
     """The rank at which a page of a sorted set begins. Its cursor names the last row before it: a member and its
     `score`, which other members may share.
 

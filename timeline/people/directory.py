@@ -16,7 +16,7 @@ from retwis_site.store.client import Pipe, Store
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import parse_id, whole
 from retwis_site.store.local_cache import Memory
-from timeline.people.cursors import NameCursor, ScoreCursor, goes_on
+from timeline.people.cursors import NameCursor, ScoreCursor, start_rank
 from timeline.people.entities import ListedPerson, PeopleList, SearchResult
 from timeline.people.follow_pages import PEOPLE_A_PAGE
 from timeline.people.join_dates import cached_join_dates, join_dates, queue_join_dates
@@ -86,7 +86,7 @@ class People:
             pipe.zscore(key, member)
             pipe.zcount(key, str(score + 1), "+inf")
 
-        start = goes_on(score, *viewer.ask(place))
+        start = start_rank(score, *viewer.ask(place))
         return self._store.zrevrange_withscores(key, start, start + PEOPLE_A_PAGE)
 
     def _uids_of(self, names: Sequence[str]) -> dict[str, int]:

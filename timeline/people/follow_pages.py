@@ -9,7 +9,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import whole
 from retwis_site.store.local_cache import PageMemory
-from timeline.people.cursors import ScoreCursor, goes_on
+from timeline.people.cursors import ScoreCursor, start_rank
 from timeline.people.entities import FollowRow, PeoplePage, Show
 from timeline.relations.follow import COMPARED
 
@@ -81,7 +81,7 @@ class FollowPages:
             person, (found,) = viewer.ask_about(username, first)
         else:
             person, replies = viewer.ask_about(username, place)
-            start = goes_on(before.score, *replies)
+            start = start_rank(before.score, *replies)
             found = self._store.zrevrange_withscores(side(person.uid), start, start + count - 1)
         return person, [(int(uid), whole(since)) for uid, since in found]
 

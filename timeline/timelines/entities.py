@@ -18,7 +18,7 @@ class HomePage:
 
 
 @dataclass(frozen=True, slots=True)
-class GlobalPage:
+class EveryonePage:
     newest_users: list[str]  # usernames, newest first
     page: Page
     at_the_cap: bool  # older posts exist, but this timeline does not keep them

@@ -11,23 +11,21 @@ from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import LARGEST_ID
 from timeline.posts.entities import Page, Post
 from timeline.posts.reader import PostLoader, by_present_names
-from timeline.timelines.entities import GlobalPage
-from timeline.timelines.global_list import GlobalList
 from timeline.timelines.pagination import fill
 
 NEWEST_USERS = 10
-GLOBAL_POSTS = 50  # a page
+EVERYONE_POSTS = 50  # a page
 
 
-class GlobalTimeline:
+class EveryoneTimeline:
     """Everyone's posts, down to about the newest 1000."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._list = GlobalList(store)
+        self._list = EveryoneList(store)
         self._users = Users(store)
 
-    def page(self, viewer: Viewer, before: int | None, size: int) -> GlobalPage:
+    def page(self, viewer: Viewer, before: int | None, size: int) -> EveryonePage:
         """`size` posts below the cursor, newest first, and the names of the newest users.
 
         One round trip while the posts are cached, else two; one more while their authors are not. At most four more
@@ -51,7 +49,7 @@ class GlobalTimeline:
             filled = fill(rest, size - len(posts), shown)
             posts, dead, older = posts + filled.posts, dead + filled.dead, filled.older
         self._list.remove_dead(dead)
-        return GlobalPage(newest_users, Page(posts, older), at_the_cap=older is None and content.complete_down_to > 0)
+        return EveryonePage(newest_users, Page(posts, older), at_the_cap=older is None and content.complete_down_to > 0)
 
     def _shown(self, me: int | None, pids: Sequence[int]) -> tuple[list[Post], list[int]]:
         """The existing posts, and the ids of posts that do not exist."""

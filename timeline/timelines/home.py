@@ -59,7 +59,7 @@ class Homes:
 
         owner, (entries, following, followers, stored, *scores) = viewer.ask_as_user(questions)
         known = KnownFollows(set(authors), followed_uids(authors, scores[0]) if scores else set())
-        content = self._list(owner.uid).page(entries, before, lambda: self._newest(owner.uid))
+        content = self._list(owner.uid).page(entries, before, lambda: self.newest(owner.uid))
         listed = content.ids if before is None else [pid for pid in content.ids if pid < before]
         page = self._page(owner.uid, listed, content.complete_down_to, before, known)
         seen = parse_id(stored or "")
@@ -76,7 +76,7 @@ class Homes:
         nothing is pushed into it.
         """
         owner, (entries,) = viewer.ask_as_user(lambda pipe, me: self._list(me).queue_page(pipe, None))
-        content = self._list(owner.uid).page(entries, None, lambda: self._newest(owner.uid))
+        content = self._list(owner.uid).page(entries, None, lambda: self.newest(owner.uid))
         above = [pid for pid in content.ids if pid > after]
         return sum(uid != owner.uid for uid in authors_of(above))
 
@@ -90,7 +90,7 @@ class Homes:
     def _list(self, me: int) -> TimelineList:
         return TimelineList(self._store, keys.home(me), HOME_EXPIRES_AFTER)
 
-    def _newest(self, me: int) -> Merge:
+    def newest(self, me: int) -> Merge:
         """The newest ids of a user and of everyone they follow. Two or three round trips.
 
         The more sources, the shorter the slice of each, so that all slices together stay near KEPT ids. A few prolific

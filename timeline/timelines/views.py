@@ -26,7 +26,7 @@ from timeline.posts.repository import Posts
 from timeline.timelines import unread
 from timeline.timelines.cursors import post_cursor
 from timeline.timelines.entities import HomePage
-from timeline.timelines.everyone import GLOBAL_POSTS, GlobalTimeline
+from timeline.timelines.everyone import EVERYONE_POSTS, EveryoneTimeline
 from timeline.timelines.home import Homes
 from timeline.timelines.profile import Profiles
 
@@ -87,7 +87,7 @@ def _slots(found: HomePage, last_read: int | None) -> Slots:
 
 
 def _welcome(request: RetwisRequest) -> HttpResponse:
-    found = GlobalTimeline(connect()).page(request.viewer, None, WELCOME_POSTS)
+    found = EveryoneTimeline(connect()).page(request.viewer, None, WELCOME_POSTS)
     shown = {
         "user": request.viewer.user,
         "newest_users": tuple(found.newest_users),
@@ -137,7 +137,7 @@ def _signed_out(request: RetwisRequest, form: PostForm) -> HttpResponse:
 @require_safe
 def everyone(request: RetwisRequest) -> HttpResponse:
     before = post_cursor(request.GET.get("before"))
-    found = GlobalTimeline(connect()).page(request.viewer, before, GLOBAL_POSTS)
+    found = EveryoneTimeline(connect()).page(request.viewer, before, EVERYONE_POSTS)
     shown = {
         "user": request.viewer.user,
         "newest_users": tuple(found.newest_users),

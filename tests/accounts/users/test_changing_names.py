@@ -15,7 +15,7 @@ from retwis_site.store.client import connect
 from retwis_site.store.local_cache import Memory
 from tests.support.stored_keys import expected_name_entries, name_entries
 from tests.support.stored_posts import write_posts
-from timeline.timelines.everyone import GlobalTimeline
+from timeline.timelines.everyone import EveryoneTimeline
 from timeline.timelines.home import Homes
 
 UNUSUAL = st.characters(categories=["Cc", "Cf", "Zs", "Zl", "Zp", "Mn", "Lo"])
@@ -138,7 +138,7 @@ def test_posts_show_each_new_name_of_their_author_at_once(browser, alice, raw, u
         client.post("/settings/", {"name": name, "bio": ""})
         timeline = {
             "/": lambda: Homes(connect()).page(Viewer(connect(), alice.secret), None),
-            "/timeline/": lambda: GlobalTimeline(connect()).page(Viewer(connect(), ""), None, 50),
+            "/timeline/": lambda: EveryoneTimeline(connect()).page(Viewer(connect(), ""), None, 50),
         }[url]()
         assert {post.author for post in timeline.page.posts} == {User(1, "Alice", name)}
 

@@ -8,8 +8,8 @@ from accounts.users.entities import User
 from accounts.users.names import isolated
 from retwis_site.store import local_cache
 from retwis_site.store.local_cache import Memory
+from tests.support.clock import Clock
 from tests.support.http.hostile_values import MARKER
-from tests.support.protocols.site_machine import Clock
 from tests.support.stored_keys import publish
 from timeline.relations.follow import Follows
 

@@ -10,9 +10,9 @@ from accounts.users.entities import User
 from accounts.users.repository import Users
 from retwis_site.store import local_cache
 from retwis_site.store.local_cache import Memory
+from tests.support.clock import Clock
 from tests.support.http.page_text import text_of
 from tests.support.people import register
-from tests.support.protocols.site_machine import Clock
 from timeline.people.entities import About, KnownFollowers
 from timeline.relations.entities import InCommon
 from timeline.relations.follow import Follows

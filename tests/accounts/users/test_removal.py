@@ -39,7 +39,7 @@ from timeline.posts.entities import NoSuchPost, PostDeleted
 from timeline.posts.repository import DELETED_STAYS, Posts
 from timeline.relations import removal as follow_removal
 from timeline.relations.follow import Follows
-from timeline.timelines.everyone import GlobalTimeline
+from timeline.timelines.everyone import EveryoneTimeline
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def test_posts_are_deleted_as_by_their_author(store, site, alice):
         assert 0 < site.ttl(f"post:{pid}") <= DELETED_STAYS
     assert site.hget("post:3", "body") == "Three"
     Memory.clear_all()
-    shown = GlobalTimeline(store).page(Viewer(store, ""), None, 50).page.posts
+    shown = EveryoneTimeline(store).page(Viewer(store, ""), None, 50).page.posts
     assert [post.body for post in shown] == ["Four", "Three"]
 
 

@@ -12,8 +12,8 @@ from retwis_site.http import language
 from retwis_site.http.language import COOKIE
 from retwis_site.rendering import pages
 from retwis_site.rendering.pages import fragment
+from tests.support.clock import Clock
 from tests.support.people import PASSWORD
-from tests.support.protocols.site_machine import Clock
 from tests.support.stored_keys import everything, publish
 from timeline.posts.html import post_cards
 from timeline.posts.html.post_cards import age_of
@@ -288,7 +288,7 @@ def test_the_language_is_reset_after_a_failed_request(browser, monkeypatch):
     def fail(*arguments):
         raise RuntimeError
 
-    monkeypatch.setattr("timeline.timelines.views.GlobalTimeline", fail)
+    monkeypatch.setattr("timeline.timelines.views.EveryoneTimeline", fail)
     client = browser()
     client.cookies[COOKIE] = "ar"
     client.raise_request_exception = False

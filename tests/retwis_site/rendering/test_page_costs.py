@@ -4,7 +4,7 @@ import pytest
 
 from retwis_site.store import local_cache
 from retwis_site.store.local_cache import Memory
-from tests.support.protocols.site_machine import Clock
+from tests.support.clock import Clock
 from tests.support.stored_posts import write_posts
 from timeline.relations.follow import Follows
 

@@ -14,7 +14,7 @@ from retwis_site.rendering import pages
 from tests.support.people import PASSWORD
 from tests.support.stored_keys import publish
 from timeline.posts.repository import Posts
-from timeline.timelines.everyone import GlobalTimeline
+from timeline.timelines.everyone import EveryoneTimeline
 
 TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]*)"')
 FORM_TOKEN = re.compile(r'name="token" value="([^"]*)"')
@@ -201,7 +201,7 @@ def test_no_answer_contains_a_placeholder(browser, raw, store, alice, bob, monke
     def fail(*arguments):
         raise StoreError("down")
 
-    monkeypatch.setattr(GlobalTimeline, "page", fail)
+    monkeypatch.setattr(EveryoneTimeline, "page", fail)
     monkeypatch.setattr(Posts, "publish", fail)
     answers += [browser().get("/"), browser(alice).post("/post/", {"body": "kept", "token": "t"})]
     assert {answer.status_code for answer in answers} >= {200, 302, 400, 403, 404, 405, 410, 422, 503}

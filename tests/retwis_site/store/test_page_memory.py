@@ -8,9 +8,9 @@ from django.middleware.csrf import _unmask_cipher_token
 from accounts.users import repository
 from retwis_site.store import local_cache
 from retwis_site.store.local_cache import Memory, PageMemory
+from tests.support.clock import Clock
 from tests.support.people import register
 from tests.support.processes.fresh_process import in_a_process
-from tests.support.protocols.site_machine import Clock
 from tests.support.stored_keys import publish
 from timeline.posts import reader
 from timeline.posts.html import post_cards

@@ -17,7 +17,7 @@ from tests.support.stored_posts import write_posts
 from tests.support.stores.key_layouts import noted
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows
-from timeline.timelines.everyone import GlobalTimeline
+from timeline.timelines.everyone import EveryoneTimeline
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +27,7 @@ def split(settings):
 
 
 def global_page(store, before=None, size=50):
-    return GlobalTimeline(store).page(Viewer(store, ""), before, size)
+    return EveryoneTimeline(store).page(Viewer(store, ""), before, size)
 
 
 def pids(page):

@@ -19,7 +19,7 @@ from retwis_site.store.ids import LARGEST_ID, parse_id
 from retwis_site.store.snowflake import EPOCH, SMALLEST, Snowflakes, made_at
 from tests.support.people import register
 from timeline.posts.repository import Posts
-from timeline.timelines.everyone import GlobalTimeline
+from timeline.timelines.everyone import EveryoneTimeline
 from timeline.timelines.home import Homes
 
 NOW = EPOCH + 20_000_000.5
@@ -165,19 +165,19 @@ def test_snowflake_ids_follow_after_counted_ids(store, raw, settings, alice, bob
     expected = sorted(old + new, reverse=True)
     assert expected[:3] == new[::-1]
     for _ in range(2):
-        page = GlobalTimeline(store).page(Viewer(store, ""), None, 50).page
+        page = EveryoneTimeline(store).page(Viewer(store, ""), None, 50).page
         assert [post.pid for post in page.posts] == expected
         raw.delete("timeline")
     assert [post.pid for post in Homes(store).page(Viewer(store, alice.secret), None).page.posts] == new[::-1]
 
 
 def test_recent_keeps_the_newest_ids_and_the_timeline_ends_with_them(store, raw, alice, monkeypatch):
-    for module in ("posts.post_ids", "timelines.global_list"):
+    for module in ("posts.post_ids", "timelines.everyone_list"):
         monkeypatch.setattr(f"timeline.{module}.RECENT", 10)
     pids = [Posts(store).publish(alice.user.uid, "Hello", f"t{number}").pid for number in range(15)]
     assert raw.zrange("recent", 0, -1) == [str(pid) for pid in pids[5:]]
     raw.delete("timeline")
-    found = GlobalTimeline(store).page(Viewer(store, ""), None, 50)
+    found = EveryoneTimeline(store).page(Viewer(store, ""), None, 50)
     assert [post.pid for post in found.page.posts] == pids[:4:-1]
     assert found.at_the_cap
 

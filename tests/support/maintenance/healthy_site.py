@@ -5,7 +5,7 @@ from accounts.users.name_index import NameIndex
 from tests.support.stored_keys import publish
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows
-from timeline.timelines.everyone import GlobalTimeline
+from timeline.timelines.everyone import EveryoneTimeline
 from timeline.timelines.home import Homes
 
 ALICE, BOB, CAROL = 1, 2, 3  # uids
@@ -24,7 +24,7 @@ def make_healthy_site(raw, store, alice, bob, carol):
     raw.lrem("timeline", 0, deleted)
     for login in (alice, bob, carol):
         home_pids(store, login)
-    GlobalTimeline(store).page(Viewer(store, ""), None, 50)
+    EveryoneTimeline(store).page(Viewer(store, ""), None, 50)
     NameIndex(store).edit(carol.user, "Carola", "")
     raw.set("celery", "not ours")
     raw.hset("user:settings", "theme", "dark")

@@ -1,4 +1,4 @@
-"""A fake store for a fresh process."""
+"""Code that gives a fresh process a fake store."""
 
 FAKE = """
 import fakeredis

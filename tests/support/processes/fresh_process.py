@@ -1,4 +1,4 @@
-"""Code in a fresh process with other settings."""
+"""Run code in a fresh process with other settings."""
 
 import os
 import subprocess
@@ -8,7 +8,7 @@ from django.conf import settings
 
 
 def in_a_process(code: str, **env: str) -> str:
-    """What a fresh process with these settings prints."""
+    """The output of code that runs in a fresh process with this environment."""
     script = f"import django; django.setup(); from django.conf import settings; from django.test import Client\n{code}"
     answer = subprocess.run(
         [sys.executable, "-c", script],

@@ -21,8 +21,8 @@ from tests.support.stores import acl_users
 
 @contextlib.contextmanager
 def launch_server(folder: str, *options: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A server of our own on `<folder>/redis.sock`, which need not answer yet. It has the users of docs/redis.md, so
-    `acl_users.url(folder)` leads to it."""
+    """Start a Redis server on `<folder>/redis.sock`. It may not answer yet. It has the ACL users of docs/redis.md, so
+    `acl_users.url(folder)` is its URL."""
     users = Path(folder) / "users.acl"
     users.write_text("\n".join(acl_users.lines()))
     command = [
@@ -50,7 +50,7 @@ def launch_server(folder: str, *options: str) -> Iterator[subprocess.Popen[bytes
 
 @contextlib.contextmanager
 def run_server(folder: str, *options: str) -> Iterator[subprocess.Popen[bytes]]:
-    """The same once it answers."""
+    """Like `launch_server`, but the server answers."""
     administrator = redis.Redis.from_url(acl_users.url(folder, acl_users.ADMIN))
     with launch_server(folder, *options) as server, administrator:
         wait_until(administrator.ping, f"a server in {folder}")
@@ -58,7 +58,7 @@ def run_server(folder: str, *options: str) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def wait_until(condition: Callable[[], object], what: str, seconds: float = 20.0) -> None:
-    """Wait for a condition; an error of the connection counts as not yet."""
+    """Wait until the condition is true. A connection error counts as false."""
     deadline = time.monotonic() + seconds
     while True:
         with contextlib.suppress(redis.RedisError, OSError):
@@ -69,7 +69,7 @@ def wait_until(condition: Callable[[], object], what: str, seconds: float = 20.0
 
 
 def environment(var, **changes):
-    """The environment of a `manage.py` of its own."""
+    """The environment for a separate `manage.py`."""
     return {**os.environ, "DJANGO_SETTINGS_MODULE": "retwis_site.settings", "VAR_DIR": str(var), **changes}
 
 
@@ -85,7 +85,7 @@ def server_pid():
 
 
 def alive(pid):
-    """Whether a process runs; one that has ended and was not buried yet does not."""
+    """Whether a process runs. A zombie does not."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -106,12 +106,12 @@ def end(pid):
 
 @contextlib.contextmanager
 def embedded_client():
-    with redis.Redis(unix_socket_path=str(embedded.socket_path()), decode_responses=True) as found:
-        yield found
+    with redis.Redis(unix_socket_path=str(embedded.socket_path()), decode_responses=True) as client:
+        yield client
 
 
 def contents(folder):
-    """Every file under it; the two lock files are always empty."""
+    """The content of every file in the folder; the two lock files are always empty."""
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
@@ -126,7 +126,7 @@ with embedded.running():
 
 @contextlib.contextmanager
 def other_process(settings):
-    """Another process that goes into `running()`."""
+    """Another process that is inside `embedded.running()`."""
     environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "retwis_site.settings", "VAR_DIR": str(settings.VAR_DIR)}
     environment.pop("REDIS_URL")
     with subprocess.Popen(
@@ -144,7 +144,7 @@ def other_process(settings):
 
 
 def entered(process):
-    """The server's pid, once the process is inside."""
+    """The pid of the server, once the process is inside `running()`."""
     return int(process.stdout.readline())
 
 
@@ -154,7 +154,7 @@ def leave(process):
 
 
 class Site:
-    """One `manage.py serve` and what it prints."""
+    """A running `manage.py serve` and its output."""
 
     def __init__(self, process, port, log):
         self.process = process
@@ -170,11 +170,11 @@ class Site:
         assert self.process.poll() is None, self.printed()
 
     def announced(self):
-        """The pids of the command and of its web workers, as far as it has told."""
+        """The pids of the command and of its web workers that it has printed so far."""
         return {int(pid) for pid in re.findall(r"PID: ([0-9]+)", self.printed())}
 
     def pids(self):
-        """The same once it has told all."""
+        """All pids, once all workers have started."""
         wait_until(lambda: self.printed().count("Started worker") >= 2, "both workers")
         return self.announced()
 
@@ -185,16 +185,16 @@ class Site:
 
 @contextlib.contextmanager
 def run_site(var, log, port, **changes):
-    """`manage.py serve` for as long as the block; without REDIS_URL, or with the changes to the environment."""
-    given = environment(var)
+    """Run `manage.py serve` during the block, without REDIS_URL, and with these changes to the environment."""
+    variables = environment(var)
     for name in ("REDIS_URL", "SECRET_KEY", "PORT", "WEB_WORKERS"):
-        given.pop(name, None)
+        variables.pop(name, None)
     with (
         log.open("wb") as output,
         subprocess.Popen(
             [sys.executable, "manage.py", "serve", f"--port={port}"],
             cwd=settings.BASE_DIR,
-            env={**given, **changes},
+            env={**variables, **changes},
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,

@@ -1,8 +1,8 @@
-"""Real processes that are killed between two commands, wherever a test wants.
+"""Real processes that are killed between two commands.
 
-`Cut` is a socket before a server's. It passes on one command after the other, and when enough have been answered, the
-process that sends the next is killed with SIGKILL, so that the server never sees it: also in the middle of a pipeline.
-`Victims` starts a process for each piece of work, from one that has loaded the site already.
+`Cut` is a proxy socket before a Redis server. It passes on one command after the other, up to a number. The process
+that sends the next command is killed with SIGKILL, so the server never gets it, also within a pipeline. `Victims` forks
+a process for each piece of work from a process that has loaded the site.
 """
 
 import json
@@ -21,7 +21,7 @@ KILLED = -signal.SIGKILL
 
 
 class Cut:
-    """`<folder>/cut.sock`, which leads to `<folder>/redis.sock`."""
+    """`<folder>/cut.sock`, a proxy for `<folder>/redis.sock`."""
 
     def __init__(self, folder):
         self._server = f"{folder}/redis.sock"
@@ -30,11 +30,11 @@ class Cut:
         self._listener.listen()
         self._lock = threading.Lock()
         self._left = 0
-        self.last = ""  # the command that was answered last
+        self.last = ""  # the last command that was answered
         threading.Thread(target=self._accept, daemon=True).start()
 
     def after(self, commands):
-        """Let so many commands through from now on."""
+        """Kill the process that sends a command after the next `commands`."""
         self._left = commands
         self.last = ""
 
@@ -65,7 +65,7 @@ class Cut:
 
     def _may_pass(self, command):
         name = command.split(b"\r\n")[2].decode()
-        if name == "AUTH":  # of the connection, not of the work
+        if name == "AUTH":  # part of the connection, not of the work
             return True
         with self._lock:
             self._left -= 1
@@ -76,7 +76,7 @@ class Cut:
 
 
 def _first_command(waiting):
-    """The bytes of the first whole command (`*2`, then for each part `$3` and itself); empty without one."""
+    """The bytes of the first complete command (`*2`, then `$3` and the bytes of each part); empty without one."""
     end = waiting.find(b"\r\n") + 2
     if end < 2:
         return b""
@@ -93,15 +93,15 @@ def _answer(server, command):
     reader = hiredis.Reader()
     answer = b""
     while True:
-        piece = server.recv(65536)
-        answer += piece
-        reader.feed(piece)
-        if not piece or reader.gets() is not False:
+        received = server.recv(65536)
+        answer += received
+        reader.feed(received)
+        if not received or reader.gets() is not False:
             return answer
 
 
 class Victims:
-    """Starts processes that do one piece of work each on the store at `url`."""
+    """Starts processes that each do one piece of work on the store at `url`."""
 
     def __init__(self, url):
         environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "tests.settings.elsewhere", "REDIS_URL": url}
@@ -115,7 +115,8 @@ class Victims:
         )
 
     def run(self, **work):
-        """How it ended: 0, or KILLED. `path`, `form` and `secret` of a request, or a `command` with its arguments."""
+        """Returns the exit code: 0 or KILLED. `work` is `path`, `form` and `secret` of a request, or a `command` with
+        its arguments."""
         self._process.stdin.write(json.dumps(work) + "\n")
         self._process.stdin.flush()
         return int(self._process.stdout.readline())
@@ -126,8 +127,8 @@ class Victims:
         self._process.wait(20)
 
 
-def _start_one_after_the_other():
-    """In the process that has loaded the site: a child for each line, whose end is told."""
+def _fork_for_each_line():
+    """Runs in the process that has loaded the site: forks a child for each line and prints its exit code."""
     for line in sys.stdin:
         child = os.fork()
         if not child:
@@ -155,4 +156,4 @@ if __name__ == "__main__":
     import django
 
     django.setup()
-    _start_one_after_the_other()
+    _fork_for_each_line()

@@ -1,4 +1,4 @@
-"""People who write while something happens to the servers."""
+"""Authors that post while a test disturbs the servers."""
 
 import threading
 from dataclasses import dataclass, field
@@ -12,19 +12,19 @@ from timeline.relations.follow import Follows
 
 @dataclass
 class Author:
-    """Somebody who posts one text after the other, and sends each again, with its token, until it is acknowledged."""
+    """Posts one text after the other. Each is sent again with its token until it is acknowledged."""
 
     uid: int
     acknowledged: list = field(default_factory=list)
     failures: int = 0
-    trouble: BaseException | None = None
+    error: BaseException | None = None
 
     def write(self, stop):
         try:
             while not stop.is_set():
                 self.post(f"{self.uid}-{len(self.acknowledged)}")
         except BaseException as error:
-            self.trouble = error
+            self.error = error
 
     def post(self, text):
         while True:
@@ -37,14 +37,14 @@ class Author:
 
 
 class Load:
-    """A few authors who follow each other; `with Load(4) as load:` has them write until the block ends."""
+    """Authors that follow each other. With `with Load(4) as load:`, four authors post until the block ends."""
 
     def __init__(self, authors):
         self.authors = [Author(register(connect(), f"author_{number}").user.uid) for number in range(authors)]
-        for one in self.authors:
+        for author in self.authors:
             for other in self.authors:
-                if one is not other:
-                    Follows(connect()).follow(one.uid, other.uid)
+                if author is not other:
+                    Follows(connect()).follow(author.uid, other.uid)
         self._stop = threading.Event()
         self._threads = [threading.Thread(target=author.write, args=(self._stop,)) for author in self.authors]
 
@@ -57,7 +57,7 @@ class Load:
         self._stop.set()
         for thread in self._threads:
             thread.join()
-        assert [author.trouble for author in self.authors if author.trouble] == []
+        assert [author.error for author in self.authors if author.error] == []
 
     def written(self):
         return sum(len(author.acknowledged) for author in self.authors)
@@ -66,7 +66,7 @@ class Load:
         return sum(author.failures for author in self.authors)
 
     def is_all_there(self, raw):
-        """Every acknowledged text once, in its author's order."""
+        """Assert that every author has the acknowledged posts once, in order."""
         for author in self.authors:
             texts = [raw.hget(f"post:{pid}", "body") for pid in raw.zrange(f"updates:{author.uid}", 0, -1)]
             assert texts == author.acknowledged

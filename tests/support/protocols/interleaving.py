@@ -1,7 +1,7 @@
-"""Runs several pieces of work at once, one round trip at a time, in an order that a seed decides.
+"""Runs several tasks at once, one round trip at a time, in an order that a seed decides.
 
-Each piece has a thread. Before every round trip it waits for its turn, so that a run is one interleaving of the real
-code's round trips, always the same for the same seed; and a piece may be killed instead of getting its turn.
+Each task has a thread and waits for its turn before every round trip. So a run is one interleaving of the round trips
+of the real code, and the same seed gives the same interleaving. A task may be killed at its turn.
 """
 
 import random
@@ -11,12 +11,12 @@ from contextlib import AbstractContextManager
 
 from tests.support.stores.seam import Killed, before_each_round_trip
 
-STAYS = 0.4  # chance that the same piece goes on
-DIES = 0.06  # chance that a piece is killed at its turn, while there are kills left
+STAYS = 0.4  # chance that the same task gets the next turn
+DIES = 0.06  # chance that a task is killed at its turn, while kills are left
 
 
 class Schedule:
-    """One interleaving."""
+    """One interleaving, with at most `kills` killed tasks."""
 
     def __init__(self, seed: int, kills: int) -> None:
         self._random = random.Random(seed)
@@ -29,10 +29,10 @@ class Schedule:
         self._names = threading.local()
         self.errors: list[BaseException] = []
 
-    def run(self, work: dict[str, Callable[[], object]]) -> None:
-        """Do all of it, interleaved. What a piece raised is in `errors`, unless it was killed."""
-        threads = [threading.Thread(target=self._body, args=piece) for piece in work.items()]
-        self._living = set(work)
+    def run(self, tasks: dict[str, Callable[[], object]]) -> None:
+        """Run all tasks to their end. Their exceptions are in `errors`, except those of killed tasks."""
+        threads = [threading.Thread(target=self._body, args=task) for task in tasks.items()]
+        self._living = set(tasks)
         with self._in_turns():
             for thread in threads:
                 thread.start()
@@ -41,10 +41,10 @@ class Schedule:
             for thread in threads:
                 thread.join()
 
-    def _body(self, name: str, work: Callable[[], object]) -> None:
+    def _body(self, name: str, task: Callable[[], object]) -> None:
         self._names.mine = name
         try:
-            work()
+            task()
         except Killed:
             pass
         except BaseException as error:

@@ -1,290 +1,369 @@
-"""The site and its model side by side: whether every page shows what the model says, and every key holds it.
+"""A hypothesis state machine that uses the site at random: each rule is an action of a user or of the operator.
 
-What somebody who died has left undone is finished first: an hour passes, and a worker looks.
+Every rule also changes the model (`site_model.py`). With `dies`, the process is killed before that round trip of the
+action. The checks are in `site_checks.py`.
 """
 
-import functools
+import contextlib
+import io
+import itertools
+import sys
 
-import pytest
-from django.contrib.auth.hashers import make_password
-from hypothesis.stateful import RuleBasedStateMachine
+from django.contrib.auth import authenticate
+from django.core.management import call_command
+from django.test import override_settings
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, consumes, initialize, multiple, precondition, rule
 
+from accounts.signing_in.sessions import Sessions
 from accounts.signing_in.viewer import Viewer
-from accounts.users.entities import AccountDeleted, NoSuchUser, Visitor
+from accounts.users.deletion import AccountDeletion
+from accounts.users.entities import NameTaken, NotSignedIn, User, Visitor
+from accounts.users.name_index import NameIndex
+from accounts.users.registration import Registration
 from retwis_site.jobs.worker import drain
-from retwis_site.store import cached_list
-from retwis_site.store.client import connect
 from retwis_site.store.local_cache import Memory
-from tests.support.people import LONG_AGO
-from tests.support.protocols.site_model import Model
-from tests.support.stored_keys import name_entries, ranking
+from tests.support.protocols.site_checks import CLOCK, KILLED, NO_ID, SiteChecks, hashed
+from tests.support.protocols.site_model import ModelPost, Person
 from tests.support.stores.key_layouts import noted
-from tests.support.stores.seam import killed_before_round_trip
-from timeline.people import follow_pages
-from timeline.people.cursors import ScoreCursor, score_cursor
 from timeline.people.entities import Show
-from timeline.people.follow_pages import FollowPages
-from timeline.posts.entities import NoSuchPost, PostDeleted
-from timeline.posts.reader import one_post
-from timeline.timelines import everyone, pagination
-from timeline.timelines.everyone import GlobalTimeline
+from timeline.posts.entities import NoSuchPost, PostDeleted, Published
+from timeline.posts.repository import Posts
+from timeline.relations.follow import Follows
+from timeline.timelines.everyone import EveryoneTimeline
 from timeline.timelines.home import Homes
-from timeline.timelines.profile import Profiles
 
-DEAD = object()
-ALL = 300  # pages, and then some
-NOBODYS = 10**9  # an id that nothing has
+INLINE_LIMIT = 1  # followers; a post for more is left to a worker
+MOST_LATE = 4  # late pushes; lists of these sizes stay correct with so many
 
-
-class Clock:
-    """Stands where the site's modules have `time`, and stands still unless it is told to go on."""
-
-    now = LONG_AGO
-
-    def time(self):
-        return self.now
-
-    monotonic = time
-
-    def sleep(self, seconds):
-        self.now += seconds
+NAMES = st.sampled_from(["alice", "Alice", "ALICE", "bob", "Bob", "carol", "dora", "Dora", "erin", "frank"])
+PASSWORDS = st.sampled_from(["correct horse", "battery staple", "Tr0ub4dor&3"])
+DISPLAY_NAMES = st.sampled_from(["", "Alice", "Bob", "Ann of Cleves", "\u00dcnal: Ann:1"])
+BIOS = st.sampled_from(["", "Queen for half a year."])
+BODIES = st.sampled_from(["Hello", "Good morning", "Is anybody here?"])
+BELOW = st.none() | st.integers(1, 150)
+SIDES = st.sampled_from(["followers", "following"])
+DIES = st.sampled_from([*[None] * 16, *range(12)])  # the round trip before which the process is killed; mostly None
+LOOKS = st.booleans()  # whether the user reads their home afterwards
 
 
-CLOCK = Clock()
-
-
-@functools.cache
-def hashed(password):
-    return make_password(password)
-
-
-def pages(read, before, most=ALL):
-    """The pages from a cursor to the end."""
-    found = [read(before)]
-    while older_than(found[-1]) is not None and len(found) < most:
-        found.append(read(older_than(found[-1])))
-    assert len(found) < ALL, "paging does not end"
-    return found
-
-
-def older_than(page):
-    """The cursor of the next page."""
-    return getattr(page, "page", page).older
-
-
-def posts_on(found, size):
-    assert all(len(one.page.posts) <= size for one in found)
-    return [post for one in found for post in one.page.posts]
-
-
-def edges_on(found):
-    assert all(len(one.edges) <= follow_pages.PEOPLE_A_PAGE for one in found)
-    return [edge for one in found for edge in one.edges]
-
-
-class Agreement(RuleBasedStateMachine):
-    as_redis_cli = None  # the store past everything of ours; the test knows it
-    layout = None  # how its keys are split; likewise
+class SiteMachine(SiteChecks):
+    people = Bundle("people")  # uids
+    forms = Bundle("forms")  # (uid, token) of the post forms that were sent
 
     def __init__(self):
         super().__init__()
-        self.store = connect()
-        self.raw = self.as_redis_cli
-        self.raw.flushall()
-        self.layout.begin_at(1)
-        Memory.clear_all()
-        CLOCK.now = LONG_AGO
-        self.model = Model()
-        self.unsettled = False  # somebody died, and nobody has finished it
+        self.numbers = itertools.count()
+        self.last = None  # the last form that was sent
+        self.became = {}  # the id of the post, by form
+        self.late = 0  # ids that were pushed after higher ids
 
-    # ---- doing things
+    def teardown(self):
+        if sys.exc_info()[0] is None:
+            self.check_everything()
 
-    def carry_out(self, work, dies):
-        """What the work returns, or DEAD when its process died: before round trip `dies`, the first one being 0."""
-        result = self.alone(work, dies)
-        self.unsettled |= result is DEAD
-        return result
+    # ---- accounts
 
-    def alone(self, work, dies):
-        """The same for work that leaves nothing undone."""
-        if dies is None:
-            return work()
-        results = []
-        died = killed_before_round_trip(dies, lambda: results.append(work()))
-        return DEAD if died else results[0]
-
-    def finish(self):
-        """If somebody has died: every intent is due, nobody holds a lease, and a worker looks."""
-        if not self.unsettled:
-            return
-        CLOCK.sleep(3600)
-        for lease in self.raw.keys("lease:*"):
-            self.raw.unlink(lease)
+    @initialize(target=people)
+    def three_people(self):
+        """Three users with posts and homes. Two follow alice, so a worker delivers her posts."""
+        for name in ("Alice", "bob", "carol"):
+            self._register(name, "correct horse", None)
+        for me, them in ((2, 1), (3, 1), (1, 2)):
+            self._change_edge(me, them, "follow", None)
+        for me in self.model.people:
+            self._post(me, "Hello", None)
         drain(self.store, "worker")
-        assert noted(self.raw) == self.raw.zrange("set_aside", 0, -1) == []
-        self.unsettled = False
+        self.check_everyone(None, 5)
+        for me in self.model.people:
+            self.check_home(me, None)
+        return multiple(*self.model.people)
 
-    def settle(self):
-        if self.unsettled:
-            self.finish()
-            self.check_the_keys()
+    @rule(target=people, name=NAMES, password=PASSWORDS, dies=DIES)
+    def register(self, name, password, dies):
+        person = self._register(name, password, dies)
+        return person.uid if person else multiple()
 
-    def jobs(self, kind):
-        """What the intents of this kind are about."""
-        names = [job.split(":") for job in noted(self.raw)]
-        return {name[1] for name in names if name[0] == kind}
-
-    def waiting(self):
-        """Posts that wait for the worker."""
-        return {int(pid) for pid in self.jobs("fan")}
-
-    def viewer(self, viewer):
-        return Viewer(self.store, self.model.people[viewer].secret if viewer else "")
-
-    # ---- whether it agrees
-
-    def check_who_is_signed_in(self):
-        for secret in ("", *self.model.ended):
-            assert Viewer(self.store, secret).user == Visitor()
-        self.settle()
-        for person in self.model.people.values():
-            assert Viewer(self.store, person.secret).user == person.user
-
-    def check_home(self, me, before, most=ALL):
-        self.settle()
-        found = pages(lambda below: Homes(self.store).page(self.viewer(me), below), before, most)
-        assert {(one.viewer, one.counts) for one in found} == {(self.model.people[me].user, self.model.counts(me))}
-        # Until the worker has looked, followers may see a post or not.
-        perhaps = {pid for pid in self.waiting() if self.model.posts[pid].author != me}
-        shown = [one for one in posts_on(found, pagination.POSTS_A_PAGE) if one.pid not in perhaps]
-        expected = [one for one in self.model.home(me, before) if one.pid not in perhaps]
-        assert shown == (expected if older_than(found[-1]) is None else expected[: len(shown)])
-
-    def check_everybody(self, before, size):
-        """The global timeline need not lead to the first post, but has the newest, and says where it ends."""
-        self.settle()
-        found = pages(lambda below: GlobalTimeline(self.store).page(self.viewer(None), below, size), before)
-        assert found[0].newest_users == self.model.newest_users()[: everyone.NEWEST_USERS]
-        shown, expected = posts_on(found, size), self.model.posts_of(self.model.people, before)
-        assert shown == expected[: len(shown)]
-        if len(shown) < len(expected):
-            assert found[-1].at_the_cap
-            assert self.layout.newest(self.raw) - expected[len(shown)].pid >= cached_list.TRUSTED // self.layout.of
-
-    def check_profile(self, viewer, name, before):
-        self.settle()
-        person = self.model.named(name)
-        if person is None:
-            with pytest.raises(self.nobody(name)):
-                Profiles(self.store).page(self.viewer(viewer), name, before)
-            return
-        found = pages(lambda below: Profiles(self.store).page(self.viewer(viewer), name, below), before)
-        assert posts_on(found, pagination.POSTS_A_PAGE) == self.model.posts_of({person.uid}, before)
-        about = (person.user, self.model.counts(person.uid), self.model.relation(viewer, person.uid))
-        assert {(one.person, one.counts, one.relation) for one in found} == {about}
-
-    def nobody(self, name):
-        """What is raised for a name that nobody has, or has any more."""
-        return AccountDeleted if self.model.who_left(name) else NoSuchUser
-
-    def check_people(self, viewer, name, side, row, show=Show.ALL):
-        """All pages; and those below a row, also when it has gone: then its second is shown again."""
-        self.settle()
-        person = self.model.named(name)
-
-        def read(before):
-            page = getattr(FollowPages(self.store), f"{side}_page")
-            return page(self.viewer(viewer), name, score_cursor(before), show)
-
-        if person is None:
-            with pytest.raises(self.nobody(name)):
-                read(None)
-            return
-        expected = self.model.edges(viewer, person.uid, side, show)
-        found = pages(read, None)
-        assert {page.person for page in found} == {person.user}
-        assert edges_on(found) == expected
-        if row < len(expected):
-            since, uid = expected[row].since, expected[row].user.uid
-            assert edges_on(pages(read, str(ScoreCursor(since, uid)))) == expected[row + 1 :]
-            rest = [edge for edge in expected if edge.since <= since]
-            assert edges_on(pages(read, str(ScoreCursor(since, NOBODYS)))) == rest
-
-    def check_post(self, viewer, name, pid):
-        self.settle()
-        person, post = self.model.named(name), self.model.posts.get(pid)
-        if person is None:
-            expected = self.nobody(name)
-        elif post is None or post.author != person.uid:
-            expected = NoSuchPost
-        elif post.deleted:
-            expected = PostDeleted
-        else:
-            expected = self.model.posts_of({person.uid}, pid + 1)[0]
+    def _register(self, name, password, dies):
+        taken = self.model.named(name) or self.model.deleted_user(name)
         try:
-            found = one_post(self.viewer(viewer), name, pid)
-        except (NoSuchUser, AccountDeleted, NoSuchPost, PostDeleted) as error:
-            found = type(error)
-        assert found == expected
+            login = self.carry_out(lambda: Registration(self.store).register(name, hashed(password)), dies)
+        except NameTaken:
+            assert taken
+            return None
+        if login is KILLED:
+            self.finish()
+        uid = int(self.raw.hget("users", name.lower()) or 0)
+        if taken:
+            assert (login, uid) == (KILLED, taken.uid)
+            return None
+        if not uid:
+            assert login is KILLED
+            return None
+        when, secret = self.raw.zscore("users_by_time", name), self.raw.hget(f"user:{uid}", "auth")
+        if login is not KILLED:
+            assert (login.user, login.secret, CLOCK.now) == (User(uid, name), secret, when)
+        self.model.people[uid] = Person(uid, name, int(when), password, secret)
+        return self.model.people[uid]
 
-    def check_the_keys(self):
-        """Only while nobody's work is undone."""
-        people, raw = self.model.people, self.raw
-        gone = self.model.gone
-        assert raw.hgetall("users") == {one.name.lower(): str(uid) for uid, one in (people | gone).items()}
-        secrets = raw.hgetall("auths")
-        for uid, one in gone.items():
-            assert secrets.pop(one.secret, str(uid)) == str(uid)  # who dies leaves it, and it opens nothing
-            assert raw.hgetall(f"user:{uid}") == {"username": one.name, "deleted": raw.hget(f"user:{uid}", "deleted")}
-            assert not any(raw.exists(f"{kind}:{uid}") for kind in ("following", "followers", "updates"))
-        assert secrets == {one.secret: str(one.uid) for one in people.values()}
-        registered = {one.name: one.registered for one in people.values()}
-        assert dict(raw.zrange("users_by_time", 0, -1, withscores=True)) == registered
-        for uid, one in people.items():
-            stored = {"username": one.name, "password": hashed(one.password), "auth": one.secret}
-            held = raw.hgetall(f"user:{uid}")
-            seen = held.pop("seen", None)
-            assert (held.pop("name", ""), held.pop("bio", "")) == (one.shown, one.bio)
-            assert held == stored
-            assert seen is None or raw.exists(f"post:{seen}")
-            for side in ("following", "followers"):
-                edges = {str(them): since for them, since in getattr(self.model, side)(uid).items()}
-                assert dict(raw.zrange(f"{side}:{uid}", 0, -1, withscores=True)) == edges
-            written = {str(post.pid): post.pid for post in self.model.posts_of({uid})}
-            assert dict(raw.zrange(f"updates:{uid}", 0, -1, withscores=True)) == written
-        assert self.found_by() <= name_entries(raw).keys()
-        assert set(name_entries(raw).values()) <= {0}
-        followers = {str(uid): self.model.counts(uid).followers for uid in people}
-        assert ranking(raw) == {uid: count for uid, count in followers.items() if count}
-        pipe = raw.pipeline(transaction=False)
-        for pid in self.model.posts:
-            pipe.hget(f"post:{pid}", "body")
-            pipe.ttl(f"post:{pid}")
-        replies = pipe.execute()
-        for post, body, ttl in zip(self.model.posts.values(), replies[::2], replies[1::2], strict=True):
-            assert (body, ttl > 0) == (("", True) if post.deleted else (post.body, False))
-
-    def found_by(self):
-        return {entry for one in self.model.people.values() for entry in one.found_by}
-
-    def check_nothing_is_left_over(self):
-        """After `cleanup`."""
-        assert name_entries(self.raw).keys() == self.found_by()
-        assert set(self.raw.keys("user:*")) == {f"user:{uid}" for uid in self.model.people | self.model.gone}
-        assert set(self.raw.keys("post:*")) == {f"post:{pid}" for pid in self.model.posts}
-        standing_posts = {str(post.pid) for post in self.model.posts_of(self.model.people)}
-        for key in (*self.raw.keys("timeline*"), *self.raw.keys("posts:*")):
-            assert {entry for entry in self.raw.lrange(key, 0, -1) if entry.isdigit()} - {"0"} <= standing_posts
-
-    def check_everything(self):
-        self.finish()
-        drain(self.store, "worker")
-        self.check_the_keys()
+    @rule(name=NAMES, password=PASSWORDS, dies=DIES)
+    def sign_in(self, name, password, dies):
+        person = self.model.named(name)
+        login = self.carry_out(lambda: authenticate(None, username=name, password=password), dies)
+        if login is KILLED:
+            return
+        if person is None or person.password != password:
+            assert login is None
+            return
+        assert (login.user, login.secret) == (User(person.uid, person.name), person.secret)
         self.check_who_is_signed_in()
-        self.check_everybody(None, 5)
-        for person in self.model.people.values():
-            self.check_home(person.uid, None)
-            self.check_profile(min(self.model.people), person.name, None)
-            for side in ("followers", "following"):
-                for show in Show:
-                    self.check_people(None, person.name, side, 0, show)
+
+    @rule(me=people, dies=DIES)
+    def log_out_everywhere(self, me, dies):
+        person = self.model.people[me]
+        self._new_secret(person, person.password, lambda: Sessions(self.store).end_all(me, person.secret), dies)
+
+    @rule(me=people, password=PASSWORDS, dies=DIES)
+    def change_password(self, me, password, dies):
+        person = self.model.people[me]
+        self._new_secret(person, password, lambda: Sessions(self.store).change_password(me, hashed(password)), dies)
+
+    def _new_secret(self, person, password, work, dies):
+        result = self.carry_out(work, dies)
+        secret, stored = self.raw.hmget(f"user:{person.uid}", "auth", "password")
+        if result is not KILLED:
+            assert secret != person.secret
+            assert result in (None, secret)
+        if secret != person.secret:
+            assert Viewer(self.store, person.secret).user == Visitor()
+            self.model.ended.add(person.secret)
+            person.secret, person.password = secret, password
+        assert stored == hashed(person.password)
+
+    @rule(me=people, display_name=DISPLAY_NAMES, bio=BIOS, dies=DIES)
+    def edit(self, me, display_name, bio, dies):
+        person = self.model.people[me]
+        result = self.carry_out(lambda: NameIndex(self.store).edit(person.user, display_name, bio), dies)
+        stored = tuple(field or "" for field in self.raw.hmget(f"user:{me}", "name", "bio"))
+        before, after = (person.display_name, person.bio), (display_name, bio)
+        assert stored in ({before, after} if result is KILLED else {after})
+        person.display_name, person.bio = stored
+
+    @precondition(lambda self: len(self.model.people) > 2)
+    @rule(target=people, me=consumes(people), dies=st.sampled_from([None, None, None, None, 0, 1, 2, 3]))
+    def delete_the_account(self, me, dies):
+        """A later rule lets a worker remove its data."""
+        person = self.model.people[me]
+        result = self.carry_out(lambda: AccountDeletion(self.store).delete(person.user, person.secret), dies)
+        deleted = self.raw.hexists(f"user:{me}", "deleted")
+        assert deleted or result is KILLED
+        if not deleted:
+            return me
+        self.unsettled = True
+        self.model.delete_account(me)
+        return multiple()
+
+    # ---- posts and follows
+
+    @rule(target=forms, me=people, body=BODIES, dies=DIES, looks=LOOKS)
+    def post(self, me, body, dies, looks):
+        form = self._post(me, body, dies)
+        self._look(me, looks)
+        return form
+
+    @precondition(lambda self: len(self.model.posts) < 120)
+    @rule(target=forms, me=people, number=st.integers(6, 30), dies=st.none() | st.integers(2, 9), looks=LOOKS)
+    def post_much(self, me, number, dies, looks):
+        """With `dies`, every request is killed."""
+        sent = [self._post(me, "Hello", dies) for _ in range(number)]
+        self._look(me, looks)
+        return multiple(*sent)
+
+    def _post(self, me, body, dies):
+        form = (me, f"token{next(self.numbers)}")
+        self.last = form
+        self._send(form, body, dies)
+        return form
+
+    @rule(form=st.none() | forms, body=BODIES, dies=DIES)
+    def send_a_form_again(self, form, body, dies):
+        """A second click, or a retry after a failure. Without `form` it is the last form."""
+        form = form or self.last
+        if form[0] not in self.model.people:
+            self._send_without_account(form, body, dies)
+            return
+        if form not in self.became:
+            self.late += 1
+            self._send(form, body, dies)
+            return
+        self.late += self.unsettled
+        post, published = self.model.posts[self.became[form]], self._publish(form, body, dies)
+        if published is not KILLED:
+            bodies = {"", post.body} if self.unsettled else {"" if post.deleted else post.body}
+            assert published in {Published(self.became[form], body) for body in bodies}
+
+    def _send(self, form, body, dies):
+        """Send a form that has not become a post. After a killed request, the text of that request counts."""
+        me, token = form
+        begun = self.raw.get(f"idem:{me}:{token}")
+        text = self.raw.hget(f"post:{begun}", "body") or body
+        published = self._publish(form, body, dies)
+        pid = self._committed(form) if published is KILLED else published.pid
+        if pid is None:
+            return
+        assert pid not in self.model.posts
+        assert published in (KILLED, Published(pid, text))
+        assert pid == int(begun or self.layout.newest(self.raw))
+        when = int(self.raw.hget(f"post:{pid}", "time"))
+        assert begun or when == CLOCK.now
+        self.late += pid in self.waiting()
+        self.became[form] = pid
+        self.model.posts[pid] = ModelPost(me, text, when)
+
+    def _send_without_account(self, form, body, dies):
+        """Send a form of a user whose account was deleted meanwhile. The post is removed."""
+        self.finish()
+        before = set(self.model.posts)
+        published = self.carry_out(lambda: Posts(self.store).publish(*form[:1], body, form[1]), dies)
+        self.settle()
+        pid = int(self.raw.get(f"idem:{form[0]}:{form[1]}") or 0)
+        if published is not KILLED and pid not in before:
+            self.model.posts[pid] = ModelPost(form[0], "", int(self.raw.hget(f"post:{pid}", "time")), deleted=True)
+
+    def _publish(self, form, body, dies):
+        me, token = form
+        limit = INLINE_LIMIT if self.late < MOST_LATE else 1000
+        with override_settings(DELIVER_INLINE_LIMIT=limit):
+            published = self.carry_out(lambda: Posts(self.store).publish(me, body, token), dies)
+        if not self.unsettled and form not in self.became:
+            assert (published.pid in self.waiting()) == (len(self.model.followers(me)) > limit)
+        return published
+
+    def _committed(self, form):
+        """The id of the post of a killed request; None when it was killed before the commit."""
+        me, token = form
+        pid = int(self.raw.get(f"idem:{me}:{token}") or 0)
+        has_job = str(pid) in self.jobs("post") | self.jobs("fan")
+        return pid if has_job or self.raw.zscore(f"updates:{me}", pid) is not None else None
+
+    @rule(me=st.none() | people, form=forms, dies=DIES, looks=LOOKS)
+    def delete(self, me, form, dies, looks):
+        """Delete an own post, a post of another user, or a post that does not exist."""
+        me = me or form[0]
+        if me not in self.model.people:
+            return
+        self._delete(me, self.became.get(form, NO_ID), dies)
+        self._look(me, looks)
+
+    @rule(me=people, number=st.integers(2, 20), looks=LOOKS)
+    def delete_the_newest(self, me, number, looks):
+        for post in self.model.posts_of({me})[:number]:
+            self._delete(me, post.pid, None)
+        self._look(me, looks)
+
+    def _delete(self, me, pid, dies):
+        post = self.model.posts.get(pid)
+        mine = post is not None and post.author == me
+        try:
+            done = self.carry_out(lambda: Posts(self.store).delete(me, pid), dies)
+        except NoSuchPost:
+            assert not mine
+            return
+        except PostDeleted:
+            assert mine
+            assert post.deleted
+            return
+        if done is not KILLED:
+            assert mine
+            assert self.unsettled or not post.deleted
+            post.deleted = True
+        elif mine:  # a job in the outbox finishes it
+            post.deleted |= str(pid) in self.jobs("del") or self.raw.hexists(f"post:{pid}", "deleted")
+
+    @rule(me=people, nth=st.integers(0, 4), dies=DIES, looks=LOOKS)
+    def follow(self, me, nth, dies, looks):
+        self._change_edge(me, self._another(me, nth), "follow", dies)
+        self._look(me, looks)
+
+    @rule(me=people, nth=st.integers(0, 4), dies=DIES, looks=LOOKS)
+    def unfollow(self, me, nth, dies, looks):
+        self._change_edge(me, self._another(me, nth), "unfollow", dies)
+        self._look(me, looks)
+
+    def _another(self, me, nth):
+        others = [uid for uid in self.model.people if uid != me]
+        return others[nth % len(others)]
+
+    def _change_edge(self, me, them, verb, dies):
+        before = self.model.since.pop((me, them), None)
+        after = (before or CLOCK.now) if verb == "follow" else None
+        done = self.carry_out(lambda: getattr(Follows(self.store), verb)(me, them), dies)
+        since = self.raw.zscore(f"following:{me}", them)
+        assert since in ({before, after} if done is KILLED else {after})
+        if since is not None:
+            self.model.since[me, them] = int(since)
+
+    def _look(self, me, looks):
+        """Read the first page of the own home."""
+        if looks and not self.unsettled:
+            self.check_home(me, None, most=1)
+
+    # ---- time, caches and upkeep
+
+    @rule(me=people, what=st.sampled_from(["home", "timeline", "memory", "second", "minute"]))
+    def something_is_lost(self, me, what):
+        match what:
+            case "home":
+                self.raw.unlink(f"posts:{me}")
+            case "timeline":
+                self.raw.unlink("timeline")
+            case "memory":
+                Memory.clear_all()
+            case "second":
+                CLOCK.sleep(1)
+            case "minute":
+                CLOCK.sleep(61)
+
+    @rule(me=people, dies=DIES)
+    def glance(self, me, dies):
+        """Read pages while work is unfinished. The reader may be killed, too; neither may do harm."""
+        with contextlib.suppress(NotSignedIn):
+            self.carry_out_safely(lambda: Homes(self.store).page(self.viewer(me), None), dies)
+        self.carry_out_safely(lambda: EveryoneTimeline(self.store).page(self.viewer(None), None, 5), dies)
+
+    @rule(what=st.sampled_from(["deliver", "deliver", "cleanup"]), dies=DIES)
+    def upkeep(self, what, dies):
+        if what == "deliver":
+            self.carry_out(lambda: drain(self.store, "worker"), dies)
+        else:
+            self.carry_out_safely(lambda: call_command("cleanup", stdout=io.StringIO()), dies)
+        if self.unsettled or dies is not None:
+            return
+        self.check_the_keys()
+        if what == "deliver":
+            assert noted(self.raw) == []
+        else:
+            self.check_no_orphans()
+
+    # ---- reading
+
+    @rule(me=people, before=BELOW, size=st.sampled_from([2, 5]))
+    def read_timelines(self, me, before, size):
+        self.check_home(me, before)
+        self.check_everyone(before, size)
+
+    @rule(
+        viewer=st.none() | people,
+        name=NAMES,
+        before=BELOW,
+        side=SIDES,
+        row=st.integers(0, 5),
+        show=st.sampled_from(Show),
+    )
+    def read_about(self, viewer, name, before, side, row, show):
+        self.check_profile(viewer, name, before)
+        self.check_people(viewer, name, side, row, show)
+
+    @rule(viewer=st.none() | people, name=NAMES, form=forms)
+    def read_a_post(self, viewer, name, form):
+        self.check_post(viewer, name, self.became.get(form, NO_ID))

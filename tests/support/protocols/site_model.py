@@ -1,4 +1,4 @@
-"""What the site is, without Redis: a few dicts, and what a page shows, said in a line or two."""
+"""A model of the site: a few dicts, and for each page what it shows."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -17,20 +17,21 @@ class Person:
     registered: int  # unix seconds
     password: str
     secret: str
-    shown: str = ""  # the display name
+    display_name: str = ""
     bio: str = ""
 
     @property
     def user(self) -> User:
-        return User(self.uid, self.name, self.shown)
+        return User(self.uid, self.name, self.display_name)
 
     @property
-    def found_by(self) -> set[str]:
-        return {entry(name, self.uid) for name in (self.name, self.shown or self.name)}
+    def index_entries(self) -> set[str]:
+        """The members of `users_by_name`."""
+        return {entry(name, self.uid) for name in (self.name, self.display_name or self.name)}
 
 
 @dataclass
-class Written:
+class ModelPost:
     author: int
     body: str
     time: int  # unix seconds
@@ -40,33 +41,32 @@ class Written:
 @dataclass
 class Model:
     people: dict[int, Person] = field(default_factory=dict)
-    gone: dict[int, Person] = field(default_factory=dict)  # whose account is deleted
-    posts: dict[int, Written] = field(default_factory=dict)
-    since: dict[tuple[int, int], int] = field(default_factory=dict)  # (who follows, whom): since when (unix s)
-    ended: set[str] = field(default_factory=set)  # secrets that have been somebody's
+    deleted: dict[int, Person] = field(default_factory=dict)  # deleted accounts, by uid
+    posts: dict[int, ModelPost] = field(default_factory=dict)
+    since: dict[tuple[int, int], int] = field(default_factory=dict)  # (follower, followed): date (unix seconds)
+    ended: set[str] = field(default_factory=set)  # secrets that no longer sign in
 
     def named(self, name: str) -> Person | None:
         return _named(self.people, name)
 
-    def who_left(self, name: str) -> Person | None:
-        return _named(self.gone, name)
+    def deleted_user(self, name: str) -> Person | None:
+        return _named(self.deleted, name)
 
-    def leave(self, me: int) -> None:
-        """Delete an account."""
-        person = self.gone[me] = self.people.pop(me)
+    def delete_account(self, me: int) -> None:
+        person = self.deleted[me] = self.people.pop(me)
         self.ended.add(person.secret)
         self.since = {edge: since for edge, since in self.since.items() if me not in edge}
         for post in self.posts.values():
             post.deleted |= post.author == me
 
     def following(self, me: int) -> dict[int, int]:
-        return {them: since for (who, them), since in self.since.items() if who == me}
+        return {followed: since for (follower, followed), since in self.since.items() if follower == me}
 
     def followers(self, me: int) -> dict[int, int]:
-        return {who: since for (who, them), since in self.since.items() if them == me}
+        return {follower: since for (follower, followed), since in self.since.items() if followed == me}
 
     def edges(self, viewer: int | None, uid: int, side: str, show: Show = Show.ALL) -> list[FollowRow]:
-        """The newest first; those of one second as a sorted set has them."""
+        """Newest first; rows of the same second are in the order of a sorted set."""
         people, others = self.followers(uid), self.following(uid)
         if side == "following":
             people, others = others, people
@@ -94,7 +94,7 @@ class Model:
         return Relation(False, follows[0], *common, follows[1], KnownFollowers(named, others) if known else None)
 
     def posts_of(self, authors: Collection[int], before: int | None = None) -> list[Post]:
-        """Those that are not deleted, newest first."""
+        """The posts of these authors below a cursor, newest first, without deleted posts."""
         return [
             Post(pid, self.people[post.author].user, post.body, post.time)
             for pid, post in sorted(self.posts.items(), reverse=True)

@@ -1,4 +1,4 @@
-"""A small site for interleavings, and what must hold of it afterwards."""
+"""A small site for interleavings: three users, two posts, and how to read what it shows."""
 
 import contextlib
 
@@ -9,14 +9,14 @@ from tests.support.stored_posts import write_posts
 from tests.support.stores.key_layouts import make_due, noted
 from timeline.posts.entities import NoSuchPost, PostDeleted
 from timeline.posts.repository import Posts
-from timeline.timelines.everyone import GlobalTimeline
+from timeline.timelines.everyone import EveryoneTimeline
 from timeline.timelines.home import Homes
 
 ALICE, BOB, CAROL = 1, 2, 3
 
 
-def a_small_site(raw, layout):
-    """alice follows carol; bob and carol have written a post each."""
+def make_small_site(raw, layout):
+    """alice follows carol; bob and carol have one post each."""
     raw.flushall()
     Memory.clear_all()
     layout.begin_at(3)
@@ -32,19 +32,19 @@ def a_small_site(raw, layout):
     raw.zadd("users_by_followers", {CAROL: 1})
     write_posts(raw, BOB, [1])
     write_posts(raw, CAROL, [2])
-    raw.zadd("recent", {"1": 1, "2": 2})  # only looked at where ids are claimed
+    raw.zadd("recent", {"1": 1, "2": 2})  # read only when ids are made from the time
 
 
 def home(store):
     return [post.pid for post in Homes(store).page(Viewer(store, "secret1"), None).page.posts]
 
 
-def everybody(store):
-    return [post.pid for post in GlobalTimeline(store).page(Viewer(store, ""), None, 50).page.posts]
+def everyone(store):
+    return [post.pid for post in EveryoneTimeline(store).page(Viewer(store, ""), None, 50).page.posts]
 
 
 def delete(store, uid, pid):
-    with contextlib.suppress(NoSuchPost, PostDeleted):  # it may not be there yet, or not any more
+    with contextlib.suppress(NoSuchPost, PostDeleted):  # an interleaved action may not have made it, or have deleted it
         Posts(store).delete(uid, pid)
 
 
@@ -52,12 +52,12 @@ def post(store, uid, token="t"):  # noqa: S107
     return lambda: Posts(store).publish(uid, f"by {uid}", token)
 
 
-def quiet(store, raw):
-    """An hour later a worker has been."""
+def finish_jobs(store, raw):
+    """Make all jobs due and let a worker finish them."""
     make_due(raw)
     drain(store, "worker")
     assert noted(raw) == []
 
 
-def standing_posts(raw, uids):
+def existing_posts(raw, uids):
     return sorted((int(pid) for uid in uids for pid in raw.zrange(f"updates:{uid}", 0, -1)), reverse=True)

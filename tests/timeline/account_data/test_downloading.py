@@ -1,4 +1,4 @@
-"""Downloading one's data: docs/export.md is what comes, whole or not at all."""
+"""The personal download: the file is as docs/export.md says, and it is complete or not sent at all."""
 
 import io
 import json
@@ -34,7 +34,7 @@ TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 
 @pytest.fixture
 def site(store, raw, alice, bob, carol):
-    """alice, who says who she is, follows bob, carol follows her; she has posted twice, and deleted one of it."""
+    """alice has a display name and a bio, follows bob, and has two posts; one is deleted. carol follows her."""
     Follows(store).follow(1, 2)
     Follows(store).follow(3, 1)
     publish(raw, store, alice, "Hello there")
@@ -62,10 +62,10 @@ def lines_of(content):
     return [json.loads(line) for line in text.split("\n")[:-1]]
 
 
-# ---- what is in it
+# ---- content
 
 
-def test_it_has_all_that_the_site_knows_of_one(browser, alice, site):
+def test_it_has_all_data_of_the_user(browser, alice, site):
     first, *lines = downloaded(browser(alice))
     assert TIME.fullmatch(first.pop("exported_at"))
     assert first == {"type": "export", "format": FORMAT, "version": VERSION}
@@ -93,7 +93,7 @@ def test_it_has_all_that_the_site_knows_of_one(browser, alice, site):
     ]
 
 
-def test_it_has_no_secret_and_nothing_of_others_but_names(browser, alice, site):
+def test_it_has_no_secret_and_only_names_of_other_users(browser, alice, site):
     content = b"".join(browser(alice).get(URL).streaming_content).decode()
     for uid in (1, 2, 3):
         for field in ("password", "auth"):
@@ -104,21 +104,21 @@ def test_it_has_no_secret_and_nothing_of_others_but_names(browser, alice, site):
     assert "Not for long" not in content
 
 
-def test_it_changes_nothing(browser, alice, site, settings):
+def test_a_download_changes_nothing(browser, alice, site, settings):
     settings.THROTTLE = False
     before = everything(site)
     downloaded(browser(alice))
     assert everything(site) == before
 
 
-def test_an_account_with_nothing_is_a_whole_file_too(browser, alice):
+def test_a_new_account_has_a_complete_file(browser, alice):
     lines = downloaded(browser(alice))
     assert [line["type"] for line in lines] == ["export", "account", "end"]
     assert lines[-1]["lines"] == 3
     assert (lines[1]["name"], lines[1]["bio"], lines[1]["language"]) == ("", "", "")
 
 
-def test_what_the_site_does_not_know_is_said_to_be_unknown(browser, alice, raw):
+def test_an_unknown_join_date_is_null(browser, alice, raw):
     raw.delete("users_by_time")
     assert downloaded(browser(alice))[1]["registered"] is None
 
@@ -152,7 +152,7 @@ def test_the_document_has_the_types_in_their_order(browser, alice, site):
     assert [line["type"] for line in downloaded(browser(alice))] == listed
 
 
-def test_the_documents_example_is_what_comes(browser, alice, site):
+def test_the_example_in_the_document_is_a_real_file(browser, alice, site):
     site.hset("user:1", "bio", "I fell.")
     example = lines_of(
         DOCUMENT.partition("```jsonl\n")[2]
@@ -160,20 +160,20 @@ def test_the_documents_example_is_what_comes(browser, alice, site):
         .replace("https://retwis.example", "http://testserver")
         .encode()
     )
-    found = downloaded(browser(alice))
-    found[0]["exported_at"] = example[0]["exported_at"]
-    assert found == example
+    lines = downloaded(browser(alice))
+    lines[0]["exported_at"] = example[0]["exported_at"]
+    assert lines == example
 
 
-def test_the_document_says_which_version_it_is():
+def test_the_document_names_format_and_version():
     assert f"This is version {VERSION}." in DOCUMENT
     assert f"`{FORMAT}`" in DOCUMENT
 
 
-# ---- how it is sent
+# ---- the response
 
 
-def test_it_is_a_file_for_its_owner_that_nobody_keeps(browser, alice):
+def test_it_is_a_private_attachment_that_no_cache_stores(browser, alice):
     answer = browser(alice).get(URL)
     assert re.fullmatch(r'attachment; filename="retwis-Alice-\d{4}-\d\d-\d\d\.jsonl"', answer["Content-Disposition"])
     assert answer["Content-Type"] == "application/x-ndjson; charset=utf-8"
@@ -184,17 +184,17 @@ def test_it_is_a_file_for_its_owner_that_nobody_keeps(browser, alice):
     assert browser(alice).post(URL).status_code == 405
 
 
-def test_a_name_of_any_characters_makes_a_proper_header(browser, alice, raw):
+def test_a_username_of_any_characters_makes_a_valid_header(browser, alice, raw):
     name = 'a "b"\r\nX: y ä'
     raw.hset("users", name, 1)
     raw.hset("user:1", "username", name)
-    told = browser(alice).get(URL)["Content-Disposition"]
-    assert "\r" not in told
-    assert "\n" not in told
-    assert told.startswith("attachment; filename*=utf-8''retwis-a%20%22b%22")
+    header = browser(alice).get(URL)["Content-Disposition"]
+    assert "\r" not in header
+    assert "\n" not in header
+    assert header.startswith("attachment; filename*=utf-8''retwis-a%20%22b%22")
 
 
-def test_head_is_told_the_same_and_costs_no_download(browser, alice, raw, round_trips):
+def test_head_has_the_same_headers_and_does_not_count_as_a_download(browser, alice, raw, round_trips):
     client = browser(alice)
     client.get("/timeline/")
     recorded = round_trips(lambda: client.head(URL))
@@ -205,7 +205,7 @@ def test_head_is_told_the_same_and_costs_no_download(browser, alice, raw, round_
     assert raw.keys("throttle:download:*") == []
 
 
-def test_ten_an_hour(browser, store, alice, bob, raw):
+def test_ten_downloads_an_hour_are_allowed(browser, store, alice, bob, raw):
     for _ in range(DOWNLOADS.times):
         downloaded(browser(alice))
     refused = browser(alice).get(URL)
@@ -218,8 +218,8 @@ def test_ten_an_hour(browser, store, alice, bob, raw):
 
 
 @pytest.fixture
-def much(store, raw, alice, monkeypatch):
-    """alice follows twelve and has written thirty posts; five at a time are read."""
+def long_data(store, raw, alice, monkeypatch):
+    """alice follows 12 users and has 30 posts. Each chunk has five rows."""
     monkeypatch.setattr(chunks, "AT_ONCE", 5)
     for number in range(12):
         Follows(store).follow(1, register(store, f"person{number}").user.uid)
@@ -228,58 +228,56 @@ def much(store, raw, alice, monkeypatch):
     return raw
 
 
-def test_the_newest_come_first_and_none_is_left_out(browser, alice, much):
+def test_all_rows_are_there_newest_first(browser, alice, long_data):
     lines = downloaded(browser(alice))
     assert [line["id"] for line in lines if line["type"] == "post"] == list(range(30, 0, -1))
     assert sorted(line["id"] for line in lines if line["type"] == "following") == list(range(2, 14))
     assert lines[-1] == {"type": "end", "lines": len(lines)}
 
 
-def made(store, login):
+def make_file(store, login):
     return export(store, login.user, lambda *arguments: "")
 
 
-def test_it_takes_two_round_trips_a_piece(store, alice, much, round_trips):
-    recorded = round_trips(lambda: made(store, alice).close())
-    # Who it is about; whom they follow; that nobody follows them, and their posts.
+def test_each_chunk_takes_two_round_trips(store, alice, long_data, round_trips):
+    recorded = round_trips(lambda: make_file(store, alice).close())
+    # The account, the users whom alice follows, her followers (none), and her posts.
     assert len(recorded.round_trips) == 1 + 3 * 2 + 1 + 2 + 7 * 2
     assert not any(len(round_trip.commands) > 5 for round_trip in recorded.round_trips)
 
 
-def test_a_short_one_is_in_memory(store, alice, much):
-    with made(store, alice) as file:
+def test_a_short_file_is_in_memory(store, alice, long_data):
+    with make_file(store, alice) as file:
         assert file.name is None
         assert lines_of(file.read())[-1]["type"] == "end"
 
 
-def test_a_long_one_is_on_the_disk_and_nobody_can_open_it_by_a_name(
-    store, alice, much, settings, monkeypatch, tmp_path
-):
+def test_a_long_file_is_on_the_disk_without_a_name(store, alice, long_data, settings, monkeypatch, tmp_path):
     settings.VAR_DIR = tmp_path / "not made yet"
     monkeypatch.setattr(export_module, "IN_MEMORY", 1000)
-    with made(store, alice) as file:
+    with make_file(store, alice) as file:
         assert isinstance(file.name, int)
         assert Path(f"/dev/fd/{file.fileno()}").stat().st_dev == settings.VAR_DIR.stat().st_dev
         assert list(settings.VAR_DIR.iterdir()) == []
         assert lines_of(file.read())[-1]["type"] == "end"
 
 
-def test_only_a_piece_of_it_is_in_memory_at_a_time(store, raw, alice, monkeypatch):
+def test_only_one_chunk_is_in_memory_at_a_time(store, raw, alice, monkeypatch):
     monkeypatch.setattr(chunks, "AT_ONCE", 50)
     monkeypatch.setattr(export_module, "IN_MEMORY", 1000)
     write_posts(raw, 1, range(1, 3001))
-    made(store, alice).close()  # what is remembered from the first time on
+    make_file(store, alice).close()  # fills the caches
     tracemalloc.start()
     try:
-        with made(store, alice) as file:
+        with make_file(store, alice) as file:
             size = file.seek(0, io.SEEK_END)
-        stays, most = tracemalloc.get_traced_memory()  # the watch over the suite keeps what was sent
+        stays, most = tracemalloc.get_traced_memory()  # the recorder of the tests keeps all commands
     finally:
         tracemalloc.stop()
     assert most - stays < size / 4
 
 
-def test_any_server_is_told_how_long_it_is_and_gets_it_piece_by_piece(alice, much):
+def test_a_wsgi_server_gets_the_length_and_the_file_in_blocks(alice, long_data):
     environ = {
         "REQUEST_METHOD": "GET",
         "PATH_INFO": URL,
@@ -289,23 +287,21 @@ def test_any_server_is_told_how_long_it_is_and_gets_it_piece_by_piece(alice, muc
         "wsgi.url_scheme": "http",
         "wsgi.input": io.BytesIO(),
     }
-    told = {}
-    answer = application(environ, lambda status, headers: told.update(headers))
+    sent_headers = {}
+    answer = application(environ, lambda status, headers: sent_headers.update(headers))
     assert isinstance(answer, FileResponse)
-    pieces = list(answer)
+    blocks = list(answer)
     answer.close()
-    assert int(told["Content-Length"]) == sum(map(len, pieces))
-    assert max(map(len, pieces)) < 10_000
-    assert lines_of(b"".join(pieces))[-1]["type"] == "end"
+    assert int(sent_headers["Content-Length"]) == sum(map(len, blocks))
+    assert max(map(len, blocks)) < 10_000
+    assert lines_of(b"".join(blocks))[-1]["type"] == "end"
 
 
-# ---- a store that fails
+# ---- store failures
 
 
 @pytest.mark.parametrize("round_trip", range(2, 23, 2))
-def test_a_failure_is_a_page_however_much_was_read_and_nothing_stays_open(
-    browser, alice, much, monkeypatch, round_trip
-):
+def test_a_store_failure_is_an_error_page_and_no_file_stays_open(browser, alice, long_data, monkeypatch, round_trip):
     monkeypatch.setattr(export_module, "IN_MEMORY", 100)
     client = browser(alice)
     client.get("/timeline/")
@@ -314,7 +310,7 @@ def test_a_failure_is_a_page_however_much_was_read_and_nothing_stays_open(
     def fails():
         raise StoreError("away")
 
-    with before_round_trip(round_trip, fails):  # who asks, the limit, and then what there is
+    with before_round_trip(round_trip, fails):  # after the viewer and the rate limit
         answer = client.get(URL)
     assert answer.status_code == 503
     assert answer["Retry-After"] == "5"
@@ -327,33 +323,33 @@ def open_files():
     return len(list(Path("/dev/fd").iterdir()))
 
 
-# ---- what is written meanwhile
+# ---- writes during a download
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_what_stays_is_found_once_whatever_comes_and_goes(store, raw, monkeypatch, seed):
-    """Many rows share a score; and between any two chunks some go, some come, and some are moved up."""
+def test_a_row_that_stays_is_read_once_while_others_change(store, raw, monkeypatch, seed):
+    """Many rows share a score. Between two chunks, rows are removed, added, and moved up."""
     monkeypatch.setattr(chunks, "AT_ONCE", 4)
     chance = random.Random(seed)
     stays = {str(number): chance.randrange(3) for number in range(1, 60, 2)}
     goes = {str(number): chance.randrange(3) for number in range(60, 120)}
     raw.zadd("followers:1", {**stays, **goes})
-    found = []
-    for rows_found in newest_first(store, "followers:1"):
-        assert 0 < len(rows_found) <= 4
-        found += rows_found
+    rows_read = []
+    for chunk in newest_first(store, "followers:1"):
+        assert 0 < len(chunk) <= 4
+        rows_read += chunk
         for member in chance.sample(sorted(goes), min(len(goes), chance.randrange(12))):
             raw.zrem("followers:1", member)
             del goes[member]
         for number in range(chance.randrange(4)):
-            raw.zadd("followers:1", {f"{len(found)}0{number}": chance.randrange(5)})
-    names = [member for member, _ in found]
+            raw.zadd("followers:1", {f"{len(rows_read)}0{number}": chance.randrange(5)})
+    names = [member for member, _ in rows_read]
     assert len(names) == len(set(names))
-    assert stays.items() <= {member: int(score) for member, score in found}.items()
-    assert [score for _, score in found] == sorted((score for _, score in found), reverse=True)
+    assert stays.items() <= {member: int(score) for member, score in rows_read}.items()
+    assert [score for _, score in rows_read] == sorted((score for _, score in rows_read), reverse=True)
 
 
-def test_a_set_is_read_in_as_many_round_trips_as_it_has_chunks(store, raw, round_trips):
+def test_a_set_costs_one_round_trip_for_each_chunk(store, raw, round_trips):
     raw.zadd("followers:1", {str(number): 7 for number in range(1, 2000)})
     assert len(round_trips(lambda: list(newest_first(store, "followers:1"))).round_trips) == 5
     raw.delete("followers:1")

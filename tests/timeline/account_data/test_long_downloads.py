@@ -1,4 +1,4 @@
-"""Downloads of much, as `manage.py serve` with one worker sends them: nobody waits for one, and it takes no memory."""
+"""Long downloads from `manage.py serve` with one worker: no other request waits for one, and it takes no memory."""
 
 import contextlib
 import json
@@ -20,7 +20,7 @@ URL = "/settings/download/"
 
 @pytest.fixture
 def large(store, raw):
-    """Somebody who has written 30,000 posts."""
+    """A user with 30,000 posts."""
     login = register(store, "Alice")
     write_posts(raw, login.user.uid, range(1, 30_001))
     pipe = raw.pipeline(transaction=False)
@@ -42,18 +42,18 @@ def rest(client):
     return b"".join(iter(lambda: client.recv(1 << 20), b""))
 
 
-def ranges(raw):
-    """How often a chunk was looked for."""
+def chunk_reads(raw):
+    """The number of commands that read a chunk."""
     return raw.info("commandstats").get("cmdstat_zrevrangebyscore", {}).get("calls", 0)
 
 
 def memory(site):
-    """Of the worker and of the command that started it, in bytes."""
-    told = (Path(f"/proc/{pid}/status").read_text() for pid in site.announced())
-    return sum(int(re.search(r"VmRSS:\s+(\d+) kB", text)[1]) for text in told) * 1024
+    """Bytes of the worker and of the command that started it."""
+    statuses = (Path(f"/proc/{pid}/status").read_text() for pid in site.announced())
+    return sum(int(re.search(r"VmRSS:\s+(\d+) kB", text)[1]) for text in statuses) * 1024
 
 
-def test_a_download_comes_whole(served_by_one_worker, large):
+def test_a_long_download_is_complete(served_by_one_worker, large):
     with download(served_by_one_worker, large) as client:
         head, _, body = rest(client).partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 200 OK")
@@ -72,20 +72,20 @@ def test_clients_that_read_nothing_take_no_memory(served_by_one_worker, large):
             assert client.recv(10).startswith(b"HTTP/1.1 2")
         seen = [-2, -1]
 
-        def stands_still():
+        def is_stable():
             seen.append(memory(site))
             return seen[-1] == seen[-2] == seen[-3]
 
-        wait_until(stands_still, "it waits for its clients")
+        wait_until(is_stable, "stable memory")
         assert seen[-1] - before < 2 * size
         assert len(rest(client)) == size - 10
 
 
-def test_while_one_is_made_pages_and_forms_are_answered(served_by_one_worker, large, raw):
+def test_pages_and_forms_are_answered_during_a_download(served_by_one_worker, large, raw):
     site = served_by_one_worker
-    before = ranges(raw)
+    before = chunk_reads(raw)
     with download(site, large) as client:
-        wait_until(lambda: ranges(raw) > before + 2, "that it is made")
+        wait_until(lambda: chunk_reads(raw) > before + 2, "the first chunks")
         assert site.browser.open("/timeline/")[0] == 200
         assert site.browser.open("/login/", {"username": "nobody", "password": "x"})[0] == 403  # no token
         client.setblocking(False)
@@ -95,10 +95,10 @@ def test_while_one_is_made_pages_and_forms_are_answered(served_by_one_worker, la
         assert rest(client).startswith(b"HTTP/1.1 200 OK")
 
 
-def test_a_store_that_hangs_while_it_is_made_is_a_page(served_by_one_worker, large, raw):
-    before = ranges(raw)
+def test_a_store_that_hangs_during_a_download_is_an_error_page(served_by_one_worker, large, raw):
+    before = chunk_reads(raw)
     with download(served_by_one_worker, large) as client:
-        wait_until(lambda: ranges(raw) > before + 2, "that it is made")
+        wait_until(lambda: chunk_reads(raw) > before + 2, "the first chunks")
         raw.client_pause(1500)
         answer = rest(client)
     assert answer.startswith(b"HTTP/1.1 503 ")

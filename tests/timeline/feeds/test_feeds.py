@@ -1,4 +1,4 @@
-"""Atom and RSS of every profile and of the global timeline: whole, well-formed, and what a visitor sees."""
+"""Atom and RSS feeds of profiles and of everyone: well-formed, complete, and the same as a visitor's page."""
 
 import json
 import os
@@ -22,7 +22,7 @@ from tests.support.stored_keys import publish
 from tests.support.stored_posts import write_posts
 from timeline.feeds import atom_and_rss
 from timeline.posts.repository import Posts
-from timeline.timelines.everyone import GlobalTimeline
+from timeline.timelines.everyone import EveryoneTimeline
 from timeline.timelines.profile import Profiles
 
 ATOM = [url for url in FEEDS if "atom" in url]
@@ -42,7 +42,7 @@ HOSTILE = [
 
 @pytest.fixture
 def post(raw, store, alice):
-    """`post(text)`: alice has posted it, at a known time; whatever is no text for our form, a database may hold."""
+    """`post(text)` writes a post of alice with a known time. The form would refuse some of these texts."""
 
     def write(body):
         pid = publish(raw, store, alice, f"post {int(raw.get('next_post_id') or 0) + 1}")
@@ -56,7 +56,7 @@ def items(feed):
 
 
 def contents(feed):
-    """What each item says, as HTML."""
+    """The HTML of each item."""
     return texts(feed, "atom:entry/atom:content") or texts(feed, "channel/item/description")
 
 
@@ -64,7 +64,7 @@ def titles(feed):
     return texts(feed, "atom:entry/atom:title") or texts(feed, "channel/item/title")
 
 
-# ---- what is in them
+# ---- content
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def titles(feed):
         ("/timeline/atom/", "Everyone on Retwis", "All posts, newest first", "/timeline/"),
     ],
 )
-def test_atom_has_all_that_the_standard_asks_for(browser, post, url, title, subtitle, page):
+def test_atom_has_every_required_element(browser, post, url, title, subtitle, page):
     post("Hello, see redis.io")
     answer = browser().get(url)
     assert answer["Content-Type"] == "application/atom+xml; charset=utf-8"
@@ -108,7 +108,7 @@ def test_atom_has_all_that_the_standard_asks_for(browser, post, url, title, subt
         ("/timeline/rss/", "Everyone on Retwis", "All posts, newest first", "/timeline/"),
     ],
 )
-def test_rss_has_all_that_the_standard_asks_for(browser, post, url, title, description, page):
+def test_rss_has_every_required_element(browser, post, url, title, description, page):
     post("Hello, see redis.io")
     answer = browser().get(url)
     assert answer["Content-Type"] == "application/rss+xml; charset=utf-8"
@@ -135,14 +135,14 @@ def test_rss_has_all_that_the_standard_asks_for(browser, post, url, title, descr
 
 @pytest.mark.parametrize(("page", "number"), [("/@Alice/", 20), ("/timeline/", 50)])
 @pytest.mark.parametrize("kind", ["atom", "rss"])
-def test_the_newest_posts_are_in_it_in_their_order(browser, raw, store, alice, page, number, kind):
+def test_a_feed_has_the_newest_posts_in_order(browser, raw, store, alice, page, number, kind):
     write_posts(raw, 1, range(1, 61))
     feed = root(browser().get(f"{page}{kind}/"))
     found = [link.rsplit("/", 2)[1] for link in texts(feed, ".//guid") or texts(feed, "atom:entry/atom:id")]
     assert [int(pid) for pid in found] == list(range(60, 60 - number, -1))
 
 
-def test_a_profile_has_ones_own_posts_and_the_timeline_everybodys(browser, raw, store, alice, bob):
+def test_a_profile_feed_has_one_author_and_the_timeline_feed_everyone(browser, raw, store, alice, bob):
     publish(raw, store, alice, "of alice")
     publish(raw, store, bob, "of bob")
     for kind in ("atom", "rss"):
@@ -151,7 +151,7 @@ def test_a_profile_has_ones_own_posts_and_the_timeline_everybodys(browser, raw, 
 
 
 @pytest.mark.parametrize("url", FEEDS)
-def test_a_title_is_the_beginning_of_the_text_and_the_item_has_all_of_it(browser, post, url):
+def test_a_title_has_the_beginning_of_the_text_and_the_content_all_of_it(browser, post, url):
     long = "A text of more than sixty characters, " + "which goes on and on " * 5
     post(long.strip())
     feed = root(browser().get(url))
@@ -160,7 +160,7 @@ def test_a_title_is_the_beginning_of_the_text_and_the_item_has_all_of_it(browser
 
 
 @pytest.mark.parametrize("kind", ["atom", "rss"])
-def test_an_empty_feed_is_whole_too(browser, alice, kind):
+def test_an_empty_feed_is_valid(browser, alice, kind):
     for url in (f"/@Alice/{kind}/", f"/timeline/{kind}/"):
         answer = browser().get(url)
         assert answer.status_code == 200
@@ -172,7 +172,7 @@ def test_an_empty_feed_is_whole_too(browser, alice, kind):
 
 
 @pytest.mark.parametrize("url", FEEDS)
-def test_the_links_are_those_of_the_page_with_whole_addresses(browser, post, url):
+def test_a_feed_has_the_links_of_the_page_with_absolute_addresses(browser, post, url):
     for body, _ in LINKED:
         post(body)
     expected = [Shown(body).html.replace('href="/@', 'href="http://testserver/@') for body, _ in LINKED]
@@ -185,7 +185,7 @@ def test_the_links_are_those_of_the_page_with_whole_addresses(browser, post, url
 
 @pytest.mark.parametrize(("asked", "whole"), [("/@ALICE/{}/", "/@Alice/{}/"), ("/@alice/{}/?a=b", "/@Alice/{}/")])
 @pytest.mark.parametrize("kind", ["atom", "rss"])
-def test_it_has_one_address_however_it_was_asked_for(browser, post, asked, whole, kind):
+def test_a_feed_has_one_canonical_address(browser, post, asked, whole, kind):
     post("Hello")
     answer = browser().get(asked.format(kind))
     assert answer.content == browser().get(whole.format(kind)).content
@@ -194,7 +194,7 @@ def test_it_has_one_address_however_it_was_asked_for(browser, post, asked, whole
 
 
 @pytest.mark.parametrize("url", FEEDS)
-def test_all_addresses_are_those_of_the_host_that_was_asked(browser, post, settings, url):
+def test_all_addresses_have_the_requested_host(browser, post, settings, url):
     settings.ALLOWED_HOSTS = ["retwis.example", "testserver"]
     post("Hello @bob")
     first = browser().get(url).content.decode()
@@ -207,7 +207,7 @@ def test_all_addresses_are_those_of_the_host_that_was_asked(browser, post, setti
     assert browser().get(url, headers={"host": "evil.example"}).status_code == 400
 
 
-def test_with_https_behind_a_proxy_its_addresses_are_the_ones_that_others_see():
+def test_behind_a_proxy_with_https_addresses_are_public():
     store = "" if settings.REAL_SERVER else FAKE
     code = f"""{store}
 import json
@@ -230,12 +230,12 @@ print(json.dumps([Client(headers=there).get(url).content.decode() for url in url
     assert all("https://retwis.example/@bob/" in answer for answer in answers[: len(FEEDS)])
 
 
-# ---- what is in texts and names
+# ---- special characters
 
 
 @pytest.mark.parametrize("url", FEEDS)
 @pytest.mark.parametrize("body", HOSTILE)
-def test_whatever_is_typed_reads_as_typed(browser, post, url, body):
+def test_a_text_is_shown_as_typed(browser, post, url, body):
     post(body)
     [content] = contents(root(browser().get(url)))
     html = Html(content)
@@ -245,7 +245,7 @@ def test_whatever_is_typed_reads_as_typed(browser, post, url, body):
 
 
 @pytest.mark.parametrize("url", FEEDS)
-def test_what_xml_forbids_is_replaced_and_nothing_else(browser, post, url):
+def test_only_characters_that_xml_forbids_are_replaced(browser, post, url):
     forbidden = [chr(code) for code in range(32) if chr(code) not in "\t\n\r"] + ["\ufffe", "\uffff"]
     allowed = ["\t", "\x7f", "\x85", "\u2028", "\ud7ff", "\ue000", "\ufffd", "\U00010000", "\U0010ffff"]
     post("".join(f"{char}." for char in allowed + forbidden))
@@ -257,7 +257,7 @@ def test_what_xml_forbids_is_replaced_and_nothing_else(browser, post, url):
 
 
 @pytest.mark.parametrize("url", FEEDS)
-def test_bytes_that_are_no_text_break_nothing(browser, raw, post, url):
+def test_invalid_utf_8_is_replaced(browser, raw, post, url):
     post("x")
     raw.hset("post:1", "body", b"caf\xe9 \xed\xa0\x80 \xff")
     [content] = contents(root(browser().get(url)))
@@ -266,7 +266,7 @@ def test_bytes_that_are_no_text_break_nothing(browser, raw, post, url):
 
 @pytest.mark.parametrize("kind", ["atom", "rss"])
 @pytest.mark.parametrize("name", [MARKER, "a/b%c", "\x01\x1b", "]]>", "\u0639\u0644\u064a", "\U0001f600", "%(name)s"])
-def test_a_name_of_any_characters_has_its_feed(browser, raw, name, kind):
+def test_a_username_of_any_characters_has_a_feed(browser, raw, name, kind):
     raw.hset("user:1", mapping={"username": name, "password": "x", "auth": "s"})
     raw.hset("users", name, 1)
     write_posts(raw, 1, [1])
@@ -282,11 +282,11 @@ def test_a_name_of_any_characters_has_its_feed(browser, raw, name, kind):
     assert browser().get(profile.removeprefix("http://testserver")).status_code == 200
 
 
-# ---- who reads them, and what goes wrong
+# ---- readers and errors
 
 
 @pytest.mark.parametrize("url", FEEDS)
-def test_it_is_what_a_visitor_sees_whoever_asks(browser, alice, bob, post, url, sent):
+def test_a_signed_in_user_gets_the_feed_of_a_visitor(browser, alice, bob, post, url, sent):
     post("Hello")
     seen = browser().get(url)
     for login in (alice, bob):
@@ -302,7 +302,7 @@ def test_it_is_what_a_visitor_sees_whoever_asks(browser, alice, bob, post, url, 
 
 
 @pytest.mark.parametrize("url", FEEDS)
-def test_it_speaks_the_sites_language_whatever_the_reader_speaks(browser, monkeypatch, post, url):
+def test_a_feed_is_in_the_language_of_the_site(browser, monkeypatch, post, url):
     post("Hello")
     monkeypatch.setattr(atom_and_rss, "_", lambda text: f"{get_language()}: {text}")
     feed = root(browser().get(url, headers={"accept-language": "ar"}))
@@ -312,14 +312,14 @@ def test_it_speaks_the_sites_language_whatever_the_reader_speaks(browser, monkey
 
 
 @pytest.mark.parametrize("kind", ["atom", "rss"])
-def test_nobody_has_no_feed(browser, alice, kind):
+def test_an_unknown_user_has_no_feed(browser, alice, kind):
     assert browser().get(f"/@nobody/{kind}/").status_code == 404
     assert browser().get(f"/@Alice/{kind}").status_code == 301
     assert browser().get("/@Alice/json/").status_code == 404
 
 
 @pytest.mark.parametrize("kind", ["atom", "rss"])
-def test_the_feed_of_a_deleted_account_is_gone_and_the_timelines_goes_on_without_it(browser, raw, post, bob, kind):
+def test_the_feed_of_a_deleted_account_is_gone_and_its_posts_leave_the_timeline_feed(browser, raw, post, bob, kind):
     post("of alice")
     write_posts(raw, 2, [2])
     raw.hset("user:1", "deleted", WHEN)
@@ -332,13 +332,13 @@ def test_the_feed_of_a_deleted_account_is_gone_and_the_timelines_goes_on_without
 
 
 @pytest.mark.parametrize("kind", ["atom", "rss"])
-def test_people_are_called_as_they_want_to_be(browser, raw, post, kind):
+def test_a_feed_has_display_names(browser, raw, post, kind):
     post("Hello")
     raw.hset("user:1", "name", "Ann \x01 <b> & B.")
     Memory.clear_all()
     feed = root(browser().get(f"/@alice/{kind}/"))
     shown = "Ann \ufffd <b> & B."
-    isolated = f"\u2068{shown}\u2069"  # so that what stands beside one in Hebrew is read in its own direction
+    isolated = f"\u2068{shown}\u2069"  # a Hebrew name must not turn the direction of the words beside it
     assert text(feed, "atom:title" if kind == "atom" else "channel/title") == f"{isolated} (@Alice) on Retwis"
     assert titles(feed) == [f"{isolated}: Hello"]
     assert texts(feed, ".//dc:creator") + texts(feed, ".//atom:name") == [shown]
@@ -354,12 +354,12 @@ def test_a_deleted_post_is_in_no_feed(browser, store, post, url):
 
 
 @pytest.mark.parametrize("url", FEEDS)
-def test_a_store_that_fails_is_no_empty_feed(browser, monkeypatch, alice, url):
+def test_a_store_failure_is_an_error_page_not_an_empty_feed(browser, monkeypatch, alice, url):
     def fail(*args):
         raise StoreError("down")
 
     monkeypatch.setattr(Profiles, "page", fail)
-    monkeypatch.setattr(GlobalTimeline, "page", fail)
+    monkeypatch.setattr(EveryoneTimeline, "page", fail)
     answer = browser().get(url)
     assert answer.status_code == 503
     assert answer["Cache-Control"] == "no-store"

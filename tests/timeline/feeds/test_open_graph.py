@@ -1,5 +1,4 @@
-"""What a profile, or the global timeline, tells other sites: what a link to it shows there, where it says it stands,
-and where its feeds are."""
+"""The head of profiles and of the global timeline: OpenGraph tags, the canonical address, and links to feeds."""
 
 import re
 from html import escape, unescape
@@ -30,7 +29,7 @@ def cards(page):
 
 @pytest.fixture
 def called(raw, alice):
-    """`called("Ann")`: what alice wants to be called."""
+    """`called("Ann")` gives alice this display name."""
 
     def call(name):
         raw.hset("user:1", "name", name)
@@ -39,7 +38,7 @@ def called(raw, alice):
     return call
 
 
-def test_a_profile_tells_other_sites_whose_it_is(browser, called):
+def test_a_profile_has_open_graph_tags_with_its_name(browser, called):
     called("Ann B.")
     page = head(browser(), "/@alice/")
     assert cards(page) == {
@@ -55,25 +54,25 @@ def test_a_profile_tells_other_sites_whose_it_is(browser, called):
     assert meta_tags(page)["description"] == "Posts by \u2068Ann B.\u2069"
 
 
-def test_what_somebody_says_of_themselves_is_told_instead():
+def test_the_description_is_the_bio_if_there_is_one():
     nothing = {"origin": "http://testserver", "counts": Counts(0, 0), "relation": Relation(), "newest_at": ""}
     shown = {**nothing, "person": User(1, "Alice"), "about": SimpleNamespace(bio='Bees & "trees"', joined=None)}
     page = loader.render_to_string("timeline/timelines/profile.html", shown)
     assert meta_tags(page)["og:description"] == meta_tags(page)["description"] == 'Bees & "trees"'
 
 
-def test_who_goes_by_their_username_is_called_that(browser, alice):
+def test_without_a_display_name_the_title_has_the_username(browser, alice):
     assert cards(head(browser(), "/@Alice/"))["og:title"] == "Alice (@Alice)"
 
 
-def test_its_picture_is_one_of_ours_and_there(browser, alice):
+def test_the_image_is_served_by_the_site(browser, alice):
     picture = cards(head(browser(), "/@Alice/"))["og:image"].removeprefix("http://testserver")
     answer = browser().get(picture)
     assert answer.status_code == 200
     assert answer["Content-Type"] == "image/png"
 
 
-def test_it_has_one_address_however_it_was_asked_for(browser, alice):
+def test_a_page_has_one_canonical_address(browser, alice):
     for asked in ("/@Alice/", "/@ALICE/", "/@alice/?utm_source=x"):
         page = head(browser(), asked)
         assert CANONICAL.findall(page) == ["http://testserver/@Alice/"]
@@ -81,7 +80,7 @@ def test_it_has_one_address_however_it_was_asked_for(browser, alice):
     assert CANONICAL.findall(head(browser(), "/timeline/?x")) == ["http://testserver/timeline/"]
 
 
-def test_a_later_page_does_not_say_that_it_is_the_first(browser, raw, alice):
+def test_a_later_page_has_no_canonical_address(browser, raw, alice):
     write_posts(raw, 1, range(1, 31))
     for url in ("/@Alice/?before=9", "/timeline/?before=9"):
         assert CANONICAL.findall(head(browser(), url)) == []
@@ -94,7 +93,7 @@ def test_a_later_page_does_not_say_that_it_is_the_first(browser, raw, alice):
         ("/timeline/", ["Everyone on Retwis (Atom)", "Everyone on Retwis (RSS)"]),
     ],
 )
-def test_its_feeds_are_told_and_linked(browser, called, bob, page, titles):
+def test_a_page_links_to_its_feeds(browser, called, bob, page, titles):
     called("Ann")
     for client in (browser(), browser(bob)):
         answer = client.get(page).content.decode()
@@ -107,12 +106,12 @@ def test_its_feeds_are_told_and_linked(browser, called, bob, page, titles):
             assert client.get(address)["Content-Type"] == f"{kind}; charset=utf-8"
 
 
-def test_no_other_page_tells_of_a_feed(browser, alice, bob):
+def test_no_other_page_links_to_a_feed(browser, alice, bob):
     for url in ("/", "/login/", "/@Alice/followers/", "/@nobody/", "/settings/password/"):
         assert 'rel="alternate"' not in browser(bob).get(url).content.decode()
 
 
-def test_a_page_that_is_remembered_for_one_host_is_not_anothers(browser, alice, settings):
+def test_a_cached_page_is_not_shared_between_hosts(browser, alice, settings):
     settings.ALLOWED_HOSTS = ["testserver", "retwis.example"]
     for url in ("/@Alice/", "/timeline/"):
         here = head(browser(), url)
@@ -126,7 +125,7 @@ def test_a_page_that_is_remembered_for_one_host_is_not_anothers(browser, alice, 
 @pytest.mark.parametrize(
     "name", [MARKER, '"><script>x</script>', "{{ x }}{% y %}", "&quot;&#34;", "\u0639\u0644\u064a"]
 )
-def test_a_hostile_name_stays_text_in_the_head_too(browser, called, name):
+def test_a_hostile_display_name_is_escaped_in_the_head(browser, called, name):
     called(name)
     page = head(browser(), "/@Alice/")
     isolated = f"\u2068{name}\u2069"
@@ -137,7 +136,7 @@ def test_a_hostile_name_stays_text_in_the_head_too(browser, called, name):
     assert unescape(title) == f"Posts by {isolated} (Atom)"
 
 
-def test_a_name_of_any_characters_is_an_address_there_too(browser, raw):
+def test_a_username_of_any_characters_is_escaped_in_addresses(browser, raw):
     name = 'J"ö/<b>'
     raw.hset("user:1", mapping={"username": name, "password": "x", "auth": "s"})
     raw.hset("users", name, 1)
@@ -148,7 +147,7 @@ def test_a_name_of_any_characters_is_an_address_there_too(browser, raw):
     assert browser().get(atom).status_code == browser().get(rss).status_code == 200
 
 
-def test_the_profile_of_a_deleted_account_tells_nothing(browser, raw, alice):
+def test_the_page_of_a_deleted_account_has_no_tags(browser, raw, alice):
     raw.hset("user:1", "deleted", 1_700_000_000)
     answer = browser().get("/@Alice/")
     assert answer.status_code == 410

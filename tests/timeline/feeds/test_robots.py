@@ -1,4 +1,4 @@
-"""robots.txt: pages may be read; forms, settings and what only a form may be sent to are left alone."""
+"""robots.txt: crawlers may read pages, but not forms, settings and addresses that only take POST."""
 
 import re
 
@@ -6,10 +6,10 @@ import pytest
 
 from tests.support.http.security_headers import addresses
 
-READ = {"/", "/timeline/", "/people/", "/@Alice/", "/@Alice/1/", "/@Alice/followers/", "/@Alice/following/"}
-READ |= {"/@Alice/atom/", "/@Alice/rss/", "/timeline/atom/", "/timeline/rss/"}
-READ |= {"/robots.txt", "/sitemap.xml", "/sitemap-people.xml"}
-READ |= {"/livez", "/readyz", "/static/retwis.css", "/apple-touch-icon.png", "/@settings/", "/@Alice/?before=5"}
+READABLE = {"/", "/timeline/", "/people/", "/@Alice/", "/@Alice/1/", "/@Alice/followers/", "/@Alice/following/"}
+READABLE |= {"/@Alice/atom/", "/@Alice/rss/", "/timeline/atom/", "/timeline/rss/"}
+READABLE |= {"/robots.txt", "/sitemap.xml", "/sitemap-people.xml"}
+READABLE |= {"/livez", "/readyz", "/static/retwis.css", "/apple-touch-icon.png", "/@settings/", "/@Alice/?before=5"}
 
 
 @pytest.fixture
@@ -21,45 +21,45 @@ def rules(browser):
 
 
 def forbidden(rules, url):
-    """As RFC 9309 has it: a rule is the beginning of a path, a star is anything."""
+    """As in RFC 9309: a rule is the beginning of a path, and `*` stands for any characters."""
     return any(re.match(re.escape(rule).replace(r"\*", ".*"), url) for rule in rules)
 
 
-def test_it_is_one_group_for_everybody(browser):
+def test_there_is_one_group_for_all_crawlers(browser):
     lines = browser().get("/robots.txt").content.decode().splitlines()
     assert lines[0] == "User-agent: *"
     kinds = [line.partition(": ")[0] for line in lines if line]
     assert kinds == ["User-agent", *["Disallow"] * (len(kinds) - 2), "Sitemap"]
 
 
-def test_what_is_for_reading_may_be_read(rules):
-    assert {url for url in READ if forbidden(rules, url)} == set()
+def test_pages_are_allowed(rules):
+    assert {url for url in READABLE if forbidden(rules, url)} == set()
 
 
-def test_all_else_is_left_alone(rules):
+def test_all_other_addresses_are_disallowed(rules):
     known = {url for name, url in addresses().items()}
     assert len(known) > 20
-    left = {url for url in known if forbidden(rules, url)}
-    assert known - left <= READ
-    assert {"/login/", "/register/", "/new/", "/settings/password/", "/post/", "/@Alice/follow/"} <= left
+    disallowed = {url for url in known if forbidden(rules, url)}
+    assert known - disallowed <= READABLE
+    assert {"/login/", "/register/", "/new/", "/settings/password/", "/post/", "/@Alice/follow/"} <= disallowed
 
 
-def test_what_only_takes_forms_is_left_alone(browser, rules, alice):
+def test_addresses_that_only_take_post_are_disallowed(browser, rules, alice):
     only_forms = [url for url in addresses().values() if browser().get(url).status_code == 405]
     assert len(only_forms) >= 5
     assert [url for url in only_forms if not forbidden(rules, url)] == []
 
 
 @pytest.mark.parametrize(("host", "secure"), [("testserver", False), ("retwis.example", True)])
-def test_it_names_the_sitemap_of_the_host_that_was_asked(browser, settings, host, secure):
+def test_it_names_the_sitemap_of_the_requested_host(browser, settings, host, secure):
     settings.ALLOWED_HOSTS = ["testserver", "retwis.example"]
     answer = browser().get("/robots.txt", secure=secure, headers={"host": host})
-    where = f"{'https' if secure else 'http'}://{host}/sitemap.xml"
-    assert f"\nSitemap: {where}\n" in answer.content.decode()
+    address = f"{'https' if secure else 'http'}://{host}/sitemap.xml"
+    assert f"\nSitemap: {address}\n" in answer.content.decode()
     assert browser().get("/sitemap.xml", secure=secure, headers={"host": host}).status_code == 200
 
 
-def test_it_costs_no_round_trip_and_is_the_same_for_everybody(browser, alice, round_trips):
+def test_it_costs_no_round_trip_and_is_the_same_for_everyone(browser, alice, round_trips):
     client = browser(alice)
     client.cookies["messages"] = "x"
     recorded = round_trips(lambda: client.get("/robots.txt"))

@@ -1,4 +1,4 @@
-"""The sitemap: an index, the fixed pages, and everybody's profile in parts of which each is read in two round trips."""
+"""The sitemap: an index, the fixed pages, and all profiles in parts. Each part costs two round trips."""
 
 import pytest
 
@@ -16,11 +16,11 @@ SITEMAPS = ["/sitemap.xml", "/sitemap-pages.xml", "/sitemap-people.xml"]
 
 @pytest.fixture
 def crowd(raw):
-    """2,500 people, the last ones first in the alphabet."""
+    """2,500 users, registered in reverse alphabetical order."""
     raw.zadd("users_by_time", {f"person{9_999 - number}": 1_700_000_000 + number for number in range(2_500)})
 
 
-def test_the_index_leads_to_the_pages_and_to_everybody(browser, alice, bob):
+def test_the_index_leads_to_the_pages_and_to_all_profiles(browser, alice, bob):
     index = browser().get("/sitemap.xml")
     assert index["Content-Type"] == "application/xml; charset=utf-8"
     assert root(index).tag.endswith("}sitemapindex")
@@ -36,23 +36,23 @@ def test_the_index_leads_to_the_pages_and_to_everybody(browser, alice, bob):
             assert browser().get(url.removeprefix("http://testserver")).status_code == 200
 
 
-def test_a_site_without_anybody_has_one_too(browser):
+def test_a_site_without_users_has_a_sitemap(browser):
     assert texts(root(browser().get("/sitemap.xml")), LOC)[1:] == [PEOPLE]
     assert texts(root(browser().get("/sitemap-people.xml")), URL) == []
 
 
-def test_people_stand_in_it_in_parts_in_the_order_in_which_they_came(browser, crowd):
+def test_profiles_are_in_parts_in_the_order_of_registration(browser, crowd):
     parts = texts(root(browser().get("/sitemap.xml")), LOC)
     assert parts[1:] == [PEOPLE, f"{PEOPLE}?p=2", f"{PEOPLE}?p=3"]
     found = [texts(root(browser().get(part.removeprefix("http://testserver"))), URL) for part in parts[1:]]
     assert [len(part) for part in found] == [1000, 1000, 500]
-    everybody = [f"http://testserver/@person{9_999 - number}/" for number in range(2_500)]
-    assert [url for part in found for url in part] == everybody
+    expected = [f"http://testserver/@person{9_999 - number}/" for number in range(2_500)]
+    assert [url for part in found for url in part] == expected
 
 
 @pytest.mark.parametrize(("url", "expected"), list(zip(SITEMAPS, [["ZCARD"], [], ["ZCARD", "ZRANGE"]], strict=True)))
 @pytest.mark.parametrize("site", ["a small site", "a large one"])
-def test_each_costs_the_same_however_many_there_are(browser, request, alice, round_trips, url, expected, site):
+def test_the_costs_do_not_depend_on_the_number_of_users(browser, request, alice, round_trips, url, expected, site):
     if site == "a large one":
         request.getfixturevalue("crowd")
     for part in (url, f"{url}?p=3") if site == "a large one" and "people" in url else (url,):
@@ -67,18 +67,18 @@ def test_a_part_reads_no_more_than_it_shows(browser, crowd, round_trips):
 
 
 @pytest.mark.parametrize("part", ["0", "-1", "4", "x", "1.5", "", "9" * 5000, "\u00b2", MARKER])
-def test_a_part_that_is_not_there_is_not_found(browser, crowd, part):
+def test_a_missing_part_is_not_found(browser, crowd, part):
     answer = browser().get("/sitemap-people.xml", {"p": part})
     assert answer.status_code == 404
     assert "ETag" not in answer
 
 
-def test_nor_is_a_sitemap_of_something_else(browser, alice):
+def test_an_unknown_sitemap_is_not_found(browser, alice):
     for url in ("/sitemap-posts.xml", "/sitemap-.xml", "/sitemap", "/sitemap.xml/"):
         assert browser().get(url).status_code == 404, url
 
 
-def test_a_name_of_any_characters_is_an_address_there_too(browser, raw):
+def test_a_username_of_any_characters_is_escaped_in_addresses(browser, raw):
     for number, name in enumerate([MARKER, "a/b%c", "\x01", "]]>", "&amp;", "\u0639\u0644\u064a", "\U0001f600"], 1):
         raw.hset(f"user:{number}", mapping={"username": name, "password": "x", "auth": "s"})
         raw.hset("users", name, number)
@@ -91,7 +91,7 @@ def test_a_name_of_any_characters_is_an_address_there_too(browser, raw):
 
 
 @pytest.mark.parametrize("url", SITEMAPS)
-def test_all_addresses_are_those_of_the_host_that_was_asked(browser, alice, settings, url):
+def test_all_addresses_have_the_requested_host(browser, alice, settings, url):
     settings.ALLOWED_HOSTS = ["retwis.example", "testserver"]
     here = browser().get(url).content.decode()
     there = browser().get(url, secure=True, headers={"host": "retwis.example"}).content.decode()
@@ -100,7 +100,7 @@ def test_all_addresses_are_those_of_the_host_that_was_asked(browser, alice, sett
 
 
 @pytest.mark.parametrize("url", SITEMAPS)
-def test_it_is_the_same_for_everybody_and_says_how_long_it_holds(browser, alice, url):
+def test_it_is_the_same_for_everyone_and_has_a_max_age(browser, alice, url):
     seen = browser().get(url)
     assert seen["Cache-Control"] == f"public, max-age={sitemap.MAX_AGE}"
     answer = browser(alice).get(url)
@@ -110,19 +110,19 @@ def test_it_is_the_same_for_everybody_and_says_how_long_it_holds(browser, alice,
     assert browser().get(url, headers={"if-none-match": seen["ETag"]}).status_code == 304
 
 
-def test_whoever_registers_changes_it(browser, store, alice, request):
+def test_a_registration_changes_it(browser, store, alice, request):
     etag = browser().get("/sitemap-people.xml")["ETag"]
     request.getfixturevalue("bob")
     assert browser().get("/sitemap-people.xml", headers={"if-none-match": etag}).status_code == 200
 
 
-def test_whose_name_has_left_the_list_is_not_in_it(browser, raw, alice, bob):
+def test_a_removed_username_is_not_in_it(browser, raw, alice, bob):
     raw.zrem("users_by_time", "Alice")
     assert texts(root(browser().get("/sitemap-people.xml")), URL) == ["http://testserver/@bob/"]
 
 
 @pytest.mark.parametrize("url", ["/sitemap.xml", "/sitemap-people.xml"])
-def test_a_store_that_fails_is_no_empty_sitemap(browser, alice, monkeypatch, url):
+def test_a_store_failure_is_an_error_page_not_an_empty_sitemap(browser, alice, monkeypatch, url):
     def fail(self, key):
         raise StoreError("down")
 

@@ -1,4 +1,4 @@
-"""Cursors: every one that a page hands out is read back, and nothing else is."""
+"""Cursors: each cursor of a page is parsed to the same value; any other text is refused."""
 
 import pytest
 from hypothesis import given
@@ -15,16 +15,16 @@ ids = st.integers(1, LARGEST_ID)
 
 
 @given(ids)
-def test_a_post_cursor_is_read_back(pid):
+def test_a_post_cursor_is_parsed_back(pid):
     assert post_cursor(str(pid)) == pid
 
 
 @given(st.integers(0, LARGEST_ID), ids)
-def test_an_edge_cursor_is_read_back(since, uid):
+def test_a_score_cursor_is_parsed_back(since, uid):
     assert score_cursor(str(ScoreCursor(since, uid))) == ScoreCursor(since, uid)
 
 
-def test_no_cursor_is_the_first_page():
+def test_without_a_cursor_it_is_the_first_page():
     assert post_cursor(None) is None
     assert score_cursor(None) is None
 
@@ -32,11 +32,11 @@ def test_no_cursor_is_the_first_page():
 @given(st.text(max_size=50))
 def test_any_text_is_a_cursor_or_a_bad_cursor(text):
     try:
-        found = post_cursor(text)
+        pid = post_cursor(text)
     except BadCursor:
         assert parse_id(text) is None
     else:
-        assert found == int(text)
+        assert pid == int(text)
     try:
         edge = score_cursor(text)
     except BadCursor:
@@ -46,12 +46,12 @@ def test_any_text_is_a_cursor_or_a_bad_cursor(text):
 
 
 @pytest.mark.parametrize("number", [0, -1, LARGEST_ID + 1, 10**40])
-def test_numbers_that_no_post_has_are_no_ids(number):
+def test_a_number_out_of_range_is_not_an_id(number):
     assert parse_id(str(number)) is None
 
 
 @given(st.text(st.characters(codec="utf-8"), min_size=1, max_size=20))
-def test_every_name_survives_its_address(name):
+def test_every_username_is_parsed_back_from_its_url(name):
     converter = UsernameConverter()
     segment = converter.to_url(name)
     assert "/" not in segment
@@ -62,22 +62,22 @@ names = st.text(st.characters(codec="utf-8"), max_size=20)
 
 
 @given(st.integers(0, LARGEST_ID), names)
-def test_a_name_cursor_is_read_back(since, name):
+def test_a_name_cursor_is_parsed_back(since, name):
     assert name_cursor(str(NameCursor(since, name))) == NameCursor(since, name)
 
 
 @given(st.text(max_size=50))
-def test_any_text_is_a_name_cursor_or_a_bad_one(text):
+def test_any_text_is_a_name_cursor_or_a_bad_cursor(text):
     try:
-        found = name_cursor(text)
+        cursor = name_cursor(text)
     except BadCursor:
         return
     since, _, name = text.partition("-")
-    assert (found.since, found.name) == (int(since), name)
+    assert (cursor.since, cursor.name) == (int(since), name)
 
 
 @given(st.text(max_size=20))
-def test_what_is_no_choice_is_refused(text):
+def test_an_unknown_choice_is_refused(text):
     for choose, choices in ((show, Show), (by, By)):
         if text in list(choices):
             assert choose(text) == text

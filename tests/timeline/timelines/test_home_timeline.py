@@ -1,4 +1,4 @@
-"""Home timelines: rebuilt when they are not there, without holes, down to the beginning."""
+"""Home timelines: a missing list is rebuilt, and the pages have every post down to the first."""
 
 import random
 import re
@@ -7,7 +7,7 @@ import pytest
 
 from accounts.signing_in.viewer import Viewer
 from retwis_site.exceptions import StoreReadOnly
-from retwis_site.store.client import Pipe
+from retwis_site.store.client import Store
 from retwis_site.store.local_cache import Memory
 from tests.support.people import register
 from tests.support.stored_posts import write_posts
@@ -21,7 +21,7 @@ OLDER = re.compile(r"\?before=(\d+)")
 
 
 def all_pages(store, login, limit=1000):
-    """Page from the newest post to the end; the ids in the order in which they were shown."""
+    """The ids on all pages, in the order in which they are shown."""
     seen, before = [], None
     for _ in range(limit):
         page = Homes(store).page(Viewer(store, login.secret), before).page
@@ -32,19 +32,19 @@ def all_pages(store, login, limit=1000):
     raise AssertionError("paging does not end")
 
 
-def test_a_first_read_builds_the_home_and_marks_it(store, alice, bob, raw):
+def test_the_first_read_builds_the_list_with_token_and_complete_down_to_id(store, alice, bob, raw):
     Follows(store).follow(1, 2)
     write_posts(raw, 2, [1, 2, 3])
     write_posts(raw, 1, [4])
     assert all_pages(store, alice) == [4, 3, 2, 1]
-    mark, end, *ids = raw.lrange("posts:1", 0, -1)
-    assert mark.startswith("b")
-    assert end == "0"
+    token, complete_down_to, *ids = raw.lrange("posts:1", 0, -1)
+    assert token.startswith("b")
+    assert complete_down_to == "0"
     assert ids == ["4", "3", "2", "1"]
     assert 29 * 86400 < raw.ttl("posts:1") <= 30 * 86400
 
 
-def test_a_second_read_serves_the_list_and_does_not_build_it_again(store, alice, raw, round_trips):
+def test_a_second_read_uses_the_list(store, alice, raw, round_trips):
     write_posts(raw, 1, [1, 2, 3])
     all_pages(store, alice)
     before = raw.lrange("posts:1", 0, -1)
@@ -56,7 +56,7 @@ def test_a_second_read_serves_the_list_and_does_not_build_it_again(store, alice,
 def test_a_rebuild_sends_its_commands_in_the_order_of_the_protocol(store, alice, bob, raw, round_trips):
     Follows(store).follow(1, 2)
     write_posts(raw, 2, [1])
-    raw.rpush("posts:1", "b0", "1")  # somebody died on the way
+    raw.rpush("posts:1", "b0", "1")  # a killed rebuild has left this
     recorded = round_trips(lambda: Homes(store).page(Viewer(store, alice.secret), None))
     assert [[(c[0], c[1]) for c in round_trip.commands] for round_trip in recorded.round_trips[2:-3]] == [
         [("UNLINK", "posts:1")],
@@ -68,19 +68,19 @@ def test_a_rebuild_sends_its_commands_in_the_order_of_the_protocol(store, alice,
     ]
 
 
-@pytest.mark.parametrize("lost", ["all of it", "the marks", "the end mark"])
-def test_a_home_that_was_lost_or_never_finished_comes_back_whole(store, alice, bob, raw, lost):
+@pytest.mark.parametrize("lost", ["the list", "both entries", "the complete-down-to id"])
+def test_a_lost_or_unfinished_list_is_rebuilt_completely(store, alice, bob, raw, lost):
     Follows(store).follow(1, 2)
     write_posts(raw, 2, range(1, 31))
     all_pages(store, alice)
-    mark, end = raw.lrange("posts:1", 0, 1)
-    if lost == "all of it":
+    token, complete_down_to = raw.lrange("posts:1", 0, 1)
+    if lost == "the list":
         raw.delete("posts:1")
     else:
-        raw.lrem("posts:1", 1, end)
+        raw.lrem("posts:1", 1, complete_down_to)
         raw.lrem("posts:1", 1, "17")
-    if lost == "the marks":
-        raw.lrem("posts:1", 1, mark)
+    if lost == "both entries":
+        raw.lrem("posts:1", 1, token)
     assert all_pages(store, alice) == list(range(30, 0, -1))
 
 
@@ -96,7 +96,7 @@ def test_pages_show_every_post_once_from_the_newest_to_the_first(store, alice, b
     assert all_pages(store, alice) == list(range(2500, 0, -1))
 
 
-def test_posts_that_arrive_while_one_pages_move_nothing(store, alice, raw):
+def test_a_new_post_does_not_move_the_next_page(store, alice, raw):
     write_posts(raw, 1, range(1, 46))
     first = Homes(store).page(Viewer(store, alice.secret), None).page
     Posts(store).publish(1, "meanwhile", "t")
@@ -104,7 +104,7 @@ def test_posts_that_arrive_while_one_pages_move_nothing(store, alice, raw):
     assert [post.pid for post in second.posts] == list(range(25, 5, -1))
 
 
-def test_a_home_that_was_pushed_to_for_long_has_no_holes(store, alice, bob, raw):
+def test_after_many_pushes_a_home_lacks_no_post(store, alice, bob, raw):
     Follows(store).follow(1, 2)
     all_pages(store, alice)
     posts = Posts(store)
@@ -122,58 +122,57 @@ def test_pushes_out_of_order_and_twice_are_shown_in_order_and_once(store, alice,
     assert all_pages(store, alice) == list(range(10, 0, -1))
 
 
-def test_ids_of_people_one_does_not_follow_are_not_shown(store, alice, bob, raw):
+def test_posts_of_users_who_are_not_followed_are_not_shown(store, alice, bob, raw):
     write_posts(raw, 2, [1])
     write_posts(raw, 1, [2])
     raw.rpush("posts:1", "2", "1", "b1", "0")
-    for _ in range(2):  # with unknown and with remembered authors
+    for _ in range(2):  # before and after the authors are cached
         assert all_pages(store, alice) == [2]
 
 
-def test_a_follow_between_begin_and_end_of_a_rebuild_is_noticed(store, alice, bob, raw, monkeypatch):
+def test_a_follow_during_a_rebuild_starts_the_rebuild_again(store, alice, bob, raw, monkeypatch):
     write_posts(raw, 2, [1])
-    real = Homes._newest
+    real = Homes.newest
     interruptions = iter([True, False])
 
     def interrupted(self, me):
-        found = real(self, me)
+        merged = real(self, me)
         if next(interruptions, False):
             Follows(store).follow(1, 2)
-        return found
+        return merged
 
-    monkeypatch.setattr(Homes, "_newest", interrupted)
+    monkeypatch.setattr(Homes, "newest", interrupted)
     assert all_pages(store, alice) == [1]
     assert raw.lrange("posts:1", 0, -1)[1:] == ["0", "1"]
 
 
-def test_a_home_that_is_dropped_again_and_again_is_served_from_the_merge(store, alice, raw, monkeypatch):
+def test_a_home_that_is_dropped_during_every_rebuild_shows_the_merge(store, alice, raw, monkeypatch):
     write_posts(raw, 1, [1, 2])
-    real = Homes._newest
+    real = Homes.newest
 
     def interrupted(self, me):
         raw.delete("posts:1")
         return real(self, me)
 
-    monkeypatch.setattr(Homes, "_newest", interrupted)
+    monkeypatch.setattr(Homes, "newest", interrupted)
     assert all_pages(store, alice) == [2, 1]
     assert not raw.exists("posts:1")
 
 
-def test_a_store_that_takes_no_writes_still_shows_the_home(store, alice, raw, monkeypatch):
+def test_a_read_only_store_still_shows_the_home(store, alice, raw, monkeypatch):
     write_posts(raw, 1, [1, 2])
-    real = Pipe.execute
+    real = Store.round_trip
 
-    def read_only(self):
-        if any(command[0] in {"RPUSH", "LREM"} for command, _ in self._queued):
-            self._queued = []
+    def read_only(self, commands):
+        if any(command[0] in {"RPUSH", "LREM"} for command in commands):
             raise StoreReadOnly("READONLY")
-        return real(self)
+        return real(self, commands)
 
-    monkeypatch.setattr(Pipe, "execute", read_only)
+    monkeypatch.setattr(Store, "round_trip", read_only)
     assert all_pages(store, alice) == [2, 1]
 
 
-def test_reading_gives_the_home_new_life(store, alice, raw):
+def test_a_read_renews_the_expiry(store, alice, raw):
     write_posts(raw, 1, [1])
     all_pages(store, alice)
     raw.expire("posts:1", 100)
@@ -182,7 +181,7 @@ def test_reading_gives_the_home_new_life(store, alice, raw):
     assert raw.ttl("posts:1") > 29 * 86400
 
 
-def test_a_page_of_only_dead_ids_still_leads_on(store, alice, raw):
+def test_a_page_of_dead_ids_has_a_next_page(store, alice, raw):
     write_posts(raw, 1, range(1, 251))
     all_pages(store, alice)
     for pid in range(30, 251):
@@ -190,7 +189,7 @@ def test_a_page_of_only_dead_ids_still_leads_on(store, alice, raw):
     assert all_pages(store, alice) == list(range(29, 0, -1))
 
 
-def test_the_web_page_leads_through_the_history(browser, store, alice, raw):
+def test_the_older_links_lead_to_the_first_post(browser, store, alice, raw):
     write_posts(raw, 1, range(1, 46))
     client, seen, url = browser(alice), [], "/"
     while url:
@@ -205,7 +204,7 @@ def test_an_empty_home_says_what_to_do(browser, alice):
     assert "Nothing here yet. Follow someone." in browser(alice).get("/").content.decode()
 
 
-def test_many_followed_people_are_read_in_short_slices(store, alice, raw, monkeypatch):
+def test_with_many_followed_users_slices_are_short(store, alice, raw, monkeypatch):
     monkeypatch.setattr(homes_module, "SHORTEST_SLICE", 3)
     monkeypatch.setattr(homes_module, "KEPT", 12)
     monkeypatch.setattr(homes_module, "FIRST_READ", 0)
@@ -219,7 +218,7 @@ def test_many_followed_people_are_read_in_short_slices(store, alice, raw, monkey
     assert raw.lindex("posts:1", 1).startswith("-")
 
 
-def test_somebody_who_writes_much_does_not_shorten_everybody_elses_home(store, alice, raw, round_trips):
+def test_a_prolific_author_does_not_shorten_the_home_of_followers(store, alice, raw, round_trips):
     people = [register(store, f"person{number}").user.uid for number in range(110)]
     raw.zadd("following:1", dict.fromkeys(people, 1))
     for number, uid in enumerate(people[:-1]):
@@ -231,17 +230,17 @@ def test_somebody_who_writes_much_does_not_shorten_everybody_elses_home(store, a
     assert len(page.round_trips) == 2
 
 
-def a_list_that_was_cut(store, raw):
-    """alice follows bob, who has written 1105 posts: 115 were pushed after a rebuild, and then the list was cut."""
+def push_a_list_that_was_cut(store, raw):
+    """alice follows bob. He has 1105 posts: 115 were pushed after a rebuild, and then the list was cut."""
     Follows(store).follow(1, 2)
     write_posts(raw, 2, range(1, 1106))
     raw.rpush("posts:1", *range(1105, 990, -1), "b1", "0", *range(990, 107, -1))
     assert raw.llen("posts:1") == 1000
 
 
-def test_a_list_that_was_cut_keeps_its_length_when_dead_ids_are_dropped(store, alice, bob, raw):
-    """Else its mark, which says that it reaches to the beginning, would be believed again."""
-    a_list_that_was_cut(store, raw)
+def test_a_list_that_was_cut_keeps_its_length_when_dead_ids_are_removed(store, alice, bob, raw):
+    """A shorter list would be trusted to reach to the beginning, as its complete-down-to id says."""
+    push_a_list_that_was_cut(store, raw)
     for pid in range(1015, 1095):
         Posts(store).delete(2, pid)
     expected = [*range(1105, 1094, -1), *range(1014, 0, -1)]
@@ -250,9 +249,9 @@ def test_a_list_that_was_cut_keeps_its_length_when_dead_ids_are_dropped(store, a
     assert raw.llen("posts:1") == 1000
 
 
-def test_a_list_of_which_many_have_died_is_rebuilt(store, alice, bob, raw):
-    """Too few are left to rely on the highest 800."""
-    a_list_that_was_cut(store, raw)
+def test_a_list_with_too_much_padding_is_rebuilt(store, alice, bob, raw):
+    """With so few ids left, the highest 800 would reach too far down."""
+    push_a_list_that_was_cut(store, raw)
     for pid in range(105, 1095):
         Posts(store).delete(2, pid)
     expected = [*range(1105, 1094, -1), *range(104, 0, -1)]
@@ -261,7 +260,7 @@ def test_a_list_of_which_many_have_died_is_rebuilt(store, alice, bob, raw):
     assert "x" not in raw.lrange("posts:1", 0, -1)
 
 
-def test_a_list_of_nothing_but_the_dead_is_no_empty_timeline(store, alice, raw):
+def test_a_list_of_padding_only_is_rebuilt(store, alice, raw):
     write_posts(raw, 1, [1, 2])
     raw.rpush("posts:1", *["x"] * 950)
     assert all_pages(store, alice) == [2, 1]

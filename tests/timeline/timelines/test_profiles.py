@@ -31,14 +31,14 @@ def test_a_profile_pages_to_the_first_post(browser, alice, raw):
     assert seen == list(range(45, 0, -1))
 
 
-def test_exactly_one_page_has_no_older_one(browser, alice, raw):
+def test_a_profile_with_exactly_one_page_has_no_older_link(browser, alice, raw):
     write_posts(raw, 1, range(1, 21))
     page = browser().get("/@alice/").content.decode()
     assert len(POST.findall(page)) == 20
     assert "?before=" not in page
 
 
-def test_what_two_people_have_in_common_is_said(browser, store, alice, bob, raw):
+def test_a_profile_says_what_both_users_have_in_common(browser, store, alice, bob, raw):
     for number in range(34):
         raw.zadd("followers:1", {100 + number: 1})
         raw.zadd("followers:2", {100 + number: 2})
@@ -51,7 +51,7 @@ def test_what_two_people_have_in_common_is_said(browser, store, alice, bob, raw)
     assert "You both follow 12 people" in text
 
 
-def test_one_in_common_is_one(browser, alice, bob, raw):
+def test_one_user_in_common_is_in_the_singular(browser, alice, bob, raw):
     raw.zadd("followers:1", {100: 1})
     raw.zadd("followers:2", {100: 1})
     raw.zadd("following:1", {100: 1})
@@ -69,7 +69,7 @@ def test_nothing_in_common_is_not_mentioned(browser, alice, bob, raw):
 
 
 @pytest.mark.parametrize(("size", "expected"), [(9_999, "9999"), (10_000, "10000"), (10_001, "10000+")])
-def test_what_is_in_common_is_exact_up_to_ten_thousand(store, raw, size, expected):
+def test_the_number_in_common_is_exact_up_to_ten_thousand(store, raw, size, expected):
     raw.zadd("following:1", {str(uid): uid for uid in range(size)})
     raw.zadd("followers:2", {str(uid): uid for uid in range(size + 500)})
     comparison = compare("followers:2", size + 500, "following:1", size)
@@ -79,12 +79,12 @@ def test_what_is_in_common_is_exact_up_to_ten_thousand(store, raw, size, expecte
     [smaller] = pipe.execute()
     comparison.queue_shared(pipe, smaller)
     [scores] = pipe.execute()
-    found = comparison.shared(smaller, scores)
-    assert str(found.number) == expected
-    assert found.first == (1, 2, 3, 4)  # nobody has the number 0
+    shared = comparison.shared(smaller, scores)
+    assert str(shared.number) == expected
+    assert shared.first == (1, 2, 3, 4)  # 0 is not a uid
 
 
-def test_the_follow_button_is_what_it_should_be(browser, alice, bob):
+def test_the_follow_button_shows_the_present_state(browser, alice, bob):
     client = browser(alice)
     assert 'action="/@bob/follow/"' in client.get("/@bob/").content.decode()
     client.post("/@bob/follow/")
@@ -93,7 +93,7 @@ def test_the_follow_button_is_what_it_should_be(browser, alice, bob):
     assert "/@bob/follow/" not in re.findall(r'action="([^"]*)"', browser().get("/@bob/").content.decode())
 
 
-def test_a_post_has_a_page_of_its_own(browser, alice, bob, raw):
+def test_a_post_has_a_page_at_its_author_only(browser, alice, bob, raw):
     write_posts(raw, 1, [1])
     assert "post 1" in browser().get("/@alice/1/").content.decode()
     assert browser().get("/@bob/1/").status_code == 404
@@ -101,7 +101,7 @@ def test_a_post_has_a_page_of_its_own(browser, alice, bob, raw):
     assert browser().get("/@nobody/1/").status_code == 404
 
 
-def test_a_post_that_never_got_to_its_commit_is_not_found(browser, alice, raw):
+def test_a_post_without_its_commit_is_not_found(browser, alice, raw):
     raw.hset("post:1", mapping={"user_id": 1, "time": 1, "body": "half"})
     assert browser().get("/@alice/1/").status_code == 404
 
@@ -109,7 +109,7 @@ def test_a_post_that_never_got_to_its_commit_is_not_found(browser, alice, raw):
 @pytest.mark.parametrize(
     "name", ["a b", "a/b", "Jörg", "50%", "%2F", "a?b", "a#b", "日本", "<i>", "..", "a\\b", "a&b=c"]
 )
-def test_names_of_any_characters_that_a_database_holds_stay_routable(browser, raw, name):
+def test_a_username_of_any_characters_has_an_address(browser, raw, name):
     raw.hset("user:1", mapping={"username": name, "password": "x", "auth": "s"})
     raw.hset("users", name, 1)
     raw.zadd("users_by_time", {name: 1})
@@ -117,7 +117,7 @@ def test_names_of_any_characters_that_a_database_holds_stay_routable(browser, ra
     write_posts(raw, 1, [1])
     client = browser()
     links = re.findall(r'href="(/@[^"]+/)"', client.get("/timeline/").content.decode())
-    assert len(set(links)) == 2  # the profile and the post's own page
+    assert len(set(links)) == 2  # the profile and the page of the post
     for link in set(links):
         response = client.get(html.unescape(link))
         assert response.status_code == 200, link
@@ -127,7 +127,7 @@ def test_names_of_any_characters_that_a_database_holds_stay_routable(browser, ra
 
 
 @pytest.mark.parametrize("side", ["followers", "following"])
-def test_people_come_newest_first_and_page_to_the_end(browser, store, alice, raw, side):
+def test_follow_pages_have_everyone_newest_first(browser, store, alice, raw, side):
     people = [register(store, f"person{number}") for number in range(45)]
     raw.zadd(f"{side}:1", {login.user.uid: 1000 + number // 30 for number, login in enumerate(people)})
     client, seen, url = browser(), [], f"/@alice/{side}/"
@@ -141,7 +141,7 @@ def test_people_come_newest_first_and_page_to_the_end(browser, store, alice, raw
     assert set(seen[:15]) == {f"person{number}" for number in range(30, 45)}
 
 
-def test_a_page_whose_last_person_has_left_leaves_nobody_out(browser, store, alice, raw):
+def test_when_the_last_row_of_a_page_is_removed_the_next_page_lacks_no_one(browser, store, alice, raw):
     people = [register(store, f"person{number}") for number in range(45)]
     raw.zadd("followers:1", {login.user.uid: 1000 for login in people})
     client = browser()
@@ -159,6 +159,6 @@ def test_a_page_whose_last_person_has_left_leaves_nobody_out(browser, store, ali
     assert cursor is None
 
 
-def test_unknown_people_have_no_pages(browser):
+def test_an_unknown_username_is_not_found(browser):
     for page in ("", "followers/", "following/"):
         assert browser().get(f"/@nobody/{page}").status_code == 404

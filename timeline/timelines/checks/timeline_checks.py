@@ -16,7 +16,7 @@ from retwis_site.store.snowflake import SMALLEST
 from timeline.posts.checks.post_checks import at_work_on
 from timeline.posts.post_ids import RECENT
 from timeline.posts.repository import Posts
-from timeline.timelines.global_list import GlobalList
+from timeline.timelines.everyone_list import EveryoneList
 
 
 class TimelineChecks:
@@ -29,7 +29,7 @@ class TimelineChecks:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._posts = Posts(store)
-        self._everyone = GlobalList(store)
+        self._everyone = EveryoneList(store)
 
     def inconsistencies(self) -> list[Check]:
         return [

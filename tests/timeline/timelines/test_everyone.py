@@ -1,4 +1,4 @@
-"""The global timeline: everybody's newest posts, rebuilt from the posts themselves."""
+"""The global timeline: everyone's newest posts, rebuilt from the posts themselves."""
 
 import re
 
@@ -34,15 +34,15 @@ def test_later_pages_end_at_the_beginning(browser, store, alice, raw):
     assert "?before=" not in client.get("/timeline/?before=11").content.decode()
 
 
-def test_it_is_rebuilt_from_posts_that_stand(browser, alice, bob, raw):
+def test_it_is_rebuilt_from_existing_posts(browser, alice, bob, raw):
     write_posts(raw, 1, [1, 2, 3, 4])
-    raw.zrem("updates:1", 2)  # never got to its commit
+    raw.zrem("updates:1", 2)  # its request was killed before the commit
     raw.hset("post:3", mapping={"deleted": 5, "body": ""})
     assert shown(browser()) == [4, 1]
     assert raw.lrange("timeline", 1, -1) == ["0", "4", "1"]
 
 
-def test_a_push_to_a_list_that_had_vanished_does_not_make_it_look_whole(browser, store, alice, raw):
+def test_a_push_to_a_missing_list_does_not_make_it_complete(browser, store, alice, raw):
     write_posts(raw, 1, [1, 2, 3])
     raw.delete("timeline")
     Posts(store).publish(1, "new", "t")
@@ -50,13 +50,13 @@ def test_a_push_to_a_list_that_had_vanished_does_not_make_it_look_whole(browser,
     assert shown(browser()) == [4, 3, 2, 1]
 
 
-def test_where_many_are_deleted_a_rebuild_looks_further_down(browser, alice, raw):
+def test_with_many_deleted_posts_a_rebuild_reads_lower_ids(browser, alice, raw):
     write_posts(raw, 1, range(1, 6))
     raw.set("next_post_id", 2500)
     assert shown(browser()) == [5, 4, 3, 2, 1]
 
 
-def test_it_ends_honestly_at_its_cap(browser, alice, raw):
+def test_the_last_page_says_that_older_posts_are_not_kept(browser, alice, raw):
     write_posts(raw, 1, range(1, 1201))
     client, seen, url = browser(), [], "/timeline/"
     for _ in range(40):
@@ -72,7 +72,7 @@ def test_it_ends_honestly_at_its_cap(browser, alice, raw):
     assert "This list ends here." in page
 
 
-def test_the_welcome_page_shows_the_newest_posts_and_the_ways_in(browser, alice, raw):
+def test_the_welcome_page_shows_the_newest_posts_and_links_to_log_in(browser, alice, raw):
     write_posts(raw, 1, range(1, 31))
     page = browser().get("/").content.decode()
     assert [int(pid) for pid in POST.findall(page)] == list(range(30, 10, -1))
@@ -80,13 +80,13 @@ def test_the_welcome_page_shows_the_newest_posts_and_the_ways_in(browser, alice,
     assert "/login/" in page
 
 
-def test_empty_pages_are_pages_too(browser):
+def test_pages_without_posts_are_shown(browser):
     assert browser().get("/").status_code == 200
     assert browser().get("/timeline/").status_code == 200
 
 
 @pytest.mark.parametrize("deleted", [121, 161, 300])
-def test_where_the_newest_are_deleted_the_older_ones_are_shown(browser, alice, raw, deleted):
+def test_when_the_newest_posts_are_deleted_older_ones_are_shown(browser, alice, raw, deleted):
     write_posts(raw, 1, range(1, 801))
     client = browser()
     client.get("/timeline/")
@@ -101,8 +101,8 @@ def test_where_the_newest_are_deleted_the_older_ones_are_shown(browser, alice, r
     assert shown(client) == list(range(800 - deleted, 750 - deleted, -1))
 
 
-def test_a_page_that_the_lists_head_just_fills_leads_on(browser, store, alice, raw):
-    """The head is 150 ids; 100 of them are deleted, and fifty posts are left."""
+def test_a_page_that_the_head_of_the_list_just_fills_has_a_next_page(browser, store, alice, raw):
+    """The head has 150 ids. 100 of them are deleted, so 50 posts are left."""
     write_posts(raw, 1, range(1, 301))
     shown(browser())
     for pid in range(151, 251):

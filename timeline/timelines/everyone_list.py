@@ -16,7 +16,7 @@ from timeline.posts.repository import Posts
 MOST_CHUNKS = 5  # chunks of KEPT ids that a rebuild looks at, where many posts are deleted
 
 
-class GlobalList:
+class EveryoneList:
     """The ids of everyone's newest posts. `keys.timeline` says from an id which list has it."""
 
     def __init__(self, store: Store) -> None:

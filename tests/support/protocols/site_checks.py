@@ -1,0 +1,279 @@
+"""Checks that compare the site with its model: what every page shows, and what every key holds.
+
+Unfinished work of a killed process is finished before a check: an hour passes, and a worker runs.
+"""
+
+import functools
+
+import pytest
+from django.contrib.auth.hashers import make_password
+from hypothesis.stateful import RuleBasedStateMachine
+
+from accounts.signing_in.viewer import Viewer
+from accounts.users.entities import AccountDeleted, NoSuchUser, Visitor
+from retwis_site.jobs.worker import drain
+from retwis_site.store import cached_list
+from retwis_site.store.client import connect
+from retwis_site.store.local_cache import Memory
+from tests.support.clock import Clock
+from tests.support.people import LONG_AGO
+from tests.support.protocols.site_model import Model
+from tests.support.stored_keys import name_entries, ranking
+from tests.support.stores.key_layouts import noted
+from tests.support.stores.seam import killed_before_round_trip
+from timeline.people import follow_pages
+from timeline.people.cursors import ScoreCursor, score_cursor
+from timeline.people.entities import Show
+from timeline.people.follow_pages import FollowPages
+from timeline.posts.entities import NoSuchPost, PostDeleted
+from timeline.posts.reader import one_post
+from timeline.timelines import everyone, pagination
+from timeline.timelines.everyone import EveryoneTimeline
+from timeline.timelines.home import Homes
+from timeline.timelines.profile import Profiles
+
+KILLED = object()  # the result of an action whose process was killed
+MOST_PAGES = 300  # more than any list has
+NO_ID = 10**9  # neither a post nor a user has this id
+
+CLOCK = Clock()
+
+
+@functools.cache
+def hashed(password):
+    return make_password(password)
+
+
+def all_pages(read, before, most=MOST_PAGES):
+    """The pages from a cursor to the end."""
+    pages = [read(before)]
+    while next_cursor(pages[-1]) is not None and len(pages) < most:
+        pages.append(read(next_cursor(pages[-1])))
+    assert len(pages) < MOST_PAGES, "paging does not end"
+    return pages
+
+
+def next_cursor(page):
+    return getattr(page, "page", page).older
+
+
+def posts_on(pages, size):
+    assert all(len(page.page.posts) <= size for page in pages)
+    return [post for page in pages for post in page.page.posts]
+
+
+def edges_on(pages):
+    assert all(len(page.edges) <= follow_pages.PEOPLE_A_PAGE for page in pages)
+    return [edge for page in pages for edge in page.edges]
+
+
+class SiteChecks(RuleBasedStateMachine):
+    """The test sets `as_redis_cli` and `layout`."""
+
+    as_redis_cli = None  # a plain Redis client
+    layout = None  # how the keys are split
+
+    def __init__(self):
+        super().__init__()
+        self.store = connect()
+        self.raw = self.as_redis_cli
+        self.raw.flushall()
+        self.layout.begin_at(1)
+        Memory.clear_all()
+        CLOCK.now = LONG_AGO
+        self.model = Model()
+        self.unsettled = False  # whether a killed process has left unfinished work
+
+    # ---- doing things
+
+    def carry_out(self, work, dies):
+        """The result of the work, or KILLED: it was killed before round trip `dies`. The first round trip is 0."""
+        result = self.carry_out_safely(work, dies)
+        self.unsettled |= result is KILLED
+        return result
+
+    def carry_out_safely(self, work, dies):
+        """Like `carry_out`, for work that leaves nothing unfinished when it is killed."""
+        if dies is None:
+            return work()
+        results = []
+        killed = killed_before_round_trip(dies, lambda: results.append(work()))
+        return KILLED if killed else results[0]
+
+    def finish(self):
+        """Finish the work of killed processes: every job is due, no lease is held, and a worker runs."""
+        if not self.unsettled:
+            return
+        CLOCK.sleep(3600)
+        for lease in self.raw.keys("lease:*"):
+            self.raw.unlink(lease)
+        drain(self.store, "worker")
+        assert noted(self.raw) == self.raw.zrange("set_aside", 0, -1) == []
+        self.unsettled = False
+
+    def settle(self):
+        if self.unsettled:
+            self.finish()
+            self.check_the_keys()
+
+    def jobs(self, kind):
+        """The ids in the names of the jobs of this kind."""
+        names = [job.split(":") for job in noted(self.raw)]
+        return {name[1] for name in names if name[0] == kind}
+
+    def waiting(self):
+        """The ids of posts whose delivery was left to a worker."""
+        return {int(pid) for pid in self.jobs("fan")}
+
+    def viewer(self, viewer):
+        return Viewer(self.store, self.model.people[viewer].secret if viewer else "")
+
+    # ---- checks
+
+    def check_who_is_signed_in(self):
+        for secret in ("", *self.model.ended):
+            assert Viewer(self.store, secret).user == Visitor()
+        self.settle()
+        for person in self.model.people.values():
+            assert Viewer(self.store, person.secret).user == person.user
+
+    def check_home(self, me, before, most=MOST_PAGES):
+        self.settle()
+        pages = all_pages(lambda below: Homes(self.store).page(self.viewer(me), below), before, most)
+        expected_viewer = (self.model.people[me].user, self.model.counts(me))
+        assert {(page.viewer, page.counts) for page in pages} == {expected_viewer}
+        # Until a worker has delivered a post, followers may see it or not.
+        undelivered = {pid for pid in self.waiting() if self.model.posts[pid].author != me}
+        shown = [post for post in posts_on(pages, pagination.POSTS_A_PAGE) if post.pid not in undelivered]
+        expected = [post for post in self.model.home(me, before) if post.pid not in undelivered]
+        assert shown == (expected if next_cursor(pages[-1]) is None else expected[: len(shown)])
+
+    def check_everyone(self, before, size):
+        """The global timeline has the newest posts. It may end before the first post, but then it says so."""
+        self.settle()
+        pages = all_pages(lambda below: EveryoneTimeline(self.store).page(self.viewer(None), below, size), before)
+        assert pages[0].newest_users == self.model.newest_users()[: everyone.NEWEST_USERS]
+        shown, expected = posts_on(pages, size), self.model.posts_of(self.model.people, before)
+        assert shown == expected[: len(shown)]
+        if len(shown) < len(expected):
+            assert pages[-1].at_the_cap
+            assert self.layout.newest(self.raw) - expected[len(shown)].pid >= cached_list.TRUSTED // self.layout.of
+
+    def check_profile(self, viewer, name, before):
+        self.settle()
+        person = self.model.named(name)
+        if person is None:
+            with pytest.raises(self.missing_user_error(name)):
+                Profiles(self.store).page(self.viewer(viewer), name, before)
+            return
+        pages = all_pages(lambda below: Profiles(self.store).page(self.viewer(viewer), name, below), before)
+        assert posts_on(pages, pagination.POSTS_A_PAGE) == self.model.posts_of({person.uid}, before)
+        about = (person.user, self.model.counts(person.uid), self.model.relation(viewer, person.uid))
+        assert {(page.person, page.counts, page.relation) for page in pages} == {about}
+
+    def missing_user_error(self, name):
+        """The error for a name that no account has."""
+        return AccountDeleted if self.model.deleted_user(name) else NoSuchUser
+
+    def check_people(self, viewer, name, side, row, show=Show.ALL):
+        """All pages, and the pages below a row. When the row is gone, the rows of the same second are shown again."""
+        self.settle()
+        person = self.model.named(name)
+
+        def read(before):
+            page = getattr(FollowPages(self.store), f"{side}_page")
+            return page(self.viewer(viewer), name, score_cursor(before), show)
+
+        if person is None:
+            with pytest.raises(self.missing_user_error(name)):
+                read(None)
+            return
+        expected = self.model.edges(viewer, person.uid, side, show)
+        pages = all_pages(read, None)
+        assert {page.person for page in pages} == {person.user}
+        assert edges_on(pages) == expected
+        if row < len(expected):
+            since, uid = expected[row].since, expected[row].user.uid
+            assert edges_on(all_pages(read, str(ScoreCursor(since, uid)))) == expected[row + 1 :]
+            rest = [edge for edge in expected if edge.since <= since]
+            assert edges_on(all_pages(read, str(ScoreCursor(since, NO_ID)))) == rest
+
+    def check_post(self, viewer, name, pid):
+        self.settle()
+        person, post = self.model.named(name), self.model.posts.get(pid)
+        if person is None:
+            expected = self.missing_user_error(name)
+        elif post is None or post.author != person.uid:
+            expected = NoSuchPost
+        elif post.deleted:
+            expected = PostDeleted
+        else:
+            expected = self.model.posts_of({person.uid}, pid + 1)[0]
+        try:
+            result = one_post(self.viewer(viewer), name, pid)
+        except (NoSuchUser, AccountDeleted, NoSuchPost, PostDeleted) as error:
+            result = type(error)
+        assert result == expected
+
+    def check_the_keys(self):
+        """Only while no work is unfinished."""
+        people, raw = self.model.people, self.raw
+        deleted = self.model.deleted
+        assert raw.hgetall("users") == {one.name.lower(): str(uid) for uid, one in (people | deleted).items()}
+        secrets = raw.hgetall("auths")
+        for uid, one in deleted.items():
+            # A killed process may leave the secret, which is signed out.
+            assert secrets.pop(one.secret, str(uid)) == str(uid)
+            assert raw.hgetall(f"user:{uid}") == {"username": one.name, "deleted": raw.hget(f"user:{uid}", "deleted")}
+            assert not any(raw.exists(f"{kind}:{uid}") for kind in ("following", "followers", "updates"))
+        assert secrets == {one.secret: str(one.uid) for one in people.values()}
+        registered = {one.name: one.registered for one in people.values()}
+        assert dict(raw.zrange("users_by_time", 0, -1, withscores=True)) == registered
+        for uid, one in people.items():
+            stored = {"username": one.name, "password": hashed(one.password), "auth": one.secret}
+            fields = raw.hgetall(f"user:{uid}")
+            seen = fields.pop("seen", None)
+            assert (fields.pop("name", ""), fields.pop("bio", "")) == (one.display_name, one.bio)
+            assert fields == stored
+            assert seen is None or raw.exists(f"post:{seen}")
+            for side in ("following", "followers"):
+                edges = {str(them): since for them, since in getattr(self.model, side)(uid).items()}
+                assert dict(raw.zrange(f"{side}:{uid}", 0, -1, withscores=True)) == edges
+            own_posts = {str(post.pid): post.pid for post in self.model.posts_of({uid})}
+            assert dict(raw.zrange(f"updates:{uid}", 0, -1, withscores=True)) == own_posts
+        assert self.name_index() <= name_entries(raw).keys()
+        assert set(name_entries(raw).values()) <= {0}
+        followers = {str(uid): self.model.counts(uid).followers for uid in people}
+        assert ranking(raw) == {uid: count for uid, count in followers.items() if count}
+        pipe = raw.pipeline(transaction=False)
+        for pid in self.model.posts:
+            pipe.hget(f"post:{pid}", "body")
+            pipe.ttl(f"post:{pid}")
+        replies = pipe.execute()
+        for post, body, ttl in zip(self.model.posts.values(), replies[::2], replies[1::2], strict=True):
+            assert (body, ttl > 0) == (("", True) if post.deleted else (post.body, False))
+
+    def name_index(self):
+        return {entry for one in self.model.people.values() for entry in one.index_entries}
+
+    def check_no_orphans(self):
+        """After `cleanup`."""
+        assert name_entries(self.raw).keys() == self.name_index()
+        assert set(self.raw.keys("user:*")) == {f"user:{uid}" for uid in self.model.people | self.model.deleted}
+        assert set(self.raw.keys("post:*")) == {f"post:{pid}" for pid in self.model.posts}
+        existing = {str(post.pid) for post in self.model.posts_of(self.model.people)}
+        for key in (*self.raw.keys("timeline*"), *self.raw.keys("posts:*")):
+            assert {entry for entry in self.raw.lrange(key, 0, -1) if entry.isdigit()} - {"0"} <= existing
+
+    def check_everything(self):
+        self.finish()
+        drain(self.store, "worker")
+        self.check_the_keys()
+        self.check_who_is_signed_in()
+        self.check_everyone(None, 5)
+        for person in self.model.people.values():
+            self.check_home(person.uid, None)
+            self.check_profile(min(self.model.people), person.name, None)
+            for side in ("followers", "following"):
+                for show in Show:
+                    self.check_people(None, person.name, side, 0, show)
