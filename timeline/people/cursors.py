@@ -9,33 +9,34 @@ from timeline.people.entities import By, Show
 
 @dataclass(frozen=True, slots=True)
 class ScoreCursor:
-    """The last row of the page before: since when (unix s), and whose. Many rows may share one second.
+    """The last row of the page before: its score and uid. Many rows may have the same score.
 
-    Likewise among the most followed: how many followers, and whose; many may have as many."""
+    The score is the second of a follow (unix seconds) or, among the most followed, the number of followers."""
 
-    since: int
+    score: int
     uid: int
 
     def __str__(self) -> str:
-        return f"{self.since}-{self.uid}"
+        return f"{self.score}-{self.uid}"
 
 
 def score_cursor(text: str | None) -> ScoreCursor | None:
-    """The row after which the page begins; None for the first page. Raises BadCursor."""
+    """The cursor in `?before=`; None for the first page. Raises BadCursor."""
     if text is None:
         return None
-    since, _, uid = text.partition("-")
-    when, who = _score(since), parse_id(uid)
-    if when is None or who is None:
+    score_text, _, uid_text = text.partition("-")
+    score, uid = _score(score_text), parse_id(uid_text)
+    if score is None or uid is None:
         raise BadCursor(text)
-    return ScoreCursor(when, who)
+    return ScoreCursor(score, uid)
 
 
 @dataclass(frozen=True, slots=True)
 class NameCursor:
-    """The same among the newest people, who are listed by their usernames: any text, in a database from elsewhere."""
+    """The last row of the page before, among the newest users: `users_by_time` has usernames for members. In a foreign
+    database a username may be any text."""
 
-    since: int
+    since: int  # unix seconds
     name: str
 
     def __str__(self) -> str:
@@ -43,14 +44,14 @@ class NameCursor:
 
 
 def name_cursor(text: str | None) -> NameCursor | None:
-    """The row after which the page begins; None for the first page. Raises BadCursor."""
+    """The cursor in `?before=`; None for the first page. Raises BadCursor."""
     if text is None:
         return None
-    since, dash, name = text.partition("-")
-    when = _score(since)
-    if when is None or not dash:
+    score_text, dash, name = text.partition("-")
+    since = _score(score_text)
+    if since is None or not dash:
         raise BadCursor(text)
-    return NameCursor(when, name)
+    return NameCursor(since, name)
 
 
 def _score(text: str) -> int | None:
@@ -58,7 +59,7 @@ def _score(text: str) -> int | None:
 
 
 def show(text: str | None) -> Show:
-    """Which rows `?show=` asks for. Raises BadCursor."""
+    """The rows that `?show=` asks for. Raises BadCursor."""
     try:
         return Show(text or "")
     except ValueError:
@@ -66,7 +67,7 @@ def show(text: str | None) -> Show:
 
 
 def by(text: str | None) -> By:
-    """In which order `?by=` asks for people. Raises BadCursor."""
+    """The order that `?by=` asks for. Raises BadCursor."""
     try:
         return By(text or "")
     except ValueError:

@@ -1,4 +1,4 @@
-"""People as pages list them, and how the viewer relates to them."""
+"""People in lists and on profiles, and the viewer's relation to them."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -15,7 +15,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class KnownFollowers:
-    """Those of somebody's followers whom the viewer follows: one or two by name, and how many others."""
+    """The followers of a user that the viewer follows: one or two by name, and the number of the others."""
 
     people: tuple[User, ...]
     others: InCommon
@@ -23,30 +23,30 @@ class KnownFollowers:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """How the viewer stands to the person whose profile they read."""
+    """The viewer's relation to the owner of a profile."""
 
     is_me: bool = False
-    following: bool = False
-    common_followers: InCommon | None = None  # None where there is nothing to compare
-    common_following: InCommon | None = None
-    follows_me: bool = False
-    known: KnownFollowers | None = None  # None where there is nobody
+    following: bool = False  # the viewer follows the owner
+    common_followers: InCommon | None = None  # None for a visitor, and on the viewer's own profile
+    common_following: InCommon | None = None  # None in the same cases
+    follows_me: bool = False  # the owner follows the viewer
+    known: KnownFollowers | None = None  # None without such followers
 
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a profile says of somebody."""
+    """The texts of a profile."""
 
-    bio: str  # empty where they did not say anything
-    joined: int | None  # unix seconds; None where the store does not say
+    bio: str  # empty without one
+    joined: int | None  # unix seconds; None when the store has no date
 
 
 class Show(StrEnum):
-    """Which rows of a followers or following page, as its address says after `?show=`."""
+    """The rows of a followers or following page, by the value of `?show=`."""
 
     ALL = ""
-    MUTUAL = "mutual"  # who follows, and is followed
-    NOT_FOLLOWED_BACK = "not-followed-back"  # one does not follow who follows them
+    MUTUAL = "mutual"  # the edge exists in both directions
+    NOT_FOLLOWED_BACK = "not-followed-back"  # the edge exists in this direction only
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,21 +55,21 @@ class FollowRow:
 
     user: User
     since: int  # unix seconds
-    follows_me: bool = False  # the viewer
+    follows_me: bool = False  # this user follows the viewer
 
 
 @dataclass(frozen=True, slots=True)
 class PeoplePage:
-    """Followers or following, newest first, and the cursor of the next page."""
+    """A page of followers or following, newest first."""
 
     person: User
     edges: list[FollowRow]
-    older: str | None
-    further: bool = False  # whether nobody knows if the next page has anybody: as many were looked at as one page may
+    older: str | None  # the cursor of the next page; None on the last page
+    further: bool = False  # COMPARED rows were read and there are more; the next page may have no rows
 
 
 class By(StrEnum):
-    """In which order people are listed, as the address says after `?by=`."""
+    """The order of a list of people, by the value of `?by=`."""
 
     NEWEST = ""
     FOLLOWERS = "followers"
@@ -77,35 +77,35 @@ class By(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ListedPerson:
-    """Somebody in a list of people."""
+    """One row of a list of people."""
 
     user: User
     bio: str
     followers: int
-    joined: int | None  # unix seconds; None where that is not told
+    joined: int | None  # unix seconds; None in search results, and when the store has no date
     is_me: bool
-    following: bool  # whether the viewer does
+    following: bool  # the viewer follows this user
 
 
 @dataclass(frozen=True, slots=True)
 class PeopleList:
-    """A page of people, and the cursor of the next one."""
+    """A page of people."""
 
     people: list[ListedPerson]
-    older: str | None
+    older: str | None  # the cursor of the next page; None on the last page
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """Whom a search has found, and whether there may be more."""
+    """The people that a search has found, at most a page."""
 
     people: list[ListedPerson]
-    more: bool
+    more: bool  # there may be more
 
 
 @dataclass(frozen=True, slots=True)
 class Suggested:
-    """Somebody whom one may want to follow."""
+    """A user to follow."""
 
     user: User
     followers: int

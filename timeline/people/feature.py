@@ -1,4 +1,4 @@
-"""Pages of people: followers and following, everyone, search, suggestions."""
+"""Pages of people: followers, following, the directory of all users, search, suggestions."""
 
 from retwis_site.features import Feature
 

@@ -1,4 +1,4 @@
-"""Who follows somebody, and whom they follow, a page at a time: all of them, or those who are followed back or not."""
+"""Pages of a user's followers and following: all rows, the mutual ones, or those that are not followed back."""
 
 from collections.abc import Callable, Sequence
 
@@ -15,14 +15,14 @@ from timeline.relations.follow import COMPARED
 
 PEOPLE_A_PAGE = 20
 
-Row = tuple[int, int]  # whose it is, and since when (unix s)
-Side = Callable[[int], str]  # the key of one side of somebody's edges
+Row = tuple[int, int]  # uid, unix second of the follow
+Side = Callable[[int], str]  # the key of `followers:` or `following:`, by uid
 
-_follow_me: PageMemory[tuple[int, int], bool] = PageMemory(size=20_000, seconds=5)  # by viewer and whom they look at
+_follow_me: PageMemory[tuple[int, int], bool] = PageMemory(size=20_000, seconds=5)  # by viewer's uid and follower's
 
 
 class FollowPages:
-    """The people around one person."""
+    """Pages of the two sides of a user's edges. Only reads."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -31,32 +31,33 @@ class FollowPages:
     def followers_page(
         self, viewer: Viewer, username: str, before: ScoreCursor | None, show: Show = Show.ALL
     ) -> PeoplePage:
-        """Who follows `username`, the newest first. Two round trips with hints, three for a later page; one less while
-        the names are remembered.
+        """The followers of `username`, newest first. Two round trips with cached uids, three for a later page; one less
+        while the names are cached. Raises NoSuchUser, AccountDeleted.
 
-        Where not all are shown, one more: of as many as COMPARED it is asked which are to be. When they hold less than
-        a page, the page is short, and the next one begins below them. Raises NoSuchUser, AccountDeleted."""
+        A `show` that leaves rows out costs one round trip more: COMPARED rows are read and compared with the other
+        side. When less than a page of them fits, the page is short, and the next one begins below them."""
         return self._people(viewer, username, before, show, keys.followers, keys.following)
 
     def following_page(
         self, viewer: Viewer, username: str, before: ScoreCursor | None, show: Show = Show.ALL
     ) -> PeoplePage:
-        """Whom `username` follows, the newest first. Round trips and errors as above."""
+        """The users that `username` follows, newest first. Round trips and errors as for `followers_page`."""
         return self._people(viewer, username, before, show, keys.following, keys.followers)
 
     def _people(
         self, viewer: Viewer, username: str, before: ScoreCursor | None, show: Show, side: Side, other: Side
     ) -> PeoplePage:
-        most = PEOPLE_A_PAGE if show is Show.ALL else COMPARED
-        person, rows = self._rows(viewer, username, before, side, most + 1)
-        looked_at = rows[:most]
-        fit = looked_at if show is Show.ALL else self._fitting(looked_at, other(person.uid), show)
+        limit = PEOPLE_A_PAGE if show is Show.ALL else COMPARED
+        person, rows = self._rows(viewer, username, before, side, limit + 1)
+        compared = rows[:limit]
+        fitting = compared if show is Show.ALL else self._fitting(compared, other(person.uid), show)
         me = viewer.uid
-        edges = self._edges(fit[:PEOPLE_A_PAGE], None if (side, me) == (keys.followers, person.uid) else me)
-        if len(fit) > PEOPLE_A_PAGE:
-            last, further = fit[PEOPLE_A_PAGE - 1], False
-        elif len(rows) > most:
-            last, further = looked_at[-1], show is not Show.ALL
+        # On the viewer's own followers page every row follows the viewer, so no row says it.
+        edges = self._edges(fitting[:PEOPLE_A_PAGE], None if (side, me) == (keys.followers, person.uid) else me)
+        if len(fitting) > PEOPLE_A_PAGE:
+            last, further = fitting[PEOPLE_A_PAGE - 1], False
+        elif len(rows) > limit:
+            last, further = compared[-1], show is not Show.ALL
         else:
             return PeoplePage(person, edges, None)
         uid, since = last
@@ -65,51 +66,51 @@ class FollowPages:
     def _rows(
         self, viewer: Viewer, username: str, before: ScoreCursor | None, side: Side, count: int
     ) -> tuple[User, list[Row]]:
-        """The first rows, or those below the cursor's."""
+        """The user, and `count` rows from the first one or below the cursor, newest first."""
 
         def first(pipe: Pipe, me: int | None, them: int) -> None:
             pipe.zrevrange_withscores(side(them), 0, count - 1)
 
-        def where(pipe: Pipe, me: int | None, them: int) -> None:
+        def place(pipe: Pipe, me: int | None, them: int) -> None:
             assert before is not None
             pipe.zrevrank(side(them), str(before.uid))
             pipe.zscore(side(them), str(before.uid))
-            pipe.zcount(side(them), str(before.since + 1), "+inf")
+            pipe.zcount(side(them), str(before.score + 1), "+inf")
 
         if before is None:
             person, (found,) = viewer.ask_about(username, first)
         else:
-            person, place = viewer.ask_about(username, where)
-            start = start_rank(before.since, *place)
+            person, replies = viewer.ask_about(username, place)
+            start = start_rank(before.score, *replies)
             found = self._store.zrevrange_withscores(side(person.uid), start, start + count - 1)
         return person, [(int(uid), whole(since)) for uid, since in found]
 
     def _fitting(self, rows: Sequence[Row], other: str, show: Show) -> list[Row]:
-        """Those rows whose people stand on the other side too, or do not. One round trip; none without rows."""
+        """The rows that are also in the set `other` (MUTUAL), or that are not. One round trip; none without rows."""
         if not rows:
             return []
         scores = self._store.zmscore(other, [str(uid) for uid, _ in rows])
-        wanted = show is Show.MUTUAL
-        return [row for row, score in zip(rows, scores, strict=True) if (score is not None) == wanted]
+        mutual = show is Show.MUTUAL
+        return [row for row, score in zip(rows, scores, strict=True) if (score is not None) == mutual]
 
     def _edges(self, rows: Sequence[Row], me: int | None) -> list[FollowRow]:
-        """The rows with names, and whether they follow the viewer, if there is one. At most one round trip; none while
-        all is remembered. Whose account is deleted is left out."""
+        """The rows with users, without deleted accounts; and whether each follows `me`, unless `me` is None. At most
+        one round trip; none while all is cached."""
         uids = [uid for uid, _ in rows]
-        known = self._users.cached(uids)
-        unnamed = [uid for uid in uids if uid not in known]
-        told = _follow_me.some((me, uid) for uid in uids if me is not None)
-        unsure = [uid for uid in uids if me is not None and (me, uid) not in told]
+        cached = self._users.cached(uids)
+        missing = [uid for uid in uids if uid not in cached]
+        follow_me = _follow_me.some((me, uid) for uid in uids if me is not None)
+        unknown = [uid for uid in uids if me is not None and (me, uid) not in follow_me]
         pipe = self._store.pipeline()
-        for uid in unnamed:
+        for uid in missing:
             queue_person(pipe, uid)
-        if me is not None and unsure:
-            pipe.zmscore(keys.followers(me), [str(uid) for uid in unsure])
+        if me is not None and unknown:
+            pipe.zmscore(keys.followers(me), [str(uid) for uid in unknown])
         replies = pipe.execute()
-        people = known | self._users.people_of(unnamed, replies[: len(unnamed)])
-        if me is not None and unsure:
-            for uid, score in zip(unsure, replies[-1], strict=True):
-                told[me, uid] = score is not None
-                _follow_me.put((me, uid), told[me, uid])
-        follow_me = {uid for (_, uid), does in told.items() if does}
-        return [FollowRow(people[uid], since, uid in follow_me) for uid, since in rows if uid in people]
+        people = cached | self._users.people_of(missing, replies[: len(missing)])
+        if me is not None and unknown:
+            for uid, score in zip(unknown, replies[-1], strict=True):
+                follow_me[me, uid] = score is not None
+                _follow_me.put((me, uid), score is not None)
+        my_followers = {uid for (_, uid), follows in follow_me.items() if follows}
+        return [FollowRow(people[uid], since, uid in my_followers) for uid, since in rows if uid in people]

@@ -1,4 +1,4 @@
-"""Whom somebody may want to follow: whom those follow whom they follow, and who is followed by most."""
+"""People to follow: users that are followed by the people a user follows, and the most followed users."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -10,11 +10,11 @@ from retwis_site.store.ids import parse_id
 from timeline.people.entities import Suggested
 from timeline.relations.follow import Follows, followed_uids
 
-ASKED = 20  # of those whom somebody follows: whom they followed last
-TOLD = 100  # of those whom each of them follows, likewise
-MOST_FOLLOWED = 100  # of all
-NEWEST = 30  # of all, where nobody's followers are counted
-SPARE = 10  # who are looked up besides, should some have no name
+VOTERS = 20  # people that the user follows, the latest first
+VOTES_EACH = 100  # people that each voter follows, the latest first
+MOST_FOLLOWED = 100  # users from the top of the ranking
+NEWEST = 30  # users, when there is no ranking
+SPARE = 10  # users that are loaded besides, in case some are deleted
 
 
 class Suggestions:
@@ -26,54 +26,53 @@ class Suggestions:
         self._users = Users(store)
 
     def for_user(self, me: int, count: int = 5) -> list[Suggested]:
-        """At most `count` people whom `me` does not follow. First come those whom most of the people follow whom `me`
-        follows, of equals who has more followers; then the most followed of all. Where nobody's followers are counted,
-        as in a database from elsewhere, the newest users stand for these.
+        """At most `count` people that `me` does not follow. Each person that `me` follows votes for the people that
+        they follow. The candidates with the most votes come first, among equals the one with more followers. After
+        them come the most followed users or, without a ranking as in a foreign database, the newest users.
 
-        Four round trips at most, whatever there is to read. For somebody who follows nobody two, as a newcomer does; or
-        three where nobody's followers are counted.
+        At most four round trips. For a user that follows no one two, or three without a ranking.
         """
         pipe = self._store.pipeline()
-        pipe.zrevrange(keys.following(me), 0, ASKED - 1)
+        pipe.zrevrange(keys.following(me), 0, VOTERS - 1)
         pipe.zrevrange(keys.users_by_followers(), 0, MOST_FOLLOWED - 1)
         pipe.zrevrange(keys.users_by_time(), 0, NEWEST - 1)
-        followed, most_followed, newest = pipe.execute()
-        asked = _ids(followed)
-        for uid in asked:
-            pipe.zrevrange(keys.following(uid), 0, TOLD - 1)
+        following, most_followed, newest = pipe.execute()
+        voters = _uids(following)
+        for uid in voters:
+            pipe.zrevrange(keys.following(uid), 0, VOTES_EACH - 1)
         for name in [] if most_followed else newest:
             pipe.hmget(keys.users(), [name, name.lower()])
         replies = pipe.execute()
-        votes = Counter(uid for told in replies[: len(asked)] for uid in _ids(told))
-        others = _ids(most_followed) or [found for pair in replies[len(asked) :] if (found := chosen(pair))]
-        people = [uid for uid in dict.fromkeys([*votes, *others]) if uid != me]
-        if asked and people:
-            people = self._in_order(me, people, votes)
-        return self._named(people[: count + SPARE])[:count]
+        votes = Counter(uid for members in replies[: len(voters)] for uid in _uids(members))
+        others = _uids(most_followed) or [found for pair in replies[len(voters) :] if (found := chosen(pair))]
+        candidates = [uid for uid in dict.fromkeys([*votes, *others]) if uid != me]
+        if voters and candidates:
+            candidates = self._in_order(me, candidates, votes)
+        return self._suggested(candidates[: count + SPARE])[:count]
 
-    def _in_order(self, me: int, people: Sequence[int], votes: Counter[int]) -> list[int]:
-        """Those whom `me` does not follow, the best first; of equals, whoever stood first. One round trip."""
+    def _in_order(self, me: int, candidates: Sequence[int], votes: Counter[int]) -> list[int]:
+        """The candidates that `me` does not follow, the best first; equals stay in their order. One round trip."""
         pipe = self._store.pipeline()
-        self._follows.queue_which_followed(pipe, me, people)
-        pipe.zmscore(keys.users_by_followers(), [str(uid) for uid in people])
-        followed, counted = pipe.execute()
-        mine = followed_uids(people, followed)
-        followers = dict(zip(people, counted, strict=True))
-        rest = [uid for uid in people if uid not in mine]
+        self._follows.queue_which_followed(pipe, me, candidates)
+        pipe.zmscore(keys.users_by_followers(), [str(uid) for uid in candidates])
+        scores, counts = pipe.execute()
+        followed = followed_uids(candidates, scores)
+        followers = dict(zip(candidates, counts, strict=True))
+        rest = [uid for uid in candidates if uid not in followed]
         return sorted(rest, key=lambda uid: (votes[uid], followers[uid] or 0), reverse=True)
 
-    def _named(self, uids: Sequence[int]) -> list[Suggested]:
-        """Those who have a name. One round trip."""
+    def _suggested(self, uids: Sequence[int]) -> list[Suggested]:
+        """Suggestions in the order of `uids`, without unknown uids and deleted accounts. At most one round trip."""
         pipe = self._store.pipeline()
         for uid in uids:
             queue_person(pipe, uid)
             self._follows.queue_followers_count(pipe, uid)
         replies = pipe.execute()
         people = self._users.people_of(uids, replies[::2])
-        counted = zip(uids, replies[1::2], strict=True)
-        return [Suggested(people[uid], followers) for uid, followers in counted if uid in people]
+        counts = zip(uids, replies[1::2], strict=True)
+        return [Suggested(people[uid], followers) for uid, followers in counts if uid in people]
 
 
-def _ids(members: Sequence[str]) -> list[int]:
-    """Without what is no user's, which `doctor` finds."""
+def _uids(members: Sequence[str]) -> list[int]:
+    """The uids of a set, without members that are no uid, which `doctor` finds."""
     return [uid for member in members if (uid := parse_id(member)) is not None]

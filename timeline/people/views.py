@@ -1,4 +1,4 @@
-"""The pages of people: followers and following, everyone, and search."""
+"""The pages of people: followers, following, the directory, and search."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import chain
@@ -12,7 +12,7 @@ from accounts.signing_in.middleware import RetwisRequest
 from retwis_site.rendering.pages import cached_page, first_page_at, fragment, page
 from retwis_site.store.client import connect
 from timeline.people.cursors import by, name_cursor, score_cursor, show
-from timeline.people.directory import LONGEST_WANTED, People, wanted
+from timeline.people.directory import LONGEST_QUERY, People, search_query
 from timeline.people.entities import By, ListedPerson, PeoplePage, Show
 from timeline.people.follow_pages import FollowPages
 
@@ -21,17 +21,17 @@ from timeline.people.follow_pages import FollowPages
 def followers(request: RetwisRequest, username: str) -> HttpResponse:
     before, which = score_cursor(request.GET.get("before")), show(request.GET.get("show"))
     found = FollowPages(connect()).followers_page(request.viewer, username, before, which)
-    return _circle(request, found, which, "followers")
+    return _follow_page(request, found, which, "followers")
 
 
 @require_safe
 def following(request: RetwisRequest, username: str) -> HttpResponse:
     before, which = score_cursor(request.GET.get("before")), show(request.GET.get("show"))
     found = FollowPages(connect()).following_page(request.viewer, username, before, which)
-    return _circle(request, found, which, "following")
+    return _follow_page(request, found, which, "following")
 
 
-def _circle(request: RetwisRequest, found: PeoplePage, which: Show, side: str) -> HttpResponse:
+def _follow_page(request: RetwisRequest, found: PeoplePage, which: Show, side: str) -> HttpResponse:
     newest_at = f"{request.path}?show={which}" if which and "before" in request.GET else first_page_at(request)
     shown = {"people": found, "side": side, "show": which, "newest_at": newest_at, "here_at": request.path}
     return page(request, "timeline/people/follow_page.html", shown)
@@ -39,33 +39,34 @@ def _circle(request: RetwisRequest, found: PeoplePage, which: Show, side: str) -
 
 @require_safe
 def people(request: RetwisRequest) -> HttpResponse:
-    """The newest, the most followed, or, with `?q=`, who has a name that begins so."""
-    name = wanted(request.GET.get("q", ""))
+    """The newest users, the most followed ones, or the results of a search (`?q=`)."""
+    query = search_query(request.GET.get("q", ""))
     order = by(request.GET.get("by"))
     before = request.GET.get("before")
-    everybody = People(connect())
-    if name:
-        found = everybody.found(request.viewer, name)
-        return _people(request, found.people, {"searching": True, "by": None, "more": found.more}, {"q": name})
+    directory = People(connect())
+    if query:
+        found = directory.search(request.viewer, query)
+        return _people_page(request, found.people, {"searching": True, "by": None, "more": found.more}, {"q": query})
     if order is By.FOLLOWERS:
-        page = everybody.most_followed(request.viewer, score_cursor(before))
+        listed = directory.most_followed(request.viewer, score_cursor(before))
     else:
-        page = everybody.newest(request.viewer, name_cursor(before))
+        listed = directory.newest(request.viewer, name_cursor(before))
     newest_at = f"{request.path}?by={order}" if order and before is not None else first_page_at(request)
-    shown = {"searching": False, "by": order, "more": False, "newest_at": newest_at}
-    return _people(request, page.people, shown, {"older": quote(page.older or "")})
+    context = {"searching": False, "by": order, "more": False, "newest_at": newest_at}
+    return _people_page(request, listed.people, context, {"older": quote(listed.older or "")})
 
 
-def _people(
-    request: RetwisRequest, listed: Sequence[ListedPerson], shown: Mapping[str, Hashable], texts: Mapping[str, str]
+def _people_page(
+    request: RetwisRequest, people: Sequence[ListedPerson], context: Mapping[str, Hashable], texts: Mapping[str, str]
 ) -> HttpResponse:
-    """A page of people, each remembered; so is the page around them, whatever the texts in it."""
+    """A page of people. Each row is cached, and so is the page around the rows; `texts` fill its slots."""
     user = request.viewer.user
-    given = {"user": user, "newest_at": "", "number": len(listed), "longest": LONGEST_WANTED, **shown}
+    context = {"user": user, "newest_at": "", "number": len(people), "longest": LONGEST_QUERY, **context}
     slots = {"q": [], "older": [], **{name: [escape(text).encode()] for name, text in texts.items() if text}}
     rows = [
-        fragment("timeline/people/_listed.html", {"one": one, "signed_in": user.is_authenticated}) for one in listed
+        fragment("timeline/people/_listed.html", {"one": person, "signed_in": user.is_authenticated})
+        for person in people
     ]
     return cached_page(
-        request, "timeline/people/people.html", given, {**slots, "rows": list(chain.from_iterable(rows))}
+        request, "timeline/people/people.html", context, {**slots, "rows": list(chain.from_iterable(rows))}
     )

@@ -63,10 +63,10 @@ def authors_of(pids: Collection[int]) -> list[int | None]:
     return [cached.get(pid) for pid in pids]
 
 
-class Wanted:
+class PostLoader:
     """Loads a page's posts: the ones shown within seconds from this process's cache, the others from the store.
 
-    Call `queue`, then `take` with the replies; then `records`, `dead` and `shown` are ready. The store is always asked
+    Call `queue`, then `take` with the replies; then `records`, `dead` and `posts` are ready. The store is always asked
     whether the viewer's own cached posts exist, so authors see at once that a post is deleted.
     """
 
@@ -101,13 +101,13 @@ class Wanted:
                 self.dead.append(pid)
         return replies[end + len(self._own) :]
 
-    def shown(self, people: Mapping[int, User]) -> list[Post]:
+    def posts(self, people: Mapping[int, User]) -> list[Post]:
         """The posts that exist and whose authors have an account, in the order of the page. `people`: the authors of
         `records`, by uid."""
-        for one in self.records:
-            if one.uid in people:
-                self._posts[one.pid] = one.by(people[one.uid])
-                _shown.put(one.pid, self._posts[one.pid])
+        for record in self.records:
+            if record.uid in people:
+                self._posts[record.pid] = record.by(people[record.uid])
+                _shown.put(record.pid, self._posts[record.pid])
         return [self._posts[pid] for pid in self._pids if pid in self._posts]
 
 

@@ -26,7 +26,7 @@ FOLLOWERS_READ = 4 * FOLLOWERS_AT_ONCE  # followers read in one round trip; the 
 
 PUSHED_WITHIN = 60  # seconds; the id of an older post would be too low for the head of a home
 
-CLEANED_AWAY = "this post was cleaned away before it was sent again; send it once more"
+REMOVED_BY_CLEANUP = "cleanup removed this post before the form was sent again; send it once more"
 
 
 class Posts:
@@ -100,7 +100,7 @@ class Posts:
         _, (author, deleted, body), score, _ = pipe.execute()
         if author != str(uid):
             self._store.unlink(keys.idem(uid, token))
-            raise StoreError(CLEANED_AWAY)
+            raise StoreError(REMOVED_BY_CLEANUP)
         return Published(pid, body or "") if score is not None or deleted is not None else None
 
     def _push_own(self, uid: int, pid: int) -> None:
@@ -187,7 +187,7 @@ class Posts:
             self.mark_deleted([pid])
         self._store.zrem(keys.updates(uid), str(pid))
         if author is None:
-            raise StoreError(CLEANED_AWAY)
+            raise StoreError(REMOVED_BY_CLEANUP)
         return False
 
     def delete(self, uid: int, pid: int) -> None:

@@ -10,9 +10,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import LARGEST_ID
 from timeline.posts.entities import Page, Post
-from timeline.posts.reader import Wanted, by_present_names
-from timeline.timelines.entities import EveryonePage
-from timeline.timelines.everyone_list import EveryoneList
+from timeline.posts.reader import PostLoader, by_present_names
 from timeline.timelines.pagination import fill
 
 NEWEST_USERS = 10
@@ -55,9 +53,9 @@ class EveryoneTimeline:
 
     def _shown(self, me: int | None, pids: Sequence[int]) -> tuple[list[Post], list[int]]:
         """The existing posts, and the ids of posts that do not exist."""
-        wanted = Wanted(pids, me)
+        loader = PostLoader(pids, me)
         pipe = self._store.pipeline()
-        wanted.queue(pipe)
-        wanted.take(pipe.execute())
-        posts = wanted.shown(self._users.people({record.uid for record in wanted.records}))
-        return by_present_names(posts, self._users.renamed()), wanted.dead
+        loader.queue(pipe)
+        loader.take(pipe.execute())
+        posts = loader.posts(self._users.people({record.uid for record in loader.records}))
+        return by_present_names(posts, self._users.renamed()), loader.dead

@@ -14,7 +14,7 @@ from retwis_site.store.ids import parse_id
 from retwis_site.store.local_cache import PageMemory
 from timeline.people.entities import Counts
 from timeline.posts.entities import Page, Post
-from timeline.posts.reader import Wanted, authors_of, by_present_names
+from timeline.posts.reader import PostLoader, authors_of, by_present_names
 from timeline.relations.follow import Follows, followed_uids
 from timeline.timelines.entities import HomePage
 from timeline.timelines.pagination import POSTS_A_PAGE, fill
@@ -150,13 +150,13 @@ class Homes:
         No round trip while all posts are cached and `known` has their authors; one while all authors are cached, else
         two.
         """
-        wanted = Wanted(pids, me)
+        loader = PostLoader(pids, me)
         pipe = self._store.pipeline()
-        wanted.queue(pipe)
-        cached_authors = self._queue_unknown_follows(pipe, me, wanted.authors, known)
-        known = known.with_reply(cached_authors, wanted.take(pipe.execute()))
+        loader.queue(pipe)
+        cached_authors = self._queue_unknown_follows(pipe, me, loader.authors, known)
+        known = known.with_reply(cached_authors, loader.take(pipe.execute()))
 
-        authors = {record.uid for record in wanted.records}
+        authors = {record.uid for record in loader.records}
         people = self._users.cached(authors)
         uncached = sorted(authors - people.keys())
         for uid in uncached:
@@ -166,9 +166,9 @@ class Homes:
         people |= self._users.people_of(uncached, replies[: len(uncached)])
         known = known.with_reply(new_authors, replies[len(uncached) :])
 
-        posts = by_present_names(wanted.shown(people), self._users.renamed())
+        posts = by_present_names(loader.posts(people), self._users.renamed())
         _authors.put(me, tuple({post.author.uid for post in posts} - {me}))
-        return [post for post in posts if post.author.uid in known.followed or post.author.uid == me], wanted.dead
+        return [post for post in posts if post.author.uid in known.followed or post.author.uid == me], loader.dead
 
     def _queue_unknown_follows(self, pipe: Pipe, me: int, authors: set[int], known: "KnownFollows") -> list[int]:
         """Ask which of the authors the user follows, where that is not known. Returns the authors asked about."""

@@ -10,9 +10,9 @@ from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.local_cache import PageMemory
 from timeline.people.entities import About, Counts, KnownFollowers, Relation
-from timeline.people.join_dates import joined, queue_joined, remembered
+from timeline.people.join_dates import cached_join_dates, join_dates, queue_join_dates
 from timeline.posts.entities import Page
-from timeline.posts.reader import Wanted, by_present_names
+from timeline.posts.reader import PostLoader, by_present_names
 from timeline.relations.entities import InCommon
 from timeline.relations.follow import Comparison, Follows, Shared, compare
 from timeline.timelines.entities import ProfilePage
@@ -56,31 +56,31 @@ class Profiles:
         older = pids[POSTS_A_PAGE - 1] if len(pids) > POSTS_A_PAGE else None
         me = viewer.uid
         counts = Counts(following, followers)
-        wanted = Wanted(pids[:POSTS_A_PAGE], me)
+        loader = PostLoader(pids[:POSTS_A_PAGE], me)
         comparisons = _comparisons(me, Counts(*mine[2:]), person.uid, counts) if mine and me is not None else []
-        join_date, common = self._read(wanted, person, comparisons)
-        shown = by_present_names(wanted.shown({person.uid: person}), {person.uid: person})
+        join_date, common = self._read(loader, person, comparisons)
+        shown = by_present_names(loader.posts({person.uid: person}), {person.uid: person})
         page = Page([post for post in shown if post.author.uid == person.uid], older)
         relation = self._relation(mine, common) if mine else Relation(is_me=me == person.uid)
         return ProfilePage(person, About(bio or "", join_date), counts, relation, page)
 
-    def _read(self, wanted: Wanted, person: User, comparisons: list[Comparison]) -> tuple[int | None, list[Shared]]:
+    def _read(self, loader: PostLoader, person: User, comparisons: list[Comparison]) -> tuple[int | None, list[Shared]]:
         """Read the posts. Returns the join date (unix seconds) and the result of each comparison. No round trip while
         all is cached, else one; two with a comparison that is not cached."""
         pipe = self._store.pipeline()
-        wanted.queue(pipe)
+        loader.queue(pipe)
         common = _common.some(comparisons)
         comparing = [comparison for comparison in comparisons if comparison not in common]
         smaller = {comparison.smaller: comparison for comparison in comparing}  # comparisons may share it
         for comparison in smaller.values():
             comparison.queue_smaller(pipe)
-        join_dates = remembered([person])
-        if not join_dates:
-            queue_joined(pipe, [person])
-        replies = wanted.take(pipe.execute())
-        if not join_dates:
+        dates = cached_join_dates([person])
+        if not dates:
+            queue_join_dates(pipe, [person])
+        replies = loader.take(pipe.execute())
+        if not dates:
             *replies, reply = replies
-            join_dates = joined([person], reply)
+            dates = join_dates([person], reply)
         ids = dict(zip(smaller, replies, strict=True))
         not_empty = [comparison for comparison in comparing if ids[comparison.smaller]]
         for comparison in not_empty:
@@ -89,7 +89,7 @@ class Profiles:
         for comparison in comparing:
             common[comparison] = comparison.shared(ids[comparison.smaller], scores.get(comparison, []))
             _common.put(comparison, common[comparison])
-        return join_dates.get(person.uid), [common[comparison] for comparison in comparisons]
+        return dates.get(person.uid), [common[comparison] for comparison in comparisons]
 
     def _relation(self, mine: Sequence[Any], common: Sequence[Shared]) -> Relation:
         """How viewer and user are related. At most one round trip; none while the named users are cached."""

@@ -1,4 +1,4 @@
-"""How old a post is, in words, and for how long they are right: a page that is remembered must not stop the clock."""
+"""The age of a post in words, and how long the words are right: a cached post must show its present age."""
 
 import re
 
@@ -14,9 +14,9 @@ from timeline.posts.html.post_cards import age_of
 @pytest.mark.parametrize(
     ("seconds", "words"),
     [
-        (-5, "0 seconds"),  # its author's clock is ahead
+        (-5, "0 seconds"),  # the clock of the writing process is ahead
         (0, "0 seconds"),
-        (1, "1 seconds"),  # as the official Retwis has it
+        (1, "1 seconds"),  # as in the official Retwis
         (59, "59 seconds"),
         (60, "1 minute"),
         (119, "1 minute"),
@@ -29,19 +29,19 @@ from timeline.posts.html.post_cards import age_of
         (10**9, "11574 days"),
     ],
 )
-def test_an_age_is_told_in_its_largest_unit(seconds, words):
+def test_an_age_is_shown_in_its_largest_unit(seconds, words):
     assert age_of(seconds, "en").words == f"posted {words} ago via web"
 
 
 @given(st.integers(-200_000, 10**7))
-def test_the_words_last_exactly_as_long_as_they_say(seconds):
+def test_the_words_of_an_age_are_right_for_exactly_the_stated_seconds(seconds):
     age = age_of(seconds, "en")
     assert age.lasts >= 1
     assert age_of(seconds + age.lasts - 1, "en").words == age.words
     assert age_of(seconds + age.lasts, "en").words != age.words
 
 
-def test_a_remembered_post_grows_older_and_is_rendered_once(browser, raw, store, alice, bob, monkeypatch):
+def test_a_cached_post_shows_its_present_age_and_is_rendered_once(browser, raw, store, alice, bob, monkeypatch):
     publish(raw, store, alice, "mine")
     written = int(raw.hget("post:1", "time"))
 
@@ -59,7 +59,7 @@ def test_a_remembered_post_grows_older_and_is_rendered_once(browser, raw, store,
     )
     for seconds, words in [(0, "0 seconds"), (7, "7 seconds"), (61, "1 minute"), (4000, "1 hour"), (90_000, "1 day")]:
         clock.now = written + seconds
-        for viewer in (alice, bob):  # its author, who has a button beside it, and somebody else
-            [told] = re.findall("posted (.*) ago via web", browser(viewer).get("/@Alice/").content.decode())
-            assert told == words
+        for viewer in (alice, bob):  # alice has the delete button, bob has not
+            [age] = re.findall("posted (.*) ago via web", browser(viewer).get("/@Alice/").content.decode())
+            assert age == words
     assert len(rendered) == 2

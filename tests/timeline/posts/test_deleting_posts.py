@@ -1,4 +1,4 @@
-"""Deleting one's own posts."""
+"""Deleting posts: the keys, the pages afterwards, and the delete button."""
 
 import re
 import time
@@ -6,7 +6,7 @@ import time
 from timeline.posts.repository import Posts
 
 
-def test_a_deleted_post_is_gone_and_says_so_for_thirty_days(browser, alice, raw):
+def test_the_page_of_a_deleted_post_answers_410_for_thirty_days(browser, alice, raw):
     client = browser(alice)
     client.post("/post/", {"body": "oops", "token": "t"})
     response = client.post("/@alice/1/delete/", follow=True)
@@ -49,7 +49,7 @@ def test_a_deleted_post_disappears_from_every_timeline(browser, alice, bob):
         assert b"oops" not in reader.get(page).content
 
 
-def test_dead_ids_are_dropped_from_lists_when_they_leave_a_page_short(browser, store, alice, raw):
+def test_dead_ids_that_leave_a_page_short_are_removed_from_the_list(browser, store, alice, raw):
     client = browser(alice)
     client.get("/")
     posts = Posts(store)
@@ -73,7 +73,7 @@ def test_only_the_author_deletes(browser, alice, bob, raw):
     assert raw.hget("post:1", "body") == "mine"
 
 
-def test_deleting_twice_says_gone_and_what_never_was_is_not_found(browser, alice):
+def test_deleting_twice_answers_410_and_a_missing_post_404(browser, alice):
     client = browser(alice)
     client.post("/post/", {"body": "oops", "token": "t"})
     client.post("/@alice/1/delete/")
@@ -81,7 +81,7 @@ def test_deleting_twice_says_gone_and_what_never_was_is_not_found(browser, alice
     assert client.post("/@alice/99/delete/").status_code == 404
 
 
-def test_one_returns_to_the_page_the_button_was_on(browser, alice):
+def test_after_deleting_the_viewer_returns_to_the_page_with_the_button(browser, alice):
     client = browser(alice)
     for number in range(2):
         client.post("/post/", {"body": "oops", "token": f"t{number}"})
@@ -91,7 +91,7 @@ def test_one_returns_to_the_page_the_button_was_on(browser, alice):
     assert permalink["Location"] == "/"
 
 
-def test_the_button_waits_behind_a_first_click_and_says_which_post_it_is_about(browser, store, alice, raw):
+def test_the_delete_button_opens_with_a_first_click_and_names_its_post(browser, store, alice, raw):
     Posts(store).publish(1, 'A "quoted" text that is longer than forty characters <b>', "t")
     page = browser(alice).get("/@alice/").content.decode()
     [details] = re.findall(r'<details class="delete">.*?</details>', page, re.DOTALL)

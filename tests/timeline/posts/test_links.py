@@ -1,4 +1,4 @@
-"""What of a post's text becomes a link: web addresses and @names. Nothing else is markup, whatever is typed."""
+"""Links in a post's text: web addresses and @names. Everything else stays text."""
 
 import re
 from urllib.parse import urlsplit
@@ -14,16 +14,16 @@ from tests.support.stored_keys import publish
 from timeline.posts.entities import LONGEST_POST
 from timeline.posts.html import links
 
-OWN = re.compile(r"/@([A-Za-z0-9_]{1,30})/")
-PLAIN = [
+PROFILE = re.compile(r"/@([A-Za-z0-9_]{1,30})/")
+PLAIN_TEXTS = [
     "Nothing at all, 3.14 and e.g. this...",
     "javascript:alert(1) data:text/html,x vbscript:x ftp://example.com/x //example.com/x file:///etc/passwd",
     "mailto:alice@example.com",
     "alice@example.com, <bob.me@example.com>",
     "https://bank.example@evil.example/",
     "https://evil.example\\@bank.example/",
-    "https://bank.example℀evil.example/",  # one character that becomes a, slash, c
-    "@alice@example.com",  # somebody of another site
+    "https://bank.example℀evil.example/",  # normalization turns this character into "a/c"
+    "@alice@example.com",  # an account of another site
     "@alice.example",
     "example.invalid/@alice",
     "a@alice é@alice e\u0301@alice _@alice @@alice",
@@ -39,24 +39,24 @@ FRAGMENTS = [
     *["<", ">", "<a href=x>", "</a>", "</p>", "<!--", "]]>", '"', "'", "&lt;", "&#x3c;", "(", ")", "[", "]", "{", "}"],
     *[" ", "  ", "\t", "\xa0", ",", ";", "!", "-", "|", "℀", "．", "＠", "{{ x }}", "{% x %}"],
 ]
-TEXTS = st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=4), max_size=60).map(lambda some: "".join(some)[:280])
+TEXTS = st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=4), max_size=60).map(lambda parts: "".join(parts)[:280])
 
 
 @pytest.mark.parametrize(("text", "expected"), LINKED)
-def test_addresses_and_names_lead_where_they_say(text, expected):
+def test_addresses_and_names_become_links(text, expected):
     shown = Shown(text)
     assert [tuple(link) for link in shown.links] == expected
     assert shown.text == text
 
 
-@pytest.mark.parametrize("text", PLAIN)
-def test_all_else_is_text(text):
+@pytest.mark.parametrize("text", PLAIN_TEXTS)
+def test_everything_else_stays_text(text):
     shown = Shown(text)
     assert shown.links == []
     assert shown.text == text
 
 
-def test_a_link_is_its_text_and_nothing_more_than_needed():
+def test_the_html_of_a_link_has_no_needless_attributes():
     assert Shown("Hi @Alice: a.com/?b&c <3").html == (
         'Hi <a href="/@Alice/">@Alice</a>: '
         '<a href="http://a.com/?b&amp;c" rel="nofollow ugc noopener">a.com/?b&amp;c</a> &lt;3'
@@ -64,62 +64,62 @@ def test_a_link_is_its_text_and_nothing_more_than_needed():
 
 
 @given(TEXTS)
-def test_whatever_is_typed_reads_as_typed_and_its_links_lead_where_they_read(text):
+def test_any_text_reads_as_typed_and_its_links_lead_where_they_say(text):
     shown = Shown(text)
     assert shown.text == text
     assert [tag for tag, _ in shown.tags] == ["a", "/a"] * (len(shown.tags) // 2)
-    for (_, attributes), (reads, leads) in zip(shown.tags[::2], shown.links, strict=True):
-        if name := OWN.fullmatch(leads):
+    for (_, attributes), (label, target) in zip(shown.tags[::2], shown.links, strict=True):
+        if name := PROFILE.fullmatch(target):
             assert set(attributes) == {"href"}
-            assert reads == f"@{name[1]}"
-            assert resolve(leads).url_name == "profile"
+            assert label == f"@{name[1]}"
+            assert resolve(target).url_name == "profile"
         else:
-            assert attributes == {"href": leads, "rel": LINK_RELATION}
-            assert leads in {reads, f"http://{reads}"}
-            assert urlsplit(leads).scheme in {"http", "https"}
-            assert "@" not in urlsplit(leads).netloc
+            assert attributes == {"href": target, "rel": LINK_RELATION}
+            assert target in {label, f"http://{label}"}
+            assert urlsplit(target).scheme in {"http", "https"}
+            assert "@" not in urlsplit(target).netloc
 
 
 @given(TEXTS)
-def test_the_pieces_are_the_text(text):
-    pieces = links.segments(text)
-    assert "".join(piece.text for piece in pieces) == text
-    assert all(piece.text for piece in pieces)
-    assert not any(piece.address and piece.name for piece in pieces)
+def test_the_segments_joined_are_the_text(text):
+    segments = links.segments(text)
+    assert "".join(segment.text for segment in segments) == text
+    assert all(segment.text for segment in segments)
+    assert not any(segment.address and segment.name for segment in segments)
 
 
-# ---- how long it takes
+# ---- time that a search takes
 
 
 @pytest.fixture
-def looked_at(monkeypatch):
-    """What the linkifier was given."""
-    given = []
+def searched(monkeypatch):
+    """The texts in which the linkifier has searched."""
+    texts = []
 
-    class Noting:
+    class RecordingLinkifier:
         def match(self, text):
-            given.append(text)
+            texts.append(text)
 
-    monkeypatch.setattr(links, "_linkifier", Noting())
-    return given
+    monkeypatch.setattr(links, "_linkifier", RecordingLinkifier())
+    return texts
 
 
 @pytest.mark.parametrize("unit", ["xn--a.", "XN--a.", "a.xn--", "http://xn--a.b@", "xn--xn--"])
-def test_hosts_that_take_years_are_not_looked_at(looked_at, unit):
+def test_hosts_that_would_take_years_are_not_searched(searched, unit):
     for times in range(LONGEST_POST // len(unit) + 1):
         links.segments(unit * times)
-    assert max(text.lower().count("xn--") for text in looked_at) == links.MOST_PUNYCODE
+    assert max(text.lower().count("xn--") for text in searched) == links.MOST_PUNYCODE
 
 
-def test_a_text_is_looked_at_once_and_one_that_is_too_long_for_a_post_never(looked_at):
+def test_a_text_is_searched_once_and_a_text_longer_than_a_post_never(searched):
     for length in (LONGEST_POST, LONGEST_POST + 1, 100_000):
         links.segments(("@alice https://example.com " * length)[:length])
-    assert [len(text) for text in looked_at] == [LONGEST_POST]
+    assert [len(text) for text in searched] == [LONGEST_POST]
 
 
 @pytest.mark.parametrize("fragment", FRAGMENTS)
-def test_no_text_of_one_piece_over_and_over_makes_it_hang(fragment):
-    """Four times as long as a post can be: what doubles with each piece would not come to an end."""
+def test_no_repeated_fragment_makes_the_search_hang(fragment):
+    """The texts are four times as long as a post: a search that doubles with each fragment would never end."""
     for before in ("", "http://", "http://a.com/", "@", "a@", "a.", "("):
         for unit in (fragment, f"{fragment}a", f"{fragment}.", f"{fragment}a."):
             times = LONGEST_POST * 4 // len(unit) if "xn--" not in unit else links.MOST_PUNYCODE
@@ -129,7 +129,7 @@ def test_no_text_of_one_piece_over_and_over_makes_it_hang(fragment):
 # ---- on pages
 
 
-def test_links_stand_on_every_page_and_the_store_keeps_what_was_typed(browser, raw, store, alice, bob):
+def test_every_page_shows_the_links_and_the_store_keeps_the_text_as_typed(browser, raw, store, alice, bob):
     text = "Hello @Bob, see https://redis.io/?a=1&b=2 & <b>"
     publish(raw, store, alice, text)
     name = '<a href="/@Bob/">@Bob</a>'
@@ -142,7 +142,7 @@ def test_links_stand_on_every_page_and_the_store_keeps_what_was_typed(browser, r
     assert browser().get("/@Bob/").status_code == 200
 
 
-def test_a_name_that_nobody_has_is_a_link_to_a_page_that_says_so(browser, raw, store, alice):
+def test_an_unknown_name_is_a_link_to_a_404_page(browser, raw, store, alice):
     publish(raw, store, alice, "is @nobody there?")
     assert '<a href="/@nobody/">@nobody</a>' in browser().get("/@Alice/").content.decode()
     assert browser().get("/@nobody/").status_code == 404

@@ -1,4 +1,4 @@
-"""A post's own page: what it tells other sites and search engines, and where it says it stands."""
+"""The page of one post: its title, its canonical address and its Open Graph tags."""
 
 import re
 from html import escape
@@ -14,7 +14,7 @@ from tests.support.stored_keys import publish
 
 @pytest.fixture
 def page(browser, raw, store, alice):
-    """`page(text)`: that post's own page, as a visitor sees it."""
+    """`page(text)` publishes a post and returns its page, as a visitor sees it."""
 
     def show(text, **headers):
         publish(raw, store, alice, text)
@@ -24,7 +24,7 @@ def page(browser, raw, store, alice):
     return show
 
 
-def test_a_post_tells_other_sites_what_it_is(page):
+def test_the_page_of_a_post_has_open_graph_tags(page):
     head = meta_tags(page("Hello @bob, see https://redis.io/"))
     assert {name: content for name, content in head.items() if name.startswith(("og:", "article:", "twitter:"))} == {
         "og:type": "article",
@@ -40,7 +40,7 @@ def test_a_post_tells_other_sites_what_it_is(page):
     assert head["description"] == "Hello @bob, see https://redis.io/"
 
 
-def test_it_has_one_address_however_it_was_asked_for(page, browser):
+def test_every_address_of_a_post_names_the_same_canonical_one(page, browser):
     [canonical] = CANONICAL.findall(page("Hello"))
     assert canonical == "http://testserver/@Alice/1/"
     for asked in ("/@ALICE/1/", "/@alice/1/?utm_source=x"):
@@ -50,13 +50,13 @@ def test_it_has_one_address_however_it_was_asked_for(page, browser):
     assert browser().get("/@Alice/1/").status_code == 200
 
 
-def test_its_title_begins_with_who_and_what(page):
+def test_the_title_begins_with_the_author_and_the_text(page):
     text = page("A text of more than sixty characters, " + "which goes on and on " * 5)
     [title] = re.findall("<title>(.*)</title>", text)
     assert title == "Alice: A text of more than sixty characters, which goes on and on … · Retwis"
 
 
-def test_behind_a_proxy_with_https_its_address_is_the_one_that_others_see():
+def test_behind_an_https_proxy_the_canonical_address_is_the_public_one():
     code = """
 from django.test import RequestFactory
 from timeline.posts import views
@@ -85,7 +85,7 @@ def test_a_hostile_text_stays_text_in_the_head_too(page, text):
     assert "<script>" not in shown
 
 
-def test_a_name_of_any_characters_is_an_address_there_too(browser, raw):
+def test_a_username_of_any_characters_has_a_canonical_address(browser, raw):
     name = 'J"ö/<b>'
     raw.hset("user:1", mapping={"username": name, "password": "x", "auth": "s"})
     raw.hset("users", name, 1)
@@ -96,7 +96,7 @@ def test_a_name_of_any_characters_is_an_address_there_too(browser, raw):
     assert meta_tags(page)["og:title"] == f"{name} on Retwis"
 
 
-def test_a_longer_text_from_elsewhere_is_cut_off_in_the_head_alone(browser, raw, page):
+def test_a_longer_text_in_a_foreign_database_is_cut_in_the_head_only(browser, raw, page):
     page("short")
     raw.hset("post:1", "body", "long " * 200)
     answer = browser().get("/@alice/1/").content.decode()
@@ -104,7 +104,7 @@ def test_a_longer_text_from_elsewhere_is_cut_off_in_the_head_alone(browser, raw,
     assert "long " * 200 in answer
 
 
-def test_what_is_gone_or_somebody_elses_tells_nothing(browser, page, bob):
+def test_a_missing_post_or_another_authors_has_no_open_graph_tags(browser, page, bob):
     page("oops")
     other = browser().get("/@bob/1/")
     client = browser()
@@ -114,7 +114,7 @@ def test_what_is_gone_or_somebody_elses_tells_nothing(browser, page, bob):
     assert client.get("/@alice/2/").status_code == 404
 
 
-def test_a_deleted_post_tells_nothing(browser, alice, page):
+def test_a_deleted_post_has_no_open_graph_tags(browser, alice, page):
     page("oops")
     browser(alice).post("/@alice/1/delete/")
     answer = browser().get("/@alice/1/")
@@ -123,7 +123,7 @@ def test_a_deleted_post_tells_nothing(browser, alice, page):
     assert "canonical" not in answer.content.decode()
 
 
-def test_no_other_page_says_that_it_is_a_post(browser, page):
+def test_no_other_page_has_the_tags_of_a_post(browser, page):
     page("Hello")
     for url in ("/", "/timeline/", "/@alice/", "/login/"):
         answer = browser().get(url).content.decode()
@@ -132,7 +132,7 @@ def test_no_other_page_says_that_it_is_a_post(browser, page):
         assert "/1/" not in "".join(CANONICAL.findall(answer))
 
 
-def test_its_title_has_the_name_that_its_author_goes_by(page, browser, raw):
+def test_the_open_graph_title_has_the_authors_display_name(page, browser, raw):
     page("Hello")
     raw.hset("user:1", "name", "Ann & B.")
     Memory.clear_all()

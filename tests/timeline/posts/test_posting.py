@@ -1,4 +1,4 @@
-"""Posting: the composer, the keys, the order of commands, and second clicks."""
+"""Publishing posts: the composer, the keys, the order of the commands, and second clicks."""
 
 import html
 import re
@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from accounts.signing_in.viewer import Viewer
-from retwis_site.store.client import Pipe
+from retwis_site.store.client import Store
 from tests.support.people import PASSWORD
 from timeline.posts.entities import Published
 from timeline.posts.repository import Posts
@@ -28,7 +28,7 @@ def test_a_post_appears_at_the_top_of_the_authors_home(browser, alice):
     assert re.search(r"posted \d+ seconds ago via web", page)
 
 
-def test_a_post_leaves_the_official_keys(browser, alice, raw):
+def test_a_post_writes_the_keys_of_the_official_retwis(browser, alice, raw):
     before = int(time.time())
     browser(alice).post("/post/", {"body": "Hello", "token": "t1"})
     post = raw.hgetall("post:1")
@@ -68,7 +68,7 @@ def test_the_commands_go_out_in_the_order_of_the_protocol(store, alice, bob, sen
     ]
 
 
-def test_homes_that_exist_receive_a_post_and_others_are_not_made(store, alice, bob, carol, raw):
+def test_a_post_is_pushed_into_existing_homes_and_creates_none(store, alice, bob, carol, raw):
     Follows(store).follow(2, 1)
     Follows(store).follow(3, 1)
     Homes(store).page(Viewer(store, bob.secret), None)
@@ -107,11 +107,11 @@ def test_a_second_click_on_a_deleted_post_does_not_bring_it_back(store, alice, r
     assert raw.zcard("updates:1") == 0
 
 
-def test_a_token_is_its_users_own(store, alice, bob):
+def test_two_users_with_the_same_token_have_two_posts(store, alice, bob):
     assert Posts(store).publish(1, "mine", "t1").pid != Posts(store).publish(2, "mine too", "t1").pid
 
 
-def test_every_composer_has_a_token_of_its_own(browser, alice):
+def test_every_composer_has_its_own_token(browser, alice):
     client = browser(alice)
     first, second = (TOKEN.search(client.get("/").content.decode())[1] for _ in range(2))
     assert first != second
@@ -138,7 +138,7 @@ def test_a_client_without_a_token_may_post(browser, alice, raw):
         ("😀" * 280, "😀" * 280),
     ],
 )
-def test_what_is_typed_is_what_is_stored_in_one_line(browser, alice, raw, typed, stored):
+def test_the_typed_text_is_stored_in_one_line(browser, alice, raw, typed, stored):
     assert browser(alice).post("/post/", {"body": typed, "token": "t"}).status_code == 302
     assert raw.hget("post:1", "body") == stored
 
@@ -164,7 +164,7 @@ def test_a_too_long_post_is_told_how_many_characters_are_too_many(browser, alice
 
 
 @pytest.mark.parametrize("body", ["", "   ", "\r\n\r\n", "\u200b", "\u2060 \u200d", "x" * 281, "NUL \0 byte"])
-def test_a_post_that_cannot_be_is_refused_with_the_text_kept(browser, alice, raw, body):
+def test_an_invalid_post_is_refused_and_its_text_kept(browser, alice, raw, body):
     response = browser(alice).post("/post/", {"body": body, "token": "keep-me"})
     page = response.content.decode()
     assert response.status_code == 422
@@ -174,7 +174,7 @@ def test_a_post_that_cannot_be_is_refused_with_the_text_kept(browser, alice, raw
 
 
 @pytest.mark.parametrize("text", ["Hello & goodbye", "中" * 280, "😀" * 280, '<b>"x"</b>'])
-def test_a_visitors_text_waits_behind_the_login(browser, alice, raw, text):
+def test_a_visitors_text_is_in_the_composer_after_the_login(browser, alice, raw, text):
     client = browser()
     response = client.post("/post/", {"body": text, "token": "t"})
     assert response.status_code == 302
@@ -188,7 +188,7 @@ def test_a_visitors_text_waits_behind_the_login(browser, alice, raw, text):
     assert text not in re.findall(r"<textarea[^>]*>(.*?)</textarea>", client.get("/").content.decode(), re.DOTALL)[0]
 
 
-def test_a_text_that_waited_goes_with_its_author(browser, alice, bob):
+def test_a_logout_removes_the_draft(browser, alice, bob):
     client = browser()
     client.post("/post/", {"body": "Nobody else's business", "token": "t"})
     client.cookies["auth"] = alice.secret
@@ -200,21 +200,21 @@ def test_a_text_that_waited_goes_with_its_author(browser, alice, bob):
 
 
 @pytest.mark.parametrize("body", ["", "x" * 1500, "NUL \0 byte"])
-def test_a_visitors_text_that_cannot_be_a_post_comes_back_at_once(browser, body):
+def test_a_visitors_invalid_text_is_shown_again_at_once(browser, body):
     response = browser().post("/post/", {"body": body, "token": "t"})
     assert response.status_code == 422
     assert body in response.content.decode()
 
 
 @pytest.mark.parametrize("cookie", ["", "!", "a", "AAAA", "/+8=", "x" * 5000, "\\", "ä"])
-def test_a_draft_cookie_that_is_none_of_ours_is_harmless(browser, alice, cookie):
+def test_an_invalid_draft_cookie_is_harmless(browser, alice, cookie):
     client = browser(alice)
     client.cookies["draft"] = cookie
     assert client.get("/").status_code == 200
 
 
-def test_an_old_form_with_another_text_loses_neither(browser, alice, raw):
-    """Somebody goes back after posting, writes something else in the old page, and sends it."""
+def test_another_text_in_a_used_form_is_kept_and_can_be_posted(browser, alice, raw):
+    """A user posts, goes back to the old page, types another text and sends it."""
     client = browser(alice)
     client.post("/post/", {"body": "first", "token": "t1"})
     response = client.post("/post/", {"body": "something else", "token": "t1"}, follow=True)
@@ -227,31 +227,23 @@ def test_an_old_form_with_another_text_loses_neither(browser, alice, raw):
     assert raw.lrange("timeline", 0, -1) == ["2", "1"] or raw.hget("post:3", "body") == "something else"
 
 
-def test_a_second_click_after_a_hiccup_shows_the_post_at_home(browser, store, alice, raw):
+def test_a_second_click_shows_a_post_whose_first_request_died_before_the_home(browser, store, alice, raw):
     client = browser(alice)
     client.get("/")
     client.post("/post/", {"body": "Hello", "token": "t1"})
-    raw.lrem("posts:1", 0, "1")  # the first click died before it got to the home
+    raw.lrem("posts:1", 0, "1")  # as if the first request had died before its push
     assert "Hello" in client.post("/post/", {"body": "Hello", "token": "t1"}, follow=True).content.decode()
 
 
-def test_an_empty_chunk_of_followers_is_not_the_last_one(store, alice, bob, carol, raw, monkeypatch):
-    """ZSCAN may answer with nothing and a cursor to go on from."""
+def test_after_an_empty_chunk_of_followers_the_delivery_continues(store, alice, bob, carol, raw, monkeypatch):
+    """ZSCAN may reply with no members and a cursor to continue from."""
     for reader in (bob, carol):
         Follows(store).follow(reader.user.uid, 1)
         Homes(store).page(Viewer(store, reader.secret), None)
-    real = Pipe.execute
-    answers = iter([(7, [("2", 1.0)]), (8, []), (0, [("3", 1.0)])])
-
-    def execute(self):
-        scans = [number for number, (command, _) in enumerate(self._queued) if command[0] == "ZSCAN"]
-        replies = real(self)
-        for number in scans:
-            replies[number] = next(answers)
-        return replies
-
-    monkeypatch.setattr(Pipe, "execute", execute)
+    replies = iter([(7, [("2", 1.0)]), (8, []), (0, [("3", 1.0)])])
+    monkeypatch.setattr(Store, "zscan", lambda store, key, cursor, count: next(replies))
     Posts(store).publish(1, "Hello", "t1")
+    assert list(replies) == []
     assert raw.lindex("posts:2", 0) == raw.lindex("posts:3", 0) == "1"
     assert raw.zcard("outbox") == 0
 
@@ -267,7 +259,7 @@ def test_lists_are_cut_when_they_grow_long(store, alice, bob, raw):
         assert raw.lindex(key, 0) == "1101"
 
 
-def test_an_owner_that_takes_too_long_leaves_the_rest_to_others(store, alice, bob, raw, monkeypatch):
+def test_an_owner_that_is_too_slow_leaves_its_job_to_a_worker(store, alice, bob, raw, monkeypatch):
     Follows(store).follow(2, 1)
     monkeypatch.setattr("retwis_site.jobs.outbox.OWNER_GIVES_UP", -1.0)
     Posts(store).publish(1, "Hello", "t1")

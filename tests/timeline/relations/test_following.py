@@ -1,4 +1,4 @@
-"""Following and unfollowing: the truth, its mirror, the home that is dropped, and who is followed by how many."""
+"""Following and unfollowing: both sides of an edge, the home, the ranking, and the form on a profile."""
 
 import re
 import time
@@ -34,7 +34,7 @@ def test_the_commands_go_out_in_the_order_of_the_protocol(store, alice, bob, sen
             [(write, "followers:2")],
             [("ZSCORE", "following:1"), ("ZCARD", "followers:2"), ("HGET", "user:1"), ("HGET", "user:2")],
             [("UNLINK", "posts:1"), (write, "users_by_followers")],
-            [("ZCARD", "followers:2")],  # alone: on several servers the commands of one trip have no order
+            [("ZCARD", "followers:2")],  # alone: on several servers the commands of one round trip have no order
             [("ZREM", "outbox")],
         ]
 
@@ -47,7 +47,7 @@ def test_following_twice_changes_nothing(browser, alice, bob, raw):
     assert raw.zscore("followers:2", "1") == 1000
 
 
-def test_unfollowing_takes_both_sides_away(browser, alice, bob, raw):
+def test_unfollowing_removes_both_sides_and_the_place_in_the_ranking(browser, alice, bob, raw):
     client = browser(alice)
     client.post("/@bob/follow/")
     response = client.post("/@bob/unfollow/", follow=True)
@@ -57,24 +57,24 @@ def test_unfollowing_takes_both_sides_away(browser, alice, bob, raw):
     assert not raw.exists("users_by_followers")
 
 
-def test_unfollowing_somebody_one_does_not_follow_is_harmless(browser, alice, bob, raw):
+def test_unfollowing_without_a_follow_is_harmless(browser, alice, bob, raw):
     assert browser(alice).post("/@bob/unfollow/").status_code == 302
     assert not raw.exists("users_by_followers")
     assert raw.zcard("outbox") == 0
 
 
-def test_nobody_follows_themselves(browser, alice, raw):
+def test_users_cannot_follow_themselves(browser, alice, raw):
     response = browser(alice).post("/@alice/follow/", follow=True)
     assert "You cannot follow yourself" in response.content.decode()
     assert not raw.exists("following:1")
 
 
-def test_nobody_follows_an_unknown_user(browser, alice, raw):
+def test_following_an_unknown_user_is_not_found(browser, alice, raw):
     assert browser(alice).post("/@nobody/follow/").status_code == 404
     assert raw.zcard("outbox") == 0
 
 
-def test_a_follow_brings_the_older_posts_and_an_unfollow_takes_them(browser, alice, bob):
+def test_a_follow_adds_older_posts_to_the_home_and_an_unfollow_removes_them(browser, alice, bob):
     reader, writer = browser(alice), browser(bob)
     writer.post("/post/", {"body": "written before the follow", "token": "t"})
     assert b"written before" not in reader.get("/").content
@@ -84,18 +84,18 @@ def test_a_follow_brings_the_older_posts_and_an_unfollow_takes_them(browser, ali
     assert b"written before" not in reader.get("/").content
 
 
-def test_the_mirror_follows_the_truth_when_they_disagree(store, alice, bob, raw):
-    raw.zadd("followers:2", {"1": 5})  # a phantom
+def test_the_mirror_is_made_to_match_the_truth(store, alice, bob, raw):
+    raw.zadd("followers:2", {"1": 5})  # without the truth
     Follows(store).finish_follow("follow:1:2:x")
     assert not raw.exists("followers:2")
     assert not raw.exists("users_by_followers")
-    raw.zadd("following:1", {"2": 7})  # not mirrored
+    raw.zadd("following:1", {"2": 7})  # without the mirror
     Follows(store).finish_follow("follow:1:2:x")
     assert raw.zscore("followers:2", "1") == 7
     assert ranking(raw) == {"2": 1}
 
 
-def test_the_ranking_says_how_many_follow_each_and_has_nobody_whom_nobody_follows(store, alice, bob, carol, raw):
+def test_the_ranking_counts_followers_and_leaves_out_users_without_any(store, alice, bob, carol, raw):
     follows = Follows(store)
     for me, them in ((1, 2), (3, 2), (2, 1), (2, 3), (1, 2)):
         follows.follow(me, them)
@@ -108,33 +108,33 @@ def test_the_ranking_says_how_many_follow_each_and_has_nobody_whom_nobody_follow
 
 @pytest.mark.parametrize("meanwhile", [["30"], ["30", "31"], ["30", "31", "32", "33"]])
 def test_a_count_that_changes_while_it_is_written_is_written_again(store, alice, bob, raw, monkeypatch, meanwhile):
-    others = iter(meanwhile)
+    new_followers = iter(meanwhile)
     real = Ranking.queue_place
 
-    def and_somebody_comes_between(self, pipe, uid, count):
+    def queue_place_while_another_user_follows(self, pipe, uid, count):
         real(self, pipe, uid, count)
-        if other := next(others, None):
-            raw.zadd("followers:2", {other: 1})
+        if follower := next(new_followers, None):
+            raw.zadd("followers:2", {follower: 1})
 
-    monkeypatch.setattr(Ranking, "queue_place", and_somebody_comes_between)
+    monkeypatch.setattr(Ranking, "queue_place", queue_place_while_another_user_follows)
     Follows(store).follow(1, 2)
     assert ranking(raw) == {"2": 1 + len(meanwhile)}
     assert raw.zcard("outbox") == 0
 
 
-def test_a_count_that_sinks_to_none_while_it_is_written_is_taken_out(store, alice, bob, raw, monkeypatch):
+def test_a_count_that_drops_to_zero_while_it_is_written_is_removed(store, alice, bob, raw, monkeypatch):
     real = Ranking.queue_place
 
-    def and_all_leave(self, pipe, uid, count):
+    def queue_place_while_all_unfollow(self, pipe, uid, count):
         real(self, pipe, uid, count)
         raw.delete("followers:2")
 
-    monkeypatch.setattr(Ranking, "queue_place", and_all_leave)
+    monkeypatch.setattr(Ranking, "queue_place", queue_place_while_all_unfollow)
     Follows(store).follow(1, 2)
     assert not raw.exists("users_by_followers")
 
 
-def test_many_are_counted_anew_in_three_round_trips(store, raw, round_trips):
+def test_many_users_are_recounted_in_three_round_trips(store, raw, round_trips):
     for uid in range(1, 40):
         raw.zadd(f"followers:{uid}", {str(other): 1 for other in range(100, 100 + uid)})
     raw.zadd("users_by_followers", {"3": 9, "40": 7, "41": 8})
@@ -142,51 +142,51 @@ def test_many_are_counted_anew_in_three_round_trips(store, raw, round_trips):
     assert ranking(raw) == follower_counts(raw) | {"41": 8}
 
 
-# ---- without leaving the page
+# ---- the form, with a script
 
 
-def form_of(page, uid):
-    """The form on a profile, whole."""
+def follow_form(page, uid):
+    """The HTML of the follow form on a profile."""
     [form] = re.findall(rf'<form class="follow" id="follow-{uid}".*?</form>', page, re.DOTALL)
     return form
 
 
-def test_the_profile_that_answers_has_all_that_a_script_takes_from_it(browser, alice, bob):
-    """The new button, under the id of the old one so that the focus stays on it; the counts; and what happened."""
+def test_the_profile_after_a_follow_has_all_that_the_script_takes_from_it(browser, alice, bob):
+    """These are the new button, with the id of the old one so that it keeps the focus; the counts; and the message."""
     client = browser(alice)
-    for verb, other, followers, said in (
+    for verb, other, followers, message in (
         ("follow", "unfollow", 1, "You now follow bob."),
         ("unfollow", "follow", 0, "You no longer follow bob."),
     ):
-        form = form_of(client.get("/@bob/").content.decode(), 2)
+        form = follow_form(client.get("/@bob/").content.decode(), 2)
         assert f'method="post" action="/@bob/{verb}/" hx-post="/@bob/{verb}/"' in form
         assert 'hx-select="#follow-2" hx-swap="outerHTML ignoreTitle:true settle:0ms"' in form
         assert f'id="follow-2-button" type="submit" aria-label="{verb.capitalize()} bob"' in form
         page = client.post(f"/@bob/{verb}/", headers={"hx-request": "true"}, follow=True).content.decode()
-        assert f'hx-post="/@bob/{other}/"' in form_of(page, 2)
-        assert 'id="follow-2-button"' in form_of(page, 2)
+        assert f'hx-post="/@bob/{other}/"' in follow_form(page, 2)
+        assert 'id="follow-2-button"' in follow_form(page, 2)
         [counts] = re.findall(r'<ul class="counts" id="counts-2">.*?</ul>', page, re.DOTALL)
         assert f"<strong>{followers}</strong> follower" in counts
         [messages] = re.findall(r'<div class="messages wrap" id="messages" role="status">(.*?)</div>', page, re.DOTALL)
-        assert said in messages
+        assert message in messages
         assert 'hx-select-oob="#counts-2, #messages:innerHTML"' in page
 
 
-def test_the_form_is_the_same_wherever_it_stands(browser, alice, bob):
-    """A list of people has it too; what stands there after a click comes from the profile."""
+def test_the_follow_form_on_a_profile_names_nothing_else_of_the_page(browser, alice, bob):
+    """A list of people has the same form, and takes the new form from the profile after a click."""
     page = browser(alice).get("/@bob/").content.decode()
-    assert "counts" not in form_of(page, 2)
-    assert "select-oob" not in form_of(page, 2)
+    assert "counts" not in follow_form(page, 2)
+    assert "select-oob" not in follow_form(page, 2)
 
 
-def test_the_place_for_messages_is_on_every_page_and_empty_without_one(browser, alice, bob):
+def test_every_page_has_an_element_for_messages_that_is_empty_without_any(browser, alice, bob):
     for client in (browser(), browser(alice)):
         for url in ("/", "/timeline/", "/@bob/", "/nothing/", "/?before=x"):
             page = client.get(url).content.decode()
             assert re.findall(r'<div class="messages wrap" id="messages" role="status">\s*</div>', page), url
 
 
-def test_what_a_visitor_may_not_do_leads_to_the_login_and_back_with_a_script_too(browser, alice, bob, raw):
+def test_a_follow_by_a_visitor_with_a_script_leads_to_the_login_and_back(browser, alice, bob, raw):
     client = browser(alice)
     form = {"hx-request": "true", "referer": "http://testserver/@bob/"}
     del client.cookies["auth"]
@@ -196,5 +196,5 @@ def test_what_a_visitor_may_not_do_leads_to_the_login_and_back_with_a_script_too
     assert not raw.exists("following:1")
 
 
-def test_visitors_pages_have_no_form(browser, bob):
+def test_a_profile_shows_visitors_no_form(browser, bob):
     assert "<form" not in browser().get("/@bob/").content.decode()

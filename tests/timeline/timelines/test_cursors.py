@@ -42,7 +42,7 @@ def test_any_text_is_a_cursor_or_a_bad_cursor(text):
     except BadCursor:
         return
     since, uid = text.split("-")
-    assert (edge.since, edge.uid) == (int(since), int(uid))
+    assert (edge.score, edge.uid) == (int(since), int(uid))
 
 
 @pytest.mark.parametrize("number", [0, -1, LARGEST_ID + 1, 10**40])

@@ -1,4 +1,4 @@
-"""/people/: the newest, and those whom most follow, a page after the other."""
+"""The page /people/: the newest and the most followed users, page by page."""
 
 import html
 import re
@@ -13,7 +13,7 @@ from retwis_site.store.local_cache import Memory
 from tests.support.http.page_text import names, text_of
 from tests.support.people import LONG_AGO
 from tests.support.stored_keys import everything
-from timeline.people import directory as repository
+from timeline.people import directory
 from timeline.people.cursors import name_cursor, score_cursor
 from timeline.people.directory import People
 from timeline.relations.follow import Follows
@@ -23,10 +23,11 @@ OLDER = re.compile(r'href="(\?[^"]*before=[^"]*)" rel="next"')
 
 @pytest.fixture
 def small(monkeypatch):
-    monkeypatch.setattr(repository, "PEOPLE_A_PAGE", 3)
+    """Pages of three people."""
+    monkeypatch.setattr(directory, "PEOPLE_A_PAGE", 3)
 
 
-def person(raw, uid, name, joined, followers=0):
+def add_user(raw, uid, name, joined, followers=0):
     raw.hset(f"user:{uid}", mapping={"username": name, "password": "hash", "auth": f"secret{uid}"})
     raw.hset("users", name.lower(), uid)
     raw.zadd("users_by_time", {name: joined})
@@ -35,33 +36,33 @@ def person(raw, uid, name, joined, followers=0):
         raw.zadd("users_by_followers", {uid: followers})
 
 
-def walk(client, url="/people/"):
-    """All pages by their links: whom they show."""
-    seen = []
+def follow_all_links(client, url="/people/"):
+    """The names on each page; each page is reached by the link on the one before."""
+    pages = []
     while True:
         page = client.get(url)
         assert page.status_code == 200
-        seen.append(names(page))
+        pages.append(names(page))
         older = OLDER.search(page.content.decode())
         if older is None:
-            return seen
+            return pages
         url = f"/people/{html.unescape(older[1])}"
 
 
 # ---- the newest
 
 
-def test_the_newest_come_first_and_everybody_comes(browser, raw, small):
+def test_all_users_are_listed_the_newest_first(browser, raw, small):
     for uid in range(1, 9):
-        person(raw, uid, f"person{uid}", LONG_AGO + uid // 3)
-    assert walk(browser()) == [
+        add_user(raw, uid, f"person{uid}", LONG_AGO + uid // 3)
+    assert follow_all_links(browser()) == [
         ["person8", "person7", "person6"],
         ["person5", "person4", "person3"],
         ["person2", "person1"],
     ]
 
 
-def test_a_row_says_who_it_is_what_they_say_who_follows_them_and_since_when(browser, store, raw, alice, bob):
+def test_a_row_has_names_bio_followers_and_join_date(browser, store, raw, alice, bob):
     raw.hset("user:1", mapping={"name": "Alice Liddell", "bio": "Curiouser and curiouser! " * 6 + "<i>"})
     raw.zadd("users_by_time", {"Alice": 1_772_800_000})
     Follows(store).follow(2, 1)
@@ -73,44 +74,45 @@ def test_a_row_says_who_it_is_what_they_say_who_follows_them_and_since_when(brow
     assert '<time datetime="2026-03-06T12:26:40Z" title="6 March 2026, 12:26 UTC">' in page.content.decode()
 
 
-def test_whose_account_is_deleted_is_left_out(browser, raw, small):
+def test_deleted_accounts_are_not_listed(browser, raw, small):
     for uid in range(1, 6):
-        person(raw, uid, f"person{uid}", LONG_AGO + uid, followers=uid)
+        add_user(raw, uid, f"person{uid}", LONG_AGO + uid, followers=uid)
     raw.hset("user:4", "deleted", 1)
     raw.delete("user:2")
-    assert walk(browser()) == [["person5", "person3"], ["person1"]]
+    assert follow_all_links(browser()) == [["person5", "person3"], ["person1"]]
     Memory.clear_all()
-    assert walk(browser(), "/people/?by=followers") == [["person5", "person3"], ["person1"]]
+    assert follow_all_links(browser(), "/people/?by=followers") == [["person5", "person3"], ["person1"]]
 
 
-def test_a_page_that_ended_with_somebody_who_has_gone_leaves_nobody_out(store, raw, small):
+def test_when_the_last_row_of_a_page_is_removed_the_next_page_leaves_no_row_out(store, raw, small):
     for uid in range(1, 9):
-        person(raw, uid, f"person{uid}", LONG_AGO + uid // 4)
+        add_user(raw, uid, f"person{uid}", LONG_AGO + uid // 4)
     first = People(store).newest(Viewer(store, ""), None)
     assert first.older == f"{LONG_AGO + 1}-person6"
     raw.zrem("users_by_time", "person6")
     second = People(store).newest(Viewer(store, ""), name_cursor(first.older))
-    assert [one.user.username for one in second.people] == ["person7", "person5", "person4"]  # all of that second again
+    # All rows of the same second come again.
+    assert [person.user.username for person in second.people] == ["person7", "person5", "person4"]
 
 
 @pytest.mark.parametrize(
     "name", ["a b", "a/b", "Jörg", "50%", "a?b&c=d#e", "日本", "<i>", '"x"', "-", "5-x", "a:1", "\udfff"]
 )
-def test_names_from_elsewhere_have_their_rows_and_cursors(browser, raw, small, name):
+def test_odd_names_in_a_foreign_database_have_rows_and_cursors(browser, raw, small, name):
     name = name.encode(errors="replace").decode()
     for uid in range(1, 4):
-        person(raw, uid, f"new{uid}", LONG_AGO + 100 + uid)
-    person(raw, 4, name, LONG_AGO + 50)
-    person(raw, 5, "new5", LONG_AGO + 60)
-    person(raw, 6, "new6", LONG_AGO + 55)  # so that the page ends with the strange one
-    person(raw, 7, "old", LONG_AGO)
-    pages = walk(browser())
+        add_user(raw, uid, f"new{uid}", LONG_AGO + 100 + uid)
+    add_user(raw, 4, name, LONG_AGO + 50)
+    add_user(raw, 5, "new5", LONG_AGO + 60)
+    add_user(raw, 6, "new6", LONG_AGO + 55)  # so that the page ends with the odd name
+    add_user(raw, 7, "old", LONG_AGO)
+    pages = follow_all_links(browser())
     assert len(pages) == 3
     assert [len(page) for page in pages] == [3, 3, 1]
     assert pages[2] == ["old"]
 
 
-def test_who_stands_there_under_two_names_has_one_row(browser, raw, alice):
+def test_a_user_under_two_spellings_has_one_row(browser, raw, alice):
     raw.zadd("users_by_time", {"ALICE": 5, "alice": 6})
     assert names(browser().get("/people/")) == ["Alice"]
 
@@ -120,51 +122,55 @@ joins = st.dictionaries(st.text("abcé:-/ %", min_size=1, max_size=4), st.intege
 
 @hypothesis_settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
 @given(joined=joins, gone=st.integers(0, 11))
-def test_all_pages_together_are_everybody_also_when_somebody_goes_meanwhile(store, raw, small, joined, gone):
+def test_all_pages_together_have_every_user_even_when_one_is_removed_meanwhile(store, raw, small, joined, gone):
     raw.flushall()
     Memory.clear_all()
     joined = {name.lower(): when for name, when in joined.items()}
     for uid, (name, when) in enumerate(joined.items(), 1):
-        person(raw, uid, name, when)
-    everybody = sorted(joined, key=lambda name: (joined[name], name.encode()), reverse=True)
+        add_user(raw, uid, name, when)
+    everyone = sorted(joined, key=lambda name: (joined[name], name.encode()), reverse=True)
 
-    def pages(leaves):
+    def all_pages(removed):
+        """The names on all pages; `removed` goes when it is the last row of a page."""
         found, before = [], None
         while True:
             page = People(store).newest(Viewer(store, ""), name_cursor(before))
-            found += [one.user.username for one in page.people]
+            found += [person.user.username for person in page.people]
             if page.older is None:
                 return found
-            if leaves and found[-1] == leaves:
-                raw.zrem("users_by_time", leaves)
+            if removed and found[-1] == removed:
+                raw.zrem("users_by_time", removed)
             before = page.older
 
-    assert pages(None) == everybody
-    if gone < len(everybody):
-        found = pages(everybody[gone])
-        assert list(dict.fromkeys(found)) == everybody  # perhaps some twice, but in order, and all
+    assert all_pages(None) == everyone
+    if gone < len(everyone):
+        found = all_pages(everyone[gone])
+        assert list(dict.fromkeys(found)) == everyone  # all in order; some may come twice
 
 
 # ---- the most followed
 
 
-def test_whom_most_follow_comes_first_and_nobody_whom_nobody_follows(browser, raw, small):
+def test_the_most_followed_come_first_and_users_without_followers_are_left_out(browser, raw, small):
     for uid, followers in enumerate((2, 5, 0, 2, 9, 2, 0), 1):
-        person(raw, uid, f"person{uid}", LONG_AGO, followers)
-    assert walk(browser(), "/people/?by=followers") == [["person5", "person2", "person6"], ["person4", "person1"]]
+        add_user(raw, uid, f"person{uid}", LONG_AGO, followers)
+    assert follow_all_links(browser(), "/people/?by=followers") == [
+        ["person5", "person2", "person6"],
+        ["person4", "person1"],
+    ]
 
 
-def test_who_has_won_followers_meanwhile_leaves_nobody_out(store, raw, small):
+def test_when_the_last_row_gains_followers_the_next_page_leaves_no_row_out(store, raw, small):
     for uid in range(1, 8):
-        person(raw, uid, f"person{uid}", LONG_AGO, followers=2)
+        add_user(raw, uid, f"person{uid}", LONG_AGO, followers=2)
     first = People(store).most_followed(Viewer(store, ""), None)
     assert first.older == "2-5"
     raw.zadd("users_by_followers", {5: 90})
     second = People(store).most_followed(Viewer(store, ""), score_cursor(first.older))
-    assert [one.user.uid for one in second.people] == [7, 6, 4]  # all who have as many again
+    assert [person.user.uid for person in second.people] == [7, 6, 4]  # all rows with two followers again
 
 
-def test_what_is_no_user_stands_nowhere(browser, raw, alice):
+def test_members_that_are_no_user_are_not_listed(browser, raw, alice):
     raw.zadd("users_by_followers", {"x": 9, "007": 8, "-1": 7, "99": 6, "1": 5})
     raw.zadd("users_by_time", {"ghost": 2 * LONG_AGO, "": 3})
     assert names(browser().get("/people/?by=followers")) == ["Alice"]
@@ -174,7 +180,7 @@ def test_what_is_no_user_stands_nowhere(browser, raw, alice):
 # ---- both
 
 
-def test_the_lists_are_links_and_one_is_the_one_that_is_shown(browser, alice):
+def test_the_orders_are_links_and_the_current_one_is_marked(browser, alice):
     for url, current in (("/people/", "/people/"), ("/people/?by=followers", "?by=followers")):
         page = browser().get(url).content.decode()
         [tabs] = re.findall(r'<nav class="tabs".*?</nav>', page, re.DOTALL)
@@ -182,9 +188,9 @@ def test_the_lists_are_links_and_one_is_the_one_that_is_shown(browser, alice):
         assert re.findall(r'href="([^"]+)"', tabs) == ["/people/", "?by=followers"]
 
 
-def test_a_later_page_leads_back(browser, raw, small):
+def test_a_later_page_has_a_link_to_the_first(browser, raw, small):
     for uid in range(1, 6):
-        person(raw, uid, f"person{uid}", LONG_AGO + uid, followers=uid)
+        add_user(raw, uid, f"person{uid}", LONG_AGO + uid, followers=uid)
     for url, back in (("/people/", "/people/"), ("/people/?by=followers", "/people/?by=followers")):
         page = browser().get(url).content.decode()
         later = browser().get(f"/people/{html.unescape(OLDER.search(page)[1])}").content.decode()
@@ -194,12 +200,12 @@ def test_a_later_page_leads_back(browser, raw, small):
 @pytest.mark.parametrize(
     "query", ["before=", "before=x", "before=-1", "before=5", "by=x", "by=Followers", "before=²-a"]
 )
-def test_what_no_page_hands_out_is_no_page(browser, alice, query):
+def test_an_invalid_cursor_or_order_is_a_bad_request(browser, alice, query):
     assert browser().get(f"/people/?{query}").status_code == 400
 
 
 @pytest.mark.parametrize("before", ["5-x", "x-5", "5-", "-5"])
-def test_nor_is_it_among_the_most_followed(browser, alice, before):
+def test_an_invalid_cursor_among_the_most_followed_is_a_bad_request(browser, alice, before):
     assert browser().get(f"/people/?by=followers&before={before}").status_code == 400
 
 
@@ -208,14 +214,14 @@ def test_an_empty_site_says_so(browser):
     assert "No one has followers yet." in text_of(browser().get("/people/?by=followers"))
 
 
-def test_who_is_signed_in_may_follow_each_but_themselves(browser, store, alice, bob, carol):
+def test_a_signed_in_user_can_follow_everyone_else_on_the_page(browser, store, alice, bob, carol):
     Follows(store).follow(1, 2)
     page = browser(alice).get("/people/").content.decode()
     actions = re.findall(r'action="([^"]+)"', page[page.index("<main") :])
     assert set(actions) == {"/people/", "/@bob/unfollow/", "/@carol/follow/"}
 
 
-def test_a_visitor_gets_no_form_with_a_token_and_no_cookie(browser, alice, bob):
+def test_a_visitor_gets_no_csrf_token_and_no_cookie(browser, alice, bob):
     client = browser()
     page = client.get("/people/")
     assert "csrfmiddlewaretoken" not in page.content.decode()
@@ -229,7 +235,7 @@ def test_reading_writes_nothing(browser, raw, alice, bob):
     assert everything(raw) == before
 
 
-def test_every_page_leads_there(browser, alice):
+def test_every_page_has_a_link_to_the_directory(browser, alice):
     for url in ("/", "/timeline/", "/people/", "/nothing/"):
         page = browser().get(url).content.decode()
         [main] = re.findall(r'<nav aria-label="Main">.*?</nav>', page, re.DOTALL)

@@ -1,4 +1,4 @@
-"""Followers and following: all, those who are followed back, and those who are not."""
+"""The followers and following pages: all rows, the mutual ones, and those that are not followed back."""
 
 import re
 
@@ -18,17 +18,17 @@ from timeline.people.entities import Show
 from timeline.people.follow_pages import FollowPages
 from timeline.relations.follow import Follows
 
-FIRST = 10  # the uid of the first of many
+FIRST = 10  # the lowest uid of `add_users`
 
 
 @pytest.fixture
 def small(monkeypatch):
-    """Pages of three, for which ten rows are looked at."""
+    """Pages of three rows, for which at most ten rows are compared."""
     monkeypatch.setattr(follow_pages, "PEOPLE_A_PAGE", 3)
     monkeypatch.setattr(follow_pages, "COMPARED", 10)
 
 
-def crowd(raw, number):
+def add_users(raw, number):
     for uid in range(FIRST, FIRST + number):
         raw.hset(f"user:{uid}", "username", f"person{uid}")
 
@@ -39,8 +39,8 @@ def names(page):
     return re.findall(r'<a class="name" href="/@(\w+)/"', people)
 
 
-def walk(store, side, show, name="alice"):
-    """All pages: their rows, and how many there were."""
+def read_all_pages(store, side, show, name="alice"):
+    """The uids of the rows on all pages, and the number of pages."""
     found, before, pages = [], None, 0
     while True:
         Memory.clear_all()
@@ -61,7 +61,7 @@ def edges(store, alice, bob, carol):
 
 
 @pytest.mark.usefixtures("edges")
-def test_each_filter_shows_those_whom_it_names(browser):
+def test_each_filter_shows_its_rows(browser):
     client = browser()
     assert set(names(client.get("/@alice/followers/"))) == {"bob", "dora"}
     assert names(client.get("/@alice/followers/?show=mutual")) == ["bob"]
@@ -72,7 +72,7 @@ def test_each_filter_shows_those_whom_it_names(browser):
 
 
 @pytest.mark.usefixtures("edges")
-def test_the_filters_are_links_and_say_which_one_is_on(browser):
+def test_the_filters_are_links_and_the_current_one_is_marked(browser):
     for show, address in (("", "/@alice/followers/"), *((show, f"?show={show}") for show in list(Show)[1:])):
         page = browser().get(f"/@alice/followers/?show={show}").content.decode()
         [pills] = re.findall(r'<nav class="pills".*?</nav>', page, re.DOTALL)
@@ -85,21 +85,21 @@ def test_the_filters_are_links_and_say_which_one_is_on(browser):
 
 
 @pytest.mark.parametrize("show", ["all", "Mutual", "x", "mutual ", "%00", "not_followed_back"])
-def test_another_filter_is_none(browser, alice, show):
+def test_an_unknown_filter_is_a_bad_request(browser, alice, show):
     assert browser().get(f"/@alice/followers/?show={show}").status_code == 400
     assert browser().get(f"/@alice/following/?show={show}").status_code == 400
 
 
 @pytest.mark.parametrize("side", ["followers", "following"])
 @pytest.mark.parametrize("show", ["mutual", "not-followed-back"])
-def test_who_has_nobody_such_is_told_who_would_stand_there(browser, alice, side, show):
+def test_an_empty_filter_explains_what_it_would_show(browser, alice, side, show):
     page = browser().get(f"/@alice/{side}/?show={show}")
     assert "No one here" in text_of(page)
     assert "appear here" in text_of(page)
 
 
 def test_a_later_page_keeps_the_filter(browser, raw, alice, small):
-    crowd(raw, 8)
+    add_users(raw, 8)
     raw.zadd("followers:1", {FIRST + number: 100 + number for number in range(8)})
     raw.zadd("following:1", {FIRST + number: 100 for number in range(8)})
     page = browser().get("/@alice/followers/?show=mutual").content.decode()
@@ -109,8 +109,8 @@ def test_a_later_page_keeps_the_filter(browser, raw, alice, small):
     assert '<a href="/@alice/followers/?show=mutual">Back to the newest followers</a>' in later.content.decode()
 
 
-def test_as_many_are_looked_at_as_one_page_may_and_then_it_says_so(browser, raw, alice, small):
-    crowd(raw, 25)
+def test_a_page_compares_a_limited_number_of_rows_and_says_so(browser, raw, alice, small):
+    add_users(raw, 25)
     raw.zadd("followers:1", {FIRST + number: 1000 - number for number in range(25)})
     raw.zadd("following:1", {FIRST + 22: 1})
     client = browser()
@@ -128,20 +128,18 @@ def test_as_many_are_looked_at_as_one_page_may_and_then_it_says_so(browser, raw,
     assert "That is everyone." in text_of(last)
 
 
-def test_the_next_page_is_not_offered_where_nobody_follows_who_fits(store, raw, alice, small):
-    crowd(raw, 8)
+def test_the_last_page_with_rows_that_fit_has_no_next_page(store, raw, alice, small):
+    add_users(raw, 8)
     raw.zadd("followers:1", {FIRST + number: 1000 - number for number in range(8)})
     raw.zadd("following:1", {FIRST + number: 1 for number in range(3)})
-    assert walk(store, "followers", Show.MUTUAL) == ([FIRST, FIRST + 1, FIRST + 2], 1)
+    assert read_all_pages(store, "followers", Show.MUTUAL) == ([FIRST, FIRST + 1, FIRST + 2], 1)
 
 
 @pytest.mark.parametrize("show", list(Show))
-@pytest.mark.parametrize("change", ["goes", "comes anew", "came before"])
-def test_where_a_page_ended_with_somebody_who_has_changed_places_the_next_leaves_nobody_out(
-    store, raw, alice, small, show, change
-):
-    """Whoever unfollows and follows again is first, and what comes after them is not where the page had ended."""
-    crowd(raw, 9)
+@pytest.mark.parametrize("change", ["removed", "moved up", "moved down"])
+def test_when_the_last_row_of_a_page_moves_the_next_page_leaves_no_row_out(store, raw, alice, small, show, change):
+    """A user that unfollows and follows again moves to the first row. The next page must not begin after that row."""
+    add_users(raw, 9)
     raw.zadd("followers:1", {FIRST + number: 1000 - number // 3 for number in range(9)})
     if show is Show.MUTUAL:
         raw.zadd("following:1", {FIRST + number: 1 for number in range(9)})
@@ -150,22 +148,22 @@ def test_where_a_page_ended_with_somebody_who_has_changed_places_the_next_leaves
     second = read(Viewer(store, ""), "alice", score_cursor(first.older), show)
     assert [edge.user.uid for edge in second.edges] == [FIRST + 5, FIRST + 4, FIRST + 3]
     raw.zrem("followers:1", FIRST + 3)
-    if change != "goes":
-        raw.zadd("followers:1", {FIRST + 3: 5000 if change == "comes anew" else 10})
+    if change != "removed":
+        raw.zadd("followers:1", {FIRST + 3: 5000 if change == "moved up" else 10})
     third = read(Viewer(store, ""), "alice", score_cursor(second.older), show)
-    assert [edge.user.uid for edge in third.edges] == [FIRST + 5, FIRST + 4, FIRST + 8]  # all of that second again
+    assert [edge.user.uid for edge in third.edges] == [FIRST + 5, FIRST + 4, FIRST + 8]  # all rows of that second again
 
 
 @pytest.mark.parametrize("number", [1, 40, 300])
 @pytest.mark.parametrize("fit", [0, 2])
-def test_it_costs_the_same_whoever_fits(store, raw, alice, round_trips, number, fit):
-    crowd(raw, number)
+def test_the_round_trips_do_not_depend_on_the_number_of_rows_that_fit(store, raw, alice, round_trips, number, fit):
+    add_users(raw, number)
     raw.zadd("followers:1", {FIRST + uid: 1000 + uid for uid in range(number)})
     raw.zadd("following:1", {FIRST + uid: 1 for uid in (1000, *range(fit))})
     read = FollowPages(store).followers_page
     read(Viewer(store, ""), "alice", None)
     for before, most in ((None, 3), ("5000-5", 4)):
-        recorded = round_trips(lambda: read(Viewer(store, ""), "alice", score_cursor(before), Show.MUTUAL))  # noqa: B023  at once
+        recorded = round_trips(lambda: read(Viewer(store, ""), "alice", score_cursor(before), Show.MUTUAL))  # noqa: B023  called at once
         assert most - 2 < len(recorded.round_trips) <= most
         assert sum(command[0] == "ZMSCORE" for command in recorded.commands) == 1
 
@@ -180,9 +178,9 @@ uids = st.integers(FIRST, FIRST + 30)
     side=st.sampled_from(["followers", "following"]),
     show=st.sampled_from(Show),
 )
-def test_all_pages_together_are_what_one_would_pick_by_hand(store, raw, alice, small, rows, others, side, show):
+def test_all_pages_together_have_exactly_the_rows_that_fit(store, raw, alice, small, rows, others, side, show):
     raw.delete("followers:1", "following:1")
-    crowd(raw, 31)
+    add_users(raw, 31)
     other = {"followers": "following", "following": "followers"}[side]
     if rows:
         raw.zadd(f"{side}:1", rows)
@@ -194,16 +192,16 @@ def test_all_pages_together_are_what_one_would_pick_by_hand(store, raw, alice, s
         Show.MUTUAL: [uid for uid in newest_first if uid in others],
         Show.NOT_FOLLOWED_BACK: [uid for uid in newest_first if uid not in others],
     }
-    found, pages = walk(store, side, show)
+    found, pages = read_all_pages(store, side, show)
     assert found == fit[show]
     assert pages <= len(rows) // 3 + 1
 
 
-# ---- who of them follows the viewer
+# ---- the mark "Follows you"
 
 
 @pytest.mark.usefixtures("edges")
-def test_who_follows_the_viewer_is_marked(browser, store, alice, bob, raw):
+def test_users_that_follow_the_viewer_are_marked(browser, store, alice, bob, raw):
     page = browser(alice).get("/@alice/following/").content.decode()
     assert page.count("Follows you") == 1
     assert "Follows you" in page[page.index('class="name" href="/@bob/"') :]
@@ -211,23 +209,23 @@ def test_who_follows_the_viewer_is_marked(browser, store, alice, bob, raw):
 
 
 @pytest.mark.usefixtures("edges")
-def test_of_ones_own_followers_everybody_does_and_nobody_is_marked(browser, alice):
+def test_the_viewers_own_followers_are_not_marked(browser, alice):
     assert "Follows you" not in browser(alice).get("/@alice/followers/").content.decode()
     assert "Follows you" not in browser(alice).get("/@alice/followers/?show=mutual").content.decode()
 
 
 @pytest.mark.usefixtures("edges")
-def test_that_takes_no_trip_of_its_own(browser, alice, round_trips):
+def test_the_marks_take_no_round_trip_of_their_own(browser, alice, round_trips):
     client = browser(alice)
     client.get("/@bob/followers/")
     Memory.clear_all()
-    visitors = len(round_trips(lambda: browser().get("/@bob/followers/")).round_trips)
+    for_visitor = len(round_trips(lambda: browser().get("/@bob/followers/")).round_trips)
     Memory.clear_all()
-    assert len(round_trips(lambda: client.get("/@bob/followers/")).round_trips) == visitors + 1  # who the viewer is
+    assert len(round_trips(lambda: client.get("/@bob/followers/")).round_trips) == for_visitor + 1  # for the viewer
     assert len(round_trips(lambda: client.get("/@bob/followers/")).round_trips) == 1
 
 
-def test_a_visitor_is_nobody(store, alice):
+def test_a_visitor_reads_followers_without_an_account(store, alice):
     viewer = Viewer(store, "")
     FollowPages(store).followers_page(viewer, "alice", None)
     assert viewer.user == Visitor()

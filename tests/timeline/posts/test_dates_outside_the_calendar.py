@@ -1,4 +1,4 @@
-"""A database from elsewhere may have times that no calendar has: in milliseconds, or anything."""
+"""Dates outside the calendar: a foreign database may have times in milliseconds, or any number."""
 
 import pytest
 
@@ -13,7 +13,7 @@ PAGES = ["/", "/timeline/", "/@bob/", "/@bob/1/", "/@bob/followers/", "/people/"
 
 @pytest.mark.parametrize("when", ["1800000000000", "99999999999999999999"])
 @pytest.mark.parametrize("url", PAGES)
-def test_pages_and_feeds_show_them_as_the_last_there_is(browser, raw, alice, bob, when, url):
+def test_pages_and_feeds_show_times_after_the_calendar_as_its_last_second(browser, raw, alice, bob, when, url):
     write_posts(raw, 2, [1])
     raw.hset("post:1", "time", when)
     raw.zadd("users_by_time", {"bob": when})
@@ -28,7 +28,7 @@ def test_pages_and_feeds_show_them_as_the_last_there_is(browser, raw, alice, bob
 
 @pytest.mark.parametrize("url", ["/@bob/", "/@bob/followers/", "/@bob/following/", "/people/", "/settings/download/"])
 @pytest.mark.parametrize("when", ["inf", "-inf"])
-def test_infinite_ones_are_no_error_either(browser, raw, alice, bob, when, url):
+def test_infinite_times_are_no_error(browser, raw, alice, bob, when, url):
     raw.zadd("users_by_time", {"bob": when})
     for key, member in (("followers:2", "1"), ("following:1", "2"), ("followers:1", "2"), ("following:2", "1")):
         raw.zadd(key, {member: when})
@@ -36,12 +36,12 @@ def test_infinite_ones_are_no_error_either(browser, raw, alice, bob, when, url):
     assert browser(bob).get(url).status_code == 200
 
 
-def test_an_edge_since_for_ever_is_mended(store, raw, alice, bob):
+def test_a_follow_with_an_infinite_time_is_repaired(store, raw, alice, bob):
     raw.zadd("following:1", {"2": "inf"})
     Follows(store).mend(1, 2)
     assert raw.zscore("followers:2", "1") == LARGEST_ID
 
 
 @pytest.mark.parametrize(("seconds", "written"), [(-5, "1970-01-01T00:00:00Z"), (LAST, "9999-12-31T23:59:59Z")])
-def test_a_moment_stays_within_the_calendar(seconds, written):
+def test_a_written_time_stays_within_the_calendar(seconds, written):
     assert iso(seconds) == written

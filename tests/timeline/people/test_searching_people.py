@@ -1,0 +1,290 @@
+"""The search /people/?q=: it finds users by the beginning of their username or display name."""
+
+import html
+import re
+import unicodedata
+
+import pytest
+from hypothesis import HealthCheck, example, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from accounts.signing_in.viewer import Viewer
+from accounts.users.entities import User
+from accounts.users.names import entries
+from retwis_site.store.local_cache import Memory
+from tests.support.http.hostile_values import MARKER
+from tests.support.http.page_text import names, text_of
+from tests.support.people import register
+from timeline.people.directory import (
+    EXACT_ENTRIES,
+    LONGEST_QUERY,
+    PREFIX_ENTRIES,
+    USERS_LOOKED_UP,
+    People,
+    after_prefix,
+    search_query,
+)
+from timeline.people.follow_pages import PEOPLE_A_PAGE
+
+
+def add_user(raw, uid, username, name="", indexed=True):
+    raw.hset(f"user:{uid}", mapping={"username": username, "name": name})
+    raw.hset("users", username.lower(), uid)
+    if indexed:
+        raw.zadd("users_by_name", dict.fromkeys(entries(User(uid, username, name)), 0))
+
+
+def found(store, text):
+    """The uids of the search results."""
+    return [person.user.uid for person in People(store).search(Viewer(store, ""), search_query(text)).people]
+
+
+# ---- results
+
+
+@pytest.mark.parametrize("text", ["ali", "ALI", "Alice", "@alice", "  @Ali ", "a", "alice l", "Alice Liddell"])
+def test_a_search_finds_the_beginning_of_either_name_in_any_letter_case(store, raw, text):
+    add_user(raw, 1, "Alice", "Alice Liddell")
+    add_user(raw, 2, "bob")
+    assert found(store, text) == [1]
+
+
+@pytest.mark.parametrize("text", ["liddell", "lice", "alicex", "alice_l", "1", ":1", "alice:", "alice:1", "@@alice"])
+def test_a_search_finds_nothing_but_the_beginning_of_a_name(store, raw, text):
+    add_user(raw, 1, "Alice", "Alice Liddell")
+    assert found(store, text) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["alice  l", "\u2068Alice Liddell\u2069", "\u200fali", "@\u200ealice", "ali\0", "al\u00adice"]
+)
+def test_invisible_characters_in_the_query_are_ignored(store, raw, text):
+    """A name that is copied from a title, or from text in both directions, has such characters."""
+    add_user(raw, 1, "Alice", "Alice Liddell")
+    assert found(store, text) == [1]
+
+
+@pytest.mark.parametrize(
+    ("name", "queries"),
+    [
+        ("Νικοστρατος", ["ΝΙΚΟΣ", "νικοσ", "νικος", "ΝΙΚΟΣΤΡΑΤΟΣ"]),  # a sigma at the end of a word is another letter
+        ("ΝΙΚΟΣ", ["νικος", "νικοσ"]),
+        ("Straße", ["STRASSE", "strass", "stras", "STRAẞE", "straß"]),
+        ("İpek", ["ipek", "İPEK", "i"]),
+        ("Zoë", ["zoe\u0308", "ZOË", "zoë"]),
+        ("Ϊ́ρις", ["\u0390ρισ", "ΐ", "Ϊ́"]),
+        ("한국", ["하", "한", "한구"]),  # an unfinished syllable
+        ("Ann 🎉🎉", ["ann 🎉"]),
+    ],
+)
+def test_a_search_matches_letters_as_unicode_does(store, raw, name, queries):
+    add_user(raw, 1, "x", name)
+    assert [found(store, text) for text in queries] == [[1]] * len(queries)
+
+
+def test_the_username_comes_first_then_exact_names_then_the_others_in_order(store, raw):
+    add_user(raw, 1, "annabel")
+    add_user(raw, 2, "zoe", "Ann")
+    add_user(raw, 3, "Ann")
+    add_user(raw, 4, "ann_lee")
+    add_user(raw, 5, "x", "Ann 2")
+    assert found(store, "ann") == [3, 2, 5, 4, 1]
+
+
+def test_an_exact_name_is_found_among_many_longer_ones(store, raw):
+    for uid in range(1, 200):
+        add_user(raw, uid, f"ann{uid:03}")  # these entries sort before `ann:900`: a digit comes before a colon
+    add_user(raw, 900, "zoe", "Ann")
+    assert found(store, "ann")[0] == 900
+
+
+def test_an_exact_username_is_found_without_an_entry(store, raw):
+    add_user(raw, 1, "Alice", indexed=False)
+    add_user(raw, 2, "Alicia", indexed=False)
+    assert found(store, "alice") == [1]
+    assert found(store, "ALICE") == [1]
+    assert found(store, "ali") == []
+    raw.hset("users", "BoB", 3)
+    raw.hset("user:3", "username", "BoB")
+    assert found(store, "BoB") == [3]  # a name that is not in lower case, as on an official site
+
+
+def test_each_user_is_found_once(store, raw):
+    add_user(raw, 1, "ann", "Ann Ann")
+    assert found(store, "a") == [1]
+    raw.zadd("users_by_name", {"ann a:1": 0, "ann ann:01": 0})
+    assert found(store, "ann a") == [1]
+
+
+def test_an_entry_counts_only_while_the_user_has_that_name(store, raw):
+    add_user(raw, 1, "alice", "Queen")
+    raw.hset("user:1", "name", "Pawn")
+    assert found(store, "queen") == []
+    assert found(store, "alice") == [1]
+    raw.zadd("users_by_name", {"queen:2": 0, "queen:x": 0, "queen:": 0, "queen": 0, ":5": 0})
+    assert found(store, "queen") == []
+
+
+def test_deleted_accounts_are_not_found(store, raw):
+    add_user(raw, 1, "alice", "Queen")
+    raw.hset("user:1", "deleted", 1)
+    assert found(store, "alice") == found(store, "queen") == []
+
+
+def test_a_new_user_is_found(browser, store, alice):
+    dora = register(store, "Dora")
+    assert names(browser().get("/people/?q=dor")) == ["Dora"]
+    assert found(store, "dora") == [dora.user.uid]
+
+
+# ---- number of results, and cost
+
+
+def test_twenty_results_are_shown_and_the_page_says_that_there_are_more(browser, store, raw):
+    for uid in range(1, 22):
+        add_user(raw, uid, f"ann{uid:03}")
+    page = browser().get("/people/?q=ann")
+    assert names(page) == [f"ann{uid:03}" for uid in range(1, 21)]
+    assert "Showing the first 20 people. Type more to narrow the search." in text_of(page)
+    page = browser().get("/people/?q=ann02")
+    assert names(page) == ["ann020", "ann021"]
+    assert "2 people found" in text_of(page)
+
+
+@pytest.mark.parametrize(("text", "status"), [("ann", "1 person found"), ("zoe", "No one found")])
+def test_the_number_of_results_is_a_status(browser, raw, text, status):
+    add_user(raw, 1, "ann")
+    page = browser().get(f"/people/?q={text}").content.decode()
+    assert f'<p class="note" id="found" role="status">{status}</p>' in page
+
+
+def test_an_empty_query_shows_the_newest_users(browser, alice, bob):
+    for query in ("q=", "q=%20", "q=@", "q=%20@%20"):
+        page = browser().get(f"/people/?{query}")
+        assert set(names(page)) == {"Alice", "bob"}
+        assert '<p class="note" id="found" role="status"></p>' in page.content.decode()
+
+
+def test_a_longer_query_finds_a_user_behind_stale_entries(store, raw):
+    raw.zadd("users_by_name", {f"ann{number:03}:{5000 + number}": 0 for number in range(USERS_LOOKED_UP)})
+    add_user(raw, 1, "annz")
+    result = People(store).search(Viewer(store, ""), "ann")
+    assert result.people == []
+    assert result.more
+    assert found(store, "annz") == [1]
+
+
+@pytest.mark.parametrize("number", [1, 25, 400])
+def test_a_search_takes_two_round_trips_and_reads_a_limited_number_of_entries(store, raw, round_trips, number):
+    for uid in range(1, number + 1):
+        add_user(raw, uid, f"ann{uid:03}", f"Ann {uid:03}")
+    recorded = round_trips(lambda: People(store).search(Viewer(store, ""), "ann"))
+    assert len(recorded.round_trips) == 2
+    assert sum(command[0] == "HMGET" and command[1] != "users" for command in recorded.commands) <= USERS_LOOKED_UP
+    limits = [command[-1] for command in recorded.commands if command[0] == "ZRANGEBYLEX"]
+    assert limits == [EXACT_ENTRIES, PREFIX_ENTRIES]
+
+
+def test_a_search_without_results_takes_one_round_trip(store, alice, round_trips):
+    assert len(round_trips(lambda: People(store).search(Viewer(store, ""), "nobody")).round_trips) == 1
+
+
+# ---- the query
+
+
+@pytest.mark.parametrize("text", [MARKER, '"><script>', "{{ 7 }}", "a&amp;b", "\u202eevil", "\0", "\ud800"])
+def test_the_query_is_shown_again_as_text(browser, alice, text):
+    page = browser().get("/people/", {"q": text.encode(errors="replace").decode()})
+    assert page.status_code == 200
+    [value] = re.findall(r'name="q" value="([^"]*)"', page.content.decode())
+    assert html.unescape(value) == search_query(text.encode(errors="replace").decode())
+
+
+@pytest.mark.parametrize("text", ["walker", MARKER, '"><script>', "{{ 7 }}", "a&amp;b"])
+def test_a_search_without_results_names_what_was_searched(browser, text):
+    page = browser().get("/people/", {"q": text}).content.decode()
+    [heading] = re.findall(r"<h2>(No one found .*?)</h2>", page)
+    assert re.fullmatch(r'No one found for "<bdi>[^<>"]*</bdi>"', heading)
+    assert html.unescape(re.sub("</?bdi>", "", heading)) == f'No one found for "{search_query(text)}"'
+
+
+def test_a_query_is_cut_to_the_length_of_a_name(browser, store, raw):
+    add_user(raw, 1, "x", "y" * LONGEST_QUERY)
+    assert found(store, "y" * 5000) == [1]
+    page = browser().get(f"/people/?q={'y' * 5000}").content.decode()
+    assert f'value="{"y" * LONGEST_QUERY}" maxlength="{LONGEST_QUERY}"' in page
+
+
+def test_a_search_caches_no_page_for_its_query(browser, alice, monkeypatch):
+    """Else each typed letter would fill the cache with a page that is never read again."""
+    from retwis_site.rendering import pages
+
+    client = browser()
+    client.get("/people/?q=zz1")
+    cached = len(pages._fragments.everything())
+    for number in range(2, 40):
+        client.get(f"/people/?q=zz{number}")
+    assert len(pages._fragments.everything()) == cached
+
+
+# ---- compared with a scan of all names
+
+odd_characters = "abAB:1 _-éÉe\u0301İßσΣς\xff\u00fe日本\ud7ff\ue000\uffff\U00010000\U0010ffff"
+characters = st.one_of(st.sampled_from(odd_characters), st.characters(codec="utf-8"))
+texts = st.text(characters, min_size=1, max_size=5)
+users = st.lists(st.tuples(texts, st.one_of(st.just(""), texts)), max_size=8)  # username, display name
+
+
+def fold(name):
+    return unicodedata.normalize("NFD", unicodedata.normalize("NFD", name).casefold()).replace("i\u0307", "i")
+
+
+@hypothesis_settings(deadline=None, max_examples=300, suppress_health_check=list(HealthCheck))
+@given(names_of_users=users, text=texts)
+@example(names_of_users=[("a\U0010ffff", "")], text="a")
+@example(names_of_users=[("a\U0010ffffb", "\U0010ffff")], text="a\U0010ffff")
+@example(names_of_users=[("a\U0010ffffb", "\U0010ffff\U0010ffff")], text="\U0010ffff")
+@example(names_of_users=[("\ud7ffx", "\ue000")], text="\ud7ff")
+@example(names_of_users=[("jц", "j\xffц")], text="j")
+@example(names_of_users=[("a:2", ""), ("a", "")], text="a:")
+def test_a_search_finds_the_same_users_as_a_scan_of_all_names(store, raw, names_of_users, text):
+    raw.flushall()
+    Memory.clear_all()
+    for uid, (username, name) in enumerate(names_of_users, 1):
+        raw.hset(f"user:{uid}", mapping={"username": username, "name": name})
+        raw.zadd("users_by_name", dict.fromkeys(entries(User(uid, username, name)), 0))
+    query = search_query(text)
+    if not query:
+        return
+    expected = {
+        uid
+        for uid, names_of_user in enumerate(names_of_users, 1)
+        if any(name and fold(name).startswith(fold(query)) for name in names_of_user)
+    }
+    result = People(store).search(Viewer(store, ""), query)
+    assert {person.user.uid for person in result.people} == expected
+    assert not result.more
+    assert len(result.people) == len(expected) <= PEOPLE_A_PAGE
+
+
+@given(st.text(st.characters(codec="utf-8"), min_size=1, max_size=4), st.text(st.characters(codec="utf-8"), max_size=4))
+@example("a", "\U0010ffff" * 4)
+@example("\U0010ffff", "\U0010ffff")
+@example("\ud7ff", "\U0010ffff")
+def test_a_range_holds_all_texts_with_the_prefix_and_no_others(prefix, rest):
+    end = after_prefix(prefix)
+    whole = (prefix + rest).encode()
+    if end == "+":
+        assert set(prefix) == {"\U0010ffff"}
+        return
+    assert end[0] == "("
+    assert prefix.encode() <= whole < end[1:].encode()
+    assert not end[1:].startswith(prefix)
+
+
+@hypothesis_settings(deadline=None, suppress_health_check=list(HealthCheck))
+@given(text=st.text(max_size=60))
+def test_any_text_can_be_searched(store, text):
+    if search_query(text):
+        assert People(store).search(Viewer(store, ""), search_query(text)).people == []
