@@ -18,7 +18,7 @@ from retwis_site.store.local_cache import Memory
 from tests.support.http.http_browser import Browser
 from tests.support.people import PASSWORD
 from tests.support.processes.processes import environment, free_port, manage, run_site, wait_until
-from tests.support.stored_keys import expected_name_entries, name_entries
+from tests.support.stored_keys import expected_name_entries, follower_counts, name_entries, ranking
 from tests.support.stores import acl_users
 from tests.support.stores.key_layouts import noted
 from timeline.timelines.everyone import EveryoneTimeline

@@ -16,7 +16,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.local_cache import Memory
 from tests.support.people import LONG_AGO, PASSWORD, register
-from tests.support.stored_keys import follower_counts, name_entries, ranking
+from tests.support.stored_keys import expected_name_entries, follower_counts, name_entries, ranking
 from tests.support.stores.key_layouts import make_due, noted
 from tests.support.stores.seam import killed_before_round_trip
 from timeline.posts.repository import Posts

@@ -34,7 +34,7 @@ from tests.support.protocols.small_site import (
     make_small_site,
     post,
 )
-from tests.support.stored_keys import follower_counts, name_entries, ranking
+from tests.support.stored_keys import expected_name_entries, follower_counts, name_entries, ranking
 from tests.support.stores.key_layouts import noted
 from timeline.relations.follow import Follows
 

@@ -30,7 +30,7 @@ from tests.support.protocols.small_site import (
     make_small_site,
     post,
 )
-from tests.support.stored_keys import expected_name_entries, name_entries
+from tests.support.stored_keys import expected_name_entries, follower_counts, name_entries, ranking
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows
 

@@ -11,6 +11,8 @@ from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import LARGEST_ID
 from timeline.posts.entities import Page, Post
 from timeline.posts.reader import PostLoader, by_present_names
+from timeline.timelines.entities import EveryonePage
+from timeline.timelines.everyone_list import EveryoneList
 from timeline.timelines.pagination import fill
 
 NEWEST_USERS = 10
