@@ -55,7 +55,7 @@ growth: $(VENV)/.installed-test
 bench: $(VENV)/.installed-bench
 	@$(BIN)/python -m benchmarks.bench
 
-# Collects the texts to translate into locale/, and compiles the translations (docs/translating.md). Needs Debian's gettext.
+# Collects the texts to translate into locale/ and compiles the translations: docs/translating.md. Needs Debian's gettext.
 CATALOGS := $(wildcard locale/*/LC_MESSAGES/django.po)
 messages: $(VENV)/.installed
 	$(BIN)/python manage.py makemessages --all

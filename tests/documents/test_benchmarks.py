@@ -139,4 +139,4 @@ def test_a_process_ends_with_its_children(tmp_path):
         children = stand.family(process.pid)
     assert len(children) == 1
     assert process.returncode is not None
-    wait_until(lambda: not any(alive(pid) for pid in children), "the end of measured child")
+    wait_until(lambda: not any(alive(pid) for pid in children), "the end of its child")
