@@ -3,7 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Each has a store of its own; a file's tests stay together.
+# Each test process has its own store. All tests of a file run in the same process.
 IN_PARALLEL := --numprocesses auto --maxprocesses 4 --dist loadfile
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
@@ -20,48 +20,48 @@ test-fake: $(VENV)/.installed-test
 test-real: $(VENV)/.installed-test
 	$(BIN)/python -m pytest --ds=tests.settings.real -m "not faults" $(IN_PARALLEL)
 
-# Real processes killed, starved and crowded, and hostile requests.
+# Tests that kill, starve and overload real processes, and send hostile requests.
 test-faults: $(VENV)/.installed-test
 	$(BIN)/python -m pytest --ds=tests.settings.real -m faults
 
-# The suite on more than one server. They need Debian's redis-server, redis-sentinel and nutcracker.
+# The suite on several servers. These targets need Debian's redis-server, redis-sentinel and nutcracker.
 test-sentinel test-cluster test-twemproxy: $(VENV)/.installed-test
 	$(BIN)/python -m pytest --ds=tests.settings.$(@:test-%=%) $(IN_PARALLEL)
 
 test-all: test test-faults test-sentinel test-cluster test-twemproxy
 
-# The stories in a real browser, and axe on every page. They need Debian's chromium.
+# User stories in a real browser, and axe on every page. Needs Debian's chromium.
 test-browser: $(VENV)/.installed-browser
 	$(BIN)/python -m pytest --ds=tests.settings.real tests/browser
 
-# Builds the wheel, installs it in an empty environment, and serves the site from an empty folder. It needs PyPI.
+# Builds the wheel, installs it in an empty environment, and serves the site from an empty folder. Needs PyPI.
 test-package: $(VENV)/.installed-package
 	$(BIN)/python -m pytest --ds=tests.settings.fake tests/package
 
-# Takes the README's pictures anew.
+# Takes the screenshots of the README again.
 screenshots: $(VENV)/.installed-browser
 	SCREENSHOTS=1 $(BIN)/python -m pytest --ds=tests.settings.real tests/browser/looks/test_screenshots.py
 
-# Hostile requests to every address, round after round, until one finds something; Ctrl-C ends it.
+# Hostile requests to every address, in rounds until one fails; Ctrl-C ends it.
 fuzz: $(VENV)/.installed-test
 	@trap 'exit 0' INT; while FUZZ=1 $(BIN)/python -m pytest --ds=tests.settings.fake -x tests/retwis_site/http/test_fuzz.py; do :; done; exit 1
 
-# Measures the site as it grows, for docs/scaling.md: ten minutes, 2 GB of memory and Debian's redis-server.
+# Measures the growing site for docs/scaling.md. Needs ten minutes, 2 GB of memory and Debian's redis-server.
 growth: $(VENV)/.installed-test
 	@$(BIN)/python -m benchmarks.growth && $(BIN)/python -m benchmarks.growth.paper
 
-# Measures how fast the site is, and writes docs/benchmarks.md: a quarter of an hour, 1 GB of memory and Debian's wrk,
+# Measures how fast the site is, and writes docs/benchmarks.md. Needs 15 minutes, 1 GB of memory and Debian's wrk,
 # apache2-utils, redis-tools and redis-server.
 bench: $(VENV)/.installed-bench
 	@$(BIN)/python -m benchmarks.bench
 
-# Collects what is to be translated into locale/, and compiles what is; docs/translating.md. It needs Debian's gettext.
+# Collects the texts to translate into locale/ and compiles the translations: docs/translating.md. Needs Debian's gettext.
 CATALOGS := $(wildcard locale/*/LC_MESSAGES/django.po)
 messages: $(VENV)/.installed
 	$(BIN)/python manage.py makemessages --all
 	@for file in $(CATALOGS:.po=); do msgfmt --check-format --check-domain --output-file=$$file.mo $$file.po || exit 1; done
 
-# Nothing is left to collect, to translate or to compile.
+# Fails when a text is not collected, translated or compiled.
 check-messages: messages
 	git diff --exit-code --stat -- locale
 	@for file in $(CATALOGS); do \

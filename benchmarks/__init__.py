@@ -1,1 +1,1 @@
-"""What the site takes as it grows: measured (`growth`), and worked out from that on paper (`paper`)."""
+"""`make bench` measures how fast the site is (`bench`). `make growth` measures what a growing site needs (`growth`)."""

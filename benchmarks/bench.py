@@ -1,7 +1,7 @@
 """`make bench`: measures how fast the site is, and writes docs/benchmarks.md.
 
-`python -m benchmarks.bench [part ...]` measures only some parts, and prints what it found instead. It needs Debian's
-wrk, apache2-utils, redis-tools and redis-server. All that it starts is on loopback, and ends with it.
+`python -m benchmarks.bench [part ...]` measures only some parts and prints the results. It needs Debian's wrk,
+apache2-utils, redis-tools and redis-server. All processes that it starts listen on loopback only and end with it.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 os.environ["DJANGO_SETTINGS_MODULE"] = "retwis_site.settings"
-os.environ["SECRET_KEY"] = "a secret for a bench that nobody else reaches"  # noqa: S105
+os.environ["SECRET_KEY"] = "a secret for a benchmark on loopback"  # noqa: S105
 
 import django
 
@@ -40,21 +40,21 @@ DOCS = stand.ROOT / "docs"
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.bench", description=__doc__.split("\n")[0])
     parser.add_argument(
-        "parts", nargs="*", help=f"of {', '.join(PARTS)}; default: all, and docs/benchmarks.md is written"
+        "parts", nargs="*", help=f"any of {', '.join(PARTS)}; default: all, and docs/benchmarks.md is written"
     )
-    parser.add_argument("--rounds", type=int, default=5, help="how often each comparison is made (default 5)")
-    parser.add_argument("--seconds", type=int, default=2, help="that each run of wrk lasts (default 2)")
-    parser.add_argument("--small", action="store_true", help="small sizes, to try the script; nothing is written")
-    given = parser.parse_args()
-    if unknown := [part for part in given.parts if part not in PARTS]:
+    parser.add_argument("--rounds", type=int, default=5, help="rounds of each comparison (default 5)")
+    parser.add_argument("--seconds", type=int, default=2, help="length of each run of wrk (default 2)")
+    parser.add_argument("--small", action="store_true", help="small sizes, to test the script; no file is written")
+    options = parser.parse_args()
+    if unknown := [part for part in options.parts if part not in PARTS]:
         parser.error(f"no such part: {', '.join(unknown)}")
-    if given.rounds < 1 or given.seconds < 1:
-        parser.error("one round of one second is the least")
-    return given
+    if options.rounds < 1 or options.seconds < 1:
+        parser.error("the least is one round of one second")
+    return options
 
 
 def measure(plan: Plan, names: list[str]) -> dict[str, Report]:
-    """What the parts found, one after the other. One that fails is told of, and left out."""
+    """The report of each part, measured one after the other. A part that fails prints its traceback and is left out."""
     reports = {}
     for name in names:
         began = time.monotonic()
@@ -71,19 +71,19 @@ def measure(plan: Plan, names: list[str]) -> dict[str, Report]:
 
 
 def main() -> int:
-    given = arguments()
+    options = arguments()
     if packages := stand.missing():
         print(f"make bench needs more programs: apt-get install {' '.join(packages)}", file=sys.stderr)
         return 2
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # as Ctrl-C, all ends in order
-    load = ", ".join(f"{one:.2f}" for one in os.getloadavg())
-    names = given.parts or list(PARTS)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # like Ctrl-C: all processes end in order
+    load = ", ".join(f"{average:.2f}" for average in os.getloadavg())
+    names = options.parts or list(PARTS)
     with tempfile.TemporaryDirectory(prefix="retwis-bench-") as folder:
-        plan = Plan(Path(folder), given.rounds, given.seconds)
-        if given.small:
-            plan = small(Path(folder), given.rounds, given.seconds)
+        plan = Plan(Path(folder), options.rounds, options.seconds)
+        if options.small:
+            plan = small(Path(folder), options.rounds, options.seconds)
         reports = measure(plan, names)
-    if len(reports) == len(PARTS) and not given.parts and not given.small:
+    if len(reports) == len(PARTS) and not options.parts and not options.small:
         (DOCS / "benchmarks.md").write_text(document.document(plan, stand.WORKERS, load, reports))
         for report in reports.values():
             for name, text in report.files.items():

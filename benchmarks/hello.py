@@ -1,4 +1,4 @@
-"""An empty Django view, the measure of every page: no middleware, no template, no store."""
+"""An empty Django view that all pages are compared with: no middleware, no template, no store."""
 
 from django.conf import settings
 from django.core.handlers.wsgi import WSGIHandler

@@ -1,4 +1,4 @@
-"""How much `make bench` measures, and what each of its parts hands over."""
+"""How much `make bench` measures, and the report that each part returns."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -6,28 +6,28 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Plan:
-    """The sizes of a run. `small()` is for trying whether the script still works; its figures say nothing."""
+    """The sizes of a run. `small()` only tests that the script works; its figures mean nothing."""
 
-    folder: Path  # for stores, logs and scripts; every part has one of its own
+    folder: Path  # for stores, logs and scripts; each part has its own
     rounds: int = 5
-    seconds: int = 2  # that each run of wrk lasts
+    seconds: int = 2  # length of each run of wrk
     users: int = 1000
     posts: int = 20_000
     follows: int = 40
     viewers: int = 200
     clients: tuple[int, ...] = (16, 100)
     curve: tuple[int, ...] = (1, 2, 4, 8, 16, 32, 64, 100)
-    requests: int = 100_000  # of ab
+    requests: int = 100_000  # sent by ab
     followers: int = 100_000
-    pushes: int = 500_000  # of redis-benchmark
-    forms: int = 50  # posts by each of two authors
+    pushes: int = 500_000  # sent by redis-benchmark
+    forms: int = 50  # posts sent by each of two authors
     following: tuple[int, int] = (10, 1000)
     few_posts: int = 1000
     many_posts: int = 1_000_000
     rebuilds: int = 50
-    followed: int = 500  # by whom a home is rebuilt
-    homes: int = 2000  # weighed
-    accounts: int = 5000  # likewise
+    followed: int = 500  # users that the viewer of the rebuilt home follows
+    homes: int = 2000  # whose memory is measured
+    accounts: int = 5000  # whose memory is measured
     mix_seconds: int = 20
 
 
@@ -53,7 +53,7 @@ def small(folder: Path, rounds: int, seconds: int) -> Plan:
 
 @dataclass(frozen=True)
 class Report:
-    """What a part found: figures by their goals' names, a text in Markdown, and files that it shows."""
+    """The result of a part: a Markdown text, figures by the name of their goal, and files that the text links to."""
 
     text: str
     figures: dict[str, float] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""A small drawing of lines, in SVG that needs nothing else."""
+"""A small line chart in SVG, without any dependency."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,9 @@ STEPS = (1, 2, 2.5, 5, 10)
 
 
 def curves(across: Sequence[int], panels: dict[str, dict[str, Sequence[float]]]) -> str:
-    """Panels one below the other, each with a title and lines with names; equal distances across."""
+    """An SVG file: panels one below the other, each with a title and named lines.
+
+    The values of `across` are spaced equally."""
     height = len(panels) * (HEIGHT + GAP) + TOP
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" '
@@ -48,7 +50,7 @@ def _panel(across: Sequence[int], title: str, lines: dict[str, Sequence[float]],
 
 
 def _step(highest: float) -> float:
-    """The distance of some four lines, a round number."""
+    """The distance between grid lines: a round number that gives about four lines."""
     size = 1.0
     while size * 10 <= highest / 4:
         size *= 10

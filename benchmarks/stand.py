@@ -1,4 +1,4 @@
-"""What `make bench` starts, each for as long as a block and on loopback: stores, the site, the empty view."""
+"""Context managers that start what `make bench` measures, on loopback: stores, the site, the empty view."""
 
 import contextlib
 import ctypes
@@ -21,11 +21,11 @@ from tests.support.stores.topologies import free_ports
 ROOT = Path(__file__).parent.parent
 NEEDED = {"wrk": "wrk", "ab": "apache2-utils", "redis-benchmark": "redis-tools", "redis-server": "redis-server"}
 WORKERS = 2
-STARTS_WITHIN = 120.0  # seconds; a busy machine takes its time
-ENDS_WITHIN = 20.0
+STARTS_WITHIN = 120.0  # seconds; a busy machine is slow
+ENDS_WITHIN = 20.0  # seconds
 PR_SET_PDEATHSIG = 1
-OURS = {"WEB_WORKERS": str(WORKERS), "THROTTLE": "0", "DJANGO_SETTINGS_MODULE": "retwis_site.settings"}
-# What the site reads from its environment, and nobody has set here by chance.
+FIXED = {"WEB_WORKERS": str(WORKERS), "THROTTLE": "0", "DJANGO_SETTINGS_MODULE": "retwis_site.settings"}
+# Settings of the site that must not come from the environment of this process.
 UNSET = (
     "REDIS_URL",
     "REDIS_TOPOLOGY",
@@ -51,7 +51,7 @@ UNSET = (
 )
 HOLD = """
 import sys
-from retwis_site import embedded
+from retwis_site.store import embedded
 with embedded.running():
     print(embedded.socket_path(), flush=True)
     sys.stdin.read()
@@ -59,12 +59,12 @@ with embedded.running():
 
 
 def missing() -> list[str]:
-    """The Debian packages of the programs that are not there."""
+    """The Debian packages of the programs that are not installed."""
     return [package for program, package in NEEDED.items() if shutil.which(program) is None]
 
 
 def wait_for(condition: Callable[[], object], what: str, seconds: float = STARTS_WITHIN, every: float = 0.02) -> None:
-    """Wait for a condition; an error of a connection counts as not yet."""
+    """Wait until `condition` is true. A connection error counts as false. Raises TimeoutError."""
     deadline = time.monotonic() + seconds
     while True:
         with contextlib.suppress(OSError, redis.RedisError):
@@ -79,7 +79,8 @@ def wait_for(condition: Callable[[], object], what: str, seconds: float = STARTS
 
 
 def _started(pid: int) -> tuple[int, str] | None:
-    """A process's parent, and when it began, which tells it from a later one with its number."""
+    """The parent of a process and its start time; None when it has ended. A later process with the same pid has another
+    start time."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -88,20 +89,22 @@ def _started(pid: int) -> tuple[int, str] | None:
 
 
 def family(pid: int) -> dict[int, str]:
-    """A process's children and theirs, with when they began."""
-    everybody = {int(path.name): _started(int(path.name)) for path in Path("/proc").glob("[0-9]*")}
+    """All descendants of a process: their start times by pid."""
+    processes = {int(path.name): _started(int(path.name)) for path in Path("/proc").glob("[0-9]*")}
     found: dict[int, str] = {}
     parents = [pid]
     while parents:
         parent = parents.pop()
-        children = {one: its[1] for one, its in everybody.items() if its and its[0] == parent and one not in found}
+        children = {
+            child: stat[1] for child, stat in processes.items() if stat and stat[0] == parent and child not in found
+        }
         found |= children
         parents.extend(children)
     return found
 
 
 def end(process: "subprocess.Popen[bytes]") -> None:
-    """Ask a process to end, then make it and all that it started."""
+    """Send SIGTERM to a process, then SIGKILL to it and its descendants that are left."""
     children = family(process.pid)
     if process.poll() is None:
         process.terminate()
@@ -117,14 +120,15 @@ def end(process: "subprocess.Popen[bytes]") -> None:
                 os.kill(pid, signal.SIGKILL)
 
 
-def _end_with_us() -> None:
-    """Have the kernel send this process SIGTERM when the one that started it is gone, killed perhaps."""
+def _end_with_parent() -> None:
+    """Let the kernel send SIGTERM to this process when its parent is gone, even when the parent was killed."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 @contextlib.contextmanager
 def running(command: Sequence[str], env: dict[str, str], log: IO[bytes]) -> Iterator["subprocess.Popen[bytes]"]:
-    # A session of its own: Ctrl-C reaches this process alone, which then ends each in order.
+    """Run a command for the length of the block, with its output in `log`."""
+    # In a new session, Ctrl-C does not reach it: only this process gets the signal, and ends its children in order.
     process = subprocess.Popen(
         command,
         cwd=ROOT,
@@ -133,7 +137,7 @@ def running(command: Sequence[str], env: dict[str, str], log: IO[bytes]) -> Iter
         stdout=log,
         stderr=log,
         start_new_session=True,
-        preexec_fn=_end_with_us,
+        preexec_fn=_end_with_parent,
     )
     try:
         yield process
@@ -146,13 +150,13 @@ def running(command: Sequence[str], env: dict[str, str], log: IO[bytes]) -> Iter
 
 @dataclass(frozen=True)
 class Place:
-    """A store, and the environment in which the site finds it."""
+    """A store, and the environment variables that lead the site to it."""
 
     client: redis.Redis
     env: dict[str, str]
 
-    def remembering(self, on: bool) -> "Place":
-        """The same for a site with or without what web processes remember of pages."""
+    def caching(self, on: bool) -> "Place":
+        """The same store for a site whose web processes cache parts of pages, or do not."""
         return replace(self, env={**self.env, "PAGE_MEMORY": str(int(on))})
 
     def manage(self, *arguments: str) -> None:
@@ -163,8 +167,8 @@ class Place:
         self.manage("seed", f"--users={users}", f"--posts={posts}", f"--follows={follows}", "--verbosity=0")
 
     def settle(self) -> None:
-        """Wait until the server no longer rewrites its file in the background."""
-        wait_for(lambda: not self._rewrites(), "the server to have rewritten its file", 600, every=0.2)
+        """Wait until the server does not rewrite its append-only file."""
+        wait_for(lambda: not self._rewrites(), "the end of the rewrite of the append-only file", 600, every=0.2)
 
     def _rewrites(self) -> bool:
         info = self.client.info("persistence")
@@ -172,20 +176,24 @@ class Place:
 
 
 def site_env(folder: Path, **more: str) -> dict[str, str]:
-    """Of a site of its own, that writes into a folder of its own."""
+    """Environment variables of a separate site that writes only into `folder`."""
     others = {name: value for name, value in os.environ.items() if name not in UNSET}
     return {
         **others,
-        **OURS,
+        **FIXED,
         "VAR_DIR": str(folder),
-        "SECRET_KEY": "a secret for a bench that nobody else reaches",
+        "SECRET_KEY": "a secret for a benchmark on loopback",
         **more,
     }
 
 
 @contextlib.contextmanager
 def embedded_store(folder: Path) -> Iterator[Place]:
-    """The embedded server as `make run` has it. A process of ours holds it, and lets it go when we end, however."""
+    """The embedded server, as `make run` starts it.
+
+    A child process holds it. When this process ends, even by a kill, the child's stdin closes. The child then
+    releases the server.
+    """
     env = site_env(folder)
     holder = subprocess.Popen(
         [sys.executable, "-c", HOLD],
@@ -215,8 +223,8 @@ def embedded_store(folder: Path) -> Iterator[Place]:
 
 
 @contextlib.contextmanager
-def web(place: Place, command: Sequence[str], port: int, path: str, told: str, log: Path) -> Iterator[int]:
-    """A web server's port, once it answers and has told of each of its workers."""
+def web(place: Place, command: Sequence[str], port: int, path: str, started: str, log: Path) -> Iterator[int]:
+    """Yields the port of a web server once it answers and its log has the line `started` for each worker."""
     with log.open("wb") as output, running(command, place.env, output) as process:
 
         def ready() -> bool:
@@ -224,7 +232,7 @@ def web(place: Place, command: Sequence[str], port: int, path: str, told: str, l
                 raise RuntimeError(f"{' '.join(command)} ended:\n{log.read_text()[-2000:]}")
             visitor = Visitor(port)
             try:
-                return visitor.get(path).status == 200 and log.read_text().count(told) >= WORKERS
+                return visitor.get(path).status == 200 and log.read_text().count(started) >= WORKERS
             finally:
                 visitor.close()
 
@@ -233,7 +241,7 @@ def web(place: Place, command: Sequence[str], port: int, path: str, told: str, l
 
 
 def site(place: Place, log: Path) -> "contextlib.AbstractContextManager[int]":
-    """The site as shipped: `manage.py serve`, and so its worker too."""
+    """The site as shipped: `manage.py serve`, with the worker of its outbox."""
     (port,) = free_ports(1)
     command = [sys.executable, "manage.py", "serve", f"--port={port}"]
     return web(place, command, port, "/livez", "Started worker", log)
@@ -242,7 +250,7 @@ def site(place: Place, log: Path) -> "contextlib.AbstractContextManager[int]":
 def granian(
     place: Place, log: Path, threads: int, application: str = "retwis_site.wsgi:application", path: str = "/livez"
 ) -> "contextlib.AbstractContextManager[int]":
-    """An application under plain granian."""
+    """An application under granian itself, without `manage.py serve`."""
     (port,) = free_ports(1)
     command = [sys.executable, "-m", "granian", application, "--interface", "wsgi", "--workers", str(WORKERS)]
     command += ["--blocking-threads", str(threads), "--no-ws", "--host", "127.0.0.1", "--port", str(port)]
@@ -251,7 +259,7 @@ def granian(
 
 
 def empty_view(place: Place, log: Path) -> "contextlib.AbstractContextManager[int]":
-    """What pages are compared with, under granian with one blocking thread a worker."""
+    """The empty view, under granian with one blocking thread for each worker."""
     return granian(place, log, 1, "benchmarks.hello:application", "/")
 
 

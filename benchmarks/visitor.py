@@ -1,4 +1,4 @@
-"""Browsers that measure: signed in, on one connection that stays, sending forms with the tokens of the page."""
+"""HTTP clients that act like browsers: signed in, with one kept connection, and forms with the tokens of the page."""
 
 import http.client
 import random
@@ -15,22 +15,22 @@ from django.conf import settings
 from retwis_site.store import keys
 
 POSTS_A_PAGE = 20
-ANSWERS_WITHIN = 60.0
+TIMEOUT = 60.0  # seconds
 CSRF_LETTERS = string.ascii_letters + string.digits
 
 
 class WrongAnswer(Exception):
-    """A page that is not what was to be measured."""
+    """The site answered with another page than the one to be measured."""
 
 
 @dataclass(frozen=True)
 class Viewer:
-    """Somebody who is signed in."""
+    """A signed-in user."""
 
     uid: int
     name: str
     secret: str
-    csrf: str  # what a page's form may hold as well as a masked one
+    csrf: str  # unmasked; a form may send it instead of the masked token
 
     @property
     def cookies(self) -> dict[str, str]:
@@ -43,7 +43,7 @@ class Viewer:
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back, without following it anywhere."""
+    """A response. Redirects are not followed."""
 
     status: int
     page: str
@@ -51,7 +51,7 @@ class Answer:
     seconds: float
 
     def field(self, name: str) -> str:
-        """A hidden field of the page, of any of its forms."""
+        """The value of a hidden field in any form of the page. Raises WrongAnswer when there is none."""
         found = re.search(rf'name="{name}" value="([^"]+)"', self.page)
         if found is None:
             raise WrongAnswer(f"{self.status}: no field {name}")
@@ -59,20 +59,20 @@ class Answer:
 
 
 class Visitor:
-    """One browser."""
+    """A browser with its cookies and its connection."""
 
     def __init__(self, port: int, cookies: dict[str, str] | None = None) -> None:
         self.cookies = dict(cookies or {})
-        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=ANSWERS_WITHIN)
+        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT)
 
     def get(self, path: str) -> Answer:
-        return self._ask("GET", path, None, {})
+        return self._request("GET", path, None, {})
 
     def post(self, path: str, **fields: str) -> Answer:
         headers = {"Content-Type": "application/x-www-form-urlencoded"}
-        return self._ask("POST", path, urlencode(fields).encode(), headers)
+        return self._request("POST", path, urlencode(fields).encode(), headers)
 
-    def _ask(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> Answer:
+    def _request(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> Answer:
         if self.cookies:
             headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
         began = time.perf_counter()
@@ -93,22 +93,25 @@ class Visitor:
 
 
 def people(client: redis.Redis) -> dict[int, Viewer]:
-    """All who are registered, by their uid."""
+    """All registered users by uid."""
     rng = random.Random(1)
     names = {str(name): str(uid) for name, uid in client.hgetall(keys.users()).items()}
     secrets = {str(uid): str(secret) for secret, uid in client.hgetall(keys.auths()).items()}
     pipe = client.pipeline(transaction=False)
     for uid in names.values():
         pipe.hget(keys.user(int(uid)), "username")
-    typed = dict(zip(names.values(), pipe.execute(), strict=True))
+    usernames = dict(zip(names.values(), pipe.execute(), strict=True))
     return {
-        int(uid): Viewer(int(uid), typed[uid], secrets[uid], "".join(rng.choices(CSRF_LETTERS, k=32)))
+        int(uid): Viewer(int(uid), usernames[uid], secrets[uid], "".join(rng.choices(CSRF_LETTERS, k=32)))
         for uid in names.values()
     }
 
 
 def check(port: int, path: str, viewer: Viewer | None, posts: int, names: Iterable[str] = ()) -> int:
-    """The size of a page that is what it should be: so many posts, signed in or not, these people named."""
+    """The size of a page in bytes.
+
+    Raises WrongAnswer unless it has `posts` posts, links to `names`, and a logout button when there is a viewer only.
+    """
     visitor = Visitor(port, viewer.cookies if viewer else None)
     try:
         answer = visitor.get(path)
@@ -119,8 +122,8 @@ def check(port: int, path: str, viewer: Viewer | None, posts: int, names: Iterab
     if answer.page.count("<article") != posts:
         raise WrongAnswer(f"{path}: {answer.page.count('<article')} posts instead of {posts}")
     if ('action="/logout/"' in answer.page) != (viewer is not None):
-        raise WrongAnswer(f"{path}: signed in or not, it should be the other way round")
+        raise WrongAnswer(f"{path}: the page is for a {'signed-out' if viewer else 'signed-in'} user")
     for name in (*names, *([viewer.name] if viewer else [])):
         if f'href="/@{name}/"' not in answer.page:
-            raise WrongAnswer(f"{path}: {name} is not on it")
+            raise WrongAnswer(f"{path}: no link to {name}")
     return len(answer.page.encode())

@@ -1,4 +1,4 @@
-"""wrk, rotating over visits, and a page raced against something else: in turn, round after round."""
+"""Runs of wrk that rotate over visits, and races: a subject and its baseline, measured in turn."""
 
 import statistics
 import subprocess
@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-Viewer = tuple[str, str]  # path, Cookie header or ""
+Visit = tuple[str, str]  # path, Cookie header or ""
 
 SCRIPT = """\
 local visits = {{
@@ -43,35 +43,35 @@ end
 
 
 @dataclass(frozen=True)
-class Found:
-    """What one run of wrk saw."""
+class Result:
+    """The result of one run of wrk."""
 
-    rate: float  # a second
-    size: float  # bytes of an answer, with its headers
-    refused: int  # answers of 400 and above
+    rate: float  # requests per second
+    size: float  # bytes of a response with its headers
+    refused: int  # responses with a status of 400 or more
     broken: int  # connections refused, cut or timed out
     p50: float  # milliseconds
     p99: float
 
 
-def parse(said: str) -> Found:
-    """What the script's last line says."""
-    (line,) = [line for line in said.splitlines() if line.startswith("found ")]
-    duration, requests, size, refused, connect, read, write, timeout, p50, p99 = (int(one) for one in line.split()[1:])
+def parse(output: str) -> Result:
+    """Read the line that SCRIPT prints at the end. Raises RuntimeError when there was no response."""
+    (line,) = [line for line in output.splitlines() if line.startswith("found ")]
+    duration, requests, size, refused, connect, read, write, timeout, p50, p99 = map(int, line.split()[1:])
     if not requests:
-        raise RuntimeError("wrk got no answer at all")
+        raise RuntimeError("wrk got no response")
     broken = connect + read + write + timeout
-    return Found(requests / duration * 1e6, size / requests, refused, broken, p50 / 1e3, p99 / 1e3)
+    return Result(requests / duration * 1e6, size / requests, refused, broken, p50 / 1e3, p99 / 1e3)
 
 
 @dataclass(frozen=True)
 class Target:
-    """Where wrk goes, and with which visits in turn."""
+    """A port, and the script of the visits that wrk makes there in turn."""
 
     port: int
     script: Path
 
-    def run(self, clients: int, seconds: float) -> Found:
+    def run(self, clients: int, seconds: float) -> Result:
         threads = min(2, clients)
         command = ["wrk", "-t", str(threads), "-c", str(clients), "-d", f"{max(1, round(seconds))}s"]
         command += ["--timeout", "20s", "-s", str(self.script), f"http://127.0.0.1:{self.port}"]
@@ -79,68 +79,70 @@ class Target:
         return parse(done.stdout)
 
 
-def target(port: int, visits: Sequence[Viewer], script: Path) -> Target:
-    """A script is written for the visits; it holds nothing but what is plain in Lua's quotes."""
+def target(port: int, visits: Sequence[Visit], script: Path) -> Target:
+    """Write the script for the visits. Paths and cookies need no escaping in Lua's quotes."""
     script.write_text(SCRIPT.format(visits=",\n".join(f'{{"{path}", "{cookies}"}}' for path, cookies in visits)))
     return Target(port, script)
 
 
 @dataclass(frozen=True)
 class Race:
-    """Pairs of runs, one right after the other: what is compared with, and what is measured."""
+    """Pairs of runs, one directly after the other: first the baseline, then the subject.
 
-    pairs: list[tuple[Found, Found]]
+    All figures are medians over the pairs."""
 
-    def _median(self, view: Callable[[Found, Found], float]) -> float:
-        return statistics.median(view(base, own) for base, own in self.pairs)
+    pairs: list[tuple[Result, Result]]
+
+    def _median(self, view: Callable[[Result, Result], float]) -> float:
+        return statistics.median(view(base, subject) for base, subject in self.pairs)
 
     @property
     def ratio(self) -> float:
-        return self._median(lambda base, own: own.rate / base.rate)
+        return self._median(lambda base, subject: subject.rate / base.rate)
 
     @property
     def spread(self) -> tuple[float, float]:
-        ratios = [own.rate / base.rate for base, own in self.pairs]
+        ratios = [subject.rate / base.rate for base, subject in self.pairs]
         return min(ratios), max(ratios)
 
     @property
     def base_rate(self) -> float:
-        return self._median(lambda base, own: base.rate)
+        return self._median(lambda base, subject: base.rate)
 
     @property
     def rate(self) -> float:
-        return self._median(lambda base, own: own.rate)
+        return self._median(lambda base, subject: subject.rate)
 
     @property
     def p50(self) -> float:
-        return self._median(lambda base, own: own.p50)
+        return self._median(lambda base, subject: subject.p50)
 
     @property
     def p99(self) -> float:
-        return self._median(lambda base, own: own.p99)
+        return self._median(lambda base, subject: subject.p99)
 
     @property
     def tail(self) -> float:
-        return self._median(lambda base, own: own.p99 / own.p50)
+        return self._median(lambda base, subject: subject.p99 / subject.p50)
 
     @property
     def size(self) -> float:
-        return self._median(lambda base, own: own.size)
+        return self._median(lambda base, subject: subject.size)
 
     @property
     def failures(self) -> int:
-        return sum(own.refused + own.broken for _, own in self.pairs)
+        return sum(subject.refused + subject.broken for _, subject in self.pairs)
 
 
 def warm_up(targets: Sequence[Target]) -> None:
-    for one in targets:
-        one.run(16, 1)
+    for each in targets:
+        each.run(16, 1)
 
 
-def race(base: Target, runners: dict[str, Target], clients: int, rounds: int, seconds: float) -> dict[str, Race]:
-    """Base, runner, base, runner, and so on; round after round, so that a machine's moods meet all of them alike."""
-    pairs: dict[str, list[tuple[Found, Found]]] = {name: [] for name in runners}
+def race(base: Target, subjects: dict[str, Target], clients: int, rounds: int, seconds: float) -> dict[str, Race]:
+    """Run the baseline and each subject in turn, for all rounds. So changes in the machine's load affect all alike."""
+    pairs: dict[str, list[tuple[Result, Result]]] = {name: [] for name in subjects}
     for _ in range(rounds):
-        for name, runner in runners.items():
-            pairs[name].append((base.run(clients, seconds), runner.run(clients, seconds)))
-    return {name: Race(found) for name, found in pairs.items()}
+        for name, subject in subjects.items():
+            pairs[name].append((base.run(clients, seconds), subject.run(clients, seconds)))
+    return {name: Race(runs) for name, runs in pairs.items()}

@@ -1,7 +1,7 @@
-"""How the benchmarks look at a server and load it.
+"""Reads the counters of a server, and puts load on it.
 
-Processor time is what the server says it has used (INFO cpu): on a machine that others share it stays the same from run
-to run, while what a clock says does not. Whatever is driven is driven three times, and the median counts.
+Processor time is what the server reports (INFO cpu). On a shared machine it is stable from run to run, unlike time by
+the clock. Each load runs three times, and the median counts.
 """
 
 import socket
@@ -19,19 +19,19 @@ from benchmarks.growth import paper
 from tests.support.stores.topologies import Server, free_ports
 from timeline.demo.seeding import batches
 
-SECONDS = 2.0  # that each drive lasts
-TIMES = 3
+SECONDS = 2.0  # length of each run
+TIMES = 3  # runs of each load
 PROCESSES = 2
 CONNECTIONS = 16  # of each process
 SLOTS = 16384
 
 Command = tuple[str | bytes | int | float, ...]
-RoundTrip = tuple[bytes, int]  # what is sent at once, and how many replies it gets
+RoundTrip = tuple[bytes, int]  # packed commands that are sent together, and the number of replies
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What servers have used and done up to now, together or alone."""
+    """The counters of a server, or the sums over several servers."""
 
     cpu: float  # seconds
     memory: int  # bytes
@@ -48,19 +48,20 @@ def reading(client: "redis.Redis") -> Reading:
 
 
 def alone(folder: str, *options: str) -> Server:
-    """A server that has all slots of a cluster of its own, once `own_all` gave it them: keys cost more there."""
+    """A server in cluster mode, where keys cost more memory. `own_all` gives it all slots."""
     port, bus = free_ports(2)
     return Server(folder, port, "--cluster-enabled", "yes", "--cluster-port", str(bus), *options)
 
 
 def own_all(server: Server) -> None:
+    """Give all slots to the server, and wait until its cluster is up."""
     server.client.execute_command("CLUSTER", "ADDSLOTSRANGE", 0, SLOTS - 1)
     while server.client.cluster("info")["cluster_state"] != "ok":
         time.sleep(0.05)
 
 
 class Line:
-    """A connection that sends what was packed before, so that the load costs less than the server."""
+    """A connection for commands that are packed before, so that the load costs less than the server."""
 
     def __init__(self, port: int) -> None:
         self._socket = socket.create_connection(("127.0.0.1", port))
@@ -74,7 +75,7 @@ class Line:
         replies: list[object] = []
         while len(replies) < round_trip[1]:
             reply = self._reader.gets()
-            if reply is False:  # not whole yet
+            if reply is False:  # not complete yet
                 self._reader.feed(self._socket.recv(1 << 20))
                 continue
             if isinstance(reply, Exception):
@@ -87,10 +88,11 @@ class Line:
 
 
 def pack(commands: Sequence[Command]) -> RoundTrip:
-    return b"".join(hiredis.pack_command(one) for one in commands), len(commands)  # type: ignore[arg-type]
+    return b"".join(hiredis.pack_command(command) for command in commands), len(commands)  # type: ignore[arg-type]
 
 
 def load(port: int, commands: Iterable[Command]) -> None:
+    """Send all commands, 1,000 in each round trip. Raises the first error reply."""
     line = Line(port)
     for batch in batches(commands, 1000):
         round_trip = pack(batch)
@@ -101,20 +103,21 @@ def load(port: int, commands: Iterable[Command]) -> None:
 
 @dataclass(frozen=True)
 class Rate:
-    """How often a second something was done, by the clock, and the microseconds of the server's processor it took."""
+    """How often a work was done per second, by the clock, and what one took: microseconds of the server's processor."""
 
-    a_second: float
+    per_second: float
     cpu: float
 
     @property
-    def a_core(self) -> float:
-        """How often a second a core would do it that does nothing else."""
+    def per_core(self) -> float:
+        """How often per second a core could do it that does nothing else."""
         return 1e6 / self.cpu
 
 
 def drive(server: Server, works: Sequence[Sequence[RoundTrip]]) -> Rate:
-    """Do the works over and over, from PROCESSES times CONNECTIONS connections at once. A work's trips follow each
-    other; all works have as many."""
+    """Repeat the works on PROCESSES times CONNECTIONS connections at once, for SECONDS.
+
+    The round trips of a work follow each other. All works need the same number of round trips."""
     rates = []
     with Pool(PROCESSES) as pool:
         for _ in range(TIMES):
@@ -123,7 +126,7 @@ def drive(server: Server, works: Sequence[Sequence[RoundTrip]]) -> Rate:
             done = sum(pool.starmap(_client, shares, chunksize=1))
             took, used = time.perf_counter() - began, reading(server.client).since(before)
             rates.append(Rate(done / took, used.cpu / done * 1e6))
-    return Rate(statistics.median(r.a_second for r in rates), statistics.median(r.cpu for r in rates))
+    return Rate(statistics.median(r.per_second for r in rates), statistics.median(r.cpu for r in rates))
 
 
 def _client(port: int, works: Sequence[Sequence[RoundTrip]]) -> int:

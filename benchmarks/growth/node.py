@@ -1,4 +1,4 @@
-"""What one server serves that does nothing else, and what pages cost on clusters of several widths."""
+"""How much a server can serve when it does nothing else, and what pages cost on clusters of several sizes."""
 
 import random
 import statistics
@@ -24,30 +24,30 @@ VARIANTS = (
     ("--hash-max-listpack-value", "1200", "--zset-max-listpack-entries", "1024"),
     ("--appendonly", "yes", "--appendfsync", "always"),
 )
-CHUNK = 700  # pushes that a server gets at once when three share a chunk of 2048 followers
+CHUNK = 700  # pushes to one server at once: about a third of a chunk of 2048 followers
 
 
 def copy(servers: list[Server], target: Server) -> None:
-    """Every key of a cluster, on one server."""
-    there = redis.Redis(port=target.port)
+    """Copy every key of a cluster to one server."""
+    destination = redis.Redis(port=target.port)
     for server in servers:
-        here = redis.Redis(port=server.port)
-        for found in batches(here.scan_iter(count=1000), 1000):
-            dumps, writes = here.pipeline(transaction=False), there.pipeline(transaction=False)
-            for key in found:
+        source = redis.Redis(port=server.port)
+        for batch in batches(source.scan_iter(count=1000), 1000):
+            dumps, writes = source.pipeline(transaction=False), destination.pipeline(transaction=False)
+            for key in batch:
                 dumps.dump(key)
-            for key, dump in zip(found, dumps.execute(), strict=True):
+            for key, dump in zip(batch, dumps.execute(), strict=True):
                 writes.restore(key, 0, dump)
             writes.execute()
 
 
 def simple(site: Site) -> dict[str, list[list[RoundTrip]]]:
-    """The commands that every page or post sends to the same key."""
+    """Works of single commands to the keys that every page or post uses."""
     now = int(time.time())
-    some = random.choices(range(1, site.users + 1), k=4000)
+    uids = random.choices(range(1, site.users + 1), k=4000)
 
     def each(*commands: Callable[[int], Command]) -> list[list[RoundTrip]]:
-        return [[pack([command(uid)]) for command in commands] for uid in some]
+        return [[pack([command(uid)]) for command in commands] for uid in uids]
 
     pushes = [("LPUSHX", keys.home(uid), site.posts) for uid in range(1, site.users + 1)]
     return {
@@ -67,24 +67,24 @@ def simple(site: Site) -> dict[str, list[list[RoundTrip]]]:
 
 
 def report(site: Site, servers: list[Server], folder: str) -> None:
-    """What a server alone makes of the same site: of pages, as captured, and of single commands."""
+    """Print the rates of a single server with a copy of the site: for captured pages, and for single commands."""
     server = alone(folder)
     with running([server]):
         own_all(server)
         copy(servers, server)
-        here = Site(store_of([server]), site.users, site.posts)
+        alone_site = Site(store_of([server]), site.users, site.posts)
         viewers = range(100, 500)
         rows: list[tuple[object, ...]] = []
         for name in ("home", "global timeline", "profile", "own profile", "post"):
-            works = captured(here, name, viewers)
+            works = captured(alone_site, name, viewers)
             rows.append(_row(name, drive(server, works), works))
-        # As a cluster of very many sees it: hardly two keys of a page on one server, each command its own message.
-        apart = [[pack_alone(round_trip) for round_trip in unpacked] for unpacked in _commands(here, viewers)]
+        # As on a very large cluster: hardly two keys of a page share a server, so each command is its own message.
+        apart = [[pack_alone(round_trip) for round_trip in unpacked] for unpacked in _commands(alone_site, viewers)]
         rows.append(_row("home, each command alone", drive(server, apart), apart))
-        for name, works in simple(here).items():
+        for name, works in simple(alone_site).items():
             rows.append(_row(name, drive(server, works), works))
-        for name in ("publish", "follow"):  # the last, since it drops homes
-            works = captured(here, name, viewers)
+        for name in ("publish", "follow"):  # last, since a follow drops homes
+            works = captured(alone_site, name, viewers)
             rows.append(_row(name, drive(server, works), works))
         print("One server, the same site, from 32 connections of 2 processes beside it\n")
         print(table(["what", "commands", "a second, by the clock", "server CPU, µs", "a second and core"], rows))
@@ -95,19 +95,19 @@ def pack_alone(command: Command) -> RoundTrip:
 
 
 def _commands(site: Site, viewers: range) -> list[list[Command]]:
-    """Of warm homes, the commands; as many of each."""
-    found = [list(recorded_of(site.pages(1, site.names[1])["home"], me).commands) for me in viewers]
-    usual = statistics.mode(len(commands) for commands in found)
-    return [commands for commands in found if len(commands) == usual]  # type: ignore[misc]
+    """The commands of warm homes. Only homes with the most frequent number of commands are returned."""
+    homes = [list(recorded_of(site.pages(1, site.names[1])["home"], me).commands) for me in viewers]
+    usual = statistics.mode(len(commands) for commands in homes)
+    return [commands for commands in homes if len(commands) == usual]  # type: ignore[misc]
 
 
 def _row(name: str, rate: Rate, works: list[list[RoundTrip]]) -> tuple[object, ...]:
     commands = statistics.mean(sum(round_trip[1] for round_trip in work) for work in works)
-    return name, round(commands), round(rate.a_second), rate.cpu, round(rate.a_core)
+    return name, round(commands), round(rate.per_second), rate.cpu, round(rate.per_core)
 
 
 def variants() -> None:
-    """A site of large sets and long posts, by what its server was told."""
+    """Print memory and page costs of a site with large sets and long posts, for several settings of its server."""
     rows: list[tuple[object, ...]] = []
     for options in VARIANTS:
         with tempfile.TemporaryDirectory() as folder:
@@ -126,7 +126,7 @@ def variants() -> None:
 
 
 def widths() -> None:
-    """The same small site on clusters of one server and more: what a warm home costs both ends."""
+    """Print what a warm home costs client and servers, for the same small site on clusters of several sizes."""
     rows = []
     for width in WIDTHS:
         topologies.PRIMARIES = width
@@ -154,11 +154,11 @@ def _width(servers: list[Server]) -> tuple[object, ...]:
     costs = []
     for _ in range(TIMES):
         for me in viewers:
-            home(me)  # names are remembered for five seconds
-        before, mine = sites.total(servers), time.process_time()
+            home(me)  # so that the names are cached; a cached name lives five seconds
+        before, began = sites.total(servers), time.process_time()
         for me in viewers:
             home(me)
-        own, used = time.process_time() - mine, sites.total(servers).since(before)
+        own, used = time.process_time() - began, sites.total(servers).since(before)
         costs.append((own / len(viewers) * 1e3, used.cpu / len(viewers) * 1e6))
     client, server = (statistics.median(column) for column in zip(*costs, strict=True))
     recorded = recorded_of(home, 7)

@@ -1,6 +1,6 @@
-"""`python -m benchmarks.growth.paper`: what a site takes at three sizes, worked out from what `growth` measured.
+"""`python -m benchmarks.growth.paper`: what a site of three sizes needs, computed from the measurements of `growth`.
 
-The tables are those of docs/scaling.md; a test compares them. Who knows better changes a number here and runs it again.
+The same tables are in docs/scaling.md; a test compares them. To try other numbers, change them and run it again.
 """
 
 from collections.abc import Sequence
@@ -13,14 +13,14 @@ DAY = 86_400
 
 MONTHLY = 0.4  # of all users come within 30 days, and so have a home
 DAILY = 0.2  # of all users come on a day
-VIEWS = 20  # a day, of whoever comes
-# Of a hundred views; writing is one of them.
+VIEWS = 20  # a day, of a user who comes
+# Of a hundred views; a post or a follow counts as a view.
 MIXTURE = {"home": 60, "profile": 10, "own profile": 5, "global timeline": 10, "post": 10, "publish": 4, "follow": 1}
 FOLLOWED = 100  # by a user
-REACH = 10  # times the average's followers has a post's author (the seeded site: 11.5)
+REACH = 10  # the followers of a post's author, as a multiple of the average (seeded site: 11.5)
 KEPT = 365  # days that posts stay in memory
-CROWDED = 0.5  # of all edges and entries of `updates:` lie in sets of more than 128
-LATE = 0.5  # of all pushes are a worker's, their author having more followers than DELIVER_INLINE_LIMIT
+CROWDED = 0.5  # of all edges and entries of `updates:` are in sets of more than 128
+LATE = 0.5  # of all pushes are done by a worker: their author has more followers than DELIVER_INLINE_LIMIT
 PEAK = 3  # times the average of the day
 NODE = 64e9  # bytes of memory; one core
 FILLED = 0.5  # of a node's memory and core, at most
@@ -30,7 +30,7 @@ BUSY = 0.5  # of them, at most
 ASSUMED = [
     ("users who come within 30 days, and so have a home", f"{MONTHLY:.0%}"),
     ("users who come on a day", f"{DAILY:.0%}"),
-    ("views a day of whoever comes", f"{VIEWS}"),
+    ("views a day of a user who comes", f"{VIEWS}"),
     ("of a hundred views", ", ".join(f"{share} {name}" for name, share in MIXTURE.items())),
     ("followed by a user", f"{FOLLOWED}"),
     ("followers of a post's author", f"{REACH} times as many"),
@@ -45,8 +45,9 @@ ASSUMED = [
 
 @dataclass(frozen=True)
 class View:
-    """What a view asks of the store while its web process remembers nothing, since a large site has many of those: how
-    many keys in each round trip, how many commands in all; and what it costs the web process, in milliseconds."""
+    """What a view costs: the keys in each round trip, the number of commands, and milliseconds of the web process.
+
+    The web process has cached nothing, since a large site has many web processes."""
 
     round_trips: Sequence[int]
     commands: int
@@ -55,7 +56,7 @@ class View:
 
 @dataclass(frozen=True)
 class Weights:
-    """Bytes of what the server's settings make larger or smaller."""
+    """Bytes of the entries whose size depends on the settings of the server."""
 
     user: float
     post: tuple[float, float]
@@ -71,28 +72,28 @@ VIEWED = {
     "own profile": View((1, 1, 6, 20), 29, 3.4),
     "global timeline": View((1, 4, 50, 50), 105, 7.8),
     "post": View((1, 1, 6), 8, 1.4),
-    # With the sign-in and the throttle, without the pushes.
+    # With the sign-in and the rate limit, without the pushes.
     "publish": View((1, 2, 1, 1, 1, 2, 1, 1, 1, 2, 1, 1), 22, 2.0),
     "follow": View((1, 1, 4, 1, 1, 1, 1, 1, 1, 1, 1), 18, 1.5),
 }
-# What every follow adds to the next home.
+# A follow adds this to the next home.
 REBUILT = View((1, 1, FOLLOWED + 1, 20, 1, 1), FOLLOWED + 26, 2.7)
 PUBLISH_WRITES, FOLLOW_WRITES = 13, 8
-# A server's work for a message, for a page's command in it, for one of many pushes: a warm home's 26 commands take 48
-# in two messages, and 187 in as many as there are commands.
+# A server's work for a message, for a command of a page in it, and for one of many pushes. The 26 commands of a warm
+# home take 48 in two messages, and 187 in one message for each command.
 MESSAGE, COMMAND, PUSH = 5.2, 1.5, 2.1
-WORKER_PUSH, WEB_MESSAGE = 6.6, 25.0  # a worker's own work for a push; a worker's or web process's for a message
+WORKER_PUSH, WEB_MESSAGE = 6.6, 25.0  # a worker's work for a push; a worker's or web process's work for a message
 # Pairs: with ids of 7 digits, and of 16.
 DEFAULT = Weights(499, (446, 477), (110, 126), 221)
 COMPACT = Weights(282, (257, 279), (11, 22), 25)  # hash-max-listpack-value 1200, zset-max-listpack-entries 1024
 UPDATES, EDGE, TOKEN = (11, 22), 28, 165
 HOME = (5356, 10488)
 SINGLE = {"users": 74, "auths": 106, "users_by_time": 112}
-WIRED = {"users": 16.8, "auths": 37.6, "users_by_time": 19.9}  # bytes of an entry that moves
-MOVED = {"users": 550_000, "auths": 420_000, "users_by_time": 850_000}  # entries in half a second
-# What a view asks of the keys of which there is one each, and what a command there costs that server.
+WIRED = {"users": 16.8, "auths": 37.6, "users_by_time": 19.9}  # bytes of an entry in MIGRATE
+MOVED = {"users": 550_000, "auths": 420_000, "users_by_time": 850_000}  # entries that MIGRATE moves in half a second
+# The commands of each view to the single keys, and the cost of such a command for its server.
 HOT = {
-    "auths": (dict.fromkeys(MIXTURE, 2), 6.2),  # to find the viewer, and to check
+    "auths": (dict.fromkeys(MIXTURE, 2), 6.2),  # one to find the viewer, and one to check
     "users": ({"profile": 2, "own profile": 2, "post": 2, "follow": 2}, 6.8),
     "timeline": ({"global timeline": 1, "publish": 1}, 12.0),
     "users_by_time": ({"global timeline": 1}, 6.0),
@@ -104,40 +105,45 @@ LONGEST_BULK = 512 * 2**20  # bytes: `proto-max-bulk-len`
 
 @dataclass(frozen=True)
 class Site:
-    """A site of so many users, and what follows."""
+    """A site with a number of users, and the load and memory that follow from it."""
 
     users: float
-    long_ids: bool  # of posts
+    long_ids: bool  # post ids have 16 digits, not 7
 
     @property
     def views(self) -> float:
-        """A second, at the peak."""
+        """Per second, at the peak."""
         return self.users * DAILY * VIEWS / DAY * PEAK
 
-    def a_second(self, view: str) -> float:
+    def per_second(self, view: str) -> float:
         return self.views * MIXTURE[view] / 100
 
     @property
+    def _rates(self) -> list[tuple[float, View]]:
+        """Each kind of view with its rate per second, at the peak. Every follow causes a rebuild."""
+        return [(self.per_second(name), view) for name, view in [*VIEWED.items(), ("follow", REBUILT)]]
+
+    @property
     def posts(self) -> float:
-        """In memory."""
-        return self.a_second("publish") / PEAK * DAY * KEPT
+        """The number of posts in memory."""
+        return self.per_second("publish") / PEAK * DAY * KEPT
 
     @property
     def pushes(self) -> float:
-        """A second, at the peak, whether a home is there or not."""
-        return self.a_second("publish") * FOLLOWED * REACH
+        """Per second, at the peak, to existing and missing homes."""
+        return self.per_second("publish") * FOLLOWED * REACH
 
     @property
     def writes(self) -> float:
-        """A second, at the peak: what changes something."""
+        """Commands per second that change something, at the peak."""
         pushed = self.pushes * MONTHLY
-        return self.a_second("publish") * PUBLISH_WRITES + self.a_second("follow") * FOLLOW_WRITES + pushed
+        return self.per_second("publish") * PUBLISH_WRITES + self.per_second("follow") * FOLLOW_WRITES + pushed
 
     @property
     def commands(self) -> float:
-        """A second, at the peak."""
-        viewed = sum(self.a_second(name) * view.commands for name, view in VIEWED.items())
-        return viewed + self.a_second("follow") * REBUILT.commands + self.pushes
+        """Per second, at the peak."""
+        viewed = sum(self.per_second(name) * view.commands for name, view in VIEWED.items())
+        return viewed + self.per_second("follow") * REBUILT.commands + self.pushes
 
     def memory(self, weights: Weights = DEFAULT) -> dict[str, float]:
         """Bytes of each kind."""
@@ -154,8 +160,10 @@ class Site:
         return sum(self.memory().values())
 
     def nodes(self) -> tuple[int, int, int]:
-        """As many as memory wants; as processor time wants; and so there must be. A page's keys lie on the more servers
-        the more there are, and each gets a message of its own, so the second grows with the third."""
+        """The number of nodes for the memory, the number for the work, and the number needed.
+
+        The second grows with the third: with more nodes, the keys of a page are on more of them, and each gets its own
+        message."""
         by_memory = ceil(self.bytes / NODE / FILLED)
         nodes = max(3, by_memory)
         while (by_cpu := ceil(self.core_seconds(nodes) / FILLED)) > nodes:
@@ -163,18 +171,16 @@ class Site:
         return by_memory, by_cpu, nodes
 
     def core_seconds(self, nodes: int) -> float:
-        """Of all nodes' processors, a second."""
-        views = [(self.a_second(name), view) for name, view in VIEWED.items()] + [(self.a_second("follow"), REBUILT)]
-        pages = sum(rate * (messages(view, nodes) * MESSAGE + view.commands * COMMAND) for rate, view in views)
+        """Seconds of processor time per second, of all nodes together."""
+        pages = sum(rate * (messages(view, nodes) * MESSAGE + view.commands * COMMAND) for rate, view in self._rates)
         return (pages + self.pushes * (PUSH + MESSAGE * messages_a_push(nodes))) / 1e6
 
     def web_cores(self, nodes: int) -> float:
-        views = [(self.a_second(name), view) for name, view in VIEWED.items()] + [(self.a_second("follow"), REBUILT)]
-        pages = sum(rate * (view.web * 1e3 + messages(view, nodes) * WEB_MESSAGE) for rate, view in views)
+        pages = sum(rate * (view.web * 1e3 + messages(view, nodes) * WEB_MESSAGE) for rate, view in self._rates)
         return (pages + self.pushes * (1 - LATE) * _worker(nodes)) / 1e6
 
     def workers(self, nodes: int) -> float:
-        """Each at work all the time."""
+        """The number of workers, if all are busy all the time."""
         return self.pushes * LATE * _worker(nodes) / 1e6
 
 
@@ -187,7 +193,7 @@ def _worker(nodes: int) -> float:
 
 
 def servers_asked(keys: int, nodes: int) -> float:
-    """On how many of the nodes so many keys lie, on average."""
+    """On how many of the nodes the keys are, on average."""
     return nodes * (1 - (1 - 1 / nodes) ** keys)
 
 
@@ -196,7 +202,7 @@ def messages(view: View, nodes: int) -> float:
 
 
 def messages_a_push(nodes: int) -> float:
-    """A message takes all of a chunk's pushes that go to one server. Half of a chunk, of authors with few followers."""
+    """One message has all pushes of a chunk to one server. Chunks are half full: many authors have few followers."""
     return servers_asked(1024, nodes) / 1024
 
 
@@ -208,10 +214,10 @@ def assumptions() -> str:
 
 
 def sizes() -> str:
-    """What each of SITES takes."""
+    """A table of what each of SITES needs."""
     rows: list[tuple[str, ...]] = [
         ("views a second, at the peak", *(short(site.views) for site in SITES)),
-        ("posts a second, at the peak", *(short(site.a_second("publish")) for site in SITES)),
+        ("posts a second, at the peak", *(short(site.per_second("publish")) for site in SITES)),
         ("pushes a second", *(short(site.pushes) for site in SITES)),
         ("writes a second", *(short(site.writes) for site in SITES)),
         ("commands a second", *(short(site.commands) for site in SITES)),
@@ -236,7 +242,7 @@ def sizes() -> str:
 
 
 def binding() -> str:
-    """At how many users each of the single keys binds."""
+    """A table of the number of users at which each single key becomes the limit."""
     rows = [
         (
             f"`{key}`",
@@ -252,10 +258,10 @@ def binding() -> str:
 
 
 def hot() -> str:
-    """How busy a billion users keep each server that holds one of those keys, and how many keep half of it busy."""
+    """A table of the load of a billion users on each single key, and of the users that keep half a core busy."""
     site, rows = SITES[-1], []
     for key, (asked, cost) in HOT.items():
-        rate = sum(site.a_second(view) * count for view, count in asked.items())
+        rate = sum(site.per_second(view) * count for view, count in asked.items())
         core = rate * cost / 1e6
         rows.append((f"`{key}`", short(rate), f"{core:.0%}", short(site.users * FILLED / core)))
     return table(["key", "commands a second, a billion users", "of a core", "half a core at"], rows)
@@ -267,7 +273,7 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def short(number: float) -> str:
-    """Two digits and a word, or all of a small number."""
+    """A number with two significant digits, and `million` or `billion` when it is large."""
     for unit, name in ((1e9, " billion"), (1e6, " million")):
         if number >= unit:
             return f"{_two(number / unit):,.10g}{name}"
@@ -279,7 +285,7 @@ def gigabytes(number: float) -> str:
 
 
 def _two(number: float) -> float:
-    """Rounded to two digits: more would claim more than is known."""
+    """Rounded to two significant digits; the inputs are not more exact."""
     return float(f"{number:.2g}")
 
 

@@ -1,4 +1,4 @@
-"""The keys of which a site has one each: what they cost and how long they keep a server busy as they grow."""
+"""The single keys `users`, `auths` and `users_by_time`: their cost, and how long they block a server as they grow."""
 
 import random
 import statistics
@@ -28,13 +28,13 @@ def entries(key: str, first: int, last: int) -> Iterator[Command]:
 
 
 def reads(key: str, size: int) -> list[list[RoundTrip]]:
-    """How the site reads it: HMGET of a name in two spellings, HGET of a secret, the newest ten."""
-    some = random.choices(range(size), k=20_000)
+    """The site's reads of a key: HMGET of a name in two spellings, HGET of a secret, or the newest ten."""
+    numbers = random.choices(range(size), k=20_000)
     if key == keys.users_by_time():
         return [[pack([("ZREVRANGE", key, 0, 9)])]] * 64
     if key == keys.auths():
-        return [[pack([("HGET", key, secret(number))])] for number in some]
-    return [[pack([("HMGET", key, f"User_{number}", f"user_{number}")])] for number in some]
+        return [[pack([("HGET", key, secret(number))])] for number in numbers]
+    return [[pack([("HMGET", key, f"User_{number}", f"user_{number}")])] for number in numbers]
 
 
 def report() -> None:
@@ -51,7 +51,8 @@ def report() -> None:
 
 
 def _grown(server: Server) -> list[tuple[object, ...]]:
-    """Of each key, small and large: microseconds of the server's processor for a write and a read; bytes."""
+    """A row for each key: bytes an entry, and microseconds of the server's processor for a write and a read. The key is
+    first small, then large."""
     rows: list[tuple[object, ...]] = []
     for key in (keys.users(), keys.auths(), keys.users_by_time()):
         empty = server.client.info("memory")["used_memory"]
@@ -65,21 +66,23 @@ def _grown(server: Server) -> list[tuple[object, ...]]:
 
 
 def _longest_write(server: Server, key: str) -> float:
-    """Milliseconds that the longest write takes while the key grows. Others of the machine make some longer, not the
-    same ones each time; so the least of several counts."""
+    """Milliseconds of the longest write while the key grows to MANY entries.
+
+    Other processes of the machine make some writes longer, in each run other ones. So the caller takes the minimum of
+    several runs."""
     server.client.delete(key)
     server.client.slowlog_reset()
     load(server.port, entries(key, 0, MANY))
-    return max((float(one["duration"]) for one in server.client.slowlog_get(1000)), default=0) / 1e3
+    return max((float(entry["duration"]) for entry in server.client.slowlog_get(1000)), default=0) / 1e3
 
 
 def _costs(server: Server, key: str, size: int) -> tuple[float, float]:
-    again = [[pack([entry(key, number)])] for number in random.choices(range(size), k=20_000)]
-    return drive(server, again).cpu, drive(server, reads(key, size)).cpu
+    writes = [[pack([entry(key, number)])] for number in random.choices(range(size), k=20_000)]
+    return drive(server, writes).cpu, drive(server, reads(key, size)).cpu
 
 
 def _fork(server: Server) -> None:
-    """How long the server stands still to begin a snapshot, which a replica's first copy needs too."""
+    """Print how long a fork stops the server. Each snapshot, and the first copy of a replica, begins with a fork."""
     for _ in range(TIMES):
         server.client.bgsave()
         while server.client.info("persistence")["rdb_bgsave_in_progress"]:
@@ -90,7 +93,7 @@ def _fork(server: Server) -> None:
 
 
 def _moved(here: Server, there: Server) -> list[tuple[object, ...]]:
-    """How long moving a key takes, during which neither server answers anybody."""
+    """Rows on how long MIGRATE of a key takes. Meanwhile neither server answers any client."""
     rows: list[tuple[object, ...]] = []
     for key in (keys.users(), keys.auths(), keys.users_by_time()):
         here.client.delete(key)
@@ -114,7 +117,7 @@ def _moved(here: Server, there: Server) -> list[tuple[object, ...]]:
 
 
 def _move(here: Server, there: Server, key: str) -> tuple[float, float]:
-    """Seconds by the clock, and of both servers' processors: one works after the other."""
+    """Move a key and move it back. Returns the seconds of the first move, by the clock and of both processors."""
     before, began = [reading(server.client).cpu for server in (here, there)], time.perf_counter()
     here.client.execute_command("MIGRATE", "127.0.0.1", there.port, key, 0, 60_000)
     took = time.perf_counter() - began

@@ -33,11 +33,11 @@ from timeline.timelines.home import Homes
 from timeline.timelines.profile import Profiles
 
 OPTIONS: dict[str, Any] = {"decode_responses": True, "protocol": 2, "driver_info": None}
-Page = Callable[[int], object]  # for a viewer
+Page = Callable[[int], object]  # takes the uid of the viewer
 
 
 def store_of(servers: list[Server]) -> Store:
-    """A store of our own on servers that stand: a cluster, or one."""
+    """A new Store on running servers: a cluster, or a single server."""
     if len(servers) == 1:
         return Store(OneServer(redis.Redis(port=servers[0].port, **OPTIONS)))
     return Store(topology.cluster([f"redis://127.0.0.1:{server.port}" for server in servers], {}))
@@ -57,7 +57,7 @@ def seed(store: Store, users: int, posts: int, follows: int) -> None:
 
 @dataclass(frozen=True)
 class Site:
-    """A store that was seeded, and the pages that somebody reads and the forms that they send."""
+    """A seeded store, with the pages and forms of its users."""
 
     store: Store
     users: int
@@ -76,13 +76,13 @@ class Site:
 
     @cached_property
     def some_posts(self) -> list[tuple[int, str]]:
-        """Ids and their authors' names: so the wordy are met more often, as on a site."""
+        """Random posts: (id, name of the author). Authors of many posts are more frequent, as on a real site."""
         pids = random.choices(range(1, self.posts + 1), k=2000)
         return [(pid, self.names[int(self.store.hget(keys.post(pid), "user_id") or 0)]) for pid in pids]
 
     def pages(self, pid: int, name: str) -> dict[str, Page]:
-        """What a person does, by what it is called; `pid` and `name`: the post and the person that it is about."""
-        someone = self.store.hget(keys.users(), name)
+        """The actions of a viewer by name. `pid` is the post and `name` the user that an action is about."""
+        uid = self.store.hget(keys.users(), name)
         return {
             "home": lambda me: Homes(self.store).page(self.viewer(me), None),
             "own profile": lambda me: Profiles(self.store).page(self.viewer(me), self.names[me], None),
@@ -90,7 +90,7 @@ class Site:
             "global timeline": lambda me: EveryoneTimeline(self.store).page(self.viewer(me), None, 50),
             "post": lambda me: one_post(self.viewer(me), name, pid),
             "publish": lambda me: Posts(self.store).publish(me, "Hello to everybody out there", token()),
-            "follow": lambda me: Follows(self.store).follow(me, int(someone or 0)),
+            "follow": lambda me: Follows(self.store).follow(me, int(uid or 0)),
         }
 
 
@@ -105,35 +105,38 @@ def recorded_of(page: Page, me: int) -> Recording:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What a page asks: how many keys in each round trip, and how many commands in all."""
+class StoreUse:
+    """What a page needs of the store: the number of keys in each round trip, and the number of all commands."""
 
     keys: list[int]
     commands: int
 
 
-def asked(recorded: Recording) -> Asked:
-    return Asked(
+Uses = dict[str, tuple[StoreUse, StoreUse]]  # by page: with an empty cache, and with a full one
+
+
+def store_use(recorded: Recording) -> StoreUse:
+    return StoreUse(
         [len({command[1] for command in round_trip.commands}) for round_trip in recorded.round_trips],
         len(recorded.commands),
     )
 
 
-def round_trips(site: Site, me: int) -> dict[str, tuple[Asked, Asked]]:
-    """Of each page, what it asks while the process remembers nothing, and once it remembers all."""
-    found = {}
+def round_trips(site: Site, me: int) -> Uses:
+    """The use of the store by each page: with an empty cache of the process, and with a full one."""
+    uses = {}
     for name, page in site.pages(*a_post_for(site, me)).items():
-        page(me)  # rebuilds what is to be rebuilt, and renews it
+        page(me)  # rebuilds and renews what is due
         Memory.clear_all()
-        found[name] = asked(recorded_of(page, me)), asked(recorded_of(page, me))
+        uses[name] = store_use(recorded_of(page, me)), store_use(recorded_of(page, me))
     site.store.unlink(keys.home(me))
-    warm = asked(recorded_of(site.pages(1, site.names[1])["home"], me))
-    found["home, rebuilt"] = warm, warm
-    return found
+    warm = store_use(recorded_of(site.pages(1, site.names[1])["home"], me))
+    uses["home, rebuilt"] = warm, warm
+    return uses
 
 
 def a_post_for(site: Site, me: int) -> tuple[int, str]:
-    """The same on each store: the newest post of the first whom somebody follows and who wrote one."""
+    """The newest post of the first followed user with a post, and the user's name. It is the same on each store."""
     for them in site.store.zrange(keys.following(me), 0, -1):
         written = site.store.zrevrangebyscore(keys.updates(int(them)), "+inf", "-inf", 1)
         if written:
@@ -142,7 +145,9 @@ def a_post_for(site: Site, me: int) -> tuple[int, str]:
 
 
 def captured(site: Site, name: str, viewers: range) -> list[list[RoundTrip]]:
-    """The trips of a warm page, packed, as viewer after viewer sends them."""
+    """The packed round trips of a warm page, a list for each viewer.
+
+    Only viewers with the most frequent number of round trips are kept, since `drive` needs equal works."""
     works = []
     for me in viewers:
         page = site.pages(*a_post_for(site, me))[name]
@@ -152,17 +157,17 @@ def captured(site: Site, name: str, viewers: range) -> list[list[RoundTrip]]:
     return [work for work in works if len(work) == usual]
 
 
-# ---- the mixture, as browsers see it
+# ---- the mixture of views, as browsers request it
 
 
 def browse(site: Site, views: int) -> None:
-    """So many views of the mixture, by whomever, through all of the site but the HTTP server."""
+    """Request `views` random views of the mixture, each by a random user. No HTTP server takes part."""
     chosen = random.choices(list(MIXTURE), list(MIXTURE.values()), k=views)
     for name in chosen:
-        look(site, name, random.randint(1, site.users))
+        request_view(site, name, random.randint(1, site.users))
 
 
-def look(site: Site, name: str, me: int) -> None:
+def request_view(site: Site, name: str, me: int) -> None:
     client = Client()
     client.cookies[settings.AUTH_COOKIE] = site.secrets[me]
     pid, them = random.choice(site.some_posts)
@@ -178,16 +183,17 @@ def look(site: Site, name: str, me: int) -> None:
 
 
 def web_cost(site: Site, name: str, views: int) -> tuple[float, float]:
-    """Milliseconds of a web process's processor time a view, without the HTTP server's own share: while the process
-    remembers nothing, and while it remembers what it saw in the last seconds."""
+    """Milliseconds of processor time of a web process for a view: with an empty cache, and with a full one.
+
+    The share of the HTTP server is not included."""
     viewers = [random.randint(1, site.users) for _ in range(views)]
     used = [0.0, 0.0]
     for me in viewers:
-        look(site, name, me)  # rebuilds what is to be rebuilt
+        request_view(site, name, me)  # rebuilds and renews what is due
         Memory.clear_all()
         for warm in (0, 1):
             began = time.process_time()
-            look(site, name, me)
+            request_view(site, name, me)
             used[warm] += time.process_time() - began
     return used[0] / views * 1e3, used[1] / views * 1e3
 
@@ -197,23 +203,23 @@ def web_cost(site: Site, name: str, views: int) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Delivery:
-    """One post, delivered by a worker to many homes."""
+    """The delivery of a post to many homes by a worker."""
 
     followers: int
-    a_second: float
+    rate: float  # pushes per second
     worker_cpu: float  # microseconds a push
-    server_cpu: float
+    server_cpu: float  # microseconds a push
 
 
 def deliver(site: Site, servers: list[Server], author: int) -> Delivery:
-    """What a worker makes of a post by somebody whom everybody follows."""
+    """Deliver a post by an author whom all users follow."""
     followers = {str(uid): 1 for uid in range(1, site.users + 1) if uid != author}
     for part in seeding.batches(followers.items(), 1000):
         site.store.zadd(keys.followers(author), dict(part))
     site.pages(1, site.names[author])["publish"](author)
-    before, began, mine = total(servers), time.perf_counter(), time.process_time()
+    before, began, cpu_began = total(servers), time.perf_counter(), time.process_time()
     worker.drain(site.store, "a worker")
-    took, own, used = time.perf_counter() - began, time.process_time() - mine, total(servers).since(before)
+    took, own, used = time.perf_counter() - began, time.process_time() - cpu_began, total(servers).since(before)
     count = len(followers)
     return Delivery(count, count / took, own / count * 1e6, used.cpu / count * 1e6)
 
@@ -221,16 +227,17 @@ def deliver(site: Site, servers: list[Server], author: int) -> Delivery:
 def spread(
     servers: list[Server], before: list[Reading], what: str, view: Callable[[Reading], float]
 ) -> tuple[str, ...]:
-    """A row: how much of something each server has of all that was added since."""
+    """A table row: the share of each server in the growth of a counter since `before`, and the whole growth."""
     grown = [view(reading(s.client).since(b)) for s, b in zip(servers, before, strict=True)]
-    return (what, *(f"{one / sum(grown):.1%}" for one in grown), f"{sum(grown):,.0f}")
+    return (what, *(f"{growth / sum(grown):.1%}" for growth in grown), f"{sum(grown):,.0f}")
 
 
-def trips_table(on_cluster: dict[str, tuple[Asked, Asked]], on_one: dict[str, tuple[Asked, Asked]]) -> str:
+def round_trips_table(on_cluster: Uses, on_one: Uses) -> str:
+    """A Markdown table of the results of `round_trips` on a cluster and on one server."""
     rows = []
     for name, (cold, warm) in on_cluster.items():
-        counts = [len(one.keys) for one in (cold, warm, *on_one[name])]
-        plus = (" + ".join(map(str, one.keys)) for one in (cold, warm))
+        counts = [len(use.keys) for use in (cold, warm, *on_one[name])]
+        plus = (" + ".join(map(str, use.keys)) for use in (cold, warm))
         rows.append((name, *counts, cold.commands, warm.commands, *plus))
     heads = ["page", "cluster, cold", "warm", "one server, cold", "warm", "commands, cold", "warm"]
-    return table([*heads, "keys a trip, cold", "warm"], rows)
+    return table([*heads, "keys a round trip, cold", "warm"], rows)

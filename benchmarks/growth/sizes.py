@@ -1,4 +1,4 @@
-"""Bytes that each thing costs: what `used_memory` grows by while many of one kind are written to an empty server."""
+"""The memory of each kind of entry: how much `used_memory` grows when many are written to an empty server."""
 
 import random
 import tempfile
@@ -16,7 +16,7 @@ NOW = 1_760_000_000
 SMALL = 1_000_000  # ids of seven digits, as INCR gives a site of a million
 LARGE = 1 << 50  # sixteen digits
 BODIES = [post_body(random.Random(number)) for number in range(5000)]
-SAMPLED = 100  # keys that MEMORY USAGE is asked about
+SAMPLED = 100  # keys for MEMORY USAGE
 
 
 def secret(number: int) -> str:
@@ -25,10 +25,10 @@ def secret(number: int) -> str:
 
 @dataclass(frozen=True)
 class Kind:
-    """So many things of a kind, and the commands that write them with ids from `base`."""
+    """A kind of entry, and the commands that write `count` of them with ids from `base` on."""
 
     name: str
-    count: int  # things
+    count: int
     commands: Callable[[int], Iterator[Command]]
     settings: tuple[tuple[str, str], ...] = ()
 
@@ -66,26 +66,26 @@ def tokens(base: int) -> Iterator[Command]:
 
 
 def updates(each: int) -> Callable[[int], Iterator[Command]]:
-    """The posts of people who wrote `each`: everybody's in turn, so ids lie apart."""
+    """Posts of authors who wrote `each` posts. Authors write in turn, so the ids of an author are not adjacent."""
 
     def commands(base: int) -> Iterator[Command]:
-        people = 200_000 // each
-        for number in range(people * each):
-            yield ("ZADD", keys.updates(base + number % people), base + number, base + number)
+        users = 200_000 // each
+        for number in range(users * each):
+            yield ("ZADD", keys.updates(base + number % users), base + number, base + number)
 
     return commands
 
 
 def edges(each: int) -> Callable[[int], Iterator[Command]]:
-    """Both sides of edges between people who follow `each`."""
+    """Both sides of the edges of users who follow `each` users."""
 
     def commands(base: int) -> Iterator[Command]:
-        people = 100_000 // each
-        for me in range(people):
+        users = 100_000 // each
+        for me in range(users):
             for step in range(1, each + 1):
                 them = base + me + step * 7
                 yield ("ZADD", keys.following(base + me), NOW + step, them)
-                yield ("ZADD", keys.followers(base + me), NOW + step, them)  # as many, and what an id costs is the same
+                yield ("ZADD", keys.followers(base + me), NOW + step, them)  # a set of the same size
 
     return commands
 
@@ -119,24 +119,24 @@ KINDS = [
 
 
 def weigh(server: Server, kind: Kind, base: int) -> tuple[float, float]:
-    """Bytes a thing: by `used_memory`, and by MEMORY USAGE, which leaves out the keys' own table."""
-    usual = {name: str(server.client.config_get(name)[name]) for name, _ in kind.settings}
+    """Bytes an entry: by `used_memory`, and by MEMORY USAGE, which leaves out the table of all keys."""
+    defaults = {name: str(server.client.config_get(name)[name]) for name, _ in kind.settings}
     for name, value in kind.settings:
         server.client.config_set(name, value)
     server.client.execute_command("FLUSHALL", "SYNC")
     empty = server.client.info("memory")["used_memory"]
     load(server.port, kind.commands(base))
     grown = server.client.info("memory")["used_memory"] - empty
-    found = server.client.dbsize()
+    count = server.client.dbsize()
     sample = {str(server.client.randomkey()) for _ in range(SAMPLED)}
     usage = sum(int(server.client.memory_usage(key, samples=0) or 0) for key in sample) / len(sample)
-    for name, value in usual.items():
+    for name, value in defaults.items():
         server.client.config_set(name, value)
-    return grown / kind.count, usage * found / kind.count
+    return grown / kind.count, usage * count / kind.count
 
 
 def connection(server: Server) -> float:
-    """Bytes that a connection takes that has been used."""
+    """Bytes of a connection after its first command."""
     before = server.client.info("memory")["used_memory"]
     lines = [Line(server.port) for _ in range(500)]
     for line in lines:
@@ -157,8 +157,8 @@ def report() -> None:
             print(f"Bytes of a thing, {version(server)}\n")
             rows = []
             for kind in KINDS:
-                (small, said), (large, said_large) = (weigh(server, kind, base) for base in (SMALL, LARGE))
-                rows.append((kind.name, round(small), round(large), round(said), round(said_large)))
+                (small, usage), (large, usage_large) = (weigh(server, kind, base) for base in (SMALL, LARGE))
+                rows.append((kind.name, round(small), round(large), round(usage), round(usage_large)))
             print(table(["thing", "ids of 7 digits", "of 16", "MEMORY USAGE", "of 16"], rows))
             print(f"A connection: {connection(server):,.0f} bytes\n")
 

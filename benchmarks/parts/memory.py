@@ -1,4 +1,4 @@
-"""What a home weighs, and somebody who has none."""
+"""The memory that a home takes, and that a user without a home takes."""
 
 from collections.abc import Iterator
 
@@ -45,8 +45,8 @@ def report(plan: Plan) -> Report:
         (f"a user with {EDGES} follows, {EDGES} followers and no home", round(user)),
     ]
     text = f"""\
-Bytes by which `used_memory` of a `redis-server` ({name}) grew, for each of {plan.homes:,} homes and of
-{plan.accounts:,} users: their hash with an Argon2 password, both sides of their edges, and their entries of `users`,
+Growth of `used_memory` of a `redis-server` ({name}), in bytes for each of {plan.homes:,} homes and each of
+{plan.accounts:,} users. A user has a hash with an Argon2 password, both sides of each edge, and entries in `users`,
 `auths`, `users_by_time`, `users_by_name` and `users_by_followers`.
 
 {table(["thing", "bytes"], rows)}"""

@@ -1,4 +1,4 @@
-"""Pages against an empty view: rates, the slowest requests, other web servers, more and more clients, and ab."""
+"""Pages compared with an empty view: rates, slowest requests, other web servers, growing numbers of clients, and ab."""
 
 import contextlib
 import random
@@ -16,17 +16,17 @@ from benchmarks.plan import Plan, Report
 from benchmarks.plot import curves
 from benchmarks.stand import Place, embedded_store, empty_view, granian, gunicorn, site
 from benchmarks.visitor import POSTS_A_PAGE, Viewer, Visitor, check, people
-from benchmarks.wrk import Found, Race, Target, race, target, warm_up
+from benchmarks.wrk import Race, Result, Target, race, target, warm_up
 from retwis_site.store import keys
 from timeline.timelines.everyone import EVERYONE_POSTS
 
 PLOT = "benchmarks-clients.svg"
-BESIDE = 3  # rounds of what has no goal
+ROUNDS_WITHOUT_GOAL = 3  # rounds of comparisons that have no goal
 
 
 @dataclass(frozen=True)
 class Page:
-    """One page as several people ask for it, and what has to be on it."""
+    """A page, the visits of several users to it, and what it must show."""
 
     name: str
     visits: Sequence[tuple[str, Viewer | None]]
@@ -38,26 +38,28 @@ class Page:
         return target(port, visits, folder / f"{re.sub('[^a-z]+', '-', self.name)}-{port}.lua")
 
     def check(self, port: int) -> float:
-        """The usual size of its answers, none of which may be anything else. Raises WrongAnswer."""
+        """The mean size of the page in bytes, over all visits. Raises WrongAnswer when one visit gets another page."""
         return statistics.mean(check(port, path, viewer, self.posts, self.names) for path, viewer in self.visits)
 
 
 def pages_of(client: redis.Redis, port: int, viewers: int) -> list[Page]:
-    """The pages that are measured, by people who see as many posts as a page has. They have seen their homes now."""
+    """The pages to measure, for users whose pages are full.
+
+    Loads the homes of all users, so they are rebuilt now. Raises RuntimeError when too few are full."""
     rng = random.Random(1)
-    everybody = people(client)
-    wordy = [one for uid, one in everybody.items() if client.zcard(keys.updates(uid)) >= POSTS_A_PAGE]
-    rng.shuffle(wordy)
-    some = [one for one in rng.sample(list(everybody.values()), len(everybody)) if _has_a_full_home(port, one)]
-    some, theirs = some[:viewers], wordy[:viewers]
-    if len(some) < viewers or len(theirs) < viewers // 2:
-        raise RuntimeError(f"only {len(some)} full homes and {len(theirs)} full profiles: seed more posts")
-    others = [(f"/@{rng.choice([one for one in theirs if one is not me]).name}/", me) for me in some]
+    users = people(client)
+    authors = [user for uid, user in users.items() if client.zcard(keys.updates(uid)) >= POSTS_A_PAGE]
+    rng.shuffle(authors)
+    readers = [user for user in rng.sample(list(users.values()), len(users)) if _has_a_full_home(port, user)]
+    readers, authors = readers[:viewers], authors[:viewers]
+    if len(readers) < viewers or len(authors) < viewers // 2:
+        raise RuntimeError(f"only {len(readers)} full homes and {len(authors)} full profiles: seed more posts")
+    others = [(f"/@{rng.choice([author for author in authors if author is not me]).name}/", me) for me in readers]
     newest = tuple(str(name) for name in client.zrevrange(keys.users_by_time(), 0, 9))
     return [
-        Page("home", [("/", me) for me in some]),
+        Page("home", [("/", me) for me in readers]),
         Page("profile", others),
-        Page("own profile", [(f"/@{me.name}/", me) for me in theirs]),
+        Page("own profile", [(f"/@{me.name}/", me) for me in authors]),
         Page("global timeline", [("/timeline/", None)], EVERYONE_POSTS, newest),
     ]
 
@@ -70,48 +72,48 @@ def _has_a_full_home(port: int, viewer: Viewer) -> bool:
         visitor.close()
 
 
-HEADS = ["page", "clients", "empty view, a second", "page, a second", "ratio", "lowest to highest"]
+HEADS = ["page", "clients", "empty view, per second", "page, per second", "ratio", "lowest to highest"]
 HEADS += ["p50, ms", "p99, ms", "p99 / p50", "bytes", "failures"]
 
 
-def row(name: str, clients: int, its: Race) -> list[str]:
-    low, high = its.spread
-    rates = [f"{its.base_rate:,.0f}", f"{its.rate:,.0f}", f"**{its.ratio:.3f}**", f"{low:.3f} to {high:.3f}"]
-    times = [f"{its.p50:.1f}", f"{its.p99:.1f}", f"{its.tail:.1f}"]
-    return [name, str(clients), *rates, *times, f"{its.size:,.0f}", str(its.failures)]
+def row(name: str, clients: int, result: Race) -> list[str]:
+    low, high = result.spread
+    rates = [f"{result.base_rate:,.0f}", f"{result.rate:,.0f}", f"**{result.ratio:.3f}**", f"{low:.3f} to {high:.3f}"]
+    times = [f"{result.p50:.1f}", f"{result.p99:.1f}", f"{result.tail:.1f}"]
+    return [name, str(clients), *rates, *times, f"{result.size:,.0f}", str(result.failures)]
 
 
 def report(plan: Plan) -> Report:
     figures: dict[str, float] = {}
-    fewer = replace(plan, rounds=min(BESIDE, plan.rounds))
+    short_plan = replace(plan, rounds=min(ROUNDS_WITHOUT_GOAL, plan.rounds))
     with embedded_store(plan.folder) as place:
         place.seed(plan.users, plan.posts, plan.follows)
         with empty_view(place, plan.folder / "empty.log") as empty:
             base = target(empty, [("/", "")], plan.folder / "empty.lua")
-            with site(place.remembering(True), plan.folder / "site.log") as port:
+            with site(place.caching(True), plan.folder / "site.log") as port:
                 pages = pages_of(place.client, port, plan.viewers)
                 shipped = _measure(plan, pages, port, base, figures)
                 clients, drawn = _curve(plan, pages[0], port)
                 by_ab = _ab(plan, pages[0], port, figures)
-            with site(place.remembering(False), plan.folder / "forgetful.log") as port:
-                forgetful = _measure(fewer, pages, port, base, None)
-            servers = _servers(fewer, pages[0], place, base)
+            with site(place.caching(False), plan.folder / "uncached.log") as port:
+                uncached = _measure(short_plan, pages, port, base, None)
+            servers = _servers(short_plan, pages[0], place, base)
     text = f"""\
 The pages as shipped (`manage.py serve`):
 
 {shipped}
-The same with `PAGE_MEMORY=0`, where web processes remember nothing of a page ({fewer.rounds} rounds):
+The same pages with `PAGE_MEMORY=0`: web processes cache nothing ({short_plan.rounds} rounds):
 
-{forgetful}
-An answer's bytes are those with its headers. Failures: answers that were no page, and connections that broke.
+{uncached}
+The bytes of a response include its headers. Failures are responses with an error status, and broken connections.
 
-Home and the empty view under other web servers, each compared with the empty view of the tables above
-({fewer.rounds} rounds). `manage.py serve` has granian by its RSGI, with one thread that makes pages a worker:
+Home and the empty view under other web servers. Each is compared with the empty view of the tables above
+({short_plan.rounds} rounds). `manage.py serve` runs granian through RSGI, with one page thread for each worker:
 
 {servers}
-Home with more and more clients:
+Home with a growing number of clients:
 
-![Rate and milliseconds of home over the number of clients]({PLOT})
+![Rate and response time of home by the number of clients]({PLOT})
 
 {clients}
 {by_ab}"""
@@ -119,41 +121,41 @@ Home with more and more clients:
 
 
 def _measure(plan: Plan, pages: list[Page], port: int, base: Target, figures: dict[str, float] | None) -> str:
-    """The rows of all pages of one site; what they are is checked before and after."""
+    """The table of all pages of one site. Each page is checked before and after. Fills `figures`, if given."""
     sizes = {page.name: page.check(port) for page in pages}
     targets = {page.name: page.target(port, plan.folder) for page in pages}
     warm_up([base, *targets.values()])
     rows = []
     for clients in plan.clients:
-        for name, its in race(base, targets, clients, plan.rounds, plan.seconds).items():
-            rows.append(row(name, clients, its))
-            if not its.failures and not 0.9 < its.size / sizes[name] < 1.2:
-                raise RuntimeError(f"{name}: answers of {its.size:.0f} bytes, where pages have {sizes[name]:.0f}")
+        for name, result in race(base, targets, clients, plan.rounds, plan.seconds).items():
+            rows.append(row(name, clients, result))
+            if not result.failures and not 0.9 < result.size / sizes[name] < 1.2:
+                raise RuntimeError(f"{name}: responses of {result.size:.0f} bytes, but the page has {sizes[name]:.0f}")
             if figures is not None:
-                figures[f"{name}, {clients}"] = its.ratio
+                figures[f"{name}, {clients}"] = result.ratio
                 if clients == plan.clients[0]:
-                    figures[f"{name}, tail"] = its.tail
+                    figures[f"{name}, tail"] = result.tail
     for page in pages:
         page.check(port)
     return table(HEADS, rows)
 
 
 def _curve(plan: Plan, page: Page, port: int) -> tuple[str, str]:
-    """A table and a plot."""
-    its = page.target(port, plan.folder)
-    found: dict[int, list[Found]] = {clients: [] for clients in plan.curve}
-    for _ in range(min(BESIDE, plan.rounds)):
+    """The rates and times of a page by the number of clients: a table, and a plot in SVG."""
+    home = page.target(port, plan.folder)
+    runs: dict[int, list[Result]] = {clients: [] for clients in plan.curve}
+    for _ in range(min(ROUNDS_WITHOUT_GOAL, plan.rounds)):
         for clients in plan.curve:
-            found[clients].append(its.run(clients, plan.seconds))
-    rates = [statistics.median(one.rate for one in found[clients]) for clients in plan.curve]
-    p50s = [statistics.median(one.p50 for one in found[clients]) for clients in plan.curve]
-    p99s = [statistics.median(one.p99 for one in found[clients]) for clients in plan.curve]
+            runs[clients].append(home.run(clients, plan.seconds))
+    rates = [statistics.median(run.rate for run in runs[clients]) for clients in plan.curve]
+    p50s = [statistics.median(run.p50 for run in runs[clients]) for clients in plan.curve]
+    p99s = [statistics.median(run.p99 for run in runs[clients]) for clients in plan.curve]
     rows = [
         [str(clients), f"{rate:,.0f}", f"{p50:.1f}", f"{p99:.1f}"]
         for clients, rate, p50, p99 in zip(plan.curve, rates, p50s, p99s, strict=True)
     ]
     drawn = curves(plan.curve, {"pages a second": {"rate": rates}, "milliseconds": {"p50": p50s, "p99": p99s}})
-    return table(["clients", "a second", "p50, ms", "p99, ms"], rows), drawn
+    return table(["clients", "pages per second", "p50, ms", "p99, ms"], rows), drawn
 
 
 def _servers(plan: Plan, page: Page, place: Place, base: Target) -> str:
@@ -167,17 +169,17 @@ def _servers(plan: Plan, page: Page, place: Place, base: Target) -> str:
         for port in ports.values():
             page.check(port)
         application = "benchmarks.hello:application()"
-        alone = stack.enter_context(gunicorn(place, plan.folder / "gunicorn-empty.log", application, "/"))
-        runners = {f"home, {name}": page.target(port, plan.folder) for name, port in ports.items()}
-        runners["empty view, gunicorn, sync workers"] = target(alone, [("/", "")], plan.folder / "gunicorn.lua")
-        warm_up(list(runners.values()))
+        empty = stack.enter_context(gunicorn(place, plan.folder / "gunicorn-empty.log", application, "/"))
+        subjects = {f"home, {name}": page.target(port, plan.folder) for name, port in ports.items()}
+        subjects["empty view, gunicorn, sync workers"] = target(empty, [("/", "")], plan.folder / "gunicorn.lua")
+        warm_up(list(subjects.values()))
         clients = plan.clients[0]
-        found = race(base, runners, clients, plan.rounds, plan.seconds)
-    return table(HEADS, [row(name, clients, its) for name, its in found.items()])
+        results = race(base, subjects, clients, plan.rounds, plan.seconds)
+    return table(HEADS, [row(name, clients, result) for name, result in results.items()])
 
 
 def _ab(plan: Plan, page: Page, port: int, figures: dict[str, float]) -> str:
-    """A hundred clients, one of them signed in as often as the others."""
+    """A sentence on a run of ab: a hundred clients, all signed in as the same user. Fills `figures`."""
     path, viewer = page.visits[0]
     assert viewer is not None
     page.check(port)
@@ -187,17 +189,17 @@ def _ab(plan: Plan, page: Page, port: int, figures: dict[str, float]) -> str:
     command.append(f"http://127.0.0.1:{port}{path}")
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=1800)
     page.check(port)
-    said = dict(
+    counts = dict(
         re.findall(r"^(Complete requests|Failed requests|Write errors|Non-2xx responses):\s+(\d+)", done.stdout, re.M)
     )
-    complete = int(said.get("Complete requests", 0))
-    failed = sum(int(said.get(name, 0)) for name in ("Failed requests", "Write errors", "Non-2xx responses"))
+    complete = int(counts.get("Complete requests", 0))
+    failed = sum(int(counts.get(name, 0)) for name in ("Failed requests", "Write errors", "Non-2xx responses"))
     figures["ab"] = failed + plan.requests - complete
     rate = re.search(r"^Requests per second:\s+([\d.]+)", done.stdout, re.M)
     times = dict(re.findall(r"^\s+(50|99|100)%\s+(\d+)", done.stdout, re.M))
     if rate is None:
-        return f"`ab` ended with {done.returncode} before it had done all: {done.stderr.strip()[-300:]}\n"
+        return f"`ab` ended with {done.returncode} before its last request: {done.stderr.strip()[-300:]}\n"
     return (
         f"`ab -k -l -n {plan.requests} -c 100` on home: {complete:,} complete, {failed:,} failed, "
-        f"{float(rate[1]):,.0f} a second, p50 {times['50']} ms, p99 {times['99']} ms, the longest {times['100']} ms.\n"
+        f"{float(rate[1]):,.0f} per second, p50 {times['50']} ms, p99 {times['99']} ms, longest {times['100']} ms.\n"
     )

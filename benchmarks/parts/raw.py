@@ -1,4 +1,4 @@
-"""Users, follows, posts and homes put into a store as bare commands, many at once: a million posts in some seconds."""
+"""Loads users, follows, posts and homes as plain commands, many at once: a million posts in some seconds."""
 
 import random
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,11 +21,11 @@ BODIES = [post_body(random.Random(number)) for number in range(1000)]
 
 
 def load(client: redis.Redis, commands: Iterable[Command]) -> None:
-    """Send them all. Raises what the server refuses."""
+    """Send all commands, BATCH in each round trip. Raises the first error reply."""
     connection = client.connection_pool.get_connection()
     try:
         for batch in batches(commands, BATCH):
-            connection.send_packed_command([b"".join(hiredis.pack_command(one) for one in batch)])  # type: ignore[arg-type]
+            connection.send_packed_command([b"".join(hiredis.pack_command(command) for command in batch)])  # type: ignore[arg-type]
             for _ in batch:
                 connection.read_response()
     finally:
@@ -33,18 +33,18 @@ def load(client: redis.Redis, commands: Iterable[Command]) -> None:
 
 
 def viewer(uid: int) -> Viewer:
-    """Somebody of whom `people` writes down the rest."""
+    """The viewer of a user that `people` loads. The secrets depend only on the uid."""
     return Viewer(uid, f"user_{uid}", secret(uid), "".join(random.Random(uid).choices(CSRF_LETTERS, k=32)))
 
 
 def people(uids: Iterable[int]) -> Iterator[Command]:
-    """Users who can sign in by their cookie; their password is nobody's."""
-    for one in (viewer(uid) for uid in uids):
-        yield ("HSET", keys.user(one.uid), "username", one.name, "password", "!", "auth", one.secret)
-        yield ("HSET", keys.auths(), one.secret, one.uid)
-        yield ("ZADD", keys.users_by_time(), NOW, one.name)
-        yield ("ZADD", keys.users_by_name(), 0, entry(one.name, one.uid))
-        yield ("HSET", keys.users(), one.name, one.uid)
+    """Users with a session cookie. No password matches theirs."""
+    for user in (viewer(uid) for uid in uids):
+        yield ("HSET", keys.user(user.uid), "username", user.name, "password", "!", "auth", user.secret)
+        yield ("HSET", keys.auths(), user.secret, user.uid)
+        yield ("ZADD", keys.users_by_time(), NOW, user.name)
+        yield ("ZADD", keys.users_by_name(), 0, entry(user.name, user.uid))
+        yield ("HSET", keys.users(), user.name, user.uid)
 
 
 def counters(users: int, posts: int) -> Iterator[Command]:
@@ -53,6 +53,7 @@ def counters(users: int, posts: int) -> Iterator[Command]:
 
 
 def edges(me: int, them: Sequence[int]) -> Iterator[Command]:
+    """User `me` follows the users `them`: both sides of each edge."""
     for part in batches(them, 500):
         yield ("ZADD", keys.following(me), *(word for uid in part for word in (NOW, uid)))
     for uid in them:
@@ -60,13 +61,13 @@ def edges(me: int, them: Sequence[int]) -> Iterator[Command]:
 
 
 def followers(of: int, uids: Sequence[int]) -> Iterator[Command]:
-    """One side of many edges: whom everybody follows."""
+    """The users `uids` follow the user `of`: only the side of `of`, not the lists of the followers."""
     for part in batches(uids, 500):
         yield ("ZADD", keys.followers(of), *(word for uid in part for word in (NOW, uid)))
 
 
 def posts(count: int, authors: int) -> Iterator[Command]:
-    """Everybody's in turn, from post 1 and user 1."""
+    """Posts from id 1 on. Authors 1 to `authors` write in turn."""
     assert not settings.REDIS_KEY_PREFIX
     for pid in range(1, count + 1):
         author = pid % authors + 1
@@ -76,7 +77,7 @@ def posts(count: int, authors: int) -> Iterator[Command]:
 
 
 def homes(uids: Iterable[int], length: int) -> Iterator[Command]:
-    """Whole ones, of the ids from `length` down to 1: the mark at the end says that nothing is missing."""
+    """Complete homes with the post ids from `length` down to 1. The 0 at the end says that no post is missing."""
     ids = [*range(length, 0, -1), 0]
     for uid in uids:
         yield ("RPUSH", keys.home(uid), *ids)

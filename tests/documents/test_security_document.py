@@ -1,4 +1,4 @@
-"""docs/security.md: each requirement has its place, each test that it names exists, and what it decides is so."""
+"""docs/security.md: every requirement is in a table, every named test exists, and the rules agree with the code."""
 
 import ast
 import logging
@@ -27,10 +27,11 @@ def numbers(title):
     return [number for row in rows(title) for number in row[0].split(", ")]
 
 
-def beside_the_point():
-    """Every requirement that does not apply; a chapter or section stands for all of its own."""
-    marked = re.findall(r"^- \*\*([^*]+)\*\*: ", part("What does not apply"), re.MULTILINE)
-    listed = [name.removeprefix("V") for line in marked for name in line.split(", ")]
+def not_applicable():
+    """The numbers of all requirements that do not apply. A chapter or section in the document counts for all of its
+    requirements."""
+    entries = re.findall(r"^- \*\*([^*]+)\*\*: ", part("What does not apply"), re.MULTILINE)
+    listed = [name.removeprefix("V") for entry in entries for name in entry.split(", ")]
     found = [number for number in requirements() for name in listed if f"{number}.".startswith(f"{name}.")]
     assert {name for name in listed if not any(f"{number}.".startswith(f"{name}.") for number in found)} == set()
     return found
@@ -39,24 +40,24 @@ def beside_the_point():
 # ---- the table
 
 
-def test_the_standard_has_as_many_requirements_of_each_level_as_it_should():
+def test_the_standard_has_the_right_number_of_requirements_of_each_level():
     levels = list(requirements().values())
     assert [levels.count(level) for level in (1, 2, 3)] == [70, 183, 92]
 
 
-def test_every_requirement_of_levels_1_and_2_has_its_place():
-    asked = {number for number, level in requirements().items() if level <= 2}
-    places = [*numbers(HOLDS), *numbers(EXCEPTIONS), *numbers(OPERATORS), *beside_the_point()]
-    assert asked - set(places) == set()
+def test_every_requirement_of_levels_1_and_2_is_in_a_table():
+    required = {number for number, level in requirements().items() if level <= 2}
+    places = [*numbers(HOLDS), *numbers(EXCEPTIONS), *numbers(OPERATORS), *not_applicable()]
+    assert required - set(places) == set()
     assert set(places) - set(requirements()) == set()
 
 
-def test_none_has_two_places_but_what_holds_only_in_part():
+def test_only_a_requirement_that_holds_in_part_is_in_two_tables():
     for title in (HOLDS, EXCEPTIONS, OPERATORS):
         assert len(numbers(title)) == len(set(numbers(title)))
     applies = [*numbers(EXCEPTIONS), *numbers(OPERATORS)]
     assert len(applies) == len(set(applies))
-    assert not set(beside_the_point()) & {*numbers(HOLDS), *applies}
+    assert not set(not_applicable()) & {*numbers(HOLDS), *applies}
     assert not set(numbers(HOLDS)) & set(numbers(OPERATORS))
     assert all(requirements()[number] <= 2 for number in [*numbers(HOLDS), *applies])
 
@@ -75,14 +76,14 @@ def test_every_test_that_the_table_names_exists():
 
 
 @pytest.mark.parametrize("title", [HOLDS, EXCEPTIONS, OPERATORS])
-def test_every_line_is_whole(title):
+def test_every_row_is_complete(title):
     width = {HOLDS: 4, EXCEPTIONS: 4, OPERATORS: 3}[title]
     for row in rows(title):
         assert len(row) == width, row
         assert all(row), row
 
 
-def test_every_link_leads_somewhere():
+def test_every_link_has_a_target():
     headings = re.findall(r"^#+ (.*)$", DOCUMENT, re.MULTILINE)
     anchors = {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
     for target in re.findall(r"\]\(([^)]+)\)", DOCUMENT):
@@ -92,11 +93,11 @@ def test_every_link_leads_somewhere():
             assert (ROOT / "docs" / target).exists(), target
 
 
-# ---- what is decided
+# ---- the rules
 
 
-def decided(title):
-    """A table as a dict from its first column to the rest."""
+def table_of(title):
+    """A table as a dict: from the first column to the other columns."""
     return {row[0]: row[1:] for row in rows(title)}
 
 
@@ -106,12 +107,12 @@ def test_every_address_says_who_may_use_it():
         pattern = patterns.pop()
         patterns += getattr(pattern, "url_patterns", [])
         names += [pattern.name] if hasattr(pattern, "name") else []
-    documented = re.findall(r"`(\w+)`", " ".join(what for [what] in decided("Who may do what").values()))
+    documented = re.findall(r"`(\w+)`", " ".join(what for [what] in table_of("Who may do what").values()))
     assert sorted(documented) == sorted(names)
 
 
 def test_what_may_be_typed_is_what_the_code_takes():
-    rules = {what: rule for what, [rule] in decided("What may be typed").items()}
+    rules = {what: rule for what, [rule] in table_of("What may be typed").items()}
     assert f"1 to {LONGEST_NAME} of" in rules["a username"]
     assert f"8 to {LONGEST_PASSWORD} characters" in rules["a password"]
     assert f"1 to {LONGEST_POST} characters" in rules["a post"]
@@ -121,7 +122,7 @@ def test_what_may_be_typed_is_what_the_code_takes():
 
 def test_how_often_is_what_the_code_counts():
     limits = [limit for feature in features() for limit in feature.limits]
-    documented = {what: (int(times), int(minutes)) for what, (times, minutes, _) in decided("How often").items()}
+    documented = {what: (int(times), int(minutes)) for what, (times, minutes, _) in table_of("How often").items()}
     assert len(limits) == len(documented)
     for limit in limits:
         (what,) = [what for what in documented if limit.what.startswith(what)]
@@ -131,7 +132,7 @@ def test_how_often_is_what_the_code_counts():
 def test_a_session_lives_as_long_as_it_says():
     assert f"for {COOKIE_LIVES // 86400} days" in " ".join(part("Passwords and sessions").split())
     assert drafts.LIVES == 3600
-    assert "an hour" in decided("What is secret")["texts not posted yet"][1]
+    assert "an hour" in table_of("What is secret")["texts not posted yet"][1]
 
 
 def test_what_is_secret_are_keys_of_the_site():
@@ -144,7 +145,7 @@ def test_what_is_secret_are_keys_of_the_site():
 
 
 def test_the_inventory_of_cryptography_is_the_codes():
-    made_with = {what: how for what, (how, _) in decided("Keys, hashes and chance").items()}
+    made_with = {what: how for what, (how, _) in table_of("Keys, hashes and chance").items()}
     hasher = LeanArgon2PasswordHasher
     assert f"{hasher.memory_cost} KiB, t={hasher.time_cost}, p={hasher.parallelism}" in made_with["passwords"]
     assert made_with["sign-in secrets"].startswith("128 bits")
@@ -152,13 +153,13 @@ def test_the_inventory_of_cryptography_is_the_codes():
 
 
 def test_every_logger_is_in_the_inventory():
-    documented = {name.strip("`"): level for name, (level, _) in decided("What is written down").items()}
+    documented = {name.strip("`"): level for name, (level, _) in table_of("What is written down").items()}
     source = "\n".join(
         path.read_text() for app in ("retwis_site", "accounts", "timeline") for path in (ROOT / app).rglob("*.py")
     )
-    ours = set(re.findall(r'getLogger\("([\w.]+)"\)', source))
-    assert ours
-    assert ours | {name for name in settings.LOGGING["loggers"] if name != "retwis"} == set(documented)
+    own = set(re.findall(r'getLogger\("([\w.]+)"\)', source))
+    assert own
+    assert own | {name for name in settings.LOGGING["loggers"] if name != "retwis"} == set(documented)
     for name, level in documented.items():
         configured = settings.LOGGING["loggers"].get(name, {"level": level})
         assert configured["level"] == level

@@ -1,4 +1,4 @@
-"""The folders are as docs/architecture.md draws them, and small enough to be read."""
+"""The folders match the map in docs/architecture.md, and files and folders are small."""
 
 import ast
 import re
@@ -11,10 +11,10 @@ ROOT = Path(settings.BASE_DIR)
 PACKAGES = ("retwis_site", "accounts", "timeline", "benchmarks")
 MAP = (ROOT / "docs/architecture.md").read_text()
 LONGEST = {"tests": 400, **dict.fromkeys(PACKAGES, 300)}
-PHRASES = Path("timeline/demo/phrases.py")  # what `seed` says
+PHRASES = Path("timeline/demo/phrases.py")  # the sentences of `seed`
 MOST_MODULES = 12
 
-# What knows nothing of requests: the ground below pages, and the features' repositories.
+# Modules that do not know requests: the layers below pages, and the repositories of the features.
 WITHOUT_REQUESTS = ("retwis_site/store", "retwis_site/jobs", "retwis_site/maintenance", "accounts/users")
 REPOSITORIES = ("timeline/posts/repository.py", "timeline/posts/reader.py", "timeline/relations/follow.py")
 REPOSITORIES += tuple(f"timeline/timelines/{name}.py" for name in ("home", "everyone", "profile", "everyone_list"))
@@ -34,13 +34,13 @@ def imported_by(path):
             yield from (name.name for name in node.names)
 
 
-def test_every_module_is_on_the_map_below_its_folder_and_no_other():
+def test_the_map_has_every_module_in_its_folder_and_no_other_module():
     sections = dict(re.findall(r"^### `([\w/]+)/`\n(.*?)(?=^#|\Z)", MAP, re.MULTILINE | re.DOTALL))
     drawn = {f"{folder}/{name}" for folder, text in sections.items() for name in re.findall(r"`(\w+\.py)`", text)}
     assert drawn == {str(path) for path in modules(*PACKAGES) if not path.name.startswith("__")}
 
 
-def test_no_folder_has_more_than_twelve_modules_side_by_side():
+def test_no_folder_has_more_than_twelve_modules():
     folders = {}
     for path in modules(*PACKAGES, "tests"):
         if path.name not in {"__init__.py", "__main__.py"}:
@@ -48,13 +48,13 @@ def test_no_folder_has_more_than_twelve_modules_side_by_side():
     assert {str(folder): len(names) for folder, names in folders.items() if len(names) > MOST_MODULES} == {}
 
 
-def test_no_file_is_too_long_to_be_read():
+def test_no_file_is_too_long():
     lines = {path: len((ROOT / path).read_text().splitlines()) for path in modules(*LONGEST)}
     allowed = {path: 400 if path == PHRASES else LONGEST[path.parts[0]] for path in lines}
     assert {str(path): count for path, count in lines.items() if count > allowed[path]} == {}
 
 
-def test_no_test_imports_from_another_test():
+def test_no_test_file_imports_from_another_test_file():
     found = [(str(path), name) for path in modules("tests") for name in imported_by(path) if ".test_" in name]
     assert found == []
 
@@ -64,7 +64,7 @@ def test_the_site_imports_nothing_of_tests_or_benchmarks():
     assert [one for one in found if one[1].split(".")[0] in {"tests", "benchmarks"}] == []
 
 
-def test_repositories_know_nothing_of_requests():
+def test_repositories_import_nothing_about_requests():
     paths = [*modules(*WITHOUT_REQUESTS), *map(Path, REPOSITORIES)]
     web = ("django.http", "django.shortcuts", "django.urls", "django.template")
     found = [(str(path), name) for path in paths for name in imported_by(path) if name.startswith(web)]
@@ -72,20 +72,20 @@ def test_repositories_know_nothing_of_requests():
 
 
 @pytest.mark.parametrize("name", settings.FEATURES)
-def test_every_feature_has_a_folder_with_its_tests_and_its_templates_mirror_it(name):
+def test_every_feature_has_a_feature_module_and_tests(name):
     folder = Path(*name.split("."))
     assert (ROOT / folder / "feature.py").is_file()
     assert list((ROOT / "tests" / folder).rglob("test_*.py"))
 
 
-def test_every_folder_of_templates_and_tests_mirrors_one_of_the_source():
+def test_every_folder_of_templates_and_tests_mirrors_a_source_folder():
     source = {path.parent for path in modules(*PACKAGES[:3])}
     templates = {path.parent.relative_to(ROOT / "templates") for path in (ROOT / "templates").rglob("*.*")}
     tests = {path.parent.relative_to("tests") for path in modules(*(f"tests/{package}" for package in PACKAGES[:3]))}
     assert (templates | tests) - source == set()
 
 
-def test_the_readme_is_short_and_what_it_and_contributing_link_to_exists():
+def test_the_readme_is_short_and_its_links_and_those_of_contributing_exist():
     readme = (ROOT / "README.md").read_text()
     assert len(readme.splitlines()) <= 150
     for document in (readme, (ROOT / "CONTRIBUTING.md").read_text()):

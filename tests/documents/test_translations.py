@@ -1,4 +1,4 @@
-"""locale/: every word of the site is in every language, whole, and what is compiled is what was written."""
+"""locale/: every text of the site is translated completely into every language, and the compiled files are current."""
 
 import re
 from gettext import GNUTranslations, c2py
@@ -11,7 +11,7 @@ from django.conf import settings
 FOLDER = Path(settings.BASE_DIR) / "locale"
 LANGUAGES = [code for code, _ in settings.LANGUAGES if code != settings.LANGUAGE_CODE]
 NUMBERS = range(1000)
-PLACE = re.compile(r"%\(\w+\)[sd]|%[sd]|\{\w+\}")
+PLACEHOLDER = re.compile(r"%\(\w+\)[sd]|%[sd]|\{\w+\}")
 TAG = re.compile(r"<[^>]*>")
 
 
@@ -20,7 +20,7 @@ def catalog(code):
 
 
 def forms_of(code):
-    """For each plural form the numbers that take it, as far as they are looked at."""
+    """The numbers of NUMBERS that take each plural form."""
     count, rule = re.fullmatch(r"nplurals=(\d+); plural=(.*);", catalog(code).metadata["Plural-Forms"]).groups()
     found = {form: [] for form in range(int(count))}
     for number in NUMBERS:
@@ -28,8 +28,8 @@ def forms_of(code):
     return found
 
 
-def said(code):
-    """Each text with what it says in English and, where it is a plural form, for which numbers."""
+def translations(code):
+    """Yields each English text, its translation, and the numbers that it is for if it is a plural form."""
     numbers = forms_of(code)
     for entry in catalog(code):
         if entry.msgid_plural:
@@ -39,12 +39,12 @@ def said(code):
             yield entry.msgid, entry.msgstr, []
 
 
-def test_every_language_but_the_sites_own_has_a_catalog():
+def test_every_language_except_english_has_a_catalog():
     assert sorted(path.name for path in FOLDER.iterdir()) == sorted(LANGUAGES)
 
 
 @pytest.mark.parametrize("code", LANGUAGES)
-def test_everything_is_translated_and_nothing_is_a_guess(code):
+def test_every_text_is_translated_and_none_is_fuzzy(code):
     entries = catalog(code)
     assert len(entries) > 150
     assert [entry.msgid for entry in entries if not entry.translated() or entry.fuzzy or entry.obsolete] == []
@@ -54,23 +54,25 @@ def test_everything_is_translated_and_nothing_is_a_guess(code):
 
 
 @pytest.mark.parametrize("code", LANGUAGES)
-def test_every_plural_form_is_taken_by_some_number(code):
+def test_every_plural_form_is_used_for_some_number(code):
     assert all(forms_of(code).values())
 
 
 @pytest.mark.parametrize("code", LANGUAGES)
-def test_what_is_filled_in_and_every_tag_stay_as_they_are(code):
-    """A form for one number alone may say it in words: `دقيقتين`."""
-    for english, text, numbers in said(code):
+def test_translations_keep_every_placeholder_and_every_tag(code):
+    """A plural form for a single number may write the number as a word: `دقيقتين`."""
+    for english, text, numbers in translations(code):
         assert sorted(TAG.findall(text)) == sorted(TAG.findall(english)), text
-        places, expected = sorted(PLACE.findall(text)), sorted(PLACE.findall(english))
-        named = [place for place in expected if place not in {"%(number)s", "%(number)d", "%(minutes)d"}]
-        assert places == expected or (len(numbers) == 1 and places == named), text
+        placeholders, expected = sorted(PLACEHOLDER.findall(text)), sorted(PLACEHOLDER.findall(english))
+        named = [
+            placeholder for placeholder in expected if placeholder not in {"%(number)s", "%(number)d", "%(minutes)d"}
+        ]
+        assert placeholders == expected or (len(numbers) == 1 and placeholders == named), text
 
 
 @pytest.mark.parametrize("code", LANGUAGES)
-def test_no_text_ends_the_attribute_that_it_stands_in(code):
-    for english, text, _ in said(code):
+def test_no_text_closes_the_html_attribute_around_it(code):
+    for english, text, _ in translations(code):
         assert TAG.sub("", text).count('"') == 0, text
         assert "&" not in text
         assert text.strip() == text
@@ -78,17 +80,17 @@ def test_no_text_ends_the_attribute_that_it_stands_in(code):
 
 
 @pytest.mark.parametrize("code", LANGUAGES)
-def test_texts_from_right_to_left_keep_names_apart_from_the_words_around_them(code):
-    """`<bdi>` where there is HTML; where there is none, such as in a title, the characters for it."""
+def test_right_to_left_texts_isolate_names_from_the_words_around_them(code):
+    """Names are in `<bdi>` in HTML, and between isolate characters in plain text such as titles."""
     if code not in settings.LANGUAGES_BIDI:
         return
-    for _, text, _ in said(code):
+    for _, text, _ in translations(code):
         bare = re.sub(r"<bdi>@?%\(\w+\)s</bdi>|\u2068@?%\(\w+\)s\u2069", "", text)
         assert not re.search(r"%\((?:name|username|first|second)\)s", bare), text
 
 
 @pytest.mark.parametrize("code", LANGUAGES)
-def test_what_is_compiled_is_what_was_written(code):
+def test_the_compiled_catalog_equals_its_source(code):
     expected = {}
     for entry in catalog(code):
         context = "" if entry.msgctxt is None else f"{entry.msgctxt}\x04"

@@ -1,5 +1,5 @@
-"""Nobody writes a word on a page that cannot be translated: with a catalog that puts marks around each of its texts, no
-letter stands outside of them, but for names. The people here have names and texts without letters."""
+"""Every word on a page can be translated. A test catalog puts brackets around each of its texts. Outside of them, a
+page may have no letters except names. The users of these tests have names and posts without letters."""
 
 import io
 import re
@@ -25,7 +25,7 @@ from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows
 
 LANGUAGE = "de"
-# Each language calls itself by its own name; in those of the others, Django knows it.
+# The names of languages: each in its own language, and as Django has it for the other languages.
 NAMES = {
     "Retwis",
     "Atom",
@@ -34,15 +34,15 @@ NAMES = {
 }
 LETTERS = re.compile(r"[^\W\d_]+")
 ATTRIBUTES = {"title", "aria-label", "aria-description", "alt", "placeholder", "label"}
-OF_NUMBERS = {"data-theme"}
-TOLD = {"description", "og:title", "og:description"}
+DATA_WITHOUT_TEXT = {"data-theme"}
+META_TEXTS = {"description", "og:title", "og:description"}
 BUTTONS = {"submit", "button", "reset"}
 WITHOUT_TEXT = {"script", "style"}
 VOID = {"meta", "link", "img", "input", "br", "hr", "source", "wbr"}
 
 
-class Marked:
-    """The catalog: what is in ours, in marks; what is not, as it is."""
+class BracketCatalog:
+    """A catalog that puts brackets around texts of the site's catalog and returns all others unchanged."""
 
     def __init__(self):
         entries = polib.pofile(str(Path(settings.BASE_DIR) / "locale" / LANGUAGE / "LC_MESSAGES/django.po"))
@@ -61,7 +61,7 @@ class Marked:
 
 
 class Words(HTMLParser):
-    """What of a page is outside of the marks, with where it stands."""
+    """The words of a page outside of the brackets, each with its place: (tag or attribute, word)."""
 
     def __init__(self, html):
         super().__init__(convert_charrefs=True)
@@ -72,15 +72,17 @@ class Words(HTMLParser):
 
     def handle_starttag(self, tag, attrs):
         has = {name: value or "" for name, value in attrs}
-        read = {name for name in has if name in ATTRIBUTES or (name.startswith("data-") and name not in OF_NUMBERS)}
+        read = {
+            name for name in has if name in ATTRIBUTES or (name.startswith("data-") and name not in DATA_WITHOUT_TEXT)
+        }
         if tag == "input" and has.get("type") in BUTTONS:
             read.add("value")
-        if tag == "meta" and TOLD & {has.get("name"), has.get("property")}:
+        if tag == "meta" and META_TEXTS & {has.get("name"), has.get("property")}:
             read.add("content")
         for name in read:
             self._look(has[name], f"{tag} {name}", 0)
         if tag not in VOID:
-            self._open.append("" if has.get("lang") else tag)  # what has a language of its own is in its own words
+            self._open.append("" if has.get("lang") else tag)  # text with a `lang` attribute is not translated
 
     def handle_endtag(self, tag):
         if tag not in VOID and self._open:
@@ -101,8 +103,8 @@ class Words(HTMLParser):
 
 
 @pytest.fixture
-def marked(monkeypatch):
-    monkeypatch.setitem(trans_real._translations, LANGUAGE, Marked())
+def brackets(monkeypatch):
+    monkeypatch.setitem(trans_real._translations, LANGUAGE, BracketCatalog())
     Memory.clear_all()
     yield
     Memory.clear_all()
@@ -110,7 +112,7 @@ def marked(monkeypatch):
 
 @pytest.fixture
 def people(raw, store):
-    """`1` follows `2` and `3`, who follow each other; `2` writes a page and more, `1` a little; `4` is new."""
+    """`1` follows `2` and `3`, who follow each other. `2` wrote more than a page of posts, `1` wrote 2. `4` is new."""
     one, two, _, four = (register(store, str(number)) for number in (1, 2, 3, 4))
     for follower, followed in ((1, 2), (1, 3), (2, 3), (3, 2), (2, 1)):
         Follows(store).follow(follower, followed)
@@ -130,15 +132,15 @@ def browser(login=None, **options):
 
 
 def bare(answer):
-    """What of an answer nobody can translate; nothing of what is no page."""
+    """The untranslatable words of a response; an empty list when it is not HTML."""
     if not answer.get("Content-Type", "").startswith("text/html"):
         return []
     return Words(b"".join(answer.streaming_content).decode() if answer.streaming else answer.content.decode()).bare
 
 
 def addresses():
-    """Every address of the site: about `2`, and a post of theirs."""
-    given = {"username": "2", "pid": 2, "section": "people"}
+    """Every address of the site, for user `2` and one of the posts of `2`."""
+    arguments = {"username": "2", "pid": 2, "section": "people"}
 
     def within(patterns):
         for pattern in patterns:
@@ -146,7 +148,7 @@ def addresses():
                 names = pattern.pattern.converters
                 yield reverse(
                     pattern.callback if pattern.name is None else pattern.name,
-                    kwargs={name: given[name] for name in names},
+                    kwargs={name: arguments[name] for name in names},
                 )
             else:
                 yield from within(pattern.url_patterns)
@@ -154,11 +156,11 @@ def addresses():
     return sorted(set(within(get_resolver().url_patterns)))
 
 
-# ---- what opens
+# ---- pages
 
 
 @pytest.mark.parametrize("url", addresses())
-def test_every_address_that_can_be_opened(marked, people, url):
+def test_every_address_has_only_translated_words(brackets, people, url):
     for client in (browser(), browser(people["one"]), browser(people["four"])):
         assert bare(client.get(url)) == []
 
@@ -194,12 +196,12 @@ def test_every_address_that_can_be_opened(marked, people, url):
         "/@2/999/",
     ],
 )
-def test_pages_further_back_empty_ones_and_ones_that_are_not_there(marked, people, url):
+def test_older_empty_and_missing_pages_have_only_translated_words(brackets, people, url):
     for client in (browser(), browser(people["one"]), browser(people["four"])):
         assert bare(client.get(url)) == []
 
 
-def test_what_was_deleted_and_what_came_meanwhile(marked, people, raw, store):
+def test_deleted_posts_and_new_posts_have_only_translated_words(brackets, people, raw, store):
     client = browser(people["one"])
     assert client.get(f"/@2/{people['deleted']}/").status_code == 410
     assert bare(client.get(f"/@2/{people['deleted']}/")) == []
@@ -214,13 +216,13 @@ def test_what_was_deleted_and_what_came_meanwhile(marked, people, raw, store):
             assert bare(fresh.get(url)) == [], (seen, url)
 
 
-def test_a_site_where_nobody_is(marked, store):
+def test_an_empty_site_has_only_translated_words(brackets, store):
     for client in (browser(), browser(register(store, "1"))):
         for url in ("/", "/timeline/", "/@1/"):
             assert bare(client.get(url)) == []
 
 
-# ---- what answers a form
+# ---- responses to forms
 
 
 NEW = {"username": "5", "password1": PASSWORD, "password2": PASSWORD}
@@ -265,16 +267,16 @@ NEW = {"username": "5", "password1": PASSWORD, "password2": PASSWORD}
         ("/settings/delete/", {"password": PASSWORD}),
     ],
 )
-def test_what_a_form_is_answered(marked, people, store, url, form):
+def test_responses_to_forms_have_only_translated_words(brackets, people, store, url, form):
     Posts(store).publish(1, "1", "1")
     for client in (browser(), browser(people["one"])):
         assert bare(client.post(url, form, follow=True)) == []
-        assert bare(client.get("/")) == []  # with the message, if there was one
+        assert bare(client.get("/")) == []  # shows the message of the form, if any
 
 
 @pytest.mark.parametrize("url", ["/post/", "/login/", "/register/", "/logout/", "/settings/password/"])
 @pytest.mark.parametrize("origin", [{}, {"origin": "https://evil.example"}])
-def test_forms_without_a_token(marked, people, url, origin):
+def test_errors_of_forms_without_a_token_have_only_translated_words(brackets, people, url, origin):
     client = browser(people["one"], enforce_csrf_checks=True)
     answer = client.post(url, {"body": "1", "username": "1", "password": "1", "password1": "1"}, headers=origin)
     assert answer.status_code == 403
@@ -292,7 +294,7 @@ LIMITS = {
 
 
 @pytest.mark.parametrize("name", LIMITS)
-def test_too_often(marked, people, raw, settings, monkeypatch, name):
+def test_rate_limit_pages_have_only_translated_words(brackets, people, raw, settings, monkeypatch, name):
     settings.THROTTLE = True
     for limit in [limit for feature in features() for limit in feature.limits]:
         monkeypatch.setitem(vars(limit), "times", 0 if limit.name == name else 1000)
@@ -303,7 +305,7 @@ def test_too_often(marked, people, raw, settings, monkeypatch, name):
     assert bare(answer) == []
 
 
-# ---- what goes wrong
+# ---- errors
 
 
 def failing(error):
@@ -313,7 +315,7 @@ def failing(error):
     return fail
 
 
-def test_a_store_that_fails(marked, people, monkeypatch):
+def test_pages_without_a_store_have_only_translated_words(brackets, people, monkeypatch):
     client = browser(people["one"])
     monkeypatch.setattr(Store, "pipeline", failing(StoreError("down")))
     monkeypatch.setattr(Store, "hget", failing(StoreError("down")))
@@ -322,7 +324,7 @@ def test_a_store_that_fails(marked, people, monkeypatch):
         assert bare(answer) == []
 
 
-def test_a_site_that_fails(marked, monkeypatch):
+def test_the_page_of_a_server_error_has_only_translated_words(brackets, monkeypatch):
     monkeypatch.setattr("timeline.timelines.views.EveryoneTimeline", failing(RuntimeError()))
     client = browser(raise_request_exception=False)
     answer = client.get("/timeline/")
@@ -342,7 +344,7 @@ def test_a_site_that_fails(marked, monkeypatch):
         (403, {"PATH_INFO": "/@2/2/delete/"}),
     ],
 )
-def test_requests_that_make_no_sense(marked, people, status, changes):
+def test_pages_for_bad_requests_have_only_translated_words(brackets, people, status, changes):
     answer = browser(people["one"]).generic(
         "POST", "/login/", b"username=1", "application/x-www-form-urlencoded", **changes
     )
@@ -353,13 +355,13 @@ def test_requests_that_make_no_sense(marked, people, status, changes):
 # ---- the check itself
 
 
-def test_a_word_that_nobody_wrapped_is_found():
+def test_a_word_without_brackets_is_found():
     page = (
         '<html lang="de"><title>⟦Home⟧ · Retwis</title><p title="bare">⟦New? <a>In⟧</a> out <b lang="en">own</b>1</p>'
     )
     assert Words(page).bare == [("p title", "bare"), ("p", "out")]
 
 
-def test_what_is_marked_is_in_marks(marked, people):
+def test_a_translated_text_is_in_brackets(brackets, people):
     text = browser(people["one"]).get("/").content.decode()
     assert "⟦Home⟧" in text

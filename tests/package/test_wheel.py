@@ -1,4 +1,4 @@
-"""The wheel is the whole site: installed in an empty environment, `retwis serve` comes up in an empty folder."""
+"""The wheel has the whole site: installed in an empty environment, `retwis serve` starts in an empty folder."""
 
 import os
 import subprocess
@@ -18,7 +18,7 @@ ROOT = Path(settings.BASE_DIR)
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
-    """`python -m build` makes the source archive, and the wheel from it."""
+    """The path of the wheel. `python -m build` makes it from the source archive."""
     folder = tmp_path_factory.mktemp("dist")
     subprocess.run([sys.executable, "-m", "build", "--outdir", folder, ROOT], check=True, capture_output=True)
     [made] = folder.glob("*.whl")
@@ -27,7 +27,7 @@ def wheel(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def environment(wheel, tmp_path_factory):
-    """An empty environment with nothing but the wheel and its dependencies; its folder of programs."""
+    """The `bin` folder of an environment that has only the wheel and its dependencies."""
     folder = tmp_path_factory.mktemp("environment")
     venv.create(folder, with_pip=True)
     pip = [folder / "bin/python", "-m", "pip", "--quiet", "--disable-pip-version-check", "install", wheel]
@@ -35,8 +35,8 @@ def environment(wheel, tmp_path_factory):
     return folder / "bin"
 
 
-def clean():
-    """The environment variables of a shell that knows nothing of a site."""
+def clean_env():
+    """The environment variables of a shell without any settings of the site."""
     return {name: value for name, value in os.environ.items() if name in {"HOME", "LANG", "PATH", "TMPDIR"}}
 
 
@@ -53,7 +53,7 @@ def answers(port):
         return False
 
 
-def test_it_has_every_file_of_the_site(wheel):
+def test_the_wheel_has_every_file_of_the_site(wheel):
     names = set(zipfile.ZipFile(wheel).namelist())
     answer = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True)  # noqa: S607
     tracked = answer.stdout.split()
@@ -63,7 +63,7 @@ def test_it_has_every_file_of_the_site(wheel):
     assert not [name for name in names if name.startswith(("tests/", "benchmarks/", "var/", "docs/"))]
 
 
-def test_its_license_is_an_spdx_expression(wheel):
+def test_the_license_is_an_spdx_expression(wheel):
     archive = zipfile.ZipFile(wheel)
     [metadata] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
     lines = archive.read(metadata).decode().splitlines()
@@ -71,10 +71,13 @@ def test_its_license_is_an_spdx_expression(wheel):
     assert "Version: 0.2.0" in lines
 
 
-def test_retwis_serve_comes_up_in_an_empty_folder(environment, tmp_path):
+def test_retwis_serve_starts_in_an_empty_folder(environment, tmp_path):
     port = free_port()
     command = [environment / "retwis", "serve", "--port", str(port)]
-    with (tmp_path / "log").open("w") as log, subprocess.Popen(command, cwd=tmp_path, env=clean(), stdout=log) as site:
+    with (
+        (tmp_path / "log").open("w") as log,
+        subprocess.Popen(command, cwd=tmp_path, env=clean_env(), stdout=log) as site,
+    ):
         try:
             wait_until(lambda: site.poll() is not None or answers(port), "the site", seconds=60)
             assert site.poll() is None, (tmp_path / "log").read_text()
@@ -91,8 +94,13 @@ def test_retwis_serve_comes_up_in_an_empty_folder(environment, tmp_path):
     assert "Log in as demo" in (tmp_path / "log").read_text()
 
 
-def test_retwis_does_what_manage_py_does(environment, tmp_path):
+def test_retwis_runs_the_commands_of_manage_py(environment, tmp_path):
     answer = subprocess.run(
-        [environment / "retwis", "check"], cwd=tmp_path, env=clean(), check=True, capture_output=True, text=True
+        [environment / "retwis", "check"],
+        cwd=tmp_path,
+        env=clean_env(),
+        check=True,
+        capture_output=True,
+        text=True,
     )
     assert "no issues" in answer.stdout
