@@ -1,0 +1,102 @@
+"""A site with long names, long words and every kind of relation, and a window for each kind of visitor."""
+
+import contextlib
+import itertools
+from dataclasses import dataclass
+from typing import Any
+
+from playwright.sync_api import Page
+
+from accounts.signing_in.viewer import Viewer
+from accounts.users.deletion import AccountDeletion
+from accounts.users.name_index import NameIndex
+from retwis_site.store.client import connect
+from tests.browser.support.console import Console
+from tests.browser.support.windows import sign_in
+from tests.support.people import register
+from tests.support.stored_keys import publish
+from timeline.posts.repository import Posts
+from timeline.relations.follow import Follows
+
+LONGEST_NAME = "Wolfeschlegelsteinhausenberger"
+LONG_DISPLAY_NAME = "نور الهدى " * 4 + "W" * 10
+LONGEST_WORD = "Donaudampfschifffahrt" * 13
+BODIES = [
+    "A plain sentence about nothing much.",
+    LONGEST_WORD,
+    f"Look: https://example.org/{'a-long-way/' * 20}?q=1 and @{LONGEST_NAME}",
+    "שלום עולם, and العربية beside English",
+    "여러분 안녕하세요 👋🏽 <script>alert(1)</script> & so on",
+    "W" * 280,
+]
+
+
+@dataclass(frozen=True)
+class World:
+    """The people and their windows. `visitor` is not signed in, `member` has a full home, `newcomer` an empty one.
+    `reader` is a second window of the member, with a clock that tests move forward."""
+
+    site: Any
+    server: Any
+    console: Console
+    visitor: Page
+    member: Page
+    newcomer: Page
+    reader: Page
+    me: str
+    other: str
+    other_uid: int
+    newest: int
+    deleted: int
+    left: str
+
+
+@contextlib.contextmanager
+def opened_world(chromium, site, real_server):
+    """A World in `site`. All tests of a module share its windows, since opening a window is slow."""
+    store, raw = connect(), real_server.admin
+    me, other, newcomer = (register(store, name) for name in ("Astrid", LONGEST_NAME, "Newcomer"))
+    crowd = [register(store, f"Follower_{number}") for number in range(25)]
+    for them in [other, *crowd]:
+        Follows(store).follow(me.user.uid, them.user.uid)
+        Follows(store).follow(them.user.uid, me.user.uid)
+    for number, author in enumerate(itertools.islice(itertools.cycle([other, me, crowd[0]]), 24)):
+        newest = publish(raw, store, author, f"{BODIES[number % len(BODIES)][:270]} {number}")
+    rapunzel = register(store, "Rapunzel")
+    for them in crowd[:5]:
+        Follows(store).follow(them.user.uid, rapunzel.user.uid)
+    Follows(store).follow(rapunzel.user.uid, me.user.uid)
+    for login in [rapunzel, other, crowd[0]]:
+        viewer = Viewer(store, login.secret).require_user()
+        NameIndex(store).edit(viewer, LONG_DISPLAY_NAME, f"{BODIES[2][:120]} אבג")
+    left = register(store, "Leaver")
+    AccountDeletion(store).delete(left.user, left.secret)
+    deleted = publish(raw, store, other, "Not for long")
+    Posts(store).delete(other.user.uid, deleted)
+    console = Console(site.browser.origin)
+    with contextlib.ExitStack() as windows:
+
+        def window(login=None):
+            # Without motion: axe must not see a colour in the middle of a transition.
+            context = chromium.new_context(base_url=site.browser.origin, reduced_motion="reduce")
+            windows.callback(context.close)
+            console.watch(context)
+            if login is not None:
+                sign_in(context, login, site.browser.origin)
+            return context.new_page()
+
+        yield World(
+            site,
+            real_server,
+            console,
+            window(),
+            window(me),
+            window(newcomer),
+            window(me),
+            me.user.username,
+            other.user.username,
+            other.user.uid,
+            newest,
+            deleted,
+            left.user.username,
+        )
