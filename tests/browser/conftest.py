@@ -1,7 +1,7 @@
-"""Chromium, the site as `manage.py serve` runs it, and people who each have a window of their own.
+"""Chromium, the site as `manage.py serve` runs it, and a window for each user.
 
-One browser, one store and one site serve all stories. Nothing is emptied between them, since the site's processes
-remember much: everybody has a name of their own instead.
+One browser, one store and one site serve all tests. Nothing is emptied between them, since the site's processes cache
+much. Each test registers users with new names instead.
 """
 
 import itertools
@@ -22,7 +22,7 @@ from tests.browser.support.windows import FLAGS, WIDE, sign_in
 from tests.support.people import register
 from tests.support.stores.store_faults import Server
 
-WITHIN = 20_000  # milliseconds that anything may take on a machine that has other things to do
+WITHIN = 20_000  # milliseconds: generous, for a busy machine
 
 _numbers = itertools.count(1)
 
@@ -35,7 +35,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def real_server() -> Iterator[Server]:
-    """One that keeps its data when it is killed, at the address that the settings name."""
+    """A server at the address in the settings. It keeps its data when it is killed."""
     server = Server(settings.STORE_DIR)
     try:
         server.start()
@@ -46,7 +46,7 @@ def real_server() -> Iterator[Server]:
 
 @pytest.fixture(autouse=True)
 def raw(real_server: Server) -> Any:
-    """The store as redis-cli sees it, with what the other stories left in it."""
+    """The store as redis-cli sees it, with the data of the tests before."""
     return real_server.admin
 
 
@@ -70,15 +70,15 @@ def site(real_server: Server, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 @pytest.fixture
 def console(site: Any) -> Console:
-    """What Chromium complains of in all windows of the test; what a story provokes, it says: `console.expects(503,
-    "/post/")`."""
+    """Collects what Chromium complains of in all windows of the test. A test declares the errors that it provokes:
+    `console.expects(503, "/post/")`."""
     return Console(site.browser.origin)
 
 
 @pytest.fixture
 def window(chromium: Browser, site: Any, console: Console) -> Iterator[Callable[..., Page]]:
-    """`window()` for a visitor, `window(alice)` signed in, `window(viewport=PHONE)`: a browser of somebody's own, with
-    nothing in it. At the test's end its console must be empty."""
+    """Opens an empty browser: `window()` for a visitor, `window(alice)` signed in, `window(viewport=PHONE)`. At the end
+    of the test its console must be empty."""
     contexts = []
 
     def open_window(login: Login | None = None, **options: Any) -> Page:
@@ -102,7 +102,7 @@ def window(chromium: Browser, site: Any, console: Console) -> Iterator[Callable[
 
 @pytest.fixture
 def name() -> Callable[[str], str]:
-    """`name("Dora")`: one that nobody has yet."""
+    """`name("Dora")` returns a username that is free."""
     return lambda like: f"{like}_{next(_numbers)}"
 
 

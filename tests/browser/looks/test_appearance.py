@@ -1,4 +1,4 @@
-"""Dark or light by choice, whatever the system is; the choice is the browser's and outlives a logout."""
+"""The chosen theme wins over the system's. The browser keeps it, also after a logout."""
 
 import pytest
 from playwright.sync_api import expect

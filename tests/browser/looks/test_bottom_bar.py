@@ -1,4 +1,4 @@
-"""On a phone the ways through the site are a bar at the bottom, where a thumb reaches them."""
+"""On a phone the main links are a bar at the bottom."""
 
 import pytest
 from playwright.sync_api import expect

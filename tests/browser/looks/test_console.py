@@ -1,5 +1,4 @@
-"""The stories' own watch: whatever Chromium complains of is noticed, and only what a story expects is not held against
-a page."""
+"""The watch over Chromium's console notices every complaint, except those that a test expects."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Everything without a mouse, and the focus is seen at every stop: wide, and where bars might lie over it."""
+"""The whole site works with the keyboard, and every focused element is visible, also under fixed bars."""
 
 import pytest
 from playwright.sync_api import expect

@@ -1,4 +1,4 @@
-"""German, and Arabic from right to left: chosen, kept, taken into another browser; and every page fits."""
+"""German and Arabic (right to left): chosen, kept, and taken to another browser by a login. Every page fits."""
 
 import re
 
@@ -73,7 +73,7 @@ def test_the_choice_follows_its_user_into_another_browser_and_stays_after_the_lo
     expect(page.get_by_role("status").filter(has_text="Willkommen zurück")).to_be_visible()
     speaks(page, "de")
     page.get_by_role("button", name="Abmelden").click()
-    expect(page.get_by_role("status").filter(has_text="Du bist abgemeldet")).to_be_visible()
+    expect(page.get_by_role("status").filter(has_text="Du bist auf allen deinen Geräten abgemeldet")).to_be_visible()
     speaks(page, "de")
 
 

@@ -1,4 +1,4 @@
-"""Text twice as large as usual, as people set it in their browsers: nothing is lost, and nothing scrolls sideways."""
+"""With text twice as large, as people set it in their browsers, nothing is cut off and nothing scrolls sideways."""
 
 import shutil
 

@@ -1,5 +1,4 @@
-"""The README's pictures: a small community, made anew, as one of its people sees it. `make screenshots` keeps them;
-otherwise it is only shown that they can be taken."""
+"""The README's screenshots of a small community. `make screenshots` saves them; otherwise the test only takes them."""
 
 import io
 import os

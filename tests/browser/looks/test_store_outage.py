@@ -1,4 +1,4 @@
-"""The store goes away while somebody writes: the text stays, and is posted once when it is back."""
+"""When the store is down, the text of a post stays. It is posted once when the store is back."""
 
 import pytest
 from playwright.sync_api import expect

@@ -1,4 +1,4 @@
-"""Dark or light as the system is, with enough between text and what lies behind it."""
+"""Light or dark like the system, with enough contrast everywhere."""
 
 import pytest
 

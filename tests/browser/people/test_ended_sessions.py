@@ -1,5 +1,4 @@
-"""A session that ended in another window, or became another's, while a page is open: nothing of one is mixed into the
-other."""
+"""A session ends or changes in another window: an open page never mixes the posts of two users."""
 
 import re
 

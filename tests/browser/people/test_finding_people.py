@@ -1,4 +1,4 @@
-"""Somebody is found by the beginning of a name, while one types; without a script the button does it."""
+"""The search finds people by the beginning of a name while the user types; without scripts, by the button."""
 
 import re
 

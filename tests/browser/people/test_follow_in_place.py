@@ -1,4 +1,4 @@
-"""Follow and unfollow without leaving the page; what has the focus keeps it."""
+"""Follow and unfollow without leaving the page. The focus stays on the button."""
 
 import pytest
 from playwright.sync_api import expect

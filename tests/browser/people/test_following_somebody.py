@@ -1,4 +1,4 @@
-"""Log in, follow somebody, and read what they write."""
+"""Log in, follow a user, and read their posts."""
 
 import pytest
 from playwright.sync_api import expect

@@ -1,4 +1,4 @@
-"""Forms that come back, and pages that one comes back to: what was typed is still there."""
+"""A form with errors comes back with everything that was typed."""
 
 import re
 

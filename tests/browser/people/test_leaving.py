@@ -1,4 +1,4 @@
-"""Somebody takes their data along and deletes their account: nothing of them is left to be seen."""
+"""A user downloads their data and deletes the account. Nothing of the account is shown afterwards."""
 
 import json
 from pathlib import Path
@@ -32,7 +32,7 @@ def test_an_account_goes_with_all_that_is_its(window, console, name, raw, script
     sign_up(others, friend)
     others.goto(f"/@{leaver}/")
     follow_button(others, leaver).click()
-    expect(others.get_by_role("status").filter(has_text="You follow")).to_be_visible()
+    expect(others.get_by_role("status").filter(has_text="You now follow")).to_be_visible()
 
     ask_to_delete(page, "not my password")
     expect(page.get_by_text("Wrong password.")).to_be_visible()

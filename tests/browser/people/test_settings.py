@@ -1,4 +1,4 @@
-"""What one is called and says about oneself: changed where all else is that can be chosen."""
+"""Display name and bio are changed on the settings page, which links to all other settings."""
 
 import pytest
 from playwright.sync_api import expect

@@ -1,4 +1,4 @@
-"""Posts arrive while a page is open: it says so by itself, and shows them where one is, without loading anew."""
+"""An open page announces new posts and shows them in place, without a reload."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The composer counts, posts by Ctrl-Enter, and keeps a text that was not posted yet."""
+"""The composer counts characters, posts on Ctrl-Enter, and keeps an unposted text."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""A post is deleted after a second look, and stays deleted."""
+"""A post is deleted after a confirmation, and stays deleted."""
 
 import pytest
 from playwright.sync_api import expect

@@ -1,4 +1,4 @@
-"""Where a page has a feed, a feed reader finds it, and so does somebody who looks for it."""
+"""A page with feeds names both formats in its head, and links to its RSS feed."""
 
 import pytest
 from playwright.sync_api import expect
@@ -6,20 +6,20 @@ from playwright.sync_api import expect
 from tests.browser.support.steps import post, said, write
 
 
-@pytest.mark.parametrize("cached_page", ["a profile", "everybody"])
-def test_a_page_leads_to_its_feed_which_has_its_posts(window, alice, page_of):
+@pytest.mark.parametrize("whose", ["a profile", "everyone"])
+def test_a_page_leads_to_its_feed_which_has_its_posts(window, alice, whose):
     page = window(alice)
     page.goto("/")
-    write(page, f"Hello feed readers of {page_of}")
+    write(page, f"Hello feed readers of {whose}")
     said(page, "Posted.")
-    page.goto(f"/@{alice.user.username}/" if page_of == "a profile" else "/timeline/")
-    expect(post(page, f"Hello feed readers of {page_of}")).to_have_count(1)
-    told = page.locator("link[rel=alternate]").evaluate_all("links => links.map(link => [link.type, link.href])")
-    assert [kind for kind, _ in told] == ["application/atom+xml", "application/rss+xml"]
-    for kind, address in told:
+    page.goto(f"/@{alice.user.username}/" if whose == "a profile" else "/timeline/")
+    expect(post(page, f"Hello feed readers of {whose}")).to_have_count(1)
+    feeds = page.locator("link[rel=alternate]").evaluate_all("links => links.map(link => [link.type, link.href])")
+    assert [kind for kind, _ in feeds] == ["application/atom+xml", "application/rss+xml"]
+    for kind, address in feeds:
         answer = page.request.get(address)
         assert answer.status == 200
         assert answer.headers["content-type"].startswith(kind)
-        assert f"Hello feed readers of {page_of}" in answer.text()
+        assert f"Hello feed readers of {whose}" in answer.text()
     link = page.get_by_role("main").get_by_role("link", name="RSS", exact=True)
-    assert link.evaluate("link => link.href") == told[0][1]
+    assert link.evaluate("link => link.href") == dict(feeds)["application/rss+xml"]

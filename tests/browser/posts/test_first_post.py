@@ -1,4 +1,4 @@
-"""From the welcome page to one's first post, in every way that people come: wide, by phone, dark, without scripts."""
+"""From the welcome page to the first post: wide, on a phone, dark, and without scripts."""
 
 import pytest
 from playwright.sync_api import expect

@@ -1,4 +1,4 @@
-"""Addresses and names in posts are links; nothing else that somebody writes is markup."""
+"""Addresses and names in posts are links. Other markup in a post is shown as text."""
 
 from playwright.sync_api import expect
 

@@ -1,4 +1,4 @@
-"""Older posts come in place, to the honest end; without scripts by plain links."""
+"""Older posts load in place down to the end; without scripts, by plain links."""
 
 import pytest
 from playwright.sync_api import expect

@@ -1,4 +1,4 @@
-"""Whoever comes back sees how much is new, and where they stopped reading."""
+"""After an absence, home says how many posts are new and marks where the user stopped reading."""
 
 import pytest
 from playwright.sync_api import expect

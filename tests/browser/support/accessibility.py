@@ -1,4 +1,4 @@
-"""axe-core in a page: what it finds, in lines that say where to look."""
+"""Runs axe-core in a page. A finding is a line that names the rule and the element."""
 
 from functools import cache
 from typing import Any

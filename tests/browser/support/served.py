@@ -1,4 +1,4 @@
-"""The site for a browser, and what befalls its store."""
+"""The site as a process for the browser, and outages of its store."""
 
 import contextlib
 from collections.abc import Iterator
