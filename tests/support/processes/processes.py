@@ -104,6 +104,24 @@ def end(pid):
     wait_until(lambda: not alive(pid), f"the end of process {pid}")
 
 
+def end_group(leader):
+    """End a process that leads a group, and all processes that it started. A `deliver` that lives on for a second takes
+    the jobs of the next test."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(leader.pid, signal.SIGKILL)
+    leader.wait()
+    wait_until(lambda: not any(map(alive, _group(leader.pid))), f"the end of process group {leader.pid}")
+
+
+def _group(number):
+    """The pids of a process group."""
+    ended = (OSError, IndexError)  # while its line was read
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(*ended):
+            if int((entry / "stat").read_text().rpartition(")")[2].split()[2]) == number:
+                yield int(entry.name)
+
+
 @contextlib.contextmanager
 def embedded_client():
     with redis.Redis(unix_socket_path=str(embedded.socket_path()), decode_responses=True) as client:
@@ -205,10 +223,7 @@ def run_site(var, log, port, **changes):
         try:
             yield site
         finally:
-            process.kill()
-            process.wait()
-            for pid in filter(alive, site.announced()):
-                end(pid)
+            end_group(process)
 
 
 def free_port():
