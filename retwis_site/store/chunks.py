@@ -1,8 +1,9 @@
 """Large sorted sets, a chunk at a time."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 from retwis_site.store.client import Store
+from retwis_site.store.ids import parse_ids
 
 AT_ONCE = 500  # members
 
@@ -35,14 +36,13 @@ def newest_first(store: Store, key: str) -> Iterator[list[tuple[str, float]]]:
         high = f"{lowest:.17g}"
 
 
-def first_members(store: Store, key: str) -> list[str]:
-    """The members with the lowest scores, at most AT_ONCE; empty without the set. One round trip."""
-    return store.zrange(key, 0, AT_ONCE - 1)
-
-
-def remove_members(store: Store, key: str, members: Sequence[str]) -> None:
-    """Remove these members from a sorted set. One round trip."""
+def empty(store: Store, key: str, remove: Callable[[list[int]], None]) -> Iterator[None]:
+    """Empty a sorted set of ids in chunks, the lowest scores first. `remove` removes what a chunk leads to, before the
+    chunk leaves the set: after a kill, the set still leads to it. Two round trips a chunk and those of `remove`."""
     pipe = store.pipeline()
-    for member in members:
-        pipe.zrem(key, member)
-    pipe.execute()
+    while members := store.zrange(key, 0, AT_ONCE - 1):
+        remove(parse_ids(members))
+        for member in members:
+            pipe.zrem(key, member)
+        pipe.execute()
+        yield

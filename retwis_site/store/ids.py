@@ -1,6 +1,7 @@
 """Ids and scores as text and numbers."""
 
 import secrets
+from collections.abc import Iterable
 
 LARGEST_ID = 2**53  # ids are sorted-set scores too, and a double holds no larger integer exactly
 
@@ -11,6 +12,11 @@ def parse_id(text: str) -> int | None:
         return None
     number = int(text)
     return number if 0 < number <= LARGEST_ID else None
+
+
+def parse_ids(texts: Iterable[str]) -> list[int]:
+    """The ids among these texts, in their order. `doctor` finds the others."""
+    return [number for text in texts if (number := parse_id(text)) is not None]
 
 
 def whole(score: float) -> int:

@@ -1,10 +1,13 @@
 """Cursors of the pages of people: a score and a member, never an offset."""
 
 from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeVar
 
 from retwis_site.exceptions import BadCursor
 from retwis_site.store.ids import parse_id
-from timeline.people.entities import By, Show
+
+Choice = TypeVar("Choice", bound=StrEnum)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +61,10 @@ def _score(text: str) -> int | None:
     return 0 if text == "0" else parse_id(text)
 
 
-def show(text: str | None) -> Show:
-    """The rows that `?show=` asks for. Raises BadCursor."""
+def choice(of: type[Choice], text: str | None) -> Choice:
+    """The member of an enum that a query parameter names, such as `?show=`. Raises BadCursor."""
     try:
-        return Show(text or "")
-    except ValueError:
-        raise BadCursor(text) from None
-
-
-def by(text: str | None) -> By:
-    """The order that `?by=` asks for. Raises BadCursor."""
-    try:
-        return By(text or "")
+        return of(text or "")
     except ValueError:
         raise BadCursor(text) from None
 

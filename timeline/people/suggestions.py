@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from accounts.users.repository import Users, chosen, queue_person
 from retwis_site.store import keys
 from retwis_site.store.client import Store
-from retwis_site.store.ids import parse_id
+from retwis_site.store.ids import parse_ids
 from timeline.people.entities import Suggested
 from timeline.relations.follow import Follows, followed_uids
 
@@ -37,14 +37,14 @@ class Suggestions:
         pipe.zrevrange(keys.users_by_followers(), 0, MOST_FOLLOWED - 1)
         pipe.zrevrange(keys.users_by_time(), 0, NEWEST - 1)
         following, most_followed, newest = pipe.execute()
-        voters = _uids(following)
+        voters = parse_ids(following)
         for uid in voters:
             pipe.zrevrange(keys.following(uid), 0, VOTES_EACH - 1)
         for name in [] if most_followed else newest:
             pipe.hmget(keys.users(), [name, name.lower()])
         replies = pipe.execute()
-        votes = Counter(uid for members in replies[: len(voters)] for uid in _uids(members))
-        others = _uids(most_followed) or [found for pair in replies[len(voters) :] if (found := chosen(pair))]
+        votes = Counter(uid for members in replies[: len(voters)] for uid in parse_ids(members))
+        others = parse_ids(most_followed) or [found for pair in replies[len(voters) :] if (found := chosen(pair))]
         candidates = [uid for uid in dict.fromkeys([*votes, *others]) if uid != me]
         if voters and candidates:
             candidates = self._in_order(me, candidates, votes)
@@ -71,8 +71,3 @@ class Suggestions:
         people = self._users.people_of(uids, replies[::2])
         counts = zip(uids, replies[1::2], strict=True)
         return [Suggested(people[uid], followers) for uid, followers in counts if uid in people]
-
-
-def _uids(members: Sequence[str]) -> list[int]:
-    """The uids of a set, without members that are no uid, which `doctor` finds."""
-    return [uid for member in members if (uid := parse_id(member)) is not None]

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 from accounts.signing_in.middleware import RetwisRequest
 from retwis_site.rendering.pages import cached_page, first_page_at, fragment, page
 from retwis_site.store.client import connect
-from timeline.people.cursors import by, name_cursor, score_cursor, show
+from timeline.people.cursors import choice, name_cursor, score_cursor
 from timeline.people.directory import LONGEST_QUERY, People, search_query
 from timeline.people.entities import By, ListedPerson, PeoplePage, Show
 from timeline.people.follow_pages import FollowPages
@@ -19,14 +19,14 @@ from timeline.people.follow_pages import FollowPages
 
 @require_safe
 def followers(request: RetwisRequest, username: str) -> HttpResponse:
-    before, which = score_cursor(request.GET.get("before")), show(request.GET.get("show"))
+    before, which = score_cursor(request.GET.get("before")), choice(Show, request.GET.get("show"))
     found = FollowPages(connect()).followers_page(request.viewer, username, before, which)
     return _follow_page(request, found, which, "followers")
 
 
 @require_safe
 def following(request: RetwisRequest, username: str) -> HttpResponse:
-    before, which = score_cursor(request.GET.get("before")), show(request.GET.get("show"))
+    before, which = score_cursor(request.GET.get("before")), choice(Show, request.GET.get("show"))
     found = FollowPages(connect()).following_page(request.viewer, username, before, which)
     return _follow_page(request, found, which, "following")
 
@@ -41,7 +41,7 @@ def _follow_page(request: RetwisRequest, found: PeoplePage, which: Show, side: s
 def people(request: RetwisRequest) -> HttpResponse:
     """The newest users, the most followed ones, or the results of a search (`?q=`)."""
     query = search_query(request.GET.get("q", ""))
-    order = by(request.GET.get("by"))
+    order = choice(By, request.GET.get("by"))
     before = request.GET.get("before")
     directory = People(connect())
     if query:

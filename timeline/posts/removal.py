@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 
 from retwis_site.store import keys
-from retwis_site.store.chunks import first_members, remove_members
+from retwis_site.store.chunks import empty
 from retwis_site.store.client import Store
-from retwis_site.store.ids import parse_id
 from timeline.posts.repository import Posts
 
 
@@ -14,11 +13,11 @@ def remove_posts(store: Store, uid: int) -> Iterator[None]:
 
     A post of another author that is in the set by mistake is only removed from the set. Four round trips a chunk."""
     pipe = store.pipeline()
-    while members := first_members(store, keys.updates(uid)):
-        pids = [pid for member in members if (pid := parse_id(member)) is not None]
+
+    def remove(pids: list[int]) -> None:
         for pid in pids:
             pipe.hget(keys.post(pid), "user_id")
         authors = pipe.execute()
         Posts(store).mark_deleted([pid for pid, author in zip(pids, authors, strict=True) if author == str(uid)])
-        remove_members(store, keys.updates(uid), members)
-        yield
+
+    return empty(store, keys.updates(uid), remove)

@@ -11,7 +11,7 @@ from heapq import nsmallest
 from retwis_site.jobs.outbox import Claim, Outbox
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
-from retwis_site.store.ids import nonce, parse_id, whole
+from retwis_site.store.ids import nonce, parse_ids, whole
 from timeline.relations.entities import InCommon
 from timeline.relations.ranking import Ranking
 
@@ -128,9 +128,8 @@ class Comparison:
     def shared(self, members: Sequence[str], reply: Sequence[float | None]) -> "Shared":
         """The shared members, from the reply to `queue_shared`. Both arguments are empty when the smaller set is."""
         found = [member for member, score in zip(members, reply, strict=True) if score is not None]
-        uids = (uid for member in found if (uid := parse_id(member)) is not None)
         number = InCommon(len(found), exact=self.smaller_size <= COMPARED)
-        return Shared(number, tuple(nsmallest(FIRST_SHARED, uids)))
+        return Shared(number, tuple(nsmallest(FIRST_SHARED, parse_ids(found))))
 
 
 @dataclass(frozen=True, slots=True)

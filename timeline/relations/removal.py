@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 
 from retwis_site.store import keys
-from retwis_site.store.chunks import first_members, remove_members
+from retwis_site.store.chunks import empty
 from retwis_site.store.client import Store
-from retwis_site.store.ids import parse_id
 from timeline.relations.ranking import Ranking
 
 
@@ -19,14 +18,14 @@ def remove_follows(store: Store, uid: int) -> Iterator[None]:
 def _unfollow_everyone(store: Store, uid: int) -> Iterator[None]:
     """Remove the mirrors and the places in the ranking first. The truth goes last, since it leads to them."""
     pipe = store.pipeline()
-    while members := first_members(store, keys.following(uid)):
-        followed = [them for member in members if (them := parse_id(member)) is not None]
+
+    def remove(followed: list[int]) -> None:
         for them in followed:
             pipe.zrem(keys.followers(them), str(uid))
         pipe.execute()
         Ranking(store).recount(followed)
-        remove_members(store, keys.following(uid), members)
-        yield
+
+    return empty(store, keys.following(uid), remove)
 
 
 def _lose_followers(store: Store, uid: int) -> Iterator[None]:
@@ -36,13 +35,13 @@ def _lose_followers(store: Store, uid: int) -> Iterator[None]:
     would show many short pages before all dead ids are dropped.
     """
     pipe = store.pipeline()
-    while members := first_members(store, keys.followers(uid)):
-        followers = [follower for member in members if (follower := parse_id(member)) is not None]
+
+    def remove(followers: list[int]) -> None:
         for follower in followers:
             pipe.zrem(keys.following(follower), str(uid))
         pipe.execute()
         for follower in followers:
             pipe.unlink(keys.home(follower))
         pipe.execute()
-        remove_members(store, keys.followers(uid), members)
-        yield
+
+    return empty(store, keys.followers(uid), remove)

@@ -153,13 +153,14 @@ def test_a_worker_that_must_stop_releases_the_job_and_the_next_one_continues(sto
     delete_account(store, alice)
     removed = []
 
-    def remove_and_stop(store, key, members):
-        chunks.remove_members(store, key, members)
-        removed.append(key)
-        stop.set()
+    def empty_until_stop(store, key, remove):
+        for _ in chunks.empty(store, key, remove):
+            removed.append(key)
+            stop.set()
+            yield
 
     for part in (post_removal, follow_removal):
-        monkeypatch.setattr(part, "remove_members", remove_and_stop)
+        monkeypatch.setattr(part, "empty", empty_until_stop)
     for _ in range(9):  # three chunks of each kind
         stop.clear()
         drain(store, "worker")

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import cached_property, partial
+from itertools import chain
 
 from accounts.users.checks.foreign_database import is_foreign
 from accounts.users.checks.unknown_users import sets_of_unknown_users
@@ -9,7 +10,7 @@ from retwis_site.jobs.outbox import Outbox
 from retwis_site.maintenance.checks import Check, Chunks, Finding, confirmed, ids_of, members_of
 from retwis_site.store import keys
 from retwis_site.store.client import Store
-from retwis_site.store.ids import nonce, parse_id
+from retwis_site.store.ids import nonce, parse_id, parse_ids
 from timeline.posts.reader import FIELDS
 from timeline.posts.repository import Posts
 
@@ -133,7 +134,7 @@ class PostChecks:
         pipe = self._store.pipeline()
         for key in keys.timelines():
             pipe.lrange(key, 0, -1)
-        listed = [pid for entries in pipe.execute() for entry in entries if (pid := parse_id(entry)) is not None]
+        listed = parse_ids(chain.from_iterable(pipe.execute()))
         return {author for _, author in self._lost(self.unlisted(listed))}
 
     def _put_back(self, pid: int) -> None:
