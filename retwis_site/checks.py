@@ -5,9 +5,12 @@ from typing import Any
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning, register
 from django.core.exceptions import ImproperlyConfigured
+from django.template import TemplateDoesNotExist, TemplateSyntaxError
 
 from retwis_site.exceptions import StoreError
 from retwis_site.maintenance.server_advice import advice
+from retwis_site.rendering.fragment_checks import FragmentError
+from retwis_site.rendering.fragments import Fragment
 from retwis_site.store.client import connect
 from retwis_site.store.connection import topology
 
@@ -19,6 +22,16 @@ def store_is_named(**kwargs: Any) -> list[CheckMessage]:
         topology.transport({})
     except ImproperlyConfigured as error:
         return [Error(str(error), id="retwis.E001")]
+    return []
+
+
+@register("templates")
+def templates_agree_with_their_declarations(**kwargs: Any) -> list[CheckMessage]:
+    """Each template has the names that its fragment declares. No round trip."""
+    try:
+        Fragment.load_all()
+    except (FragmentError, TemplateSyntaxError, TemplateDoesNotExist) as error:
+        return [Error(str(error), id="retwis.E003")]
     return []
 
 

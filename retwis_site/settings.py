@@ -126,10 +126,6 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.messages.context_processors.messages",
             ],
-            "libraries": {  # for `{% load %}` in templates
-                "people": "accounts.users.template_tags",
-                "posts": "timeline.posts.html.template_tags",
-            },
         },
     }
 ]

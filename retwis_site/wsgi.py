@@ -11,9 +11,12 @@ from django.core.wsgi import get_wsgi_application
 from django.http import HttpResponse
 from django.utils.http import parse_header_parameters
 
+from retwis_site.rendering.fragments import Fragment
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "retwis_site.settings")
 
 _site = get_wsgi_application()
+Fragment.load_all()  # a mistake in a template ends the process here, not a page later
 
 BOUNDARY = re.compile(r"[0-9A-Za-z'()+_,./:=? -]{1,70}")  # RFC 2046, 5.1.1
 

@@ -18,6 +18,7 @@ from accounts.settings.limits import EDITS
 from accounts.settings.profile import profile_of
 from accounts.signing_in.forms import PresentPasswordForm
 from accounts.signing_in.guards import login_required, own_page, page_of_form, to_login
+from accounts.signing_in.html.pages import form_page
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.responses import log_account_event, signed_in, take_back_all
 from accounts.signing_in.sessions import Sessions
@@ -28,7 +29,6 @@ from accounts.users.repository import Users
 from retwis_site.http.language import keep_language
 from retwis_site.rendering.error_pages import error_page
 from retwis_site.rendering.kept_fields import kept_fields
-from retwis_site.rendering.pages import page
 from retwis_site.rendering.theme import keep_theme, theme_of
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
@@ -46,7 +46,7 @@ def profile_settings(request: RetwisRequest) -> HttpResponse:
         me, bio = profile_of(request.viewer)
     except NotSignedIn:
         return to_login(request.path)
-    return page(
+    return form_page(
         request, "accounts/settings/settings.html", {"form": ProfileForm(initial={"name": me.name, "bio": bio})}
     )
 
@@ -59,7 +59,7 @@ def _edit_profile(request: RetwisRequest) -> HttpResponse:
         return error_page(request, 403, _("You are logged out"), text, kept_fields(request))
     form = ProfileForm(request.POST)
     if not form.is_valid():
-        return page(request, "accounts/settings/settings.html", {"form": form}, status=422)
+        return form_page(request, "accounts/settings/settings.html", {"form": form}, status=422)
     RateLimits(connect()).count(EDITS, str(me.uid))
     NameIndex(connect()).edit(me, form.cleaned_data["name"], form.cleaned_data["bio"])
     messages.success(request, _("Saved."))
@@ -75,10 +75,10 @@ def password(request: RetwisRequest) -> HttpResponse:
     me = request.viewer.require_user()
     if request.method != "POST":
         form = PasswordForm(request=request, username=me.username)
-        return page(request, "accounts/settings/password.html", {"form": form})
+        return form_page(request, "accounts/settings/password.html", {"form": form})
     form = PasswordForm(request.POST, request=request, username=me.username)
     if not form.is_valid():
-        return page(request, "accounts/settings/password.html", {"form": form}, status=422)
+        return form_page(request, "accounts/settings/password.html", {"form": form}, status=422)
     secret = Sessions(connect()).change_password(me.uid, make_password(form.cleaned_data["password1"]))
     log_account_event(request, "changed the password", me)
     messages.success(request, _("Your password was changed. All your other devices are logged out."))
@@ -94,10 +94,10 @@ def delete_account(request: RetwisRequest) -> HttpResponse:
     me = request.viewer.require_user()
     if request.method != "POST":
         form = PresentPasswordForm(request=request, username=me.username)
-        return page(request, "accounts/settings/delete.html", {"form": form})
+        return form_page(request, "accounts/settings/delete.html", {"form": form})
     form = PresentPasswordForm(request.POST, request=request, username=me.username)
     if not form.is_valid():
-        return page(request, "accounts/settings/delete.html", {"form": form}, status=422)
+        return form_page(request, "accounts/settings/delete.html", {"form": form}, status=422)
     AccountDeletion(connect()).delete(me, request.viewer.secret)
     log_account_event(request, "deleted the account", me)
     messages.success(request, _("Your account was deleted."))
@@ -138,11 +138,11 @@ def _choice(
     """A page with one choice. Saving it redirects to the page that led here."""
     if request.method != "POST":
         form = form_class(initial={field: present})
-        return page(request, template, {"form": form, "field": form[field], "next": page_of_form(request)})
+        return form_page(request, template, {"form": form, "field": form[field], "next": page_of_form(request)})
     form = form_class(request.POST)
     after = own_page(request, request.POST.get("next", ""))
     if not form.is_valid():
-        return page(request, template, {"form": form, "field": form[field], "next": after}, status=422)
+        return form_page(request, template, {"form": form, "field": form[field], "next": after}, status=422)
     response = HttpResponseRedirect(after)
     keep(response, form.cleaned_data[field])
     return response

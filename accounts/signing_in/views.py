@@ -11,6 +11,7 @@ from django.views.decorators.http import require_http_methods
 
 from accounts.signing_in.forms import LoginForm, RegisterForm
 from accounts.signing_in.guards import change, own_page
+from accounts.signing_in.html.pages import form_page
 from accounts.signing_in.limits import REGISTRATIONS
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.responses import log_account_event, signed_in, take_back_at_logout
@@ -19,7 +20,6 @@ from accounts.users.entities import NameTaken
 from accounts.users.registration import Registration
 from retwis_site.http.client_ip import client_address
 from retwis_site.http.language import CODES, keep_language
-from retwis_site.rendering.pages import page
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
 
@@ -30,7 +30,7 @@ def register(request: RetwisRequest) -> HttpResponse:
     if request.method != "POST":
         if request.user.is_authenticated:
             return redirect("home")
-        return page(request, "accounts/signing_in/register.html", {"form": RegisterForm()})
+        return form_page(request, "accounts/signing_in/register.html", {"form": RegisterForm()})
     form = RegisterForm(request.POST)
     if form.is_valid():
         limits = RateLimits(connect())
@@ -47,7 +47,7 @@ def register(request: RetwisRequest) -> HttpResponse:
             messages.success(request, text % {"name": login.user.username})
             log_account_event(request, "registered", login.user)
             return signed_in(request, login, "/")
-    return page(request, "accounts/signing_in/register.html", {"form": form}, status=422)
+    return form_page(request, "accounts/signing_in/register.html", {"form": form}, status=422)
 
 
 @sensitive_post_parameters()
@@ -57,11 +57,11 @@ def login(request: RetwisRequest) -> HttpResponse:
         after = own_page(request, request.GET.get("next", ""))
         if request.user.is_authenticated:
             return HttpResponseRedirect(after)
-        return page(request, "accounts/signing_in/login.html", {"form": LoginForm(request=request), "next": after})
+        return form_page(request, "accounts/signing_in/login.html", {"form": LoginForm(request=request), "next": after})
     after = own_page(request, request.POST.get("next", ""))
     form = LoginForm(request.POST, request=request)
     if not form.is_valid() or form.login is None:
-        return page(request, "accounts/signing_in/login.html", {"form": form, "next": after}, status=422)
+        return form_page(request, "accounts/signing_in/login.html", {"form": form, "next": after}, status=422)
     has_language = form.login.language in CODES
     if has_language:
         activate(form.login.language)

@@ -6,6 +6,8 @@ widens the lines without a colour of their own, which are the gaps between threa
 
 from itertools import combinations, permutations, product
 
+from retwis_site.rendering.fragments import Html
+
 # Dark backgrounds and light threads: the contrast of each pair is at least 4 to 1.
 GROUNDS = ("#053", "#055", "#146", "#238", "#427", "#515", "#612", "#630", "#440", "#345")
 THREADS = ("#aec", "#fb4", "#f98", "#9cf", "#cbf", "#fec")
@@ -60,9 +62,9 @@ NUMBER = len(SHAPES) * len(_COLOURS) * len(GROUNDS)
 _STRIDE = 45_983  # near NUMBER / 1.618, so successive uids differ most; no common factor, so all NUMBER differ
 
 
-def avatar(uid: int) -> str:
+def avatar(uid: int) -> Html:
     """The user's picture, `<svg class="avatar">`. Two users share one only when their uids differ by a multiple of
     NUMBER."""
     rest, ground = divmod(uid * _STRIDE % NUMBER, len(GROUNDS))
     shape, colours = divmod(rest, len(_COLOURS))
-    return f"{HEAD.format(GROUNDS[ground])}{SHAPES[shape].format(*_COLOURS[colours])}</svg>"
+    return Html(f"{HEAD.format(GROUNDS[ground])}{SHAPES[shape].format(*_COLOURS[colours])}</svg>")

@@ -33,4 +33,5 @@ def may_have_messages(request: HttpRequest) -> bool:
 
 
 def _is_in_use(request: HttpRequest) -> bool:
-    return request._messages._wrapped is not empty  # type: ignore[attr-defined]
+    storage = getattr(request, "_messages", None)  # an answer of an earlier middleware has none
+    return storage is not None and storage._wrapped is not empty

@@ -1,5 +1,9 @@
 """Usernames and post ids in URLs."""
 
+from urllib.parse import quote
+
+from django.utils.http import RFC3986_SUBDELIMS
+
 from retwis_site.store.ids import parse_id
 
 
@@ -14,6 +18,11 @@ class UsernameConverter:
 
     def to_url(self, value: str) -> str:
         return value.replace("%", "%25").replace("/", "%2F")
+
+
+def in_path(username: str) -> str:
+    """The username as `reverse` writes it into a path."""
+    return quote(UsernameConverter().to_url(username), safe=f"{RFC3986_SUBDELIMS}~:@")
 
 
 class IdConverter:

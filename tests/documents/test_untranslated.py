@@ -18,9 +18,9 @@ from retwis_site.exceptions import StoreError
 from retwis_site.features import features
 from retwis_site.http.language import COOKIE
 from retwis_site.store.client import Store
-from retwis_site.store.local_cache import Memory
 from tests.support.people import PASSWORD, WEAK_PASSWORDS, register
 from tests.support.stored_keys import publish
+from tests.support.translations import forget_words
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows
 
@@ -55,6 +55,9 @@ class BracketCatalog:
 
     def ngettext(self, one, many, number):
         return f"⟦{one if number == 1 else many}⟧" if one in self._known else many
+
+    def plural(self, number):
+        return int(number != 1)
 
     def to_language(self):
         return LANGUAGE
@@ -105,9 +108,9 @@ class Words(HTMLParser):
 @pytest.fixture
 def brackets(monkeypatch):
     monkeypatch.setitem(trans_real._translations, LANGUAGE, BracketCatalog())
-    Memory.clear_all()
+    forget_words()
     yield
-    Memory.clear_all()
+    forget_words()
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ from typing import Any
 from django.conf import settings
 from django.contrib.syndication.views import Feed
 from django.http import HttpRequest, HttpResponse
-from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.feedgenerator import Atom1Feed, Rss201rev2Feed, SyndicationFeed
 from django.utils.http import http_date
@@ -26,10 +25,11 @@ from accounts.users.entities import User
 from accounts.users.names import isolated
 from retwis_site.http.public_cache import publicly_cached
 from retwis_site.rendering.dates import moment_of
+from retwis_site.rendering.fragments import Fragment
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import connect
-from retwis_site.store.local_cache import PageMemory
 from timeline.posts.entities import Page, Post
+from timeline.posts.html.texts import html_of
 from timeline.timelines.everyone import EVERYONE_POSTS, EveryoneTimeline
 from timeline.timelines.profile import Profiles
 
@@ -40,8 +40,7 @@ NEVER_UPDATED = moment_of(0)  # both formats need a date, also for a feed withou
 # XML 1.0 allows no control characters but tabs and line ends (2.2), and no surrogates.
 _NOT_IN_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
-# The HTML of a post in a feed, by its text and the origin. Some 10 MB.
-_texts: PageMemory[tuple[str, str], str] = PageMemory(size=10_000, seconds=3600)
+FEED_TEXT = Fragment("timeline/feeds/_feed_text.html", slots=("text",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,12 +131,7 @@ class PostsFeed(Feed):  # type: ignore[type-arg]
 
     def item_description(self, item: Item) -> str:
         """The whole text as HTML, with the same links as on pages. Addresses are absolute."""
-        key = (item.post.body, item.origin)
-        html = _texts.get(key)
-        if html is None:
-            html = render_to_string("timeline/feeds/_feed_text.html", {"text": item.post.body, "origin": item.origin})
-            _texts.put(key, html)
-        return html
+        return FEED_TEXT.fill(self.language, text=html_of(item.post.body, self.language, item.origin))
 
     def item_link(self, item: Item) -> str:
         return reverse("post", args=[item.post.author.username, item.post.pid])

@@ -1,20 +1,22 @@
 """The pages of people: followers, following, the directory, and search."""
 
-from collections.abc import Hashable, Mapping, Sequence
-from itertools import chain
 from urllib.parse import quote
 
 from django.http import HttpResponse
-from django.utils.html import escape
 from django.views.decorators.http import require_safe
 
+from accounts.signing_in.html.pages import rendering
 from accounts.signing_in.middleware import RetwisRequest
-from retwis_site.rendering.pages import cached_page, first_page_at, fragment, page
+from accounts.users.avatars import avatar
+from accounts.users.html import at, name_of
+from accounts.users.names import isolated
+from retwis_site.rendering.fragments import NOTHING
 from retwis_site.store.client import connect
 from timeline.people.cursors import choice, name_cursor, score_cursor
 from timeline.people.directory import LONGEST_QUERY, People, search_query
-from timeline.people.entities import By, ListedPerson, PeoplePage, Show
+from timeline.people.entities import By, PeopleList, PeoplePage, Show
 from timeline.people.follow_pages import FollowPages
+from timeline.people.html import FOLLOW_PAGES, PEOPLE, follow_rows, listed
 
 
 @require_safe
@@ -32,9 +34,27 @@ def following(request: RetwisRequest, username: str) -> HttpResponse:
 
 
 def _follow_page(request: RetwisRequest, found: PeoplePage, which: Show, side: str) -> HttpResponse:
-    newest_at = f"{request.path}?show={which}" if which and "before" in request.GET else first_page_at(request)
-    shown = {"people": found, "side": side, "show": which, "newest_at": newest_at, "here_at": request.path}
-    return page(request, "timeline/people/follow_page.html", shown)
+    by = rendering(request)
+    person = found.person
+    return FOLLOW_PAGES[side].answer(
+        request,
+        by,
+        side=side,
+        show=which,
+        later="before" in request.GET,
+        has_rows=bool(found.edges),
+        further=found.further,
+        more=found.older is not None,
+        avatar=avatar(person.uid),
+        name=name_of(person, by.language),
+        title_name=isolated(person),
+        shown_name=person.shown_name,
+        at=at(person.username),
+        rows=follow_rows(found.edges, by.language),
+        newest_at=f"{request.path}?show={which}" if which else request.path,
+        here_at=request.path,
+        older=found.older or "",
+    )
 
 
 @require_safe
@@ -42,31 +62,51 @@ def people(request: RetwisRequest) -> HttpResponse:
     """The newest users, the most followed ones, or the results of a search (`?q=`)."""
     query = search_query(request.GET.get("q", ""))
     order = choice(By, request.GET.get("by"))
+    if query:
+        return _search(request, query)
     before = request.GET.get("before")
     directory = People(connect())
-    if query:
-        found = directory.search(request.viewer, query)
-        return _people_page(request, found.people, {"searching": True, "by": None, "more": found.more}, {"q": query})
     if order is By.FOLLOWERS:
-        listed = directory.most_followed(request.viewer, score_cursor(before))
+        found = directory.most_followed(request.viewer, score_cursor(before))
     else:
-        listed = directory.newest(request.viewer, name_cursor(before))
-    newest_at = f"{request.path}?by={order}" if order and before is not None else first_page_at(request)
-    context = {"searching": False, "by": order, "more": False, "newest_at": newest_at}
-    return _people_page(request, listed.people, context, {"older": quote(listed.older or "")})
+        found = directory.newest(request.viewer, name_cursor(before))
+    return _directory(request, found, order)
 
 
-def _people_page(
-    request: RetwisRequest, people: Sequence[ListedPerson], context: Mapping[str, Hashable], texts: Mapping[str, str]
-) -> HttpResponse:
-    """A page of people. Each row is cached, and so is the page around the rows; `texts` fill its slots."""
-    user = request.viewer.user
-    context = {"user": user, "newest_at": "", "number": len(people), "longest": LONGEST_QUERY, **context}
-    slots = {"q": [], "older": [], **{name: [escape(text).encode()] for name, text in texts.items() if text}}
-    rows = [
-        fragment("timeline/people/_listed.html", {"one": person, "signed_in": user.is_authenticated})
-        for person in people
-    ]
-    return cached_page(
-        request, "timeline/people/people.html", context, {**slots, "rows": list(chain.from_iterable(rows))}
+def _directory(request: RetwisRequest, found: PeopleList, order: By) -> HttpResponse:
+    by = rendering(request)
+    return PEOPLE.answer(
+        request,
+        by,
+        searching=False,
+        order=order,
+        later="before" in request.GET,
+        has_rows=bool(found.people),
+        more=found.older is not None,
+        q="",
+        longest=LONGEST_QUERY,
+        number=len(found.people),
+        rows=listed(found.people, by),
+        newest_at=f"{request.path}?by={order}" if order else request.path,
+        older=quote(found.older or ""),
+    )
+
+
+def _search(request: RetwisRequest, query: str) -> HttpResponse:
+    found = People(connect()).search(request.viewer, query)
+    by = rendering(request)
+    return PEOPLE.answer(
+        request,
+        by,
+        searching=True,
+        order=By.NEWEST,
+        later=False,
+        has_rows=bool(found.people),
+        more=found.more,
+        q=query,
+        longest=LONGEST_QUERY,
+        number=len(found.people),
+        rows=listed(found.people, by),
+        newest_at=NOTHING,
+        older=NOTHING,
     )

@@ -10,7 +10,6 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from retwis_site.http.validators import MaxLength
-from retwis_site.rendering.pages import slot_filled_by
 from timeline.posts.entities import LONGEST_POST
 
 
@@ -49,12 +48,3 @@ class PostForm(forms.Form):
 
 def new_token() -> str:
     return secrets.token_urlsafe(12)
-
-
-def form_with(draft: str) -> PostForm:
-    """A composer that shows a draft; `draft` may be empty."""
-    return PostForm(initial={"body": draft, "token": FORM_TOKEN})
-
-
-FORM_TOKEN = slot_filled_by("form_token", lambda request: new_token())
-BLANK = form_with("")

@@ -7,10 +7,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from accounts.signing_in.guards import change, login_required, page_of_form
+from accounts.signing_in.html.pages import rendering
 from accounts.signing_in.middleware import RetwisRequest
-from retwis_site.rendering.pages import origin_of, page
 from retwis_site.store.client import connect
-from timeline.posts.html.post_cards import posts_as_html
+from timeline.posts.html.post_page import post_page
 from timeline.posts.reader import one_post
 from timeline.posts.repository import Posts
 
@@ -18,8 +18,7 @@ from timeline.posts.repository import Posts
 @require_safe
 def post(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
     found = one_post(request.viewer, username, pid)
-    shown = {"post": found, "origin": origin_of(request)}
-    return page(request, "timeline/posts/post.html", shown, {"posts": posts_as_html([found], request.viewer.user)})
+    return post_page(request, rendering(request), found)
 
 
 @change

@@ -1,7 +1,5 @@
 """The pages with timelines, and the form that publishes a post."""
 
-from collections.abc import Hashable
-
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
@@ -9,18 +7,21 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from accounts.signing_in.guards import change, to_login
+from accounts.signing_in.html.pages import rendering
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import NotSignedIn
 from retwis_site.rendering.error_pages import error_page
+from retwis_site.rendering.fragments import active_language
 from retwis_site.rendering.kept_fields import kept_fields
-from retwis_site.rendering.pages import EMPTY, Slots, cached_page, first_page_at, origin_of, page
+from retwis_site.rendering.pages import answer
 from retwis_site.store.cached_list import FIRST_TRUSTED
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
+from timeline.people.entities import Suggested
 from timeline.people.suggestions import Suggestions
 from timeline.posts import drafts
-from timeline.posts.forms import BLANK, PostForm, form_with
-from timeline.posts.html.post_cards import slots
+from timeline.posts.forms import PostForm
+from timeline.posts.html.composer import composer_with, empty_composer
 from timeline.posts.limits import POSTS
 from timeline.posts.repository import Posts
 from timeline.timelines import unread
@@ -28,6 +29,8 @@ from timeline.timelines.cursors import post_cursor
 from timeline.timelines.entities import HomePage
 from timeline.timelines.everyone import EVERYONE_POSTS, EveryoneTimeline
 from timeline.timelines.home import Homes
+from timeline.timelines.html.home_page import arrivals_html, home_page, unread_html
+from timeline.timelines.html.public_pages import everyone_page, profile_page, welcome_page
 from timeline.timelines.profile import Profiles
 
 WELCOME_POSTS = 20
@@ -40,15 +43,18 @@ def home(request: RetwisRequest) -> HttpResponse:
         found = Homes(connect()).page(request.viewer, before)
     except NotSignedIn:
         return _welcome(request)
+    by = rendering(request)
     draft = drafts.kept(request)
     last_read = unread.last_read_post(request, found)
-    shown = {
-        **_home(found, form_with(draft) if draft else BLANK, first_page_at(request)),
-        "unread": unread.unread_posts(found, last_read) if last_read is not None and before is None else None,
-        "starts_at_last_read": unread.starts_at_last_read(found, before, last_read),
-    }
-    render = page if draft else cached_page
-    response = render(request, "timeline/timelines/home.html", shown, _slots(found, last_read))
+    response = home_page(
+        request,
+        by,
+        found,
+        composer_with(PostForm(initial={"body": draft}), by) if draft else empty_composer(by),
+        said=unread_html(found, before, last_read, by.language),
+        last_read=last_read,
+        suggested=_suggested(found, before),
+    )
     if before is None:
         unread.keep_last_read(request, response, found)
     return response
@@ -64,35 +70,19 @@ def arrivals(request: RetwisRequest) -> HttpResponse:
         count = 0
     if not count:
         return HttpResponse(status=204)
-    shown = {"count": count, "more": count >= FIRST_TRUSTED}
-    return cached_page(request, "timeline/timelines/_arrivals.html", shown, EMPTY)
+    return answer(arrivals_html(count, count >= FIRST_TRUSTED, active_language()))
 
 
-def _home(found: HomePage, form: PostForm, newest_at: str) -> dict[str, Hashable]:
-    is_empty = not found.page.posts and found.page.older is None and not newest_at
-    return {
-        "user": found.viewer,
-        "counts": found.counts,
-        "form": form,
-        "newest_at": newest_at,
-        "suggested": tuple(Suggestions(connect()).for_user(found.viewer.uid)) if is_empty else (),
-    }
-
-
-def _slots(found: HomePage, last_read: int | None) -> Slots:
-    """`newest`: posts above this id are new to an open page. It may be an id at the head of the list whose post is not
-    shown."""
-    newest = max([*found.listed[:1], *(post.pid for post in found.page.posts[:1])], default=1)
-    return {**slots(found.page, found.viewer, last_read), "newest": [str(newest).encode()]}
+def _suggested(found: HomePage, before: int | None) -> tuple[Suggested, ...]:
+    """People to follow, for a home without posts."""
+    if found.page.posts or found.page.older is not None or before is not None:
+        return ()
+    return tuple(Suggestions(connect()).for_user(found.viewer.uid))
 
 
 def _welcome(request: RetwisRequest) -> HttpResponse:
     found = EveryoneTimeline(connect()).page(request.viewer, None, WELCOME_POSTS)
-    shown = {
-        "user": request.viewer.user,
-        "newest_users": tuple(found.newest_users),
-    }
-    return cached_page(request, "timeline/timelines/welcome.html", shown, slots(found.page, request.viewer.user))
+    return welcome_page(request, rendering(request), found)
 
 
 @change
@@ -102,9 +92,9 @@ def publish(request: RetwisRequest) -> HttpResponse:
         author = request.viewer.require_user()
         if not form.is_valid():
             found = Homes(connect()).page(request.viewer, None)
-            response = page(
-                request, "timeline/timelines/home.html", _home(found, form, ""), _slots(found, None), status=422
-            )
+            by = rendering(request)
+            suggested = _suggested(found, None)
+            response = home_page(request, by, found, composer_with(form, by), suggested=suggested, status=422)
             unread.keep_last_read(request, response, found)
             return response
     except NotSignedIn:
@@ -138,27 +128,11 @@ def _signed_out(request: RetwisRequest, form: PostForm) -> HttpResponse:
 def everyone(request: RetwisRequest) -> HttpResponse:
     before = post_cursor(request.GET.get("before"))
     found = EveryoneTimeline(connect()).page(request.viewer, before, EVERYONE_POSTS)
-    shown = {
-        "user": request.viewer.user,
-        "newest_users": tuple(found.newest_users),
-        "at_the_cap": found.at_the_cap,
-        "newest_at": first_page_at(request),
-        "origin": origin_of(request),
-    }
-    return cached_page(request, "timeline/timelines/everyone.html", shown, slots(found.page, request.viewer.user))
+    return everyone_page(request, rendering(request), found)
 
 
 @require_safe
 def profile(request: RetwisRequest, username: str) -> HttpResponse:
     before = post_cursor(request.GET.get("before"))
     found = Profiles(connect()).page(request.viewer, username, before)
-    shown = {
-        "user": request.viewer.user,
-        "person": found.person,
-        "about": found.about,
-        "counts": found.counts,
-        "relation": found.relation,
-        "newest_at": first_page_at(request),
-        "origin": origin_of(request),
-    }
-    return cached_page(request, "timeline/timelines/profile.html", shown, slots(found.page, request.viewer.user))
+    return profile_page(request, rendering(request), found)

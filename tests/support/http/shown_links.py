@@ -3,10 +3,10 @@
 import re
 from html.parser import HTMLParser
 
-from django.template import loader
-
-from accounts.users.entities import User
+from accounts.signing_in.html.pages import Rendering
+from accounts.users.entities import User, Visitor
 from timeline.posts.entities import Post
+from timeline.posts.html.post_cards import card
 
 BODY = re.compile(r'<p class="body" dir="auto">(.*?)</p>', re.DOTALL)
 LINKED = [
@@ -41,7 +41,7 @@ class Shown(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.text, self.tags, self.links = "", [], []
         post = Post(7, User(1, "Alice"), text, 1_700_000_000)
-        html = loader.render_to_string("timeline/posts/_post.html", {"post": post, "own": False, "age": "1 hour"})
+        html = card(post, Rendering("en", "", Visitor()), now=1_700_000_000)
         [self.html] = BODY.findall(html)
         self.feed(self.html)
         self.close()

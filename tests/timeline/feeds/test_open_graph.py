@@ -2,17 +2,13 @@
 
 import re
 from html import escape, unescape
-from types import SimpleNamespace
 
 import pytest
-from django.template import loader
 
-from accounts.users.entities import User
 from retwis_site.store.local_cache import Memory
 from tests.support.http.hostile_values import MARKER
 from tests.support.http.page_text import CANONICAL, meta_tags
 from tests.support.stored_posts import write_posts
-from timeline.people.entities import Counts, Relation
 
 ALTERNATE = re.compile(r'<link rel="alternate" type="([^"]+)" title="([^"]*)" href="([^"]*)">')
 
@@ -54,10 +50,9 @@ def test_a_profile_has_open_graph_tags_with_its_name(browser, called):
     assert meta_tags(page)["description"] == "Posts by \u2068Ann B.\u2069"
 
 
-def test_the_description_is_the_bio_if_there_is_one():
-    nothing = {"origin": "http://testserver", "counts": Counts(0, 0), "relation": Relation(), "newest_at": ""}
-    shown = {**nothing, "person": User(1, "Alice"), "about": SimpleNamespace(bio='Bees & "trees"', joined=None)}
-    page = loader.render_to_string("timeline/timelines/profile.html", shown)
+def test_the_description_is_the_bio_if_there_is_one(browser, raw, alice):
+    raw.hset("user:1", "bio", 'Bees & "trees"')
+    page = browser().get("/@Alice/").content.decode()
     assert meta_tags(page)["og:description"] == meta_tags(page)["description"] == 'Bees & "trees"'
 
 
@@ -111,7 +106,7 @@ def test_no_other_page_links_to_a_feed(browser, alice, bob):
         assert 'rel="alternate"' not in browser(bob).get(url).content.decode()
 
 
-def test_a_cached_page_is_not_shared_between_hosts(browser, alice, settings):
+def test_a_page_is_not_shared_between_hosts(browser, alice, settings):
     settings.ALLOWED_HOSTS = ["testserver", "retwis.example"]
     for url in ("/@Alice/", "/timeline/"):
         here = head(browser(), url)

@@ -216,18 +216,6 @@ def test_a_query_is_cut_to_the_length_of_a_name(browser, store, raw):
     assert f'value="{"y" * LONGEST_QUERY}" maxlength="{LONGEST_QUERY}"' in page
 
 
-def test_a_search_caches_no_page_for_its_query(browser, alice, monkeypatch):
-    """Else each typed letter would fill the cache with a page that is never read again."""
-    from retwis_site.rendering import pages
-
-    client = browser()
-    client.get("/people/?q=zz1")
-    cached = len(pages._fragments.everything())
-    for number in range(2, 40):
-        client.get(f"/people/?q=zz{number}")
-    assert len(pages._fragments.everything()) == cached
-
-
 # ---- compared with a scan of all names
 
 odd_characters = "abAB:1 _-éÉe\u0301İßσΣς\xff\u00fe日本\ud7ff\ue000\uffff\U00010000\U0010ffff"

@@ -66,7 +66,7 @@ class Viewer:
     user = Visitor()
 views.one_post = lambda viewer, name, pid: Post(pid, User(1, "Alice"), "Hello", 1)
 request = RequestFactory().get("/@alice/1/", headers={"host": "retwis.example", "x-forwarded-proto": "https"})
-request.viewer, request.resolver_match, request._messages = Viewer(), None, []
+request.viewer = Viewer()
 print(*[line.strip() for line in views.post(request, "alice", 1).content.decode().splitlines() if "example" in line])
 """
     line = in_a_process(code, HTTPS="1", TRUSTED_PROXIES="1", ALLOWED_HOSTS="retwis.example")

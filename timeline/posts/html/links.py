@@ -35,6 +35,15 @@ _PUNYCODE = "xn--"
 MOST_PUNYCODE = 8
 
 
+# A web address has a colon, a slash, or a dot before another character; a name has an at sign.
+_MAY_HAVE_LINKS = re.compile(r"[@:/]|\.\S")
+
+
+def may_have_links(text: str) -> bool:
+    """Whether a text may have links; False for most texts, and then there is none to search for."""
+    return _MAY_HAVE_LINKS.search(text) is not None
+
+
 def segments(text: str) -> list[Segment]:
     """The segments of a text; joined they are the text again. A text is one segment without links when a search would
     take long: it is longer than a post (in a foreign database), or has more than MOST_PUNYCODE punycode labels."""

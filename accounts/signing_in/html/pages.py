@@ -1,0 +1,109 @@
+"""Whole pages: the frame with the links of the viewer, around a fragment or a form."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+
+from accounts.signing_in.middleware import RetwisRequest
+from accounts.users.avatars import avatar
+from accounts.users.entities import User, Visitor
+from accounts.users.html import at
+from retwis_site.http.csrf import csrf_token
+from retwis_site.rendering import pages
+from retwis_site.rendering.fragments import EITHER, NOTHING, Fragment, Html, active_language
+from retwis_site.rendering.theme import THEMES, theme_of
+
+HERE = ("", "login", "register", "own_profile")  # the pages to which the viewer's links lead
+
+SESSION = Fragment(
+    "accounts/signing_in/_session.html",
+    slots=("at", "avatar", "shown_name"),
+    shape={"signed_in": EITHER, "here": HERE},
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rendering:
+    """What the HTML of one answer depends on, besides its content."""
+
+    language: str
+    token: str  # for the forms of the page; empty for a visitor, whose pages have none
+    user: User | Visitor
+
+    @property
+    def me(self) -> int | None:
+        """The viewer's uid; None for a visitor."""
+        return self.user.uid if isinstance(self.user, User) else None
+
+
+def rendering(request: RetwisRequest) -> Rendering:
+    """Round trips as for `request.viewer.user`."""
+    user = request.viewer.user
+    return Rendering(active_language(), csrf_token(request) if user.is_authenticated else "", user)
+
+
+class Page(Fragment):
+    """A fragment that is a whole page: its template extends `base.html`, and `here` is the name of its view."""
+
+    def __init__(
+        self,
+        template: str,
+        here: str,
+        *,
+        slots: Sequence[str] = (),
+        numbers: Sequence[str] = (),
+        shape: Mapping[str, Sequence[Hashable]] | None = None,
+    ) -> None:
+        super().__init__(
+            template,
+            slots=("session", "messages", "csrf_token", *slots),
+            numbers=numbers,
+            shape={"theme": ("", *THEMES), "signed_in": EITHER, **(shape or {})},
+            constants={"here": here},
+        )
+        self.here = here
+
+    def answer(self, request: HttpRequest, by: Rendering, *, status: int = 200, **given: Any) -> HttpResponse:
+        """The page as a response. `given` is what `fill` takes, without the frame's own slots and shape."""
+        here = "own_profile" if given.get("is_me") else self.here
+        html = self.fill(
+            by.language,
+            theme=theme_of(request),
+            signed_in=by.me is not None,
+            session=session(by, here),
+            messages=pages.messages(request),
+            csrf_token=by.token,
+            **given,
+        )
+        return pages.answer(html, status)
+
+
+def session(by: Rendering, here: str) -> Html:
+    """The viewer's links in the header. `here`: the page that they may mark as the current one."""
+    here = here if here in HERE else ""
+    if not isinstance(by.user, User):
+        return SESSION.fill(by.language, signed_in=False, here=here, at="", avatar=NOTHING, shown_name="")
+    user = by.user
+    return SESSION.fill(
+        by.language,
+        signed_in=True,
+        here=here,
+        at=at(user.username),
+        avatar=avatar(user.uid),
+        shown_name=user.shown_name,
+    )
+
+
+def form_page(request: RetwisRequest, template: str, context: Mapping[str, Any], status: int = 200) -> HttpResponse:
+    """A page with a form, rendered for this request. Its template has the context, `user`, and what `pages.page` and
+    the frame need."""
+    by = rendering(request)
+    name = request.resolver_match.view_name if request.resolver_match else ""
+    around = {
+        "user": by.user,
+        "signed_in": by.me is not None,
+        "session": session(by, name),
+    }
+    return pages.page(request, template, {**around, **context}, status)

@@ -1,0 +1,20 @@
+"""A user as HTML: the name, and the username in addresses."""
+
+from functools import lru_cache
+
+from accounts.users.entities import User
+from retwis_site.http.url_converters import in_path
+from retwis_site.rendering.fragments import EITHER, Fragment, Html
+
+NAME = Fragment("accounts/users/_name.html", slots=("name", "username"), shape={"has_name": EITHER})
+
+
+def name_of(person: User, language: str) -> Html:
+    """The display name with the username, or the username alone."""
+    return NAME.fill(language, has_name=bool(person.name), name=person.name, username=person.username)
+
+
+@lru_cache(maxsize=5000)
+def at(username: str) -> str:
+    """The username as a part of an address, for `{% url 'profile' at %}` in a fragment."""
+    return in_path(username)

@@ -1,0 +1,126 @@
+"""People as HTML: rows of lists, and the pages of people."""
+
+from collections.abc import Sequence
+
+from django.utils.text import Truncator
+
+from accounts.signing_in.html.pages import Page, Rendering
+from accounts.users.avatars import avatar
+from accounts.users.html import at, name_of
+from retwis_site.rendering.dates import day, iso, moment, month
+from retwis_site.rendering.fragments import EITHER, NOTHING, Fragment, Html, joined
+from timeline.people.entities import By, FollowRow, ListedPerson, Show, Suggested
+from timeline.relations.html import follow_button
+
+BIO_IN_LISTS = 80  # characters
+
+SIDES = ("followers", "following")
+FOLLOW_PAGES = {
+    side: Page(
+        "timeline/people/follow_page.html",
+        here=side,
+        slots=("avatar", "name", "title_name", "shown_name", "at", "rows", "newest_at", "here_at", "older"),
+        shape={
+            "side": (side,),
+            "show": tuple(Show),
+            "later": EITHER,
+            "has_rows": EITHER,
+            "further": EITHER,
+            "more": EITHER,
+        },
+    )
+    for side in SIDES
+}
+PEOPLE = Page(
+    "timeline/people/people.html",
+    here="people",
+    slots=("q", "longest", "rows", "newest_at", "older"),
+    numbers=("number",),
+    shape={"searching": EITHER, "order": tuple(By), "later": EITHER, "has_rows": EITHER, "more": EITHER},
+)
+JOINED = Fragment("timeline/people/_joined.html", slots=("iso", "exact", "month"))
+LISTED = Fragment(
+    "timeline/people/_listed.html",
+    slots=("avatar", "at", "name", "bio", "joined", "button"),
+    numbers=("followers",),
+    shape={"has_bio": EITHER},
+)
+FOLLOW_ROW = Fragment(
+    "timeline/people/_follow_row.html",
+    slots=("avatar", "at", "name", "iso", "exact", "day"),
+    shape={"follows_me": EITHER},
+)
+SUGGESTED = Fragment(
+    "timeline/people/_suggested.html", slots=("avatar", "at", "name", "button"), numbers=("followers",)
+)
+SUGGESTIONS = Fragment("timeline/people/_suggestions.html", slots=("rows",))
+NEWEST_USER = Fragment("timeline/people/_newest_user.html", slots=("at", "name"))
+NEWEST_USERS = Fragment("timeline/people/_newest_users.html", slots=("users",), shape={"has_users": EITHER})
+
+
+def join_date(when: int | None, language: str) -> Html:
+    """The month of registration; nothing without a date."""
+    if when is None:
+        return NOTHING
+    return JOINED.fill(language, iso=iso(when), exact=moment(when, language), month=month(when, language))
+
+
+def listed(people: Sequence[ListedPerson], by: Rendering) -> Html:
+    """The rows of the directory or of a search."""
+    return joined(_listed(person, by) for person in people)
+
+
+def _listed(one: ListedPerson, by: Rendering) -> Html:
+    can_follow = by.me is not None and not one.is_me
+    return LISTED.fill(
+        by.language,
+        has_bio=bool(one.bio),
+        avatar=avatar(one.user.uid),
+        at=at(one.user.username),
+        name=name_of(one.user, by.language),
+        bio=one.bio if len(one.bio) <= BIO_IN_LISTS else Truncator(one.bio).chars(BIO_IN_LISTS),
+        followers=one.followers,
+        joined=join_date(one.joined, by.language),
+        button=follow_button(one.user, one.following, by) if can_follow else NOTHING,
+    )
+
+
+def follow_rows(rows: Sequence[FollowRow], language: str) -> Html:
+    """The rows of a followers or following page."""
+    return joined(
+        FOLLOW_ROW.fill(
+            language,
+            follows_me=row.follows_me,
+            avatar=avatar(row.user.uid),
+            at=at(row.user.username),
+            name=name_of(row.user, language),
+            iso=iso(row.since),
+            exact=moment(row.since, language),
+            day=day(row.since, language),
+        )
+        for row in rows
+    )
+
+
+def suggestions(people: Sequence[Suggested], by: Rendering) -> Html:
+    """People to follow; nothing without any."""
+    if not people:
+        return NOTHING
+    rows = joined(
+        SUGGESTED.fill(
+            by.language,
+            avatar=avatar(one.user.uid),
+            at=at(one.user.username),
+            name=name_of(one.user, by.language),
+            followers=one.followers,
+            button=follow_button(one.user, following=False, by=by),
+        )
+        for one in people
+    )
+    return SUGGESTIONS.fill(by.language, rows=rows)
+
+
+def newest_users(names: Sequence[str], language: str) -> Html:
+    """The newest users, by their usernames."""
+    users = joined(NEWEST_USER.fill(language, at=at(name), name=name) for name in names)
+    return NEWEST_USERS.fill(language, has_users=bool(names), users=users)

@@ -1,0 +1,57 @@
+"""Follows as HTML: counts, the follow button, and whom two people have in common.
+
+The counts and the button take the person: `people` builds on relations, not the other way round."""
+
+from accounts.signing_in.html.pages import Rendering
+from accounts.users.entities import User
+from accounts.users.html import at
+from retwis_site.rendering.fragments import EITHER, Fragment, Html
+from timeline.relations.entities import InCommon
+
+COUNTS = Fragment("timeline/relations/_counts.html", slots=("uid", "at"), numbers=("following", "followers"))
+FOLLOW = Fragment(
+    "timeline/relations/_follow.html", slots=("uid", "at", "username", "csrf_token"), shape={"following": EITHER}
+)
+KNOWN_FOLLOWERS = Fragment(
+    "timeline/relations/_known_followers.html",
+    slots=("first", "first_at", "second", "second_at", "others_text"),
+    numbers=("others",),
+    shape={"named": (0, 1, 2), "has_others": EITHER},
+)
+COMMON_FOLLOWERS = Fragment(
+    "timeline/relations/_common_followers.html", slots=("name",), numbers=("number",), shape={"exact": EITHER}
+)
+COMMON_FOLLOWING = Fragment("timeline/relations/_common_following.html", numbers=("number",), shape={"exact": EITHER})
+
+
+def counts_of(person: User, following: int, followers: int, by: Rendering) -> Html:
+    """How many `person` follows, and by how many `person` is followed."""
+    return COUNTS.fill(by.language, uid=person.uid, at=at(person.username), following=following, followers=followers)
+
+
+def follow_button(person: User, following: bool, by: Rendering) -> Html:
+    """The button for a signed-in viewer. `following`: whether the viewer follows `person` now."""
+    return FOLLOW.fill(
+        by.language,
+        following=following,
+        uid=person.uid,
+        at=at(person.username),
+        username=person.username,
+        csrf_token=by.token,
+    )
+
+
+def known_followers(named: tuple[User, ...], others: InCommon, by: Rendering) -> Html:
+    """The followers of a person whom the viewer follows: at most two by name, and the number of the others."""
+    first, second = (*named, None, None)[:2]
+    return KNOWN_FOLLOWERS.fill(
+        by.language,
+        named=len(named),
+        has_others=others.count > 0,
+        first=first.shown_name if first else "",
+        first_at=at(first.username) if first else "",
+        second=second.shown_name if second else "",
+        second_at=at(second.username) if second else "",
+        others=others.count,
+        others_text=str(others),
+    )

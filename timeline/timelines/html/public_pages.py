@@ -1,0 +1,105 @@
+"""The pages that visitors see too: the global timeline, the welcome page, profiles."""
+
+from urllib.parse import quote
+
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+
+from accounts.signing_in.html.pages import Page, Rendering
+from accounts.users.avatars import avatar
+from accounts.users.html import at, name_of
+from accounts.users.names import isolated
+from retwis_site.rendering.fragments import EITHER, NOTHING, Html, joined
+from retwis_site.rendering.pages import origin_of
+from timeline.people.html import join_date, newest_users
+from timeline.posts.html.texts import html_of
+from timeline.relations.html import COMMON_FOLLOWERS, COMMON_FOLLOWING, counts_of, follow_button, known_followers
+from timeline.timelines.entities import EveryonePage, ProfilePage
+from timeline.timelines.html import listing
+
+EVERYONE = Page(
+    "timeline/timelines/everyone.html",
+    here="timeline",
+    slots=("origin", "newest_users", *listing.SLOTS),
+    shape=listing.SHAPE,
+)
+WELCOME = Page(
+    "timeline/timelines/welcome.html", here="home", slots=("newest_users", *listing.SLOTS), shape=listing.SHAPE
+)
+PROFILE = Page(
+    "timeline/timelines/profile.html",
+    here="profile",
+    slots=(
+        *("uid", "at", "username", "username_in_title", "name", "title_name", "shown_name", "avatar"),
+        *("origin", "description", "counts", "bio", "joined", "next", "button", "in_common"),
+        *listing.SLOTS,
+    ),
+    shape={"is_me": EITHER, "follows_me": EITHER, "has_bio": EITHER, **listing.SHAPE},
+)
+
+
+def everyone_page(request: HttpRequest, by: Rendering, found: EveryonePage) -> HttpResponse:
+    """The global timeline."""
+    return EVERYONE.answer(
+        request,
+        by,
+        origin=origin_of(request),
+        newest_users=newest_users(found.newest_users, by.language),
+        **listing.listing(request, found.page, by, at_the_cap=found.at_the_cap),
+    )
+
+
+def welcome_page(request: HttpRequest, by: Rendering, found: EveryonePage) -> HttpResponse:
+    """The home page of a visitor: the newest posts of everyone."""
+    return WELCOME.answer(
+        request,
+        by,
+        newest_users=newest_users(found.newest_users, by.language),
+        **listing.listing(request, found.page, by),
+    )
+
+
+def profile_page(request: HttpRequest, by: Rendering, found: ProfilePage) -> HttpResponse:
+    """A user's profile with their posts."""
+    person, relation, bio = found.person, found.relation, found.about.bio
+    can_follow = by.me is not None and not relation.is_me
+    place = at(person.username)
+    return PROFILE.answer(
+        request,
+        by,
+        is_me=relation.is_me,
+        follows_me=relation.follows_me,
+        has_bio=bool(bio),
+        uid=person.uid,
+        at=place,
+        username=person.username,
+        username_in_title=person.username.lower(),
+        name=name_of(person, by.language),
+        title_name=isolated(person),
+        shown_name=person.shown_name,
+        avatar=avatar(person.uid),
+        origin=origin_of(request),
+        description=bio or _("Posts by %(name)s") % {"name": isolated(person)},
+        counts=counts_of(person, found.counts.following, found.counts.followers, by),
+        bio=html_of(bio, by.language),
+        joined=join_date(found.about.joined, by.language),
+        next=quote(f"/@{place}/"),
+        button=follow_button(person, relation.following, by) if can_follow else NOTHING,
+        in_common=_in_common(found, by),
+        **listing.listing(request, found.page, by),
+    )
+
+
+def _in_common(found: ProfilePage, by: Rendering) -> Html:
+    """Whom the viewer and the owner of the profile both know."""
+    relation = found.relation
+    notes = []
+    if relation.known is not None:
+        notes.append(known_followers(relation.known.people, relation.known.others, by))
+    followers, following = relation.common_followers, relation.common_following
+    if followers is not None and followers.count:
+        name = found.person.shown_name
+        notes.append(COMMON_FOLLOWERS.fill(by.language, exact=followers.exact, number=followers.count, name=name))
+    if following is not None and following.count:
+        notes.append(COMMON_FOLLOWING.fill(by.language, exact=following.exact, number=following.count))
+    return joined(notes)
