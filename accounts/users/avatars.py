@@ -17,6 +17,7 @@ HEAD = (
     '<svg class="avatar" viewBox="0 0 8 8" fill="none" stroke="{0}" aria-hidden="true">'
     '<path fill="{0}" d="M0 0h8v8H0z"/>'
 )
+_HEADS = [HEAD.format(ground) for ground in GROUNDS]
 
 Thread = tuple[int, int, int]  # its row at the left, in the middle and at the right
 
@@ -67,4 +68,4 @@ def avatar(uid: int) -> Html:
     NUMBER."""
     rest, ground = divmod(uid * _STRIDE % NUMBER, len(GROUNDS))
     shape, colours = divmod(rest, len(_COLOURS))
-    return Html(f"{HEAD.format(GROUNDS[ground])}{SHAPES[shape].format(*_COLOURS[colours])}</svg>")
+    return Html(f"{_HEADS[ground]}{SHAPES[shape].format(*_COLOURS[colours])}</svg>")

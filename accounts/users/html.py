@@ -4,7 +4,7 @@ from functools import lru_cache
 
 from accounts.users.entities import User
 from retwis_site.http.url_converters import in_path
-from retwis_site.rendering.fragments import EITHER, Fragment, Html
+from retwis_site.rendering.fragments import EITHER, Fragment, Html, escaped
 
 NAME = Fragment("accounts/users/_name.html", slots=("name", "username"), shape={"has_name": EITHER})
 
@@ -15,6 +15,6 @@ def name_of(person: User, language: str) -> Html:
 
 
 @lru_cache(maxsize=5000)
-def at(username: str) -> str:
+def at(username: str) -> Html:
     """The username as a part of an address, for `{% url 'profile' at %}` in a fragment."""
-    return in_path(username)
+    return escaped(in_path(username))

@@ -37,6 +37,7 @@ NOTHING = Html("")
 # Digits, so that a placeholder is allowed wherever an id or a name is, also in `{% url %}`. Nobody can guess it. No
 # text of a user is searched for it anyway: slots are filled after the template was cut.
 _SECRET = "".join(secrets.choice("123456789") for _ in range(40))
+_needs_escaping = re.compile("[&<>\"']").search
 _PLACEHOLDER = re.compile(rf"{_SECRET}(\d{{3}})")
 
 
@@ -82,22 +83,24 @@ class Fragment:
 
         Raises FragmentError for a missing or an undeclared name, and for a value that the shape does not have."""
         try:
-            key = (
-                language,
-                *[given.pop(name) for name in self._shape_names],
-                *[_plural_form(language, given[name]) for name in self.numbers],
-            )
+            shape = map(given.pop, self._shape_names)
+            if self.numbers:
+                key = (language, *shape, *[_plural_form(language, given[name]) for name in self.numbers])
+            else:
+                key = (language, *shape)
         except KeyError as error:
             raise FragmentError(f"{self.template}: {error} is not given") from error
-        if given.keys() != self._to_fill:
-            raise FragmentError(f"{self.template}: {sorted(given.keys() ^ self._to_fill)} missing or not declared")
-        pattern = self._rendered.get(key) or self._render(key, given)
+        pattern = self._rendered.get(key)
+        if pattern is None or len(given) != len(self._to_fill):
+            pattern = self._render(key, given)
         for name, value in given.items():
             kind = value.__class__
-            if kind is str:
-                given[name] = escape(value)
-            elif kind is not Html and kind is not int:
+            if kind is Html or kind is int:
+                continue
+            if kind is not str:
                 given[name] = conditional_escape(value)
+            elif _needs_escaping(value):
+                given[name] = escape(value)
         return Html(pattern % given)
 
     def load(self) -> None:
@@ -120,7 +123,9 @@ class Fragment:
             fragment._rendered.clear()
 
     def _render(self, key: tuple[Hashable, ...], given: Mapping[str, Any]) -> str:
-        """The fragment in one language and shape, as a pattern for `%`."""
+        """The fragment in one language and shape, as a pattern for `%`. Raises FragmentError as `fill` does."""
+        if given.keys() != self._to_fill:
+            raise FragmentError(f"{self.template}: {sorted(given.keys() ^ self._to_fill)} missing or not declared")
         language, *values = key
         shape = dict(zip(self._shape_names, values, strict=False))
         for name, value in shape.items():
@@ -146,7 +151,7 @@ class Fragment:
 
 def escaped(text: str) -> Html:
     """A text as HTML."""
-    return Html(escape(text))
+    return Html(escape(text) if _needs_escaping(text) else text)
 
 
 def joined(parts: Iterable[str]) -> Html:

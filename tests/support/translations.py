@@ -9,5 +9,5 @@ from timeline.posts.html import post_cards
 def forget_words():
     Memory.clear_all()
     Fragment.render_anew()
-    dates._moment_on.cache_clear()
+    dates._day.cache_clear()
     post_cards._words.cache_clear()

@@ -7,7 +7,7 @@ from django.utils.text import Truncator
 from accounts.signing_in.html.pages import Page, Rendering
 from accounts.users.avatars import avatar
 from accounts.users.html import at, name_of
-from retwis_site.rendering.dates import day, iso, moment, month
+from retwis_site.rendering.dates import day, moment, month
 from retwis_site.rendering.fragments import EITHER, NOTHING, Fragment, Html, joined
 from timeline.people.entities import By, FollowRow, ListedPerson, Show, Suggested
 from timeline.relations.html import follow_button
@@ -62,7 +62,8 @@ def join_date(when: int | None, language: str) -> Html:
     """The month of registration; nothing without a date."""
     if when is None:
         return NOTHING
-    return JOINED.fill(language, iso=iso(when), exact=moment(when, language), month=month(when, language))
+    iso, exact = moment(when, language)
+    return JOINED.fill(language, iso=iso, exact=exact, month=month(when, language))
 
 
 def listed(people: Sequence[ListedPerson], by: Rendering) -> Html:
@@ -87,18 +88,20 @@ def _listed(one: ListedPerson, by: Rendering) -> Html:
 
 def follow_rows(rows: Sequence[FollowRow], language: str) -> Html:
     """The rows of a followers or following page."""
-    return joined(
-        FOLLOW_ROW.fill(
-            language,
-            follows_me=row.follows_me,
-            avatar=avatar(row.user.uid),
-            at=at(row.user.username),
-            name=name_of(row.user, language),
-            iso=iso(row.since),
-            exact=moment(row.since, language),
-            day=day(row.since, language),
-        )
-        for row in rows
+    return joined(_follow_row(row, language) for row in rows)
+
+
+def _follow_row(row: FollowRow, language: str) -> Html:
+    iso, exact = moment(row.since, language)
+    return FOLLOW_ROW.fill(
+        language,
+        follows_me=row.follows_me,
+        avatar=avatar(row.user.uid),
+        at=at(row.user.username),
+        name=name_of(row.user, language),
+        iso=iso,
+        exact=exact,
+        day=day(row.since, language),
     )
 
 

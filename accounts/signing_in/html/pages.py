@@ -12,7 +12,7 @@ from accounts.users.entities import User, Visitor
 from accounts.users.html import at
 from retwis_site.http.csrf import csrf_token
 from retwis_site.rendering import pages
-from retwis_site.rendering.fragments import EITHER, NOTHING, Fragment, Html, active_language
+from retwis_site.rendering.fragments import EITHER, NOTHING, Fragment, Html, active_language, escaped
 from retwis_site.rendering.theme import THEMES, theme_of
 
 HERE = ("", "login", "register", "own_profile")  # the pages to which the viewer's links lead
@@ -29,7 +29,7 @@ class Rendering:
     """What the HTML of one answer depends on, besides its content."""
 
     language: str
-    token: str  # for the forms of the page; empty for a visitor, whose pages have none
+    token: Html  # for the forms of the page; empty for a visitor, whose pages have none
     user: User | Visitor
 
     @property
@@ -41,7 +41,7 @@ class Rendering:
 def rendering(request: RetwisRequest) -> Rendering:
     """Round trips as for `request.viewer.user`."""
     user = request.viewer.user
-    return Rendering(active_language(), csrf_token(request) if user.is_authenticated else "", user)
+    return Rendering(active_language(), escaped(csrf_token(request)) if user.is_authenticated else NOTHING, user)
 
 
 class Page(Fragment):

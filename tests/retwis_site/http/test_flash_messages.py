@@ -6,6 +6,7 @@ from django.contrib import messages
 from accounts.signing_in.html.pages import Rendering
 from accounts.users.entities import Visitor
 from retwis_site.http.flash_messages import FlashMiddleware, FlashStorage, may_have_messages
+from retwis_site.rendering.fragments import NOTHING
 from timeline.posts.entities import Page
 from timeline.timelines.entities import EveryonePage
 from timeline.timelines.html.public_pages import welcome_page
@@ -71,7 +72,7 @@ def test_a_message_can_be_shown_in_the_same_request(rf, raw):
         if message:
             messages.success(request, message)
         seen.append(may_have_messages(request))
-        return welcome_page(request, Rendering("en", "", Visitor()), found)
+        return welcome_page(request, Rendering("en", NOTHING, Visitor()), found)
 
     answers = [
         FlashMiddleware(lambda request, message=message: view(request, message))(rf.get("/"))

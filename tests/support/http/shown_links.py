@@ -5,6 +5,7 @@ from html.parser import HTMLParser
 
 from accounts.signing_in.html.pages import Rendering
 from accounts.users.entities import User, Visitor
+from retwis_site.rendering.fragments import NOTHING
 from timeline.posts.entities import Post
 from timeline.posts.html.post_cards import card
 
@@ -41,7 +42,7 @@ class Shown(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.text, self.tags, self.links = "", [], []
         post = Post(7, User(1, "Alice"), text, 1_700_000_000)
-        html = card(post, Rendering("en", "", Visitor()), now=1_700_000_000)
+        html = card(post, Rendering("en", NOTHING, Visitor()), now=1_700_000_000)
         [self.html] = BODY.findall(html)
         self.feed(self.html)
         self.close()

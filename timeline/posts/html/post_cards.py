@@ -10,8 +10,8 @@ from django.utils.translation import ngettext, override
 from accounts.signing_in.html.pages import Rendering
 from accounts.users.avatars import avatar
 from accounts.users.html import at, name_of
-from retwis_site.rendering.dates import iso, moment
-from retwis_site.rendering.fragments import EITHER, Fragment, Html, joined
+from retwis_site.rendering.dates import moment
+from retwis_site.rendering.fragments import EITHER, Fragment, Html, escaped, joined
 from timeline.posts.entities import Post
 from timeline.posts.html.texts import html_of_post
 
@@ -27,6 +27,7 @@ CARD = Fragment(
 def card(post: Post, by: Rendering, now: int) -> Html:
     """A post. `now`: unix seconds, for its age."""
     author, language = post.author, by.language
+    iso, when = moment(post.time, language)
     own = author.uid == by.me
     return CARD.fill(
         language,
@@ -36,8 +37,8 @@ def card(post: Post, by: Rendering, now: int) -> Html:
         avatar=avatar(author.uid),
         name=name_of(author, language),
         text=html_of_post(post, language),
-        iso=iso(post.time),
-        moment=moment(post.time, language),
+        iso=iso,
+        moment=when,
         age=age_of(now - post.time, language),
         beginning=beginning_of(post.body, BEGINNING) if own else "",
         csrf_token=by.token,
@@ -55,7 +56,7 @@ def beginning_of(text: str, length: int) -> str:
     return text if len(text) <= length else Truncator(text).chars(length)
 
 
-def age_of(seconds: int, language: str) -> str:
+def age_of(seconds: int, language: str) -> Html:
     """A post's age in words, as in the official Retwis: `posted 0 seconds ago via web`, `1 minute`, `2 hours`,
     `3 days`."""
     if seconds < 60:
@@ -77,7 +78,7 @@ _PHRASES: dict[str, Callable[[int], str]] = {
 
 
 @lru_cache(maxsize=5000)
-def _words(number: int, unit: str, language: str) -> str:
+def _words(number: int, unit: str, language: str) -> Html:
     """The words for `number` units. gettext would compute the plural form each time."""
     with override(language):
-        return _PHRASES[unit](number) % {"number": number}
+        return escaped(_PHRASES[unit](number) % {"number": number})
