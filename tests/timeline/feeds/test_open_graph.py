@@ -12,7 +12,8 @@ from retwis_site.store.local_cache import Memory
 from tests.support.http.hostile_values import MARKER
 from tests.support.http.page_text import CANONICAL, meta_tags
 from tests.support.stored_posts import write_posts
-from timeline.people.entities import Counts, Relation
+from timeline.people.entities import Relation
+from timeline.relations.entities import FollowCounts
 
 ALTERNATE = re.compile(r'<link rel="alternate" type="([^"]+)" title="([^"]*)" href="([^"]*)">')
 
@@ -55,7 +56,7 @@ def test_a_profile_has_open_graph_tags_with_its_name(browser, called):
 
 
 def test_the_description_is_the_bio_if_there_is_one():
-    nothing = {"origin": "http://testserver", "counts": Counts(0, 0), "relation": Relation(), "newest_at": ""}
+    nothing = {"origin": "http://testserver", "counts": FollowCounts(0, 0), "relation": Relation(), "newest_at": ""}
     shown = {**nothing, "person": User(1, "Alice"), "about": SimpleNamespace(bio='Bees & "trees"', joined=None)}
     page = loader.render_to_string("timeline/timelines/profile.html", shown)
     assert meta_tags(page)["og:description"] == meta_tags(page)["description"] == 'Bees & "trees"'
