@@ -6,11 +6,16 @@ from retwis_site.store import keys
 from retwis_site.store.client import Pipe
 
 
+class OwnBio:
+    """The viewer's bio; empty when there is none."""
+
+    def queue(self, pipe: Pipe, me: int) -> None:
+        self._bio = pipe.hget(keys.user(me), "bio")
+
+    def result(self) -> str:
+        return self._bio.value or ""
+
+
 def profile_of(viewer: Viewer) -> tuple[User, str]:
     """The signed-in user and the bio. Round trips as for `Viewer.ask`. Raises NotSignedIn."""
-
-    def ask(pipe: Pipe, me: int) -> None:
-        pipe.hget(keys.user(me), "bio")
-
-    me, [bio] = viewer.ask_as_user(ask)
-    return me, bio or ""
+    return viewer.ask_as_user(OwnBio)

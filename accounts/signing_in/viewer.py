@@ -5,16 +5,17 @@ The sign-in cookie holds a secret. `auths[secret]` leads to a uid, and `user:<ui
 
 The page's commands need the uid before the check is made. So a process caches which uid a secret leads to, and which
 uid a name has. A cached uid is a guess: each request checks it in the pipeline that also has the page's commands. When
-the guess was wrong, the replies are dropped, and the request asks again.
+the guess was wrong, the replies are dropped, and a new question is asked.
 """
 
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Generic, Protocol, TypeVar
 
 from django.utils.crypto import constant_time_compare
 
 from accounts.users.entities import AccountDeleted, NoSuchUser, NotSignedIn, User, Visitor
-from accounts.users.repository import PERSON, TRIES, chosen, person, queue_person
+from accounts.users.repository import PERSON, TRIES, Users, ask_owner, person
 from retwis_site.exceptions import StoreError
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
@@ -25,10 +26,32 @@ _uids_by_name: Memory[str, int] = Memory(size=20_000, seconds=3600)
 
 LONGEST_SECRET = 200  # characters; a secret of this site has 32, but a cookie may hold anything
 
-# Queues the commands of a page. The second argument is the viewer's uid, or None for a visitor.
-Questions = Callable[[Pipe, int | None], None]
-# Queues the commands of a page about a user, such as a profile. The third argument is that user's uid.
-QuestionsAbout = Callable[[Pipe, int | None, int], None]
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Question(Protocol[T_co]):
+    """What a page asks of the store. An object asks once: when a cached hint was wrong, a new object is made."""
+
+    def queue(self, pipe: Pipe, me: int | None) -> None:
+        """Queue the page's commands. `me`: the viewer's uid, None for a visitor."""
+
+    def result(self) -> T_co:
+        """What the replies say. It is called at most once, and only for an object whose hints were right."""
+
+
+class UserQuestion(Protocol[T_co]):
+    """What a page asks that is for users alone."""
+
+    def queue(self, pipe: Pipe, me: int) -> None: ...
+    def result(self) -> T_co: ...
+
+
+class QuestionAbout(Protocol[T_co]):
+    """What a page about a user asks, such as a profile. `them`: that user's uid."""
+
+    def queue(self, pipe: Pipe, me: int | None, them: int) -> None: ...
+    def result(self) -> T_co: ...
 
 
 class Viewer:
@@ -46,7 +69,7 @@ class Viewer:
         """The signed-in user, or a Visitor. No round trip without a cookie or after `ask`; else as for `ask`."""
         self.asked = True
         if self._user is None:
-            self.ask(lambda pipe, me: None)
+            self.ask(_Nothing)
         assert self._user is not None
         return self._user
 
@@ -66,81 +89,63 @@ class Viewer:
         """Whether the viewer has been checked and is a user. No round trip: False while nothing was asked."""
         return isinstance(self._user, User)
 
-    def ask(self, questions: Questions) -> list[Any]:
-        """The replies to the page's commands. The same round trip checks the viewer.
+    def ask(self, make: Callable[[], Question[T]]) -> T:
+        """The result of what a page asks. The same round trip checks the viewer.
 
         One round trip when the viewer's uid is cached, two when it is not. A wrong cached uid costs two more, a stale
-        entry in `auths` one more: `questions` may therefore run more than once. Raises StoreError.
+        entry in `auths` one more; each try makes a new question. Raises StoreError.
         """
         self.asked = True
         for _ in range(TRIES):
             pipe = self._store.pipeline()
+            question = make()
             if self._user is not None:
-                questions(pipe, self._user.uid if isinstance(self._user, User) else None)
-                return pipe.execute()
+                question.queue(pipe, self._user.uid if isinstance(self._user, User) else None)
+                pipe.execute()
+                return question.result()
             me = self._unchecked_uid()
             if me is None:
                 self._user = Visitor()
                 continue
-            pipe.hget(keys.auths(), self.secret)
-            pipe.hmget(keys.user(me), [*PERSON, "auth"])
-            questions(pipe, me)
-            uid, (*stored, auth), *replies = pipe.execute()
-            if uid != str(me):
+            uid = pipe.hget(keys.auths(), self.secret)
+            fields = pipe.hmget(keys.user(me), [*PERSON, "auth"])
+            question.queue(pipe, me)
+            pipe.execute()
+            if uid.value != str(me):
                 _uids_by_secret.forget(self.secret)
                 continue
-            user = person(me, stored)
+            username, name, deleted, auth = fields.value
+            user = person(me, (username, name, deleted))
             if user is not None and auth is not None and constant_time_compare(auth, self.secret):
                 self._user = user
-                return replies
+                return question.result()
             self._user = Visitor()  # a stale entry in `auths`
         raise StoreError("the account kept changing while the page was read; try again")
 
-    def ask_as_user(self, questions: Callable[[Pipe, int], None]) -> tuple[User, list[Any]]:
-        """The signed-in user, and the replies to the commands of a page for users alone. Raises NotSignedIn.
+    def ask_as_user(self, make: Callable[[], UserQuestion[T]]) -> tuple[User, T]:
+        """The signed-in user, and the result of what a page for users alone asks. Raises NotSignedIn.
 
         Round trips as for `ask`.
         """
+        question = self.ask(lambda: _IfSignedIn(make()))
+        return self.require_user(), question.result()
 
-        def if_signed_in(pipe: Pipe, me: int | None) -> None:
-            if me is not None:
-                questions(pipe, me)
-
-        replies = self.ask(if_signed_in)
-        return self.require_user(), replies
-
-    def ask_about(self, name: str, questions: QuestionsAbout) -> tuple[User, list[Any]]:
-        """The user with this name, and the replies to the commands of a page about that user.
+    def ask_about(self, name: str, make: Callable[[], QuestionAbout[T]]) -> tuple[User, T]:
+        """The user with this name, and the result of what a page about that user asks.
 
         Round trips as for `ask`; one more when the uid of the name is not cached. Raises NoSuchUser, AccountDeleted.
         """
         for _ in range(TRIES):
-            cached = _uids_by_name.get(name)
-            if cached is None:
-                cached = chosen(self._store.hmget(keys.users(), [name, name.lower()]))
-                if cached is None:
-                    raise NoSuchUser(name)
-                _uids_by_name.put(name, cached)
-            them: int = cached
-
-            def check_and_ask(pipe: Pipe, me: int | None, them: int = them) -> None:
-                pipe.hmget(keys.users(), [name, name.lower()])
-                queue_person(pipe, them)
-                questions(pipe, me, them)
-
-            uids, stored, *replies = self.ask(check_and_ask)
-            if chosen(uids) == them:
-                user = person(them, stored)
-                if user is not None:
-                    return user, replies
-                username, *_ = stored
-                raise NoSuchUser(name) if username is None else AccountDeleted(name)
+            them = self._unchecked_owner(name)
+            about = self.ask(partial(_About, make, name, them))
+            if about.owner.value == them:
+                return about.user(), about.question.result()
             _uids_by_name.forget(name)
         raise StoreError(f"the name {name!r} kept changing its owner while the page was read; try again")
 
     def find(self, name: str) -> User:
         """The user with this name. Round trips and errors as for `ask_about`."""
-        user, _ = self.ask_about(name, lambda pipe, me, them: None)
+        user, _ = self.ask_about(name, _Nothing)
         return user
 
     def _unchecked_uid(self) -> int | None:
@@ -154,3 +159,59 @@ class Viewer:
             return None
         _uids_by_secret.put(self.secret, int(uid))
         return int(uid)
+
+    def _unchecked_owner(self, name: str) -> int:
+        """The uid that the name leads to, not yet checked. At most one round trip. Raises NoSuchUser."""
+        uid = _uids_by_name.get(name)
+        if uid is None:
+            uid = Users(self._store).find(name)
+            if uid is None:
+                raise NoSuchUser(name)
+            _uids_by_name.put(name, uid)
+        return uid
+
+
+class _Nothing:
+    """Asks nothing: only the viewer, or the user with a name, is checked."""
+
+    def queue(self, pipe: Pipe, *uids: int | None) -> None: ...
+    def result(self) -> None: ...
+
+
+class _IfSignedIn(Generic[T]):
+    """Asks only for a user. The result is the question, whose own result a visitor must not use."""
+
+    def __init__(self, question: UserQuestion[T]) -> None:
+        self._question = question
+
+    def queue(self, pipe: Pipe, me: int | None) -> None:
+        if me is not None:
+            self._question.queue(pipe, me)
+
+    def result(self) -> UserQuestion[T]:
+        return self._question
+
+
+class _About(Generic[T]):
+    """Asks whether the name leads to `them`, and what a page about them asks. The result is this object."""
+
+    def __init__(self, make: Callable[[], QuestionAbout[T]], name: str, them: int) -> None:
+        self.question = make()
+        self._name = name
+        self._them = them
+
+    def queue(self, pipe: Pipe, me: int | None) -> None:
+        self.owner = ask_owner(pipe, self._name)
+        self._fields = pipe.hmget(keys.user(self._them), PERSON)
+        self.question.queue(pipe, me, self._them)
+
+    def result(self) -> "_About[T]":
+        return self
+
+    def user(self) -> User:
+        """The user that the page is about. Raises NoSuchUser, AccountDeleted."""
+        user = person(self._them, self._fields.value)
+        if user is not None:
+            return user
+        username, *_ = self._fields.value
+        raise NoSuchUser(self._name) if username is None else AccountDeleted(self._name)

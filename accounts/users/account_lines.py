@@ -12,9 +12,10 @@ from retwis_site.store.ids import whole
 def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator[list[Line]]:
     """One line. One round trip."""
     pipe = store.pipeline()
-    pipe.hmget(keys.user(owner.uid), ["name", "bio", "language"])
-    pipe.zscore(keys.users_by_time(), owner.username)
-    (name, bio, language), registered = pipe.execute()
+    fields = pipe.hmget(keys.user(owner.uid), ["name", "bio", "language"])
+    registered = pipe.zscore(keys.users_by_time(), owner.username)
+    pipe.execute()
+    name, bio, language = fields.value
     yield [
         {
             "type": "account",
@@ -23,7 +24,7 @@ def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator
             "name": name or "",
             "bio": bio or "",
             "language": language or "",
-            "registered": None if registered is None else iso(whole(registered)),
+            "registered": None if registered.value is None else iso(whole(registered.value)),
             "address": address_of("profile", owner.username),
         }
     ]

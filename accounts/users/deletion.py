@@ -39,9 +39,10 @@ class AccountDeletion:
             raise StoreError("the store was too slow to delete an account; try again")
         left = {"deleted": str(int(time.time())), "password": make_password(None), "auth": "", "name": "", "bio": ""}
         pipe = self._store.pipeline()
-        pipe.hmget(keys.user(user.uid), ["name", "auth"])
+        replaced = pipe.hmget(keys.user(user.uid), ["name", "auth"])
         pipe.hset(keys.user(user.uid), left)
-        (name, auth), _ = pipe.execute()
+        pipe.execute()
+        name, auth = replaced.value
         self._outbox.queue_due(pipe, job.name)
         for ended in {secret, auth or secret}:
             pipe.hdel(keys.auths(), ended)

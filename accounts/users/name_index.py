@@ -6,17 +6,24 @@ entries are right. No reader trusts an entry alone, so an extra entry, which a k
 """
 
 from collections.abc import Collection, Mapping
+from typing import NamedTuple
 from urllib.parse import quote, unquote
 
 from accounts.users.entities import User
 from accounts.users.names import entries, entry, queue_entries
-from accounts.users.repository import Users, queue_person
+from accounts.users.repository import PERSON, Users, person
 from retwis_site.jobs.outbox import Claim, Outbox
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce
 
-Stored = tuple[str | None, str | None, str | None]  # a user's `username`, `name` and `deleted`
+
+class Stored(NamedTuple):
+    """The fields PERSON of a user."""
+
+    username: str | None
+    name: str | None
+    deleted: str | None
 
 
 class NameIndex:
@@ -39,10 +46,10 @@ class NameIndex:
             return
         job = self._outbox.add(f"name:{me.uid}:{quote(me.name, safe='')}:{nonce()}")
         pipe = self._store.pipeline()
-        pipe.hget(keys.user(me.uid), "name")
+        replaced = pipe.hget(keys.user(me.uid), "name")
         pipe.hset(keys.user(me.uid), {"name": name, "bio": bio})
-        replaced, _ = pipe.execute()
-        self.finish_edit(job.name, me.uid, {me.name, replaced or ""})
+        pipe.execute()
+        self.finish_edit(job.name, me.uid, {me.name, replaced.value or ""})
 
     def finish_edit(self, job: str, uid: int, old: Collection[str]) -> None:
         """What follows the commit; `old`: the names before it. Four round trips; two more as above."""
@@ -56,7 +63,9 @@ class NameIndex:
         """Make the entries of one user match, and use the new name in this process at once. `old`: former names, which
         may be empty. Returns the user; None for an unknown uid or a deleted account. Round trips as below."""
         stored = self.make_match({uid: [entry(name, uid) for name in old if name]})
-        return Users(self._store).cache_renamed(uid, stored[uid])
+        user = person(uid, stored[uid])
+        Users(self._store).cache_renamed(uid, user)
+        return user
 
     def make_match(self, old: Mapping[int, Collection[str]]) -> dict[int, Stored]:
         """Make the entries of users match; `old`: by uid, entries that may be out of date. Returns what the hashes say.
@@ -83,9 +92,9 @@ class NameIndex:
     def stored(self, uids: Collection[int]) -> dict[int, Stored]:
         """What the hashes of these users say, by uid. One round trip."""
         pipe = self._store.pipeline()
-        for uid in uids:
-            queue_person(pipe, uid)
-        return dict(zip(uids, map(tuple, pipe.execute()), strict=True))
+        asked = {uid: pipe.hmget(keys.user(uid), PERSON) for uid in uids}
+        pipe.execute()
+        return {uid: Stored(*fields.value) for uid, fields in asked.items()}
 
 
 def finish_name(store: Store, claim: Claim) -> None:
@@ -97,11 +106,9 @@ def finish_name(store: Store, claim: Claim) -> None:
 
 def right_entries(uid: int, stored: Stored) -> set[str]:
     """The entries that should lead to a user; none for an unknown uid or a deleted account."""
-    *_, deleted = stored
-    return _entries(uid, stored) if deleted is None else set()
+    return _entries(uid, stored) if stored.deleted is None else set()
 
 
 def _entries(uid: int, stored: Stored) -> set[str]:
     """The entries of a user, as if the account were not deleted; none for an unknown uid."""
-    username, name, _ = stored
-    return set() if username is None else set(entries(User(uid, username, name or "")))
+    return set() if stored.username is None else set(entries(User(uid, stored.username, stored.name or "")))

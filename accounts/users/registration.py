@@ -59,9 +59,9 @@ class Registration:
         """
         pipe = self._store.pipeline()
         pipe.hsetnx(keys.users(), username.lower(), str(uid))
-        pipe.hget(keys.users(), username.lower())
-        _, owner = pipe.execute()
-        won: bool = owner == str(uid)
+        owner = pipe.hget(keys.users(), username.lower())
+        pipe.execute()
+        won = owner.value == str(uid)
         if won:
             pipe.hset(keys.auths(), {secret: str(uid)})
             pipe.zadd_nx(keys.users_by_time(), {username: int(time.time())})

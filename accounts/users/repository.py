@@ -10,6 +10,7 @@ from accounts.users.entities import User
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.local_cache import PageMemory
+from retwis_site.store.replies import Answer
 
 TRIES = 3  # times that a sequence starts again when the account has changed meanwhile
 
@@ -27,7 +28,10 @@ class Users:
 
     def find(self, name: str) -> int | None:
         """The uid of a username, as typed or in lower case; None when no user has it. One round trip."""
-        return chosen(self._store.hmget(keys.users(), [name, name.lower()]))
+        pipe = self._store.pipeline()
+        owner = ask_owner(pipe, name)
+        pipe.execute()
+        return owner.value
 
     def how_many(self) -> int:
         """The number of users. One round trip."""
@@ -40,32 +44,17 @@ class Users:
     def people(self, uids: Collection[int]) -> dict[int, User]:
         """Users by uid, without unknown uids and deleted accounts. At most one round trip; none while all are
         cached."""
-        known = self.cached(uids)
-        missing = [uid for uid in dict.fromkeys(uids) if uid not in known]
         pipe = self._store.pipeline()
-        for uid in missing:
-            queue_person(pipe, uid)
-        return known | self.people_of(missing, pipe.execute())
+        people = ask_people(pipe, uids)
+        pipe.execute()
+        return people.value
 
-    def cached(self, uids: Iterable[int]) -> dict[int, User]:
-        """The users that this process has read within seconds. No round trip."""
-        return _people.some(uids)
-
-    def people_of(self, uids: Sequence[int], replies: Sequence[Sequence[str | None]]) -> dict[int, User]:
-        """Users by uid, from the replies to `queue_person`; caches them."""
-        found = {uid: user for uid, reply in zip(uids, replies, strict=True) if (user := person(uid, reply))}
-        for uid, user in found.items():
-            _people.put(uid, user)
-        return found
-
-    def cache_renamed(self, uid: int, reply: Sequence[str | None]) -> User | None:
-        """Cache a user whose name this process has changed, from the reply to `queue_person`. Returns the user; None
-        for an unknown uid or a deleted account. No round trip."""
+    def cache_renamed(self, uid: int, user: User | None) -> None:
+        """Cache a user whose name this process has changed; None for a deleted account. No round trip."""
         _people.forget(uid)
-        user = self.people_of([uid], [reply]).get(uid)
         if user is not None:
+            _people.put(uid, user)
             _renamed.put(uid, user)
-        return user
 
     def renamed(self) -> dict[int, User]:
         """The users whose name this process has changed within seconds: they see it at once on every page. No round
@@ -85,9 +74,9 @@ class Users:
         """
         pipe = self._store.pipeline()
         pipe.hset(keys.user(uid), fields)
-        pipe.hget(keys.user(uid), "deleted")
-        _, deleted = pipe.execute()
-        if deleted is None:
+        deleted = pipe.hget(keys.user(uid), "deleted")
+        pipe.execute()
+        if deleted.value is None:
             return True
         self.take_back(uid, fields)
         return False
@@ -100,14 +89,30 @@ class Users:
         pipe.execute()
 
 
-def queue_person(pipe: Pipe, uid: int) -> None:
-    """Ask for a user; `person(uid, reply)` reads the reply."""
-    pipe.hmget(keys.user(uid), PERSON)
+def ask_user(pipe: Pipe, uid: int) -> Answer[User | None]:
+    """A user; None for an unknown uid or a deleted account."""
+    fields = pipe.hmget(keys.user(uid), PERSON)
+    return Answer(lambda: person(uid, fields.value))
 
 
-def person(uid: int, reply: Sequence[str | None]) -> User | None:
-    """A user from the reply to `queue_person`; None for an unknown uid or a deleted account."""
-    username, name, deleted = reply
+def ask_people(pipe: Pipe, uids: Iterable[int]) -> Answer[dict[int, User]]:
+    """Users by uid, without unknown uids and deleted accounts. Asks for those that are not cached, and caches them."""
+    uids = dict.fromkeys(uids)
+    cached = _people.some(uids)
+    asked = {uid: ask_user(pipe, uid) for uid in uids if uid not in cached}
+
+    def read() -> dict[int, User]:
+        found = {uid: user for uid, answer in asked.items() if (user := answer.value) is not None}
+        for uid, user in found.items():
+            _people.put(uid, user)
+        return cached | found
+
+    return Answer(read)
+
+
+def person(uid: int, fields: Sequence[str | None]) -> User | None:
+    """A user from the fields PERSON; None for an unknown uid or a deleted account."""
+    username, name, deleted = fields
     return None if username is None or deleted is not None else User(uid, username, name or "")
 
 
@@ -116,9 +121,31 @@ def new_secret() -> str:
     return secrets.token_hex(16)
 
 
-def chosen(found: list[str | None]) -> int | None:
-    """The uid from a lookup of a name as typed and in lower case. The name as typed wins: a foreign database may have
-    both."""
-    as_typed, lower = found
+def spellings(name: str) -> list[str]:
+    """The fields of `users` that may lead from a name to its owner: as typed, and in lower case."""
+    return [name, name.lower()]
+
+
+def ask_owner(pipe: Pipe, name: str) -> Answer[int | None]:
+    """The uid that a name leads to, as typed or in lower case; None when no user has it."""
+    found = pipe.hmget(keys.users(), spellings(name))
+    return Answer(lambda: _chosen(*found.value))
+
+
+def ask_owners(pipe: Pipe, names: Sequence[str]) -> Answer[dict[str, int]]:
+    """Like `ask_owner` for several names, at least one; without names that no user has. One command."""
+    fields = list(dict.fromkeys(spelling for name in names for spelling in spellings(name)))
+    found = pipe.hmget(keys.users(), fields)
+
+    def read() -> dict[str, int]:
+        numbers = dict(zip(fields, found.value, strict=True))
+        uids = {name: _chosen(numbers[name], numbers[name.lower()]) for name in names}
+        return {name: uid for name, uid in uids.items() if uid is not None}
+
+    return Answer(read)
+
+
+def _chosen(as_typed: str | None, lower: str | None) -> int | None:
+    """The name as typed wins: a foreign database may have both."""
     uid = as_typed or lower
     return int(uid) if uid is not None and uid.isascii() and uid.isdigit() else None

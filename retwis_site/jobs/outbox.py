@@ -63,9 +63,10 @@ class Outbox:
         """The names of the jobs that are due, oldest first, at most `limit` of each of the OUTBOX_SHARDS. One round
         trip."""
         pipe = self._store.pipeline()
-        for key in keys.outboxes():
-            pipe.zrangebyscore(key, "-inf", str(int(time.time())), limit)
-        return [job for jobs in pipe.execute() for job in jobs]
+        now = str(int(time.time()))
+        asked = [pipe.zrangebyscore(key, "-inf", now, limit) for key in keys.outboxes()]
+        pipe.execute()
+        return [job for jobs in asked for job in jobs.value]
 
     def under_way(self) -> set[str]:
         """The prefixes of all job names: `follow:1` and `follow:1:2` for `follow:1:2:<nonce>`. One round trip for

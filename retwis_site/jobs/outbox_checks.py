@@ -45,15 +45,9 @@ class OutboxChecks:
 
     def _unclaimed(self, key: str, jobs: Sequence[str]) -> list[str]:
         pipe = self._store.pipeline()
-        for job in jobs:
-            pipe.get(keys.lease(job))
-            pipe.zscore(key, job)
-        replies = pipe.execute()
-        return [
-            job
-            for job, lease, due in zip(jobs, replies[::2], replies[1::2], strict=True)
-            if lease is None and due is not None
-        ]
+        asked = [(job, pipe.get(keys.lease(job)), pipe.zscore(key, job)) for job in jobs]
+        pipe.execute()
+        return [job for job, lease, due in asked if lease.value is None and due.value is not None]
 
     def dead_letters(self) -> Chunks:
         """Jobs that failed ATTEMPTS times. The repair tries once more."""
@@ -76,12 +70,12 @@ class OutboxChecks:
         """Attempt counts of jobs that are in no outbox. A job has a count only while it is in an outbox."""
         for chunk in self._store.hash_fields(keys.attempts(), AT_ONCE):
             pipe = self._store.pipeline()
-            for job, _ in chunk:
-                pipe.zscore(keys.outbox(job), job)
+            asked = [(job, pipe.zscore(keys.outbox(job), job)) for job, _ in chunk]
+            pipe.execute()
             yield [
                 Finding(f"attempts at {job.partition(':')[0]}", partial(self._store.hdel, keys.attempts(), job))
-                for (job, _), due in zip(chunk, pipe.execute(), strict=True)
-                if due is None
+                for job, due in asked
+                if due.value is None
             ]
 
 

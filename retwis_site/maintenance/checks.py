@@ -65,10 +65,11 @@ def members_of(store: Store, pattern: str) -> Iterator[list[tuple[int, str, floa
     for names in store.scan_keys(keys.matching(pattern), AT_ONCE):
         owned = [(name, number) for name in names if (number := keys.number(name)) is not None]
         pipe = store.pipeline()
-        for key, _ in owned:
-            pipe.zscan(key, 0, AT_ONCE)
+        first = [(key, number, pipe.zscan(key, 0, AT_ONCE)) for key, number in owned]
+        pipe.execute()
         chunk: list[tuple[int, str, float]] = []
-        for (key, number), (cursor, scored) in zip(owned, pipe.execute(), strict=True):
+        for key, number, scan in first:
+            cursor, scored = scan.value
             chunk += [(number, member, score) for member, score in scored]
             while cursor:
                 yield chunk

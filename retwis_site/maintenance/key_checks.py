@@ -44,12 +44,12 @@ class KeyChecks:
         for names in self._store.scan_keys(keys.matching("*"), AT_ONCE):
             expected = {key: wanted for key in names if (wanted := _type_of(key))}
             pipe = self._store.pipeline()
-            for key in expected:
-                pipe.type(key)
+            asked = [(key, wanted, pipe.type(key)) for key, wanted in expected.items()]
+            pipe.execute()
             yield [
-                Finding(f"{key} is a {is_type}, expected a {wanted}", partial(self._move_away, key))
-                for (key, wanted), is_type in zip(expected.items(), pipe.execute(), strict=True)
-                if is_type not in {wanted, "none"}
+                Finding(f"{key} is a {found.value}, expected a {wanted}", partial(self._move_away, key))
+                for key, wanted, found in asked
+                if found.value not in {wanted, "none"}
             ]
 
     def _move_away(self, key: str) -> None:
@@ -96,13 +96,9 @@ class KeyChecks:
         for pattern, seconds in self._temporary.items():
             for names in self._store.scan_keys(keys.matching(pattern), AT_ONCE):
                 pipe = self._store.pipeline()
-                for key in names:
-                    pipe.ttl(key)
-                yield [
-                    Finding(key, partial(self._store.expire, key, seconds))
-                    for key, ttl in zip(names, pipe.execute(), strict=True)
-                    if ttl == -1
-                ]
+                asked = [(key, pipe.ttl(key)) for key in names]
+                pipe.execute()
+                yield [Finding(key, partial(self._store.expire, key, seconds)) for key, ttl in asked if ttl.value == -1]
 
 
 def _type_of(key: str) -> str | None:

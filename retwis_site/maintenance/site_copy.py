@@ -14,7 +14,7 @@ from typing import Any
 from retwis_site.exceptions import StoreError, StoreRefused
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store, connect_exactly
-from retwis_site.store.commands import Commands
+from retwis_site.store.replies import Answer, Reply
 
 AT_ONCE = 500  # keys that are read in one round trip, and about the number of fields or members of each
 UNFINISHED = "copying"
@@ -52,6 +52,14 @@ class KeyChunk:
     """A string, or some fields or members of a key: one command reads them, and one writes them."""
 
     key: Key
+    content: Any
+
+
+@dataclass(frozen=True)
+class Scan:
+    """Some entries of a key, and the cursor of the next ones; 0 at the end."""
+
+    cursor: int
     content: Any
 
 
@@ -179,10 +187,10 @@ def _refuse_replicas(source: Store) -> None:
 
 def _refuse_used(target: Store) -> None:
     pipe = target.pipeline()
-    pipe.hlen(keys.users())
-    pipe.get(keys.next_user_id())
-    users, counter = pipe.execute()
-    if counter != UNFINISHED and (users or counter is not None):
+    users = pipe.hlen(keys.users())
+    counter = pipe.get(keys.next_user_id())
+    pipe.execute()
+    if counter.value != UNFINISHED and (users.value or counter.value is not None):
         raise CannotCopy("The store at REDIS_URL holds users, or remains of users. Name an empty one.")
 
 
@@ -221,12 +229,10 @@ def _chunks(store: Store) -> Iterator[tuple[Store, list[Key]]]:
         for names in server.scan_keys(keys.matching("*"), AT_ONCE):
             named = [(name, kind) for name in names if (kind := _kind(name)) in COPIED]
             pipe = server.pipeline()
-            for name, _ in named:
-                pipe.type(name)
-                pipe.pttl(name)
-            replies = iter(pipe.execute())
-            answered = zip(named, replies, replies, strict=True)
-            yield server, [Key(name, kind, ttl) for (name, kind), is_type, ttl in answered if is_type == COPIED[kind]]
+            states = [(name, kind, pipe.type(name), pipe.pttl(name)) for name, kind in named]
+            pipe.execute()
+            right = [(name, kind, ttl) for name, kind, found, ttl in states if found.value == COPIED[kind]]
+            yield server, [Key(name, kind, ttl.value) for name, kind, ttl in right]
 
 
 def _source_chunks(source: Store) -> Iterator[tuple[Store, list[Key]]]:
@@ -237,27 +243,28 @@ def _source_chunks(source: Store) -> Iterator[tuple[Store, list[Key]]]:
 def _read(server: Store, chunk: list[Key]) -> Iterator[list[KeyChunk]]:
     """The content of keys. One round trip for all of them, and one more for each further AT_ONCE entries of a key."""
     pipe = server.pipeline()
-    for key in chunk:
-        _scan(pipe, key, 0)
-    large: list[tuple[Key, int]] = []
-    chunks: list[KeyChunk] = []
-    for key, reply in zip(chunk, pipe.execute(), strict=True):
-        cursor, content = (0, reply) if key.type == "string" else reply
-        chunks.append(KeyChunk(key, content))
-        large.append((key, cursor))
-    yield chunks
-    for key, cursor in large:
+    scans = [(key, _ask_scan(pipe, key, 0)) for key in chunk]
+    pipe.execute()
+    yield [KeyChunk(key, scan.value.content) for key, scan in scans]
+    for key, scan in scans:
+        cursor = scan.value.cursor
         while cursor:
-            cursor, content = _scan(server, key, cursor)
-            yield [KeyChunk(key, content)]
+            scan = _ask_scan(pipe, key, cursor)
+            pipe.execute()
+            cursor = scan.value.cursor
+            yield [KeyChunk(key, scan.value.content)]
 
 
-def _scan(commands: Commands, key: Key, cursor: int) -> Any:
+def _ask_scan(pipe: Pipe, key: Key, cursor: int) -> Answer[Scan]:
+    """Ask for the entries of a key from the cursor on."""
     if key.type == "hash":
-        return commands.hscan(key.name, cursor, AT_ONCE)
+        fields = pipe.hscan(key.name, cursor, AT_ONCE)
+        return Answer(lambda: Scan(*fields.value))
     if key.type == "zset":
-        return commands.zscan(key.name, cursor, AT_ONCE)
-    return commands.get(key.name)
+        members = pipe.zscan(key.name, cursor, AT_ONCE)
+        return Answer(lambda: Scan(*members.value))
+    text = pipe.get(key.name)
+    return Answer(lambda: Scan(0, text.value))
 
 
 def _write(pipe: Pipe, chunk: KeyChunk) -> None:
@@ -277,7 +284,15 @@ def _write(pipe: Pipe, chunk: KeyChunk) -> None:
 def _sizes(store: Store, chunk: list[Key]) -> list[int]:
     """The number of fields or members of each key; 1 for a string, 0 for a missing key. One round trip."""
     pipe = store.pipeline()
-    for key in chunk:
-        {"hash": pipe.hlen, "zset": pipe.zcard, "string": pipe.type}[key.type](key.name)
-    replies = pipe.execute()
-    return [int(reply != "none") if key.type == "string" else reply for key, reply in zip(chunk, replies, strict=True)]
+    sizes = [_ask_size(pipe, key) for key in chunk]
+    pipe.execute()
+    return [size.value for size in sizes]
+
+
+def _ask_size(pipe: Pipe, key: Key) -> Reply[int] | Answer[int]:
+    if key.type == "hash":
+        return pipe.hlen(key.name)
+    if key.type == "zset":
+        return pipe.zcard(key.name)
+    found = pipe.type(key.name)
+    return Answer(lambda: int(found.value != "none"))

@@ -36,8 +36,8 @@ def moment(seconds: int, language: str) -> tuple[Html, Html]:
     minutes, second = divmod(rest, 60)
     hour, minute = _TWO_DIGITS[minutes // 60], _TWO_DIGITS[minutes % 60]
     date, words = _day(number, language)
-    iso = Html(f"{date}T{hour}:{minute}:{_TWO_DIGITS[second]}Z")
-    return iso, Html(words.replace(_HOUR, hour).replace(_MINUTE, minute))
+    iso = escaped(f"{date}T{hour}:{minute}:{_TWO_DIGITS[second]}Z")
+    return iso, escaped(words.replace(_HOUR, hour).replace(_MINUTE, minute))
 
 
 @lru_cache(maxsize=4000)
@@ -48,7 +48,7 @@ def _day(number: int, language: str) -> tuple[str, str]:
         # Translators: a moment, in the letters of Django's `date` filter, such as "20 November 2026, 15:20 UTC". H is
         # the hour and i the minute.
         letters = re.sub(r"(?<!\\)H", _HOUR, _("j F Y, H:i T"))
-        return f"{midnight:%Y-%m-%d}", escaped(date_format(midnight, re.sub(r"(?<!\\)i", _MINUTE, letters)))
+        return f"{midnight:%Y-%m-%d}", date_format(midnight, re.sub(r"(?<!\\)i", _MINUTE, letters))
 
 
 def day(seconds: int, language: str) -> str:

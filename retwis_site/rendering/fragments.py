@@ -8,7 +8,7 @@ A fragment declares what its template may show:
 - A *number* is a slot that a `{% blocktranslate count %}` counts with. The language decides the words around it.
 - A *constant* is the same for every use.
 
-To fill a fragment is to format a string. Nothing is cached by content, so nothing becomes stale, no viewer gets what
+To fill a fragment is to join strings. Nothing is cached by content, so nothing becomes stale, no viewer gets what
 was made for another, and the thousandth page costs what the first one did. `fragment_checks.py` compares the template
 with the declaration when the template is loaded.
 """
@@ -39,6 +39,10 @@ NOTHING = Html("")
 _SECRET = "".join(secrets.choice("123456789") for _ in range(40))
 _needs_escaping = re.compile("[&<>\"']").search
 _PLACEHOLDER = re.compile(rf"{_SECRET}(\d{{3}})")
+
+
+# Pieces of HTML: those in odd places stand for slots. The second part says which.
+_Rendered = tuple[list[str], tuple[tuple[int, str], ...]]
 
 
 class _Number(int):
@@ -74,7 +78,7 @@ class Fragment:
         self.constants = dict(constants or {})
         self._shape_names = tuple(self.shape)
         self._to_fill = frozenset((*self.slots, *self.numbers))
-        self._rendered: dict[tuple[Hashable, ...], str] = {}
+        self._rendered: dict[tuple[Hashable, ...], _Rendered] = {}
         self._is_checked = False
         Fragment.every.append(self)
 
@@ -90,18 +94,24 @@ class Fragment:
                 key = (language, *shape)
         except KeyError as error:
             raise FragmentError(f"{self.template}: {error} is not given") from error
-        pattern = self._rendered.get(key)
-        if pattern is None or len(given) != len(self._to_fill):
-            pattern = self._render(key, given)
+        rendered = self._rendered.get(key)
+        if rendered is None or len(given) != len(self._to_fill):
+            rendered = self._render(key, given)
         for name, value in given.items():
             kind = value.__class__
-            if kind is Html or kind is int:
+            if kind is Html:
                 continue
-            if kind is not str:
+            if kind is int:
+                given[name] = str(value)
+            elif kind is not str:
                 given[name] = conditional_escape(value)
             elif _needs_escaping(value):
                 given[name] = escape(value)
-        return Html(pattern % given)
+        pieces, places = rendered
+        filled = pieces.copy()
+        for place, name in places:
+            filled[place] = given[name]
+        return Html("".join(filled))
 
     def load(self) -> None:
         """Load the template and compare it with the declaration. Raises FragmentError."""
@@ -122,8 +132,8 @@ class Fragment:
         for fragment in cls.every:
             fragment._rendered.clear()
 
-    def _render(self, key: tuple[Hashable, ...], given: Mapping[str, Any]) -> str:
-        """The fragment in one language and shape, as a pattern for `%`. Raises FragmentError as `fill` does."""
+    def _render(self, key: tuple[Hashable, ...], given: Mapping[str, Any]) -> "_Rendered":
+        """The fragment in one language and shape. Raises FragmentError as `fill` does."""
         if given.keys() != self._to_fill:
             raise FragmentError(f"{self.template}: {sorted(given.keys() ^ self._to_fill)} missing or not declared")
         language, *values = key
@@ -141,12 +151,13 @@ class Fragment:
         with override(str(language)):
             html = loader.render_to_string(self.template, context)
         names = sorted(self._to_fill)
-        pattern = _PLACEHOLDER.sub(lambda found: f"%({names[int(found[1])]})s", html.replace("%", "%%"))
-        if _SECRET[:8] in pattern:
+        pieces = _PLACEHOLDER.split(html)
+        if any(_SECRET[:8] in piece for piece in pieces):
             raise FragmentError(f"{self.template}: a filter or a tag has changed the text of a slot")
+        rendered = pieces, tuple((place, names[int(pieces[place])]) for place in range(1, len(pieces), 2))
         if not settings.DEBUG:
-            self._rendered[key] = pattern
-        return pattern
+            self._rendered[key] = rendered
+        return rendered
 
 
 def escaped(text: str) -> Html:

@@ -24,6 +24,7 @@ from itertools import filterfalse
 from retwis_site.exceptions import StoreReadOnly
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.local_cache import Memory, PageMemory
+from retwis_site.store.replies import Reply
 
 # All of these count entries.
 KEPT = 1000  # a list is cut to this length
@@ -143,12 +144,12 @@ class TimelineList:
         self._expires_after = expires_after
         self._shards = shards
 
-    def queue_page(self, pipe: Pipe, before: int | None) -> None:
+    def ask_page(self, pipe: Pipe, before: int | None) -> Reply[list[bytes]]:
         """Ask for the entries that a page needs: the head for the first page, the whole list for one below a cursor."""
-        pipe.lrange_as_sent(self._key, 0, -1 if before is not None else FIRST_READ // self._shards - 1)
+        return pipe.lrange_as_sent(self._key, 0, -1 if before is not None else FIRST_READ // self._shards - 1)
 
     def page(self, entries: Sequence[bytes], before: int | None, read_sources: Callable[[], Merge]) -> ListContent:
-        """The content, from the reply to `queue_page`. A list that is not complete is rebuilt from its sources.
+        """The content, from the entries of `ask_page`. A list that is not complete is rebuilt from its sources.
 
         At most one round trip an hour, to renew the expiry; a rebuild costs those of `rebuild`.
         """

@@ -2,6 +2,7 @@
 
 `connect()` returns the process's `Store`. Its methods are the commands of `commands.py`, one round trip each.
 `store.pipeline()` returns a `Pipe` with the same methods: it queues them, and `execute()` sends them in one round trip.
+Each queued command returns a handle of its reply: no code finds a reply by its place.
 `recorder.py` records every round trip, and every failure becomes a `StoreError`.
 
 No command is ever sent twice. redis-py's own retries are off: after a lost reply, INCR or LPUSH would count or push
@@ -13,6 +14,7 @@ again. When a restarted server has closed a connection, the pool replaces it bef
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, TypeVar
 
@@ -26,41 +28,71 @@ from retwis_site.exceptions import StoreRefused
 from retwis_site.store import recorder
 from retwis_site.store.commands import Commands, Scored
 from retwis_site.store.connection import topology
+from retwis_site.store.connection.failures import hangs, no_answer, raise_refusals, refusal
 from retwis_site.store.connection.transport import Conversation, OneServer, Queued, Transport
-from retwis_site.store.failures import hangs, no_answer, raise_refusals, refusal
+from retwis_site.store.replies import Reply
 
 T = TypeVar("T")
 
 _NO_OPTIONS: dict[str, Any] = {}  # redis-py reads the reply in its usual way
+_UNREAD: Reply[Any] = Reply()  # the handle of commands whose replies are read together
+
+
+@dataclass(slots=True)
+class Batch:
+    """Queued commands, with the handles that get their replies."""
+
+    queued: list[Queued] = field(default_factory=list)
+    handles: list[Reply[Any]] = field(default_factory=list)  # one for each command
+    lists: list[tuple[Reply[list[Any]], slice]] = field(default_factory=list)  # one handle for several commands
+
+    def fill(self, replies: list[Any]) -> None:
+        for handle, reply in zip(self.handles, replies, strict=True):
+            handle.value = reply
+        for handle, part in self.lists:
+            handle.value = replies[part]
 
 
 class Pipe(Commands):
-    """Queues commands, to send them together. It is no transaction: other clients' commands may run between them."""
+    """Queues commands, to send them together. Each returns a `Reply`, whose `value` is set by `execute`.
+
+    It is no transaction: other clients' commands may run between its own."""
 
     def __init__(self, store: "Store") -> None:
         self._store = store
-        self._queued: list[Queued] = []
+        self._batch = Batch()
 
-    def send(self, *command: str | float | bytes, **options: Any) -> Any:
-        self._queued.append((command, options))
+    def send(self, *command: str | float | bytes, **options: Any) -> Reply[Any]:
+        reply: Reply[Any] = Reply()
+        batch = self._batch
+        batch.queued.append((command, options))
+        batch.handles.append(reply)
+        return reply
 
-    def lpushx_each(self, keys: Iterable[str], value: str) -> None:
-        """Queue an LPUSHX for each of many lists. It takes a third of the time of single `lpushx` calls."""
-        self._queued += [(("LPUSHX", key, value), _NO_OPTIONS) for key in keys]
+    def lpushx_each(self, keys: Sequence[str], value: str) -> Reply[list[int]]:
+        """Queue an LPUSHX for each of many lists; the new lengths. It takes a third of the time of single `lpushx`
+        calls."""
+        lengths: Reply[list[int]] = Reply()
+        batch = self._batch
+        first = len(batch.queued)
+        batch.queued += [(("LPUSHX", key, value), _NO_OPTIONS) for key in keys]
+        batch.handles += [_UNREAD] * len(keys)
+        batch.lists.append((lengths, slice(first, len(batch.queued))))
+        return lengths
 
-    def execute(self) -> list[Any]:
-        """Send the queued commands; returns the replies in the order of the calls. One round trip; none for an empty
-        queue.
+    def execute(self) -> None:
+        """Send the queued commands, and set the values of their handles. One round trip; none for an empty queue.
 
-        Raises StoreError when the store did not answer or refused a command.
+        Raises StoreError when the store did not answer or refused a command. Then the handles have no value.
         """
-        queued = self.take()
-        return self._store.exchange(queued) if queued else []
+        batch = self.take()
+        if batch.queued:
+            batch.fill(self._store.exchange(batch.queued))
 
-    def take(self) -> list[Queued]:
-        """Empty the queue; returns the commands, for a caller that sends them itself."""
-        queued, self._queued = self._queued, []
-        return queued
+    def take(self) -> Batch:
+        """Empty the queue; returns what was queued, for a caller that sends it itself."""
+        batch, self._batch = self._batch, Batch()
+        return batch
 
 
 class Store(Commands):
@@ -87,8 +119,8 @@ class Store(Commands):
         """A block that sends these commands. They are recorded, and redis-py's errors in it become a StoreError."""
         return RoundTrip(self, commands)
 
-    def stream(self, pipes: Iterable[Pipe]) -> Iterator[list[Any]]:
-        """Yields the replies to each pipe; one round trip each. Raises StoreError.
+    def stream(self, pipes: Iterable[Pipe]) -> Iterator[None]:
+        """Sends each pipe, in one round trip, and yields when the values of its handles are set. Raises StoreError.
 
         The next pipe is made and sent while the server works on the pipe before it. So a pipe must not depend on the
         replies to the pipe just before it."""
@@ -99,22 +131,24 @@ class Store(Commands):
         finally:
             conversation.close()
 
-    def _converse(self, conversation: Conversation, pipes: Iterable[Pipe]) -> Iterator[list[Any]]:
-        ahead: list[Queued] = []
+    def _converse(self, conversation: Conversation, pipes: Iterable[Pipe]) -> Iterator[None]:
+        ahead: Batch | None = None
         for pipe in pipes:
-            queued = pipe.take()
-            with self.round_trip([command for command, _ in queued]):
-                conversation.write(queued)
-            if ahead:
-                yield self._read(conversation, ahead)
-            ahead = queued
-        if ahead:
-            yield self._read(conversation, ahead)
+            batch = pipe.take()
+            with self.round_trip([command for command, _ in batch.queued]):
+                conversation.write(batch.queued)
+            if ahead is not None:
+                self._read(conversation, ahead)
+                yield
+            ahead = batch
+        if ahead is not None:
+            self._read(conversation, ahead)
+            yield
 
-    def _read(self, conversation: Conversation, queued: list[Queued]) -> list[Any]:
+    def _read(self, conversation: Conversation, batch: Batch) -> None:
         with _Failures(self):
             replies = conversation.read()
-        return _checked(queued, replies)
+        batch.fill(_checked(batch.queued, replies))
 
     # ---- for management commands and checks only: they read many keys, or ask the server about itself
 

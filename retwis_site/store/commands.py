@@ -1,218 +1,274 @@
 """Every Redis command that the site sends, one method each, under Redis's own name.
 
-A `Store` sends a command at once, in one round trip, and returns the reply. A `Pipe` queues it and returns nothing.
+A `Store` sends a command at once, in one round trip, and returns the reply. A `Pipe` queues it and returns a handle, a
+`Reply`: `followers = pipe.zcard(key)`, and after `pipe.execute()` the number is `followers.value`.
+
 When options change what a command does, each used form has its own method: `zadd` and `zadd_nx`.
 Ids, names and bodies are text in both directions; scores are unix seconds or ids.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from redis.client import NEVER_DECODE
+
+from retwis_site.store.replies import command
 
 Scored = list[tuple[str, float]]  # members with their scores
 
 
 class Commands(ABC):
-    """The commands of `Store` and `Pipe`. The return types are those of `Store`."""
+    """The commands of `Store` and `Pipe`. The return types are those of `Store`; a `Pipe` returns a `Reply` of each."""
 
     @abstractmethod
     def send(self, *command: str | float | bytes, **options: Any) -> Any:
-        """Send one command with its arguments; `options` tell redis-py how to read the reply."""
+        """Send or queue one command with its arguments; `options` tell redis-py how to read the reply."""
 
     # ---- strings and keys
 
+    @command
     def get(self, key: str) -> str | None:
         return self.send("GET", key)
 
+    @command
     def set(self, key: str, value: str) -> None:
-        self.send("SET", key, value)
+        return self.send("SET", key, value)
 
+    @command
     def set_ex(self, key: str, value: str, seconds: int) -> None:
-        self.send("SET", key, value, "EX", seconds)
+        return self.send("SET", key, value, "EX", seconds)
 
-    def set_nx_ex(self, key: str, value: str, seconds: int) -> bool:
-        """Whether the key was set; False when it existed already."""
-        return bool(self.send("SET", key, value, "NX", "EX", seconds))
+    @command
+    def set_nx_ex(self, key: str, value: str, seconds: int) -> Literal[True] | None:
+        """True when the key was set; None when it existed already."""
+        return self.send("SET", key, value, "NX", "EX", seconds)
 
+    @command
     def incr(self, key: str) -> int:
         return self.send("INCR", key)
 
+    @command
     def incrby(self, key: str, by: int) -> int:
         """The new value."""
         return self.send("INCRBY", key, by)
 
+    @command
     def expire(self, key: str, seconds: int) -> int:
         return self.send("EXPIRE", key, seconds)
 
+    @command
     def unlink(self, key: str) -> int:
         """1 when the key was removed, 0 when it did not exist."""
         return self.send("UNLINK", key)
 
+    @command
     def ttl(self, key: str) -> int:
         """Seconds until the key expires; -1 without an expiry, -2 without the key."""
         return self.send("TTL", key)
 
+    @command
     def pttl(self, key: str) -> int:
         """Like `ttl`, in milliseconds."""
         return self.send("PTTL", key)
 
+    @command
     def pexpire(self, key: str, milliseconds: int) -> int:
         return self.send("PEXPIRE", key, milliseconds)
 
+    @command
     def type(self, key: str) -> str:
         """`string`, `hash`, `list`, `zset`, ...; `none` without the key."""
         return self.send("TYPE", key)
 
+    @command
     def dump(self, key: str) -> bytes | None:
         """The key's value in Redis's own format, for `restore`; None without the key."""
         return self.send("DUMP", key, **{NEVER_DECODE: True})
 
+    @command
     def restore(self, key: str, seconds: int, dumped: bytes) -> None:
         """Set the key to a dumped value; replaces an existing key. It expires after `seconds`; 0: never."""
-        self.send("RESTORE", key, seconds * 1000, dumped, "REPLACE")
+        return self.send("RESTORE", key, seconds * 1000, dumped, "REPLACE")
 
     # ---- hashes
 
+    @command
     def hget(self, key: str, field: str) -> str | None:
         return self.send("HGET", key, field)
 
+    @command
     def hmget(self, key: str, fields: Sequence[str]) -> list[str | None]:
         return self.send("HMGET", key, *fields)
 
+    @command
     def hset(self, key: str, fields: Mapping[str, str]) -> int:
         """The number of new fields."""
         return self.send("HSET", key, *_flat(fields.items()))
 
+    @command
     def hsetnx(self, key: str, field: str, value: str) -> int:
         """1 when the field was set, 0 when it existed already."""
         return self.send("HSETNX", key, field, value)
 
+    @command
     def hdel(self, key: str, field: str) -> int:
         return self.send("HDEL", key, field)
 
+    @command
     def hincrby(self, key: str, field: str, by: int) -> int:
         """The new value of the field."""
         return self.send("HINCRBY", key, field, by)
 
+    @command
     def hexists(self, key: str, field: str) -> bool:
-        return bool(self.send("HEXISTS", key, field))
+        return self.send("HEXISTS", key, field)
 
+    @command
     def hlen(self, key: str) -> int:
         return self.send("HLEN", key)
 
+    @command
     def hscan(self, key: str, cursor: int, count: int) -> tuple[int, dict[str, str]]:
         return self.send("HSCAN", key, cursor, "COUNT", count)
 
     # ---- sorted sets
 
+    @command
     def zadd(self, key: str, members: Mapping[str, float]) -> int:
         """The number of new members; existing members get the new score."""
         return self.send("ZADD", key, *_scored(members))
 
+    @command
     def zadd_nx(self, key: str, members: Mapping[str, int]) -> int:
         """The number of new members; existing members keep their score."""
         return self.send("ZADD", key, "NX", *_scored(members))
 
+    @command
     def zrem(self, key: str, member: str) -> int:
         return self.send("ZREM", key, member)
 
+    @command
     def zremrangebyscore(self, key: str, low: str, high: str) -> int:
         """Remove the members with scores from `low` to `high`; returns how many were removed."""
         return self.send("ZREMRANGEBYSCORE", key, low, high)
 
+    @command
     def zremrangebyrank(self, key: str, start: int, stop: int) -> int:
         """Remove the members from rank `start` to `stop`, lowest score first; `-1` is the last. Returns how many."""
         return self.send("ZREMRANGEBYRANK", key, start, stop)
 
+    @command
     def zcard(self, key: str) -> int:
         return self.send("ZCARD", key)
 
+    @command
     def zcount(self, key: str, low: str, high: str) -> int:
         """The number of members with scores from `low` to `high`: `5`, `(5` (without 5 itself), `-inf`, `+inf`."""
         return self.send("ZCOUNT", key, low, high)
 
+    @command
     def zscore(self, key: str, member: str) -> float | None:
         return self.send("ZSCORE", key, member)
 
+    @command
     def zmscore(self, key: str, members: Sequence[str]) -> list[float | None]:
         return self.send("ZMSCORE", key, *members)
 
+    @command
     def zrevrank(self, key: str, member: str) -> int | None:
         """The rank of the member, the highest score first, from 0; None without the member."""
         return self.send("ZREVRANK", key, member)
 
+    @command
     def zrange(self, key: str, first: int, last: int) -> list[str]:
         return self.send("ZRANGE", key, first, last)
 
+    @command
     def zrange_withscores(self, key: str, first: int, last: int) -> Scored:
         """By rank, the lowest score first; both ends are included."""
         return self.send("ZRANGE", key, first, last, "WITHSCORES", withscores=True)
 
+    @command
     def zrevrange(self, key: str, first: int, last: int) -> list[str]:
         """By rank, the highest score first; both ends are included."""
         return self.send("ZREVRANGE", key, first, last)
 
+    @command
     def zrevrange_withscores(self, key: str, first: int, last: int) -> Scored:
         return self.send("ZREVRANGE", key, first, last, "WITHSCORES", withscores=True)
 
+    @command
     def zrangebyscore(self, key: str, low: str, high: str, limit: int) -> list[str]:
         """At most `limit` members, the lowest score first."""
         return self.send("ZRANGEBYSCORE", key, low, high, "LIMIT", 0, limit)
 
+    @command
     def zrevrangebyscore(self, key: str, high: str, low: str, limit: int) -> list[str]:
         """At most `limit` members, the highest score first."""
         return self.send("ZREVRANGEBYSCORE", key, high, low, "LIMIT", 0, limit)
 
+    @command
     def zrangebylex(self, key: str, low: str, high: str, limit: int) -> list[str]:
         """At most `limit` members in the order of their bytes; all scores must be equal. Bounds: `[a` includes a, `(a`
         excludes it, `-` and `+` have no limit."""
         return self.send("ZRANGEBYLEX", key, low, high, "LIMIT", 0, limit)
 
+    @command
     def zrevrangebyscore_withscores(self, key: str, high: str, low: str, offset: int, limit: int) -> Scored:
         """At most `limit` members after the first `offset`, the highest score first; equal scores in descending order
         of the members."""
         return self.send("ZREVRANGEBYSCORE", key, high, low, "WITHSCORES", "LIMIT", offset, limit, withscores=True)
 
+    @command
     def zscan(self, key: str, cursor: int, count: int) -> tuple[int, Scored]:
         """The next cursor (0: the end) and some members. A member may come twice."""
         return self.send("ZSCAN", key, cursor, "COUNT", count)
 
     # ---- lists
 
+    @command
     def lpush(self, key: str, value: str) -> int:
         """The new length of the list."""
         return self.send("LPUSH", key, value)
 
+    @command
     def lpushx(self, key: str, value: str) -> int:
         """The new length of the list; 0 without the list, which is not created."""
         return self.send("LPUSHX", key, value)
 
+    @command
     def rpush(self, key: str, value: str) -> int:
         return self.send("RPUSH", key, value)
 
+    @command
     def rpushx(self, key: str, values: Sequence[str]) -> int:
         return self.send("RPUSHX", key, *values)
 
+    @command
     def lrange(self, key: str, first: int, last: int) -> list[str]:
         return self.send("LRANGE", key, first, last)
 
+    @command
     def lrange_as_sent(self, key: str, first: int, last: int) -> list[bytes]:
         """Like `lrange`, as bytes. It takes half the time when most entries are only compared."""
         return self.send("LRANGE", key, first, last, **{NEVER_DECODE: True})
 
+    @command
     def lpos(self, key: str, value: str) -> int | None:
         """The index of the first such value; None without the value."""
         return self.send("LPOS", key, value)
 
+    @command
     def ltrim(self, key: str, first: int, last: int) -> None:
-        self.send("LTRIM", key, first, last)
+        return self.send("LTRIM", key, first, last)
 
+    @command
     def lrem_first(self, key: str, value: str) -> int:
         """Remove the first such value; 1, or 0 without the value."""
         return self.send("LREM", key, 1, value)
 
+    @command
     def linsert_after(self, key: str, pivot: str, value: str) -> int:
         """The new length of the list; -1 without the pivot, 0 without the list."""
         return self.send("LINSERT", key, "AFTER", pivot, value)

@@ -60,12 +60,13 @@ class RateLimits:
         pipe.zremrangebyscore(counted.key, "-inf", str(now - limit.seconds))
         pipe.zadd(counted.key, {counted.member: now})
         pipe.expire(counted.key, limit.seconds)
-        pipe.zcard(counted.key)
-        pipe.zrange_withscores(counted.key, 0, 0)
-        *_, times, [(_, oldest)] = pipe.execute()
-        if times <= limit.times:
+        times = pipe.zcard(counted.key)
+        first = pipe.zrange_withscores(counted.key, 0, 0)
+        pipe.execute()
+        if times.value <= limit.times:
             return counted
         self.take_back(counted)
+        [(_, oldest)] = first.value
         raise TooOften(f"{limit.times} {limit.what}", limit.refusal(), max(1, int(oldest) + limit.seconds - now))
 
     def take_back(self, counted: CountedTime) -> None:

@@ -64,6 +64,17 @@ def test_the_site_imports_nothing_of_tests_or_benchmarks():
     assert [one for one in found if one[1].split(".")[0] in {"tests", "benchmarks"}] == []
 
 
+def test_no_code_finds_a_reply_by_its_place():
+    """`execute()` returns nothing: a reply is the `value` of its command's handle. benchmarks use redis-py itself."""
+    found = []
+    for path in modules(*PACKAGES[:3]):
+        tree = ast.parse((ROOT / path).read_text())
+        statements = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and id(node) not in statements]
+        found += [f"{path}:{call.lineno}" for call in calls if ast.unparse(call.func).endswith(".execute")]
+    assert found == []
+
+
 def test_repositories_import_nothing_about_requests():
     paths = [*modules(*WITHOUT_REQUESTS), *map(Path, REPOSITORIES)]
     web = ("django.http", "django.shortcuts", "django.urls", "django.template")

@@ -13,7 +13,7 @@ from accounts.signing_in.sessions import Sessions
 from accounts.signing_in.viewer import Viewer
 from accounts.users.name_index import NameIndex
 from accounts.users.registration import Registration, finish_user
-from accounts.users.repository import Users
+from accounts.users.repository import person
 from retwis_site.jobs.outbox import Claim, Outbox
 from retwis_site.jobs.worker import drain, handler_for
 from retwis_site.store import keys
@@ -189,9 +189,7 @@ def edit(store, name, bio="new"):
     """A device reads alice in one round trip, and then edits her name and bio."""
 
     def work():
-        me = (
-            Users(store).people_of([ALICE], [store.hmget(keys.user(ALICE), ["username", "name", "deleted"])]).get(ALICE)
-        )
+        me = person(ALICE, store.hmget(keys.user(ALICE), ["username", "name", "deleted"]))
         if me is not None:  # a deleted account is not signed in
             NameIndex(store).edit(me, name, bio)
 
@@ -203,10 +201,10 @@ def delete_account(store):
 
     def work():
         pipe = store.pipeline()
-        pipe.hget(keys.user(ALICE), "name")
+        name = pipe.hget(keys.user(ALICE), "name")
         pipe.hset(keys.user(ALICE), {"deleted": "5", "name": "", "bio": ""})
-        name, _ = pipe.execute()
-        NameIndex(store).refile(ALICE, [name])
+        pipe.execute()
+        NameIndex(store).refile(ALICE, [name.value])
         store.hdel(keys.user(ALICE), "name")
         store.hdel(keys.user(ALICE), "bio")
 

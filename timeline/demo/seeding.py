@@ -187,10 +187,10 @@ def write(store: Store, batch: list[Step]) -> None:
 def is_used(store: Store) -> bool:
     """Whether the store has a user, or the user counter that a killed seeding has left. One round trip."""
     pipe = store.pipeline()
-    pipe.hlen(keys.users())
-    pipe.get(keys.next_user_id())
-    users, counter = pipe.execute()
-    return bool(users) or counter is not None
+    users = pipe.hlen(keys.users())
+    counter = pipe.get(keys.next_user_id())
+    pipe.execute()
+    return bool(users.value) or counter.value is not None
 
 
 def set_counters(store: Store, plan: Plan) -> None:
@@ -207,7 +207,7 @@ def flush(store: Store) -> int:
     pipe = store.pipeline()
     for pattern in keys.ALL:
         for batch in store.scan_keys(keys.matching(pattern), BATCH):
-            for key in batch:
-                pipe.unlink(key)
-            deleted += sum(pipe.execute())
+            removed = [pipe.unlink(key) for key in batch]
+            pipe.execute()
+            deleted += sum(number.value for number in removed)
     return deleted

@@ -5,7 +5,9 @@ from enum import StrEnum
 from typing import TypeVar
 
 from retwis_site.exceptions import BadCursor
+from retwis_site.store.client import Pipe
 from retwis_site.store.ids import parse_id
+from retwis_site.store.replies import Answer
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -69,11 +71,20 @@ def choice(of: type[Choice], text: str | None) -> Choice:
         raise BadCursor(text) from None
 
 
-def start_rank(score: int, rank: int | None, now: float | None, higher: int) -> int:
+def ask_start_rank(pipe: Pipe, key: str, member: str, score: int) -> Answer[int]:
     """The rank at which a page of a sorted set begins. Its cursor names the last row before it: a member and its
-    `score`, which other members may share.
+    `score`, which other members may share. Three commands.
 
-    `rank` and `now` are the present rank and score of that member. When it was removed, or has another score by now,
-    the page begins with all rows of the old score, so that no row is left out. `higher` rows have a higher score.
+    When the member was removed, or has another score by now, the page begins with all rows of the old score, so that no
+    row is left out.
     """
-    return higher if rank is None or now is None or int(now) != score else rank + 1
+    rank = pipe.zrevrank(key, member)
+    now = pipe.zscore(key, member)
+    higher = pipe.zcount(key, str(score + 1), "+inf")
+
+    def read() -> int:
+        if rank.value is None or now.value is None or int(now.value) != score:
+            return higher.value
+        return rank.value + 1
+
+    return Answer(read)

@@ -6,21 +6,22 @@ with a common beginning are one range. An entry alone proves nothing: it counts 
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from accounts.users.names import LONGEST_DISPLAY_NAME, folded, in_one_line, parse
-from accounts.users.repository import PERSON, Users, chosen
+from accounts.users.repository import PERSON, ask_owner, ask_owners, person
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import parse_id, whole
 from retwis_site.store.local_cache import Memory
-from timeline.people.cursors import NameCursor, ScoreCursor, start_rank
+from timeline.people.cursors import NameCursor, ScoreCursor, ask_start_rank
 from timeline.people.entities import ListedPerson, PeopleList, SearchResult
 from timeline.people.follow_pages import PEOPLE_A_PAGE
-from timeline.people.join_dates import cached_join_dates, join_dates, queue_join_dates
-from timeline.relations.follow import Follows, followed_uids
+from timeline.people.join_dates import ask_join_dates
+from timeline.relations.follow import ask_followed
 
 LONGEST_QUERY = LONGEST_DISPLAY_NAME  # characters
 LONGEST_INPUT = 4 * LONGEST_QUERY  # characters, with invisible ones, and with combining marks apart from letters
@@ -36,8 +37,6 @@ class People:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._follows = Follows(store)
-        self._users = Users(store)
 
     # ---- pages
 
@@ -73,20 +72,10 @@ class People:
         """The rows of a page and one more, the highest score first: from the beginning of a sorted set, or after a
         member and the score that it had. One round trip, two with `after`."""
 
-        def first(pipe: Pipe, me: int | None) -> None:
-            pipe.zrevrange_withscores(key, 0, PEOPLE_A_PAGE)
-
         if after is None:
-            (rows,) = viewer.ask(first)
-            return list(rows)
+            return viewer.ask(partial(_FirstRows, key))
         member, score = after
-
-        def place(pipe: Pipe, me: int | None) -> None:
-            pipe.zrevrank(key, member)
-            pipe.zscore(key, member)
-            pipe.zcount(key, str(score + 1), "+inf")
-
-        start = start_rank(score, *viewer.ask(place))
+        start = viewer.ask(partial(_StartRank, key, member, score))
         return self._store.zrevrange_withscores(key, start, start + PEOPLE_A_PAGE)
 
     def _uids_of(self, names: Sequence[str]) -> dict[str, int]:
@@ -94,21 +83,18 @@ class People:
         uids = _uids.some(names)
         missing = [name for name in names if name not in uids]
         if missing:
-            found = self._store.hmget(keys.users(), [*missing, *(name.lower() for name in missing)])
-            pairs = zip(missing, found[: len(missing)], found[len(missing) :], strict=True)
-            uids |= {name: uid for name, *pair in pairs if (uid := chosen(pair)) is not None}
+            pipe = self._store.pipeline()
+            owners = ask_owners(pipe, missing)
+            pipe.execute()
+            uids |= owners.value
         return uids
 
     def _join_dates(self, people: Sequence[User]) -> dict[int, int]:
         """Join dates (unix seconds) by uid. At most one round trip; none while all are cached."""
-        dates = cached_join_dates(people)
-        missing = [user for user in people if user.uid not in dates]
         pipe = self._store.pipeline()
-        if missing:
-            queue_join_dates(pipe, missing)
-        for reply in pipe.execute():
-            dates |= join_dates(missing, reply)
-        return dates
+        dates = ask_join_dates(pipe, people)
+        pipe.execute()
+        return dates.value
 
     # ---- search
 
@@ -121,13 +107,7 @@ class People:
         """
         prefix = folded(query)
 
-        def questions(pipe: Pipe, me: int | None) -> None:
-            pipe.hmget(keys.users(), [query, query.lower()])
-            pipe.zrangebylex(keys.users_by_name(), f"[{prefix}:", f"({prefix};", EXACT_ENTRIES)
-            pipe.zrangebylex(keys.users_by_name(), f"[{prefix}", after_prefix(prefix), PREFIX_ENTRIES)
-
-        pair, exact, entries = viewer.ask(questions)
-        owner = chosen(pair)
+        owner, exact, entries = viewer.ask(partial(_Entries, query, prefix))
         names = _names_by_uid(exact, entries, prefix)
         order = list(dict.fromkeys([*([owner] if owner else []), *names]))
         listed = self._listed(viewer, order[:USERS_LOOKED_UP])
@@ -145,20 +125,61 @@ class People:
         me = viewer.uid
         uids = list(dict.fromkeys(uids))
         pipe = self._store.pipeline()
-        for uid in uids:
-            pipe.hmget(keys.user(uid), (*PERSON, "bio"))
-            self._follows.queue_followers_count(pipe, uid)
-        if me is not None and uids:
-            self._follows.queue_which_followed(pipe, me, uids)
-        replies = pipe.execute()
-        stored, counts = replies[: 2 * len(uids) : 2], replies[1 : 2 * len(uids) : 2]
-        followed = followed_uids(uids, replies[-1]) if me is not None and uids else set()
-        people = self._users.people_of(uids, [fields[:-1] for fields in stored])
-        return {
-            uid: ListedPerson(people[uid], fields[-1] or "", followers, None, uid == me, uid in followed)
-            for uid, fields, followers in zip(uids, stored, counts, strict=True)
-            if uid in people
-        }
+        asked = {uid: (pipe.hmget(keys.user(uid), (*PERSON, "bio")), pipe.zcard(keys.followers(uid))) for uid in uids}
+        followed = ask_followed(pipe, me, uids) if me is not None and uids else None
+        pipe.execute()
+        following = followed.value if followed else set()
+        listed = {}
+        for uid, (fields, followers) in asked.items():
+            *stored, bio = fields.value
+            user = person(uid, stored)
+            if user is not None:
+                listed[uid] = ListedPerson(user, bio or "", followers.value, None, uid == me, uid in following)
+        return listed
+
+
+class _FirstRows:
+    """Asks for the first rows of a list of people, and one more."""
+
+    def __init__(self, key: str) -> None:
+        self._key = key
+
+    def queue(self, pipe: Pipe, me: int | None) -> None:
+        self._rows = pipe.zrevrange_withscores(self._key, 0, PEOPLE_A_PAGE)
+
+    def result(self) -> Scored:
+        return self._rows.value
+
+
+class _StartRank:
+    """Asks at which rank a later page begins."""
+
+    def __init__(self, key: str, member: str, score: int) -> None:
+        self._cursor = key, member, score
+
+    def queue(self, pipe: Pipe, me: int | None) -> None:
+        self._rank = ask_start_rank(pipe, *self._cursor)
+
+    def result(self) -> int:
+        return self._rank.value
+
+
+class _Entries:
+    """Asks who has the name `query`, and for the entries with exactly the folded name `prefix` and those that begin
+    with it."""
+
+    def __init__(self, query: str, prefix: str) -> None:
+        self._query = query
+        self._prefix = prefix
+
+    def queue(self, pipe: Pipe, me: int | None) -> None:
+        prefix = self._prefix
+        self._owner = ask_owner(pipe, self._query)
+        self._exact = pipe.zrangebylex(keys.users_by_name(), f"[{prefix}:", f"({prefix};", EXACT_ENTRIES)
+        self._all = pipe.zrangebylex(keys.users_by_name(), f"[{prefix}", after_prefix(prefix), PREFIX_ENTRIES)
+
+    def result(self) -> tuple[int | None, list[str], list[str]]:
+        return self._owner.value, self._exact.value, self._all.value
 
 
 def search_query(text: str) -> str:

@@ -8,12 +8,6 @@ from timeline.relations.entities import InCommon
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
-    following: int
-    followers: int
-
-
-@dataclass(frozen=True, slots=True)
 class KnownFollowers:
     """The followers of a user that the viewer follows: one or two by name, and the number of the others."""
 

@@ -1,15 +1,18 @@
 """Pages of a user's followers and following: all rows, the mutual ones, or those that are not followed back."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
-from accounts.users.repository import Users, queue_person
+from accounts.users.repository import ask_people
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
+from retwis_site.store.commands import Scored
 from retwis_site.store.ids import whole
 from retwis_site.store.local_cache import PageMemory
-from timeline.people.cursors import ScoreCursor, start_rank
+from retwis_site.store.replies import Answer
+from timeline.people.cursors import ScoreCursor, ask_start_rank
 from timeline.people.entities import FollowRow, PeoplePage, Show
 from timeline.relations.follow import COMPARED
 
@@ -26,7 +29,6 @@ class FollowPages:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._users = Users(store)
 
     def followers_page(
         self, viewer: Viewer, username: str, before: ScoreCursor | None, show: Show = Show.ALL
@@ -67,21 +69,10 @@ class FollowPages:
         self, viewer: Viewer, username: str, before: ScoreCursor | None, side: Side, count: int
     ) -> tuple[User, list[Row]]:
         """The user, and `count` rows from the first one or below the cursor, newest first."""
-
-        def first(pipe: Pipe, me: int | None, them: int) -> None:
-            pipe.zrevrange_withscores(side(them), 0, count - 1)
-
-        def place(pipe: Pipe, me: int | None, them: int) -> None:
-            assert before is not None
-            pipe.zrevrank(side(them), str(before.uid))
-            pipe.zscore(side(them), str(before.uid))
-            pipe.zcount(side(them), str(before.score + 1), "+inf")
-
         if before is None:
-            person, (found,) = viewer.ask_about(username, first)
+            person, found = viewer.ask_about(username, partial(_FirstRows, side, count))
         else:
-            person, replies = viewer.ask_about(username, place)
-            start = start_rank(before.score, *replies)
+            person, start = viewer.ask_about(username, partial(_StartRank, side, before))
             found = self._store.zrevrange_withscores(side(person.uid), start, start + count - 1)
         return person, [(int(uid), whole(since)) for uid, since in found]
 
@@ -97,20 +88,53 @@ class FollowPages:
         """The rows with users, without deleted accounts; and whether each follows `me`, unless `me` is None. At most
         one round trip; none while all is cached."""
         uids = [uid for uid, _ in rows]
-        cached = self._users.cached(uids)
-        missing = [uid for uid in uids if uid not in cached]
-        follow_me = _follow_me.some((me, uid) for uid in uids if me is not None)
-        unknown = [uid for uid in uids if me is not None and (me, uid) not in follow_me]
         pipe = self._store.pipeline()
-        for uid in missing:
-            queue_person(pipe, uid)
-        if me is not None and unknown:
-            pipe.zmscore(keys.followers(me), [str(uid) for uid in unknown])
-        replies = pipe.execute()
-        people = cached | self._users.people_of(missing, replies[: len(missing)])
-        if me is not None and unknown:
-            for uid, score in zip(unknown, replies[-1], strict=True):
-                follow_me[me, uid] = score is not None
-                _follow_me.put((me, uid), score is not None)
-        my_followers = {uid for (_, uid), follows in follow_me.items() if follows}
+        asked = ask_people(pipe, uids)
+        follow_me = _ask_follow_me(pipe, me, uids) if me is not None else None
+        pipe.execute()
+        people = asked.value
+        my_followers = follow_me.value if follow_me else set()
         return [FollowRow(people[uid], since, uid in my_followers) for uid, since in rows if uid in people]
+
+
+def _ask_follow_me(pipe: Pipe, me: int, uids: Sequence[int]) -> Answer[set[int]]:
+    """Those of these users that follow `me`. At most one command, for those that are not cached; caches them."""
+    cached = {uid: follows for (_, uid), follows in _follow_me.some((me, uid) for uid in uids).items()}
+    unknown = [uid for uid in uids if uid not in cached]
+    scores = pipe.zmscore(keys.followers(me), [str(uid) for uid in unknown]) if unknown else None
+
+    def read() -> set[int]:
+        for uid, score in zip(unknown, scores.value if scores else (), strict=True):
+            cached[uid] = score is not None
+            _follow_me.put((me, uid), cached[uid])
+        return {uid for uid, follows in cached.items() if follows}
+
+    return Answer(read)
+
+
+class _FirstRows:
+    """Asks for the first `count` rows of one side of a user's edges."""
+
+    def __init__(self, side: Side, count: int) -> None:
+        self._side = side
+        self._count = count
+
+    def queue(self, pipe: Pipe, me: int | None, them: int) -> None:
+        self._rows = pipe.zrevrange_withscores(self._side(them), 0, self._count - 1)
+
+    def result(self) -> Scored:
+        return self._rows.value
+
+
+class _StartRank:
+    """Asks at which rank a later page begins."""
+
+    def __init__(self, side: Side, before: ScoreCursor) -> None:
+        self._side = side
+        self._before = before
+
+    def queue(self, pipe: Pipe, me: int | None, them: int) -> None:
+        self._rank = ask_start_rank(pipe, self._side(them), str(self._before.uid), self._before.score)
+
+    def result(self) -> int:
+        return self._rank.value

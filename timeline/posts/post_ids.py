@@ -49,10 +49,10 @@ class SnowflakeIds:
         while True:
             pid = snowflake.make()
             pipe = self._store.pipeline()
-            pipe.hsetnx(keys.post(pid), "user_id", str(uid))
+            claimed = pipe.hsetnx(keys.post(pid), "user_id", str(uid))
             pipe.hsetnx(keys.post(pid), "time", str(int(time.time())))
-            claimed, _ = pipe.execute()
-            if claimed:
+            pipe.execute()
+            if claimed.value:
                 return pid
 
     def give_back(self, pid: int) -> None:

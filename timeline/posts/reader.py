@@ -2,13 +2,14 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
 
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe
 from retwis_site.store.local_cache import Memory, PageMemory
+from retwis_site.store.replies import Answer
 from timeline.posts.entities import NoSuchPost, Post, PostDeleted
 
 FIELDS = ("user_id", "time", "body", "deleted")
@@ -31,14 +32,13 @@ class Record:
         return Post(self.pid, author, self.body, self.time)
 
 
-def queue_post(pipe: Pipe, pid: int) -> None:
-    """Ask for one post; `record(pid, reply)` reads the reply."""
-    pipe.hmget(keys.post(pid), FIELDS)
+def ask_post(pipe: Pipe, pid: int) -> Answer[Record | None]:
+    """A post; None when it is missing or deleted."""
+    fields = pipe.hmget(keys.post(pid), FIELDS)
+    return Answer(lambda: _record(pid, *fields.value))
 
 
-def record(pid: int, reply: Sequence[str | None]) -> Record | None:
-    """A post from the reply to `queue_post`; None for a missing or deleted post."""
-    uid, when, body, deleted = reply
+def _record(pid: int, uid: str | None, when: str | None, body: str | None, deleted: str | None) -> Record | None:
     if uid is None or body is None or deleted is not None:
         return None
     if _authors.get(pid) is None:
@@ -46,9 +46,9 @@ def record(pid: int, reply: Sequence[str | None]) -> Record | None:
     return Record(pid, int(uid), int(when) if when and when.isdecimal() else 0, body)
 
 
-def records_of(pids: Collection[int], replies: Sequence[Sequence[str | None]]) -> tuple[list[Record], list[int]]:
-    """The posts that exist, in the order of `pids`, and the ids of the missing or deleted ones."""
-    found = {pid: record(pid, reply) for pid, reply in zip(pids, replies, strict=True)}
+def existing(asked: Mapping[int, Answer[Record | None]]) -> tuple[list[Record], list[int]]:
+    """The posts that exist, in the order of `asked`, and the ids of the missing or deleted ones."""
+    found = {pid: answer.value for pid, answer in asked.items()}
     return [one for one in found.values() if one], [pid for pid, one in found.items() if not one]
 
 
@@ -66,7 +66,7 @@ def authors_of(pids: Collection[int]) -> list[int | None]:
 class PostLoader:
     """Loads a page's posts: the ones shown within seconds from this process's cache, the others from the store.
 
-    Call `queue`, then `take` with the replies; then `records`, `dead` and `posts` are ready. The store is always asked
+    Call `queue`, execute the pipe, call `take`; then `records`, `dead` and `posts` are ready. The store is always asked
     whether the viewer's own cached posts exist, so authors see at once that a post is deleted.
     """
 
@@ -86,20 +86,17 @@ class PostLoader:
 
     def queue(self, pipe: Pipe) -> None:
         """Ask for the posts that are not cached, and about the viewer's own; nothing when there are none of these."""
-        for pid in self._missing:
-            queue_post(pipe, pid)
-        for pid in self._own:
-            pipe.hmget(keys.post(pid), _EXISTS)
+        self._asked = {pid: ask_post(pipe, pid) for pid in self._missing}
+        self._asked_own = [(pid, pipe.hmget(keys.post(pid), _EXISTS)) for pid in self._own]
 
-    def take(self, replies: Sequence[Any]) -> Sequence[Any]:
-        """Take the replies to `queue` from the beginning of `replies`; returns the rest."""
-        end = len(self._missing)
-        self.records, self.dead = records_of(self._missing, replies[:end])
-        for pid, (uid, deleted) in zip(self._own, replies[end : end + len(self._own)], strict=True):
+    def take(self) -> None:
+        """Take the replies."""
+        self.records, self.dead = existing(self._asked)
+        for pid, fields in self._asked_own:
+            uid, deleted = fields.value
             if uid is None or deleted is not None:
                 del self._posts[pid]
                 self.dead.append(pid)
-        return replies[end + len(self._own) :]
 
     def posts(self, people: Mapping[int, User]) -> list[Post]:
         """The posts that exist and whose authors have an account, in the order of the page. `people`: the authors of
@@ -127,17 +124,28 @@ def one_post(viewer: Viewer, username: str, pid: int) -> Post:
     """One post of the user `username`. One round trip with cached uids. Raises NoSuchUser, AccountDeleted, NoSuchPost,
     PostDeleted."""
 
-    def questions(pipe: Pipe, me: int | None, them: int) -> None:
-        queue_post(pipe, pid)
-        pipe.zscore(keys.updates(them), str(pid))
+    author, found = viewer.ask_about(username, partial(OnePost, pid))
+    return found.by(author)
 
-    author, (stored, score) = viewer.ask_about(username, questions)
-    author_uid, _, _, deleted = stored
-    if author_uid != str(author.uid):
-        raise NoSuchPost(pid)
-    if deleted is not None:
-        raise PostDeleted(pid)
-    found = record(pid, stored)
-    if found is None or score is None:  # its request died before the commit
-        raise NoSuchPost(pid)
-    return Post(pid, author, found.body, found.time)
+
+class OnePost:
+    """Asks for one post of a user. Its `result` raises NoSuchPost, PostDeleted."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+
+    def queue(self, pipe: Pipe, me: int | None, them: int) -> None:
+        self._author = them
+        self._fields = pipe.hmget(keys.post(self._pid), FIELDS)
+        self._score = pipe.zscore(keys.updates(them), str(self._pid))
+
+    def result(self) -> Record:
+        author, when, body, deleted = self._fields.value
+        if author != str(self._author):
+            raise NoSuchPost(self._pid)
+        if deleted is not None:
+            raise PostDeleted(self._pid)
+        found = _record(self._pid, author, when, body, deleted)
+        if found is None or self._score.value is None:  # its request died before the commit
+            raise NoSuchPost(self._pid)
+        return found

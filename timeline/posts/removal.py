@@ -15,9 +15,8 @@ def remove_posts(store: Store, uid: int) -> Iterator[None]:
     pipe = store.pipeline()
 
     def remove(pids: list[int]) -> None:
-        for pid in pids:
-            pipe.hget(keys.post(pid), "user_id")
-        authors = pipe.execute()
-        Posts(store).mark_deleted([pid for pid, author in zip(pids, authors, strict=True) if author == str(uid)])
+        authors = [(pid, pipe.hget(keys.post(pid), "user_id")) for pid in pids]
+        pipe.execute()
+        Posts(store).mark_deleted([pid for pid, author in authors if author.value == str(uid)])
 
     return empty(store, keys.updates(uid), remove)

@@ -15,9 +15,10 @@ from retwis_site.store import keys
 from retwis_site.store.cached_list import queue_cut
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce
+from retwis_site.store.replies import Reply
 from timeline.posts.entities import NoSuchPost, PostDeleted, Published
 from timeline.posts.post_ids import post_ids
-from timeline.posts.reader import Record, forget, queue_post, records_of
+from timeline.posts.reader import Record, ask_post, existing, forget
 
 TOKEN_LIVES = 24 * 3600  # seconds that a form's one-time token is kept
 DELETED_STAYS = 30 * 24 * 3600  # seconds that the page of a deleted post answers 410
@@ -60,16 +61,16 @@ class Posts:
         pipe.hsetnx(keys.post(pid), "user_id", str(uid))
         pipe.hsetnx(keys.post(pid), "time", str(int(time.time())))
         pipe.hsetnx(keys.post(pid), "body", body)
-        pipe.hget(keys.post(pid), "body")
-        pipe.zcard(keys.followers(uid))
-        *_, stored_body, followers = pipe.execute()
+        stored_body = pipe.hget(keys.post(pid), "body")
+        followers = pipe.zcard(keys.followers(uid))
+        pipe.execute()
         if time.monotonic() > deadline:  # `cleanup` may take the hash for an orphan by now
             raise StoreError("the store was too slow for this post; send it again")
         job = self._outbox.add(f"post:{pid}:{nonce()}")
-        published = Published(pid, stored_body)
+        published = Published(pid, stored_body.value or "")
         if self._add_to_updates(uid, pid):
             self._push_own(uid, pid)
-            if followers > settings.DELIVER_INLINE_LIMIT:
+            if followers.value > settings.DELIVER_INLINE_LIMIT:
                 self._outbox.replace(job.name, f"fan:{pid}:{nonce()}")
                 return published
             if any(job.expired() for _ in self._push(uid, pid)):
@@ -94,43 +95,44 @@ class Posts:
         """
         pipe = self._store.pipeline()
         pipe.hsetnx(keys.post(pid), "user_id", str(uid))
-        pipe.hmget(keys.post(pid), ["user_id", "deleted", "body"])
-        pipe.zscore(keys.updates(uid), str(pid))
+        fields = pipe.hmget(keys.post(pid), ["user_id", "deleted", "body"])
+        score = pipe.zscore(keys.updates(uid), str(pid))
         pipe.unlink(keys.home(uid))
-        _, (author, deleted, body), score, _ = pipe.execute()
+        pipe.execute()
+        author, deleted, body = fields.value
         if author != str(uid):
             self._store.unlink(keys.idem(uid, token))
             raise StoreError(REMOVED_BY_CLEANUP)
-        return Published(pid, body or "") if score is not None or deleted is not None else None
+        return Published(pid, body or "") if score.value is not None or deleted is not None else None
 
     def _push_own(self, uid: int, pid: int) -> None:
         """Push a new post into its author's home and the global timeline. One round trip, two where a list is cut."""
         pipe = self._store.pipeline()
-        pipe.lpushx(keys.home(uid), str(pid))
-        pipe.lpush(keys.timeline(pid), str(pid))
-        home, timeline = pipe.execute()
-        queue_cut(pipe, keys.home(uid), home)
-        queue_cut(pipe, keys.timeline(pid), timeline, shards=settings.TIMELINE_SHARDS)
+        home = pipe.lpushx(keys.home(uid), str(pid))
+        timeline = pipe.lpush(keys.timeline(pid), str(pid))
+        pipe.execute()
+        queue_cut(pipe, keys.home(uid), home.value)
+        queue_cut(pipe, keys.timeline(pid), timeline.value, shards=settings.TIMELINE_SHARDS)
         pipe.execute()
 
     def _push(self, uid: int, pid: int) -> Iterator[int]:
         """Push a new post into its followers' homes; yields the number of homes after each chunk. Two round trips a
         chunk, one more where homes are cut. The store works on one chunk while the next is made."""
-        sent: deque[list[str]] = deque()
+        sent: deque[tuple[list[str], Reply[list[int]]]] = deque()  # homes with their new lengths
 
         def pushes() -> Iterator[Pipe]:
             for followers in self._store.zset_members(keys.followers(uid), FOLLOWERS_READ):
                 for start in range(0, len(followers), FOLLOWERS_AT_ONCE):
                     chunk = followers[start : start + FOLLOWERS_AT_ONCE]
-                    sent.append([keys.home(int(follower)) for follower in chunk])
+                    homes = [keys.home(int(follower)) for follower in chunk]
                     pipe = self._store.pipeline()
-                    pipe.lpushx_each(sent[-1], str(pid))
+                    sent.append((homes, pipe.lpushx_each(homes, str(pid))))
                     yield pipe
 
         cuts = self._store.pipeline()
-        for lengths in self._store.stream(pushes()):
-            homes = sent.popleft()
-            for home, length in zip(homes, lengths, strict=True):
+        for _ in self._store.stream(pushes()):
+            homes, lengths = sent.popleft()
+            for home, length in zip(homes, lengths.value, strict=True):
                 queue_cut(cuts, home, length)
             cuts.execute()
             yield len(homes)
@@ -178,11 +180,12 @@ class Posts:
         pipe.zadd(keys.updates(uid), {str(pid): pid})
         self._ids.queue_as_recent(pipe, pid)
         pipe.execute()
-        pipe.hmget(keys.post(pid), ["user_id", "deleted"])
-        pipe.hget(keys.user(uid), "deleted")
-        (author, deleted), account_deleted = pipe.execute()
+        fields = pipe.hmget(keys.post(pid), ["user_id", "deleted"])
+        account_deleted = pipe.hget(keys.user(uid), "deleted")
+        pipe.execute()
+        author, deleted = fields.value
         if author is not None and deleted is None:
-            if account_deleted is None:
+            if account_deleted.value is None:
                 return True
             self.mark_deleted([pid])
         self._store.zrem(keys.updates(uid), str(pid))
@@ -224,6 +227,6 @@ class Posts:
     def read(self, pids: Collection[int]) -> tuple[list[Record], list[int]]:
         """The posts that exist, in the order of `pids`, and the ids of the missing or deleted ones. One round trip."""
         pipe = self._store.pipeline()
-        for pid in pids:
-            queue_post(pipe, pid)
-        return records_of(pids, pipe.execute())
+        asked = {pid: ask_post(pipe, pid) for pid in pids}
+        pipe.execute()
+        return existing(asked)

@@ -1,6 +1,12 @@
-"""Numbers of shared users."""
+"""Numbers of follows and of shared users."""
 
 from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class FollowCounts:
+    following: int
+    followers: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ The order of the commands in every write was checked by exploring every interlea
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
 
@@ -12,7 +12,8 @@ from retwis_site.jobs.outbox import Claim, Outbox
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce, parse_ids, whole
-from timeline.relations.entities import InCommon
+from retwis_site.store.replies import Answer, Reply
+from timeline.relations.entities import FollowCounts, InCommon
 from timeline.relations.ranking import Ranking
 
 COMPARED = 10_000  # members of the smaller set that a comparison looks up
@@ -65,35 +66,22 @@ class Follows:
                 self._store.zrem(keys.followers(them), str(me))
             else:
                 self._store.zadd(keys.followers(them), {str(me): whole(since)})
-            pipe.zscore(keys.following(me), str(them))
-            self._ranking.queue_count(pipe, them)
-            pipe.hget(keys.user(me), "deleted")
-            pipe.hget(keys.user(them), "deleted")
-            since_now, followers, *deleted = pipe.execute()
-            if since_now is not None and deleted != [None, None]:
+            since_now = pipe.zscore(keys.following(me), str(them))
+            followers = pipe.zcard(keys.followers(them))
+            deleted = [pipe.hget(keys.user(uid), "deleted") for uid in (me, them)]
+            pipe.execute()
+            if since_now.value is not None and any(each.value is not None for each in deleted):
                 self._store.zrem(keys.following(me), str(them))
                 since = None
                 continue
-            if since_now == since:
+            if since_now.value == since:
                 break
-            since = since_now
+            since = since_now.value
         pipe.unlink(keys.home(me))
-        self._ranking.queue_place(pipe, them, followers)
+        self._ranking.queue_place(pipe, them, followers.value)
         pipe.execute()
-        self._ranking.settle({them: followers})
+        self._ranking.settle({them: followers.value})
         self._outbox.done(job)
-
-    # ---- reading
-
-    def queue_following_count(self, pipe: Pipe, uid: int) -> None:
-        pipe.zcard(keys.following(uid))
-
-    def queue_followers_count(self, pipe: Pipe, uid: int) -> None:
-        pipe.zcard(keys.followers(uid))
-
-    def queue_which_followed(self, pipe: Pipe, me: int, uids: Sequence[int]) -> None:
-        """Ask which of these users (at least one) `me` follows; `followed_uids(uids, reply)` reads the reply."""
-        pipe.zmscore(keys.following(me), [str(uid) for uid in uids])
 
 
 def finish_follow(store: Store, claim: Claim) -> None:
@@ -102,34 +90,43 @@ def finish_follow(store: Store, claim: Claim) -> None:
     Follows(store).finish_follow(claim.name)
 
 
-def followed_uids(uids: Sequence[int], reply: Sequence[float | None]) -> set[int]:
-    """The followed ones of `uids`, from the reply to `queue_which_followed`."""
-    return {uid for uid, score in zip(uids, reply, strict=True) if score is not None}
+def ask_follow_counts(pipe: Pipe, uid: int) -> Answer[FollowCounts]:
+    """How many users a user follows, and how many followers they have. Two commands."""
+    following, followers = pipe.zcard(keys.following(uid)), pipe.zcard(keys.followers(uid))
+    return Answer(lambda: FollowCounts(following.value, followers.value))
+
+
+def ask_followed(pipe: Pipe, me: int, uids: Collection[int]) -> Answer[set[int]]:
+    """Those of these users (at least one) that `me` follows."""
+    scores = pipe.zmscore(keys.following(me), [str(uid) for uid in uids])
+    return Answer(lambda: {uid for uid, score in zip(uids, scores.value, strict=True) if score is not None})
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """Finds the members that two sorted sets of uids share: reads the smaller set and looks its members up in the
-    larger. Two round trips: `queue_smaller`, then `queue_shared` with the members, then `shared` with its reply."""
+    larger. Two round trips: `ask_smaller`, then `ask_shared` with the members."""
 
     smaller: str  # key
     larger: str  # key
     smaller_size: int
     larger_size: int  # only makes comparisons of changed sets unequal: they are keys of a cache
 
-    def queue_smaller(self, pipe: Pipe) -> None:
+    def ask_smaller(self, pipe: Pipe) -> Reply[list[str]]:
         """Ask for the first COMPARED members of the smaller set."""
-        pipe.zrange(self.smaller, 0, COMPARED - 1)
+        return pipe.zrange(self.smaller, 0, COMPARED - 1)
 
-    def queue_shared(self, pipe: Pipe, members: Sequence[str]) -> None:
-        """Ask which of these members (at least one) are also in the larger set."""
-        pipe.zmscore(self.larger, members)
+    def ask_shared(self, pipe: Pipe, members: Sequence[str]) -> "Answer[Shared]":
+        """Ask which members of the smaller set are also in the larger one. One command; none without members."""
+        scores = pipe.zmscore(self.larger, members) if members else None
 
-    def shared(self, members: Sequence[str], reply: Sequence[float | None]) -> "Shared":
-        """The shared members, from the reply to `queue_shared`. Both arguments are empty when the smaller set is."""
-        found = [member for member, score in zip(members, reply, strict=True) if score is not None]
-        number = InCommon(len(found), exact=self.smaller_size <= COMPARED)
-        return Shared(number, tuple(nsmallest(FIRST_SHARED, parse_ids(found))))
+        def read() -> Shared:
+            pairs = zip(members, scores.value if scores else (), strict=True)
+            found = [member for member, score in pairs if score is not None]
+            number = InCommon(len(found), exact=self.smaller_size <= COMPARED)
+            return Shared(number, tuple(nsmallest(FIRST_SHARED, parse_ids(found))))
+
+        return Answer(read)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,10 +18,6 @@ class Ranking:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def queue_count(self, pipe: Pipe, uid: int) -> None:
-        """Ask for the number of followers, which `queue_place` writes."""
-        pipe.zcard(keys.followers(uid))
-
     def queue_place(self, pipe: Pipe, uid: int, count: int) -> None:
         """Write the number of followers; `settle` must follow."""
         if count:
@@ -44,9 +40,9 @@ class Ranking:
 
     def _counts(self, uids: Collection[int]) -> dict[int, int]:
         pipe = self._store.pipeline()
-        for uid in uids:
-            self.queue_count(pipe, uid)
-        return dict(zip(uids, pipe.execute(), strict=True))
+        counts = {uid: pipe.zcard(keys.followers(uid)) for uid in uids}
+        pipe.execute()
+        return {uid: count.value for uid, count in counts.items()}
 
     def _place(self, counts: Mapping[int, int]) -> None:
         pipe = self._store.pipeline()

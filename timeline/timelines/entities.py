@@ -3,14 +3,15 @@
 from dataclasses import dataclass
 
 from accounts.users.entities import User
-from timeline.people.entities import About, Counts, Relation
+from timeline.people.entities import About, Relation
 from timeline.posts.entities import Page
+from timeline.relations.entities import FollowCounts
 
 
 @dataclass(frozen=True, slots=True)
 class HomePage:
     viewer: User
-    counts: Counts
+    counts: FollowCounts
     page: Page
     seen: int | None  # the highest id that earlier first pages have shown; None: no page has shown a post
     listed: list[int]  # ids below the cursor, newest first; some are dead, or by users who are no longer followed
@@ -28,6 +29,6 @@ class EveryonePage:
 class ProfilePage:
     person: User
     about: About
-    counts: Counts
+    counts: FollowCounts
     relation: Relation
     page: Page

@@ -34,11 +34,7 @@ class EveryoneTimeline:
         where many of the newest posts are deleted. A missing list costs six or more to rebuild.
         """
 
-        def questions(pipe: Pipe, me: int | None) -> None:
-            self._list.queue_page(pipe, before)
-            pipe.zrevrange(keys.users_by_time(), 0, NEWEST_USERS - 1)
-
-        *entries, newest_users = viewer.ask(questions)
+        entries, newest_users = viewer.ask(partial(_EveryoneQuestion, self._list, before))
         shown = partial(self._shown, viewer.user.uid if isinstance(viewer.user, User) else None)
         content = self._list.page(entries, before)
         filled = fill([pid for pid in content.ids if before is None or pid < before], size, shown)
@@ -58,6 +54,22 @@ class EveryoneTimeline:
         loader = PostLoader(pids, me)
         pipe = self._store.pipeline()
         loader.queue(pipe)
-        loader.take(pipe.execute())
+        pipe.execute()
+        loader.take()
         posts = loader.posts(self._users.people({record.uid for record in loader.records}))
         return by_present_names(posts, self._users.renamed()), loader.dead
+
+
+class _EveryoneQuestion:
+    """Asks for the entries of the global timeline, and for the newest users."""
+
+    def __init__(self, timeline: EveryoneList, before: int | None) -> None:
+        self._list = timeline
+        self._before = before
+
+    def queue(self, pipe: Pipe, me: int | None) -> None:
+        self._entries = self._list.ask_page(pipe, self._before)
+        self._newest_users = pipe.zrevrange(keys.users_by_time(), 0, NEWEST_USERS - 1)
+
+    def result(self) -> tuple[list[Sequence[bytes]], list[str]]:
+        return self._entries.value, self._newest_users.value

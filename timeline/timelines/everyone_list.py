@@ -10,6 +10,7 @@ from retwis_site.exceptions import StoreReadOnly
 from retwis_site.store import keys
 from retwis_site.store.cached_list import KEPT, ListContent, Merge, Slice, TimelineList, merge
 from retwis_site.store.client import Pipe, Store
+from retwis_site.store.replies import Answer
 from timeline.posts.post_ids import RECENT, post_ids
 from timeline.posts.repository import Posts
 
@@ -26,16 +27,16 @@ class EveryoneList:
         self._shards = len(keys.timelines())
         self.lists = [TimelineList(store, key, expires_after=None, shards=self._shards) for key in keys.timelines()]
 
-    def queue_page(self, pipe: Pipe, before: int | None) -> None:
-        """Ask for the entries that a page needs: one command for each list."""
-        for timeline in self.lists:
-            timeline.queue_page(pipe, before)
+    def ask_page(self, pipe: Pipe, before: int | None) -> Answer[list[Sequence[bytes]]]:
+        """The entries that a page needs, list by list. One command for each list."""
+        asked = [timeline.ask_page(pipe, before) for timeline in self.lists]
+        return Answer(lambda: [entries.value for entries in asked])
 
-    def page(self, replies: Sequence[Sequence[bytes]], before: int | None) -> ListContent:
-        """The content of all lists as one, from the replies to `queue_page`. A list that is not complete is rebuilt."""
+    def page(self, entries: Sequence[Sequence[bytes]], before: int | None) -> ListContent:
+        """The content of all lists as one, from the entries of `ask_page`. A list that is not complete is rebuilt."""
         contents = [
-            timeline.page(entries, before, partial(self.newest, number))
-            for number, (timeline, entries) in enumerate(zip(self.lists, replies, strict=True))
+            timeline.page(own, before, partial(self.newest, number))
+            for number, (timeline, own) in enumerate(zip(self.lists, entries, strict=True))
         ]
         complete_down_to = max(content.complete_down_to for content in contents)
         ids = {pid for content in contents for pid in content.ids if pid >= complete_down_to}
@@ -44,8 +45,9 @@ class EveryoneList:
     def below(self, before: int) -> ListContent:
         """The content that a page below the cursor needs. One round trip."""
         pipe = self._store.pipeline()
-        self.queue_page(pipe, before)
-        return self.page(pipe.execute(), before)
+        entries = self.ask_page(pipe, before)
+        pipe.execute()
+        return self.page(entries.value, before)
 
     def remove_dead(self, pids: Sequence[int]) -> None:
         """Remove dead ids. One round trip, none without ids. A read-only store keeps them: readers skip them."""
@@ -80,12 +82,11 @@ class EveryoneList:
         """The ids in `recent`, and the complete-down-to id (0: to the beginning). One round trip; none where POST_IDS
         is `incr`."""
         pipe = self._store.pipeline()
-        for key in self._ids.recents():
-            pipe.zrevrange(key, 0, -1)
-        replies = pipe.execute()
+        asked = [pipe.zrevrange(key, 0, -1) for key in self._ids.recents()]
+        pipe.execute()
         # A set of RECENT ids may have lost lower ones.
-        lowest = max((int(pids[-1]) for pids in replies if len(pids) >= RECENT), default=0)
-        return {int(pid) for pids in replies for pid in pids}, lowest
+        lowest = max((int(pids.value[-1]) for pids in asked if len(pids.value) >= RECENT), default=0)
+        return {int(pid) for pids in asked for pid in pids.value}, lowest
 
     def _candidates(self, number: int) -> tuple[Iterator[int], int]:
         """Ids that may be posts, newest first, and the complete-down-to id. At most two round trips.
@@ -104,6 +105,6 @@ class EveryoneList:
         """The posts that are not deleted and that their author's `updates:` has. Two round trips."""
         records, _ = self._posts.read(pids)
         pipe = self._store.pipeline()
-        for record in records:
-            pipe.zscore(keys.updates(record.uid), str(record.pid))
-        return [record.pid for record, score in zip(records, pipe.execute(), strict=True) if score is not None]
+        scores = [(record.pid, pipe.zscore(keys.updates(record.uid), str(record.pid))) for record in records]
+        pipe.execute()
+        return [pid for pid, score in scores if score.value is not None]

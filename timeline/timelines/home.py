@@ -3,19 +3,21 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 from accounts.signing_in.viewer import Viewer
-from accounts.users.repository import Users, queue_person
+from accounts.users.repository import Users, ask_people
 from retwis_site.exceptions import StoreReadOnly
 from retwis_site.store import keys
 from retwis_site.store.cached_list import FIRST_READ, KEPT, Merge, Slice, TimelineList, merge
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import parse_id
 from retwis_site.store.local_cache import PageMemory
-from timeline.people.entities import Counts
+from retwis_site.store.replies import Answer
 from timeline.posts.entities import Page, Post
 from timeline.posts.reader import PostLoader, authors_of, by_present_names
-from timeline.relations.follow import Follows, followed_uids
+from timeline.relations.entities import FollowCounts
+from timeline.relations.follow import ask_follow_counts, ask_followed
 from timeline.timelines.entities import HomePage
 from timeline.timelines.pagination import POSTS_A_PAGE, fill
 
@@ -33,7 +35,6 @@ class Homes:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._follows = Follows(store)
         self._users = Users(store)
 
     def page(self, viewer: Viewer, before: int | None) -> HomePage:
@@ -45,27 +46,13 @@ class Homes:
         rebuild. Raises NotSignedIn.
         """
 
-        authors: Sequence[int] = ()
-
-        def questions(pipe: Pipe, me: int) -> None:
-            nonlocal authors
-            self._list(me).queue_page(pipe, before)
-            self._follows.queue_following_count(pipe, me)
-            self._follows.queue_followers_count(pipe, me)
-            pipe.hget(keys.user(me), "seen")
-            authors = _authors.get(me) or ()
-            if authors:
-                self._follows.queue_which_followed(pipe, me, authors)
-
-        owner, (entries, following, followers, stored, *scores) = viewer.ask_as_user(questions)
-        known = KnownFollows(set(authors), followed_uids(authors, scores[0]) if scores else set())
-        content = self._list(owner.uid).page(entries, before, lambda: self.newest(owner.uid))
+        owner, asked = viewer.ask_as_user(partial(_HomeQuestion, self, before))
+        content = self.list_of(owner.uid).page(asked.entries, before, lambda: self.newest(owner.uid))
         listed = content.ids if before is None else [pid for pid in content.ids if pid < before]
-        page = self._page(owner.uid, listed, content.complete_down_to, before, known)
-        seen = parse_id(stored or "")
+        page = self._page(owner.uid, listed, content.complete_down_to, before, asked.known)
         if before is None and page.posts:
-            self._write_seen(owner.uid, page.posts[0].pid, seen)
-        return HomePage(owner, Counts(following, followers), page, seen, listed, content.complete_down_to > 0)
+            self._write_seen(owner.uid, page.posts[0].pid, asked.seen)
+        return HomePage(owner, asked.counts, page, asked.seen, listed, content.complete_down_to > 0)
 
     def arrived(self, viewer: Viewer, after: int) -> int:
         """The number of other users' posts above the id `after`, at most FIRST_TRUSTED. One round trip with a cached
@@ -75,8 +62,8 @@ class Homes:
         posts that another process has published. A dropped list, as after a follow, is rebuilt here: until then,
         nothing is pushed into it.
         """
-        owner, (entries,) = viewer.ask_as_user(lambda pipe, me: self._list(me).queue_page(pipe, None))
-        content = self._list(owner.uid).page(entries, None, lambda: self.newest(owner.uid))
+        owner, entries = viewer.ask_as_user(partial(_ListQuestion, self))
+        content = self.list_of(owner.uid).page(entries, None, lambda: self.newest(owner.uid))
         above = [pid for pid in content.ids if pid > after]
         return sum(uid != owner.uid for uid in authors_of(above))
 
@@ -87,7 +74,7 @@ class Homes:
         with suppress(StoreReadOnly):  # it can wait
             self._store.hset(keys.user(me), {"seen": str(pid)})
 
-    def _list(self, me: int) -> TimelineList:
+    def list_of(self, me: int) -> TimelineList:
         return TimelineList(self._store, keys.home(me), HOME_EXPIRES_AFTER)
 
     def newest(self, me: int) -> Merge:
@@ -115,16 +102,18 @@ class Homes:
     def _slices(self, below: dict[int, str], length: int) -> dict[int, Slice]:
         """The newest ids of each user below a limit: `+inf`, or `(7` for less than 7. One round trip."""
         pipe = self._store.pipeline()
-        for uid, limit in below.items():
-            pipe.zrevrangebyscore(keys.updates(uid), limit, "-inf", length)
-        slices = [[int(pid) for pid in members] for members in pipe.execute()]
-        return {uid: Slice(ids, len(ids) >= length) for uid, ids in zip(below, slices, strict=True)}
+        asked = {uid: pipe.zrevrangebyscore(keys.updates(uid), limit, "-inf", length) for uid, limit in below.items()}
+        pipe.execute()
+        return {
+            uid: Slice([int(pid) for pid in members.value], len(members.value) >= length)
+            for uid, members in asked.items()
+        }
 
     def _page(
         self, me: int, listed: list[int], complete_down_to: int, before: int | None, known: "KnownFollows"
     ) -> Page:
         filled = fill(listed, POSTS_A_PAGE, lambda pids: self._shown(me, pids, known))
-        self._list(me).remove_dead(filled.dead)
+        self.list_of(me).remove_dead(filled.dead)
         if filled.older is not None or not complete_down_to:
             return Page(filled.posts, filled.older)
         below = filled.last if filled.last is not None else before
@@ -153,29 +142,20 @@ class Homes:
         loader = PostLoader(pids, me)
         pipe = self._store.pipeline()
         loader.queue(pipe)
-        cached_authors = self._queue_unknown_follows(pipe, me, loader.authors, known)
-        known = known.with_reply(cached_authors, loader.take(pipe.execute()))
+        of_cached = known.ask(pipe, me, loader.authors)
+        pipe.execute()
+        loader.take()
+        known = of_cached.value
 
         authors = {record.uid for record in loader.records}
-        people = self._users.cached(authors)
-        uncached = sorted(authors - people.keys())
-        for uid in uncached:
-            queue_person(pipe, uid)
-        new_authors = self._queue_unknown_follows(pipe, me, authors, known)
-        replies = pipe.execute()
-        people |= self._users.people_of(uncached, replies[: len(uncached)])
-        known = known.with_reply(new_authors, replies[len(uncached) :])
+        people = ask_people(pipe, sorted(authors))
+        of_new = known.ask(pipe, me, authors)
+        pipe.execute()
+        known = of_new.value
 
-        posts = by_present_names(loader.posts(people), self._users.renamed())
+        posts = by_present_names(loader.posts(people.value), self._users.renamed())
         _authors.put(me, tuple({post.author.uid for post in posts} - {me}))
         return [post for post in posts if post.author.uid in known.followed or post.author.uid == me], loader.dead
-
-    def _queue_unknown_follows(self, pipe: Pipe, me: int, authors: set[int], known: "KnownFollows") -> list[int]:
-        """Ask which of the authors the user follows, where that is not known. Returns the authors asked about."""
-        unknown = sorted(authors - known.about - {me})
-        if unknown:
-            self._follows.queue_which_followed(pipe, me, unknown)
-        return unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,8 +165,49 @@ class KnownFollows:
     about: set[int]
     followed: set[int]  # a part of `about`
 
-    def with_reply(self, about: Sequence[int], replies: Sequence[Sequence[float | None]]) -> "KnownFollows":
-        """Add the reply to `_queue_unknown_follows`. `replies` is empty when it asked about no one."""
-        if not replies:
-            return self
-        return KnownFollows(self.about.union(about), self.followed | followed_uids(about, replies[0]))
+    def ask(self, pipe: Pipe, me: int, authors: set[int]) -> "Answer[KnownFollows]":
+        """Also what is known about these authors. At most one command."""
+        unknown = sorted(authors - self.about - {me})
+        if not unknown:
+            return Answer(lambda: self)
+        followed = ask_followed(pipe, me, unknown)
+        return Answer(lambda: KnownFollows(self.about.union(unknown), self.followed | followed.value))
+
+
+@dataclass(frozen=True, slots=True)
+class _AskedHome:
+    """What the first round trip of a home says."""
+
+    entries: Sequence[bytes]  # of the list
+    counts: FollowCounts
+    seen: int | None
+    known: KnownFollows  # about the authors on the last page
+
+
+class _HomeQuestion:
+    def __init__(self, homes: Homes, before: int | None) -> None:
+        self._homes = homes
+        self._before = before
+
+    def queue(self, pipe: Pipe, me: int) -> None:
+        self._entries = self._homes.list_of(me).ask_page(pipe, self._before)
+        self._counts = ask_follow_counts(pipe, me)
+        self._seen = pipe.hget(keys.user(me), "seen")
+        self._known = KnownFollows(set(), set()).ask(pipe, me, set(_authors.get(me) or ()))
+
+    def result(self) -> _AskedHome:
+        seen = parse_id(self._seen.value or "")
+        return _AskedHome(self._entries.value, self._counts.value, seen, self._known.value)
+
+
+class _ListQuestion:
+    """Asks for the head of the viewer's list."""
+
+    def __init__(self, homes: Homes) -> None:
+        self._homes = homes
+
+    def queue(self, pipe: Pipe, me: int) -> None:
+        self._entries = self._homes.list_of(me).ask_page(pipe, None)
+
+    def result(self) -> Sequence[bytes]:
+        return self._entries.value

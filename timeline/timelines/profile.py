@@ -1,7 +1,7 @@
 """A profile: the posts of a user, and how the viewer and the user are related."""
 
-from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from functools import partial
 
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
@@ -9,12 +9,13 @@ from accounts.users.repository import Users
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.local_cache import PageMemory
-from timeline.people.entities import About, Counts, KnownFollowers, Relation
-from timeline.people.join_dates import cached_join_dates, join_dates, queue_join_dates
+from retwis_site.store.replies import Answer, Reply
+from timeline.people.entities import About, KnownFollowers, Relation
+from timeline.people.join_dates import ask_join_dates
 from timeline.posts.entities import Page
 from timeline.posts.reader import PostLoader, by_present_names
-from timeline.relations.entities import InCommon
-from timeline.relations.follow import Comparison, Follows, Shared, compare
+from timeline.relations.entities import FollowCounts, InCommon
+from timeline.relations.follow import Comparison, Shared, ask_follow_counts, ask_followed, compare
 from timeline.timelines.entities import ProfilePage
 from timeline.timelines.pagination import POSTS_A_PAGE
 
@@ -28,7 +29,6 @@ class Profiles:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._follows = Follows(store)
         self._users = Users(store)
 
     def page(self, viewer: Viewer, username: str, before: int | None) -> ProfilePage:
@@ -39,68 +39,54 @@ class Profiles:
         not cached.
         """
 
-        def questions(pipe: Pipe, me: int | None, them: int) -> None:
-            below = "+inf" if before is None else f"({before}"
-            pipe.zrevrangebyscore(keys.updates(them), below, "-inf", POSTS_A_PAGE + 1)
-            pipe.hget(keys.user(them), "bio")
-            self._follows.queue_following_count(pipe, them)
-            self._follows.queue_followers_count(pipe, them)
-            if me is not None and me != them:
-                self._follows.queue_which_followed(pipe, me, [them])
-                self._follows.queue_which_followed(pipe, them, [me])
-                self._follows.queue_following_count(pipe, me)
-                self._follows.queue_followers_count(pipe, me)
-
-        person, (members, bio, following, followers, *mine) = viewer.ask_about(username, questions)
-        pids = [int(pid) for pid in members]
-        older = pids[POSTS_A_PAGE - 1] if len(pids) > POSTS_A_PAGE else None
+        person, asked = viewer.ask_about(username, partial(_ProfileQuestion, before))
+        older = asked.pids[POSTS_A_PAGE - 1] if len(asked.pids) > POSTS_A_PAGE else None
         me = viewer.uid
-        counts = Counts(following, followers)
-        loader = PostLoader(pids[:POSTS_A_PAGE], me)
-        comparisons = _comparisons(me, Counts(*mine[2:]), person.uid, counts) if mine and me is not None else []
-        join_date, common = self._read(loader, person, comparisons)
+        loader = PostLoader(asked.pids[:POSTS_A_PAGE], me)
+        compared = None if me is None or asked.mine is None else _comparisons(me, asked.mine, person.uid, asked.counts)
+        join_date, common = self._read(loader, person, compared)
         shown = by_present_names(loader.posts({person.uid: person}), {person.uid: person})
         page = Page([post for post in shown if post.author.uid == person.uid], older)
-        relation = self._relation(mine, common) if mine else Relation(is_me=me == person.uid)
-        return ProfilePage(person, About(bio or "", join_date), counts, relation, page)
+        relation = self._relation(asked.mine, common) if asked.mine and common else Relation(is_me=me == person.uid)
+        return ProfilePage(person, About(asked.bio, join_date), asked.counts, relation, page)
 
-    def _read(self, loader: PostLoader, person: User, comparisons: list[Comparison]) -> tuple[int | None, list[Shared]]:
-        """Read the posts. Returns the join date (unix seconds) and the result of each comparison. No round trip while
+    def _read(
+        self, loader: PostLoader, person: User, compared: "Comparisons | None"
+    ) -> tuple[int | None, "Common | None"]:
+        """Read the posts. Returns the join date (unix seconds) and the results of the comparisons. No round trip while
         all is cached, else one; two with a comparison that is not cached."""
+        comparisons = [] if compared is None else [compared.followers, compared.following, compared.known]
         pipe = self._store.pipeline()
         loader.queue(pipe)
         common = _common.some(comparisons)
         comparing = [comparison for comparison in comparisons if comparison not in common]
-        smaller = {comparison.smaller: comparison for comparison in comparing}  # comparisons may share it
-        for comparison in smaller.values():
-            comparison.queue_smaller(pipe)
-        dates = cached_join_dates([person])
-        if not dates:
-            queue_join_dates(pipe, [person])
-        replies = loader.take(pipe.execute())
-        if not dates:
-            *replies, reply = replies
-            dates = join_dates([person], reply)
-        ids = dict(zip(smaller, replies, strict=True))
-        not_empty = [comparison for comparison in comparing if ids[comparison.smaller]]
-        for comparison in not_empty:
-            comparison.queue_shared(pipe, ids[comparison.smaller])
-        scores = dict(zip(not_empty, pipe.execute(), strict=True))
+        smaller: dict[str, Reply[list[str]]] = {}  # by key: comparisons may share it
         for comparison in comparing:
-            common[comparison] = comparison.shared(ids[comparison.smaller], scores.get(comparison, []))
+            if comparison.smaller not in smaller:
+                smaller[comparison.smaller] = comparison.ask_smaller(pipe)
+        dates = ask_join_dates(pipe, [person])
+        pipe.execute()
+        loader.take()
+        shared = {
+            comparison: comparison.ask_shared(pipe, smaller[comparison.smaller].value) for comparison in comparing
+        }
+        pipe.execute()
+        for comparison, answer in shared.items():
+            common[comparison] = answer.value
             _common.put(comparison, common[comparison])
-        return dates.get(person.uid), [common[comparison] for comparison in comparisons]
+        joined = dates.value.get(person.uid)
+        if compared is None:
+            return joined, None
+        return joined, Common(common[compared.followers], common[compared.following], common[compared.known])
 
-    def _relation(self, mine: Sequence[Any], common: Sequence[Shared]) -> Relation:
+    def _relation(self, mine: "Mine", common: "Common") -> Relation:
         """How viewer and user are related. At most one round trip; none while the named users are cached."""
-        (followed,), (follows_me,), *_ = mine
-        followers, following, known = common
         return Relation(
-            following=followed is not None,
-            common_followers=followers.number,
-            common_following=following.number,
-            follows_me=follows_me is not None,
-            known=self._known(known),
+            following=mine.following,
+            common_followers=common.followers.number,
+            common_following=common.following.number,
+            follows_me=mine.follows_me,
+            known=self._known(common.known),
         )
 
     def _known(self, known: Shared) -> KnownFollowers | None:
@@ -114,10 +100,70 @@ class Profiles:
         return KnownFollowers(named, InCommon(count - len(named), known.number.exact))
 
 
-def _comparisons(me: int, mine: Counts, them: int, theirs: Counts) -> list[Comparison]:
-    """The followers of both, the users that both follow, and the users that the viewer follows and that follow them."""
-    return [
-        compare(keys.followers(me), mine.followers, keys.followers(them), theirs.followers),
-        compare(keys.following(me), mine.following, keys.following(them), theirs.following),
-        compare(keys.following(me), mine.following, keys.followers(them), theirs.followers),
-    ]
+@dataclass(frozen=True, slots=True)
+class Mine:
+    """The viewer's side of a profile."""
+
+    following: bool  # the viewer follows the user
+    follows_me: bool
+    counts: FollowCounts  # of the viewer
+
+
+@dataclass(frozen=True, slots=True)
+class AskedProfile:
+    """What the first round trip of a profile says."""
+
+    pids: list[int]  # of a page, and one more
+    bio: str
+    counts: FollowCounts
+    mine: Mine | None  # None for a visitor, and on the viewer's own profile
+
+
+class _ProfileQuestion:
+    def __init__(self, before: int | None) -> None:
+        self._below = "+inf" if before is None else f"({before}"
+
+    def queue(self, pipe: Pipe, me: int | None, them: int) -> None:
+        self._members = pipe.zrevrangebyscore(keys.updates(them), self._below, "-inf", POSTS_A_PAGE + 1)
+        self._bio = pipe.hget(keys.user(them), "bio")
+        self._counts = ask_follow_counts(pipe, them)
+        self._mine = _ask_mine(pipe, me, them) if me is not None and me != them else None
+
+    def result(self) -> AskedProfile:
+        pids = [int(pid) for pid in self._members.value]
+        mine = None if self._mine is None else self._mine.value
+        return AskedProfile(pids, self._bio.value or "", self._counts.value, mine)
+
+
+def _ask_mine(pipe: Pipe, me: int, them: int) -> Answer[Mine]:
+    following, follows_me = ask_followed(pipe, me, [them]), ask_followed(pipe, them, [me])
+    counts = ask_follow_counts(pipe, me)
+    return Answer(lambda: Mine(them in following.value, me in follows_me.value, counts.value))
+
+
+@dataclass(frozen=True, slots=True)
+class Comparisons:
+    """Of viewer and user: the followers of both, the users that both follow, and the users that the viewer follows and
+    that follow the user."""
+
+    followers: Comparison
+    following: Comparison
+    known: Comparison
+
+
+@dataclass(frozen=True, slots=True)
+class Common:
+    """The results of `Comparisons`."""
+
+    followers: Shared
+    following: Shared
+    known: Shared
+
+
+def _comparisons(me: int, mine: Mine, them: int, theirs: FollowCounts) -> Comparisons:
+    own = mine.counts
+    return Comparisons(
+        compare(keys.followers(me), own.followers, keys.followers(them), theirs.followers),
+        compare(keys.following(me), own.following, keys.following(them), theirs.following),
+        compare(keys.following(me), own.following, keys.followers(them), theirs.followers),
+    )

@@ -10,7 +10,7 @@ from functools import partial
 
 from django.contrib.auth.hashers import make_password
 
-from accounts.users.repository import chosen, new_secret, person, queue_person
+from accounts.users.repository import Users, ask_owner, ask_user, new_secret, spellings
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, confirmed, ids_of
 from retwis_site.store import keys, snowflake
 from retwis_site.store.client import Store
@@ -68,7 +68,7 @@ class AccountChecks:
         [username] = self._usernames([uid])
         if username is None:
             self._restore(uid, name)
-        elif self._leads_to(username) == uid:  # the user has two names; `nameless` finds this one's user
+        elif Users(self._store).find(username) == uid:  # the user has two names; `nameless` finds this one's user
             self._store.hdel(keys.users(), name)
         else:
             self._store.hset(keys.user(uid), {"username": name})
@@ -99,13 +99,11 @@ class AccountChecks:
         """Those of the uids that `users` does not lead to by their username. Two round trips."""
         pipe = self._store.pipeline()
         usernames = [username or "" for username in self._usernames(uids)]
-        for username in usernames:
-            pipe.hmget(keys.users(), [username, username.lower()])
-        return [
-            uid
-            for uid, numbers in zip(uids, pipe.execute(), strict=True)
-            if uid not in {_uid(number) for number in numbers if number}
+        asked = [
+            (uid, pipe.hmget(keys.users(), spellings(username))) for uid, username in zip(uids, usernames, strict=True)
         ]
+        pipe.execute()
+        return [uid for uid, numbers in asked if uid not in {_uid(number) for number in numbers.value if number}]
 
     def was_registered(self, uid: int) -> bool:
         """Whether a registration reached its commit: the user has a session, posts or follows, or is deleted, which
@@ -129,19 +127,15 @@ class AccountChecks:
 
     def _owns_anything(self, uid: int) -> bool:
         pipe = self._store.pipeline()
-        pipe.zcard(keys.updates(uid))
-        pipe.zcard(keys.following(uid))
-        pipe.zcard(keys.followers(uid))
-        return any(pipe.execute())
-
-    def _leads_to(self, username: str) -> int | None:
-        return chosen(self._store.hmget(keys.users(), [username, username.lower()]))
+        sizes = [pipe.zcard(of(uid)) for of in (keys.updates, keys.following, keys.followers)]
+        pipe.execute()
+        return any(size.value for size in sizes)
 
     def _usernames(self, uids: Sequence[int]) -> list[str | None]:
         pipe = self._store.pipeline()
-        for uid in uids:
-            pipe.hget(keys.user(uid), "username")
-        return pipe.execute()
+        usernames = [pipe.hget(keys.user(uid), "username") for uid in uids]
+        pipe.execute()
+        return [username.value for username in usernames]
 
     # ---- secrets
 
@@ -159,13 +153,16 @@ class AccountChecks:
 
     def _locked_out(self, uids: Sequence[int]) -> list[int]:
         pipe = self._store.pipeline()
-        for uid in uids:
-            pipe.hmget(keys.user(uid), ["auth", "deleted"])
-        stored = zip(uids, pipe.execute(), strict=True)
-        secrets = [(uid, secret) for uid, (secret, deleted) in stored if secret and deleted is None]
-        for _, secret in secrets:
-            pipe.hget(keys.auths(), secret)
-        return [uid for (uid, _), number in zip(secrets, pipe.execute(), strict=True) if number != str(uid)]
+        stored = {uid: pipe.hmget(keys.user(uid), ["auth", "deleted"]) for uid in uids}
+        pipe.execute()
+        owners = [
+            (uid, pipe.hget(keys.auths(), secret))
+            for uid, fields in stored.items()
+            for secret, deleted in [fields.value]
+            if secret and deleted is None
+        ]
+        pipe.execute()
+        return [uid for uid, owner in owners if owner.value != str(uid)]
 
     def _restore_secret(self, uid: int) -> None:
         secret = self._store.hget(keys.user(uid), "auth")
@@ -188,18 +185,17 @@ class AccountChecks:
 
     def _unlisted(self, uids: Sequence[int]) -> list[int]:
         pipe = self._store.pipeline()
-        for uid in uids:
-            queue_person(pipe, uid)
-        users = [user for uid, reply in zip(uids, pipe.execute(), strict=True) if (user := person(uid, reply))]
-        named = [(user.uid, user.username) for user in users]
-        times = self._registered([name for _, name in named])
-        return [uid for (uid, _), when in zip(named, times, strict=True) if when is None]
+        asked = [ask_user(pipe, uid) for uid in uids]
+        pipe.execute()
+        users = [user for answer in asked if (user := answer.value)]
+        times = self._registered([user.username for user in users])
+        return [user.uid for user, when in zip(users, times, strict=True) if when is None]
 
     def _registered(self, names: Sequence[str]) -> list[float | None]:
         pipe = self._store.pipeline()
-        for name in names:
-            pipe.zscore(keys.users_by_time(), name)
-        return pipe.execute()
+        times = [pipe.zscore(keys.users_by_time(), name) for name in names]
+        pipe.execute()
+        return [when.value for when in times]
 
     def _list(self, uid: int) -> None:
         [name] = self._usernames([uid])
@@ -222,10 +218,9 @@ class AccountChecks:
 
     def _unknown(self, names: Sequence[str]) -> list[str]:
         pipe = self._store.pipeline()
-        for name in names:
-            pipe.hmget(keys.users(), [name, name.lower()])
-        uids = [chosen(found) for found in pipe.execute()]
-        usernames = self._usernames([uid or 0 for uid in uids])
+        owners = [ask_owner(pipe, name) for name in names]
+        pipe.execute()
+        usernames = self._usernames([owner.value or 0 for owner in owners])
         return [name for name, username in zip(names, usernames, strict=True) if username != name]
 
 

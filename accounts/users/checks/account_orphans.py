@@ -35,24 +35,22 @@ class AccountOrphans:
 
     def _with_extra(self, uids: Sequence[int]) -> list[int]:
         pipe = self._store.pipeline()
-        for uid in uids:
-            pipe.hget(keys.user(uid), "deleted")
-            pipe.hlen(keys.user(uid))
-        replies = pipe.execute()
-        stored = zip(uids, replies[::2], replies[1::2], strict=True)
-        return [uid for uid, deleted, fields in stored if deleted is not None and fields > len(KEPT_FIELDS)]
+        asked = [(uid, pipe.hget(keys.user(uid), "deleted"), pipe.hlen(keys.user(uid))) for uid in uids]
+        pipe.execute()
+        kept = len(KEPT_FIELDS)
+        return [uid for uid, deleted, fields in asked if deleted.value is not None and fields.value > kept]
 
     def stale_secrets(self) -> Chunks:
         """Entries of `auths` that differ from the secret in the user's hash, the truth. No secret is used twice, so a
         stale entry stays stale: no second look is needed."""
         for batch in self._store.hash_fields(keys.auths(), AT_ONCE):
             pipe = self._store.pipeline()
-            for _, uid in batch:
-                pipe.hget(f"{keys.PREFIX}user:{uid}", "auth")
+            entries = [(secret, uid, pipe.hget(f"{keys.PREFIX}user:{uid}", "auth")) for secret, uid in batch]
+            pipe.execute()
             yield [
                 Finding(f"an old secret of user {uid}", partial(self._store.hdel, keys.auths(), secret))
-                for (secret, uid), current in zip(batch, pipe.execute(), strict=True)
-                if current != secret
+                for secret, uid, current in entries
+                if current.value != secret
             ]
 
     def orphaned_users(self) -> Chunks:

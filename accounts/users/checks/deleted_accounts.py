@@ -9,8 +9,9 @@ from retwis_site.features import AccountSet, features
 from retwis_site.jobs.outbox import Claim, Outbox
 from retwis_site.maintenance.checks import Check, Chunks, Finding, confirmed, ids_of
 from retwis_site.store import keys
-from retwis_site.store.client import Store
+from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce
+from retwis_site.store.replies import Reply
 
 MEMBERS_READ = 20  # of each set; several, because a job may be at work on some of them
 
@@ -22,6 +23,22 @@ class LeftData:
     uid: int
     key: str
     explained_by: frozenset[str]  # the beginnings of the jobs that may be about to remove it
+
+
+@dataclass(frozen=True)
+class DeletedAccount:
+    """What is asked about a deleted account."""
+
+    uid: int
+    members: list[tuple[AccountSet, Reply[list[str]]]]  # the first of each set
+    listed: Reply[float | None]  # the score in `users_by_time`
+
+    def left(self) -> Iterator[LeftData]:
+        for account_set, members in self.members:
+            for member in members.value:
+                yield _left_data(self.uid, account_set.key(self.uid), account_set.explained_by(self.uid, member))
+        if self.listed.value is not None:
+            yield _left_data(self.uid, keys.users_by_time(), {f"user:{self.uid}"})
 
 
 class DeletedAccountChecks:
@@ -56,21 +73,21 @@ class DeletedAccountChecks:
     def _read(self, uids: Sequence[int]) -> Iterator[LeftData]:
         """The data left of those users that are deleted. Two round trips."""
         pipe = self._store.pipeline()
-        for uid in uids:
-            pipe.hmget(keys.user(uid), ["username", "deleted"])
-        stored = zip(uids, pipe.execute(), strict=True)
-        deleted = [(uid, username or "") for uid, (username, deleted_at) in stored if deleted_at is not None]
-        for uid, username in deleted:
-            for account_set in self._sets:
-                pipe.zrange(account_set.key(uid), 0, MEMBERS_READ - 1)
-            pipe.zscore(keys.users_by_time(), username)
-        replies = iter(pipe.execute())
-        for uid, _ in deleted:
-            for account_set in self._sets:
-                for member in next(replies):
-                    yield _left_data(uid, account_set.key(uid), account_set.explained_by(uid, member))
-            if next(replies) is not None:
-                yield _left_data(uid, keys.users_by_time(), {f"user:{uid}"})
+        stored = {uid: pipe.hmget(keys.user(uid), ["username", "deleted"]) for uid in uids}
+        pipe.execute()
+        asked = [
+            self._ask(pipe, uid, username or "")
+            for uid, fields in stored.items()
+            for username, deleted in [fields.value]
+            if deleted is not None
+        ]
+        pipe.execute()
+        for account in asked:
+            yield from account.left()
+
+    def _ask(self, pipe: Pipe, uid: int, username: str) -> DeletedAccount:
+        members = [(each, pipe.zrange(each.key(uid), 0, MEMBERS_READ - 1)) for each in self._sets]
+        return DeletedAccount(uid, members, pipe.zscore(keys.users_by_time(), username))
 
     def _remove(self, uid: int) -> None:
         """Add the job of the deletion again, and carry it out as a worker would."""

@@ -2,6 +2,7 @@
 
 from django.contrib.auth.hashers import identify_hasher, is_password_usable
 
+from accounts.users.repository import spellings
 from retwis_site.maintenance.checks import ids_of
 from retwis_site.store import keys
 from retwis_site.store.client import Store
@@ -12,15 +13,19 @@ def is_foreign(store: Store) -> bool:
     typed. Two round trips for each 500 users."""
     for batch in ids_of(store, "user:*"):
         pipe = store.pipeline()
-        for uid in batch:
-            pipe.hmget(keys.user(uid), ["username", "password"])
-        accounts = list(zip(batch, pipe.execute(), strict=True))
-        foreign = [(uid, name) for uid, (name, password) in accounts if name and password and not _hashed(password)]
-        for _, name in foreign:
-            pipe.hmget(keys.users(), [name, name.lower()])
-        if any(str(uid) in numbers for (uid, _), numbers in zip(foreign, pipe.execute(), strict=True)):
+        accounts = [(uid, pipe.hmget(keys.user(uid), ["username", "password"])) for uid in batch]
+        pipe.execute()
+        named = [(uid, name) for uid, fields in accounts if (name := _foreign_name(*fields.value))]
+        numbers = [(uid, pipe.hmget(keys.users(), spellings(name))) for uid, name in named]
+        pipe.execute()
+        if any(str(uid) in found.value for uid, found in numbers):
             return True
     return False
+
+
+def _foreign_name(name: str | None, password: str | None) -> str | None:
+    """The name of an account that another Retwis has made; None for any other."""
+    return name if name and password and not _hashed(password) else None
 
 
 def _hashed(password: str) -> bool:

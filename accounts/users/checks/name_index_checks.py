@@ -5,6 +5,7 @@ from functools import partial
 
 from accounts.users.name_index import NameIndex, Stored, right_entries
 from accounts.users.names import parse
+from accounts.users.repository import spellings
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, confirmed
 from retwis_site.store import keys
 from retwis_site.store.client import Store
@@ -63,9 +64,9 @@ class NameIndexChecks:
             for entry in sorted(right_entries(uid, stored))
         ]
         pipe = self._store.pipeline()
-        for entry, _ in right:
-            pipe.zscore(keys.users_by_name(), entry)
-        return [owned for owned, score in zip(right, pipe.execute(), strict=True) if score is None]
+        scores = [(owned, pipe.zscore(keys.users_by_name(), owned[0])) for owned in right]
+        pipe.execute()
+        return [owned for owned, score in scores if score.value is None]
 
     def _still_lacking(self, lost: Sequence[OwnedEntry]) -> list[OwnedEntry]:
         return self._lacking({uid for _, uid in lost})
@@ -100,8 +101,7 @@ class NameIndexChecks:
 
 
 def _as_typed_or_lower(stored: Stored) -> set[str]:
-    username, *_ = stored
-    return set() if username is None else {username, username.lower()}
+    return set() if stored.username is None else set(spellings(stored.username))
 
 
 def _explained_by(owned: OwnedEntry) -> set[str]:

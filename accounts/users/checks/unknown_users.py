@@ -11,9 +11,9 @@ from retwis_site.store.client import Store
 def unknown(store: Store, uids: Sequence[int]) -> list[int]:
     """Those of the uids that no user has. One round trip."""
     pipe = store.pipeline()
-    for uid in uids:
-        pipe.hexists(keys.user(uid), "username")
-    return [uid for uid, exists in zip(uids, pipe.execute(), strict=True) if not exists]
+    known = [(uid, pipe.hexists(keys.user(uid), "username")) for uid in uids]
+    pipe.execute()
+    return [uid for uid, exists in known if not exists.value]
 
 
 def sets_of_unknown_users(store: Store, pattern: str, key_of: Callable[[int], str]) -> Chunks:

@@ -224,6 +224,6 @@ def test_cached_names_cost_no_round_trip(store, friends, bob, round_trips):
     read()
     assert len(round_trips(read).round_trips) == 1
     Memory.clear_all()
-    Viewer(store, bob.secret).ask_about("alice", lambda pipe, me, them: None)
+    Viewer(store, bob.secret).find("alice")
     Users(store).people([friends[0].uid])
     assert len(round_trips(read).round_trips) == 3

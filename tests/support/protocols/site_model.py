@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 from accounts.users.entities import User
 from accounts.users.names import entry
-from timeline.people.entities import Counts, FollowRow, KnownFollowers, Relation, Show
+from timeline.people.entities import FollowRow, KnownFollowers, Relation, Show
 from timeline.posts.entities import Post
-from timeline.relations.entities import InCommon
+from timeline.relations.entities import FollowCounts, InCommon
 
 
 @dataclass
@@ -78,8 +78,8 @@ class Model:
             if show is Show.ALL or (one in others) == (show is Show.MUTUAL)
         ]
 
-    def counts(self, me: int) -> Counts:
-        return Counts(len(self.following(me)), len(self.followers(me)))
+    def counts(self, me: int) -> FollowCounts:
+        return FollowCounts(len(self.following(me)), len(self.followers(me)))
 
     def relation(self, me: int | None, them: int) -> Relation:
         if me is None or me == them:

@@ -75,11 +75,11 @@ def test_the_number_in_common_is_exact_up_to_ten_thousand(store, raw, size, expe
     comparison = compare("followers:2", size + 500, "following:1", size)
     assert (comparison.smaller, comparison.larger) == ("following:1", "followers:2")
     pipe = store.pipeline()
-    comparison.queue_smaller(pipe)
-    [smaller] = pipe.execute()
-    comparison.queue_shared(pipe, smaller)
-    [scores] = pipe.execute()
-    shared = comparison.shared(smaller, scores)
+    smaller = comparison.ask_smaller(pipe)
+    pipe.execute()
+    answer = comparison.ask_shared(pipe, smaller.value)
+    pipe.execute()
+    shared = answer.value
     assert str(shared.number) == expected
     assert shared.first == (1, 2, 3, 4)  # 0 is not a uid
 

@@ -50,23 +50,19 @@ class PostChecks:
 
     def _wrong(self, chunk: Sequence[Entry]) -> list[Entry]:
         pipe = self._store.pipeline()
-        for uid, member, _ in chunk:
-            pipe.hmget(keys.post(parse_id(member) or 0), FIELDS)
-            pipe.zscore(keys.updates(uid), member)  # another process may have removed the entry
-        replies = pipe.execute()
-        present = [
-            (entry, fields)
-            for entry, fields, score in zip(chunk, replies[::2], replies[1::2], strict=True)
-            if score is not None
+        asked = [
+            (
+                (uid, member, score),
+                pipe.hmget(keys.post(parse_id(member) or 0), FIELDS),
+                pipe.zscore(keys.updates(uid), member),  # another process may have removed the entry
+            )
+            for uid, member, score in chunk
         ]
+        pipe.execute()
         return [
-            (uid, member, score)
-            for (uid, member, score), (author, when, body, deleted) in present
-            if author != str(uid)
-            or deleted is not None
-            or body is None
-            or not _is_time(when)
-            or member != f"{score:.0f}"
+            entry
+            for entry, fields, present in asked
+            if present.value is not None and not _matches(entry, *fields.value)
         ]
 
     def _repair_entry(self, uid: int, member: str) -> None:
@@ -107,34 +103,36 @@ class PostChecks:
         """The posts that are not deleted and are missing from their author's `updates:`, each with its author's uid; 0
         for a post without an author. Two round trips."""
         pipe = self._store.pipeline()
-        for pid in pids:
-            pipe.hmget(keys.post(pid), ["user_id", "deleted"])
+        stored = {pid: pipe.hmget(keys.post(pid), ["user_id", "deleted"]) for pid in pids}
+        pipe.execute()
         written = [
             (pid, parse_id(author or "") or 0)
-            for pid, (author, deleted) in zip(pids, pipe.execute(), strict=True)
+            for pid, fields in stored.items()
+            for author, deleted in [fields.value]
             if deleted is None
         ]
-        for pid, author in written:
-            pipe.zscore(keys.updates(author), str(pid))
-        return [one for one, score in zip(written, pipe.execute(), strict=True) if score is None]
+        entries = [(one, pipe.zscore(keys.updates(one[1]), str(one[0]))) for one in written]
+        pipe.execute()
+        return [one for one, score in entries if score.value is None]
 
     def was_listed(self, pid: int, author: int) -> bool:
         """Whether a post, or another lost post of its author, is in a timeline. False when the author does not exist:
         the post could not be put back. One round trip."""
         pipe = self._store.pipeline()
-        pipe.hexists(keys.user(author), "username")
-        pipe.lpos(keys.timeline(pid), str(pid))
-        pipe.lpos(keys.home(author), str(pid))
-        exists, *places = pipe.execute()
-        return exists and (author in self._authors_with_losses or any(place is not None for place in places))
+        exists = pipe.hexists(keys.user(author), "username")
+        places = [pipe.lpos(key, str(pid)) for key in (keys.timeline(pid), keys.home(author))]
+        pipe.execute()
+        if not exists.value:
+            return False
+        return author in self._authors_with_losses or any(place.value is not None for place in places)
 
     @cached_property
     def _authors_with_losses(self) -> set[int]:
         """The authors with a post that is in the global timeline and missing from their `updates:`."""
         pipe = self._store.pipeline()
-        for key in keys.timelines():
-            pipe.lrange(key, 0, -1)
-        listed = parse_ids(chain.from_iterable(pipe.execute()))
+        timelines = [pipe.lrange(key, 0, -1) for key in keys.timelines()]
+        pipe.execute()
+        listed = parse_ids(chain.from_iterable(members.value for members in timelines))
         return {author for _, author in self._lost(self.unlisted(listed))}
 
     def _put_back(self, pid: int) -> None:
@@ -150,6 +148,13 @@ class PostChecks:
 def at_work_on(pid: str) -> set[str]:
     """The beginnings of the names of all jobs that may be at work on a post."""
     return {f"{kind}:{pid}" for kind in ("post", "fan", "del")}
+
+
+def _matches(entry: Entry, author: str | None, when: str | None, body: str | None, deleted: str | None) -> bool:
+    """Whether an entry of `updates:` matches the fields FIELDS of the post that it names."""
+    uid, member, score = entry
+    is_whole = body is not None and deleted is None and _is_time(when)
+    return author == str(uid) and is_whole and member == f"{score:.0f}"
 
 
 def _is_time(text: str | None) -> bool:

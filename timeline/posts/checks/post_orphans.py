@@ -52,14 +52,10 @@ class PostOrphans:
 
     def _recent(self, pids: Sequence[int]) -> set[int]:
         pipe = self._store.pipeline()
-        for pid in pids:
-            pipe.hget(keys.post(pid), "time")
+        times = [(pid, pipe.hget(keys.post(pid), "time")) for pid in pids]
         given_up_before = time.time() - OWNER_GIVES_UP - 1
-        return {
-            pid
-            for pid, when in zip(pids, pipe.execute(), strict=True)
-            if (parse_id(when or "") or 0) >= given_up_before
-        }
+        pipe.execute()
+        return {pid for pid, when in times if (parse_id(when.value or "") or 0) >= given_up_before}
 
     def _findings(self, suspects: Sequence[int]) -> list[Finding]:
         """A post's job leaves the outbox only after the post is in `updates:`. So a post that is missing first from the
@@ -77,9 +73,6 @@ class PostOrphans:
 
     def _lasting(self, pids: Sequence[int]) -> list[int]:
         pipe = self._store.pipeline()
-        for pid in pids:
-            pipe.hexists(keys.post(pid), "deleted")
-            pipe.ttl(keys.post(pid))
-        replies = pipe.execute()
-        states = zip(pids, replies[::2], replies[1::2], strict=True)
-        return [pid for pid, deleted, seconds in states if deleted and seconds == -1]
+        asked = [(pid, pipe.hexists(keys.post(pid), "deleted"), pipe.ttl(keys.post(pid))) for pid in pids]
+        pipe.execute()
+        return [pid for pid, deleted, seconds in asked if deleted.value and seconds.value == -1]

@@ -53,15 +53,20 @@ class FollowChecks:
 
         def look(edges: Sequence[Edge]) -> list[Edge]:
             pipe = self._store.pipeline()
-            for uid, member in edges:
-                other = parse_id(member) or 0
-                pipe.zscore(side.own(uid), member)  # another process may have removed the edge
-                pipe.zscore(side.mirror(other), str(uid))
-                pipe.hexists(keys.user(other), "username")
-            replies = pipe.execute()
-            states = zip(edges, replies[::3], replies[1::3], replies[2::3], strict=True)
+            asked = [
+                (
+                    (uid, member),
+                    pipe.zscore(side.own(uid), member),  # another process may have removed the edge
+                    pipe.zscore(side.mirror(parse_id(member) or 0), str(uid)),
+                    pipe.hexists(keys.user(parse_id(member) or 0), "username"),
+                )
+                for uid, member in edges
+            ]
+            pipe.execute()
             return [
-                edge for edge, own, mirrored, exists in states if own is not None and (mirrored is None or not exists)
+                edge
+                for edge, own, mirrored, exists in asked
+                if own.value is not None and (mirrored.value is None or not exists.value)
             ]
 
         def under_way(edge: Edge) -> set[str]:

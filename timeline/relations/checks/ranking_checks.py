@@ -8,8 +8,9 @@ from accounts.users.checks.unknown_users import unknown
 from retwis_site.jobs.outbox import Outbox
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, ids_of
 from retwis_site.store import keys
-from retwis_site.store.client import Store
+from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import parse_id
+from retwis_site.store.replies import Answer
 from timeline.relations.ranking import Ranking
 
 
@@ -91,26 +92,29 @@ class RankingChecks:
         """The accounts under deletion, and the members that they still follow: a member is recounted before that edge
         is removed. At most one round trip; none without an account under deletion."""
         pipe = self._store.pipeline()
-        for uid in deleted:
-            pipe.zmscore(keys.following(parse_id(uid) or 0), members)
-        followed = {member for scores in pipe.execute() for member in _with_scores(members, scores)}
+        asked = [pipe.zmscore(keys.following(parse_id(uid) or 0), members) for uid in deleted]
+        pipe.execute()
+        followed = {member for scores in asked for member in _with_scores(members, scores.value)}
         return followed.union(deleted)
 
     def _look(self, members: Sequence[str]) -> list[Place]:
         """The members that are miscounted now. One round trip."""
         pipe = self._store.pipeline()
-        for member in members:
-            uid = parse_id(member) or 0
-            pipe.zscore(keys.users_by_followers(), member)
-            self._ranking.queue_count(pipe, uid)
-            pipe.hexists(keys.user(uid), "username")
-        replies = pipe.execute()
-        states = zip(members, replies[::3], replies[1::3], replies[2::3], strict=True)
-        places = [
-            Place(member, ranked, followers if followers and exists and _is_uid(member) else None)
-            for member, ranked, followers, exists in states
-        ]
-        return [place for place in places if place.ranked != place.followers]
+        asked = [self._ask_place(pipe, member) for member in members]
+        pipe.execute()
+        return [place for answer in asked if (place := answer.value).ranked != place.followers]
+
+    def _ask_place(self, pipe: Pipe, member: str) -> Answer[Place]:
+        uid = parse_id(member) or 0
+        ranked = pipe.zscore(keys.users_by_followers(), member)
+        followers = pipe.zcard(keys.followers(uid))
+        exists = pipe.hexists(keys.user(uid), "username")
+
+        def read() -> Place:
+            is_ranked = followers.value and exists.value and _is_uid(member)
+            return Place(member, ranked.value, followers.value if is_ranked else None)
+
+        return Answer(read)
 
 
 def _with_scores(members: Sequence[str], scores: Sequence[float | None]) -> list[str]:

@@ -59,9 +59,10 @@ class TimelineChecks:
             return False
         followed = [int(other) for other in self._store.zrange(keys.following(uid), 0, -1) if other.isdecimal()]
         pipe = self._store.pipeline()
-        for source in (uid, *followed):
-            pipe.zrevrangebyscore(keys.updates(source), "+inf", str(content.complete_down_to), KEPT)
-        return self._is_missing({int(pid) for members in pipe.execute() for pid in members if pid.isdecimal()}, home)
+        lowest = str(content.complete_down_to)
+        asked = [pipe.zrevrangebyscore(keys.updates(source), "+inf", lowest, KEPT) for source in (uid, *followed)]
+        pipe.execute()
+        return self._is_missing({int(pid) for members in asked for pid in members.value if pid.isdecimal()}, home)
 
     def recent(self) -> Chunks:
         """Compare `recent` with the newest ids of all `updates:` that were made from the time."""
@@ -70,9 +71,9 @@ class TimelineChecks:
         newest: list[int] = []
         for uids in ids_of(self._store, "updates:*"):
             pipe = self._store.pipeline()
-            for uid in uids:
-                pipe.zrevrangebyscore(keys.updates(uid), "+inf", str(SMALLEST), RECENT)
-            pids = {int(member) for members in pipe.execute() for member in members if member.isdecimal()}
+            asked = [pipe.zrevrangebyscore(keys.updates(uid), "+inf", str(SMALLEST), RECENT) for uid in uids]
+            pipe.execute()
+            pids = {int(member) for members in asked for member in members.value if member.isdecimal()}
             newest = heapq.nlargest(RECENT, pids.union(newest))
             yield []
         missing = confirmed(self._store, self._not_recent(newest), lambda pid: at_work_on(str(pid)), self._not_recent)

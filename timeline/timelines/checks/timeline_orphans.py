@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 
-from accounts.users.repository import person, queue_person
+from accounts.users.repository import ask_user
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, confirmed, ids_of
 from retwis_site.store import keys
 from retwis_site.store.cached_list import TimelineList
@@ -61,19 +61,15 @@ class TimelineOrphans:
 
     def _without_account(self, uids: Sequence[int]) -> list[int]:
         pipe = self._store.pipeline()
-        for uid in uids:
-            queue_person(pipe, uid)
-        return [uid for uid, reply in zip(uids, pipe.execute(), strict=True) if person(uid, reply) is None]
+        owners = [(uid, ask_user(pipe, uid)) for uid in uids]
+        pipe.execute()
+        return [uid for uid, owner in owners if owner.value is None]
 
     def other_shards(self) -> Chunks:
         """Lists of another TIMELINE_SHARDS. No process pushes to them, so they would be out of date if it were changed
         back."""
         pipe = self._store.pipeline()
         others = [key for key in keys.whatever_shards("timeline") if key not in keys.timelines()]
-        for key in others:
-            pipe.type(key)
-        yield [
-            Finding(key, partial(self._store.unlink, key))
-            for key, is_type in zip(others, pipe.execute(), strict=True)
-            if is_type != "none"
-        ]
+        types = [(key, pipe.type(key)) for key in others]
+        pipe.execute()
+        yield [Finding(key, partial(self._store.unlink, key)) for key, found in types if found.value != "none"]

@@ -53,9 +53,9 @@ def test_a_key_is_found_while_its_slot_moves_and_afterwards(store, raw):
     store.hset("user:7", {"username": "alice"})
     with on_its_way(raw, "user:7"):
         pipe = store.pipeline()
-        pipe.hget("user:7", "username")
-        pipe.hget("user:8", "username")
-        assert pipe.execute() == ["alice", None]
+        replies = [pipe.hget("user:7", "username"), pipe.hget("user:8", "username")]
+        pipe.execute()
+        assert [reply.value for reply in replies] == ["alice", None]
         store.hset("user:7", {"username": "bob"})
     assert store.hget("user:7", "username") == "bob"
 
@@ -65,7 +65,7 @@ def test_a_pipeline_for_many_servers_is_one_round_trip(store, raw, round_trips):
         pipe = store.pipeline()
         for uid in range(50):
             pipe.hget(f"user:{uid}", "username")
-        return pipe.execute()
+        pipe.execute()
 
     assert len({raw.nodes_manager.get_node_from_slot(raw.keyslot(f"user:{uid}")).name for uid in range(50)}) == 3
     assert len(round_trips(read_users).round_trips) == 1

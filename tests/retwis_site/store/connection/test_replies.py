@@ -47,9 +47,9 @@ def answering():
 
 def read_two_keys(store):
     pipe = store.pipeline()
-    pipe.get("one")
-    pipe.get("other")
-    return pipe.execute()
+    replies = [pipe.get("one"), pipe.get("other")]
+    pipe.execute()
+    return [reply.value for reply in replies]
 
 
 def test_two_replies_that_arrive_together_are_both_read(answering):

@@ -1,0 +1,110 @@
+"""A queued command returns a handle. After `execute()` the handle has the reply."""
+
+import inspect
+
+import pytest
+
+from retwis_site.exceptions import StoreError
+from retwis_site.store.client import Pipe
+from retwis_site.store.commands import Commands
+from retwis_site.store.replies import Answer, NoReplyYet, Reply
+
+
+def test_each_handle_has_the_reply_to_its_own_command(store):
+    store.hset("user:1", {"username": "alice"})
+    pipe = store.pipeline()
+    followers = pipe.zcard("followers:1")
+    username = pipe.hget("user:1", "username")
+    exists, missing = pipe.hexists("user:1", "username"), pipe.hexists("user:1", "name")
+    pipe.execute()
+    assert (username.value, followers.value) == ("alice", 0)
+    assert (exists.value, missing.value) == (True, False)
+
+
+def test_execute_returns_nothing_so_no_code_can_find_a_reply_by_its_place(store):
+    pipe = store.pipeline()
+    pipe.zcard("followers:1")
+    assert pipe.execute() is None
+    assert pipe.execute() is None  # an empty queue
+
+
+def test_a_value_that_is_read_too_early_raises_an_error_that_says_what_to_do(store):
+    pipe = store.pipeline()
+    followers = pipe.zcard("followers:1")
+    doubled = Answer(lambda: 2 * followers.value)
+    for handle in (followers, doubled):
+        with pytest.raises(NoReplyYet, match="call execute"):
+            _ = handle.value
+    pipe.execute()
+    assert (followers.value, doubled.value) == (0, 0)
+
+
+def test_a_handle_has_nothing_but_a_value():
+    with pytest.raises(AttributeError):
+        _ = Reply().number
+    with pytest.raises(AttributeError):
+        Reply().number = 1
+
+
+def test_after_a_refused_command_no_handle_has_a_value(store, raw):
+    raw.set("followers:1", "a text")
+    pipe = store.pipeline()
+    username, followers = pipe.hget("user:1", "username"), pipe.zcard("followers:1")
+    with pytest.raises(StoreError):
+        pipe.execute()
+    for handle in (username, followers):
+        with pytest.raises(NoReplyYet):
+            _ = handle.value
+
+
+def test_a_pipe_can_be_used_again_and_old_handles_keep_their_values(store):
+    pipe = store.pipeline()
+    first = pipe.rpush("posts:1", "5")
+    pipe.execute()
+    second = pipe.rpush("posts:1", "6")
+    pipe.execute()
+    assert (first.value, second.value) == (1, 2)
+
+
+def test_a_push_to_many_lists_has_one_handle_with_all_lengths(store, raw):
+    raw.rpush("posts:1", "4", "5")
+    raw.rpush("posts:3", "4")
+    pipe = store.pipeline()
+    before = pipe.get("next_post_id")
+    lengths = pipe.lpushx_each(["posts:1", "posts:2", "posts:3"], "6")
+    after = pipe.lrange("posts:3", 0, -1)
+    none = pipe.lpushx_each([], "6")
+    pipe.execute()
+    assert (before.value, lengths.value, after.value, none.value) == (None, [3, 0, 2], ["6", "4"], [])
+
+
+def test_a_stream_yields_when_the_handles_of_a_pipe_have_their_values(store, raw):
+    raw.set("next_post_id", "7")
+    handles = []
+
+    def pipes():
+        for key in ("next_post_id", "next_user_id", "next_post_id"):
+            pipe = store.pipeline()
+            handles.append(pipe.get(key))
+            yield pipe
+
+    seen = []
+    for _ in store.stream(pipes()):
+        seen.append(handles[len(seen)].value)
+    assert seen == ["7", None, "7"]
+
+
+ARGUMENTS = {"fields": {"a": "b"}, "members": ["1"], "values": ["1"], "dumped": b""}
+
+
+@pytest.mark.parametrize("name", [name for name in vars(Commands) if not name.startswith("_") and name != "send"])
+def test_every_command_returns_its_handle(store, name):
+    method = getattr(Pipe, name)
+    arguments = []
+    for parameter in list(inspect.signature(method).parameters.values())[1:]:
+        is_mapping = name.startswith(("zadd", "hset")) and parameter.name in {"fields", "members"}
+        value = {"1": 1} if is_mapping else ARGUMENTS.get(parameter.name, 1)
+        arguments.append(["a"] if name == "hmget" and parameter.name == "fields" else value)
+    pipe = store.pipeline()
+    assert type(method(pipe, *arguments)) is Reply
+    assert len(pipe.take().queued) == 1
