@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -44,7 +44,6 @@ UNSET = (
     "SECRET_KEY",
     "PORT",
     "VAR_DIR",
-    "PAGE_MEMORY",
     "REDIS_SENTINEL_SERVICE",
     "REDIS_SENTINEL_USERNAME",
     "REDIS_SENTINEL_PASSWORD",
@@ -154,10 +153,6 @@ class Place:
 
     client: redis.Redis
     env: dict[str, str]
-
-    def caching(self, on: bool) -> "Place":
-        """The same store for a site whose web processes cache parts of pages, or do not."""
-        return replace(self, env={**self.env, "PAGE_MEMORY": str(int(on))})
 
     def manage(self, *arguments: str) -> None:
         command = [sys.executable, "manage.py", *arguments]
