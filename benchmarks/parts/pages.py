@@ -76,6 +76,17 @@ HEADS = ["page", "clients", "empty view, per second", "page, per second", "ratio
 HEADS += ["p50, ms", "p99, ms", "p99 / p50", "bytes", "failures"]
 
 
+def heads(base: str) -> list[str]:
+    """The heads of a table whose baseline is not the empty view."""
+    return [head.replace("empty view", base) for head in HEADS]
+
+
+def require_size(name: str, result: Race, size: float) -> None:
+    """Raise RuntimeError when the mean response is much smaller or larger than the page of `size` bytes."""
+    if not result.failures and not 0.9 < result.size / size < 1.2:
+        raise RuntimeError(f"{name}: responses of {result.size:.0f} bytes, but the page has {size:.0f}")
+
+
 def row(name: str, clients: int, result: Race) -> list[str]:
     low, high = result.spread
     rates = [f"{result.base_rate:,.0f}", f"{result.rate:,.0f}", f"**{result.ratio:.3f}**", f"{low:.3f} to {high:.3f}"]
@@ -124,8 +135,7 @@ def _measure(plan: Plan, pages: list[Page], port: int, base: Target, figures: di
     for clients in plan.clients:
         for name, result in race(base, targets, clients, plan.rounds, plan.seconds).items():
             rows.append(row(name, clients, result))
-            if not result.failures and not 0.9 < result.size / sizes[name] < 1.2:
-                raise RuntimeError(f"{name}: responses of {result.size:.0f} bytes, but the page has {sizes[name]:.0f}")
+            require_size(name, result, sizes[name])
             figures[f"{name}, {clients}"] = result.ratio
             if clients == plan.clients[0]:
                 figures[f"{name}, tail"] = result.tail
