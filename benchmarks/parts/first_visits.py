@@ -90,10 +90,10 @@ def report(plan: Plan, client: redis.Redis, port: int, viewers: Sequence[Viewer]
     ]
     who = f"{few}" if few == most else f"{few} to {most}"
     return f"""\
-The first visit of {len(chosen)} users who follow {who} people, one request at a time: each home once when it is built,
-then `UNLINK posts:<uid>` for all of these users, then each home once again, which builds it. {plan.rounds} rounds on one
-connection, so its web worker has already shown each of these homes in both cases. The first visit takes
-**{first / built:.1f} times** as long (ratio of the medians).
+The first visit of {len(chosen)} users who follow {who} people, one request at a time. In each of
+{plan.rounds} rounds every home is loaded once; then `UNLINK posts:<uid>` drops all of these homes; then every home is
+loaded once more, which builds it. There is one connection, so its web worker has shown each of these homes before in
+both cases. The first visit takes **{first / built:.1f} times** as long (ratio of the medians).
 
 {table(["home", "median, ms", "shortest", "longest"], rows)}"""
 

@@ -207,9 +207,10 @@ def _cost(outcomes: Sequence[Outcome]) -> str:
 
     requests: list[Request] = [request for outcome in outcomes for request in outcome.requests]
     milliseconds = statistics.median(request.seconds for request in requests) * 1e3
+    rate, cpu = median(lambda outcome: outcome.rate), median(lambda outcome: outcome.cpu / outcome.seconds)
     return (
-        f"{median(lambda outcome: outcome.rate):.1f} a second are answered, in a median of {milliseconds:.0f} ms each.\n"
-        f"  The process that sends them takes {median(lambda outcome: outcome.cpu / outcome.seconds):.1%} of a core."
+        f"{rate:.1f} a second are answered, in a median of {milliseconds:.0f} ms each.\n"
+        f"  The process that sends them takes {cpu:.1%} of a core."
     )
 
 
