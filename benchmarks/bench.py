@@ -23,11 +23,12 @@ import django
 django.setup()
 
 from benchmarks import document, stand  # noqa: E402
-from benchmarks.parts import large, memory, mix, pages, writes  # noqa: E402
+from benchmarks.parts import large, living, memory, mix, pages, writes  # noqa: E402
 from benchmarks.plan import Plan, Report, small  # noqa: E402
 
 PARTS: dict[str, Callable[[Plan], Report]] = {
     "pages": pages.report,
+    "living": living.report,
     "delivery": writes.delivery,
     "post": writes.post,
     "memory": memory.report,

@@ -29,6 +29,14 @@ class Plan:
     homes: int = 2000  # whose memory is measured
     accounts: int = 5000  # whose memory is measured
     mix_seconds: int = 20
+    living_users: int = 20_000
+    living_posts: int = 100_000
+    arrivals: int = 20  # posts, and as many follows, that arrive in a second
+    logins: int = 8  # people who log in at once
+    busy_seconds: int = 5  # length of each run with arrivals or logins, and of its baseline
+    first_homes: int = 5000  # requests to a site that has just started
+    first_visitors: int = 200  # users whose homes are built again
+    views: int = 100_000  # page views after which the memory of a worker is measured
 
 
 def small(folder: Path, rounds: int, seconds: int) -> Plan:
@@ -48,6 +56,12 @@ def small(folder: Path, rounds: int, seconds: int) -> Plan:
         homes=200,
         accounts=500,
         mix_seconds=3,
+        living_users=1000,
+        living_posts=10_000,
+        busy_seconds=2,
+        first_homes=300,
+        first_visitors=20,
+        views=2000,
     )
 
 

@@ -3,13 +3,14 @@
 import contextlib
 import ctypes
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -21,6 +22,7 @@ from tests.support.stores.topologies import free_ports
 ROOT = Path(__file__).parent.parent
 NEEDED = {"wrk": "wrk", "ab": "apache2-utils", "redis-benchmark": "redis-tools", "redis-server": "redis-server"}
 WORKERS = 2
+STARTED = r"Started worker-\d+"  # in the log of granian
 STARTS_WITHIN = 120.0  # seconds; a busy machine is slow
 ENDS_WITHIN = 20.0  # seconds
 PR_SET_PDEATHSIG = 1
@@ -44,7 +46,6 @@ UNSET = (
     "SECRET_KEY",
     "PORT",
     "VAR_DIR",
-    "PAGE_MEMORY",
     "REDIS_SENTINEL_SERVICE",
     "REDIS_SENTINEL_USERNAME",
     "REDIS_SENTINEL_PASSWORD",
@@ -120,7 +121,7 @@ def end(process: "subprocess.Popen[bytes]") -> None:
                 os.kill(pid, signal.SIGKILL)
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     """Let the kernel send SIGTERM to this process when its parent is gone, even when the parent was killed."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
@@ -137,7 +138,7 @@ def running(command: Sequence[str], env: dict[str, str], log: IO[bytes]) -> Iter
         stdout=log,
         stderr=log,
         start_new_session=True,
-        preexec_fn=_end_with_parent,
+        preexec_fn=end_with_parent,
     )
     try:
         yield process
@@ -154,10 +155,6 @@ class Place:
 
     client: redis.Redis
     env: dict[str, str]
-
-    def caching(self, on: bool) -> "Place":
-        """The same store for a site whose web processes cache parts of pages, or do not."""
-        return replace(self, env={**self.env, "PAGE_MEMORY": str(int(on))})
 
     def manage(self, *arguments: str) -> None:
         command = [sys.executable, "manage.py", *arguments]
@@ -224,7 +221,7 @@ def embedded_store(folder: Path) -> Iterator[Place]:
 
 @contextlib.contextmanager
 def web(place: Place, command: Sequence[str], port: int, path: str, started: str, log: Path) -> Iterator[int]:
-    """Yields the port of a web server once it answers and its log has the line `started` for each worker."""
+    """Yields the port of a web server once it answers and its log has a match of `started` for each worker."""
     with log.open("wb") as output, running(command, place.env, output) as process:
 
         def ready() -> bool:
@@ -232,7 +229,7 @@ def web(place: Place, command: Sequence[str], port: int, path: str, started: str
                 raise RuntimeError(f"{' '.join(command)} ended:\n{log.read_text()[-2000:]}")
             visitor = Visitor(port)
             try:
-                return visitor.get(path).status == 200 and log.read_text().count(started) >= WORKERS
+                return visitor.get(path).status == 200 and len(set(re.findall(started, log.read_text()))) >= WORKERS
             finally:
                 visitor.close()
 
@@ -244,7 +241,15 @@ def site(place: Place, log: Path) -> "contextlib.AbstractContextManager[int]":
     """The site as shipped: `manage.py serve`, with the worker of its outbox."""
     (port,) = free_ports(1)
     command = [sys.executable, "manage.py", "serve", f"--port={port}"]
-    return web(place, command, port, "/livez", "Started worker", log)
+    return web(place, command, port, "/livez", STARTED, log)
+
+
+def workers(log: Path) -> list[int]:
+    """The process ids of the web workers of a site, from its log."""
+    found = [int(pid) for pid in re.findall(r"Spawning worker-\d+ with PID: (\d+)", log.read_text())]
+    if len(found) != WORKERS:
+        raise RuntimeError(f"{len(found)} workers were started instead of {WORKERS}")
+    return found
 
 
 def granian(
@@ -255,7 +260,7 @@ def granian(
     command = [sys.executable, "-m", "granian", application, "--interface", "wsgi", "--workers", str(WORKERS)]
     command += ["--blocking-threads", str(threads), "--no-ws", "--host", "127.0.0.1", "--port", str(port)]
     factory = ["--factory"] if application.startswith("benchmarks.") else []
-    return web(place, [*command, *factory], port, path, "Started worker", log)
+    return web(place, [*command, *factory], port, path, STARTED, log)
 
 
 def empty_view(place: Place, log: Path) -> "contextlib.AbstractContextManager[int]":
@@ -269,4 +274,4 @@ def gunicorn(
     """An application under gunicorn's sync workers."""
     (port,) = free_ports(1)
     command = [sys.executable, "-m", "gunicorn", application, "--workers", str(WORKERS)]
-    return web(place, [*command, "--bind", f"127.0.0.1:{port}"], port, path, "Booting worker", log)
+    return web(place, [*command, "--bind", f"127.0.0.1:{port}"], port, path, r"Booting worker with pid: \d+", log)

@@ -1,14 +1,20 @@
-"""Runs of wrk that rotate over visits, and races: a subject and its baseline, measured in turn."""
+"""Runs of wrk over visits, in turn or at random, and races: a subject and its baseline, measured in turn."""
 
 import statistics
 import subprocess
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
+from typing import Protocol
 
 Visit = tuple[str, str]  # path, Cookie header or ""
 
+# wrk can only stop after a time. After a number of requests, the script stops the thread and then wrk, as Ctrl-C does.
+# Its arguments are the number of the run, and the calls of request() until it stops; with 0 it does not stop.
 SCRIPT = """\
+local ffi = require("ffi")
+ffi.cdef("int getpid(void); int kill(int, int);")
 local visits = {{
 {visits}
 }}
@@ -26,11 +32,17 @@ function init(args)
     if visit[2] ~= "" then headers["Cookie"] = visit[2] end
     made[number] = wrk.format("GET", visit[1], headers)
   end
-  at = place * math.floor(#made / 2)
+  {start}
+  calls = tonumber(args[2])
 end
 
 function request()
-  at = at % #made + 1
+  calls = calls - 1
+  if calls == 0 then
+    wrk.thread:stop()
+    ffi.C.kill(ffi.C.getpid(), 2)
+  end
+  {choice}
   return made[at]
 end
 
@@ -40,12 +52,17 @@ function done(summary, latency, requests)
     e.status, e.connect, e.read, e.write, e.timeout, latency:percentile(50), latency:percentile(99)))
 end
 """
+IN_TURN = {"start": "at = place * math.floor(#made / 2)", "choice": "at = at % #made + 1"}
+# The same run always draws the same visits; each thread of each run draws others.
+AT_RANDOM = {"start": "math.randomseed(args[1] * 2 + place)", "choice": "at = math.random(#made)"}
+LONGEST = 1800  # seconds that a number of requests may take
 
 
 @dataclass(frozen=True)
 class Result:
     """The result of one run of wrk."""
 
+    requests: int
     rate: float  # requests per second
     size: float  # bytes of a response with its headers
     refused: int  # responses with a status of 400 or more
@@ -61,27 +78,55 @@ def parse(output: str) -> Result:
     if not requests:
         raise RuntimeError("wrk got no response")
     broken = connect + read + write + timeout
-    return Result(requests / duration * 1e6, size / requests, refused, broken, p50 / 1e3, p99 / 1e3)
+    return Result(requests, requests / duration * 1e6, size / requests, refused, broken, p50 / 1e3, p99 / 1e3)
+
+
+class Measured(Protocol):
+    """Something that can run for a time, and that a race compares with something else."""
+
+    def run(self, clients: int, seconds: float) -> Result: ...
 
 
 @dataclass(frozen=True)
 class Target:
-    """A port, and the script of the visits that wrk makes there in turn."""
+    """A port, and the script of the visits that wrk makes there."""
 
     port: int
     script: Path
+    runs: Iterator[int] = field(default_factory=lambda: count(1))
 
     def run(self, clients: int, seconds: float) -> Result:
-        threads = min(2, clients)
-        command = ["wrk", "-t", str(threads), "-c", str(clients), "-d", f"{max(1, round(seconds))}s"]
-        command += ["--timeout", "20s", "-s", str(self.script), f"http://127.0.0.1:{self.port}"]
+        return self._wrk(min(2, clients), clients, max(1, round(seconds)), 0)
+
+    def first(self, clients: int, requests: int) -> Result:
+        """Run until `requests` requests are answered. Raises RuntimeError when it takes too long."""
+        # wrk calls request() once before it starts, and then once for each client before the first response.
+        result = self._wrk(1, clients, LONGEST, requests + clients + 1)
+        if result.requests < requests:
+            raise RuntimeError(f"only {result.requests} of {requests} requests within {LONGEST} s")
+        return result
+
+    def _wrk(self, threads: int, clients: int, seconds: int, calls: int) -> Result:
+        command = ["wrk", "-t", str(threads), "-c", str(clients), "-d", f"{seconds}s", "--timeout", "20s"]
+        command += ["-s", str(self.script), f"http://127.0.0.1:{self.port}", "--", str(next(self.runs)), str(calls)]
         done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=seconds + 120)
         return parse(done.stdout)
 
 
 def target(port: int, visits: Sequence[Visit], script: Path) -> Target:
+    """A target with the visits in turn."""
+    return _written(port, visits, script, IN_TURN)
+
+
+def random_target(port: int, visits: Sequence[Visit], script: Path) -> Target:
+    """A target with the visits at random: each request draws one of all visits."""
+    return _written(port, visits, script, AT_RANDOM)
+
+
+def _written(port: int, visits: Sequence[Visit], script: Path, order: dict[str, str]) -> Target:
     """Write the script for the visits. Paths and cookies need no escaping in Lua's quotes."""
-    script.write_text(SCRIPT.format(visits=",\n".join(f'{{"{path}", "{cookies}"}}' for path, cookies in visits)))
+    listed = ",\n".join(f'{{"{path}", "{cookies}"}}' for path, cookies in visits)
+    script.write_text(SCRIPT.format(visits=listed, **order))
     return Target(port, script)
 
 
@@ -126,6 +171,10 @@ class Race:
         return self._median(lambda base, subject: subject.p99 / subject.p50)
 
     @property
+    def p99_growth(self) -> float:
+        return self._median(lambda base, subject: subject.p99 / base.p99)
+
+    @property
     def size(self) -> float:
         return self._median(lambda base, subject: subject.size)
 
@@ -139,7 +188,9 @@ def warm_up(targets: Sequence[Target]) -> None:
         each.run(16, 1)
 
 
-def race(base: Target, subjects: dict[str, Target], clients: int, rounds: int, seconds: float) -> dict[str, Race]:
+def race(
+    base: Measured, subjects: Mapping[str, Measured], clients: int, rounds: int, seconds: float
+) -> dict[str, Race]:
     """Run the baseline and each subject in turn, for all rounds. So changes in the machine's load affect all alike."""
     pairs: dict[str, list[tuple[Result, Result]]] = {name: [] for name in subjects}
     for _ in range(rounds):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from benchmarks.growth.paper import table
 from benchmarks.parts import raw
-from benchmarks.parts.pages import HEADS, Page, row
+from benchmarks.parts.pages import Page, heads, row
 from benchmarks.plan import Plan, Report
 from benchmarks.stand import Place, embedded_store, empty_view, site
 from benchmarks.visitor import POSTS_A_PAGE, Viewer, Visitor, check, people
@@ -39,10 +39,6 @@ Each follows {plan.follows}, and all wrote equally many posts.
     return Report(text, figures)
 
 
-def _heads(base: str) -> list[str]:
-    return [head.replace("empty view", base) for head in HEADS]
-
-
 def _homes(viewers: Sequence[Viewer]) -> Page:
     return Page("home", [("/", viewer) for viewer in viewers])
 
@@ -72,7 +68,7 @@ def _following(plan: Plan, figures: dict[str, float]) -> tuple[str, str]:
             figures["following"] = _time_ratio(result)
             rebuilt = _rebuild(plan, place, port, raw.viewer(own), figures)
     base, name = f"following {few}", f"home when following {lots:,}"
-    return table(_heads(base), [row(name, plan.clients[0], result)]), rebuilt
+    return table(heads(base), [row(name, plan.clients[0], result)]), rebuilt
 
 
 def _race(plan: Plan, groups: Sequence[tuple[int, list[Viewer]]]) -> Race:
@@ -100,7 +96,7 @@ def _posts(plan: Plan, figures: dict[str, float]) -> str:
         result = _race(plan, groups)
     figures["many posts"] = _time_ratio(result)
     name = f"home with {plan.many_posts:,} posts"
-    return table(_heads(f"{plan.few_posts:,} posts"), [row(name, plan.clients[0], result)])
+    return table(heads(f"{plan.few_posts:,} posts"), [row(name, plan.clients[0], result)])
 
 
 def _fill(plan: Plan, place: Place, count: int) -> None:

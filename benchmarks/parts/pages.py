@@ -76,6 +76,17 @@ HEADS = ["page", "clients", "empty view, per second", "page, per second", "ratio
 HEADS += ["p50, ms", "p99, ms", "p99 / p50", "bytes", "failures"]
 
 
+def heads(base: str) -> list[str]:
+    """The heads of a table whose baseline is not the empty view."""
+    return [head.replace("empty view", base) for head in HEADS]
+
+
+def require_size(name: str, result: Race, size: float) -> None:
+    """Raise RuntimeError when the mean response is much smaller or larger than the page of `size` bytes."""
+    if not result.failures and not 0.9 < result.size / size < 1.2:
+        raise RuntimeError(f"{name}: responses of {result.size:.0f} bytes, but the page has {size:.0f}")
+
+
 def row(name: str, clients: int, result: Race) -> list[str]:
     low, high = result.spread
     rates = [f"{result.base_rate:,.0f}", f"{result.rate:,.0f}", f"**{result.ratio:.3f}**", f"{low:.3f} to {high:.3f}"]
@@ -90,21 +101,16 @@ def report(plan: Plan) -> Report:
         place.seed(plan.users, plan.posts, plan.follows)
         with empty_view(place, plan.folder / "empty.log") as empty:
             base = target(empty, [("/", "")], plan.folder / "empty.lua")
-            with site(place.caching(True), plan.folder / "site.log") as port:
+            with site(place, plan.folder / "site.log") as port:
                 pages = pages_of(place.client, port, plan.viewers)
                 shipped = _measure(plan, pages, port, base, figures)
                 clients, drawn = _curve(plan, pages[0], port)
                 by_ab = _ab(plan, pages[0], port, figures)
-            with site(place.caching(False), plan.folder / "uncached.log") as port:
-                uncached = _measure(short_plan, pages, port, base, None)
             servers = _servers(short_plan, pages[0], place, base)
     text = f"""\
 The pages as shipped (`manage.py serve`):
 
 {shipped}
-The same pages with `PAGE_MEMORY=0`: web processes cache nothing ({short_plan.rounds} rounds):
-
-{uncached}
 The bytes of a response include its headers. Failures are responses with an error status, and broken connections.
 
 Home and the empty view under other web servers. Each is compared with the empty view of the tables above
@@ -120,8 +126,8 @@ Home with a growing number of clients:
     return Report(text, figures, {PLOT: drawn})
 
 
-def _measure(plan: Plan, pages: list[Page], port: int, base: Target, figures: dict[str, float] | None) -> str:
-    """The table of all pages of one site. Each page is checked before and after. Fills `figures`, if given."""
+def _measure(plan: Plan, pages: list[Page], port: int, base: Target, figures: dict[str, float]) -> str:
+    """The table of all pages. Each page is checked before and after. Fills `figures`."""
     sizes = {page.name: page.check(port) for page in pages}
     targets = {page.name: page.target(port, plan.folder) for page in pages}
     warm_up([base, *targets.values()])
@@ -129,12 +135,10 @@ def _measure(plan: Plan, pages: list[Page], port: int, base: Target, figures: di
     for clients in plan.clients:
         for name, result in race(base, targets, clients, plan.rounds, plan.seconds).items():
             rows.append(row(name, clients, result))
-            if not result.failures and not 0.9 < result.size / sizes[name] < 1.2:
-                raise RuntimeError(f"{name}: responses of {result.size:.0f} bytes, but the page has {sizes[name]:.0f}")
-            if figures is not None:
-                figures[f"{name}, {clients}"] = result.ratio
-                if clients == plan.clients[0]:
-                    figures[f"{name}, tail"] = result.tail
+            require_size(name, result, sizes[name])
+            figures[f"{name}, {clients}"] = result.ratio
+            if clients == plan.clients[0]:
+                figures[f"{name}, tail"] = result.tail
     for page in pages:
         page.check(port)
     return table(HEADS, rows)
