@@ -8,8 +8,6 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import override
 
-from retwis_site.rendering.fragments import Html, escaped
-
 LAST = 253_402_300_799  # unix seconds: the end of the year 9999, the last year of datetime
 A_DAY = 86400  # seconds
 
@@ -27,8 +25,8 @@ def iso(seconds: int) -> str:
     return f"{moment_of(seconds):%Y-%m-%dT%H:%M:%SZ}"
 
 
-def moment(seconds: int, language: str) -> tuple[Html, Html]:
-    """A date and time as HTML: in ISO 8601, for the attribute of `<time datetime>`, and for people, to the minute.
+def moment(seconds: int, language: str) -> tuple[str, str]:
+    """A date and time: in ISO 8601, for the attribute of `<time datetime>`, and for people, to the minute.
 
     Django needs 50 us to format one, and a page shows twenty. So each day is formatted once, and the rest is
     put in."""
@@ -36,8 +34,7 @@ def moment(seconds: int, language: str) -> tuple[Html, Html]:
     minutes, second = divmod(rest, 60)
     hour, minute = _TWO_DIGITS[minutes // 60], _TWO_DIGITS[minutes % 60]
     date, words = _day(number, language)
-    iso = escaped(f"{date}T{hour}:{minute}:{_TWO_DIGITS[second]}Z")
-    return iso, escaped(words.replace(_HOUR, hour).replace(_MINUTE, minute))
+    return f"{date}T{hour}:{minute}:{_TWO_DIGITS[second]}Z", words.replace(_HOUR, hour).replace(_MINUTE, minute)
 
 
 @lru_cache(maxsize=4000)

@@ -97,20 +97,11 @@ class Fragment:
         rendered = self._rendered.get(key)
         if rendered is None or len(given) != len(self._to_fill):
             rendered = self._render(key, given)
-        for name, value in given.items():
-            kind = value.__class__
-            if kind is Html:
-                continue
-            if kind is int:
-                given[name] = str(value)
-            elif kind is not str:
-                given[name] = conditional_escape(value)
-            elif _needs_escaping(value):
-                given[name] = escape(value)
         pieces, places = rendered
         filled = pieces.copy()
         for place, name in places:
-            filled[place] = given[name]
+            value = given[name]
+            filled[place] = value if value.__class__ is Html else _escaped(value)
         return Html("".join(filled))
 
     def load(self) -> None:
@@ -162,12 +153,19 @@ class Fragment:
 
 def escaped(text: str) -> Html:
     """A text as HTML."""
-    return Html(escape(text) if _needs_escaping(text) else text)
+    return Html(_escaped(text))
+
+
+def _escaped(value: Any) -> str:
+    kind = value.__class__
+    if kind is str:
+        return escape(value) if _needs_escaping(value) else value
+    return str(value) if kind is int else conditional_escape(value)
 
 
 def joined(parts: Iterable[str]) -> Html:
     """The parts as one piece of HTML. Texts among them are escaped."""
-    return Html("".join([part if part.__class__ is Html else escape(part) for part in parts]))
+    return Html("".join([part if part.__class__ is Html else _escaped(part) for part in parts]))
 
 
 def active_language() -> str:
