@@ -16,7 +16,8 @@ TRIES = 3  # times that a sequence starts again when the account has changed mea
 
 PERSON = ("username", "name", "deleted")
 
-_people: PageMemory[int, User] = PageMemory(size=20_000, seconds=5)
+# An entry has a user of some 250 bytes, so all have 2 MB.
+_people: PageMemory[int, User] = PageMemory(size=5000, seconds=5)
 _renamed: PageMemory[int, User] = PageMemory(size=1_000, seconds=10)  # as long as a post may be shown with an old name
 
 
@@ -99,12 +100,11 @@ def ask_people(pipe: Pipe, uids: Iterable[int]) -> Answer[dict[int, User]]:
     """Users by uid, without unknown uids and deleted accounts. Asks for those that are not cached, and caches them."""
     uids = dict.fromkeys(uids)
     cached = _people.some(uids)
-    asked = {uid: ask_user(pipe, uid) for uid in uids if uid not in cached}
+    asked = {uid: pipe.hmget(keys.user(uid), PERSON) for uid in uids if uid not in cached}
 
     def read() -> dict[int, User]:
-        found = {uid: user for uid, answer in asked.items() if (user := answer.value) is not None}
-        for uid, user in found.items():
-            _people.put(uid, user)
+        found = {uid: user for uid, fields in asked.items() if (user := person(uid, fields.value)) is not None}
+        _people.put_all(found)
         return cached | found
 
     return Answer(read)

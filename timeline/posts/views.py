@@ -11,7 +11,7 @@ from accounts.signing_in.middleware import RetwisRequest
 from retwis_site.rendering.pages import origin_of, page
 from retwis_site.store.client import connect
 from timeline.posts.html.post_cards import posts_as_html
-from timeline.posts.reader import one_post
+from timeline.posts.reading.one_post import one_post
 from timeline.posts.repository import Posts
 
 

@@ -17,6 +17,7 @@ from timeline.relations.entities import FollowCounts, InCommon
 from timeline.relations.ranking import Ranking
 
 COMPARED = 10_000  # members of the smaller set that a comparison looks up
+LATEST = 100  # users that `LatestFollowed` has at most: 2 KB
 FIRST_SHARED = 4  # uids that a comparison returns
 
 
@@ -100,6 +101,23 @@ def ask_followed(pipe: Pipe, me: int, uids: Collection[int]) -> Answer[set[int]]
     """Those of these users (at least one) that `me` follows."""
     scores = pipe.zmscore(keys.following(me), [str(uid) for uid in uids])
     return Answer(lambda: {uid for uid, score in zip(uids, scores.value, strict=True) if score is not None})
+
+
+@dataclass(frozen=True, slots=True)
+class LatestFollowed:
+    """The users that a user has followed last, at most LATEST of them."""
+
+    members: frozenset[str]  # uids as text
+    are_all: bool  # the user follows no one else
+
+
+NO_FOLLOWED_READ = LatestFollowed(frozenset(), are_all=False)
+
+
+def ask_latest_followed(pipe: Pipe, me: int) -> Answer[LatestFollowed]:
+    """A page can ask this before it knows whose posts it has, and for most users it is all that the page must know."""
+    members = pipe.zrevrange(keys.following(me), 0, LATEST - 1)
+    return Answer(lambda: LatestFollowed(frozenset(members.value), len(members.value) < LATEST))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,9 @@ from retwis_site.store.local_cache import PageMemory
 from retwis_site.store.replies import Answer, Reply
 from timeline.people.entities import About, KnownFollowers, Relation
 from timeline.people.join_dates import ask_join_dates
-from timeline.posts.entities import Page
-from timeline.posts.reader import PostLoader, by_present_names
+from timeline.posts.entities import Page, Post
+from timeline.posts.reading.post_reader import PostReader
+from timeline.posts.reading.visibility import PostsBy
 from timeline.relations.entities import FollowCounts, InCommon
 from timeline.relations.follow import Comparison, Shared, ask_follow_counts, ask_followed, compare
 from timeline.timelines.entities import ProfilePage
@@ -42,22 +43,20 @@ class Profiles:
         person, asked = viewer.ask_about(username, partial(_ProfileQuestion, before))
         older = asked.pids[POSTS_A_PAGE - 1] if len(asked.pids) > POSTS_A_PAGE else None
         me = viewer.uid
-        loader = PostLoader(asked.pids[:POSTS_A_PAGE], me)
+        reader = PostReader(self._store, viewer.user, [PostsBy(person.uid)], [person])
         compared = None if me is None or asked.mine is None else _comparisons(me, asked.mine, person.uid, asked.counts)
-        join_date, common = self._read(loader, person, compared)
-        shown = by_present_names(loader.posts({person.uid: person}), {person.uid: person})
-        page = Page([post for post in shown if post.author.uid == person.uid], older)
+        posts, joined, common = self._read(reader, asked.pids[:POSTS_A_PAGE], person, compared)
         relation = self._relation(asked.mine, common) if asked.mine and common else Relation(is_me=me == person.uid)
-        return ProfilePage(person, About(asked.bio, join_date), asked.counts, relation, page)
+        return ProfilePage(person, About(asked.bio, joined), asked.counts, relation, Page(posts, older))
 
     def _read(
-        self, loader: PostLoader, person: User, compared: "Comparisons | None"
-    ) -> tuple[int | None, "Common | None"]:
-        """Read the posts. Returns the join date (unix seconds) and the results of the comparisons. No round trip while
-        all is cached, else one; two with a comparison that is not cached."""
+        self, reader: PostReader, pids: list[int], person: User, compared: "Comparisons | None"
+    ) -> tuple[list[Post], int | None, "Common | None"]:
+        """The posts, the join date (unix seconds) and the results of the comparisons. No round trip while all is
+        cached, else one; two with a comparison that is not cached."""
         comparisons = [] if compared is None else [compared.followers, compared.following, compared.known]
         pipe = self._store.pipeline()
-        loader.queue(pipe)
+        reading = reader.ask(pipe, pids)
         common = _common.some(comparisons)
         comparing = [comparison for comparison in comparisons if comparison not in common]
         smaller: dict[str, Reply[list[str]]] = {}  # by key: comparisons may share it
@@ -66,7 +65,7 @@ class Profiles:
                 smaller[comparison.smaller] = comparison.ask_smaller(pipe)
         dates = ask_join_dates(pipe, [person])
         pipe.execute()
-        loader.take()
+        posts, _ = reading.posts(pipe)
         shared = {
             comparison: comparison.ask_shared(pipe, smaller[comparison.smaller].value) for comparison in comparing
         }
@@ -76,8 +75,8 @@ class Profiles:
             _common.put(comparison, common[comparison])
         joined = dates.value.get(person.uid)
         if compared is None:
-            return joined, None
-        return joined, Common(common[compared.followers], common[compared.following], common[compared.known])
+            return posts, joined, None
+        return posts, joined, Common(common[compared.followers], common[compared.following], common[compared.known])
 
     def _relation(self, mine: "Mine", common: "Common") -> Relation:
         """How viewer and user are related. At most one round trip; none while the named users are cached."""

@@ -12,8 +12,8 @@ from tests.support.clock import Clock
 from tests.support.people import register
 from tests.support.processes.fresh_process import in_a_process
 from tests.support.stored_keys import publish
-from timeline.posts import reader
 from timeline.posts.html import post_cards
+from timeline.posts.reading import post_reader
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows
 
@@ -294,14 +294,14 @@ def test_no_cache_grows_beyond_its_size(clock):
             continue
         for number in range(one.size + 100):
             one.put(("made up", number), "anything")
-        assert len(one.everything()) == one.size
+        assert one.size / 2 <= len(one.everything()) <= one.size
         assert one.get(("made up", one.size + 99)) == "anything"
         assert one.get(("made up", 99)) is None
         one.clear()
 
 
 def test_data_that_can_change_is_cached_for_five_seconds_at_most():
-    assert reader._shown.seconds <= 5
+    assert post_reader._posts.seconds <= 5
     assert repository._people.seconds <= 5
 
 
