@@ -128,7 +128,6 @@ class Comparison:
     smaller: str  # key
     larger: str  # key
     smaller_size: int
-    larger_size: int  # only makes comparisons of changed sets unequal: they are keys of a cache
 
     def ask_smaller(self, pipe: Pipe) -> Reply[list[str]]:
         """Ask for the first COMPARED members of the smaller set."""
@@ -158,5 +157,5 @@ class Shared:
 def compare(one: str, one_size: int, other: str, other_size: int) -> Comparison:
     """A comparison of two sorted sets of uids, by their keys and sizes. No round trip."""
     if one_size <= other_size:
-        return Comparison(one, other, one_size, other_size)
-    return Comparison(other, one, other_size, one_size)
+        return Comparison(one, other, one_size)
+    return Comparison(other, one, other_size)
