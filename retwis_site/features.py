@@ -17,8 +17,9 @@ from retwis_site.http.cookies import PersonalCookie
 from retwis_site.http.form_fields import FormField
 from retwis_site.jobs.outbox import JobHandler
 from retwis_site.maintenance.checks import Check
-from retwis_site.store.client import Store
+from retwis_site.store.client import Pipe, Store
 from retwis_site.store.rate_limits import Limit
+from retwis_site.store.replies import Answer, Reply
 
 
 class Owner(Protocol):
@@ -34,6 +35,7 @@ Line = dict[str, Any]  # one line of the personal download
 AddressOf = Callable[..., str]  # a whole address, from the name of a view and its arguments
 AccountLines = Callable[[Store, Owner, AddressOf], Iterator[list[Line]]]  # in chunks
 Checks = Callable[[Store], list[Check]]
+AskNumber = Callable[[Pipe, int], Reply[int] | Answer[int]]  # asks for a number about the user with this uid
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,9 @@ class Feature:
     orphans: Checks = _nothing  # harmless; `cleanup` removes them
     notices: Callable[[Store], list[str]] = _nothing  # sentences about the database as a whole, for `cleanup`
     temporary_keys: Mapping[str, int] = field(default_factory=dict)  # SCAN pattern -> seconds; each key has an expiry
+    # By name, numbers about the signed-in user for every page: `request.viewer.numbers`. The round trip that checks the
+    # viewer asks for them; one command each.
+    viewer_numbers: Mapping[str, AskNumber] = field(default_factory=dict)
     account_lines: AccountLines | None = None  # for the personal download
     account_sets: Sequence[AccountSet] = ()
     # What a worker removes with a deleted account: a step for each removed chunk, none when nothing is left. It runs
@@ -77,6 +82,12 @@ class Feature:
 def features() -> tuple[Feature, ...]:
     """In the order of FEATURES. Raises ImproperlyConfigured for a name that is no feature."""
     return tuple(_load(name) for name in settings.FEATURES)
+
+
+@cache
+def viewer_numbers() -> Mapping[str, AskNumber]:
+    """The `viewer_numbers` of all features."""
+    return {name: ask for feature in features() for name, ask in feature.viewer_numbers.items()}
 
 
 def _load(name: str) -> Feature:

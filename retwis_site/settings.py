@@ -187,8 +187,6 @@ NODE_ID = env_within("NODE_ID", 0, lowest=0, highest=31)  # this machine's part 
 MOST_SHARDS = 16
 TIMELINE_SHARDS = env_within("TIMELINE_SHARDS", 1, lowest=1, highest=MOST_SHARDS)  # lists: the global timeline
 OUTBOX_SHARDS = env_within("OUTBOX_SHARDS", TIMELINE_SHARDS, lowest=1, highest=MOST_SHARDS)  # sorted sets: the outbox
-# Whether a process caches rendered parts of pages. Off in DEBUG, so that a changed template shows at once.
-PAGE_MEMORY = env_on("PAGE_MEMORY", "0" if DEBUG else "1")
 DELIVER_INLINE_LIMIT = env_number("DELIVER_INLINE_LIMIT", 1000)  # followers; with more, `deliver` does it
 CACHES: dict[str, dict[str, Any]] = {
     # The site does not use Django's cache, but Django needs a default.

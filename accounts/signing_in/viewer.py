@@ -8,7 +8,7 @@ uid a name has. A cached uid is a guess: each request checks it in the pipeline 
 the guess was wrong, the replies are dropped, and a new question is asked.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Generic, Protocol, TypeVar
 
@@ -17,12 +17,13 @@ from django.utils.crypto import constant_time_compare
 from accounts.users.entities import AccountDeleted, NoSuchUser, NotSignedIn, User, Visitor
 from accounts.users.repository import PERSON, TRIES, Users, ask_owner, person
 from retwis_site.exceptions import StoreError
+from retwis_site.features import viewer_numbers
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
-from retwis_site.store.local_cache import Memory
+from retwis_site.store.local_cache import Hints
 
-_uids_by_secret: Memory[str, int] = Memory(size=20_000, seconds=3600)
-_uids_by_name: Memory[str, int] = Memory(size=20_000, seconds=3600)
+_uids_by_secret: Hints[str] = Hints(1 << 17)  # 2 MB
+_uids_by_name: Hints[str] = Hints(1 << 16)  # 1 MB
 
 LONGEST_SECRET = 200  # characters; a secret of this site has 32, but a cookie may hold anything
 
@@ -62,6 +63,7 @@ class Viewer:
         self._store = store
         self.secret = secret if len(secret) <= LONGEST_SECRET else ""
         self._user: User | Visitor | None = None if self.secret else Visitor()  # None until it is checked
+        self._numbers: Mapping[str, int] = {}
         self.asked = False  # whether the response depends on the viewer
 
     @property
@@ -77,6 +79,11 @@ class Viewer:
     def uid(self) -> int | None:
         """The uid of the signed-in user; None for a visitor. Round trips as for `user`."""
         return self.user.uid if isinstance(self.user, User) else None
+
+    @property
+    def numbers(self) -> Mapping[str, int]:
+        """The `viewer_numbers` of all features, by name; empty for a visitor. Round trips as for `user`."""
+        return self._numbers if isinstance(self.user, User) else {}
 
     def require_user(self) -> User:
         """The signed-in user. Round trips as for `user`. Raises NotSignedIn."""
@@ -109,6 +116,7 @@ class Viewer:
                 continue
             uid = pipe.hget(keys.auths(), self.secret)
             fields = pipe.hmget(keys.user(me), [*PERSON, "auth"])
+            numbers = {name: ask_number(pipe, me) for name, ask_number in viewer_numbers().items()}
             question.queue(pipe, me)
             pipe.execute()
             if uid.value != str(me):
@@ -118,6 +126,7 @@ class Viewer:
             user = person(me, (username, name, deleted))
             if user is not None and auth is not None and constant_time_compare(auth, self.secret):
                 self._user = user
+                self._numbers = {name: number.value for name, number in numbers.items()}
                 return question.result()
             self._user = Visitor()  # a stale entry in `auths`
         raise StoreError("the account kept changing while the page was read; try again")

@@ -11,7 +11,7 @@ from urllib.parse import quote, unquote
 
 from accounts.users.entities import User
 from accounts.users.names import entries, entry, queue_entries
-from accounts.users.repository import PERSON, Users, person
+from accounts.users.repository import PERSON, Users, forget, person
 from retwis_site.jobs.outbox import Claim, Outbox
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
@@ -60,12 +60,11 @@ class NameIndex:
     # ---- the entries
 
     def refile(self, uid: int, old: Collection[str]) -> User | None:
-        """Make the entries of one user match, and use the new name in this process at once. `old`: former names, which
-        may be empty. Returns the user; None for an unknown uid or a deleted account. Round trips as below."""
+        """Make the entries of one user match. `old`: former names, which may be empty. Returns the user; None for an
+        unknown uid or a deleted account. Round trips as below."""
         stored = self.make_match({uid: [entry(name, uid) for name in old if name]})
-        user = person(uid, stored[uid])
-        Users(self._store).cache_renamed(uid, user)
-        return user
+        forget(uid)
+        return person(uid, stored[uid])
 
     def make_match(self, old: Mapping[int, Collection[str]]) -> dict[int, Stored]:
         """Make the entries of users match; `old`: by uid, entries that may be out of date. Returns what the hashes say.

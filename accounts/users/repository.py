@@ -9,15 +9,15 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from accounts.users.entities import User
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
-from retwis_site.store.local_cache import PageMemory
+from retwis_site.store.local_cache import Memory
 from retwis_site.store.replies import Answer
 
 TRIES = 3  # times that a sequence starts again when the account has changed meanwhile
 
 PERSON = ("username", "name", "deleted")
 
-_people: PageMemory[int, User] = PageMemory(size=20_000, seconds=5)
-_renamed: PageMemory[int, User] = PageMemory(size=1_000, seconds=10)  # as long as a post may be shown with an old name
+# An entry has a user of some 250 bytes, so all have 2 MB.
+_people: Memory[int, User] = Memory(size=5000, seconds=5)
 
 
 class Users:
@@ -48,18 +48,6 @@ class Users:
         people = ask_people(pipe, uids)
         pipe.execute()
         return people.value
-
-    def cache_renamed(self, uid: int, user: User | None) -> None:
-        """Cache a user whose name this process has changed; None for a deleted account. No round trip."""
-        _people.forget(uid)
-        if user is not None:
-            _people.put(uid, user)
-            _renamed.put(uid, user)
-
-    def renamed(self) -> dict[int, User]:
-        """The users whose name this process has changed within seconds: they see it at once on every page. No round
-        trip."""
-        return _renamed.everything()
 
     def choose_language(self, uid: int, code: str) -> None:
         """Keep the language that a user reads after each login. One round trip."""
@@ -96,15 +84,18 @@ def ask_user(pipe: Pipe, uid: int) -> Answer[User | None]:
 
 
 def ask_people(pipe: Pipe, uids: Iterable[int]) -> Answer[dict[int, User]]:
-    """Users by uid, without unknown uids and deleted accounts. Asks for those that are not cached, and caches them."""
+    """Users by uid, without unknown uids and deleted accounts. Asks for those that are not cached, and caches them.
+
+    A name may be five seconds old. The viewer must see their own change at once, so a page takes the viewer from
+    `Viewer.user` instead.
+    """
     uids = dict.fromkeys(uids)
     cached = _people.some(uids)
-    asked = {uid: ask_user(pipe, uid) for uid in uids if uid not in cached}
+    asked = {uid: pipe.hmget(keys.user(uid), PERSON) for uid in uids if uid not in cached}
 
     def read() -> dict[int, User]:
-        found = {uid: user for uid, answer in asked.items() if (user := answer.value) is not None}
-        for uid, user in found.items():
-            _people.put(uid, user)
+        found = {uid: user for uid, fields in asked.items() if (user := person(uid, fields.value)) is not None}
+        _people.put_all(found)
         return cached | found
 
     return Answer(read)
@@ -114,6 +105,11 @@ def person(uid: int, fields: Sequence[str | None]) -> User | None:
     """A user from the fields PERSON; None for an unknown uid or a deleted account."""
     username, name, deleted = fields
     return None if username is None or deleted is not None else User(uid, username, name or "")
+
+
+def forget(uid: int) -> None:
+    """Remove a renamed user from this process's cache."""
+    _people.forget(uid)
 
 
 def new_secret() -> str:

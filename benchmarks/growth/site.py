@@ -25,7 +25,7 @@ from retwis_site.store.local_cache import Memory
 from retwis_site.store.recorder import Recording, recording
 from tests.support.stores.topologies import Server
 from timeline.demo import seeding
-from timeline.posts.reader import one_post
+from timeline.posts.reading.one_post import one_post
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows
 from timeline.timelines.everyone import EveryoneTimeline

@@ -16,6 +16,7 @@ The global timeline may have several lists (`shards`). All lengths below are the
 """
 
 import secrets
+import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -23,7 +24,7 @@ from itertools import filterfalse
 
 from retwis_site.exceptions import StoreReadOnly
 from retwis_site.store.client import Pipe, Store
-from retwis_site.store.local_cache import Memory, PageMemory
+from retwis_site.store.local_cache import Hints
 from retwis_site.store.replies import Reply
 
 # All of these count entries.
@@ -38,7 +39,8 @@ FIRST_TRUSTED = 150  # the highest ids among FIRST_READ entries that are shown
 REBUILD_TRIES = 3
 PADDING = "x"
 
-_renewed: Memory[str, bool] = Memory(size=20_000, seconds=3600)  # keys of lists whose expiry was set within the hour
+RENEWED_EVERY = 3600  # seconds after which a read sets the expiry of a list again
+_renewed: Hints[str] = Hints(1 << 16)  # key of a list -> when (monotonic seconds) its expiry was set: 1 MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +50,6 @@ class ListContent:
     ids: list[int]
     complete_down_to: int  # below this id, posts may be missing; 0: the list reaches to the beginning
     complete: bool  # False: ids may be missing anywhere, so the list must be rebuilt
-
-
-# Parsed heads by key, each with the entries that it was parsed from. Some 20 MB.
-_parsed_heads: PageMemory[str, tuple[Sequence[bytes], ListContent]] = PageMemory(size=1000, seconds=3600)
-
-
-def _decoded(entries: Sequence[bytes]) -> list[str]:
-    return [entry.decode(errors="replace") for entry in entries]
 
 
 def parse_whole(entries: Sequence[str], shards: int = 1) -> ListContent:
@@ -94,7 +88,8 @@ def _content_of_part(trusted: list[int], complete_down_to: int | None, has_token
     """
     lowest = max(complete_down_to or 0, trusted[-1] if trusted else 0)
     complete = bool(trusted) and (complete_down_to is not None or not has_token)
-    return ListContent([pid for pid in trusted if pid >= lowest], lowest, complete)
+    reaches = trusted if not trusted or trusted[-1] >= lowest else [pid for pid in trusted if pid >= lowest]
+    return ListContent(reaches, lowest, complete)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,30 +139,21 @@ class TimelineList:
         self._expires_after = expires_after
         self._shards = shards
 
-    def ask_page(self, pipe: Pipe, before: int | None) -> Reply[list[bytes]]:
+    def ask_page(self, pipe: Pipe, before: int | None) -> Reply[list[str]]:
         """Ask for the entries that a page needs: the head for the first page, the whole list for one below a cursor."""
-        return pipe.lrange_as_sent(self._key, 0, -1 if before is not None else FIRST_READ // self._shards - 1)
+        return pipe.lrange(self._key, 0, -1 if before is not None else FIRST_READ // self._shards - 1)
 
-    def page(self, entries: Sequence[bytes], before: int | None, read_sources: Callable[[], Merge]) -> ListContent:
+    def page(self, entries: Sequence[str], before: int | None, read_sources: Callable[[], Merge]) -> ListContent:
         """The content, from the entries of `ask_page`. A list that is not complete is rebuilt from its sources.
 
         At most one round trip an hour, to renew the expiry; a rebuild costs those of `rebuild`.
         """
-        content = self._parsed_head(entries) if before is None else parse_whole(_decoded(entries), self._shards)
+        content = (parse_head if before is None else parse_whole)(entries, self._shards)
         if content.complete:
             self._renew_expiry()
             return content
         merged = self.rebuild(entries, read_sources)
         return ListContent(merged.ids, merged.complete_down_to, complete=True)
-
-    def _parsed_head(self, entries: Sequence[bytes]) -> ListContent:
-        """`parse_head`, cached for as long as the entries stay the same."""
-        cached = _parsed_heads.get(self._key)
-        if cached is not None and cached[0] == entries:
-            return cached[1]
-        content = parse_head(_decoded(entries), self._shards)
-        _parsed_heads.put(self._key, (entries, content))
-        return content
 
     def read(self) -> ListContent:
         """The content of the whole list, complete or not; nothing is rebuilt. One round trip."""
@@ -194,13 +180,13 @@ class TimelineList:
 
     def _renew_expiry(self) -> None:
         """Keep a list that is read. At most one round trip an hour."""
-        if self._expires_after is None or _renewed.get(self._key) is not None:
+        if self._expires_after is None or time.monotonic() < (_renewed.get(self._key) or 0) + RENEWED_EVERY:
             return
         try:
             self._store.expire(self._key, self._expires_after)
         except StoreReadOnly:  # it can wait: a list stays for days
             return
-        _renewed.put(self._key, True)
+        _renewed.put(self._key, int(time.monotonic()) + 1)
 
     def _begin(self, stale: Sequence[object]) -> str:
         """Remove stale entries and push a new token, which is returned. At most two round trips."""
@@ -211,7 +197,7 @@ class TimelineList:
         pipe.rpush(self._key, token)
         if self._expires_after is not None:
             pipe.expire(self._key, self._expires_after)
-            _renewed.put(self._key, True)
+            _renewed.put(self._key, int(time.monotonic()) + 1)
         pipe.execute()
         return token
 

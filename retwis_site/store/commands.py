@@ -250,11 +250,6 @@ class Commands(ABC):
         return self.send("LRANGE", key, first, last)
 
     @command
-    def lrange_as_sent(self, key: str, first: int, last: int) -> list[bytes]:
-        """Like `lrange`, as bytes. It takes half the time when most entries are only compared."""
-        return self.send("LRANGE", key, first, last, **{NEVER_DECODE: True})
-
-    @command
     def lpos(self, key: str, value: str) -> int | None:
         """The index of the first such value; None without the value."""
         return self.send("LPOS", key, value)

@@ -16,7 +16,10 @@ MOST_MODULES = 12
 
 # Modules that do not know requests: the layers below pages, and the repositories of the features.
 WITHOUT_REQUESTS = ("retwis_site/store", "retwis_site/jobs", "retwis_site/maintenance", "accounts/users")
-REPOSITORIES = ("timeline/posts/repository.py", "timeline/posts/reader.py", "timeline/relations/follow.py")
+REPOSITORIES = ("timeline/posts/repository.py", "timeline/relations/follow.py")
+REPOSITORIES += tuple(
+    f"timeline/posts/reading/{name}.py" for name in ("post_reader", "records", "one_post", "visibility")
+)
 REPOSITORIES += tuple(f"timeline/timelines/{name}.py" for name in ("home", "everyone", "profile", "everyone_list"))
 REPOSITORIES += tuple(f"timeline/people/{name}.py" for name in ("directory", "follow_pages", "suggestions"))
 

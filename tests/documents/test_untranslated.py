@@ -18,9 +18,9 @@ from retwis_site.exceptions import StoreError
 from retwis_site.features import features
 from retwis_site.http.language import COOKIE
 from retwis_site.store.client import Store
+from tests.support.http.translations import forget_words
 from tests.support.people import PASSWORD, WEAK_PASSWORDS, register
 from tests.support.stored_keys import publish
-from tests.support.translations import forget_words
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows
 

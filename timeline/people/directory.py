@@ -29,7 +29,8 @@ PREFIX_ENTRIES = 60  # entries that begin with the query; most users have at mos
 EXACT_ENTRIES = 20  # entries that are the query; they are read besides
 USERS_LOOKED_UP = 30  # users that a search loads, a few more than a page: some may have other names now
 
-_uids: Memory[str, int] = Memory(size=20_000, seconds=3600)  # by username, with its letter case
+# By username, with its letter case. An entry has 300 bytes, so all have 1.5 MB.
+_uids: Memory[str, int] = Memory(size=5000, seconds=3600)
 
 
 class People:

@@ -18,7 +18,8 @@ from retwis_site.store.ids import nonce
 from retwis_site.store.replies import Reply
 from timeline.posts.entities import NoSuchPost, PostDeleted, Published
 from timeline.posts.post_ids import post_ids
-from timeline.posts.reader import Record, ask_post, existing, forget
+from timeline.posts.reading.post_reader import forget
+from timeline.posts.reading.records import Record, ask_post, existing
 
 TOKEN_LIVES = 24 * 3600  # seconds that a form's one-time token is kept
 DELETED_STAYS = 30 * 24 * 3600  # seconds that the page of a deleted post answers 410

@@ -11,7 +11,7 @@ from accounts.signing_in.html.pages import rendering
 from accounts.signing_in.middleware import RetwisRequest
 from retwis_site.store.client import connect
 from timeline.posts.html.post_page import post_page
-from timeline.posts.reader import one_post
+from timeline.posts.reading.one_post import one_post
 from timeline.posts.repository import Posts
 
 

@@ -17,6 +17,7 @@ from timeline.relations.entities import FollowCounts, InCommon
 from timeline.relations.ranking import Ranking
 
 COMPARED = 10_000  # members of the smaller set that a comparison looks up
+LATEST = 100  # users that `LatestFollowed` has at most: 2 KB
 FIRST_SHARED = 4  # uids that a comparison returns
 
 
@@ -103,6 +104,23 @@ def ask_followed(pipe: Pipe, me: int, uids: Collection[int]) -> Answer[set[int]]
 
 
 @dataclass(frozen=True, slots=True)
+class LatestFollowed:
+    """The users that a user has followed last, at most LATEST of them."""
+
+    members: frozenset[str]  # uids as text
+    are_all: bool  # the user follows no one else
+
+
+NO_FOLLOWED_READ = LatestFollowed(frozenset(), are_all=False)
+
+
+def ask_latest_followed(pipe: Pipe, me: int) -> Answer[LatestFollowed]:
+    """A page can ask this before it knows whose posts it has, and for most users it is all that the page must know."""
+    members = pipe.zrevrange(keys.following(me), 0, LATEST - 1)
+    return Answer(lambda: LatestFollowed(frozenset(members.value), len(members.value) < LATEST))
+
+
+@dataclass(frozen=True, slots=True)
 class Comparison:
     """Finds the members that two sorted sets of uids share: reads the smaller set and looks its members up in the
     larger. Two round trips: `ask_smaller`, then `ask_shared` with the members."""
@@ -110,7 +128,6 @@ class Comparison:
     smaller: str  # key
     larger: str  # key
     smaller_size: int
-    larger_size: int  # only makes comparisons of changed sets unequal: they are keys of a cache
 
     def ask_smaller(self, pipe: Pipe) -> Reply[list[str]]:
         """Ask for the first COMPARED members of the smaller set."""
@@ -140,5 +157,5 @@ class Shared:
 def compare(one: str, one_size: int, other: str, other_size: int) -> Comparison:
     """A comparison of two sorted sets of uids, by their keys and sizes. No round trip."""
     if one_size <= other_size:
-        return Comparison(one, other, one_size, other_size)
-    return Comparison(other, one, other_size, one_size)
+        return Comparison(one, other, one_size)
+    return Comparison(other, one, other_size)

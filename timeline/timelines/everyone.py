@@ -4,13 +4,11 @@ from collections.abc import Sequence
 from functools import partial
 
 from accounts.signing_in.viewer import Viewer
-from accounts.users.entities import User
-from accounts.users.repository import Users
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import LARGEST_ID
-from timeline.posts.entities import Page, Post
-from timeline.posts.reader import PostLoader, by_present_names
+from timeline.posts.entities import Page
+from timeline.posts.reading.post_reader import PostReader
 from timeline.timelines.entities import EveryonePage
 from timeline.timelines.everyone_list import EveryoneList
 from timeline.timelines.pagination import fill
@@ -25,17 +23,16 @@ class EveryoneTimeline:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._list = EveryoneList(store)
-        self._users = Users(store)
 
     def page(self, viewer: Viewer, before: int | None, size: int) -> EveryonePage:
         """`size` posts below the cursor, newest first, and the names of the newest users.
 
-        One round trip while the posts are cached, else two; one more while their authors are not. At most four more
-        where many of the newest posts are deleted. A missing list costs six or more to rebuild.
+        One round trip while the posts of others are cached, else two; one more while the author of a post is not. At
+        most four more where many of the newest posts are deleted. A missing list costs six or more to rebuild.
         """
 
         entries, newest_users = viewer.ask(partial(_EveryoneQuestion, self._list, before))
-        shown = partial(self._shown, viewer.user.uid if isinstance(viewer.user, User) else None)
+        shown = PostReader(self._store, viewer.user).read
         content = self._list.page(entries, before)
         filled = fill([pid for pid in content.ids if before is None or pid < before], size, shown)
         posts, dead, older = filled.posts, filled.dead, filled.older
@@ -49,16 +46,6 @@ class EveryoneTimeline:
         self._list.remove_dead(dead)
         return EveryonePage(newest_users, Page(posts, older), at_the_cap=older is None and content.complete_down_to > 0)
 
-    def _shown(self, me: int | None, pids: Sequence[int]) -> tuple[list[Post], list[int]]:
-        """The existing posts, and the ids of posts that do not exist."""
-        loader = PostLoader(pids, me)
-        pipe = self._store.pipeline()
-        loader.queue(pipe)
-        pipe.execute()
-        loader.take()
-        posts = loader.posts(self._users.people({record.uid for record in loader.records}))
-        return by_present_names(posts, self._users.renamed()), loader.dead
-
 
 class _EveryoneQuestion:
     """Asks for the entries of the global timeline, and for the newest users."""
@@ -71,5 +58,5 @@ class _EveryoneQuestion:
         self._entries = self._list.ask_page(pipe, self._before)
         self._newest_users = pipe.zrevrange(keys.users_by_time(), 0, NEWEST_USERS - 1)
 
-    def result(self) -> tuple[list[Sequence[bytes]], list[str]]:
+    def result(self) -> tuple[list[Sequence[str]], list[str]]:
         return self._entries.value, self._newest_users.value

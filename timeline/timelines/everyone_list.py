@@ -27,12 +27,12 @@ class EveryoneList:
         self._shards = len(keys.timelines())
         self.lists = [TimelineList(store, key, expires_after=None, shards=self._shards) for key in keys.timelines()]
 
-    def ask_page(self, pipe: Pipe, before: int | None) -> Answer[list[Sequence[bytes]]]:
+    def ask_page(self, pipe: Pipe, before: int | None) -> Answer[list[Sequence[str]]]:
         """The entries that a page needs, list by list. One command for each list."""
         asked = [timeline.ask_page(pipe, before) for timeline in self.lists]
         return Answer(lambda: [entries.value for entries in asked])
 
-    def page(self, entries: Sequence[Sequence[bytes]], before: int | None) -> ListContent:
+    def page(self, entries: Sequence[Sequence[str]], before: int | None) -> ListContent:
         """The content of all lists as one, from the entries of `ask_page`. A list that is not complete is rebuilt."""
         contents = [
             timeline.page(own, before, partial(self.newest, number))

@@ -6,28 +6,24 @@ from dataclasses import dataclass
 from functools import partial
 
 from accounts.signing_in.viewer import Viewer
-from accounts.users.repository import Users, ask_people
 from retwis_site.exceptions import StoreReadOnly
 from retwis_site.store import keys
 from retwis_site.store.cached_list import FIRST_READ, KEPT, Merge, Slice, TimelineList, merge
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import parse_id
-from retwis_site.store.local_cache import PageMemory
-from retwis_site.store.replies import Answer
 from timeline.posts.entities import Page, Post
-from timeline.posts.reader import PostLoader, authors_of, by_present_names
+from timeline.posts.reading.post_reader import PostReader
+from timeline.posts.reading.records import cached_author
+from timeline.posts.reading.visibility import PostsOfFollowed
 from timeline.relations.entities import FollowCounts
-from timeline.relations.follow import ask_follow_counts, ask_followed
+from timeline.relations.follow import NO_FOLLOWED_READ, LatestFollowed, ask_follow_counts, ask_latest_followed
 from timeline.timelines.entities import HomePage
-from timeline.timelines.pagination import POSTS_A_PAGE, fill
+from timeline.timelines.pagination import POSTS_A_PAGE, Shown, fill
 
 HOME_EXPIRES_AFTER = 30 * 24 * 3600  # seconds after its owner's last visit
 SHORTEST_SLICE = 10  # ids that a rebuild reads of each followed user, at least
 MOST_PROLIFIC = 20  # users of whom a rebuild reads LONG_SLICE more ids, since they fill their slice fastest
 LONG_SLICE = 200  # ids
-
-# The authors on a user's last page, by uid. The next page asks in its first round trip whether they are still followed.
-_authors: PageMemory[int, tuple[int, ...]] = PageMemory(size=20_000, seconds=3600)
 
 
 class Homes:
@@ -35,21 +31,28 @@ class Homes:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._users = Users(store)
 
     def page(self, viewer: Viewer, before: int | None) -> HomePage:
         """The posts below the cursor, newest first, and the viewer's counts.
 
-        One round trip while all its posts are cached, else two. One more while an author is not cached, one when the
-        page shows something new, and one an hour to renew the list. At most seven more where ids are dead, or where the
-        list ends and the `updates:` sets are merged, however long the history. A missing list costs five to seven to
-        rebuild. Raises NotSignedIn.
+        One round trip while the posts are cached, and none of them is the viewer's; else two. One more while the author
+        of a post is not cached, one when the page shows something new, and one an hour to renew the list. At most seven
+        more where ids are dead, or where the list ends and the `updates:` sets are merged, however long the history. A
+        missing list costs five to seven to rebuild. Raises NotSignedIn.
         """
 
         owner, asked = viewer.ask_as_user(partial(_HomeQuestion, self, before))
-        content = self.list_of(owner.uid).page(asked.entries, before, lambda: self.newest(owner.uid))
+        followed = asked.followed
+
+        def read_sources() -> Merge:
+            nonlocal followed
+            followed = NO_FOLLOWED_READ  # a follow since the first round trip has dropped the list
+            return self.newest(owner.uid)
+
+        content = self.list_of(owner.uid).page(asked.entries, before, read_sources)
         listed = content.ids if before is None else [pid for pid in content.ids if pid < before]
-        page = self._page(owner.uid, listed, content.complete_down_to, before, asked.known)
+        read = PostReader(self._store, owner, [PostsOfFollowed(owner.uid, followed)]).read
+        page = self._page(owner.uid, listed, content.complete_down_to, before, read)
         if before is None and page.posts:
             self._write_seen(owner.uid, page.posts[0].pid, asked.seen)
         return HomePage(owner, asked.counts, page, asked.seen, listed, content.complete_down_to > 0)
@@ -65,7 +68,7 @@ class Homes:
         owner, entries = viewer.ask_as_user(partial(_ListQuestion, self))
         content = self.list_of(owner.uid).page(entries, None, lambda: self.newest(owner.uid))
         above = [pid for pid in content.ids if pid > after]
-        return sum(uid != owner.uid for uid in authors_of(above))
+        return sum(cached_author(pid) != owner.uid for pid in above)
 
     def _write_seen(self, me: int, pid: int, seen: int | None) -> None:
         """Store the highest id that the home has shown. One round trip, none when `seen` is not lower."""
@@ -109,79 +112,37 @@ class Homes:
             for uid, members in asked.items()
         }
 
-    def _page(
-        self, me: int, listed: list[int], complete_down_to: int, before: int | None, known: "KnownFollows"
-    ) -> Page:
-        filled = fill(listed, POSTS_A_PAGE, lambda pids: self._shown(me, pids, known))
+    def _page(self, me: int, listed: list[int], complete_down_to: int, before: int | None, read: Shown) -> Page:
+        filled = fill(listed, POSTS_A_PAGE, read)
         self.list_of(me).remove_dead(filled.dead)
         if filled.older is not None or not complete_down_to:
             return Page(filled.posts, filled.older)
         below = filled.last if filled.last is not None else before
         if len(filled.posts) == POSTS_A_PAGE:
             return Page(filled.posts, below)
-        return self._below_the_list(me, filled.posts, below, known)
+        return self._below_the_list(me, filled.posts, below, read)
 
-    def _below_the_list(self, me: int, posts: list[Post], below: int | None, known: "KnownFollows") -> Page:
+    def _below_the_list(self, me: int, posts: list[Post], below: int | None, read: Shown) -> Page:
         """Fill up a page from the `updates:` sets, where the list ends. Four round trips, however long the history."""
         length = POSTS_A_PAGE + 1
         limit = "+inf" if below is None else f"({below}"
         slices = self._slices(dict.fromkeys(self._sources(me), limit), length)
         pids = merge(slices.values(), keep=length).ids
-        more, _ = self._shown(me, pids[:POSTS_A_PAGE], known)
+        more, _ = read(pids[:POSTS_A_PAGE])
         page = [*posts, *more][:POSTS_A_PAGE]
         if len(posts) + len(more) > POSTS_A_PAGE:
             return Page(page, page[-1].pid)
         return Page(page, pids[POSTS_A_PAGE - 1] if len(pids) > POSTS_A_PAGE else None)
-
-    def _shown(self, me: int, pids: Sequence[int], known: "KnownFollows") -> tuple[list[Post], list[int]]:
-        """The existing posts of the user and of people they follow, and the ids of posts that do not exist.
-
-        No round trip while all posts are cached and `known` has their authors; one while all authors are cached, else
-        two.
-        """
-        loader = PostLoader(pids, me)
-        pipe = self._store.pipeline()
-        loader.queue(pipe)
-        of_cached = known.ask(pipe, me, loader.authors)
-        pipe.execute()
-        loader.take()
-        known = of_cached.value
-
-        authors = {record.uid for record in loader.records}
-        people = ask_people(pipe, sorted(authors))
-        of_new = known.ask(pipe, me, authors)
-        pipe.execute()
-        known = of_new.value
-
-        posts = by_present_names(loader.posts(people.value), self._users.renamed())
-        _authors.put(me, tuple({post.author.uid for post in posts} - {me}))
-        return [post for post in posts if post.author.uid in known.followed or post.author.uid == me], loader.dead
-
-
-@dataclass(frozen=True, slots=True)
-class KnownFollows:
-    """What the store has said so far about whom the user follows. All are uids."""
-
-    about: set[int]
-    followed: set[int]  # a part of `about`
-
-    def ask(self, pipe: Pipe, me: int, authors: set[int]) -> "Answer[KnownFollows]":
-        """Also what is known about these authors. At most one command."""
-        unknown = sorted(authors - self.about - {me})
-        if not unknown:
-            return Answer(lambda: self)
-        followed = ask_followed(pipe, me, unknown)
-        return Answer(lambda: KnownFollows(self.about.union(unknown), self.followed | followed.value))
 
 
 @dataclass(frozen=True, slots=True)
 class _AskedHome:
     """What the first round trip of a home says."""
 
-    entries: Sequence[bytes]  # of the list
+    entries: Sequence[str]  # of the list
     counts: FollowCounts
     seen: int | None
-    known: KnownFollows  # about the authors on the last page
+    followed: LatestFollowed
 
 
 class _HomeQuestion:
@@ -193,11 +154,11 @@ class _HomeQuestion:
         self._entries = self._homes.list_of(me).ask_page(pipe, self._before)
         self._counts = ask_follow_counts(pipe, me)
         self._seen = pipe.hget(keys.user(me), "seen")
-        self._known = KnownFollows(set(), set()).ask(pipe, me, set(_authors.get(me) or ()))
+        self._followed = ask_latest_followed(pipe, me)
 
     def result(self) -> _AskedHome:
         seen = parse_id(self._seen.value or "")
-        return _AskedHome(self._entries.value, self._counts.value, seen, self._known.value)
+        return _AskedHome(self._entries.value, self._counts.value, seen, self._followed.value)
 
 
 class _ListQuestion:
@@ -209,5 +170,5 @@ class _ListQuestion:
     def queue(self, pipe: Pipe, me: int) -> None:
         self._entries = self._homes.list_of(me).ask_page(pipe, None)
 
-    def result(self) -> Sequence[bytes]:
+    def result(self) -> Sequence[str]:
         return self._entries.value

@@ -2,26 +2,25 @@
 
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from accounts.users.repository import Users
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
-from retwis_site.store.local_cache import PageMemory
 from retwis_site.store.replies import Answer, Reply
 from timeline.people.entities import About, KnownFollowers, Relation
 from timeline.people.join_dates import ask_join_dates
-from timeline.posts.entities import Page
-from timeline.posts.reader import PostLoader, by_present_names
+from timeline.posts.entities import Page, Post
+from timeline.posts.reading.post_reader import PostReader
+from timeline.posts.reading.visibility import PostsBy
 from timeline.relations.entities import FollowCounts, InCommon
 from timeline.relations.follow import Comparison, Shared, ask_follow_counts, ask_followed, compare
 from timeline.timelines.entities import ProfilePage
 from timeline.timelines.pagination import POSTS_A_PAGE
 
 MOST_NAMED = 2  # followers that the viewer follows; a profile names these and counts the others
-
-_common: PageMemory[Comparison, Shared] = PageMemory(size=20_000, seconds=5)
 
 
 class Profiles:
@@ -34,50 +33,39 @@ class Profiles:
     def page(self, viewer: Viewer, username: str, before: int | None) -> ProfilePage:
         """A user's posts below the cursor, newest first. Raises NoSuchUser, AccountDeleted.
 
-        One round trip with cached uids while posts, join date and comparisons are cached, else two. A signed-in viewer
-        on another user's profile needs a third for the comparisons, and one more while the users that both know are
-        not cached.
+        One round trip with cached uids while posts and join date are cached, else two. A signed-in viewer on another
+        user's profile needs a third for the comparisons, and one more while the users that both know are not cached.
+        Comparisons are not cached: a follow or unfollow by the viewer changes them, on every worker.
         """
 
         person, asked = viewer.ask_about(username, partial(_ProfileQuestion, before))
         older = asked.pids[POSTS_A_PAGE - 1] if len(asked.pids) > POSTS_A_PAGE else None
         me = viewer.uid
-        loader = PostLoader(asked.pids[:POSTS_A_PAGE], me)
+        reader = PostReader(self._store, viewer.user, [PostsBy(person.uid)], [person])
         compared = None if me is None or asked.mine is None else _comparisons(me, asked.mine, person.uid, asked.counts)
-        join_date, common = self._read(loader, person, compared)
-        shown = by_present_names(loader.posts({person.uid: person}), {person.uid: person})
-        page = Page([post for post in shown if post.author.uid == person.uid], older)
+        posts, joined, common = self._read(reader, asked.pids[:POSTS_A_PAGE], person, compared)
         relation = self._relation(asked.mine, common) if asked.mine and common else Relation(is_me=me == person.uid)
-        return ProfilePage(person, About(asked.bio, join_date), asked.counts, relation, page)
+        return ProfilePage(person, About(asked.bio, joined), asked.counts, relation, Page(posts, older))
 
     def _read(
-        self, loader: PostLoader, person: User, compared: "Comparisons | None"
-    ) -> tuple[int | None, "Common | None"]:
-        """Read the posts. Returns the join date (unix seconds) and the results of the comparisons. No round trip while
-        all is cached, else one; two with a comparison that is not cached."""
-        comparisons = [] if compared is None else [compared.followers, compared.following, compared.known]
+        self, reader: PostReader, pids: list[int], person: User, compared: "Comparisons | None"
+    ) -> tuple[list[Post], int | None, "Common | None"]:
+        """The posts, the join date (unix seconds) and the results of the comparisons. No round trip while all is
+        cached, else one; two with comparisons."""
+        comparisons = compared or ()
         pipe = self._store.pipeline()
-        loader.queue(pipe)
-        common = _common.some(comparisons)
-        comparing = [comparison for comparison in comparisons if comparison not in common]
+        reading = reader.ask(pipe, pids)
         smaller: dict[str, Reply[list[str]]] = {}  # by key: comparisons may share it
-        for comparison in comparing:
+        for comparison in comparisons:
             if comparison.smaller not in smaller:
                 smaller[comparison.smaller] = comparison.ask_smaller(pipe)
         dates = ask_join_dates(pipe, [person])
         pipe.execute()
-        loader.take()
-        shared = {
-            comparison: comparison.ask_shared(pipe, smaller[comparison.smaller].value) for comparison in comparing
-        }
+        posts, _ = reading.posts(pipe)
+        shared = [comparison.ask_shared(pipe, smaller[comparison.smaller].value) for comparison in comparisons]
         pipe.execute()
-        for comparison, answer in shared.items():
-            common[comparison] = answer.value
-            _common.put(comparison, common[comparison])
         joined = dates.value.get(person.uid)
-        if compared is None:
-            return joined, None
-        return joined, Common(common[compared.followers], common[compared.following], common[compared.known])
+        return posts, joined, Common(*(answer.value for answer in shared)) if shared else None
 
     def _relation(self, mine: "Mine", common: "Common") -> Relation:
         """How viewer and user are related. At most one round trip; none while the named users are cached."""
@@ -141,8 +129,7 @@ def _ask_mine(pipe: Pipe, me: int, them: int) -> Answer[Mine]:
     return Answer(lambda: Mine(them in following.value, me in follows_me.value, counts.value))
 
 
-@dataclass(frozen=True, slots=True)
-class Comparisons:
+class Comparisons(NamedTuple):
     """Of viewer and user: the followers of both, the users that both follow, and the users that the viewer follows and
     that follow the user."""
 
@@ -151,9 +138,8 @@ class Comparisons:
     known: Comparison
 
 
-@dataclass(frozen=True, slots=True)
-class Common:
-    """The results of `Comparisons`."""
+class Common(NamedTuple):
+    """The results of `Comparisons`, in the same order."""
 
     followers: Shared
     following: Shared

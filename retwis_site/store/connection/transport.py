@@ -84,7 +84,7 @@ class BorrowedConnection:
         next_arrived = _reader_of_arrived(self._connection)
         try:
             replies = []
-            for (name, *_), options in queued:
+            for command, options in queued:
                 as_bytes = NEVER_DECODE in options
                 reply = next_arrived(False) if as_bytes else next_arrived()
                 if reply is NOT_ENOUGH_DATA:
@@ -93,7 +93,9 @@ class BorrowedConnection:
                     reply, redis.ConnectionError
                 ):  # redis-py raises it too: a proxied server loads its data
                     raise reply
-                convert = dict.get(self._callbacks, name)  # the object's own `get` would change each name to upper case
+                convert = dict.get(
+                    self._callbacks, command[0]
+                )  # the object's own `get` would change each name to upper case
                 if convert is not None and not isinstance(reply, redis.ResponseError):
                     reply = convert(reply, **options)
                 replies.append(reply)

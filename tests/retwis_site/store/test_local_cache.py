@@ -1,6 +1,8 @@
 """The caches of a process are bounded in size and age."""
 
-from retwis_site.store.local_cache import Memory
+import sys
+
+from retwis_site.store.local_cache import Hints, Memory
 
 
 def test_a_full_cache_drops_its_oldest_entry():
@@ -31,3 +33,40 @@ def test_forgotten_entries_are_gone_and_unknown_keys_are_no_error():
     memory.put("b", 1)
     Memory.clear_all()
     assert memory.get("b") is None
+
+
+def test_a_cache_keeps_its_newer_half_and_never_holds_more_than_its_size():
+    memory = Memory(size=10, seconds=60)
+    for number in range(100):
+        memory.put(number, number)
+        assert len(memory.everything()) <= 10
+        assert memory.some(range(100)).keys() >= set(range(max(number - 4, 0), number + 1))
+
+
+def test_a_hint_is_found_until_it_is_forgotten():
+    hints = Hints(64)
+    assert hints.get("secret") is None
+    hints.put("secret", 7)
+    hints.put(2**53, 8)
+    assert (hints.get("secret"), hints.get(2**53), hints.get("another")) == (7, 8, None)
+    hints.forget("secret")
+    assert (hints.get("secret"), hints.get(2**53)) == (None, 8)
+    Memory.clear_all()
+    assert hints.get(2**53) is None
+
+
+def test_two_keys_with_one_place_never_get_each_others_hint():
+    hints = Hints(64)
+    hints.put(5, 1)
+    hints.put(5 + 64, 2)
+    assert (hints.get(5), hints.get(5 + 64)) == (None, 2)
+    hints.forget(5)
+    assert hints.get(5 + 64) is None  # lost, which does no harm
+
+
+def test_hints_never_take_more_memory():
+    hints = Hints(64)
+    before = sys.getsizeof(hints._hashes) + sys.getsizeof(hints._numbers)
+    for number in range(10_000):
+        hints.put(f"key {number}", number + 1)
+    assert sys.getsizeof(hints._hashes) + sys.getsizeof(hints._numbers) == before

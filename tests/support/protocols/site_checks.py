@@ -26,7 +26,7 @@ from timeline.people.cursors import ScoreCursor, score_cursor
 from timeline.people.entities import Show
 from timeline.people.follow_pages import FollowPages
 from timeline.posts.entities import NoSuchPost, PostDeleted
-from timeline.posts.reader import one_post
+from timeline.posts.reading.one_post import one_post
 from timeline.timelines import everyone, pagination
 from timeline.timelines.everyone import EveryoneTimeline
 from timeline.timelines.home import Homes

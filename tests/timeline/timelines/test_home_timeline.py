@@ -49,7 +49,7 @@ def test_a_second_read_uses_the_list(store, alice, raw, round_trips):
     all_pages(store, alice)
     before = raw.lrange("posts:1", 0, -1)
     recorded = round_trips(lambda: all_pages(store, alice))
-    assert not any(c[0].startswith("ZREVRANGE") for c in recorded.commands)
+    assert not any(c[0] == "ZREVRANGEBYSCORE" for c in recorded.commands)
     assert raw.lrange("posts:1", 0, -1) == before
 
 
@@ -227,7 +227,7 @@ def test_a_prolific_author_does_not_shorten_the_home_of_followers(store, alice, 
     assert all_pages(store, alice)[:100] == list(range(2099, 1999, -1))
     assert raw.llen("posts:1") > 900
     page = round_trips(lambda: Homes(store).page(Viewer(store, alice.secret), None))
-    assert len(page.round_trips) == 2
+    assert len(page.round_trips) == 1
 
 
 def push_a_list_that_was_cut(store, raw):

@@ -11,7 +11,7 @@ from retwis_site.maintenance.checks import Check, Chunks, Finding, confirmed, id
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import nonce, parse_id, parse_ids
-from timeline.posts.reader import FIELDS
+from timeline.posts.reading.records import FIELDS
 from timeline.posts.repository import Posts
 
 Entry = tuple[int, str, float]  # of an `updates:`: the uid of the set, member, score

@@ -1,0 +1,55 @@
+"""A feature may declare a number about the viewer: each page has it, and makes no further round trip for it."""
+
+import pytest
+
+from retwis_site import features
+from retwis_site.features import Feature
+from retwis_site.store import keys
+from retwis_site.store.local_cache import Memory
+from timeline.relations.follow import Follows
+
+
+@pytest.fixture
+def declared(monkeypatch):
+    """A feature that declares the number of followers."""
+    feature = Feature(viewer_numbers={"followers": lambda pipe, me: pipe.zcard(keys.followers(me))})
+    monkeypatch.setattr(features, "features", lambda: (feature,))
+    features.viewer_numbers.cache_clear()
+    yield
+    features.viewer_numbers.cache_clear()
+
+
+PAGES = ["/timeline/", "/@bob/", "/settings/", "/people/"]
+
+
+def costs(browser, login, round_trips, url):
+    client, answers = browser(login), []
+    client.get(url)
+    recorded = round_trips(lambda: answers.append(client.get(url)))
+    return answers[0].wsgi_request.viewer, recorded
+
+
+@pytest.mark.parametrize("url", PAGES)
+def test_a_page_has_the_number_after_the_same_round_trips(browser, store, alice, bob, round_trips, request, url):
+    Follows(store).follow(2, 1)
+    viewer, before = costs(browser, alice, round_trips, url)
+    assert viewer.numbers == {}
+    Memory.clear_all()
+    request.getfixturevalue("declared")
+    viewer, after = costs(browser, alice, round_trips, url)
+    assert viewer.numbers == {"followers": 1}
+    assert len(after.round_trips) == len(before.round_trips)
+    assert len(after.commands) == len(before.commands) + 1
+    assert ("ZCARD", "followers:1") in after.round_trips[0].commands
+
+
+def test_a_visitor_has_no_numbers(browser, declared, alice, round_trips):
+    client, answers = browser(), []
+    recorded = round_trips(lambda: answers.append(client.get("/login/")))
+    assert answers[0].wsgi_request.viewer.numbers == {}
+    assert recorded.round_trips == []
+
+
+def test_a_stale_secret_gives_no_numbers(browser, declared, raw, alice):
+    raw.hset("user:1", "auth", "another")
+    assert browser(alice).get("/people/").wsgi_request.viewer.numbers == {}

@@ -1,0 +1,137 @@
+"""Read your own writes: the next page shows what its viewer has just done, on every worker.
+
+Each test reads the pages on the second worker, so its caches have the old state. Then alice acts on the first worker,
+and reads the pages on the second one. No time passes in between.
+"""
+
+import pytest
+
+from retwis_site.store import local_cache
+from retwis_site.store.local_cache import Memory
+from tests.support.clock import Clock
+from tests.support.stored_keys import publish
+from tests.support.two_workers import OtherWorker
+from timeline.relations.follow import Follows
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch):
+    """Stands still, so that no cache becomes too old."""
+    clock = Clock()
+    monkeypatch.setattr(local_cache, "time", clock)
+    return clock
+
+
+@pytest.fixture
+def site(browser, raw, store, alice, bob, carol):
+    """alice and bob follow each other, carol follows both; each has written a post. alice's name is Old Name."""
+    for follower, followed in ((1, 2), (2, 1), (3, 1), (3, 2)):
+        Follows(store).follow(follower, followed)
+    for login in (alice, bob, carol):
+        publish(raw, store, login, f"words of {login.user.username}")
+    raw.hset("user:1", "name", "Old Name")
+    return {"alice": browser(alice), "bob": browser(bob), "carol": browser(carol), "a visitor": browser()}
+
+
+@pytest.fixture
+def act(site):
+    """`act(action, fields, url)`: everyone reads the page on the second worker, alice acts on the first, and reads the
+    page on the second. Returns that page, before and afterwards."""
+    other = OtherWorker()
+
+    def act(action, fields, url):
+        with other.running():
+            for reader in ("a visitor", "carol", "bob"):
+                site[reader].get(url)
+            first = site["alice"].get(url).content.decode()
+        assert site["alice"].post(action, fields).status_code == 302
+        with other.running():
+            return first, site["alice"].get(url)
+
+    return act
+
+
+def main(page):
+    return page.partition("<main")[2]
+
+
+EVERYWHERE = ["/", "/timeline/", "/@Alice/"]
+
+
+def test_the_second_worker_has_its_own_memory():
+    memory, other = Memory(size=10, seconds=5), OtherWorker()
+    memory.put("a", 1)
+    with other.running():
+        assert memory.get("a") is None
+        memory.put("a", 2)
+    assert memory.get("a") == 1
+    with other.running():
+        assert memory.get("a") == 2
+
+
+@pytest.mark.parametrize("url", EVERYWHERE)
+def test_a_new_post(act, url):
+    before, after = act("/post/", {"body": "just written", "token": "t"}, url)
+    assert "just written" not in before
+    assert "just written" in after.content.decode()
+
+
+@pytest.mark.parametrize("url", EVERYWHERE)
+def test_a_deleted_post(act, url):
+    before, after = act("/@Alice/1/delete/", {}, url)
+    assert "words of Alice" in before
+    assert "words of Alice" not in after.content.decode()
+
+
+def test_the_page_of_a_deleted_post(act):
+    _, after = act("/@Alice/1/delete/", {}, "/@Alice/1/")
+    assert after.status_code == 410
+
+
+NAMES = [*EVERYWHERE, "/@Alice/1/", "/@bob/followers/", "/@bob/following/", "/people/", "/people/?by=followers"]
+
+
+@pytest.mark.parametrize("url", [*NAMES, "/people/?q=alice", "/settings/"])
+def test_a_new_name(act, url):
+    before, after = act("/settings/", {"name": "Annabel", "bio": ""}, url)
+    assert "Annabel" not in before
+    assert before.count("Old Name") == after.content.decode().count("Annabel") >= 1
+    assert "Old Name" not in after.content.decode()
+
+
+def test_a_new_name_is_found(act):
+    before, after = act("/settings/", {"name": "Annabel", "bio": ""}, "/people/?q=annab")
+    assert "@Alice" not in main(before)
+    assert "@Alice" in main(after.content.decode())
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("/", "words of carol"),
+        ("/@carol/", "/@carol/unfollow/"),
+        ("/@Alice/following/", "/@carol/"),
+        ("/@carol/followers/", "/@Alice/"),
+        ("/@Alice/followers/?show=mutual", "/@carol/"),
+    ],
+)
+def test_a_follow_and_an_unfollow(act, site, url, shown):
+    before, after = act("/@carol/follow/", {}, url)
+    assert shown not in main(before)
+    assert shown in main(after.content.decode())
+    before, after = act("/@carol/unfollow/", {}, url)
+    assert shown in main(before)
+    assert shown not in main(after.content.decode())
+
+
+def test_what_two_users_have_in_common_after_an_unfollow_and_a_follow(browser, store, raw, site):
+    """The numbers of follows are the same as before, so they cannot tell that anything has changed."""
+    other = OtherWorker()
+    raw.zadd("followers:3", {"2": 1})
+    raw.zadd("following:2", {"3": 1})
+    with other.running():
+        assert "Followed by" in site["alice"].get("/@carol/").content.decode()
+    site["alice"].post("/@bob/unfollow/")
+    site["alice"].post("/@carol/follow/")
+    with other.running():
+        assert "Followed by" not in site["alice"].get("/@carol/").content.decode()

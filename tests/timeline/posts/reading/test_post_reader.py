@@ -1,0 +1,129 @@
+"""`PostReader` reads the posts of every page: whose, in how many round trips, and what it leaves out."""
+
+import pytest
+
+from accounts.users.entities import User, Visitor
+from retwis_site.store import local_cache
+from retwis_site.store.local_cache import Memory
+from tests.support.clock import Clock
+from tests.support.stored_posts import write_posts
+from timeline.posts.reading import records
+from timeline.posts.reading.post_reader import PostReader
+from timeline.posts.reading.visibility import PostsBy, PostsOfFollowed
+from timeline.relations.follow import LATEST, NO_FOLLOWED_READ, LatestFollowed, ask_latest_followed
+
+ALL = LatestFollowed(frozenset({"2"}), are_all=True)
+
+
+@pytest.fixture
+def posts(store, alice, bob, carol, raw):
+    """Posts 1, 4 by alice, 2, 5 by bob, 3, 6 by carol."""
+    for pid in range(1, 7):
+        write_posts(raw, (pid - 1) % 3 + 1, [pid])
+    Memory.clear_all()
+
+
+def read(store, viewer=None, rules=(), pids=(6, 5, 4, 3, 2, 1)):
+    found, dead = PostReader(store, viewer or Visitor(), rules).read(pids)
+    return [post.pid for post in found], dead
+
+
+def commands(recorded):
+    return [[" ".join(map(str, command[:2])) for command in each.commands] for each in recorded.round_trips]
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(local_cache, "time", clock)
+    return clock
+
+
+# ---- round trips
+
+
+def test_unknown_authors_take_a_second_round_trip(store, posts, round_trips):
+    assert commands(round_trips(lambda: read(store, pids=[2, 5, 3]))) == [
+        ["HMGET post:2", "HMGET post:5", "HMGET post:3"],
+        ["HMGET user:2", "HMGET user:3"],
+    ]
+
+
+def test_posts_and_known_authors_take_one_round_trip(store, posts, round_trips, clock):
+    read(store)
+    clock.sleep(6)  # posts and users are read again; who wrote a post never changes
+    recorded = commands(round_trips(lambda: read(store, pids=[2, 5])))
+    assert recorded == [["HMGET post:2", "HMGET post:5", "HMGET user:2"]]
+
+
+def test_cached_posts_take_none_but_a_viewers_own_are_always_read(store, posts, round_trips):
+    read(store)
+    assert commands(round_trips(lambda: read(store))) == []
+    assert commands(round_trips(lambda: read(store, User(2, "bob")))) == [["HMGET post:5", "HMGET post:2"]]
+
+
+def test_a_wrong_hint_about_an_author_costs_a_round_trip_and_nothing_else(store, posts, round_trips):
+    records._authors_by_pid.put(2, 3)
+    reader = PostReader(store, Visitor(), [PostsOfFollowed(1, NO_FOLLOWED_READ)])
+    recorded = round_trips(lambda: reader.read([2]))
+    assert commands(recorded) == [
+        ["HMGET post:2", "ZMSCORE following:1", "HMGET user:3"],
+        ["ZMSCORE following:1", "HMGET user:2"],
+    ]
+    assert [post.author.username for post in PostReader(store, Visitor()).read([2])[0]] == ["bob"]
+
+
+def test_people_that_the_request_has_read_are_not_read_again(store, posts, round_trips):
+    me, bob = User(1, "Alice"), User(2, "bob", "Robert")
+    recorded = round_trips(lambda: PostReader(store, me, people=[bob]).read([1, 2]))
+    assert commands(recorded) == [["HMGET post:1", "HMGET post:2"]]
+    found, _ = PostReader(store, User(1, "Alice", "Ann"), people=[bob]).read([1, 2])
+    assert [post.author.shown_name for post in found] == ["Ann", "Robert"]
+
+
+# ---- what is left out
+
+
+def test_missing_and_deleted_posts_are_left_out_and_named(store, posts, raw):
+    raw.hset("post:2", mapping={"deleted": "1", "body": ""})
+    assert read(store, pids=[9, 2, 1]) == ([1], [9, 2])
+
+
+def test_posts_of_deleted_accounts_are_left_out(store, posts, raw):
+    raw.hset("user:2", "deleted", "1")
+    assert read(store) == ([6, 4, 3, 1], [])
+    assert read(store, User(3, "carol")) == ([6, 4, 3, 1], [])
+
+
+def test_each_rule_of_a_page_leaves_out_posts(store, posts):
+    assert read(store, rules=[PostsBy(2)]) == ([5, 2], [])
+    assert read(store, rules=[PostsOfFollowed(1, ALL)]) == ([5, 4, 2, 1], [])
+    assert read(store, rules=[PostsOfFollowed(1, ALL), PostsBy(2)]) == ([5, 2], [])
+
+
+# ---- whom the viewer follows
+
+
+def test_a_user_who_follows_few_needs_no_further_command(store, posts, raw, round_trips):
+    raw.zadd("following:1", {"2": 5})
+    pipe = store.pipeline()
+    latest = ask_latest_followed(pipe, 1)
+    pipe.execute()
+    assert latest.value == ALL
+    recorded = round_trips(lambda: read(store, User(1, "Alice"), [PostsOfFollowed(1, latest.value)]))
+    assert not any("following" in command for each in commands(recorded) for command in each)
+
+
+def test_a_user_who_follows_many_is_asked_about_the_other_authors_once(store, posts, raw, round_trips):
+    raw.zadd("following:1", {"2": 1, "3": 10**9, **{str(100 + number): 5 for number in range(LATEST)}})
+    pipe = store.pipeline()
+    latest = ask_latest_followed(pipe, 1)
+    pipe.execute()
+    assert "3" in latest.value.members
+    assert "2" not in latest.value.members
+    rule = PostsOfFollowed(1, latest.value)
+    reader = PostReader(store, User(1, "Alice"), [rule])
+    recorded = round_trips(lambda: (reader.read([6, 5, 4]), reader.read([3, 2, 1])))
+    asked = [command for command in recorded.commands if command[0] == "ZMSCORE"]
+    assert asked == [("ZMSCORE", "following:1", "2")]
+    assert read(store, rules=[PostsOfFollowed(1, latest.value)])[0] == [6, 5, 4, 3, 2, 1]

@@ -1,0 +1,40 @@
+"""The page of one post. It says why a post is not there, so it reads the post itself and caches nothing."""
+
+from functools import partial
+
+from accounts.signing_in.viewer import Viewer
+from retwis_site.store import keys
+from retwis_site.store.client import Pipe
+from timeline.posts.entities import NoSuchPost, Post, PostDeleted
+from timeline.posts.reading.records import FIELDS, Record, record_from
+
+
+def one_post(viewer: Viewer, username: str, pid: int) -> Post:
+    """One post of the user `username`. One round trip with cached uids. Raises NoSuchUser, AccountDeleted, NoSuchPost,
+    PostDeleted."""
+
+    author, found = viewer.ask_about(username, partial(OnePost, pid))
+    return found.by(author)
+
+
+class OnePost:
+    """Asks for one post of a user. Its `result` raises NoSuchPost, PostDeleted."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+
+    def queue(self, pipe: Pipe, me: int | None, them: int) -> None:
+        self._author = them
+        self._fields = pipe.hmget(keys.post(self._pid), FIELDS)
+        self._score = pipe.zscore(keys.updates(them), str(self._pid))
+
+    def result(self) -> Record:
+        author, when, body, deleted = self._fields.value
+        if author != str(self._author):
+            raise NoSuchPost(self._pid)
+        if deleted is not None:
+            raise PostDeleted(self._pid)
+        found = record_from(self._pid, author, when, body, deleted)
+        if found is None or self._score.value is None:  # its request died before the commit
+            raise NoSuchPost(self._pid)
+        return found
