@@ -40,7 +40,8 @@ REBUILD_TRIES = 3
 PADDING = "x"
 
 RENEWED_EVERY = 3600  # seconds after which a read sets the expiry of a list again
-_renewed: Hints[str] = Hints(1 << 16)  # key of a list -> when (monotonic seconds) its expiry was set: 1 MB
+# Key of a list -> when (monotonic seconds) its expiry was set: 1 MB. A wrong entry delays one renewal by an hour.
+_renewed: Hints[str] = Hints(1 << 16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +73,9 @@ def parse_head(entries: Sequence[str], shards: int = 1) -> ListContent:
 
 def _parsed(entries: Sequence[str]) -> tuple[list[int], int | None, bool]:
     """Unique ids, newest first; the highest complete-down-to id, None without one; whether there is a token."""
-    ids = sorted(dict.fromkeys(map(int, filter(str.isdecimal, entries))), reverse=True)  # nearly sorted already
-    others = list(filterfalse(str.isdecimal, entries))
+    decimal = list(filter(str.isdecimal, entries))
+    ids = sorted(dict.fromkeys(map(int, decimal)), reverse=True)  # nearly sorted already
+    others = list(filterfalse(str.isdecimal, entries)) if len(decimal) < len(entries) else []
     complete = [int(entry[1:]) for entry in others if entry.startswith("-") and entry[1:].isdecimal()]
     if ids and ids[-1] == 0:  # no post has the id 0
         complete.append(ids.pop())

@@ -10,6 +10,8 @@ from collections.abc import Hashable, Iterable, Mapping
 from typing import ClassVar, Generic, TypeVar
 from weakref import WeakSet
 
+from retwis_site.store.ids import LARGEST_ID
+
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
@@ -76,7 +78,7 @@ class Hints(Generic[K]):
     """Numbers above 0 by key, such as the uid that a secret leads to, in a fixed piece of memory: 16 bytes an entry.
 
     Two keys may share a place, and the newer entry stays. Threads that write at the same time may leave a wrong number.
-    So a hint is only a guess: it saves a round trip, and every use of it is checked against the store.
+    So a hint is only a guess. It saves a round trip, and what depends on it is checked against the store.
     """
 
     def __init__(self, places: int) -> None:
@@ -91,6 +93,9 @@ class Hints(Generic[K]):
         return (self._numbers[place] or None) if self._hashes[place] == hashed else None
 
     def put(self, key: K, number: int) -> None:
+        """A number that is no id, as a foreign database may have it, is not kept."""
+        if not 0 < number <= LARGEST_ID:
+            return
         hashed = hash(key)
         place = hashed % self._places
         self._hashes[place], self._numbers[place] = hashed, number

@@ -2,6 +2,8 @@
 
 import sys
 
+import pytest
+
 from retwis_site.store.local_cache import Hints, Memory
 
 
@@ -53,6 +55,13 @@ def test_a_hint_is_found_until_it_is_forgotten():
     assert (hints.get("secret"), hints.get(2**53)) == (None, 8)
     Memory.clear_all()
     assert hints.get(2**53) is None
+
+
+@pytest.mark.parametrize("number", [0, -5, 10**30])
+def test_a_number_that_is_no_id_is_not_kept(number):
+    hints = Hints(64)
+    hints.put("secret", number)
+    assert hints.get("secret") is None
 
 
 def test_two_keys_with_one_place_never_get_each_others_hint():
