@@ -41,8 +41,60 @@ _needs_escaping = re.compile("[&<>\"']").search
 _PLACEHOLDER = re.compile(rf"{_SECRET}(\d{{3}})")
 
 
-# Pieces of HTML: those in odd places stand for slots. The second part says which.
-_Rendered = tuple[list[str], tuple[tuple[int, str], ...]]
+Places = Sequence[tuple[int, str]]  # the places of slots among pieces of HTML, with the names of the slots
+
+
+class Shaped:
+    """A fragment in one language and shape, cut at its slots."""
+
+    __slots__ = ("_pieces", "_places", "as_sent")
+
+    def __init__(self, pieces: list[str], places: Places) -> None:
+        """`pieces`: HTML; those at `places` stand for the named slots."""
+        self._pieces = pieces
+        self._places = places
+        self.as_sent = self.prepare({})
+
+    def fill(self, given: Mapping[str, Any]) -> Html:
+        """The HTML, with a value for each slot."""
+        filled = self._pieces.copy()
+        for place, name in self._places:
+            value = given[name]
+            filled[place] = value if value.__class__ is Html else _escaped(value)
+        return Html("".join(filled))
+
+    def prepare(self, given: Mapping[str, Any]) -> "Sendable":
+        """The fragment with these slots filled. The others stay open."""
+        filled, last = self._pieces.copy(), 0
+        pieces: list[bytes] = []
+        places: list[tuple[int, str]] = []
+        for place, name in self._places:
+            if name in given:
+                filled[place] = _escaped(given[name])
+                continue
+            pieces += ["".join(filled[last:place]).encode(), b""]
+            places.append((len(pieces) - 1, name))
+            last = place + 1
+        return Sendable([*pieces, "".join(filled[last:]).encode()], places)
+
+
+class Sendable:
+    """A fragment as it is sent, in bytes, cut at its open slots. One emoji in a page of text would make all of it four
+    times as wide, so pages and posts are joined as bytes."""
+
+    __slots__ = ("_pieces", "_places")
+
+    def __init__(self, pieces: list[bytes], places: Places) -> None:
+        self._pieces = pieces
+        self._places = places
+
+    def fill(self, **given: Any) -> bytes:
+        """The HTML, with a value for each open slot. Bytes are finished HTML, from here."""
+        filled = self._pieces.copy()
+        for place, name in self._places:
+            value = given[name]
+            filled[place] = value if value.__class__ is bytes else _escaped(value).encode()
+        return b"".join(filled)
 
 
 class _Number(int):
@@ -78,7 +130,7 @@ class Fragment:
         self.constants = dict(constants or {})
         self._shape_names = tuple(self.shape)
         self._to_fill = frozenset((*self.slots, *self.numbers))
-        self._rendered: dict[tuple[Hashable, ...], _Rendered] = {}
+        self._rendered: dict[tuple[Hashable, ...], Shaped] = {}
         self._is_checked = False
         Fragment.every.append(self)
 
@@ -86,6 +138,26 @@ class Fragment:
         """The HTML of this fragment: `given` has a value for each name of the shape, each slot and each number.
 
         Raises FragmentError for a missing or an undeclared name, and for a value that the shape does not have."""
+        shaped = self._shaped(language, given)
+        self._require_all(given)
+        return shaped.fill(given)
+
+    def fill_as_sent(self, language: str, **given: Any) -> bytes:
+        """Like `fill`, in bytes. A slot also takes bytes that `Sendable.fill` has made."""
+        shaped = self._shaped(language, given)
+        self._require_all(given)
+        return shaped.as_sent.fill(**given)
+
+    def prepare(self, language: str, **given: Any) -> Sendable:
+        """The fragment with these slots filled. The others stay open."""
+        return self._shaped(language, given).prepare(given)
+
+    def _require_all(self, given: Mapping[str, Any]) -> None:
+        if given.keys() != self._to_fill:
+            raise FragmentError(f"{self.template}: {sorted(given.keys() ^ self._to_fill)} missing or not declared")
+
+    def _shaped(self, language: str, given: dict[str, Any]) -> Shaped:
+        """The fragment in this shape, whose names are removed from `given`."""
         try:
             shape = map(given.pop, self._shape_names)
             if self.numbers:
@@ -94,15 +166,7 @@ class Fragment:
                 key = (language, *shape)
         except KeyError as error:
             raise FragmentError(f"{self.template}: {error} is not given") from error
-        rendered = self._rendered.get(key)
-        if rendered is None or len(given) != len(self._to_fill):
-            rendered = self._render(key, given)
-        pieces, places = rendered
-        filled = pieces.copy()
-        for place, name in places:
-            value = given[name]
-            filled[place] = value if value.__class__ is Html else _escaped(value)
-        return Html("".join(filled))
+        return self._rendered.get(key) or self._render(key, given)
 
     def load(self) -> None:
         """Load the template and compare it with the declaration. Raises FragmentError."""
@@ -123,10 +187,10 @@ class Fragment:
         for fragment in cls.every:
             fragment._rendered.clear()
 
-    def _render(self, key: tuple[Hashable, ...], given: Mapping[str, Any]) -> "_Rendered":
-        """The fragment in one language and shape. Raises FragmentError as `fill` does."""
-        if given.keys() != self._to_fill:
-            raise FragmentError(f"{self.template}: {sorted(given.keys() ^ self._to_fill)} missing or not declared")
+    def _render(self, key: tuple[Hashable, ...], given: Mapping[str, Any]) -> Shaped:
+        """Render the fragment in one language and shape. Raises FragmentError."""
+        if unknown := given.keys() - self._to_fill:
+            raise FragmentError(f"{self.template}: {sorted(unknown)} not declared")
         language, *values = key
         shape = dict(zip(self._shape_names, values, strict=False))
         for name, value in shape.items():
@@ -145,10 +209,10 @@ class Fragment:
         pieces = _PLACEHOLDER.split(html)
         if any(_SECRET[:8] in piece for piece in pieces):
             raise FragmentError(f"{self.template}: a filter or a tag has changed the text of a slot")
-        rendered = pieces, tuple((place, names[int(pieces[place])]) for place in range(1, len(pieces), 2))
+        shaped = Shaped(pieces, [(place, names[int(pieces[place])]) for place in range(1, len(pieces), 2)])
         if not settings.DEBUG:
-            self._rendered[key] = rendered
-        return rendered
+            self._rendered[key] = shaped
+        return shaped
 
 
 def escaped(text: str) -> Html:
@@ -158,14 +222,18 @@ def escaped(text: str) -> Html:
 
 def _escaped(value: Any) -> str:
     kind = value.__class__
+    if kind is Html:
+        return value  # type: ignore[no-any-return]
     if kind is str:
         return escape(value) if _needs_escaping(value) else value
+    if kind is bytes:
+        raise FragmentError("HTML in bytes is for `fill_as_sent` alone")
     return str(value) if kind is int else conditional_escape(value)
 
 
 def joined(parts: Iterable[str]) -> Html:
     """The parts as one piece of HTML. Texts among them are escaped."""
-    return Html("".join([part if part.__class__ is Html else _escaped(part) for part in parts]))
+    return Html("".join([_escaped(part) for part in parts]))
 
 
 def active_language() -> str:

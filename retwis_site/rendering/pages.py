@@ -30,12 +30,12 @@ def page(request: HttpRequest, template: str, context: Mapping[str, Any], status
         "messages": messages(request),
         "csrf_token": SimpleLazyObject(lambda: csrf_token(request)),  # a page without a form sets no cookie
     }
-    return answer(loader.render_to_string(template, {**around, **context}), status)
+    return answer(loader.render_to_string(template, {**around, **context}).encode(), status)
 
 
-def answer(html: str, status: int = 200) -> HttpResponse:
+def answer(html: bytes, status: int = 200) -> HttpResponse:
     """A response with this page, in the active language."""
-    return HttpResponse(html.encode(), status=status, headers=headers_in(active_language()))
+    return HttpResponse(html, status=status, headers=headers_in(active_language()))
 
 
 def messages(request: HttpRequest) -> Html:

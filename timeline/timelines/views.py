@@ -70,7 +70,7 @@ def arrivals(request: RetwisRequest) -> HttpResponse:
         count = 0
     if not count:
         return HttpResponse(status=204)
-    return answer(arrivals_html(count, count >= FIRST_TRUSTED, active_language()))
+    return answer(arrivals_html(count, count >= FIRST_TRUSTED, active_language()).encode())
 
 
 def _suggested(found: HomePage, before: int | None) -> tuple[Suggested, ...]:

@@ -68,7 +68,7 @@ class Page(Fragment):
     def answer(self, request: HttpRequest, by: Rendering, *, status: int = 200, **given: Any) -> HttpResponse:
         """The page as a response. `given` is what `fill` takes, without the frame's own slots and shape."""
         here = "own_profile" if given.get("is_me") else self.here
-        html = self.fill(
+        html = self.fill_as_sent(
             by.language,
             theme=theme_of(request),
             signed_in=by.me is not None,

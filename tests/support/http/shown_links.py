@@ -7,7 +7,7 @@ from accounts.signing_in.html.pages import Rendering
 from accounts.users.entities import User, Visitor
 from retwis_site.rendering.fragments import NOTHING
 from timeline.posts.entities import Post
-from timeline.posts.html.post_cards import card
+from timeline.posts.html.post_cards import cards
 
 BODY = re.compile(r'<p class="body" dir="auto">(.*?)</p>', re.DOTALL)
 LINKED = [
@@ -42,7 +42,7 @@ class Shown(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.text, self.tags, self.links = "", [], []
         post = Post(7, User(1, "Alice"), text, 1_700_000_000)
-        html = card(post, Rendering("en", NOTHING, Visitor()), now=1_700_000_000)
+        html = cards([post], Rendering("en", NOTHING, Visitor())).decode()
         [self.html] = BODY.findall(html)
         self.feed(self.html)
         self.close()

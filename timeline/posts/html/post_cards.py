@@ -11,9 +11,10 @@ from accounts.signing_in.html.pages import Rendering
 from accounts.users.avatars import avatar
 from accounts.users.html import at, name_of
 from retwis_site.rendering.dates import moment
-from retwis_site.rendering.fragments import EITHER, Fragment, Html, escaped, joined
+from retwis_site.rendering.fragments import EITHER, Fragment, Html, Sendable, escaped
+from retwis_site.store.local_cache import Memory
 from timeline.posts.entities import Post
-from timeline.posts.html.texts import html_of_post
+from timeline.posts.html.texts import html_of
 
 BEGINNING = 40  # characters of a text that tell screen readers which post a button deletes
 
@@ -24,31 +25,43 @@ CARD = Fragment(
 )
 
 
-def card(post: Post, by: Rendering, now: int) -> Html:
-    """A post. `now`: unix seconds, for its age."""
-    author, language = post.author, by.language
+# What of a card follows from the post alone, by pid, language, and whether the post is the viewer's own; and the post
+# that it was made of, since a text or a name may change. Some 6 MB.
+_cards: Memory[tuple[int, str, bool], tuple[Post, Sendable]] = Memory(size=4000, seconds=3600)
+_NONE = (None, Sendable([], []))
+
+
+def cards(posts: Sequence[Post], by: Rendering) -> bytes:
+    """Posts as HTML, in their order."""
+    now, language, me = int(time.time()), by.language, by.me
+    keys = [(post.pid, language, post.author.uid == me) for post in posts]
+    known = _cards.some(keys)
+    html = []
+    for key, post in zip(keys, posts, strict=True):
+        made_of, card = known.get(key, _NONE)
+        if made_of is not post and made_of != post:
+            card = _prepared(post, language, own=key[2])
+            _cards.put(key, (post, card))
+        html.append(card.fill(age=age_of(now - post.time, language), csrf_token=by.token))
+    return b"".join(html)
+
+
+def _prepared(post: Post, language: str, own: bool) -> Sendable:
+    """A card whose age and token are open: they differ from page to page."""
+    author = post.author
     iso, when = moment(post.time, language)
-    own = author.uid == by.me
-    return CARD.fill(
+    return CARD.prepare(
         language,
         own=own,
         pid=post.pid,
         at=at(author.username),
         avatar=avatar(author.uid),
         name=name_of(author, language),
-        text=html_of_post(post, language),
+        text=html_of(post.body, language),
         iso=iso,
         moment=when,
-        age=age_of(now - post.time, language),
         beginning=beginning_of(post.body, BEGINNING) if own else "",
-        csrf_token=by.token,
     )
-
-
-def cards(posts: Sequence[Post], by: Rendering) -> Html:
-    """Posts, in their order."""
-    now = int(time.time())
-    return joined([card(post, by, now) for post in posts])
 
 
 def beginning_of(text: str, length: int) -> str:

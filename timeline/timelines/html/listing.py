@@ -5,7 +5,7 @@ from typing import Any
 from django.http import HttpRequest
 
 from accounts.signing_in.html.pages import Rendering
-from retwis_site.rendering.fragments import EITHER, Fragment, Html, joined
+from retwis_site.rendering.fragments import EITHER, Fragment
 from timeline.posts.entities import Page
 from timeline.posts.html.post_cards import cards
 
@@ -37,9 +37,9 @@ def listing(
     }
 
 
-def _with_line(page: Page, by: Rendering, last_read: int | None) -> Html:
+def _with_line(page: Page, by: Rendering, last_read: int | None) -> bytes:
     posts = page.posts
     if last_read is None or not posts or posts[0].pid <= last_read or posts[-1].pid > last_read:
         return cards(posts, by)
     above = sum(post.pid > last_read for post in posts)
-    return joined([cards(posts[:above], by), STOPPED.fill(by.language), cards(posts[above:], by)])
+    return cards(posts[:above], by) + STOPPED.fill_as_sent(by.language) + cards(posts[above:], by)
