@@ -23,7 +23,7 @@ from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.responses import log_account_event, signed_in, take_back_all
 from accounts.signing_in.sessions import Sessions
 from accounts.users.deletion import AccountDeletion
-from accounts.users.entities import Login, NotSignedIn
+from accounts.users.entities import Login, NotSignedIn, User
 from accounts.users.name_index import NameIndex
 from accounts.users.repository import Users
 from retwis_site.http.language import keep_language
@@ -70,9 +70,8 @@ def _edit_profile(request: RetwisRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 @never_store
-def password(request: RetwisRequest) -> HttpResponse:
+def password(request: RetwisRequest, me: User) -> HttpResponse:
     """Change the password, and end every other session."""
-    me = request.viewer.require_user()
     if request.method != "POST":
         form = PasswordForm(request=request, username=me.username)
         return form_page(request, "accounts/settings/password.html", {"form": form})
@@ -89,9 +88,8 @@ def password(request: RetwisRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 @never_store
-def delete_account(request: RetwisRequest) -> HttpResponse:
+def delete_account(request: RetwisRequest, me: User) -> HttpResponse:
     """Delete the account for good, and remove every personal cookie from the browser."""
-    me = request.viewer.require_user()
     if request.method != "POST":
         form = PresentPasswordForm(request=request, username=me.username)
         return form_page(request, "accounts/settings/delete.html", {"form": form})

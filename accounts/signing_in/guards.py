@@ -12,7 +12,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
 from accounts.signing_in.middleware import RetwisRequest
-from accounts.users.entities import NotSignedIn
+from accounts.users.entities import NotSignedIn, User
 
 P = ParamSpec("P")
 
@@ -25,9 +25,10 @@ def change(view: Callable[P, HttpResponseBase]) -> Callable[P, HttpResponseBase]
 
 
 def login_required(
-    view: Callable[Concatenate[RetwisRequest, P], HttpResponseBase],
+    view: Callable[Concatenate[RetwisRequest, User, P], HttpResponseBase],
 ) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
-    """Redirects visitors to the login page. Round trips as for `request.user`.
+    """Gives the view the signed-in user, after the request. Redirects visitors to the login page. Round trips as for
+    `request.user`.
 
     After the login they return to this page. A redirect cannot repeat a POST, so after one they return to the page that
     has the form.
@@ -36,11 +37,11 @@ def login_required(
     def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         retwis_request = cast(RetwisRequest, request)
         try:
-            retwis_request.viewer.require_user()
+            me = retwis_request.viewer.require_user()
         except NotSignedIn:
             after = request.get_full_path() if request.method in {"GET", "HEAD"} else page_of_form(request)
             return to_login(after)
-        return view(retwis_request, *args, **kwargs)
+        return view(retwis_request, me, *args, **kwargs)
 
     update_wrapper(guarded, view)
     return guarded

@@ -18,13 +18,14 @@ The global timeline may have several lists (`shards`). All lengths below are the
 import secrets
 import time
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import filterfalse
 
 from retwis_site.exceptions import StoreReadOnly
 from retwis_site.store.client import Pipe, Store
-from retwis_site.store.local_cache import Hints
+from retwis_site.store.local_cache import Hints, Memory
 from retwis_site.store.replies import Reply
 
 # All of these count entries.
@@ -109,6 +110,10 @@ class Merge:
     ids: list[int]
     complete_down_to: int  # below this id, posts may be missing; 0: it reaches to the beginning
 
+    def as_content(self) -> ListContent:
+        """The list that is rebuilt from it."""
+        return ListContent(self.ids, self.complete_down_to, complete=True)
+
 
 def merge(slices: Iterable[Slice], keep: int = KEPT) -> Merge:
     """The newest `keep` ids of several sources. It is complete down to the highest end of a slice that has more."""
@@ -130,6 +135,11 @@ def queue_cut(pipe: Pipe, key: str, length: int, shards: int = 1) -> None:
         pipe.ltrim(key, 0, KEPT // shards - 1)
 
 
+_Rebuild = Future[ListContent | None]  # None: there was no proof that the list is complete
+_under_way: dict[tuple[Store, str], _Rebuild] = {}  # the rebuilds of this process
+_just_rebuilt: Memory[str, bool] = Memory(size=1000, seconds=5)  # by this process
+
+
 class TimelineList:
     """A cached list in the store."""
 
@@ -148,37 +158,64 @@ class TimelineList:
     def page(self, entries: Sequence[str], before: int | None, read_sources: Callable[[], Merge]) -> ListContent:
         """The content, from the entries of `ask_page`. A list that is not complete is rebuilt from its sources.
 
-        At most one round trip an hour, to renew the expiry; a rebuild costs those of `rebuild`.
+        At most one round trip an hour, to renew the expiry; a rebuild costs those of `_rebuild`.
         """
         content = (parse_head if before is None else parse_whole)(entries, self._shards)
         if content.complete:
             self._renew_expiry()
             return content
-        merged = self.rebuild(entries, read_sources)
-        return ListContent(merged.ids, merged.complete_down_to, complete=True)
+        return self._rebuilt_once(entries, read_sources)
 
     def read(self) -> ListContent:
         """The content of the whole list, complete or not; nothing is rebuilt. One round trip."""
         return parse_whole(self._store.lrange(self._key, 0, -1), self._shards)
 
-    def rebuild(self, stale: Sequence[object], read_sources: Callable[[], Merge]) -> Merge:
-        """Build the list anew, and return what its sources hold. `stale`: the entries that the list has now.
+    def _rebuilt_once(self, stale: Sequence[str], read_sources: Callable[[], Merge]) -> ListContent:
+        """The content after a rebuild. However many threads find the list incomplete, one rebuilds it, the others wait.
+
+        They may take its result, although they came later: its `-H` proves that the list was not dropped since the
+        rebuild began, so its sources had all that anyone has done before. Without that proof they begin again. A thread
+        whose `stale` entries are older than the last rebuild looks at the list again: one round trip.
+        """
+        mine: _Rebuild = Future()
+        while (under_way := _under_way.setdefault((self._store, self._key), mine)) is not mine:
+            content = under_way.result()
+            if content is not None:
+                return content
+        try:
+            content, proven = self._rebuild(stale, read_sources)
+        except BaseException as error:
+            del _under_way[self._store, self._key]
+            mine.set_exception(error)
+            raise
+        _just_rebuilt.put(self._key, True)
+        del _under_way[self._store, self._key]
+        mine.set_result(content if proven else None)
+        return content
+
+    def _rebuild(self, stale: Sequence[str], read_sources: Callable[[], Merge]) -> tuple[ListContent, bool]:
+        """The content, and whether it is proven: see `_rebuilt_once`.
 
         Three round trips and those of the sources; one more to remove stale entries. A follow or unfollow drops the
         list. When the token shows such a drop, the sources may have been read too early: the rebuild starts again.
         After REBUILD_TRIES the last result is returned, and the next read rebuilds. A read-only store is not written
         to. The order of commands was checked by exploring all interleavings with crashes in a model.
         """
+        if _just_rebuilt.get(self._key):
+            stale = self._store.lrange(self._key, 0, -1)
+            content = parse_whole(stale, self._shards)
+            if content.complete:
+                return content, True
         for _ in range(REBUILD_TRIES):
             try:
                 token = self._begin(stale)
                 merged = read_sources()
                 if self._finish(token, merged):
-                    return merged
-            except StoreReadOnly:
-                return read_sources()
+                    return merged.as_content(), True
+            except StoreReadOnly:  # nobody can have done anything since
+                return read_sources().as_content(), True
             stale = ()
-        return merged
+        return merged.as_content(), False
 
     def _renew_expiry(self) -> None:
         """Keep a list that is read. At most one round trip an hour."""

@@ -9,6 +9,7 @@ from django.views.decorators.http import require_safe
 
 from accounts.signing_in.guards import login_required
 from accounts.signing_in.middleware import RetwisRequest
+from accounts.users.entities import User
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
@@ -18,10 +19,9 @@ from timeline.account_data.limits import DOWNLOADS
 
 @require_safe
 @login_required
-def download(request: RetwisRequest) -> FileResponse:
+def download(request: RetwisRequest, me: User) -> FileResponse:
     """All data of the viewer, as a file. The file is complete before it is sent, so a store failure gives an error
     page. HEAD only gives the headers."""
-    me = request.viewer.require_user()
     file: IO[bytes] | tuple[()] = ()
     if request.method != "HEAD":
         RateLimits(connect()).count(DOWNLOADS, str(me.uid))

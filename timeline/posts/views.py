@@ -9,6 +9,7 @@ from django.views.decorators.http import require_safe
 from accounts.signing_in.guards import change, login_required, page_of_form
 from accounts.signing_in.html.pages import rendering
 from accounts.signing_in.middleware import RetwisRequest
+from accounts.users.entities import User
 from retwis_site.store.client import connect
 from timeline.posts.html.post_page import post_page
 from timeline.posts.reading.one_post import one_post
@@ -23,9 +24,8 @@ def post(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
 
 @change
 @login_required
-def delete(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
+def delete(request: RetwisRequest, me: User, username: str, pid: int) -> HttpResponse:
     author = request.viewer.find(username)
-    me = request.viewer.require_user()
     if author.uid != me.uid:
         raise PermissionDenied(_("Only its author can delete a post."))
     Posts(connect()).delete(me.uid, pid)

@@ -7,6 +7,7 @@ from django.utils.translation import gettext as _
 
 from accounts.signing_in.guards import change, login_required
 from accounts.signing_in.middleware import RetwisRequest
+from accounts.users.entities import User
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
 from timeline.relations.follow import Follows
@@ -15,9 +16,8 @@ from timeline.relations.limits import FOLLOWS
 
 @change
 @login_required
-def follow(request: RetwisRequest, username: str) -> HttpResponse:
+def follow(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     person = request.viewer.find(username)
-    me = request.viewer.require_user()
     if person.uid == me.uid:
         messages.error(request, _("You cannot follow yourself. Your posts are already on your home page."))
     else:
@@ -29,8 +29,8 @@ def follow(request: RetwisRequest, username: str) -> HttpResponse:
 
 @change
 @login_required
-def unfollow(request: RetwisRequest, username: str) -> HttpResponse:
+def unfollow(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     person = request.viewer.find(username)
-    Follows(connect()).unfollow(request.viewer.require_user().uid, person.uid)
+    Follows(connect()).unfollow(me.uid, person.uid)
     messages.success(request, _("You no longer follow %(name)s.") % {"name": person.username})
     return redirect("profile", person.username)

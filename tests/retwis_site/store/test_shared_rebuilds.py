@@ -1,0 +1,139 @@
+"""A list that everybody reads is gone: each process rebuilds it once, however many readers wait."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from retwis_site.exceptions import StoreError
+from retwis_site.store import cached_list, keys
+from retwis_site.store.cached_list import REBUILD_TRIES, Merge, TimelineList
+from tests.support.processes.processes import wait_until
+from tests.support.stored_keys import publish
+from timeline.relations.follow import Follows
+from timeline.timelines.everyone_list import EveryoneList
+from timeline.timelines.home import Homes
+
+READERS = 1000
+THREADS = 50
+
+
+@pytest.fixture
+def timeline(store):
+    return TimelineList(store, "timeline", expires_after=None)
+
+
+@pytest.fixture
+def waiting(monkeypatch):
+    """The number of readers that wait for another one's rebuild."""
+    waits = []
+
+    class Watched(cached_list.Future):
+        def result(self, timeout=None):
+            waits.append(1)
+            return super().result(timeout)
+
+    monkeypatch.setattr(cached_list, "Future", Watched)
+    return waits
+
+
+def test_a_thousand_readers_of_a_dropped_global_timeline_cost_one_rebuild(browser, raw, store, alice, monkeypatch):
+    for number in range(60):
+        publish(raw, store, alice, f"post {number}")
+    browser().get("/timeline/")
+    raw.delete("timeline")
+    rebuilt = []
+    real = EveryoneList.newest
+    monkeypatch.setattr(EveryoneList, "newest", lambda self, number: rebuilt.append(number) or real(self, number))
+    with ThreadPoolExecutor(THREADS) as threads:
+        pages = list(threads.map(lambda _: browser().get("/timeline/").content.count(b"<article"), range(READERS)))
+    assert pages == [50] * READERS
+    assert rebuilt == [0]
+    assert raw.llen("timeline") == 62
+
+
+def test_readers_that_come_during_a_rebuild_wait_for_it(raw, timeline, waiting):
+    rebuilt = []
+
+    def sources():
+        rebuilt.append(1)
+        wait_until(lambda: len(waiting) >= THREADS - 1, "the other readers")
+        return Merge([3, 2, 1], 0)
+
+    with ThreadPoolExecutor(THREADS) as threads:
+        contents = list(threads.map(lambda _: timeline.page([], None, sources), range(THREADS)))
+    assert rebuilt == [1]
+    assert {tuple(content.ids) for content in contents} == {(3, 2, 1)}
+    assert cached_list._under_way == {}
+
+
+def test_a_reader_that_saw_the_list_before_its_rebuild_looks_again(raw, timeline, round_trips):
+    timeline.page([], None, lambda: Merge([2, 1], 0))
+    recorded = round_trips(lambda: timeline.page(["b1"], None, lambda: pytest.fail("rebuilt again")))
+    assert [command[0] for command in recorded.commands] == ["LRANGE"]
+
+
+def test_a_list_that_is_dropped_again_is_rebuilt_again(raw, timeline):
+    for ids in ([2, 1], [4, 3]):
+        raw.delete("timeline")
+        assert timeline.page([], None, lambda ids=ids: Merge(ids, 0)).ids == ids
+
+
+def test_when_the_store_fails_all_who_wait_are_told_and_the_next_reader_rebuilds(raw, timeline, waiting):
+    def fail():
+        wait_until(lambda: len(waiting) >= 2, "the other readers")
+        raise StoreError("down")
+
+    with ThreadPoolExecutor(3) as threads:
+        readers = [threads.submit(timeline.page, [], None, fail) for _ in range(3)]
+        assert [type(reader.exception()) for reader in readers] == [StoreError] * 3
+    raw.delete("timeline")
+    assert timeline.page([], None, lambda: Merge([1], 0)).ids == [1]
+
+
+def test_a_result_without_proof_is_not_shared(raw, timeline, waiting):
+    """The list is dropped whenever the first reader has read the sources. So those who wait rebuild it themselves."""
+    rebuilds = []
+
+    def sources():
+        rebuilds.append(threading.get_ident())
+        if len(rebuilds) <= REBUILD_TRIES:
+            wait_until(lambda: waiting, "the other reader")
+            raw.delete("timeline")
+        return Merge([len(rebuilds)], 0)
+
+    with ThreadPoolExecutor(2) as threads:
+        first, second = (
+            future.result().ids
+            for future in [threads.submit(timeline.page, [], None, sources)] * 1
+            + [threads.submit(timeline.page, [], None, sources)]
+        )
+    assert sorted([first, second]) == [[REBUILD_TRIES], [REBUILD_TRIES + 1]]
+    assert len(set(rebuilds)) == 2
+
+
+def test_who_follows_during_a_rebuild_and_waits_for_it_sees_the_new_posts(
+    browser, raw, store, alice, bob, waiting, monkeypatch
+):
+    publish(raw, store, bob, "from bob")
+    raw.delete(keys.home(1))
+    real = Homes.newest
+    tries = []
+
+    def newest(homes, me):
+        found = real(homes, me)
+        tries.append(1)
+        if len(tries) == 1:
+            wait_until(lambda: waiting, "the reader who has followed")
+        return found
+
+    monkeypatch.setattr(Homes, "newest", newest)
+    with ThreadPoolExecutor(2) as threads:
+        first = threads.submit(browser(alice).get, "/")
+        wait_until(lambda: cached_list._under_way, "the rebuild")
+        wait_until(lambda: raw.exists(keys.home(1)), "its token")
+        Follows(store).follow(1, 2)
+        second = threads.submit(browser(alice).get, "/")
+        pages = [each.result().content.decode() for each in (first, second)]
+    assert "from bob" in pages[1]
+    assert len(tries) == 2
