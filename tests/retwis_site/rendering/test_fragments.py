@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from retwis_site.rendering.fragment_checks import FragmentError
 from retwis_site.rendering.fragments import EITHER, Fragment, Html, escaped, joined
 from retwis_site.rendering.pages import MESSAGE
+from tests.support.stored_keys import publish
 from timeline.relations.html import COUNTS
 
 LANGUAGES = ("en", "de", "ar")
@@ -112,6 +113,17 @@ def test_with_debug_a_changed_template_shows_at_once(made, monkeypatch, settings
     settings.DEBUG = True
     assert made("old {{ a }}", slots=("a",)).fill("en", a=1) == "old 1"
     assert made("new {{ a }}", slots=("a",)).fill("en", a=1) == "new 1"
+
+
+def test_with_debug_a_card_is_made_anew(browser, raw, store, alice, settings, monkeypatch):
+    publish(raw, store, alice, "Hello")
+    settings.DEBUG = True
+    made = []
+    real = Fragment.prepare
+    monkeypatch.setattr(Fragment, "prepare", lambda self, *rest, **given: made.append(1) or real(self, *rest, **given))
+    for _ in range(2):
+        browser().get("/timeline/")
+    assert made == [1, 1]
 
 
 # ---- templates and declarations

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
+from django.conf import settings
 from django.utils.text import Truncator
 from django.utils.translation import ngettext, override
 
@@ -41,7 +42,8 @@ def cards(posts: Sequence[Post], by: Rendering) -> bytes:
         made_of, card = known.get(key, _NONE)
         if made_of is not post and made_of != post:
             card = _prepared(post, language, own=key[2])
-            _cards.put(key, (post, card))
+            if not settings.DEBUG:  # then a changed template shows at once
+                _cards.put(key, (post, card))
         html.append(card.fill(age=age_of(now - post.time, language), csrf_token=by.token))
     return b"".join(html)
 
