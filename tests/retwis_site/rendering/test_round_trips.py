@@ -2,6 +2,7 @@
 
 import pytest
 
+from retwis_site.store import cached_list
 from retwis_site.store.local_cache import Memory
 from tests.support.people import register
 from tests.support.stored_posts import write_posts
@@ -104,6 +105,9 @@ def test_a_rebuild_costs_the_same_for_any_number_of_followed_users(browser, site
     client = browser(alice)
     client.get("/")
     raw.delete("posts:1")
+    assert len(round_trips(lambda: client.get("/")).round_trips) <= 8  # it looks again at a list that was just rebuilt
+    raw.delete("posts:1")
+    cached_list._just_rebuilt.clear()  # or five seconds later
     assert len(round_trips(lambda: client.get("/")).round_trips) <= 7
 
 
