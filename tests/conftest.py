@@ -212,7 +212,7 @@ def carol(store: Store) -> Login:
 
 @pytest.fixture
 def browser() -> Callable[..., Client]:
-    """`browser()` opens a new browser of a visitor, `browser(alice)` one that is signed in as alice."""
+    """`browser()` is the browser of a visitor. `browser(alice)` is alice's, who is signed in."""
 
     def open_browser(login: Login | None = None, csrf: bool = False) -> Client:
         client = Client(enforce_csrf_checks=csrf)

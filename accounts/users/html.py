@@ -1,10 +1,14 @@
-"""A user as HTML: the name, and the username in addresses."""
+"""A user as HTML: the picture, the name, and the username in addresses."""
 
 from functools import lru_cache
+from typing import Any
 
+from accounts.users.avatars import avatar
 from accounts.users.entities import User
 from retwis_site.http.url_converters import in_path
 from retwis_site.rendering.fragments import EITHER, Fragment, Html, escaped
+
+PERSON = ("avatar", "at", "name")  # the slots that `person` fills
 
 NAME = Fragment("accounts/users/_name.html", slots=("name", "username"), shape={"has_name": EITHER})
 
@@ -12,6 +16,11 @@ NAME = Fragment("accounts/users/_name.html", slots=("name", "username"), shape={
 def name_of(person: User, language: str) -> Html:
     """The display name with the username, or the username alone."""
     return NAME.fill(language, has_name=bool(person.name), name=person.name, username=person.username)
+
+
+def person(user: User, language: str) -> dict[str, Any]:
+    """The slots PERSON: the picture, the username in addresses, and the name."""
+    return {"avatar": avatar(user.uid), "at": at(user.username), "name": name_of(user, language)}
 
 
 @lru_cache(maxsize=5000)

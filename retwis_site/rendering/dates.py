@@ -28,7 +28,7 @@ def iso(seconds: int) -> str:
 def moment(seconds: int, language: str) -> tuple[str, str]:
     """A date and time: in ISO 8601, for the attribute of `<time datetime>`, and for people, to the minute.
 
-    Django needs 50 us to format one, and a page shows twenty. So each day is formatted once, and the rest is
+    Django needs 20 us to format one, and a page shows twenty. So each day is formatted once, and the rest is
     put in."""
     number, rest = divmod(min(max(seconds, 0), LAST), A_DAY)
     minutes, second = divmod(rest, 60)

@@ -1,7 +1,7 @@
 """Compares a fragment's template with its declaration, when the template is loaded.
 
-It reads the compiled template, with those that it extends and includes. So a mistake is found on every path through the
-template, also on one that no page has taken yet.
+It reads the compiled template, with those that it extends and includes. So it also finds a mistake in a branch of an
+`{% if %}` that no page has shown yet.
 """
 
 from collections.abc import Iterator, Sequence

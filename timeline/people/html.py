@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from django.utils.text import Truncator
 
 from accounts.signing_in.html.pages import Page, Rendering
-from accounts.users.avatars import avatar
-from accounts.users.html import at, name_of
+from accounts.users.html import PERSON, at, person
 from retwis_site.rendering.dates import day, moment, month
 from retwis_site.rendering.fragments import EITHER, NOTHING, Fragment, Html, joined
 from timeline.people.entities import By, FollowRow, ListedPerson, Show, Suggested
@@ -19,7 +18,7 @@ FOLLOW_PAGES = {
     side: Page(
         "timeline/people/follow_page.html",
         here=side,
-        slots=("avatar", "name", "title_name", "shown_name", "at", "rows", "newest_at", "here_at", "older"),
+        slots=(*PERSON, "title_name", "shown_name", "rows", "newest_at", "here_at", "older"),
         shape={
             "side": (side,),
             "show": tuple(Show),
@@ -41,18 +40,16 @@ PEOPLE = Page(
 JOINED = Fragment("timeline/people/_joined.html", slots=("iso", "exact", "month"))
 LISTED = Fragment(
     "timeline/people/_listed.html",
-    slots=("avatar", "at", "name", "bio", "joined", "button"),
+    slots=(*PERSON, "bio", "joined", "button"),
     numbers=("followers",),
     shape={"has_bio": EITHER},
 )
 FOLLOW_ROW = Fragment(
     "timeline/people/_follow_row.html",
-    slots=("avatar", "at", "name", "iso", "exact", "day"),
+    slots=(*PERSON, "iso", "exact", "day"),
     shape={"follows_me": EITHER},
 )
-SUGGESTED = Fragment(
-    "timeline/people/_suggested.html", slots=("avatar", "at", "name", "button"), numbers=("followers",)
-)
+SUGGESTED = Fragment("timeline/people/_suggested.html", slots=(*PERSON, "button"), numbers=("followers",))
 SUGGESTIONS = Fragment("timeline/people/_suggestions.html", slots=("rows",))
 NEWEST_USER = Fragment("timeline/people/_newest_user.html", slots=("at", "name"))
 NEWEST_USERS = Fragment("timeline/people/_newest_users.html", slots=("users",), shape={"has_users": EITHER})
@@ -76,9 +73,7 @@ def _listed(one: ListedPerson, by: Rendering) -> Html:
     return LISTED.fill(
         by.language,
         has_bio=bool(one.bio),
-        avatar=avatar(one.user.uid),
-        at=at(one.user.username),
-        name=name_of(one.user, by.language),
+        **person(one.user, by.language),
         bio=one.bio if len(one.bio) <= BIO_IN_LISTS else Truncator(one.bio).chars(BIO_IN_LISTS),
         followers=one.followers,
         joined=join_date(one.joined, by.language),
@@ -96,9 +91,7 @@ def _follow_row(row: FollowRow, language: str) -> Html:
     return FOLLOW_ROW.fill(
         language,
         follows_me=row.follows_me,
-        avatar=avatar(row.user.uid),
-        at=at(row.user.username),
-        name=name_of(row.user, language),
+        **person(row.user, language),
         iso=iso,
         exact=exact,
         day=day(row.since, language),
@@ -112,9 +105,7 @@ def suggestions(people: Sequence[Suggested], by: Rendering) -> Html:
     rows = joined(
         SUGGESTED.fill(
             by.language,
-            avatar=avatar(one.user.uid),
-            at=at(one.user.username),
-            name=name_of(one.user, by.language),
+            **person(one.user, by.language),
             followers=one.followers,
             button=follow_button(one.user, following=False, by=by),
         )

@@ -1,5 +1,7 @@
 """The pages of people: followers, following, the directory, and search."""
 
+from collections.abc import Sequence
+from typing import Any
 from urllib.parse import quote
 
 from django.http import HttpResponse
@@ -7,14 +9,12 @@ from django.views.decorators.http import require_safe
 
 from accounts.signing_in.html.pages import rendering
 from accounts.signing_in.middleware import RetwisRequest
-from accounts.users.avatars import avatar
-from accounts.users.html import at, name_of
+from accounts.users.html import person
 from accounts.users.names import isolated
-from retwis_site.rendering.fragments import NOTHING
 from retwis_site.store.client import connect
 from timeline.people.cursors import choice, name_cursor, score_cursor
 from timeline.people.directory import LONGEST_QUERY, People, search_query
-from timeline.people.entities import By, PeopleList, PeoplePage, Show
+from timeline.people.entities import By, ListedPerson, PeoplePage, Show
 from timeline.people.follow_pages import FollowPages
 from timeline.people.html import FOLLOW_PAGES, PEOPLE, follow_rows, listed
 
@@ -35,7 +35,7 @@ def following(request: RetwisRequest, username: str) -> HttpResponse:
 
 def _follow_page(request: RetwisRequest, found: PeoplePage, which: Show, side: str) -> HttpResponse:
     by = rendering(request)
-    person = found.person
+    owner = found.person
     return FOLLOW_PAGES[side].answer(
         request,
         by,
@@ -45,11 +45,9 @@ def _follow_page(request: RetwisRequest, found: PeoplePage, which: Show, side: s
         has_rows=bool(found.edges),
         further=found.further,
         more=found.older is not None,
-        avatar=avatar(person.uid),
-        name=name_of(person, by.language),
-        title_name=isolated(person),
-        shown_name=person.shown_name,
-        at=at(person.username),
+        **person(owner, by.language),
+        title_name=isolated(owner),
+        shown_name=owner.shown_name,
         rows=follow_rows(found.edges, by.language),
         newest_at=f"{request.path}?show={which}" if which else request.path,
         here_at=request.path,
@@ -70,23 +68,14 @@ def people(request: RetwisRequest) -> HttpResponse:
         found = directory.most_followed(request.viewer, score_cursor(before))
     else:
         found = directory.newest(request.viewer, name_cursor(before))
-    return _directory(request, found, order)
-
-
-def _directory(request: RetwisRequest, found: PeopleList, order: By) -> HttpResponse:
-    by = rendering(request)
-    return PEOPLE.answer(
+    return _people_page(
         request,
-        by,
+        found.people,
         searching=False,
         order=order,
-        later="before" in request.GET,
-        has_rows=bool(found.people),
+        later=before is not None,
         more=found.older is not None,
         q="",
-        longest=LONGEST_QUERY,
-        number=len(found.people),
-        rows=listed(found.people, by),
         newest_at=f"{request.path}?by={order}" if order else request.path,
         older=quote(found.older or ""),
     )
@@ -94,19 +83,22 @@ def _directory(request: RetwisRequest, found: PeopleList, order: By) -> HttpResp
 
 def _search(request: RetwisRequest, query: str) -> HttpResponse:
     found = People(connect()).search(request.viewer, query)
-    by = rendering(request)
-    return PEOPLE.answer(
+    return _people_page(
         request,
-        by,
+        found.people,
         searching=True,
         order=By.NEWEST,
         later=False,
-        has_rows=bool(found.people),
         more=found.more,
         q=query,
-        longest=LONGEST_QUERY,
-        number=len(found.people),
-        rows=listed(found.people, by),
-        newest_at=NOTHING,
-        older=NOTHING,
+        newest_at="",
+        older="",
     )
+
+
+def _people_page(request: RetwisRequest, people: Sequence[ListedPerson], **given: Any) -> HttpResponse:
+    """The page of these people. `given`: what else PEOPLE shows."""
+    by = rendering(request)
+    rows = listed(people, by)
+    number = len(people)
+    return PEOPLE.answer(request, by, has_rows=number > 0, number=number, rows=rows, longest=LONGEST_QUERY, **given)

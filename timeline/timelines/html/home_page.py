@@ -3,8 +3,7 @@
 from django.http import HttpRequest, HttpResponse
 
 from accounts.signing_in.html.pages import Page, Rendering
-from accounts.users.avatars import avatar
-from accounts.users.html import at, name_of
+from accounts.users.html import PERSON, person
 from retwis_site.rendering.fragments import EITHER, NOTHING, Fragment, Html
 from timeline.people.entities import Suggested
 from timeline.people.html import suggestions
@@ -16,7 +15,7 @@ from timeline.timelines.html import listing
 HOME = Page(
     "timeline/timelines/home.html",
     here="home",
-    slots=("avatar", "at", "name", "counts", "composer", "newest", "unread", "suggestions", *listing.SLOTS),
+    slots=(*PERSON, "counts", "composer", "newest", "unread", "suggestions", *listing.SLOTS),
     shape={"polls": EITHER, **listing.SHAPE},
 )
 UNREAD = Fragment(
@@ -52,9 +51,7 @@ def home_page(
         by,
         status=status,
         polls="before" not in request.GET,
-        avatar=avatar(user.uid),
-        at=at(user.username),
-        name=name_of(user, by.language),
+        **person(user, by.language),
         counts=counts_of(user, found.counts.following, found.counts.followers, by),
         composer=composer,
         newest=newest,

@@ -6,9 +6,9 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
 from accounts.signing_in.html.pages import Page, Rendering
-from accounts.users.avatars import avatar
-from accounts.users.html import at, name_of
+from accounts.users.html import PERSON, person
 from accounts.users.names import isolated
+from retwis_site.http.url_converters import in_path
 from retwis_site.rendering.fragments import EITHER, NOTHING, Html, joined
 from retwis_site.rendering.pages import origin_of
 from timeline.people.html import join_date, newest_users
@@ -30,7 +30,7 @@ PROFILE = Page(
     "timeline/timelines/profile.html",
     here="profile",
     slots=(
-        *("uid", "at", "username", "username_in_title", "name", "title_name", "shown_name", "avatar"),
+        *("uid", *PERSON, "username", "username_in_title", "title_name", "shown_name"),
         *("origin", "description", "counts", "bio", "joined", "next", "button", "in_common"),
         *listing.SLOTS,
     ),
@@ -61,30 +61,27 @@ def welcome_page(request: HttpRequest, by: Rendering, found: EveryonePage) -> Ht
 
 def profile_page(request: HttpRequest, by: Rendering, found: ProfilePage) -> HttpResponse:
     """A user's profile with their posts."""
-    person, relation, bio = found.person, found.relation, found.about.bio
+    owner, relation, bio = found.person, found.relation, found.about.bio
     can_follow = by.me is not None and not relation.is_me
-    place = at(person.username)
     return PROFILE.answer(
         request,
         by,
         is_me=relation.is_me,
         follows_me=relation.follows_me,
         has_bio=bool(bio),
-        uid=person.uid,
-        at=place,
-        username=person.username,
-        username_in_title=person.username.lower(),
-        name=name_of(person, by.language),
-        title_name=isolated(person),
-        shown_name=person.shown_name,
-        avatar=avatar(person.uid),
+        uid=owner.uid,
+        username=owner.username,
+        username_in_title=owner.username.lower(),
+        **person(owner, by.language),
+        title_name=isolated(owner),
+        shown_name=owner.shown_name,
         origin=origin_of(request),
-        description=bio or _("Posts by %(name)s") % {"name": isolated(person)},
-        counts=counts_of(person, found.counts.following, found.counts.followers, by),
+        description=bio or _("Posts by %(name)s") % {"name": isolated(owner)},
+        counts=counts_of(owner, found.counts.following, found.counts.followers, by),
         bio=html_of(bio, by.language),
         joined=join_date(found.about.joined, by.language),
-        next=quote(f"/@{place}/"),
-        button=follow_button(person, relation.following, by) if can_follow else NOTHING,
+        next=quote(f"/@{in_path(owner.username)}/"),
+        button=follow_button(owner, relation.following, by) if can_follow else NOTHING,
         in_common=_in_common(found, by),
         **listing.listing(request, found.page, by),
     )
