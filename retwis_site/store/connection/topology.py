@@ -18,6 +18,7 @@ from redis.retry import Retry
 from retwis_site.store import embedded
 from retwis_site.store.connection.cluster import ClusterTransport
 from retwis_site.store.connection.cluster_slots import SlotMap
+from retwis_site.store.connection.pool import Pool
 from retwis_site.store.connection.sentinel import Sentinels
 from retwis_site.store.connection.transport import OneServer, Transport
 
@@ -124,7 +125,7 @@ TOPOLOGIES = {"server": _server, "sentinel": _sentinel, "cluster": _cluster, "tw
 
 def _client(url: str, options: Options, where: str = "REDIS_URL") -> "redis.Redis":
     more = options | _greeting(_parsed(url, where))
-    return redis.Redis(connection_pool=redis.ConnectionPool.from_url(url, retry=_no_retries(), **more))
+    return redis.Redis(connection_pool=Pool.from_url(url, retry=_no_retries(), **more))
 
 
 def _one_url() -> str:
