@@ -1,5 +1,12 @@
 """The rules for a new password, used by the forms and the commands; and the hash by which it is kept."""
 
+import os
+import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
 from django.contrib.auth.hashers import Argon2PasswordHasher
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
@@ -7,6 +14,9 @@ from django.utils.translation import gettext as _
 
 from retwis_site.http.validators import MaxLength
 
+T = TypeVar("T")
+
+NICENESS = 10  # a page's thread gets three times the time of a hashing one
 LONGEST_PASSWORD = 128  # characters; to hash a megabyte would keep a process busy
 
 
@@ -27,3 +37,21 @@ class LeanArgon2PasswordHasher(Argon2PasswordHasher):
     time_cost = 2
     memory_cost = 19456  # KiB
     parallelism = 1
+
+    def encode(self, password: str, salt: str) -> str:
+        return _behind_pages(super().encode, password, salt)
+
+    def verify(self, password: str, encoded: str) -> bool:
+        return _behind_pages(super().verify, password, encoded)
+
+
+def _behind_pages(hashing: Callable[[str, str], T], password: str, other: str) -> T:
+    """Run in a thread of low priority: a hash keeps a core busy for 20 ms, and pages must not wait for it. A thread
+    cannot get its priority back, so each hash has its own."""
+    with ThreadPoolExecutor(1, initializer=_lower_priority) as thread:
+        return thread.submit(hashing, password, other).result()
+
+
+def _lower_priority() -> None:
+    if sys.platform == "linux":  # elsewhere a priority is that of a process
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)

@@ -13,8 +13,10 @@ granian keeps in memory the part of an answer that the client has not read yet. 
 file from the disk, no faster than the client reads it.
 
 A worker ends when the command ends, even when the command was killed. Otherwise it would block the port and the
-embedded server for the next `make run`. A terminal sends Ctrl-C to all processes of a group. `setsid` takes the worker
-out of the group: a worker that gets two signals, from the terminal and from the command, can miss both (granian 2.8).
+embedded server for the next `make run`. A terminal sends Ctrl-C to all processes of a group, so each worker has a group
+of its own: a worker that gets two signals, from the terminal and from the command, can miss both (granian 2.8). A
+session of its own would do the same, but Linux divides the processor among sessions first: while one worker hashed
+passwords, its pages waited twice as long.
 """
 
 import asyncio
@@ -191,7 +193,7 @@ def _exit_at_once() -> None:
 
 application = Application()
 
-os.setsid()
+os.setpgid(0, 0)
 atexit.register(_exit_at_once)
 if PARENT in os.environ:
     end_with_parent()
