@@ -23,7 +23,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import filterfalse
 
-from retwis_site.exceptions import StoreReadOnly
+from retwis_site.exceptions import StoreReadOnly, StoreRefused
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.local_cache import Hints, Memory
 from retwis_site.store.replies import Reply
@@ -34,8 +34,8 @@ CUT_ABOVE = 1100  # a list is cut when it is longer; a cut at every push would d
 MAYBE_CUT_FROM = 900  # from this length on, a cut may have taken the token and the `-H` off the tail
 TRUSTED = 800  # the highest ids of such a list that are shown
 MOST_PADDING = 100  # in such a list; with more padding, its TRUSTED highest ids would reach too far down
-FIRST_READ = 200  # a first page reads these
-FIRST_TRUSTED = 150  # the highest ids among FIRST_READ entries that are shown
+FIRST_READ = 100  # a first page reads these
+FIRST_TRUSTED = 60  # the highest ids among FIRST_READ entries that are shown
 
 REBUILD_TRIES = 3
 PADDING = "x"
@@ -241,12 +241,21 @@ class TimelineList:
         return token
 
     def _finish(self, token: str, merged: Merge) -> bool:
-        """Push the ids and insert the `-H`. Returns False when the list was dropped meanwhile. Two round trips, one
-        without ids."""
+        """Push the ids and insert the `-H`. Returns False when the list was dropped meanwhile. One round trip.
+
+        Both commands are for one key, so the server runs them in this order everywhere. When it refuses one of them,
+        the list may have a `-H` without the ids: it is dropped."""
+        pipe = self._store.pipeline()
         if merged.ids:
-            self._store.rpushx(self._key, [str(pid) for pid in merged.ids])
+            pipe.rpushx(self._key, [*map(str, merged.ids)])
+        place = pipe.linsert_after(self._key, token, str(-merged.complete_down_to))
+        try:
+            pipe.execute()
+        except StoreRefused:
+            self._store.unlink(self._key)
+            raise
         # LINSERT returns 0 without the list, and -1 without the token: in both cases the list was dropped meanwhile.
-        return self._store.linsert_after(self._key, token, str(-merged.complete_down_to)) > 0
+        return place.value > 0
 
     def remove_dead(self, pids: Sequence[int]) -> None:
         """Remove dead ids. One round trip, none without ids. A read-only store keeps them: readers skip them."""

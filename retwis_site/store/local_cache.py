@@ -53,12 +53,17 @@ class Memory(Generic[K, V]):
     def put(self, key: K, value: V) -> None:
         self.put_all({key: value})
 
-    def put_all(self, values: Mapping[K, V]) -> None:
-        until = time.monotonic() + self.seconds
+    def put_all(self, values: Mapping[K, V]) -> dict[K, V]:
+        """Keep these values. Returns them; a value that has not changed is the object that was kept before, so that
+        what is made of it need not be compared or made again."""
+        until, kept = time.monotonic() + self.seconds, {}
         for key, value in values.items():
+            before = self._newer.get(key) or self._older.get(key)
+            kept[key] = before[1] if before is not None and before[1] == value else value
             if len(self._newer) >= self.size // 2:
                 self._newer, self._older = {}, self._newer
-            self._newer[key] = (until, value)
+            self._newer[key] = (until, kept[key])
+        return kept
 
     def forget(self, key: K) -> None:
         self._newer.pop(key, None)

@@ -38,6 +38,8 @@ class EveryoneList:
             timeline.page(own, before, partial(self.newest, number))
             for number, (timeline, own) in enumerate(zip(self.lists, entries, strict=True))
         ]
+        if len(contents) == 1:
+            return contents[0]
         complete_down_to = max(content.complete_down_to for content in contents)
         ids = {pid for content in contents for pid in content.ids if pid >= complete_down_to}
         return ListContent(sorted(ids, reverse=True), complete_down_to, complete=True)

@@ -1,6 +1,6 @@
 """Home timelines: the posts of a user and of the people they follow, from a cached list."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -8,9 +8,10 @@ from functools import partial
 from accounts.signing_in.viewer import Viewer
 from retwis_site.exceptions import StoreReadOnly
 from retwis_site.store import keys
-from retwis_site.store.cached_list import FIRST_READ, KEPT, Merge, Slice, TimelineList, merge
+from retwis_site.store.cached_list import FIRST_TRUSTED, KEPT, Merge, Slice, TimelineList, merge
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import parse_id
+from retwis_site.store.replies import Answer
 from timeline.posts.entities import Page, Post
 from timeline.posts.reading.post_reader import PostReader
 from timeline.posts.reading.records import cached_author
@@ -23,7 +24,7 @@ from timeline.timelines.pagination import POSTS_A_PAGE, Shown, fill
 HOME_EXPIRES_AFTER = 30 * 24 * 3600  # seconds after its owner's last visit
 SHORTEST_SLICE = 10  # ids that a rebuild reads of each followed user, at least
 MOST_PROLIFIC = 20  # users of whom a rebuild reads LONG_SLICE more ids, since they fill their slice fastest
-LONG_SLICE = 200  # ids
+LONG_SLICE = 100  # ids
 
 
 class Homes:
@@ -38,21 +39,15 @@ class Homes:
         One round trip while the posts are cached, and none of them is the viewer's; else two. One more while the author
         of a post is not cached, one when the page shows something new, and one an hour to renew the list. At most seven
         more where ids are dead, or where the list ends and the `updates:` sets are merged, however long the history. A
-        missing list costs five to seven to rebuild. Raises NotSignedIn.
+        missing list costs three to six to rebuild. Raises NotSignedIn.
         """
 
         owner, asked = viewer.ask_as_user(partial(_HomeQuestion, self, before))
-        followed = asked.followed
-
-        def read_sources() -> Merge:
-            nonlocal followed
-            followed = NO_FOLLOWED_READ  # a follow since the first round trip has dropped the list
-            return self.newest(owner.uid)
-
-        content = self.list_of(owner.uid).page(asked.entries, before, read_sources)
+        sources = HomeSources(self._store, owner.uid, asked.followed)
+        content = self.list_of(owner.uid).page(asked.entries, before, sources.newest)
         listed = content.ids if before is None else [pid for pid in content.ids if pid < before]
-        read = PostReader(self._store, owner, [PostsOfFollowed(owner.uid, followed)]).read
-        page = self._page(owner.uid, listed, content.complete_down_to, before, read)
+        read = PostReader(self._store, owner, [PostsOfFollowed(owner.uid, sources.followed)]).read
+        page = self._page(sources, listed, content.complete_down_to, before, read)
         if before is None and page.posts:
             self._write_seen(owner.uid, page.posts[0].pid, asked.seen)
         return HomePage(owner, asked.counts, page, asked.seen, listed, content.complete_down_to > 0)
@@ -66,7 +61,7 @@ class Homes:
         nothing is pushed into it.
         """
         owner, entries = viewer.ask_as_user(partial(_ListQuestion, self))
-        content = self.list_of(owner.uid).page(entries, None, lambda: self.newest(owner.uid))
+        content = self.list_of(owner.uid).page(entries, None, HomeSources(self._store, owner.uid).newest)
         above = [pid for pid in content.ids if pid > after]
         return sum(cached_author(pid) != owner.uid for pid in above)
 
@@ -80,59 +75,87 @@ class Homes:
     def list_of(self, me: int) -> TimelineList:
         return TimelineList(self._store, keys.home(me), HOME_EXPIRES_AFTER)
 
-    def newest(self, me: int) -> Merge:
-        """The newest ids of a user and of everyone they follow. Two or three round trips.
-
-        The more sources, the shorter the slice of each, so that all slices together stay near KEPT ids. A few prolific
-        authors may fill their slices within an hour. Then the merge is complete for that hour only, so more ids of
-        these authors are read.
-        """
-        sources = self._sources(me)
-        slices = self._slices(dict.fromkeys(sources, "+inf"), max(SHORTEST_SLICE, KEPT // len(sources)))
-        merged = merge(slices.values())
-        if not merged.complete_down_to or len(merged.ids) >= FIRST_READ:
-            return merged
-        cut = [uid for uid, piece in slices.items() if piece.has_more]
-        prolific = sorted(cut, key=lambda uid: slices[uid].ids[-1], reverse=True)[:MOST_PROLIFIC]
-        further = self._slices({uid: f"({slices[uid].ids[-1]}" for uid in prolific}, LONG_SLICE)
-        for uid, piece in further.items():
-            slices[uid] = Slice(slices[uid].ids + piece.ids, piece.has_more)
-        return merge(slices.values())
-
-    def _sources(self, me: int) -> list[int]:
-        return [me, *(int(uid) for uid in self._store.zrange(keys.following(me), 0, -1))]
-
-    def _slices(self, below: dict[int, str], length: int) -> dict[int, Slice]:
-        """The newest ids of each user below a limit: `+inf`, or `(7` for less than 7. One round trip."""
-        pipe = self._store.pipeline()
-        asked = {uid: pipe.zrevrangebyscore(keys.updates(uid), limit, "-inf", length) for uid, limit in below.items()}
-        pipe.execute()
-        return {
-            uid: Slice([int(pid) for pid in members.value], len(members.value) >= length)
-            for uid, members in asked.items()
-        }
-
-    def _page(self, me: int, listed: list[int], complete_down_to: int, before: int | None, read: Shown) -> Page:
+    def _page(
+        self, sources: "HomeSources", listed: list[int], complete_down_to: int, before: int | None, read: Shown
+    ) -> Page:
         filled = fill(listed, POSTS_A_PAGE, read)
-        self.list_of(me).remove_dead(filled.dead)
+        self.list_of(sources.me).remove_dead(filled.dead)
         if filled.older is not None or not complete_down_to:
             return Page(filled.posts, filled.older)
         below = filled.last if filled.last is not None else before
         if len(filled.posts) == POSTS_A_PAGE:
             return Page(filled.posts, below)
-        return self._below_the_list(me, filled.posts, below, read)
+        return _below_the_list(sources, filled.posts, below, read)
 
-    def _below_the_list(self, me: int, posts: list[Post], below: int | None, read: Shown) -> Page:
-        """Fill up a page from the `updates:` sets, where the list ends. Four round trips, however long the history."""
-        length = POSTS_A_PAGE + 1
-        limit = "+inf" if below is None else f"({below}"
-        slices = self._slices(dict.fromkeys(self._sources(me), limit), length)
-        pids = merge(slices.values(), keep=length).ids
-        more, _ = read(pids[:POSTS_A_PAGE])
-        page = [*posts, *more][:POSTS_A_PAGE]
-        if len(posts) + len(more) > POSTS_A_PAGE:
-            return Page(page, page[-1].pid)
-        return Page(page, pids[POSTS_A_PAGE - 1] if len(pids) > POSTS_A_PAGE else None)
+
+def _below_the_list(sources: "HomeSources", posts: list[Post], below: int | None, read: Shown) -> Page:
+    """Fill up a page from the `updates:` sets, where the list ends. At most four round trips, however long the
+    history."""
+    length = POSTS_A_PAGE + 1
+    limit = "+inf" if below is None else f"({below}"
+    pids = merge(sources.below(limit, lambda _: length).values(), keep=length).ids
+    more, _ = read(pids[:POSTS_A_PAGE])
+    page = [*posts, *more][:POSTS_A_PAGE]
+    if len(posts) + len(more) > POSTS_A_PAGE:
+        return Page(page, page[-1].pid)
+    return Page(page, pids[POSTS_A_PAGE - 1] if len(pids) > POSTS_A_PAGE else None)
+
+
+class HomeSources:
+    """What a home is made of: the `updates:` sets of a user and of everyone they follow."""
+
+    def __init__(self, store: Store, me: int, followed: LatestFollowed = NO_FOLLOWED_READ) -> None:
+        """`followed`: what the request has read. It may be too old for a rebuild, so it is read again with the ids."""
+        self._store = store
+        self.me = me
+        self.followed = followed
+
+    def newest(self) -> Merge:
+        """The newest ids. Round trips as for `below`, and one more where a few authors are prolific.
+
+        The more sources, the shorter the slice of each, so that all slices together stay near KEPT ids. A few prolific
+        authors may fill their slices within an hour. Then the merge is complete for that hour only, so more ids of
+        these authors are read.
+        """
+        slices = self.below("+inf", lambda sources: max(SHORTEST_SLICE, KEPT // sources))
+        merged = merge(slices.values())
+        if not merged.complete_down_to or len(merged.ids) >= FIRST_TRUSTED:
+            return merged
+        cut = [uid for uid, piece in slices.items() if piece.has_more]
+        prolific = sorted(cut, key=lambda uid: slices[uid].ids[-1], reverse=True)[:MOST_PROLIFIC]
+        pipe = self._store.pipeline()
+        further = _ask_slices(pipe, {uid: f"({slices[uid].ids[-1]}" for uid in prolific}, LONG_SLICE)
+        pipe.execute()
+        for uid, piece in further.value.items():
+            slices[uid] = Slice(slices[uid].ids + piece.ids, piece.has_more)
+        return merge(slices.values())
+
+    def below(self, limit: str, length_of: Callable[[int], int]) -> dict[int, Slice]:
+        """The newest ids of each source below a limit: `+inf`, or `(7` for less than 7. `length_of` says from the
+        number of sources how many of each. One round trip; one more when the request has not read all followed users.
+        """
+        known = {} if self.followed is NO_FOLLOWED_READ else dict.fromkeys(self._with(self.followed.members), limit)
+        pipe = self._store.pipeline()
+        members = pipe.zrange(keys.following(self.me), 0, -1)
+        slices = _ask_slices(pipe, known, length_of(len(known) or 1))
+        pipe.execute()
+        self.followed = LatestFollowed(frozenset(members.value), are_all=True)
+        sources = self._with(members.value)
+        others = _ask_slices(pipe, {uid: limit for uid in sources if uid not in known}, length_of(len(sources)))
+        pipe.execute()
+        found = slices.value | others.value
+        return {uid: found[uid] for uid in sources}
+
+    def _with(self, followed: Iterable[str]) -> list[int]:
+        return [self.me, *map(int, followed)]
+
+
+def _ask_slices(pipe: Pipe, below: Mapping[int, str], length: int) -> Answer[dict[int, Slice]]:
+    """The newest ids of each user below a limit, at most `length`."""
+    asked = {uid: pipe.zrevrangebyscore(keys.updates(uid), limit, "-inf", length) for uid, limit in below.items()}
+    return Answer(
+        lambda: {uid: Slice([*map(int, members.value)], len(members.value) >= length) for uid, members in asked.items()}
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,7 +70,8 @@ def arrivals(request: RetwisRequest) -> HttpResponse:
         count = 0
     if not count:
         return HttpResponse(status=204)
-    return answer(arrivals_html(count, count >= FIRST_TRUSTED, active_language()).encode())
+    language = active_language()
+    return answer(arrivals_html(count, count >= FIRST_TRUSTED, language).encode(), language)
 
 
 def _suggested(found: HomePage, before: int | None) -> tuple[Suggested, ...]:

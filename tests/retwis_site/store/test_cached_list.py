@@ -3,7 +3,17 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retwis_site.store.cached_list import CUT_ABOVE, FIRST_TRUSTED, KEPT, TRUSTED, Slice, merge, parse_head, parse_whole
+from retwis_site.store.cached_list import (
+    CUT_ABOVE,
+    FIRST_READ,
+    FIRST_TRUSTED,
+    KEPT,
+    TRUSTED,
+    Slice,
+    merge,
+    parse_head,
+    parse_whole,
+)
 
 ids = st.integers(min_value=1, max_value=5000)
 
@@ -43,7 +53,7 @@ def test_a_long_list_is_not_complete_during_a_rebuild():
 
 
 def test_the_head_of_a_longer_list_is_complete_except_during_a_rebuild():
-    head = [str(pid) for pid in range(700, 500, -1)]
+    head = [str(pid) for pid in range(700, 700 - FIRST_READ, -1)]
     assert parse_head(head).complete
     assert not parse_head([*head[:-1], "b1"]).complete
     assert parse_head([*head[:100], "b1", "0", *head[102:]]).complete
@@ -54,7 +64,7 @@ def test_padding_is_skipped():
 
 
 def test_the_head_is_complete_down_to_its_lowest_used_id():
-    content = parse_head(["b1", "0", *(str(pid) for pid in range(700, 502, -1))])
+    content = parse_head(["b1", "0", *(str(pid) for pid in range(700, 702 - FIRST_READ, -1))])
     assert content.complete_down_to == content.ids[-1]
     assert len(content.ids) == FIRST_TRUSTED
 

@@ -79,3 +79,13 @@ def test_hints_never_take_more_memory():
     for number in range(10_000):
         hints.put(f"key {number}", number + 1)
     assert sys.getsizeof(hints._hashes) + sys.getsizeof(hints._numbers) == before
+
+
+def test_a_value_that_has_not_changed_stays_the_same_object():
+    memory = Memory(size=10, seconds=60)
+    first, same, other = ["a"], ["a"], ["b"]
+    assert memory.put_all({1: first})[1] is first
+    assert memory.put_all({1: same})[1] is first
+    assert memory.get(1) is first
+    assert memory.put_all({1: other})[1] is other
+    assert memory.get(1) is other

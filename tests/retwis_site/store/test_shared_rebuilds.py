@@ -12,7 +12,7 @@ from tests.support.processes.processes import wait_until
 from tests.support.stored_keys import publish
 from timeline.relations.follow import Follows
 from timeline.timelines.everyone_list import EveryoneList
-from timeline.timelines.home import Homes
+from timeline.timelines.home import HomeSources
 
 READERS = 1000
 THREADS = 50
@@ -117,17 +117,17 @@ def test_who_follows_during_a_rebuild_and_waits_for_it_sees_the_new_posts(
 ):
     publish(raw, store, bob, "from bob")
     raw.delete(keys.home(1))
-    real = Homes.newest
+    real = HomeSources.newest
     tries = []
 
-    def newest(homes, me):
-        found = real(homes, me)
+    def newest(sources):
+        found = real(sources)
         tries.append(1)
         if len(tries) == 1:
             wait_until(lambda: waiting, "the reader who has followed")
         return found
 
-    monkeypatch.setattr(Homes, "newest", newest)
+    monkeypatch.setattr(HomeSources, "newest", newest)
     with ThreadPoolExecutor(2) as threads:
         first = threads.submit(browser(alice).get, "/")
         wait_until(lambda: cached_list._under_way, "the rebuild")

@@ -4,6 +4,7 @@ import random
 import re
 
 import pytest
+import redis
 
 from accounts.signing_in.viewer import Viewer
 from retwis_site.exceptions import StoreReadOnly
@@ -14,7 +15,7 @@ from tests.support.stored_posts import write_posts
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows
 from timeline.timelines import home as homes_module
-from timeline.timelines.home import Homes
+from timeline.timelines.home import Homes, HomeSources
 
 POST = re.compile(r'id="post-(\d+)"')
 OLDER = re.compile(r"\?before=(\d+)")
@@ -61,11 +62,26 @@ def test_a_rebuild_sends_its_commands_in_the_order_of_the_protocol(store, alice,
     assert [[(c[0], c[1]) for c in round_trip.commands] for round_trip in recorded.round_trips[2:-3]] == [
         [("UNLINK", "posts:1")],
         [("RPUSH", "posts:1"), ("EXPIRE", "posts:1")],
-        [("ZRANGE", "following:1")],
-        [("ZREVRANGEBYSCORE", "updates:1"), ("ZREVRANGEBYSCORE", "updates:2")],
-        [("RPUSHX", "posts:1")],
-        [("LINSERT", "posts:1")],
+        [("ZRANGE", "following:1"), ("ZREVRANGEBYSCORE", "updates:1"), ("ZREVRANGEBYSCORE", "updates:2")],
+        [("RPUSHX", "posts:1"), ("LINSERT", "posts:1")],
     ]
+
+
+def test_a_list_whose_ids_the_store_refuses_is_dropped(store, alice, raw, monkeypatch):
+    write_posts(raw, 1, [1, 2])
+    real = store.transport.exchange
+
+    def out_of_memory_for_a_moment(queued):
+        accepted = [(command, options) for command, options in queued if command[0] != "RPUSHX"]
+        replies = iter(real(accepted))
+        full = redis.ResponseError("OOM command not allowed when used memory > 'maxmemory'.")
+        return [full if command[0] == "RPUSHX" else next(replies) for command, _ in queued]
+
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(store.transport, "exchange", out_of_memory_for_a_moment)
+        assert all_pages(store, alice) == [2, 1]
+    assert not raw.exists("posts:1")
+    assert all_pages(store, alice) == [2, 1]
 
 
 @pytest.mark.parametrize("lost", ["the list", "both entries", "the complete-down-to id"])
@@ -132,29 +148,29 @@ def test_posts_of_users_who_are_not_followed_are_not_shown(store, alice, bob, ra
 
 def test_a_follow_during_a_rebuild_starts_the_rebuild_again(store, alice, bob, raw, monkeypatch):
     write_posts(raw, 2, [1])
-    real = Homes.newest
+    real = HomeSources.newest
     interruptions = iter([True, False])
 
-    def interrupted(self, me):
-        merged = real(self, me)
+    def interrupted(self):
+        merged = real(self)
         if next(interruptions, False):
             Follows(store).follow(1, 2)
         return merged
 
-    monkeypatch.setattr(Homes, "newest", interrupted)
+    monkeypatch.setattr(HomeSources, "newest", interrupted)
     assert all_pages(store, alice) == [1]
     assert raw.lrange("posts:1", 0, -1)[1:] == ["0", "1"]
 
 
 def test_a_home_that_is_dropped_during_every_rebuild_shows_the_merge(store, alice, raw, monkeypatch):
     write_posts(raw, 1, [1, 2])
-    real = Homes.newest
+    real = HomeSources.newest
 
-    def interrupted(self, me):
+    def interrupted(self):
         raw.delete("posts:1")
-        return real(self, me)
+        return real(self)
 
-    monkeypatch.setattr(Homes, "newest", interrupted)
+    monkeypatch.setattr(HomeSources, "newest", interrupted)
     assert all_pages(store, alice) == [2, 1]
     assert not raw.exists("posts:1")
 
@@ -207,7 +223,7 @@ def test_an_empty_home_says_what_to_do(browser, alice):
 def test_with_many_followed_users_slices_are_short(store, alice, raw, monkeypatch):
     monkeypatch.setattr(homes_module, "SHORTEST_SLICE", 3)
     monkeypatch.setattr(homes_module, "KEPT", 12)
-    monkeypatch.setattr(homes_module, "FIRST_READ", 0)
+    monkeypatch.setattr(homes_module, "FIRST_TRUSTED", 0)
     people = [register(store, f"person{number}").user.uid for number in range(8)]
     raw.zadd("following:1", dict.fromkeys(people, 1))
     pids = list(range(1, 201))

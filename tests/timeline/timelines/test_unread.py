@@ -153,7 +153,7 @@ def test_more_unread_posts_than_the_list_shows_have_a_plus(browser, raw, store, 
     page(browser(alice))
     write(raw, store, bob, 230)
     [line] = line_above(page(browser(alice)))
-    assert line == "150+ new posts since your last visit · Go back to where you stopped reading"
+    assert line == "60+ new posts since your last visit · Go back to where you stopped reading"
 
 
 def test_the_cookie_lasts_some_minutes_and_is_set_once(browser, raw, store, followed, alice, bob):
