@@ -1,21 +1,23 @@
 """Users and visitors. Two small classes share `is_authenticated`; neither ever holds a password."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from django.utils.translation import gettext_lazy as _
 
 from retwis_site.exceptions import Gone, NotFound
 
 
-@dataclass(frozen=True, slots=True)
-class User:
+class User(NamedTuple):
     """A user as read. Two objects about one user differ after a change of name: compare their uids instead."""
 
     uid: int
     username: str  # as typed at registration
     name: str = ""  # the display name; empty when none is set
 
-    is_authenticated = True
+    @property
+    def is_authenticated(self) -> bool:
+        return True
 
     @property
     def shown_name(self) -> str:

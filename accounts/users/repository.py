@@ -95,8 +95,7 @@ def ask_people(pipe: Pipe, uids: Iterable[int]) -> Answer[dict[int, User]]:
 
     def read() -> dict[int, User]:
         found = {uid: user for uid, fields in asked.items() if (user := person(uid, fields.value)) is not None}
-        _people.put_all(found)
-        return cached | found
+        return cached | _people.put_all(found)
 
     return Answer(read)
 

@@ -17,7 +17,11 @@ _TWO_DIGITS = tuple(f"{number:02}" for number in range(60))
 
 def moment_of(seconds: int) -> datetime:
     """The date in UTC. A foreign database may hold times outside the calendar: they become the epoch or LAST."""
-    return datetime.fromtimestamp(min(max(seconds, 0), LAST), UTC)
+    return datetime.fromtimestamp(_in_calendar(seconds), UTC)
+
+
+def _in_calendar(seconds: int) -> int:
+    return min(max(seconds, 0), LAST)
 
 
 def iso(seconds: int) -> str:
@@ -30,7 +34,7 @@ def moment(seconds: int, language: str) -> tuple[str, str]:
 
     Django needs 20 us to format one, and a page shows twenty. So each day is formatted once, and the rest is
     put in."""
-    number, rest = divmod(min(max(seconds, 0), LAST), A_DAY)
+    number, rest = divmod(_in_calendar(seconds), A_DAY)
     minutes, second = divmod(rest, 60)
     hour, minute = _TWO_DIGITS[minutes // 60], _TWO_DIGITS[minutes % 60]
     date, words = _day(number, language)
@@ -57,6 +61,12 @@ def day(seconds: int, language: str) -> str:
 
 def month(seconds: int, language: str) -> str:
     """A month for people."""
+    return _month(_in_calendar(seconds) // A_DAY, language)
+
+
+@lru_cache(maxsize=4000)
+def _month(number: int, language: str) -> str:
+    """The month of a day, counted from the epoch."""
     with override(language):
         # Translators: a month, in the letters of Django's `date` filter, such as "March 2026"
-        return date_format(moment_of(seconds), _("F Y"))
+        return date_format(moment_of(number * A_DAY), _("F Y"))

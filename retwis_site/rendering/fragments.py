@@ -82,11 +82,20 @@ class Sendable:
     """A fragment as it is sent, in bytes, cut at its open slots. One emoji in a page of text would make all of it four
     times as wide, so pages and posts are joined as bytes."""
 
-    __slots__ = ("_pieces", "_places")
+    __slots__ = ("_last", "_pieces", "_places")
 
     def __init__(self, pieces: list[bytes], places: Places) -> None:
         self._pieces = pieces
         self._places = places
+        self._last: tuple[Any, bytes] = (None, b"")
+
+    def fill_one(self, name: str, value: Html) -> bytes:
+        """Like `fill`, where only this slot is open. The same value, as the age of an old post, is filled in once."""
+        last, html = self._last
+        if last is not value:
+            html = self.fill(**{name: value})
+            self._last = value, html
+        return html
 
     def fill(self, **given: Any) -> bytes:
         """The HTML, with a value for each open slot. Bytes are finished HTML, from here."""

@@ -30,12 +30,12 @@ def page(request: HttpRequest, template: str, context: Mapping[str, Any], status
         "messages": messages(request),
         "csrf_token": SimpleLazyObject(lambda: csrf_token(request)),  # a page without a form sets no cookie
     }
-    return answer(loader.render_to_string(template, {**around, **context}).encode(), status)
+    return answer(loader.render_to_string(template, {**around, **context}).encode(), active_language(), status)
 
 
-def answer(html: bytes, status: int = 200) -> HttpResponse:
-    """A response with this page, in the active language."""
-    return HttpResponse(html, status=status, headers=headers_in(active_language()))
+def answer(html: bytes, language: str, status: int = 200) -> HttpResponse:
+    """A response with this page, which is in `language`."""
+    return HttpResponse(html, status=status, headers=headers_in(language))
 
 
 def messages(request: HttpRequest) -> Html:

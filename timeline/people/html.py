@@ -1,6 +1,7 @@
 """People as HTML: rows of lists, and the pages of people."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from django.utils.text import Truncator
 
@@ -116,5 +117,10 @@ def suggestions(people: Sequence[Suggested], by: Rendering) -> Html:
 
 def newest_users(names: Sequence[str], language: str) -> Html:
     """The newest users, by their usernames."""
-    users = joined(NEWEST_USER.fill(language, at=at(name), name=name) for name in names)
+    users = joined(_newest_user(name, language) for name in names)
     return NEWEST_USERS.fill(language, has_users=bool(names), users=users)
+
+
+@lru_cache(maxsize=1000)
+def _newest_user(name: str, language: str) -> Html:
+    return NEWEST_USER.fill(language, at=at(name), name=name)

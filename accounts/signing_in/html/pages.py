@@ -77,7 +77,7 @@ class Page(Fragment):
             csrf_token=by.token,
             **given,
         )
-        return pages.answer(html, status)
+        return pages.answer(html, by.language, status)
 
 
 def session(by: Rendering, here: str) -> Html:

@@ -220,3 +220,19 @@ def test_the_name_of_a_slot_may_have_a_number(made):
     names = ("age2", "age", "h1_text", "text22")
     html = made("".join(f"[{{{{ {name} }}}}]" for name in names), slots=names)
     assert html.fill("en", **{name: name for name in names}) == "[age2][age][h1_text][text22]"
+
+
+def test_a_part_with_one_open_slot_is_filled_once_for_each_value(made):
+    prepared = made("{{ who }} {{ age }}", slots=("who", "age")).prepare("en", who="<alice>")
+    minute, hour = escaped("a minute"), escaped("an hour")
+    first = prepared.fill_one("age", minute)
+    assert first == b"&lt;alice&gt; a minute"
+    assert prepared.fill_one("age", minute) is first
+    assert prepared.fill_one("age", hour) == b"&lt;alice&gt; an hour"
+    assert prepared.fill_one("age", minute) == first
+
+
+def test_a_part_with_two_open_slots_cannot_be_filled_with_one_value(made):
+    prepared = made("{{ who }} {{ age }}", slots=("who", "age")).prepare("en")
+    with pytest.raises(KeyError, match="who"):
+        prepared.fill_one("age", escaped("a minute"))

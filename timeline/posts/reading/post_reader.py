@@ -104,19 +104,19 @@ class Reading:
 
     def _put_together(self, records: Mapping[int, Record | None], people: Mapping[int, User]) -> list[Post]:
         """The posts whose authors have an account."""
-        posts, read = [], {}
+        read = {pid: one.by(people[one.uid]) for pid, one in records.items() if one is not None and one.uid in people}
+        read = _posts.put_all(read)
+        posts = []
         for pid in self._pids:
-            if pid not in records:
-                post = self._cached[pid]
-                author = people.get(post.author.uid)
-                if author is post.author:
-                    posts.append(post)
-                elif author is not None:  # the author was read again since
-                    posts.append(Post(pid, author, post.body, post.time))
-            elif record := records[pid]:
-                author = people.get(record.uid)
-                if author is not None:
-                    read[pid] = record.by(author)
-                    posts.append(read[pid])
-        _posts.put_all(read)
+            post = read.get(pid) if pid in records else _by_author_in(people, self._cached[pid])
+            if post is not None:
+                posts.append(post)
         return posts
+
+
+def _by_author_in(people: Mapping[int, User], post: Post) -> Post | None:
+    """A cached post, with its author as they are now; None when they have no account any more."""
+    author = people.get(post.author.uid)
+    if author is post.author or author is None:
+        return post if author else None
+    return Post(post.pid, author, post.body, post.time)

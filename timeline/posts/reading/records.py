@@ -1,7 +1,7 @@
 """Posts as they are stored, for the worker, checks and the download. Pages read posts through `PostReader`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from accounts.users.entities import User
 from retwis_site.store import keys
@@ -16,8 +16,7 @@ FIELDS = ("user_id", "time", "body", "deleted")
 _authors_by_pid: Hints[int] = Hints(1 << 17)
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """A post as stored: its author is a uid."""
 
     pid: int
