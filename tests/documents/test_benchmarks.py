@@ -133,7 +133,6 @@ def test_the_plot_draws_every_line_inside_its_frame():
     assert max(heights) <= plot.TOP + plot.GAP + 2 * plot.HEIGHT
 
 
-@pytest.mark.xfail(reason="docs/benchmarks.md needs a full run of make bench; then remove this mark", strict=True)
 @pytest.mark.skipif(not PAGE.exists(), reason="docs/benchmarks.md is not written yet")
 def test_the_page_in_the_documentation_has_the_goals_and_parts_of_the_script():
     page = PAGE.read_text()
