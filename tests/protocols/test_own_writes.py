@@ -124,13 +124,18 @@ def test_a_follow_and_an_unfollow(act, site, url, shown):
     assert shown not in main(after.content.decode())
 
 
-def test_what_two_users_have_in_common_after_an_unfollow_and_a_follow(browser, store, raw, site):
+@pytest.mark.parametrize("when", ["just now", "long ago"])
+def test_what_two_users_have_in_common_after_an_unfollow_and_a_follow(raw, site, round_trips, when):
     """The numbers of follows are the same as before, so they cannot tell that anything has changed."""
     other = OtherWorker()
     raw.zadd("followers:3", {"2": 1})
     raw.zadd("following:2", {"3": 1})
+    if when == "long ago":
+        raw.zadd("following:1", {"2": 1})
     with other.running():
         assert "Followed by" in site["alice"].get("/@carol/").content.decode()
+        again = round_trips(lambda: site["alice"].get("/@carol/"))
+        assert len(again.round_trips) == (1 if when == "long ago" else 3)
     site["alice"].post("/@bob/unfollow/")
     site["alice"].post("/@carol/follow/")
     with other.running():

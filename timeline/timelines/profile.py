@@ -1,5 +1,6 @@
 """A profile: the posts of a user, and how the viewer and the user are related."""
 
+import time
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -9,6 +10,7 @@ from accounts.users.entities import User
 from accounts.users.repository import Users
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
+from retwis_site.store.local_cache import Memory
 from retwis_site.store.replies import Answer, Reply
 from timeline.people.entities import About, KnownFollowers, Relation
 from timeline.people.join_dates import ask_join_dates
@@ -21,6 +23,10 @@ from timeline.timelines.entities import ProfilePage
 from timeline.timelines.pagination import POSTS_A_PAGE
 
 MOST_NAMED = 2  # followers that the viewer follows; a profile names these and counts the others
+SETTLED_AFTER = 60  # seconds after a follow; the clocks of two servers never differ by so much
+
+# The comparisons of a viewer with a user, by both uids, with the viewer's follows when they were made: 1 MB.
+_compared: Memory[tuple[int, int], tuple["Follows", "Common"]] = Memory(size=2000, seconds=5)
 
 
 class Profiles:
@@ -35,16 +41,20 @@ class Profiles:
 
         One round trip with cached uids while posts and join date are cached, else two. A signed-in viewer on another
         user's profile needs a third for the comparisons, and one more while the users that both know are not cached.
-        Comparisons are not cached: a follow or unfollow by the viewer changes them, on every worker.
+        Comparisons are cached for seconds, and only while the viewer follows and unfollows nobody, on any worker.
         """
 
         person, asked = viewer.ask_about(username, partial(_ProfileQuestion, before))
         older = asked.pids[POSTS_A_PAGE - 1] if len(asked.pids) > POSTS_A_PAGE else None
-        me = viewer.uid
+        mine = asked.mine
         reader = PostReader(self._store, viewer.user, [PostsBy(person.uid)], [person])
-        compared = None if me is None or asked.mine is None else _comparisons(me, asked.mine, person.uid, asked.counts)
-        posts, joined, common = self._read(reader, asked.pids[:POSTS_A_PAGE], person, compared)
-        relation = self._relation(asked.mine, common) if asked.mine and common else Relation(is_me=me == person.uid)
+        cached = mine and _cached_comparisons(mine, person)
+        to_make = _comparisons(mine, person.uid, asked.counts) if mine and not cached else None
+        posts, joined, made = self._read(reader, asked.pids[:POSTS_A_PAGE], person, to_make)
+        if mine and made and mine.follows.are_settled():
+            _compared.put((mine.uid, person.uid), (mine.follows, made))
+        common = cached or made
+        relation = self._relation(mine, common) if mine and common else Relation(is_me=viewer.uid == person.uid)
         return ProfilePage(person, About(asked.bio, joined), asked.counts, relation, Page(posts, older))
 
     def _read(
@@ -92,9 +102,23 @@ class Profiles:
 class Mine:
     """The viewer's side of a profile."""
 
+    uid: int
     following: bool  # the viewer follows the user
     follows_me: bool
     counts: FollowCounts  # of the viewer
+    follows: "Follows"  # of the viewer
+
+
+class Follows(NamedTuple):
+    """Tells whether somebody has followed or unfollowed anybody since. An unfollow makes the number smaller, and only a
+    new follow makes it larger again, with a newer time. So the same number and the same newest follow mean the same
+    follows, unless that follow is only seconds old."""
+
+    number: int
+    newest: tuple[tuple[str, float], ...]  # the uid and the time (unix seconds) of the newest follow; empty for nobody
+
+    def are_settled(self) -> bool:
+        return all(when < time.time() - SETTLED_AFTER for _, when in self.newest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +150,18 @@ class _ProfileQuestion:
 def _ask_mine(pipe: Pipe, me: int, them: int) -> Answer[Mine]:
     following, follows_me = ask_followed(pipe, me, [them]), ask_followed(pipe, them, [me])
     counts = ask_follow_counts(pipe, me)
-    return Answer(lambda: Mine(them in following.value, me in follows_me.value, counts.value))
+    newest = pipe.zrevrange_withscores(keys.following(me), 0, 0)
+
+    def read() -> Mine:
+        follows = Follows(counts.value.following, tuple(newest.value))
+        return Mine(me, them in following.value, me in follows_me.value, counts.value, follows)
+
+    return Answer(read)
+
+
+def _cached_comparisons(mine: Mine, owner: User) -> "Common | None":
+    cached = _compared.get((mine.uid, owner.uid))
+    return cached[1] if cached is not None and cached[0] == mine.follows else None
 
 
 class Comparisons(NamedTuple):
@@ -146,8 +181,8 @@ class Common(NamedTuple):
     known: Shared
 
 
-def _comparisons(me: int, mine: Mine, them: int, theirs: FollowCounts) -> Comparisons:
-    own = mine.counts
+def _comparisons(mine: Mine, them: int, theirs: FollowCounts) -> Comparisons:
+    me, own = mine.uid, mine.counts
     return Comparisons(
         compare(keys.followers(me), own.followers, keys.followers(them), theirs.followers),
         compare(keys.following(me), own.following, keys.following(them), theirs.following),

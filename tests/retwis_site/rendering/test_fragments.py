@@ -222,17 +222,18 @@ def test_the_name_of_a_slot_may_have_a_number(made):
     assert html.fill("en", **{name: name for name in names}) == "[age2][age][h1_text][text22]"
 
 
-def test_a_part_with_one_open_slot_is_filled_once_for_each_value(made):
-    prepared = made("{{ who }} {{ age }}", slots=("who", "age")).prepare("en", who="<alice>")
-    minute, hour = escaped("a minute"), escaped("an hour")
-    first = prepared.fill_one("age", minute)
-    assert first == b"&lt;alice&gt; a minute"
-    assert prepared.fill_one("age", minute) is first
-    assert prepared.fill_one("age", hour) == b"&lt;alice&gt; an hour"
-    assert prepared.fill_one("age", minute) == first
+def test_a_part_with_one_open_slot_keeps_its_last_value(made):
+    part = made("{{ who }} {{ age }}!", slots=("who", "age")).prepare("en", who="<alice>").with_one_slot()
+    minute, hour = escaped("a minute"), escaped("1 Stunde für <b>")
+    first = part.fill(minute)
+    assert first == b"&lt;alice&gt; a minute!"
+    assert part.fill(minute) is first
+    assert part.fill(hour).decode() == "&lt;alice&gt; 1 Stunde für &lt;b&gt;!"
+    assert part.fill(minute) == first
 
 
-def test_a_part_with_two_open_slots_cannot_be_filled_with_one_value(made):
-    prepared = made("{{ who }} {{ age }}", slots=("who", "age")).prepare("en")
-    with pytest.raises(KeyError, match="who"):
-        prepared.fill_one("age", escaped("a minute"))
+@pytest.mark.parametrize("source", ["{{ who }} {{ age }}", "{{ age }} {{ age }} {{ who }}"])
+def test_a_part_with_two_open_places_has_not_one_slot(made, source):
+    part = made(source, slots=("who", "age")).prepare("en", **({} if source.startswith("{{ who") else {"who": "alice"}))
+    with pytest.raises(ValueError, match="unpack"):
+        part.with_one_slot()

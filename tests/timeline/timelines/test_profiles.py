@@ -6,6 +6,8 @@ from urllib.parse import quote
 
 import pytest
 
+from retwis_site.store import local_cache
+from tests.support.clock import Clock
 from tests.support.http.page_text import text_of
 from tests.support.people import register
 from tests.support.stored_posts import write_posts
@@ -50,6 +52,18 @@ def test_a_profile_says_what_both_users_have_in_common(browser, store, alice, bo
     text = text_of(browser(bob).get("/@alice/"))
     assert "You and Alice have 34 followers in common" in text
     assert "You both follow 12 people" in text
+
+
+def test_who_follows_the_owner_later_is_in_common_seconds_later(browser, alice, bob, raw, monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(local_cache, "time", clock)
+    raw.zadd("following:2", {900: 1})
+    client = browser(bob)
+    assert "in common" not in text_of(client.get("/@alice/"))
+    raw.zadd("followers:1", {100: 1})
+    raw.zadd("followers:2", {100: 1})
+    clock.sleep(6)
+    assert "You and Alice have 1 follower in common" in text_of(client.get("/@alice/"))
 
 
 def test_one_user_in_common_is_in_the_singular(browser, alice, bob, raw):

@@ -11,7 +11,7 @@ from django.utils.translation import ngettext, override
 from accounts.signing_in.html.pages import Rendering
 from accounts.users.html import PERSON, person
 from retwis_site.rendering.dates import moment
-from retwis_site.rendering.fragments import EITHER, Fragment, Html, Sendable, escaped
+from retwis_site.rendering.fragments import EITHER, Fragment, Html, Refillable, Sendable, escaped
 from retwis_site.store.local_cache import Memory
 from timeline.posts.entities import Post
 from timeline.posts.html.texts import html_of
@@ -26,9 +26,9 @@ CARD = Fragment(
 
 
 # What of a card follows from the post alone, by pid, language, and whether the post is the viewer's own; and the post
-# that it was made of, since a text or a name may change. Some 12 MB.
-_cards: Memory[tuple[int, str, bool], tuple[Post, Sendable]] = Memory(size=4000, seconds=3600)
-_NONE = (None, Sendable([], []))
+# that it was made of, since a text or a name may change. Some 11 MB.
+_cards: Memory[tuple[int, str, bool], tuple[Post, Refillable | Sendable]] = Memory(size=6000, seconds=3600)
+_NONE = (None, Refillable(b"", b""))
 
 
 def cards(posts: Sequence[Post], by: Rendering) -> bytes:
@@ -45,14 +45,14 @@ def cards(posts: Sequence[Post], by: Rendering) -> bytes:
             if not settings.DEBUG:  # then a changed template shows at once
                 _cards.put(key, (post, card))
         age = age_of(now - post.time, language)
-        html.append(card.fill(age=age, csrf_token=by.token) if key[2] else card.fill_one("age", age))
+        html.append(card.fill(age) if isinstance(card, Refillable) else card.fill(age=age, csrf_token=by.token))
     return b"".join(html)
 
 
-def _prepared(post: Post, language: str, own: bool) -> Sendable:
-    """A card whose age and token are open: they differ from page to page."""
+def _prepared(post: Post, language: str, own: bool) -> Refillable | Sendable:
+    """A card whose age is open, since it differs from page to page; and, for an own post, the token."""
     iso, when = moment(post.time, language)
-    return CARD.prepare(
+    card = CARD.prepare(
         language,
         own=own,
         pid=post.pid,
@@ -62,6 +62,7 @@ def _prepared(post: Post, language: str, own: bool) -> Sendable:
         moment=when,
         beginning=beginning_of(post.body, BEGINNING) if own else "",
     )
+    return card if own else card.with_one_slot()
 
 
 def beginning_of(text: str, length: int) -> str:
