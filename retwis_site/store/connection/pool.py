@@ -11,7 +11,9 @@ from typing import Any
 
 import redis
 
-FRESH = 0.05  # seconds; a server does not start again in less, so a connection that was used since is not looked at
+# A connection that was used in the last so many seconds is lent without a look at it. A server takes longer to start
+# again (valkey: 40 ms).
+FRESH = 0.01
 
 _pid = os.getpid()
 
@@ -38,21 +40,29 @@ class Pool(redis.ConnectionPool):
             connection, used_at = self._idle.pop()
         except IndexError:  # another thread was faster
             return super().get_connection()
-        if connection.is_connected and (time.monotonic() < used_at + FRESH or not _has_data(connection)):
+        if connection.is_connected and (self._is_fresh(used_at) or not _has_data(connection)):
             return connection
         super().release(connection)
         return super().get_connection()
 
     def release(self, connection: Any) -> None:
         """Keep a connection for its next use. One that was made before a fork goes to redis-py, which drops it."""
-        if self.pid == connection.pid == _pid:
-            self._idle.append((connection, time.monotonic()))
-        else:
+        if not self.pid == connection.pid == _pid:
             super().release(connection)
+            return
+        now = time.monotonic()
+        if not connection.is_connected:
+            self._broke_at = now
+        self._idle.append((connection, now))
+
+    def _is_fresh(self, used_at: float) -> bool:
+        """When one connection broke, the others may be broken too."""
+        return used_at > self._broke_at and time.monotonic() < used_at + FRESH
 
     def reset(self) -> None:
         """Forget all connections: in a new pool, and after a fork."""
         self._idle: deque[tuple[Any, float]] = deque()
+        self._broke_at = 0.0  # monotonic seconds
         super().reset()
 
 

@@ -88,6 +88,15 @@ def test_a_connection_that_was_used_just_now_is_not_looked_at(pool, later):
     assert connection.times_connected == 1
 
 
+def test_when_one_connection_broke_the_others_are_looked_at(pool, later):
+    first, second = pool.get_connection(), pool.get_connection()
+    pool.release(second)
+    second.closed_by_server = True
+    first.disconnect()
+    pool.release(first)
+    assert [pool.get_connection().times_connected, pool.get_connection().times_connected] == [2, 2]
+
+
 def test_a_connection_that_was_cut_is_connected_again(pool):
     connection = pool.get_connection()
     connection.disconnect()
