@@ -16,7 +16,7 @@ from retwis_site.http.validators import MaxLength
 
 T = TypeVar("T")
 
-NICENESS = 10  # a page's thread gets three times the time of a hashing one
+NICENESS = 10  # a page's thread gets nine times the time of a hashing one
 LONGEST_PASSWORD = 128  # characters; to hash a megabyte would keep a process busy
 
 

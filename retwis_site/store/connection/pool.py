@@ -46,7 +46,8 @@ class Pool(redis.ConnectionPool):
         return super().get_connection()
 
     def release(self, connection: Any) -> None:
-        """Keep a connection for its next use. One that was made before a fork goes to redis-py, which drops it."""
+        """Keep a connection for its next use. A connection of the parent process is not kept: two processes must not
+        share one."""
         if not self.pid == connection.pid == _pid:
             super().release(connection)
             return

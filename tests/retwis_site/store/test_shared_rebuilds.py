@@ -103,11 +103,8 @@ def test_a_result_without_proof_is_not_shared(raw, timeline, waiting):
         return Merge([len(rebuilds)], 0)
 
     with ThreadPoolExecutor(2) as threads:
-        first, second = (
-            future.result().ids
-            for future in [threads.submit(timeline.page, [], None, sources)] * 1
-            + [threads.submit(timeline.page, [], None, sources)]
-        )
+        readers = [threads.submit(timeline.page, [], None, sources) for _ in range(2)]
+        first, second = (reader.result().ids for reader in readers)
     assert sorted([first, second]) == [[REBUILD_TRIES], [REBUILD_TRIES + 1]]
     assert len(set(rebuilds)) == 2
 

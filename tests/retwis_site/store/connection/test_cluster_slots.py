@@ -15,6 +15,7 @@ from retwis_site.exceptions import StoreError
 from retwis_site.store.client import connect
 from retwis_site.store.connection import cluster_slots
 from retwis_site.store.connection.cluster_slots import SLOTS, SlotMap, address_of
+from tests.support.clock import Clock
 from tests.support.processes.processes import wait_until
 from tests.support.stores import acl_users, topologies
 from tests.support.stores.cluster_moves import migrate
@@ -50,13 +51,9 @@ class FakeSlotMap(SlotMap):
 @pytest.fixture
 def clock(monkeypatch):
     """`clock(1.0)` lets a second pass."""
-    now = [1000.0]
-    monkeypatch.setattr(cluster_slots.time, "monotonic", lambda: now[0])
-
-    def wait(seconds):
-        now[0] += seconds
-
-    return wait
+    clock = Clock()
+    monkeypatch.setattr(cluster_slots, "time", clock)
+    return clock.sleep
 
 
 # ---- the replies of servers

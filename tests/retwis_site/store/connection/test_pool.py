@@ -6,6 +6,7 @@ import pytest
 
 from retwis_site.store.connection import pool as pool_module
 from retwis_site.store.connection.pool import FRESH, Pool
+from tests.support.clock import Clock
 
 
 class Connection:
@@ -43,13 +44,9 @@ def pool():
 @pytest.fixture
 def later(monkeypatch):
     """`later(2)`: two seconds pass."""
-    now = [100.0]
-    monkeypatch.setattr(pool_module.time, "monotonic", lambda: now[0])
-
-    def passes(seconds):
-        now[0] += seconds
-
-    return passes
+    clock = Clock()
+    monkeypatch.setattr(pool_module, "time", clock)
+    return clock.sleep
 
 
 def lent_and_given_back(pool):
