@@ -91,6 +91,17 @@ def test_the_segments_joined_are_the_text(text):
 # ---- time that a search takes
 
 
+@given(TEXTS)
+def test_a_text_that_is_not_searched_has_no_links(text):
+    if not links.may_have_links(text):
+        assert not any(segment.address or segment.name for segment in links.segments(text))
+
+
+@pytest.mark.parametrize("text", ["Two things: tea & toast", "km/h, and/or: x < y", "Wait. What?", "A smile: ;-/"])
+def test_punctuation_alone_is_no_reason_to_search(text):
+    assert not links.may_have_links(text)
+
+
 @pytest.fixture
 def searched(monkeypatch):
     """The texts in which the linkifier has searched."""

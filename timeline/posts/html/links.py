@@ -40,8 +40,10 @@ _has_inner_dot = re.compile(r"\.\S").search
 
 
 def may_have_links(text: str) -> bool:
-    """Whether a text may have links. Most texts have none. A search takes 60 us, this 0.2."""
-    return "@" in text or "/" in text or ":" in text or ("." in text and _has_inner_dot(text) is not None)
+    """Whether a text may have links. Most texts have none. A search takes 80 us, this 0.3.
+
+    A name and a mail address have an `@`. A web address has a host with a dot, or `//` before its host."""
+    return "@" in text or "//" in text or ("." in text and _has_inner_dot(text) is not None)
 
 
 def segments(text: str) -> list[Segment]:
