@@ -115,8 +115,9 @@ class Reading:
 
 
 def _by_author_in(people: Mapping[int, User], post: Post) -> Post | None:
-    """A cached post, with its author as they are now; None when they have no account any more."""
+    """A cached post, with its author as they are now; None when they have no account any more. A post that has not
+    changed stays the same object, so its card is known without comparing texts."""
     author = people.get(post.author.uid)
-    if author is post.author or author is None:
-        return post if author else None
-    return Post(post.pid, author, post.body, post.time)
+    if author is None:
+        return None
+    return post if author == post.author else Post(post.pid, author, post.body, post.time)
