@@ -20,9 +20,9 @@ from retwis_site.jobs import worker
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.connection import topology
+from retwis_site.store.connection.recorder import Recording, recording
 from retwis_site.store.connection.transport import OneServer
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.recorder import Recording, recording
 from tests.support.stores.topologies import Server
 from timeline.demo import seeding
 from timeline.posts.reading.one_post import one_post

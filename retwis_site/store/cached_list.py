@@ -129,6 +129,14 @@ def merge(slices: Iterable[Slice], keep: int = KEPT) -> Merge:
     return Merge([pid for pid in newest_first if pid >= complete_down_to], complete_down_to)
 
 
+def _with_listed(entries: Sequence[str], merged: Merge) -> ListContent:
+    """The content of a list that cannot be rebuilt: its sources, and what it has. A database of the official Retwis has
+    lists and no `updates:`."""
+    lowest = merged.complete_down_to
+    ids = {pid for pid in (*merged.ids, *parse_whole(entries).ids) if pid >= lowest}
+    return ListContent(sorted(ids, reverse=True), lowest, complete=True)
+
+
 def queue_cut(pipe: Pipe, key: str, length: int, shards: int = 1) -> None:
     """Cut a list after a push, when its new `length` is above CUT_ABOVE."""
     if length > CUT_ABOVE // shards:
@@ -213,7 +221,7 @@ class TimelineList:
                 if self._finish(token, merged):
                     return merged.as_content(), True
             except StoreReadOnly:  # nobody can have done anything since
-                return read_sources().as_content(), True
+                return _with_listed(stale, read_sources()), True
             stale = ()
         return merged.as_content(), False
 

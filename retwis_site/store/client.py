@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import Any, TypeVar
 
 import redis
@@ -25,12 +25,12 @@ from django_redis import pool as django_redis_pool
 from django_redis.cache import RedisCache
 
 from retwis_site.exceptions import StoreRefused
-from retwis_site.store import recorder
 from retwis_site.store.commands import Commands, Scored
-from retwis_site.store.connection import topology
+from retwis_site.store.connection import recorder, topology
 from retwis_site.store.connection.failures import hangs, no_answer, raise_refusals, refusal
 from retwis_site.store.connection.transport import Conversation, OneServer, Queued, Transport
 from retwis_site.store.replies import Reply
+from retwis_site.store.schema import Gate
 
 T = TypeVar("T")
 
@@ -100,6 +100,7 @@ class Store(Commands):
 
     def __init__(self, transport: Transport) -> None:
         self.transport = transport
+        self.gate: Gate | None = None
         self._hangs_until = 0.0  # monotonic seconds; until then no command is sent
 
     def send(self, *command: str | float | bytes, **options: Any) -> Any:
@@ -108,6 +109,8 @@ class Store(Commands):
 
     def exchange(self, queued: list[Queued]) -> list[Any]:
         """Send commands together; returns the replies in the same order. One round trip. Raises StoreError."""
+        if self.gate is not None:
+            self.gate.pass_(str(command[0]) for command, _ in queued)
         with self.round_trip([command for command, _ in queued]):
             replies = self.transport.exchange(queued)
         return _checked(queued, replies)
@@ -135,6 +138,8 @@ class Store(Commands):
         ahead: Batch | None = None
         for pipe in pipes:
             batch = pipe.take()
+            if self.gate is not None:
+                self.gate.pass_(str(command[0]) for command, _ in batch.queued)
             with self.round_trip([command for command, _ in batch.queued]):
                 conversation.write(batch.queued)
             if ahead is not None:
@@ -246,7 +251,16 @@ def _chunks(scan: Callable[[int], tuple[int, T]]) -> Iterator[T]:
 
 @cache
 def connect() -> Store:
-    """The store of this process; threads share it. No round trip: the first command fails when the server is down."""
+    """The store of this process; threads share it. No round trip: the first command fails when the server is down.
+
+    A gate stands before its commands until the store is known: `schema.py`."""
+    store = Store(get_redis_connection("store"))
+    store.gate = Gate(without_gate(), partial(setattr, store, "gate", None))
+    return store
+
+
+def without_gate() -> Store:
+    """The site's store, whatever its state: for the commands that change the state. No round trip."""
     return Store(get_redis_connection("store"))
 
 

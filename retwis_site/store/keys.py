@@ -28,6 +28,7 @@
 | `throttle:<limit>:<who>` | zset | a rate limit: one member for each counted action, score = when (unix s), EX the limit's window | |
 | `damaged:<key>` | any | a key of the wrong type, which `doctor --fix` has moved here, EX 30 days | |
 | `health` | string | written by `/readyz`, EX | |
+| `schema` | string | the version of this table that the store follows, now 1; `adopting` while `adopt` is under way | truth |
 
 Each key begins with `REDIS_KEY_PREFIX`. Official: as in the Retwis of Redis's documentation. Truth: all other keys can
 be rebuilt from these. Cache: a list that may disappear at any moment; the next read rebuilds it.
@@ -139,6 +140,10 @@ def health() -> str:
     return f"{PREFIX}health"
 
 
+def schema() -> str:
+    return f"{PREFIX}schema"
+
+
 # ---- keys that may be split into several
 
 SPLIT = {"timeline", "recent", "outbox"}
@@ -192,6 +197,7 @@ TYPES = {
     "idem:*": "string",
     "throttle:*": "zset",
     "health": "string",
+    "schema": "string",
 }
 ALL = (*TYPES, "damaged:*")
 

@@ -14,7 +14,7 @@ from hiredis import Reader, pack_command
 from redis._parsers.hiredis import NOT_ENOUGH_DATA
 from redis.client import NEVER_DECODE
 
-from retwis_site.store.recorder import Command
+from retwis_site.store.connection.recorder import Command
 
 Queued = tuple[Command, dict[str, Any]]  # a command, and redis-py's options for reading the reply
 

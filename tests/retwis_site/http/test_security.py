@@ -9,8 +9,8 @@ from django.conf import settings
 from django.contrib.auth.hashers import check_password
 
 from retwis_site.exceptions import StoreError
+from retwis_site.store.connection.recorder import keys_of
 from retwis_site.store.rate_limits import RateLimits
-from retwis_site.store.recorder import keys_of
 from tests.support.http.answers import is_typed_link
 from tests.support.http.security_headers import HEADERS, POLICY, addresses
 from tests.support.people import NEW_PASSWORD, PASSWORD

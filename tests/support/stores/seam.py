@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from retwis_site.store.client import Store
-from retwis_site.store.recorder import Command
+from retwis_site.store.connection.recorder import Command
 
 RoundTripMaker = Callable[[list[Command]], AbstractContextManager[Any]]
 Around = Callable[[RoundTripMaker, list[Command]], AbstractContextManager[Any]]

@@ -1,0 +1,107 @@
+"""The key `schema`: which version of the key table a store follows, and whether this site may write to it.
+
+A store of the official Retwis (2014) has the same keys, but its lists have no marks, its names are as typed, and its
+passwords are readable. Until `manage.py adopt` has run, the site only reads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from enum import Enum, auto
+from typing import TYPE_CHECKING
+
+from django.contrib.auth.hashers import identify_hasher, is_password_usable
+
+from retwis_site.exceptions import StoreError, StoreReadOnly
+from retwis_site.store import keys
+
+if TYPE_CHECKING:
+    from retwis_site.store.client import Store
+
+VERSION = 1
+ADOPTING = "adopting"  # instead of a version while `adopt` is under way
+SAMPLE = 20  # names whose accounts are looked at; a small hash is read as a whole
+
+READS = {
+    *("GET", "TYPE", "TTL", "PTTL", "DUMP", "HGET", "HMGET", "HEXISTS", "HLEN", "HSCAN", "LRANGE", "LPOS"),
+    *("ZCARD", "ZCOUNT", "ZSCORE", "ZMSCORE", "ZREVRANK", "ZSCAN", "ZRANGE", "ZREVRANGE", "ZRANGEBYSCORE"),
+    *("ZREVRANGEBYSCORE", "ZRANGEBYLEX", "SCAN", "DBSIZE", "INFO"),
+}
+
+
+class State(Enum):
+    """What kind of store it is."""
+
+    EMPTY = auto()  # no users
+    OURS = auto()  # as this version of the site writes it
+    OLDER = auto()  # an older version of the site has written it: `manage.py upgrade`
+    NEWER = auto()  # a newer version of the site has written it
+    FOREIGN = auto()  # the official Retwis has written it, and `manage.py adopt` has not finished
+
+
+class NewerSchema(StoreError):
+    """A newer version of the site has written this store."""
+
+
+def examine(store: Store) -> State:
+    """What kind of store it is. One round trip; two more for one without `schema`. Raises StoreError."""
+    version = store.get(keys.schema())
+    if version == ADOPTING:
+        return State.FOREIGN
+    if version is not None and version.isdecimal():
+        return _compared(int(version))
+    _, names = store.hscan(keys.users(), 0, SAMPLE)
+    if not names:
+        return State.EMPTY
+    uids = [int(uid) for uid in names.values() if uid.isascii() and uid.isdigit()]
+    passwords = [store.hget(keys.user(uid), "password") for uid in uids[:SAMPLE]]
+    readable = any(password and not is_hash(password) for password in passwords)
+    return State.FOREIGN if readable else State.OLDER
+
+
+def mark(store: Store) -> None:
+    """Say that the store is as this version of the site writes it. One round trip."""
+    store.set(keys.schema(), str(VERSION))
+
+
+def is_hash(password: str) -> bool:
+    """Whether a stored password is a hash of one of PASSWORD_HASHERS, or Django's value for an unusable one. The
+    official Retwis keeps passwords as typed."""
+    try:
+        identify_hasher(password)
+    except ValueError:
+        return not is_password_usable(password)
+    return True
+
+
+def _compared(version: int) -> State:
+    if version == VERSION:
+        return State.OURS
+    return State.OLDER if version < VERSION else State.NEWER
+
+
+class Gate:
+    """Stands before the commands of a process until its store is known to be one that the site may write to.
+
+    While it stands, each round trip costs those of `examine` more: the store may be filled or adopted at any time."""
+
+    def __init__(self, store: Store, open_: Callable[[], None]) -> None:
+        """`store`: the same store without a gate. `open_` removes the gate."""
+        self._store = store
+        self._open = open_
+
+    def pass_(self, commands: Iterable[str]) -> None:
+        """Return if these commands may be sent. Raises StoreReadOnly, NewerSchema."""
+        state = examine(self._store)
+        if state in {State.OURS, State.OLDER}:
+            self._open()
+        elif state is State.NEWER:
+            raise NewerSchema(
+                f"a newer version of the site has written this store; this one knows its schema up to {VERSION}: "
+                "install the newer version, or set REDIS_URL to another store"
+            )
+        elif state is State.FOREIGN and not READS.issuperset(commands):
+            raise StoreReadOnly(
+                "the store takes no writes: the official Retwis has written it. Turn it into one of this site with "
+                "`manage.py adopt`; docs/adopting.md says what that does."
+            )
