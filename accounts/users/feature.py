@@ -3,6 +3,7 @@
 from accounts.users.account_lines import account_lines
 from accounts.users.checks.account_checks import AccountChecks
 from accounts.users.checks.account_orphans import AccountOrphans
+from accounts.users.checks.adoption import AccountAdoption
 from accounts.users.checks.deleted_accounts import DeletedAccountChecks
 from accounts.users.checks.foreign_database import foreign_database_notice
 from accounts.users.checks.name_index_checks import NameIndexChecks
@@ -27,6 +28,7 @@ FEATURE = Feature(
     jobs={"user": finish_user, "name": finish_name, "gone": finish_deletion},
     inconsistencies=_inconsistencies,
     orphans=_orphans,
+    adoption=lambda store: AccountAdoption(store).checks(),
     notices=foreign_database_notice,
     account_lines=account_lines,
     remove_account=remove_user,

@@ -23,6 +23,7 @@ class Finding:
 
     what: str
     repair: Callable[[], object] = field(repr=False)  # its arguments may hold a secret
+    number: int = 1  # of keys or fields, where one repair is for many
 
 
 Chunks = Iterator[list[Finding]]

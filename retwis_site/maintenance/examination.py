@@ -20,6 +20,12 @@ def inconsistencies(store: Store) -> list[Check]:
     return [*first, *of_features, *KeyChecks(store).counters_last()]
 
 
+def adoption(store: Store) -> list[Check]:
+    """What `adopt` changes in a database of the official Retwis, before the repairs of `inconsistencies`."""
+    of_features = [check for feature in features() for check in feature.adoption(store)]
+    return [*KeyChecks(store).inconsistencies(), *of_features]
+
+
 def orphans(store: Store) -> list[Check]:
     """The checks for keys and entries that crashes leave behind. They are harmless, and `cleanup` removes them."""
     of_features = [check for feature in features() for check in feature.orphans(store)]
@@ -58,12 +64,12 @@ class Examination:
             self.refused = str(error)
 
     def _note(self, finding: Finding) -> None:
-        self.found += 1
+        self.found += finding.number
         if len(self.examples) < EXAMPLES:
             self.examples.append(finding.what)
         if self.repairs:
             finding.repair()
-            self.repaired += 1
+            self.repaired += finding.number
 
     @property
     def left(self) -> int:

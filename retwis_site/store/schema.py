@@ -6,27 +6,35 @@ passwords are readable. Until `manage.py adopt` has run, the site only reads it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
-from django.contrib.auth.hashers import identify_hasher, is_password_usable
+from django.contrib.auth.hashers import (
+    UNUSABLE_PASSWORD_PREFIX,
+    UNUSABLE_PASSWORD_SUFFIX_LENGTH,
+    identify_hasher,
+)
 
 from retwis_site.exceptions import StoreError, StoreReadOnly
 from retwis_site.store import keys
+from retwis_site.store.ids import parse_ids
 
 if TYPE_CHECKING:
     from retwis_site.store.client import Store
 
 VERSION = 1
 ADOPTING = "adopting"  # instead of a version while `adopt` is under way
-SAMPLE = 20  # names whose accounts are looked at; a small hash is read as a whole
+SAMPLE = 20  # names whose accounts are looked at; the server returns a small hash as a whole
 
 READS = {
     *("GET", "TYPE", "TTL", "PTTL", "DUMP", "HGET", "HMGET", "HEXISTS", "HLEN", "HSCAN", "LRANGE", "LPOS"),
     *("ZCARD", "ZCOUNT", "ZSCORE", "ZMSCORE", "ZREVRANK", "ZSCAN", "ZRANGE", "ZREVRANGE", "ZRANGEBYSCORE"),
     *("ZREVRANGEBYSCORE", "ZRANGEBYLEX", "SCAN", "DBSIZE", "INFO"),
 }
+
+_UNUSABLE = re.compile(f"{UNUSABLE_PASSWORD_PREFIX}[A-Za-z0-9]{{{UNUSABLE_PASSWORD_SUFFIX_LENGTH}}}")
 
 
 class State(Enum):
@@ -53,9 +61,10 @@ def examine(store: Store) -> State:
     _, names = store.hscan(keys.users(), 0, SAMPLE)
     if not names:
         return State.EMPTY
-    uids = [int(uid) for uid in names.values() if uid.isascii() and uid.isdigit()]
-    passwords = [store.hget(keys.user(uid), "password") for uid in uids[:SAMPLE]]
-    readable = any(password and not is_hash(password) for password in passwords)
+    pipe = store.pipeline()
+    passwords = [pipe.hget(keys.user(uid), "password") for uid in parse_ids(names.values())]
+    pipe.execute()
+    readable = any(password.value and not is_hash(password.value) for password in passwords)
     return State.FOREIGN if readable else State.OLDER
 
 
@@ -66,11 +75,11 @@ def mark(store: Store) -> None:
 
 def is_hash(password: str) -> bool:
     """Whether a stored password is a hash of one of PASSWORD_HASHERS, or Django's value for an unusable one. The
-    official Retwis keeps passwords as typed."""
+    official Retwis keeps passwords as typed, and a typed one may begin with `!` too."""
     try:
         identify_hasher(password)
     except ValueError:
-        return not is_password_usable(password)
+        return _UNUSABLE.fullmatch(password) is not None
     return True
 
 

@@ -8,6 +8,7 @@ from retwis_site.http.form_fields import FormField
 from retwis_site.store import keys
 from timeline.posts import drafts
 from timeline.posts.account_lines import account_lines
+from timeline.posts.checks.adoption import PostAdoption
 from timeline.posts.checks.post_checks import PostChecks, at_work_on
 from timeline.posts.checks.post_orphans import PostOrphans
 from timeline.posts.limits import POSTS
@@ -24,6 +25,7 @@ FEATURE = Feature(
     limits=(POSTS,),
     inconsistencies=lambda store: PostChecks(store).inconsistencies(),
     orphans=lambda store: PostOrphans(store).orphans(),
+    adoption=lambda store: PostAdoption(store).checks(),
     temporary_keys={"idem:*": TOKEN_LIVES},
     account_lines=account_lines,
     account_sets=(AccountSet(keys.updates, lambda uid, pid: at_work_on(pid)),),

@@ -9,7 +9,9 @@ from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from accounts.users.repository import Users
 from retwis_site.store import keys
+from retwis_site.store.cached_list import KEPT
 from retwis_site.store.client import Pipe, Store
+from retwis_site.store.ids import parse_ids
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.replies import Answer, Reply
 from timeline.people.entities import About, KnownFollowers, Relation
@@ -17,6 +19,7 @@ from timeline.people.join_dates import ask_join_dates
 from timeline.posts.entities import Page, Post
 from timeline.posts.reading.post_reader import PostReader
 from timeline.posts.reading.visibility import PostsBy
+from timeline.posts.repository import Posts
 from timeline.relations.entities import FollowCounts, InCommon
 from timeline.relations.follow import Comparison, Shared, ask_follow_counts, ask_followed, compare
 from timeline.timelines.entities import ProfilePage
@@ -45,17 +48,27 @@ class Profiles:
         """
 
         person, asked = viewer.ask_about(username, partial(_ProfileQuestion, before))
-        older = asked.pids[POSTS_A_PAGE - 1] if len(asked.pids) > POSTS_A_PAGE else None
+        pids = asked.pids or self._not_adopted(person.uid, before)
+        older = pids[POSTS_A_PAGE - 1] if len(pids) > POSTS_A_PAGE else None
         mine = asked.mine
         reader = PostReader(self._store, viewer.user, [PostsBy(person.uid)], [person])
         cached = mine and _cached_comparisons(mine, person)
         to_make = _comparisons(mine, person.uid, asked.counts) if mine and not cached else None
-        posts, joined, made = self._read(reader, asked.pids[:POSTS_A_PAGE], person, to_make)
+        posts, joined, made = self._read(reader, pids[:POSTS_A_PAGE], person, to_make)
         if mine and made and mine.follows.are_settled():
             _compared.put((mine.uid, person.uid), (mine.follows, made))
         common = cached or made
         relation = self._relation(mine, common) if mine and common else Relation(is_me=viewer.uid == person.uid)
         return ProfilePage(person, About(asked.bio, joined), asked.counts, relation, Page(posts, older))
+
+    def _not_adopted(self, uid: int, before: int | None) -> list[int]:
+        """The own posts in a user's home, newest first, for a database of the official Retwis that was not adopted: it
+        has no `updates:`. Two round trips there, else none."""
+        if self._store.gate is None:
+            return []
+        listed = parse_ids(self._store.lrange(keys.home(uid), 0, KEPT - 1))
+        records, _ = Posts(self._store).read({pid for pid in listed if before is None or pid < before})
+        return sorted((record.pid for record in records if record.uid == uid), reverse=True)
 
     def _read(
         self, reader: PostReader, pids: list[int], person: User, compared: "Comparisons | None"

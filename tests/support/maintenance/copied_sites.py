@@ -51,6 +51,7 @@ def make_site_with_every_key(raw, store):
     raw.rpush("timeline", "3", "2", "1")
     raw.set("damaged:user:7", "x", ex=900)
     raw.set("health", "1", ex=900)
+    raw.set("schema", "1")
     raw.set("another-program", "x")
 
 

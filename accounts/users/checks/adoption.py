@@ -1,0 +1,172 @@
+"""What `adopt` changes in the accounts of an official database: names that differ only in letter case, lower-case forms
+of names, and readable passwords. `docs/adopting.md` has the rules."""
+
+import os
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import NamedTuple
+
+from django.contrib.auth.hashers import make_password
+
+from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, ids_of
+from retwis_site.store import keys
+from retwis_site.store.client import Store
+from retwis_site.store.ids import nonce, parse_id, whole
+from retwis_site.store.schema import is_hash
+
+HASHED_AT_ONCE = 50  # passwords; each takes some 20 ms of a core
+BEGINNING = 13  # characters of a name that stay before `_<uid>`: names have at most 30, uids at most 16
+
+
+class Named(NamedTuple):
+    """A field of `users`: a name as typed, and the account that it leads to."""
+
+    name: str
+    uid: int
+
+
+class AccountAdoption:
+    """Searches the accounts of an official database."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def checks(self) -> list[Check]:
+        """In this order: a new name must not be the lower-case form of another one."""
+
+        def names() -> int:
+            return self._store.hlen(keys.users())
+
+        return [
+            Check("usernames without their lower-case form", self.without_lower_case, names),
+            Check("usernames that differ only in letter case", self.clashing, names),
+            Check("readable passwords", self.readable_passwords, self._store.dbsize),
+        ]
+
+    # ---- names
+
+    def without_lower_case(self) -> Chunks:
+        """Names that are only in `users` as they were typed. This site compares names in lower case."""
+        for chunk in _names(self._store):
+            pipe = self._store.pipeline()
+            asked = [(one, pipe.hget(keys.users(), one.name.lower())) for one in chunk if one.name != one.name.lower()]
+            pipe.execute()
+            lacking = [one for one, owner in asked if owner.value is None]
+            if lacking:
+                what = f"{lacking[0].name!r}, and {len(lacking) - 1} more names"
+                yield [Finding(what, partial(self._add_lower_case, lacking), len(lacking))]
+            else:
+                yield []
+
+    def _add_lower_case(self, names: Sequence[Named]) -> None:
+        pipe = self._store.pipeline()
+        for one in names:
+            pipe.hsetnx(keys.users(), one.name.lower(), str(one.uid))
+        pipe.execute()
+
+    def clashing(self) -> Chunks:
+        """Accounts whose name another account has in other letters. The one that registered first keeps it."""
+        for wanted in clashing_names(self._store).values():
+            first, *others = self._by_registration(wanted)
+            renamed = [(other, self._new_name(other)) for other in others]
+            yield [
+                Finding(
+                    f"{other.name!r} (user {other.uid}) becomes {name!r}: "
+                    f"{first.name!r} (user {first.uid}) registered first",
+                    partial(self._give_way, other, name, first),
+                )
+                for other, name in renamed
+            ]
+
+    def _by_registration(self, wanted: Sequence[Named]) -> list[Named]:
+        """The first registration first; those without a date last, by uid."""
+        pipe = self._store.pipeline()
+        dates = [(one, pipe.zscore(keys.users_by_time(), one.name)) for one in wanted]
+        pipe.execute()
+        undated = float("inf")
+        ordered = sorted(dates, key=lambda pair: (undated if pair[1].value is None else pair[1].value, pair[0].uid))
+        return [one for one, _ in ordered]
+
+    def _new_name(self, account: Named) -> str:
+        """A name that no other account has. One round trip, one more for each try after the first."""
+        name = f"{account.name[:BEGINNING]}_{account.uid}"
+        while self._store.hget(keys.users(), name.lower()) not in {None, str(account.uid)}:
+            name = f"{account.name[:BEGINNING]}_{nonce()}"
+        return name
+
+    def _give_way(self, other: Named, name: str, first: Named) -> None:
+        """Rename an account. Each step can run again; until the last one but one, the names still clash."""
+        lower = first.name.lower()
+        self._store.hsetnx(keys.users(), name.lower(), str(other.uid))
+        registered = self._store.zscore(keys.users_by_time(), other.name)
+        if registered is not None:
+            self._store.zadd_nx(keys.users_by_time(), {name: whole(registered)})
+        self._store.hset(keys.user(other.uid), {"username": name})
+        self._store.hset(keys.users(), {lower: str(first.uid)})
+        if other.name != lower:
+            self._store.hdel(keys.users(), other.name)
+        self._store.zrem(keys.users_by_time(), other.name)
+
+    # ---- passwords
+
+    def readable_passwords(self) -> Chunks:
+        """Passwords as they were typed. The repair hashes them, so people keep theirs."""
+        for uids in ids_of(self._store, "user:*"):
+            pipe = self._store.pipeline()
+            stored = {uid: pipe.hget(keys.user(uid), "password") for uid in uids}
+            pipe.execute()
+            readable = {uid: text.value for uid, text in stored.items() if text.value and not is_hash(text.value)}
+            yield [
+                Finding(f"of user {min(some)}, and {len(some) - 1} more users", partial(self._hash, some), len(some))
+                for some in _parts(readable)
+            ]
+
+    def _hash(self, passwords: Mapping[int, str]) -> None:
+        """Hash passwords, by uid, on all cores."""
+        with ThreadPoolExecutor(os.cpu_count()) as threads:
+            hashes = list(threads.map(make_password, passwords.values()))
+        pipe = self._store.pipeline()
+        for uid, encoded in zip(passwords, hashes, strict=True):
+            pipe.hset(keys.user(uid), {"password": encoded})
+        pipe.execute()
+
+
+def clashing_names(store: Store) -> dict[str, list[Named]]:
+    """By lower-case name, the fields of `users` that two or more accounts have. It reads all names, and keeps some 150
+    bytes of each meanwhile."""
+    owners: dict[str, int] = {}
+    clashing: dict[str, list[Named]] = defaultdict(list)
+    for chunk in _names(store):
+        for one in chunk:
+            if owners.setdefault(one.name.lower(), one.uid) != one.uid:
+                clashing[one.name.lower()] = []
+    if not clashing:
+        return {}
+    for chunk in _names(store):
+        for one in chunk:
+            if one.name.lower() in clashing and one not in clashing[one.name.lower()]:
+                clashing[one.name.lower()].append(one)
+    return {lower: _one_each(store, wanted) for lower, wanted in clashing.items()}
+
+
+def _one_each(store: Store, wanted: Sequence[Named]) -> list[Named]:
+    """One field for each account: the one with its present username, if it has one."""
+    chosen: dict[int, Named] = {}
+    for one in wanted:
+        username = store.hget(keys.user(one.uid), "username")
+        if one.uid not in chosen or one.name == username:
+            chosen[one.uid] = one
+    return list(chosen.values())
+
+
+def _names(store: Store) -> Iterator[list[Named]]:
+    for fields in store.hash_fields(keys.users(), AT_ONCE):
+        yield [Named(name, uid) for name, number in fields if (uid := parse_id(number)) is not None]
+
+
+def _parts(passwords: Mapping[int, str]) -> Iterator[dict[int, str]]:
+    items = list(passwords.items())
+    for start in range(0, len(items), HASHED_AT_ONCE):
+        yield dict(items[start : start + HASHED_AT_ONCE])

@@ -1,0 +1,157 @@
+"""`adopt` turns an official database into one of this site, in place."""
+
+import re
+
+import pytest
+from django.contrib.auth import authenticate
+from django.core.management import CommandError, call_command
+
+from retwis_site.store.schema import is_hash
+from tests.support.command_output import said
+from tests.support.maintenance.official_database import (
+    AMELIA,
+    BEGAN,
+    BOB,
+    CAROL,
+    CLEAR,
+    SHOUTING,
+    OfficialDatabase,
+    make_official_database,
+)
+from tests.support.people import PASSWORD
+from tests.support.stored_keys import everything, expected_name_entries, follower_counts, name_entries, ranking
+from tests.support.stores.seam import killed_before_round_trip
+
+POST = re.compile(r'id="post-(\d+)"')
+
+
+@pytest.fixture
+def php(raw):
+    return make_official_database(raw)
+
+
+def adopt():
+    call_command("adopt", verbosity=0)
+
+
+def without_hashes(stored):
+    """All keys; a new hash stands for each password, since salts differ."""
+    users = {key: value for key, value in stored.items() if key.startswith("user:")}
+    return stored | {
+        key: fields | {"password": "hash" if is_hash(fields["password"]) else fields["password"]}
+        for key, fields in users.items()
+    }
+
+
+def test_afterwards_doctor_and_cleanup_find_nothing(php, capsys):
+    adopt()
+    assert "No errors." in said(capsys, "doctor")
+    assert said(capsys, "cleanup").endswith("Nothing to clean up.\n")
+
+
+@pytest.mark.parametrize(("uid", "name"), [(AMELIA, "amelia"), (BOB, "bob"), (CAROL, "Carol of the Wells")])
+def test_people_keep_their_passwords(php, raw, uid, name):
+    adopt()
+    assert raw.hget(f"user:{uid}", "password").startswith("argon2$")
+    assert authenticate(None, username=name, password=CLEAR[uid]).user.uid == uid
+    assert authenticate(None, username=name, password="wrong") is None
+
+
+def test_who_was_signed_in_stays_signed_in(php, browser, settings):
+    adopt()
+    client = browser()
+    client.cookies[settings.AUTH_COOKIE] = php.secret(AMELIA)
+    assert "@Amelia" in client.get("/").content.decode()
+
+
+def test_of_two_names_in_other_letters_the_first_registration_keeps_it(php, raw, browser):
+    adopt()
+    assert raw.hmget("users", "amelia", "Amelia", "AMELIA", "amelia_4") == ["1", "1", None, "4"]
+    assert raw.hget("user:1", "username") == "Amelia"
+    assert raw.hget("user:4", "username") == "AMELIA_4"
+    assert raw.zscore("users_by_time", "AMELIA_4") == BEGAN + 240
+    assert raw.zscore("users_by_time", "AMELIA") is None
+    assert authenticate(None, username="AMELIA_4", password=CLEAR[SHOUTING]).user.uid == SHOUTING
+    taken = {"username": "aMELIA", "password1": PASSWORD, "password2": PASSWORD}
+    assert browser().post("/register/", taken).status_code == 422
+
+
+def test_a_lower_case_name_gives_way_to_an_older_account(raw):
+    php = OfficialDatabase(raw)
+    for name in ("Dora", "dora", "DORA_2", "dORA"):
+        php.register(name, "secret of dora")
+    adopt()
+    names = {uid: raw.hget(f"user:{uid}", "username") for uid in (1, 2, 3, 4)}
+    assert names[1] == "Dora"
+    assert names[3] == "DORA_2"
+    assert re.fullmatch("dora_[0-9a-f]{12}", names[2])
+    assert names[4] == "dORA_4"
+    assert {raw.hget("users", name.lower()) for name in names.values()} == {"1", "2", "3", "4"}
+    assert name_entries(raw) == expected_name_entries(raw)
+
+
+def test_profiles_timelines_and_the_ranking_are_there(php, raw, browser, settings):
+    adopt()
+    own = [pid for pid in range(30, 0, -1) if raw.hget(f"post:{pid}", "user_id") == str(BOB)]
+    assert raw.zrevrange("updates:2", 0, -1, withscores=True) == [(str(pid), pid) for pid in own]
+    assert ranking(raw) == follower_counts(raw) == {"1": 2, "2": 1}
+    client = browser()
+    client.cookies[settings.AUTH_COOKIE] = php.secret(AMELIA)
+    assert [int(pid) for pid in POST.findall(client.get("/").content.decode())][-1] == 1  # the hole is filled
+    assert len(POST.findall(client.get("/timeline/").content.decode())) == 30
+
+
+def test_what_the_php_wrote_keeps_its_place(php, raw):
+    before = everything(raw)
+    adopt()
+    after = everything(raw)
+    for key in ("next_user_id", "next_post_id", "auths", "timeline", "posts:2", "followers:1", "following:1", "post:7"):
+        assert after[key] == before[key]
+    lower = {"amelia": "1", "carol of the wells": "3", "amelia_4": "4"}
+    assert after["users"] == {name: uid for name, uid in before["users"].items() if name != "AMELIA"} | lower
+    assert after["user:2"]["auth"] == before["user:2"]["auth"]
+    new = {"schema", "users_by_name", "users_by_followers", "updates:1", "updates:2", "updates:3"}
+    assert set(after) - set(before) == new
+
+
+def test_a_dry_run_says_what_would_happen_and_changes_nothing(php, raw, capsys):
+    before = everything(raw)
+    printed = said(capsys, "adopt", dry_run=True)
+    assert "'AMELIA' (user 4) becomes 'AMELIA_4': 'Amelia' (user 1) registered first" in printed
+    assert "readable passwords: 4" in printed
+    assert "posts that no updates: lists: 30" in printed
+    assert all(word not in printed for word in CLEAR.values())
+    assert everything(raw) == before
+
+
+def test_killed_anywhere_and_run_again_it_ends_the_same(raw):
+    make_official_database(raw)
+    adopt()
+    whole = without_hashes(everything(raw))
+    step = 0
+    while True:
+        raw.flushall()
+        make_official_database(raw)
+        if not killed_before_round_trip(step, adopt):
+            break
+        assert raw.get("schema") in {None, "adopting"}
+        adopt()
+        assert without_hashes(everything(raw)) == whole, step
+        step += 1
+    assert step > 30
+
+
+@pytest.mark.parametrize("mark", [None, "1"])
+def test_a_store_of_this_site_is_not_adopted(alice, raw, mark):
+    if mark:
+        raw.set("schema", mark)
+    before = everything(raw)
+    with pytest.raises(CommandError, match=r"upgrade|nothing to adopt"):
+        adopt()
+    assert everything(raw) == before
+
+
+def test_an_empty_store_is_not_adopted(raw):
+    with pytest.raises(CommandError, match="has no users"):
+        adopt()
+    assert raw.dbsize() == 0

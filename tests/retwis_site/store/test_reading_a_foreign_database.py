@@ -1,0 +1,141 @@
+"""Until `adopt` has run, the site shows what an official database has, and changes nothing in it."""
+
+import re
+
+import pytest
+from django.core.management import call_command
+
+from retwis_site.exceptions import StoreError, StoreReadOnly
+from retwis_site.store import schema
+from retwis_site.store.client import connect
+from retwis_site.store.local_cache import Memory
+from retwis_site.store.schema import State
+from tests.support.maintenance.official_database import AMELIA, BOB, make_official_database
+from tests.support.people import PASSWORD, register
+from tests.support.stored_keys import everything
+
+POST = re.compile(r'id="post-(\d+)"')
+PAGES = [
+    *("/", "/new/?after=1", "/timeline/", "/timeline/?before=10", "/people/", "/people/?q=a", "/settings/"),
+    *("/@Amelia/", "/@bob/", "/@AMELIA/", "/@Amelia/followers/", "/@Amelia/following/", "/@bob/1/", "/@nobody/"),
+    *("/timeline/atom/", "/timeline/rss/", "/@bob/atom/", "/@bob/rss/", "/sitemap.xml", "/login/", "/register/"),
+]
+
+
+@pytest.fixture
+def gated(raw):
+    """The site's own connection, with its gate."""
+    connect.cache_clear()
+    return connect()
+
+
+@pytest.fixture
+def php(raw):
+    return make_official_database(raw)
+
+
+def shown(answer):
+    return [int(pid) for pid in POST.findall(answer.content.decode())]
+
+
+@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("uid", [None, AMELIA])
+def test_no_page_changes_a_key(gated, php, browser, raw, path, uid, settings):
+    before = everything(raw)
+    client = browser()
+    if uid:
+        client.cookies[settings.AUTH_COOKIE] = php.secret(uid)
+    for _ in range(2):
+        assert client.get(path).status_code in {200, 204, 302, 404}
+        Memory.clear_all()
+    assert everything(raw) == before
+
+
+def test_the_global_timeline_shows_the_posts_of_its_list(gated, php, browser):
+    assert shown(browser().get("/timeline/")) == list(range(30, 0, -1))
+
+
+def test_a_profile_shows_the_own_posts_in_the_users_home(gated, php, browser, raw):
+    own = [pid for pid in range(30, 0, -1) if raw.hget(f"post:{pid}", "user_id") == str(BOB)]
+    assert shown(browser().get("/@bob/")) == own
+    assert shown(browser().get(f"/@bob/?before={own[3]}")) == own[4:]
+
+
+def test_the_cookie_of_the_php_signs_in_and_home_shows_the_list(gated, php, browser, raw, settings):
+    client = browser()
+    client.cookies[settings.AUTH_COOKIE] = php.secret(AMELIA)
+    answer = client.get("/")
+    assert shown(answer) == [int(pid) for pid in raw.lrange("posts:1", 0, 19)]
+    assert "1" not in raw.lrange("posts:1", 0, -1)  # bob's post from before the follow
+
+
+@pytest.mark.parametrize(
+    ("path", "form"),
+    [
+        ("/register/", {"username": "AMELIa", "password1": PASSWORD, "password2": PASSWORD}),
+        ("/login/", {"username": "Amelia", "password": "amelia's own words"}),
+        ("/@bob/follow/", {}),
+        ("/post/", {"body": "Hello", "token": "t" * 32}),
+    ],
+)
+def test_a_form_gets_a_503_and_changes_nothing(gated, php, browser, raw, settings, path, form, caplog):
+    before = everything(raw)
+    client = browser()
+    client.cookies[settings.AUTH_COOKIE] = php.secret(AMELIA)
+    assert client.post(path, form).status_code == 503
+    assert "manage.py adopt" in caplog.text
+    assert everything(raw) == before
+
+
+def test_every_write_is_refused(gated, php):
+    with pytest.raises(StoreReadOnly, match=r"manage\.py adopt"):
+        gated.set("x", "1")
+    pipe = gated.pipeline()
+    pipe.get("x")
+    pipe.lpushx_each(["posts:1"], "31")
+    with pytest.raises(StoreReadOnly):
+        next(gated.stream([pipe]))
+
+
+def test_the_gate_opens_when_the_database_is_adopted(gated, php, browser, raw):
+    assert shown(browser().get("/@bob/"))
+    assert gated.gate is not None
+    call_command("adopt", verbosity=0)
+    browser().get("/timeline/")
+    assert gated.gate is None
+
+
+def test_while_adopt_is_under_way_nothing_is_written(alice, gated, raw):
+    raw.set("schema", schema.ADOPTING)
+    with pytest.raises(StoreReadOnly):
+        gated.set("x", "1")
+
+
+# ---- what kind of store it is
+
+
+def test_an_empty_store_is_no_foreign_one_and_may_be_filled(gated, raw):
+    assert schema.examine(gated) is State.EMPTY
+    register(gated, "Alice")
+    assert schema.examine(gated) is State.OLDER  # until it is marked
+    schema.mark(gated)
+    assert schema.examine(gated) is State.OURS
+    assert raw.get("schema") == "1"
+
+
+def test_a_store_of_a_newer_site_is_refused(alice, gated, raw, browser, caplog):
+    raw.set("schema", "2")
+    with pytest.raises(StoreError, match="install the newer version"):
+        gated.get("health")
+    assert browser().get("/timeline/").status_code == 503
+    assert "install the newer version" in caplog.text
+
+
+@pytest.mark.parametrize("password", ["hunter2", "!hunter2", "pbkdf2_sha256$hunter2", "argon", "!" + "a" * 39])
+def test_a_typed_password_is_no_hash(password):
+    assert not schema.is_hash(password)
+
+
+def test_the_gate_costs_nothing_once_it_is_open(gated, alice, round_trips):
+    gated.get("health")
+    assert len(round_trips(lambda: gated.get("health")).round_trips) == 1

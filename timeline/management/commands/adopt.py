@@ -1,0 +1,61 @@
+"""`manage.py adopt`"""
+
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from retwis_site.maintenance.checks import Check
+from retwis_site.maintenance.examination import Examination, adoption, inconsistencies
+from retwis_site.management.base import StoreCommand
+from retwis_site.store import keys, schema
+from retwis_site.store.client import Store, without_gate
+from retwis_site.store.local_cache import Memory
+from retwis_site.store.schema import State
+
+NOT_FOREIGN = {
+    State.EMPTY: "The store has no users. Set REDIS_URL to the database of the official Retwis.",
+    State.OURS: "The store is this site's already: there is nothing to adopt.",
+    State.OLDER: "An older version of this site has written the store. Run: manage.py upgrade",
+    State.NEWER: "A newer version of this site has written the store. Install that version.",
+}
+
+
+class Command(StoreCommand):
+    help = (
+        "Turn a database of the official Retwis (2014) into one of this site, in place: docs/adopting.md. Stop the PHP "
+        "first. After a crash, run it again. Until it has finished, the site only reads this database."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--dry-run", action="store_true", help="only print what would be changed")
+
+    def run(self, store: Store, **options: Any) -> None:
+        store = without_gate()
+        state = schema.examine(store)
+        if state in NOT_FOREIGN:
+            raise CommandError(NOT_FOREIGN[state])
+        if options["dry_run"]:
+            for check in adoption(store):
+                self._examine(check, repairs=False)
+            self.say("Nothing was changed (dry run).")
+            return
+        store.set(keys.schema(), schema.ADOPTING)
+        examinations = [self._examine(check, repairs=True) for check in adoption(store)]
+        examinations += [self._examine(check, repairs=True) for check in inconsistencies(store)]
+        if any(one.left for one in examinations):
+            raise CommandError("The database is not adopted yet. Remove what stopped the checks, and run this again.")
+        schema.mark(store)
+        Memory.clear_all()
+        self.say("The database is adopted. Next: manage.py cleanup, then start the site.")
+
+    def _examine(self, check: Check, repairs: bool) -> Examination:
+        examination = Examination(check, repairs)
+        for _ in self.progress(check.label, examination):
+            pass
+        if examination.found or examination.refused:
+            self.say(f"{check.label}: {examination.found}")
+            for example in examination.examples:
+                self.say(f"    {example}")
+        if examination.refused:
+            self.stderr.write(f"{check.label}: stopped, {examination.refused}")
+        return examination
