@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import hiredis
 import redis
 from django.conf import settings
+from django.contrib.auth.hashers import make_password
 
 from accounts.users.names import entry
 from benchmarks.growth.sizes import NOW, secret
@@ -17,6 +18,7 @@ from timeline.demo.texts import post_body
 Command = tuple[str | int, ...]
 
 BATCH = 2000
+NO_PASSWORD = make_password(None)
 BODIES = [post_body(random.Random(number)) for number in range(1000)]
 
 
@@ -40,7 +42,7 @@ def viewer(uid: int) -> Viewer:
 def people(uids: Iterable[int]) -> Iterator[Command]:
     """Users with a session cookie. No password matches theirs."""
     for user in (viewer(uid) for uid in uids):
-        yield ("HSET", keys.user(user.uid), "username", user.name, "password", "!", "auth", user.secret)
+        yield ("HSET", keys.user(user.uid), "username", user.name, "password", NO_PASSWORD, "auth", user.secret)
         yield ("HSET", keys.auths(), user.secret, user.uid)
         yield ("ZADD", keys.users_by_time(), NOW, user.name)
         yield ("ZADD", keys.users_by_name(), 0, entry(user.name, user.uid))

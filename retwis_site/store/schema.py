@@ -52,17 +52,25 @@ class NewerSchema(StoreError):
 
 
 def examine(store: Store) -> State:
-    """What kind of store it is. One round trip; two more for one without `schema`. Raises StoreError."""
-    version = store.get(keys.schema())
-    if version == ADOPTING:
-        return State.FOREIGN
-    if version is not None and version.isdecimal():
-        return _compared(int(version))
-    _, names = store.hscan(keys.users(), 0, SAMPLE)
-    if not names:
-        return State.EMPTY
+    """What kind of store it is. One round trip; one more for one without `schema`. Raises StoreError.
+
+    Without `schema`, a store is official when most names are missing from `users_by_name`, which only this site has,
+    and a password can be read."""
     pipe = store.pipeline()
-    passwords = [pipe.hget(keys.user(uid), "password") for uid in parse_ids(names.values())]
+    version = pipe.get(keys.schema())
+    sample = pipe.hscan(keys.users(), 0, SAMPLE)
+    names, indexed = pipe.hlen(keys.users()), pipe.zcard(keys.users_by_name())
+    pipe.execute()
+    if version.value == ADOPTING:
+        return State.FOREIGN
+    if version.value is not None and version.value.isdecimal():
+        return _compared(int(version.value))
+    if not names.value:
+        return State.EMPTY
+    if indexed.value >= names.value / 2:
+        return State.OLDER
+    _, uids = sample.value
+    passwords = [pipe.hget(keys.user(uid), "password") for uid in parse_ids(uids.values())]
     pipe.execute()
     readable = any(password.value and not is_hash(password.value) for password in passwords)
     return State.FOREIGN if readable else State.OLDER
