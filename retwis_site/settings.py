@@ -192,9 +192,9 @@ CACHES: dict[str, dict[str, Any]] = {
     # The site does not use Django's cache, but Django needs a default.
     "default": {"BACKEND": "django.core.cache.backends.dummy.DummyCache"},
     "store": {
-        "BACKEND": "retwis_site.store.client.StoreConnections",
+        "BACKEND": "retwis_site.store.connection.django_cache.StoreConnections",
         "LOCATION": REDIS_URL or "embedded",
-        "OPTIONS": {"CONNECTION_FACTORY": "retwis_site.store.client.ConnectionFactory"},
+        "OPTIONS": {"CONNECTION_FACTORY": "retwis_site.store.connection.django_cache.ConnectionFactory"},
     },
 }
 

@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from retwis_site.exceptions import BadCursor, Gone, NotFound, StoreError, TooOften
+from retwis_site.exceptions import BadCursor, Gone, NotFound, StoreError, StoreReadOnly, TooOften
 from retwis_site.rendering.kept_fields import KeptField, kept_fields
 from retwis_site.rendering.pages import origin_of, page
 from retwis_site.rendering.request_bodies import refusal_of_body
@@ -83,6 +83,8 @@ def store_failure(request: HttpRequest, exception: StoreError) -> HttpResponse:
     """503: the site knows nothing, so it claims nothing. The page has the typed text and its token, to send again."""
     logger.error("%s %s: %s", request.method, quote(request.path), exception)  # without the query, which may be private
     text = _("The site cannot reach its database right now. Nothing is lost. Try again in a few seconds.")
+    if isinstance(exception, StoreReadOnly):
+        text = _("The site can only be read right now, and takes no changes. Nothing is lost. Try again later.")
     answer = error_page(request, 503, _("Temporarily unavailable"), text, kept_fields(request))
     answer["Retry-After"] = str(RETRY_AFTER)
     answer["Cache-Control"] = "no-store"

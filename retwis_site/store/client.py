@@ -21,8 +21,6 @@ from typing import Any, TypeVar
 import redis
 from django.conf import settings
 from django_redis import get_redis_connection
-from django_redis import pool as django_redis_pool
-from django_redis.cache import RedisCache
 
 from retwis_site.exceptions import StoreRefused
 from retwis_site.store.commands import Commands, Scored
@@ -89,6 +87,11 @@ class Pipe(Commands):
         if batch.queued:
             batch.fill(self._store.exchange(batch.queued))
 
+    @property
+    def is_gated(self) -> bool:
+        """As for `Store`."""
+        return self._store.is_gated
+
     def take(self) -> Batch:
         """Empty the queue; returns what was queued, for a caller that sends it itself."""
         batch, self._batch = self._batch, Batch()
@@ -102,6 +105,11 @@ class Store(Commands):
         self.transport = transport
         self.gate: Gate | None = None
         self._hangs_until = 0.0  # monotonic seconds; until then no command is sent
+
+    @property
+    def is_gated(self) -> bool:
+        """Whether the store is not known to be this site's. After a round trip: the official Retwis has written it."""
+        return self.gate is not None
 
     def send(self, *command: str | float | bytes, **options: Any) -> Any:
         [reply] = self.exchange([(command, options)])
@@ -279,17 +287,3 @@ def connect_exactly(urls: Sequence[str] = ()) -> Store:
         if any(info.get("cluster_enabled") for info in store.info()):
             return Store(topology.cluster(urls, options))
     return store
-
-
-class ConnectionFactory(django_redis_pool.ConnectionFactory):  # type: ignore[misc]
-    """Makes django-redis's client: the transport for REDIS_TOPOLOGY."""
-
-    def connect(self, url: str) -> Transport:
-        return topology.transport(self.pool_cls_kwargs)
-
-
-class StoreConnections(RedisCache):  # type: ignore[misc]
-    """The backend of `CACHES["store"]`. It gives `get_redis_connection` its connections; it is never a cache."""
-
-    def clear(self) -> bool:
-        raise NotImplementedError("CACHES['store'] holds the site itself: clear() would be FLUSHDB")

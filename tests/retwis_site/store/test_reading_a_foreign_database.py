@@ -61,6 +61,11 @@ def test_a_profile_shows_the_own_posts_in_the_users_home(gated, php, browser, ra
     assert shown(browser().get(f"/@bob/?before={own[3]}")) == own[4:]
 
 
+def test_a_post_has_its_page(gated, php, browser):
+    assert "Before anyone followed me" in browser().get("/@bob/1/").content.decode()
+    assert browser().get("/@Amelia/1/").status_code == 404
+
+
 def test_the_cookie_of_the_php_signs_in_and_home_shows_the_list(gated, php, browser, raw, settings):
     client = browser()
     client.cookies[settings.AUTH_COOKIE] = php.secret(AMELIA)
@@ -82,7 +87,9 @@ def test_a_form_gets_a_503_and_changes_nothing(gated, php, browser, raw, setting
     before = everything(raw)
     client = browser()
     client.cookies[settings.AUTH_COOKIE] = php.secret(AMELIA)
-    assert client.post(path, form).status_code == 503
+    answer = client.post(path, form)
+    assert answer.status_code == 503
+    assert "can only be read right now" in answer.content.decode()
     assert "manage.py adopt" in caplog.text
     assert everything(raw) == before
 
