@@ -37,6 +37,8 @@ UNSET = (
     "NODE_ID",
     "TIMELINE_SHARDS",
     "OUTBOX_SHARDS",
+    "RETWIS_ENV_FILE",
+    "EMBEDDED",
     "HTTPS",
     "DEBUG",
     "DELIVER_INLINE_LIMIT",

@@ -1,4 +1,4 @@
-"""Every setting of the site, read from the environment. README.md lists those for operators."""
+"""Every setting of the site, read from the environment. docs/running.md lists those for operators."""
 
 import os
 import secrets
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
+from dotenv.parser import parse_stream
 
 PACKAGE = Path(__file__).resolve().parent
 IN_CHECKOUT = (PACKAGE.parent / "manage.py").is_file()
@@ -46,6 +47,24 @@ def env_one_of(name: str, *values: str) -> str:
     return value
 
 
+def read_env_file(path: str) -> None:
+    """Add the variables of a file in dotenv form to the environment; a variable that is set already keeps its value.
+
+    Values are taken as they are written: `${...}` is not replaced. Raises ImproperlyConfigured for a file that cannot be
+    read, and for a line that is no setting: python-dotenv would leave it out, and the site would run without it."""
+    try:
+        with Path(path).open(encoding="utf-8-sig") as file:
+            lines = list(parse_stream(file))
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8"
+        raise ImproperlyConfigured(f"RETWIS_ENV_FILE={path!r} cannot be read: {reason}.") from error
+    for line in lines:
+        if line.error or (line.key is not None and line.value is None):
+            raise ImproperlyConfigured(f"RETWIS_ENV_FILE={path!r}, line {line.original.line}: write NAME=value.")
+        if line.key is not None and line.value is not None:
+            os.environ.setdefault(line.key, line.value)
+
+
 def kept_secret(path: Path) -> str:
     """The secret in the file `path`, created on first use. Two processes that start together get the same secret."""
     try:
@@ -65,6 +84,9 @@ def kept_secret(path: Path) -> str:
     return path.read_text().strip()
 
 
+if ENV_FILE := env("RETWIS_ENV_FILE"):
+    read_env_file(ENV_FILE)
+
 # --- The site ---------------------------------------------------------------------------------------------------------
 
 VAR_DIR = Path(env("VAR_DIR") or BASE_DIR / "var").resolve()  # files of the site: secret, store, static files
@@ -72,6 +94,7 @@ DEBUG = env_on("DEBUG")
 HTTPS = env_on("HTTPS")
 SECRET_KEY = env("SECRET_KEY") or kept_secret(VAR_DIR / "secret_key")
 ALLOWED_HOSTS = env_list("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
+PUBLIC = HTTPS or bool(env("ALLOWED_HOSTS"))  # whether others reach the site: then it never starts a store of its own
 CSRF_TRUSTED_ORIGINS = env_list("CSRF_TRUSTED_ORIGINS")
 PORT = env_number("PORT", 8000)
 WEB_WORKERS = max(1, env_number("WEB_WORKERS", 2))
@@ -174,6 +197,7 @@ if TRUSTED_PROXIES:
 
 DATABASES: dict[str, dict[str, str]] = {}  # Redis is the only datastore
 REDIS_URL = env("REDIS_URL")  # empty: the embedded server
+EMBEDDED = env_on("EMBEDDED")  # whether a public site may use the embedded server
 REDIS_TOPOLOGY = env("REDIS_TOPOLOGY", "server")
 REDIS_SENTINEL_SERVICE = env("REDIS_SENTINEL_SERVICE")
 REDIS_SENTINEL_USERNAME = env("REDIS_SENTINEL_USERNAME")  # of the sentinels; REDIS_URL has that of the primary

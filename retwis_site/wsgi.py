@@ -12,10 +12,12 @@ from django.http import HttpResponse
 from django.utils.http import parse_header_parameters
 
 from retwis_site.rendering.fragments import Fragment
+from retwis_site.store.connection.addresses import require_named_store
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "retwis_site.settings")
 
 _site = get_wsgi_application()
+require_named_store()
 Fragment.load_all()  # a mistake in a template ends the process here, not a page later
 
 BOUNDARY = re.compile(r"[0-9A-Za-z'()+_,./:=? -]{1,70}")  # RFC 2046, 5.1.1

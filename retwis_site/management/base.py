@@ -4,7 +4,7 @@ import signal
 import sys
 import threading
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import contextmanager, nullcontext
 from getpass import getpass
 from typing import Any, Protocol, TypeVar
@@ -12,14 +12,16 @@ from typing import Any, Protocol, TypeVar
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured, ValidationError
 from django.core.management.base import BaseCommand, CommandError
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from retwis_site.exceptions import StoreError
 from retwis_site.store import embedded
 from retwis_site.store.client import Store, connect
+from retwis_site.store.connection import addresses
 from retwis_site.store.embedded import EmbeddedServerError
 
 T_co = TypeVar("T_co", covariant=True)
-BAR_WIDTH = 30  # characters
 
 
 class SizedIterable(Sized, Iterable[T_co], Protocol[T_co]):
@@ -27,18 +29,26 @@ class SizedIterable(Sized, Iterable[T_co], Protocol[T_co]):
 
 
 @contextmanager
-def running_store() -> Iterator[Store]:
+def running_store(announce: Callable[[str], object]) -> Iterator[Store]:
     """The store for the time of a command. Without REDIS_URL the embedded server runs during this time.
 
-    Raises CommandError for a store failure: the command ends with one line that names the fix, and exit code 1.
+    `announce` gets a line that says which store it is, before anything is sent. Raises CommandError for a store failure:
+    the command ends with one line that names the fix, and exit code 1.
     """
     try:
+        addresses.require_named_store()
+        announce(f"Store: {addresses.described()}")
         with _sigterm_exits(), nullcontext() if settings.REDIS_URL else embedded.running():
             yield connect()
     except (StoreError, EmbeddedServerError, ImproperlyConfigured) as error:
         raise CommandError(str(error)) from error
     except KeyboardInterrupt:
         sys.exit(128 + signal.SIGINT)
+
+
+def announcer(command: BaseCommand, verbosity: int) -> Callable[[str], object]:
+    """Prints lines of a command on stderr, since programs read its stdout; nothing with `--verbosity 0`."""
+    return (lambda line: command.stderr.write(line, str)) if verbosity else (lambda line: None)
 
 
 class StoreCommand(BaseCommand):
@@ -48,7 +58,7 @@ class StoreCommand(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         self.verbosity: int = options["verbosity"]
-        with running_store() as store:
+        with running_store(announcer(self, self.verbosity)) as store:
             self.run(store, **options)
 
     @abstractmethod
@@ -62,16 +72,18 @@ class StoreCommand(BaseCommand):
 
     def progress(self, label: str, steps: "SizedIterable[T_co]") -> Iterator[T_co]:
         """Iterate over `steps`, with a progress bar if stderr is a terminal. `len(steps)` may be an estimate."""
-        total = max(len(steps), 1)
-        shown = self.verbosity > 0 and sys.stderr.isatty()
-        for number, step in enumerate(steps, 1):
-            yield step
-            if shown:
-                filled = BAR_WIDTH * min(number, total) // total
-                bar = "#" * filled + "." * (BAR_WIDTH - filled)
-                self.stderr.write(f"\r{label} [{bar}] {100 * filled // BAR_WIDTH:3} %", ending="")
-        if shown:
-            self.stderr.write("\r\x1b[K", ending="")
+        if not self.verbosity or not sys.stderr.isatty():
+            yield from steps
+            return
+        with _progress_bar() as bar:
+            yield from bar.track(steps, total=max(len(steps), 1), description=label)
+
+
+def _progress_bar() -> Progress:
+    """A bar on stderr, which disappears at the end. What the command prints goes its usual way."""
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    terminal = Console(file=sys.stderr)
+    return Progress(*columns, console=terminal, transient=True, redirect_stdout=False, redirect_stderr=False)
 
 
 @contextmanager

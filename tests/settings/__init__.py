@@ -6,7 +6,8 @@ import shutil
 import tempfile
 
 STORE = ("KEY_PREFIX", "TOPOLOGY", "NODES", "SENTINEL_SERVICE", "SENTINEL_USERNAME", "SENTINEL_PASSWORD")
-for name in ("DEBUG", "HTTPS", "THROTTLE", "TRUSTED_PROXIES", "ALLOWED_HOSTS", *(f"REDIS_{name}" for name in STORE)):
+SITE = ("RETWIS_ENV_FILE", "EMBEDDED", "DEBUG", "HTTPS", "THROTTLE", "TRUSTED_PROXIES", "ALLOWED_HOSTS")
+for name in (*SITE, *(f"REDIS_{name}" for name in STORE)):
     os.environ.pop(name, None)
 
 

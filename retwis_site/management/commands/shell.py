@@ -4,12 +4,12 @@ from typing import Any
 
 from django.core.management.commands.shell import Command as Shell
 
-from retwis_site.management.base import running_store
+from retwis_site.management.base import announcer, running_store
 
 
 class Command(Shell):
     help = f"{Shell.help} Without REDIS_URL it runs the embedded store."
 
     def handle(self, **options: Any) -> None:
-        with running_store():
+        with running_store(announcer(self, options["verbosity"])):
             super().handle(**options)

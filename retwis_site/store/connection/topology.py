@@ -12,17 +12,16 @@ import redis
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from redis.backoff import NoBackoff
-from redis.connection import SSLConnection, parse_url
+from redis.connection import SSLConnection
 from redis.retry import Retry
 
 from retwis_site.store import embedded
+from retwis_site.store.connection.addresses import Options, parsed, require_named_store, urls
 from retwis_site.store.connection.cluster import ClusterTransport
 from retwis_site.store.connection.cluster_slots import SlotMap
 from retwis_site.store.connection.pool import Pool
 from retwis_site.store.connection.sentinel import Sentinels
 from retwis_site.store.connection.transport import OneServer, Transport
-
-Options = dict[str, Any]
 
 
 def transport(options: Options) -> Transport:
@@ -80,6 +79,7 @@ def _no_retries() -> Retry:
 
 
 def _server(options: Options) -> Transport:
+    require_named_store()
     return OneServer(_client(_one_url() if settings.REDIS_URL else embedded.url(), options))
 
 
@@ -124,44 +124,32 @@ TOPOLOGIES = {"server": _server, "sentinel": _sentinel, "cluster": _cluster, "tw
 
 
 def _client(url: str, options: Options, where: str = "REDIS_URL") -> "redis.Redis":
-    more = options | _greeting(_parsed(url, where))
+    more = options | _greeting(parsed(url, where))
     return redis.Redis(connection_pool=Pool.from_url(url, retry=_no_retries(), **more))
 
 
 def _one_url() -> str:
-    if len(_urls()) != 1:
+    if len(urls()) != 1:
         raise ImproperlyConfigured(
             f"REDIS_TOPOLOGY={settings.REDIS_TOPOLOGY!r} needs one address in REDIS_URL, such as redis://host:6379."
         )
-    return _urls()[0]
-
-
-def _urls() -> list[str]:
-    return [url.strip() for url in settings.REDIS_URL.split(",") if url.strip()]
+    return urls()[0]
 
 
 def _some_urls() -> list[str]:
-    if not _urls():
+    if not urls():
         raise ImproperlyConfigured(
             f"REDIS_TOPOLOGY={settings.REDIS_TOPOLOGY!r} needs REDIS_URL: redis://one:6379,redis://two:6379 and so on."
         )
-    return _urls()
+    return urls()
 
 
 def _addresses(urls: Sequence[str], default_port: int, where: str) -> tuple[list[tuple[str, int]], Options]:
     """Hosts and ports, and the other options of the first address (user, password, TLS and so on), for all."""
-    parsed = [_parsed(url, where) for url in urls]
-    if any("path" in options for options in parsed):
+    each = [parsed(url, where) for url in urls]
+    if any("path" in options for options in each):
         raise ImproperlyConfigured(f"Several servers need hosts in {where}, and no unix:// socket.")
-    first = dict(parsed[0])
+    first = dict(each[0])
     common: Options = {"ssl": True} if first.pop("connection_class", None) is SSLConnection else {}
     common |= {name: value for name, value in first.items() if name not in {"host", "port"}}
-    return [(options.get("host", "localhost"), options.get("port", default_port)) for options in parsed], common
-
-
-def _parsed(url: str, where: str) -> Options:
-    try:
-        return dict(parse_url(url))
-    except ValueError:  # its text may contain the password
-        fix = "Write redis://host:6379, rediss://user:password@host:6379 or unix:///path/to/redis.sock."
-        raise ImproperlyConfigured(f"{where} is not the address of a Redis server. {fix}") from None
+    return [(options.get("host", "localhost"), options.get("port", default_port)) for options in each], common
