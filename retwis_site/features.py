@@ -62,7 +62,6 @@ class Feature:
     inconsistencies: Checks = _nothing
     orphans: Checks = _nothing  # harmless; `cleanup` removes them
     adoption: Checks = _nothing  # what `adopt` changes in a database of the official Retwis
-    notices: Callable[[Store], list[str]] = _nothing  # sentences about the database as a whole, for `cleanup`
     temporary_keys: Mapping[str, int] = field(default_factory=dict)  # SCAN pattern -> seconds; each key has an expiry
     # By name, numbers about the signed-in user for every page: `request.viewer.numbers`. The round trip that checks the
     # viewer asks for them; one command each.

@@ -50,8 +50,8 @@ def env_one_of(name: str, *values: str) -> str:
 def read_env_file(path: str) -> None:
     """Add the variables of a file in dotenv form to the environment; a variable that is set already keeps its value.
 
-    Values are taken as they are written: `${...}` is not replaced. Raises ImproperlyConfigured for a file that cannot be
-    read, and for a line that is no setting: python-dotenv would leave it out, and the site would run without it."""
+    Values are taken as they are written: `${...}` is not replaced. Raises ImproperlyConfigured for a file that cannot
+    be read, and for a line that is no setting: python-dotenv would leave it out, and the site would run without it."""
     try:
         with Path(path).open(encoding="utf-8-sig") as file:
             lines = list(parse_stream(file))

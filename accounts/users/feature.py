@@ -5,7 +5,6 @@ from accounts.users.checks.account_checks import AccountChecks
 from accounts.users.checks.account_orphans import AccountOrphans
 from accounts.users.checks.adoption import AccountAdoption
 from accounts.users.checks.deleted_accounts import DeletedAccountChecks
-from accounts.users.checks.foreign_database import foreign_database_notice
 from accounts.users.checks.name_index_checks import NameIndexChecks
 from accounts.users.name_index import finish_name
 from accounts.users.registration import finish_user
@@ -29,7 +28,6 @@ FEATURE = Feature(
     inconsistencies=_inconsistencies,
     orphans=_orphans,
     adoption=lambda store: AccountAdoption(store).checks(),
-    notices=foreign_database_notice,
     account_lines=account_lines,
     remove_account=remove_user,
 )

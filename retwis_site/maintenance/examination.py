@@ -32,11 +32,6 @@ def orphans(store: Store) -> list[Check]:
     return [*of_features, *KeyChecks(store).orphans(), *OutboxChecks(store).orphans()]
 
 
-def notices(store: Store) -> list[str]:
-    """The sentences of all features about the database as a whole."""
-    return [notice for feature in features() for notice in feature.notices(store)]
-
-
 @dataclass
 class Examination:
     """The run of a check, and its findings so far. Iterate to run it, a chunk a step. `len` estimates the steps."""
@@ -46,7 +41,7 @@ class Examination:
     found: int = 0
     repaired: int = 0
     examples: list[str] = field(default_factory=list)
-    refused: str = ""  # the error reply of the store that stopped the check or a repair
+    refused: str = ""  # the error reply of the store that stopped the check: it could not run
 
     def __len__(self) -> int:
         try:
@@ -73,5 +68,5 @@ class Examination:
 
     @property
     def left(self) -> int:
-        """The number of findings that are not repaired, plus one if the check was stopped."""
-        return self.found - self.repaired + bool(self.refused)
+        """The number of findings that are not repaired."""
+        return self.found - self.repaired

@@ -36,7 +36,22 @@ def _advice(info: dict[str, Any]) -> list[Advice]:
     if _version(version) < OLDEST_VERSION:
         hint = "Use Redis 6.2 or newer, or Valkey."
         pieces.append(Advice("retwis.W006", f"The server is Redis {version}, which lacks commands of the site.", hint))
-    return pieces + _memory(info) + _files(info)
+    return pieces + _role(info) + _evicted(info) + _memory(info) + _files(info)
+
+
+def _role(info: dict[str, Any]) -> list[Advice]:
+    if info.get("role") != "slave":
+        return []
+    hint = "Set REDIS_URL to its primary, or use REDIS_TOPOLOGY=sentinel."
+    return [Advice("retwis.W009", "The server is a replica: it takes no writes, and it may lag behind.", hint)]
+
+
+def _evicted(info: dict[str, Any]) -> list[Advice]:
+    number = int(info.get("evicted_keys", 0))
+    if not number:
+        return []
+    hint = "Set `maxmemory-policy noeviction`, and look at what is left with `manage.py doctor`."
+    return [Advice("retwis.W010", f"Keys that the server has evicted since its start: {number}.", hint)]
 
 
 def _memory(info: dict[str, Any]) -> list[Advice]:

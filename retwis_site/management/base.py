@@ -32,8 +32,8 @@ class SizedIterable(Sized, Iterable[T_co], Protocol[T_co]):
 def running_store(announce: Callable[[str], object]) -> Iterator[Store]:
     """The store for the time of a command. Without REDIS_URL the embedded server runs during this time.
 
-    `announce` gets a line that says which store it is, before anything is sent. Raises CommandError for a store failure:
-    the command ends with one line that names the fix, and exit code 1.
+    `announce` gets a line that says which store it is, before anything is sent. Raises CommandError for a store
+    failure: the command ends with one line that names the fix, and exit code 1.
     """
     try:
         addresses.require_named_store()

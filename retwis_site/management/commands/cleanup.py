@@ -5,7 +5,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from retwis_site.maintenance.examination import Examination, notices, orphans
+from retwis_site.maintenance.census import is_foreign
+from retwis_site.maintenance.examination import Examination, orphans
+from retwis_site.maintenance.report import FOREIGN
 from retwis_site.management.base import StoreCommand
 from retwis_site.store.client import Store
 
@@ -20,6 +22,9 @@ class Command(StoreCommand):
         parser.add_argument("--dry-run", action="store_true", help="only print what would be removed")
 
     def run(self, store: Store, **options: Any) -> None:
+        if is_foreign(store):
+            self.say(FOREIGN)
+            return
         total = 0
         for check in orphans(store):
             examination = Examination(check, repairs=not options["dry_run"])
@@ -34,8 +39,5 @@ class Command(StoreCommand):
             if self.verbosity > 1:
                 for example in examination.examples:
                     self.say(f"  {example}")
-        sentences = notices(store)
-        for sentence in sentences:
-            self.say(sentence)
-        if not sentences and not total:
+        if not total:
             self.say("Nothing to clean up.")

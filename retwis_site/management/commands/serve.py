@@ -19,10 +19,11 @@ from django.core.management.base import CommandError, CommandParser
 from granian import Granian
 from granian.constants import Interfaces, Loops
 
+from retwis_site.exceptions import StoreError
 from retwis_site.features import features
 from retwis_site.management.base import StoreCommand
 from retwis_site.server.parent_process import be_parent, end_with_parent
-from retwis_site.store import embedded
+from retwis_site.store import embedded, schema
 from retwis_site.store.client import Store
 from retwis_site.store.embedded import EmbeddedServerError
 
@@ -31,6 +32,12 @@ deliver_logger = logging.getLogger("retwis.deliver")
 
 STOPS_WITHIN = 5  # seconds that a worker gets for the requests under way; a starting worker may miss the signal
 CHECKS_EVERY = 1.0  # seconds between two checks of the embedded server and of the `deliver` process
+
+NEEDS = {
+    schema.State.OLDER: "An older version of the site has written this store. Stop the site and run: manage.py upgrade",
+    schema.State.FOREIGN: "The official Retwis has written this store, so the site only reads it. Stop the site and run: "
+    "manage.py adopt --dry-run (docs/adopting.md)",
+}
 
 
 class Command(StoreCommand):
@@ -47,6 +54,7 @@ class Command(StoreCommand):
     def run(self, store: Store, **options: Any) -> None:
         host, port = options["host"], options["port"]
         _require_free_port(host, port)
+        self._welcome(store)
         greetings = [] if settings.REDIS_URL else self._prepare(store)
         call_command("collectstatic", interactive=False, verbosity=0)
         self.say(f"\nRetwis is at http://{host}:{port}   (Ctrl-C stops it)")
@@ -71,6 +79,21 @@ class Command(StoreCommand):
         server.on_startup(lambda: signal.signal(signal.SIGHUP, signal.getsignal(signal.SIGTERM)))
         with _delivering(), nullcontext() if settings.REDIS_URL else _keeping_the_store():
             server.serve()
+
+    def _welcome(self, store: Store) -> None:
+        """Mark an empty store as this site's, and say what another one needs. The site starts all the same, also when
+        the store does not answer yet; only a store of a newer site is refused."""
+        try:
+            state = schema.examine(store)
+            if state is schema.State.EMPTY:
+                schema.mark(store)
+        except schema.NewerSchema:
+            raise
+        except StoreError as error:
+            logger.error("%s", error)
+            return
+        if state in NEEDS:
+            self.say(NEEDS[state])
 
     def _prepare(self, store: Store) -> list[str]:
         """Run the `before_serving` of all features. Returns their texts."""

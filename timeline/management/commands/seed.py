@@ -1,15 +1,17 @@
 """`manage.py seed`"""
 
 import argparse
-import sys
 from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.hashers import make_password
 from django.core.management.base import CommandError, CommandParser
 
+from retwis_site.maintenance.census import Census, is_foreign
 from retwis_site.management.base import StoreCommand
+from retwis_site.store import schema
 from retwis_site.store.client import Store
+from retwis_site.store.connection import addresses
 from retwis_site.store.local_cache import Memory
 from timeline.demo import seeding
 from timeline.demo.seeding import Community, Plan
@@ -48,6 +50,7 @@ class Command(StoreCommand):
             self._flush(store, options["interactive"])
         elif seeding.is_used(store):
             raise CommandError("This store holds users, or remains of users. To delete all of its keys first: --flush")
+        schema.mark(store)
         seeding.set_counters(store, plan)
         steps = Community(plan, make_password(settings.DEMO_PASSWORD)).steps()
         for batch in self.progress("Seeding", list(seeding.batches(steps, seeding.BATCH))):
@@ -56,11 +59,29 @@ class Command(StoreCommand):
         self.say(f"{plan.users} users and {plan.posts} posts. {login}")
 
     def _flush(self, store: Store, interactive: bool) -> None:
-        if interactive and sys.stdin.isatty() and seeding.is_used(store):
-            answer = input("This deletes all users and posts of the site. Type 'yes' to continue: ")
-            if answer != "yes":
-                raise CommandError("Nothing was deleted.")
+        if is_foreign(store):
+            raise CommandError(
+                "Nothing was deleted: the official Retwis has written this store. Name another one in REDIS_URL, or "
+                "empty this one with redis-cli."
+            )
+        if interactive and seeding.is_used(store):
+            self._confirm(store)
         deleted = seeding.flush(store)
         Memory.clear_all()
         if deleted:
             self.say(f"{deleted} keys deleted.")
+
+    def _confirm(self, store: Store) -> None:
+        """Ask whether to delete everything. Standard input may be a pipe: then the answer is its first line."""
+        census = Census(store)
+        for _ in self.progress("Counting", census):
+            pass
+        wanted = str(census.users) if settings.REDIS_URL else "yes"
+        word = "the number of users" if settings.REDIS_URL else "'yes'"
+        deletes = f"This deletes the site in {addresses.described()} (users: {census.users}, posts: {census.posts})."
+        try:
+            answer = input(f"{deletes} Type {word} to continue: ")
+        except EOFError:
+            raise CommandError("Nothing was deleted: there was no answer. Without a question: --noinput") from None
+        if answer.strip() != wanted:
+            raise CommandError(f"Nothing was deleted: the answer was not {word}.")

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from functools import cached_property, partial
 from itertools import chain
 
-from accounts.users.checks.foreign_database import is_foreign
 from accounts.users.checks.unknown_users import sets_of_unknown_users
 from retwis_site.jobs.outbox import Outbox
 from retwis_site.maintenance.checks import Check, Chunks, Finding, confirmed, ids_of, members_of
@@ -85,8 +84,6 @@ class PostChecks:
         Only a timeline tells such a post from one whose request died before the commit: a post is pushed into timelines
         after the commit. An author with one such post has lost entries, so all missing posts of that author are lost.
         """
-        if self.is_foreign:
-            return
         for batch in ids_of(self._store, "post:*"):
             yield [
                 Finding(f"{keys.updates(author)} lacks {pid}", partial(self._put_back, pid))
@@ -139,10 +136,6 @@ class PostChecks:
         """Deliver a post again: this adds it to `updates:` and drops the homes, which may lack it."""
         job = Outbox(self._store).add(f"post:{pid}:{nonce()}")
         self._posts.redeliver(job.name)
-
-    @cached_property
-    def is_foreign(self) -> bool:
-        return is_foreign(self._store)
 
 
 def at_work_on(pid: str) -> set[str]:

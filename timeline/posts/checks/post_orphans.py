@@ -32,10 +32,9 @@ class PostOrphans:
         """`post:` hashes that are in no `updates:` and have no job in the outbox.
 
         A hash that was written just now may be a post under way. It is checked again OWNER_GIVES_UP seconds later, when
-        its owner has given up. A foreign database that was not adopted has no findings: it has no `updates:`, so all of
-        its posts would look like orphans. A store that is being seeded has none either.
+        its owner has given up. A store that is being seeded has no findings.
         """
-        if self._checks.is_foreign or not self._store.hlen(keys.users()):
+        if not self._store.hlen(keys.users()):
             return
         all_recent: list[int] = []
         for batch in ids_of(self._store, "post:*"):

@@ -6,7 +6,6 @@ from functools import partial
 
 from django.conf import settings
 
-from accounts.users.checks.foreign_database import is_foreign
 from retwis_site.jobs.outbox import Outbox
 from retwis_site.maintenance.checks import Check, Chunks, Finding, confirmed, ids_of
 from retwis_site.store import keys
@@ -41,8 +40,6 @@ class TimelineChecks:
     def homes(self) -> Chunks:
         """Compare each home with the `updates:` of its owner and of everyone they follow, down to its complete-down-to
         id."""
-        if is_foreign(self._store):
-            return
         for uids in ids_of(self._store, "posts:*"):
             yield [
                 Finding(keys.home(uid), partial(self._store.unlink, keys.home(uid)))
@@ -88,8 +85,6 @@ class TimelineChecks:
 
     def everyone(self) -> Chunks:
         """Compare the global timeline with the ids from which it would be rebuilt."""
-        if is_foreign(self._store):
-            return
         for number, timeline in enumerate(self._everyone.lists):
             content = timeline.read()
             newest = self._everyone.newest(number)

@@ -1,0 +1,47 @@
+"""`manage.py upgrade`"""
+
+from typing import Any
+
+from django.core.management.base import CommandError
+
+from retwis_site.maintenance.census import is_foreign
+from retwis_site.maintenance.examination import Examination, inconsistencies
+from retwis_site.maintenance.report import FOREIGN
+from retwis_site.management.base import StoreCommand
+from retwis_site.store import schema
+from retwis_site.store.client import Store
+from retwis_site.store.local_cache import Memory
+from retwis_site.store.schema import State
+
+
+class Command(StoreCommand):
+    help = (
+        "Do what this version of the site needs of a store that an older version has written, and note the new version "
+        "in the key `schema`. Stop the site first. After a crash, run it again. A second run changes nothing."
+    )
+
+    def run(self, store: Store, **options: Any) -> None:
+        if is_foreign(store):
+            raise CommandError(FOREIGN)
+        state = schema.examine(store)
+        if state is State.OLDER:
+            self._repair(store)
+        if state in {State.OLDER, State.EMPTY}:
+            schema.mark(store)
+        self.say(f"The store has schema {schema.VERSION}.")
+
+    def _repair(self, store: Store) -> None:
+        """Version 1 needs what older versions did not write: the index of names, the ranking. `doctor` finds it missing
+        and makes it, so all of its repairs run once."""
+        unfinished = []
+        for check in inconsistencies(store):
+            examination = Examination(check, repairs=True)
+            for _ in self.progress(check.label, examination):
+                pass
+            if examination.repaired:
+                self.say(f"{check.label}: {examination.repaired} repaired")
+            if examination.left or examination.refused:
+                unfinished.append(f"{check.label} ({examination.refused})")
+        Memory.clear_all()
+        if unfinished:
+            raise CommandError(f"The upgrade is not finished: {'; '.join(unfinished)}. Then run this again.")
