@@ -2,11 +2,13 @@
 
 from django.core.management import call_command
 
+from retwis_site.store.connection import addresses
+
 
 def said(capsys, *command, **options):
-    """What a command prints; nothing but a log may go to stderr."""
+    """What a command prints on stdout. On stderr it names the store, and prints nothing else."""
     capsys.readouterr()
     call_command(*command, **options)
     printed = capsys.readouterr()
-    assert printed.err == ""
+    assert printed.err == ("" if options.get("verbosity") == 0 else f"Store: {addresses.described()}\n")
     return printed.out

@@ -45,16 +45,21 @@ class Command(StoreCommand):
             sys.exit(1)
 
     def _report(self, store: Store, repairs: bool) -> Report:
-        census = Census(store)
-        for _ in self.progress("counts", census):
-            pass
+        census = self._count(store)
         if census.is_foreign():
             return Report(census, True, [*_server_advice(store), *census.advice()])
         errors = [self._examine(check, repairs) for check in inconsistencies(store)]
         found_orphans = [self._examine(check, repairs) for check in orphans(store)]
         if repairs:
             Memory.clear_all()
+            census = self._count(store)
         return Report(census, False, [*_server_advice(store), *census.advice()], errors, found_orphans)
+
+    def _count(self, store: Store) -> Census:
+        census = Census(store)
+        for _ in self.progress("counts", census):
+            pass
+        return census
 
     def _examine(self, check: Check, repairs: bool) -> Examination:
         examination = Examination(check, repairs)

@@ -35,8 +35,8 @@ CHECKS_EVERY = 1.0  # seconds between two checks of the embedded server and of t
 
 NEEDS = {
     schema.State.OLDER: "An older version of the site has written this store. Stop the site and run: manage.py upgrade",
-    schema.State.FOREIGN: "The official Retwis has written this store, so the site only reads it. Stop the site and run: "
-    "manage.py adopt --dry-run (docs/adopting.md)",
+    schema.State.FOREIGN: "The official Retwis has written this store, so the site only reads it. Stop the site and "
+    "run: manage.py adopt --dry-run (docs/adopting.md)",
 }
 
 

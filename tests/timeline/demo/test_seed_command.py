@@ -1,7 +1,5 @@
 """`manage.py seed`: its arguments, and a store that is not empty."""
 
-from types import SimpleNamespace
-
 import pytest
 from django.core.management import CommandError, call_command
 
@@ -65,7 +63,7 @@ def test_flush_deletes_all_keys_of_the_site_and_no_others(raw, store, alice):
     foreign = ["celery", "session:1", "posts_of_another_site", "users2", "my:user:1", "outbox:old", "timeline:old"]
     for key in foreign:
         raw.set(key, "foreign")
-    seed("--flush", users=3, posts=2, follows=1)
+    seed("--flush", "--noinput", users=3, posts=2, follows=1)
     assert [raw.get(key) for key in foreign] == ["foreign"] * len(foreign)
     assert raw.hlen("users") == 3
     assert "alice" not in raw.hgetall("users")
@@ -76,7 +74,7 @@ def test_flush_deletes_all_keys_of_the_site_and_no_others(raw, store, alice):
 def test_after_a_flush_an_old_cookie_is_signed_out(raw, alice, browser):
     client = browser(alice)
     assert 'action="/logout/"' in client.get("/").content.decode()
-    seed("--flush")
+    seed("--flush", "--noinput")
     assert 'action="/logout/"' not in client.get("/").content.decode()
 
 
@@ -89,24 +87,12 @@ def test_flush_with_a_prefix_deletes_only_keys_with_the_prefix(raw, rights, monk
     rights("resetkeys", *(f"~{keys.matching(pattern)}" for pattern in keys.ALL))
     raw.hset(f"{prefix}user:999", "username", "own")
     raw.set(f"{prefix}celery", "foreign")
-    seed("--flush", users=3, posts=2, follows=1)
+    seed("--flush", "--noinput", users=3, posts=2, follows=1)
     assert raw.exists(f"{prefix}user:999") == 0
     assert raw.get(f"{prefix}celery") == "foreign"
     assert [raw.hgetall(key) for key in foreign] == [{"name": "foreign"}] * len(foreign)
     assert raw.hlen(f"{prefix}users") == 3
     assert all(key.startswith(prefix) for key in set(raw.keys()) - set(foreign))
-
-
-def test_flush_asks_on_a_terminal_and_deletes_only_after_yes(raw, alice, monkeypatch):
-    before = everything(raw)
-    monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: True))
-    monkeypatch.setattr("builtins.input", lambda question: "y")
-    with pytest.raises(CommandError, match="Nothing was deleted"):
-        seed("--flush")
-    assert everything(raw) == before
-    monkeypatch.setattr("builtins.input", lambda question: "yes")
-    seed("--flush")
-    assert raw.hlen("users") == 60
 
 
 def test_after_a_killed_seeding_the_store_has_no_users(raw, monkeypatch):
@@ -124,7 +110,7 @@ def test_after_a_killed_seeding_the_store_has_no_users(raw, monkeypatch):
     assert raw.exists("users") == 0
     assert len(raw.keys("post:*")) > 100
     monkeypatch.setattr(seeding, "write", write)
-    seed("--flush")
+    seed("--flush", "--noinput")
     assert raw.hlen("users") == 60
     assert len(raw.keys("post:*")) == 300
 
@@ -136,7 +122,7 @@ def test_a_smaller_seeding_does_not_mix_with_a_killed_one(raw, browser):
     try:
         seed(users=5, posts=3, follows=1)
     except CommandError:
-        seed("--flush", users=5, posts=3, follows=1)
+        seed("--flush", "--noinput", users=5, posts=3, follows=1)
     assert raw.hlen("users") == raw.hlen("auths") == raw.zcard("users_by_time") == len(raw.keys("user:*")) == 5
     assert len(members(raw, "following:")) == 5
     assert ranking(raw) == follower_counts(raw)

@@ -34,6 +34,7 @@ def test_the_keys_are_those_of_the_key_table(raw):
     types = {
         "next_user_id": "string",
         "next_post_id": "string",
+        "schema": "string",
         "users": "hash",
         "auths": "hash",
         "users_by_time": "zset",
@@ -225,6 +226,6 @@ def test_a_community_may_have_no_posts_and_no_follows(raw):
     assert raw.hlen("users") == 3
     assert raw.get("next_post_id") == "0"
     assert set(raw.keys()) == {
-        "next_user_id", "next_post_id", "users", "auths", "users_by_time", "users_by_name",
+        "schema", "next_user_id", "next_post_id", "users", "auths", "users_by_time", "users_by_name",
         "user:1", "user:2", "user:3",
     }  # fmt: skip

@@ -10,6 +10,7 @@ import pytest
 import redis
 from django.core.management import call_command
 
+from retwis_site.management.commands.cleanup import Command as Cleanup
 from retwis_site.store import embedded
 from tests.support.command_output import said
 from tests.support.people import LONG_AGO, NEW_PASSWORD, PASSWORD, register
@@ -52,14 +53,31 @@ def test_on_a_terminal_the_progress_bar_fills_up_and_disappears(raw, monkeypatch
 
     monkeypatch.setattr("sys.stderr", Terminal())
     monkeypatch.setattr("timeline.demo.seeding.BATCH", 10)
+    monkeypatch.setenv("TERM", "xterm")
     stderr = sys.stderr
     call_command("seed", "--users=30", "--posts=60", "--follows=2", verbosity=verbosity, stdout=io.StringIO())
-    bars = stderr.getvalue().split("\r")[1:]
-    assert bool(bars) is shown
-    if shown:
-        assert len(bars) > 5
-        assert bars[-2].endswith(f"[{'#' * 30}] 100 %")
-        assert bars[-1] == "\x1b[K"  # the line is cleared
+    printed = stderr.getvalue()
+    assert ("Seeding" in printed) is shown
+    assert ("100%" in printed) is shown
+    assert printed.endswith("\x1b[1A\x1b[2K") is shown  # one line up, and cleared
+    assert bool(printed) is shown
+
+
+def test_a_progress_bar_takes_a_length_that_was_estimated_too_low(raw, monkeypatch):
+    class Estimated(list):
+        def __len__(self):
+            return 2
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setattr("sys.stderr", Terminal())
+    monkeypatch.setenv("TERM", "xterm")
+    command = Cleanup()
+    command.verbosity = 1
+    assert list(command.progress("Counting", Estimated("abcd"))) == ["a", "b", "c", "d"]
+    assert "100%" in sys.stderr.getvalue()
 
 
 @pytest.mark.parametrize(
@@ -72,14 +90,15 @@ def test_a_store_that_is_down_is_one_line_that_names_the_fix(tmp_path, command):
     ended = manage(*command, env=env, input=f"{PASSWORD}\n")
     assert ended.returncode == 1
     assert ended.stdout == ""
-    (line,) = ended.stderr.splitlines()
+    store, line = ended.stderr.splitlines()
+    assert store == "Store: redis://127.0.0.1:1/0"
     assert line.startswith("CommandError: the store at REDIS_URL does not answer:")
     assert line.endswith("Start that server, or set REDIS_URL to one that runs.")
 
 
 def test_the_error_for_a_store_that_is_down_has_no_double_period(tmp_path):
     ended = manage("cleanup", env=environment(tmp_path, REDIS_URL="redis://127.0.0.1:1"))
-    assert ".." not in ended.stderr
+    assert ".." not in ended.stderr.splitlines()[-1]
 
 
 @pytest.mark.real_server
@@ -90,7 +109,7 @@ def test_a_store_that_refuses_writes_is_one_line(tmp_path):
         env = environment(tmp_path, REDIS_URL=acl_users.url(str(folder)))
         ended = manage("seed", "--users=3", "--posts=2", "--follows=1", env=env)
     assert ended.returncode == 1
-    (line,) = ended.stderr.splitlines()
+    _, line = ended.stderr.splitlines()
     assert line.startswith("CommandError: the store takes no writes: ")
 
 
@@ -105,7 +124,10 @@ def test_without_redis_url_a_command_runs_the_embedded_server_while_it_runs(sett
     assert not (settings.VAR_DIR / "store" / "server.pid").exists()
     second = manage("createuser", "alice", env=env, input=f"{PASSWORD}\n")
     assert second.returncode == 1
-    assert second.stderr == "CommandError: The name 'alice' is taken. Upper and lower case count as the same.\n"
+    assert second.stderr.splitlines() == [
+        f"Store: embedded, in {settings.VAR_DIR / 'store'}",
+        "CommandError: The name 'alice' is taken. Upper and lower case count as the same.",
+    ]
     assert not embedded.answers()
     assert not (settings.VAR_DIR / "store" / "server.pid").exists()
 
@@ -124,7 +146,7 @@ def test_a_signal_ends_a_command_and_its_embedded_server(settings, tmp_path, sen
             pid = embedded.recorded_pid()
             seeding.send_signal(sent_signal)
             assert seeding.wait(20) == 128 + sent_signal
-            assert seeding.stderr.read() == b""
+            assert seeding.stderr.read() == f"Store: embedded, in {settings.VAR_DIR / 'store'}\n".encode()
             assert not embedded.is_embedded_server(pid)
             assert not embedded.answers()
         finally:

@@ -1,0 +1,30 @@
+"""The sites of the tests of commands."""
+
+from functools import partial
+
+import pytest
+
+from retwis_site.store.client import without_gate
+from retwis_site.store.schema import Gate
+from tests.support.maintenance.healthy_site import make_healthy_site
+from tests.support.maintenance.official_site import make_official_site
+
+
+@pytest.fixture
+def site(raw, store, alice, bob, carol):
+    """A healthy site; see `make_healthy_site`."""
+    make_healthy_site(raw, store, alice, bob, carol)
+    return raw
+
+
+@pytest.fixture
+def official(raw):
+    """A database of the official Retwis: Alice follows bob, and has three posts."""
+    make_official_site(raw)
+    return raw
+
+
+@pytest.fixture
+def gated(store):
+    """The store has the gate that it has in every process of the site; the other tests run without it."""
+    store.gate = Gate(without_gate(), partial(setattr, store, "gate", None))

@@ -1,0 +1,77 @@
+"""RETWIS_ENV_FILE: settings from a file in dotenv form."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from django.conf import settings
+
+from tests.support.processes.processes import environment, manage
+
+PRINT = "from django.conf import settings; print(settings.PORT, settings.REDIS_KEY_PREFIX, settings.SECRET_KEY)"
+
+
+def settings_with(tmp_path, **variables):
+    """A process that prints three settings."""
+    kept = {"PATH": os.environ["PATH"], "DJANGO_SETTINGS_MODULE": "retwis_site.settings", "VAR_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", PRINT]
+    return subprocess.run(
+        command, cwd=settings.BASE_DIR, env={**kept, **variables}, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.fixture
+def written(tmp_path):
+    """`written("PORT=9000")` is the path of a file with this text."""
+
+    def write(text):
+        path = tmp_path / "retwis.env"
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return str(path)
+
+    return write
+
+
+def test_settings_come_from_the_file(tmp_path, written):
+    text = "# the site\n\nexport PORT=9000\nREDIS_KEY_PREFIX='a b:'  # quoted\nSECRET_KEY=\"${PORT}$x#y\"\n"
+    ended = settings_with(tmp_path, RETWIS_ENV_FILE=written(text))
+    assert (ended.stdout, ended.stderr) == ("9000 a b: ${PORT}$x#y\n", "")
+
+
+def test_a_variable_of_the_environment_wins_also_an_empty_one(tmp_path, written):
+    path = written("PORT=9000\nREDIS_KEY_PREFIX=file:\nSECRET_KEY=s\n")
+    assert settings_with(tmp_path, RETWIS_ENV_FILE=path, PORT="7", REDIS_KEY_PREFIX="").stdout == "7  s\n"
+
+
+def test_without_the_variable_no_file_is_read(tmp_path, written):
+    written("PORT=9000\n")
+    assert settings_with(tmp_path, SECRET_KEY="s").stdout == "8000  s\n"
+
+
+def test_a_missing_file_is_an_error_that_names_it(tmp_path):
+    path = str(tmp_path / "missing.env")
+    ended = settings_with(tmp_path, RETWIS_ENV_FILE=path)
+    assert ended.returncode == 1
+    assert f"RETWIS_ENV_FILE={path!r} cannot be read: No such file or directory." in ended.stderr
+
+
+def test_a_command_ends_in_one_line(tmp_path):
+    path = str(tmp_path / "missing.env")
+    ended = manage("doctor", env=environment(tmp_path, RETWIS_ENV_FILE=path))
+    assert ended.returncode == 1
+    assert ended.stderr == f"CommandError: RETWIS_ENV_FILE={path!r} cannot be read: No such file or directory.\n"
+
+
+@pytest.mark.parametrize("line", ["PORT", "PORT 9000", "=9000", "REDIS_KEY_PREFIX='hidden"])
+def test_a_line_that_is_no_setting_is_an_error_with_its_number_and_without_its_text(tmp_path, written, line):
+    ended = settings_with(tmp_path, RETWIS_ENV_FILE=written(f"SECRET_KEY=s\n{line}\n"))
+    assert ended.returncode == 1
+    assert "line 2: write NAME=value." in ended.stderr
+    assert "hidden" not in ended.stderr
+
+
+def test_a_file_that_is_not_utf_8_is_an_error(tmp_path, written):
+    ended = settings_with(tmp_path, RETWIS_ENV_FILE=written(b"SECRET_KEY=\xff\n"))
+    assert ended.returncode == 1
+    assert "it is not UTF-8." in ended.stderr
