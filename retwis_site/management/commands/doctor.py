@@ -73,4 +73,4 @@ def _server_advice(store: Store) -> list[Advice]:
         return advice(store)
     except StoreRefused as error:
         hint = "Allow INFO for its user, or check its settings yourself."
-        return [Advice("retwis.W002", f"The settings of the server could not be read: {error}.", hint)]
+        return [Advice("retwis.W002", f"The settings of the server could not be read: {str(error).rstrip('.')}.", hint)]

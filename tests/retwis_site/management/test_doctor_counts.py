@@ -40,10 +40,10 @@ def test_it_begins_with_counts_and_the_age_of_the_newest_post(site, capsys):
 
 
 def test_an_empty_store_has_counts_and_no_age(raw, capsys):
-    assert said(capsys, "doctor").splitlines()[:2] == [
-        "users: 0, posts: 0, follows: 0, jobs in the outbox: 0",
-        "No errors.",
-    ]
+    lines = said(capsys, "doctor").splitlines()
+    assert lines[0] == "users: 0, posts: 0, follows: 0, jobs in the outbox: 0"
+    assert not [line for line in lines if line.startswith("age")]
+    assert lines[-1] == "No errors."
 
 
 def test_json_has_the_counts(site, capsys):

@@ -11,6 +11,7 @@ from tests.support.command_output import said
 from tests.support.stored_keys import everything
 
 COMMANDS = [("doctor",), ("doctor", "--fix"), ("cleanup",), ("upgrade",)]
+WRITING = [("seed", "--flush", "--noinput"), ("deliver", "--once"), ("createuser", "dora")]
 
 
 def run(command):
@@ -82,11 +83,7 @@ def newer(site, gated):
     return site
 
 
-@pytest.mark.parametrize(
-    "command",
-    [*COMMANDS, ("seed", "--flush", "--noinput"), ("deliver", "--once"), ("createuser", "dora")],
-    ids=" ".join,
-)
+@pytest.mark.parametrize("command", COMMANDS + WRITING, ids=" ".join)
 def test_a_command_refuses_the_store_of_a_newer_site(newer, typed, command):
     typed("a long password\n")
     before = everything(newer)
