@@ -40,7 +40,7 @@ class Census:
     twins: set[str] = field(default_factory=set)  # names that differ from another name in letter case only
     refused: str = ""  # an error reply of the store: something is not counted
     _newest: int = field(default=0, init=False)  # pid
-    _spelled: dict[str, str] = field(default_factory=dict, init=False)  # lower case -> a name with capitals
+    _spelled: dict[str, str] = field(default_factory=dict, init=False)  # name in lower case -> uid
 
     def __len__(self) -> int:
         try:
@@ -51,23 +51,16 @@ class Census:
     def __iter__(self) -> Iterator[None]:
         try:
             for chunk in self.store.hash_fields(keys.users(), AT_ONCE):
-                self._note_twins(chunk)
-                self._count([uid for _, number in chunk if (uid := parse_id(number))])
+                self._count(self._owners(chunk))
                 yield
             self._finish()
         except StoreRefused as error:  # such as for a key of the wrong type
             self.refused = str(error)
 
-    def is_foreign(self) -> bool:
-        """Whether the store has to be adopted before it is changed. To be asked after counting. Three round trips.
-
-        A store without `schema` shows it by a readable password. `examine` looks at a few accounts; here all were
-        looked at, since `cleanup` would remove the posts of an official database."""
-        try:
-            state = examine(self.store)
-        except StoreRefused:  # such as for `users` of the wrong type, which has a check of its own
-            return self.clear_text > 0
-        return state is State.FOREIGN or (state is State.OLDER and self.clear_text > 0)
+    def certain(self, state: State) -> State:
+        """The state of the store after all accounts were counted. One readable password makes a store without `schema`
+        a foreign one: `cleanup` would remove the posts of an official database."""
+        return State.FOREIGN if state is State.OLDER and self.clear_text else state
 
     def advice(self) -> list[Advice]:
         """What should change about the accounts."""
@@ -102,16 +95,21 @@ class Census:
             self.clear_text += bool(password) and not is_hash(password or "")
             self._newest = max([self._newest, *(parse_id(pid) or 0 for pid in account.newest.value)])
 
-    def _note_twins(self, chunk: list[tuple[str, str]]) -> None:
-        """The site keeps names in lower case, so only names of another Retwis are remembered or asked for."""
-        capitals = [name for name, _ in chunk if name != name.lower()]
+    def _owners(self, chunk: list[tuple[str, str]]) -> list[int]:
+        """The uids of a chunk of `users`, and notes twins. The site keeps names in lower case, so only names of another
+        Retwis are asked for. An adopted database has them in lower case too: then they count once."""
         pipe = self.store.pipeline()
-        lower = [(name, pipe.hexists(keys.users(), name.lower())) for name in capitals]
+        capitals = {name: pipe.hget(keys.users(), name.lower()) for name, _ in chunk if name != name.lower()}
         pipe.execute()
-        for name, exists in lower:
-            other = self._spelled.setdefault(name.lower(), name)
-            if other != name or exists.value:
+        owners = []
+        for name, number in chunk:
+            lower = capitals[name].value if name in capitals else None
+            if lower == number:
+                continue
+            if name in capitals and (lower is not None or self._spelled.setdefault(name.lower(), number) != number):
                 self.twins.add(name)
+            owners.append(parse_id(number) or 0)
+        return [uid for uid in owners if uid]
 
     def _finish(self) -> None:
         if not self.posts and not self._newest:
@@ -131,12 +129,13 @@ class Census:
             self.posts_are_estimated = True
 
 
-def is_foreign(store: Store) -> bool:
-    """Like `Census.is_foreign`, and counts only if the answer needs it."""
+def examine_all(store: Store) -> State:
+    """Like `schema.examine`, and certain: it looks at a few accounts of a store without `schema`, and this at all. One
+    round trip more for each AT_ONCE users of such a store."""
     state = examine(store)
     if state is not State.OLDER:
-        return state is State.FOREIGN
+        return state
     census = Census(store)
     for _ in census:
         pass
-    return census.clear_text > 0
+    return census.certain(state)

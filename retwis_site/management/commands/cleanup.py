@@ -5,11 +5,12 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from retwis_site.maintenance.census import is_foreign
+from retwis_site.maintenance.census import examine_all
 from retwis_site.maintenance.examination import Examination, orphans
 from retwis_site.maintenance.report import FOREIGN
 from retwis_site.management.base import StoreCommand
 from retwis_site.store.client import Store
+from retwis_site.store.schema import State
 
 
 class Command(StoreCommand):
@@ -22,7 +23,7 @@ class Command(StoreCommand):
         parser.add_argument("--dry-run", action="store_true", help="only print what would be removed")
 
     def run(self, store: Store, **options: Any) -> None:
-        if is_foreign(store):
+        if examine_all(store) is State.FOREIGN:
             self.say(FOREIGN)
             return
         total = 0

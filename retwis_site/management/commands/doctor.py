@@ -15,6 +15,7 @@ from retwis_site.maintenance.server_advice import Advice, advice
 from retwis_site.management.base import StoreCommand
 from retwis_site.store.client import Store
 from retwis_site.store.local_cache import Memory
+from retwis_site.store.schema import State, examine
 
 
 class Command(StoreCommand):
@@ -46,7 +47,7 @@ class Command(StoreCommand):
 
     def _report(self, store: Store, repairs: bool) -> Report:
         census = self._count(store)
-        if census.is_foreign():
+        if _state(store, census) is State.FOREIGN:
             return Report(census, True, [*_server_advice(store), *census.advice()])
         errors = [self._examine(check, repairs) for check in inconsistencies(store)]
         found_orphans = [self._examine(check, repairs) for check in orphans(store)]
@@ -66,6 +67,13 @@ class Command(StoreCommand):
         for _ in self.progress(check.label, examination):
             pass
         return examination
+
+
+def _state(store: Store, census: Census) -> State:
+    try:
+        return census.certain(examine(store))
+    except StoreRefused:  # such as for `users` of the wrong type, which has a check of its own
+        return census.certain(State.OLDER)
 
 
 def _server_advice(store: Store) -> list[Advice]:

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from retwis_site.maintenance.census import is_foreign
+from retwis_site.maintenance.census import examine_all
 from retwis_site.maintenance.examination import Examination, inconsistencies
 from retwis_site.maintenance.report import FOREIGN
 from retwis_site.management.base import StoreCommand
@@ -21,9 +21,9 @@ class Command(StoreCommand):
     )
 
     def run(self, store: Store, **options: Any) -> None:
-        if is_foreign(store):
+        state = examine_all(store)
+        if state is State.FOREIGN:
             raise CommandError(FOREIGN)
-        state = schema.examine(store)
         if state is State.OLDER:
             self._repair(store)
         if state in {State.OLDER, State.EMPTY}:

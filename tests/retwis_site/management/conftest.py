@@ -7,7 +7,7 @@ import pytest
 from retwis_site.store.client import without_gate
 from retwis_site.store.schema import Gate
 from tests.support.maintenance.healthy_site import make_healthy_site
-from tests.support.maintenance.official_site import make_official_site
+from tests.support.maintenance.official_database import make_official_database
 
 
 @pytest.fixture
@@ -19,8 +19,8 @@ def site(raw, store, alice, bob, carol):
 
 @pytest.fixture
 def official(raw):
-    """A database of the official Retwis: Alice follows bob, and has three posts."""
-    make_official_site(raw)
+    """A database of the official Retwis; see `make_official_database`."""
+    make_official_database(raw)
     return raw
 
 

@@ -4,6 +4,7 @@ import json
 import logging
 
 import pytest
+from django.contrib.auth.hashers import make_password
 from django.core.management import CommandError, call_command
 
 from retwis_site.store import schema
@@ -39,9 +40,11 @@ def test_doctor_counts_an_official_database_and_says_what_to_do(official, capsys
     with pytest.raises(SystemExit):
         call_command("doctor", "--fix")
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "users: 2, posts: about 3, follows: 1, jobs in the outbox: 0"
+    assert lines[0] == "users: 4, posts: about 30, follows: 3, jobs in the outbox: 0"
     assert lines[1].startswith("age of the newest post: ")
-    assert any(line.startswith("advice: Passwords in clear text: 2.") for line in lines)
+    assert any(line.startswith("advice: Passwords in clear text: 4.") for line in lines)
+    twins = "advice: Names that differ from another one only in letter case: "
+    assert any(line.startswith(twins) and "amelia" in line.lower() for line in lines)
     assert lines[-1].startswith("The official Retwis has written this store")
     assert lines[-1].endswith("manage.py adopt --dry-run (docs/adopting.md)")
     with pytest.raises(SystemExit):
@@ -56,15 +59,19 @@ def test_cleanup_says_what_to_do(official, capsys):
 
 def test_one_readable_password_among_hundreds_is_found(raw, official, store, capsys):
     """`examine` looks at some accounts, and all of those may be hashes already."""
-    hashed = {"username": "x", "password": "!unusable"}
-    for uid in range(3, 800):
+    hashed = make_password(None)
+    for uid in range(5, 800):
         raw.hset("users", f"user{uid}", uid)
-        raw.hset(f"user:{uid}", mapping=hashed | {"username": f"user{uid}"})
-    raw.hset("user:2", "password", "!unusable")
+        raw.hset(f"user:{uid}", mapping={"username": f"user{uid}", "password": hashed})
+    for uid in (1, 3, 4):
+        raw.hset(f"user:{uid}", "password", hashed)
     before = everything(raw)
     assert run(("doctor", "--fix")) == 1
     assert run(("cleanup",)) == 0
+    assert run(("upgrade",)) == 1
     assert everything(raw) == before
+    assert run(("adopt",)) == 0
+    assert run(("doctor",)) == 0
 
 
 def test_seed_does_not_delete_an_official_database(official):
@@ -72,6 +79,16 @@ def test_seed_does_not_delete_an_official_database(official):
     with pytest.raises(CommandError, match="Nothing was deleted: the official Retwis has written this store"):
         call_command("seed", "--flush", "--noinput")
     assert everything(official) == before
+
+
+def test_after_adopting_each_person_counts_once_and_there_is_no_advice_on_accounts(official, capsys):
+    call_command("adopt", verbosity=0)
+    assert {"Amelia", "amelia"} <= set(official.hkeys("users"))
+    capsys.readouterr()
+    call_command("doctor", "--json")
+    report = json.loads(capsys.readouterr().out)
+    assert report["counts"] == {"users": 4, "posts": 30, "follows": 3, "jobs": 0}
+    assert not [one for one in report["advice"] if one["id"] in {"retwis.W011", "retwis.W012"}]
 
 
 # ---- a newer site

@@ -4,6 +4,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from retwis_site.maintenance.census import examine_all
 from retwis_site.maintenance.checks import Check
 from retwis_site.maintenance.examination import Examination, adoption, inconsistencies
 from retwis_site.management.base import StoreCommand
@@ -31,7 +32,7 @@ class Command(StoreCommand):
 
     def run(self, store: Store, **options: Any) -> None:
         store = without_gate()
-        state = schema.examine(store)
+        state = examine_all(store)
         if state in NOT_FOREIGN:
             raise CommandError(NOT_FOREIGN[state])
         if options["dry_run"]:
@@ -42,7 +43,7 @@ class Command(StoreCommand):
         store.set(keys.schema(), schema.ADOPTING)
         examinations = [self._examine(check, repairs=True) for check in adoption(store)]
         examinations += [self._examine(check, repairs=True) for check in inconsistencies(store)]
-        if any(one.left for one in examinations):
+        if any(one.left or one.refused for one in examinations):
             raise CommandError("The database is not adopted yet. Remove what stopped the checks, and run this again.")
         schema.mark(store)
         Memory.clear_all()

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.contrib.auth.hashers import make_password
 from django.core.management.base import CommandError, CommandParser
 
-from retwis_site.maintenance.census import Census, is_foreign
+from retwis_site.maintenance.census import Census, examine_all
 from retwis_site.management.base import StoreCommand
 from retwis_site.store import schema
 from retwis_site.store.client import Store
@@ -59,7 +59,7 @@ class Command(StoreCommand):
         self.say(f"{plan.users} users and {plan.posts} posts. {login}")
 
     def _flush(self, store: Store, interactive: bool) -> None:
-        if is_foreign(store):
+        if examine_all(store) is schema.State.FOREIGN:
             raise CommandError(
                 "Nothing was deleted: the official Retwis has written this store. Name another one in REDIS_URL, or "
                 "empty this one with redis-cli."
