@@ -54,7 +54,7 @@ class Census:
                 self._count(self._owners(chunk))
                 yield
             self._finish()
-        except StoreRefused as error:  # such as for a key of the wrong type
+        except StoreRefused as error:
             self.refused = str(error)
 
     def certain(self, state: State) -> State:
@@ -76,6 +76,15 @@ class Census:
         return pieces
 
     def _count(self, uids: list[int]) -> None:
+        """Count these users. When the store refuses, such as for a key of the wrong type, count them one by one."""
+        try:
+            self._count_together(uids)
+        except StoreRefused as error:
+            self.refused = str(error)
+            for uid in uids if len(uids) > 1 else ():
+                self._count([uid])
+
+    def _count_together(self, uids: list[int]) -> None:
         pipe = self.store.pipeline()
         accounts = [
             _Account(

@@ -12,7 +12,7 @@ from retwis_site.maintenance.server_advice import Advice
 from retwis_site.rendering.dates import iso, moment_of
 
 FOREIGN = (
-    "The official Retwis has written this store, and the site only reads it. Nothing was checked or changed. "
+    "This store has to be adopted first: the official Retwis has written it. Nothing was checked or changed. "
     "See what would become of it with: manage.py adopt --dry-run (docs/adopting.md)"
 )
 

@@ -7,7 +7,7 @@ passwords are readable. Until `manage.py adopt` has run, the site only reads it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from django.contrib.auth.hashers import (
     identify_hasher,
 )
 
-from retwis_site.exceptions import StoreError, StoreReadOnly
+from retwis_site.exceptions import StoreError, StoreReadOnly, StoreRefused
 from retwis_site.store import keys
 from retwis_site.store.ids import parse_ids
 
@@ -60,20 +60,31 @@ def examine(store: Store) -> State:
     version = pipe.get(keys.schema())
     sample = pipe.hscan(keys.users(), 0, SAMPLE)
     names, indexed = pipe.hlen(keys.users()), pipe.zcard(keys.users_by_name())
-    pipe.execute()
-    if version.value == ADOPTING:
-        return State.FOREIGN
-    if version.value is not None and version.value.isdecimal():
-        return _compared(int(version.value))
+    try:
+        pipe.execute()
+    except StoreRefused:  # such as for `users` of the wrong type, which `doctor --fix` repairs
+        return _of_version(store.get(keys.schema())) or State.OLDER
+    known = _of_version(version.value)
+    if known is not None:
+        return known
     if not names.value:
         return State.EMPTY
     if indexed.value >= names.value / 2:
         return State.OLDER
     _, uids = sample.value
-    passwords = [pipe.hget(keys.user(uid), "password") for uid in parse_ids(uids.values())]
-    pipe.execute()
-    readable = any(password.value and not is_hash(password.value) for password in passwords)
+    readable = any(password and not is_hash(password) for password in _passwords(store, parse_ids(uids.values())))
     return State.FOREIGN if readable else State.OLDER
+
+
+def _passwords(store: Store, uids: Sequence[int]) -> list[str | None]:
+    """The passwords of these users. One round trip; one for each more when a key of them has the wrong type."""
+    pipe = store.pipeline()
+    passwords = [pipe.hget(keys.user(uid), "password") for uid in uids]
+    try:
+        pipe.execute()
+    except StoreRefused:
+        return [password for uid in uids for password in ([] if len(uids) == 1 else _passwords(store, [uid]))]
+    return [password.value for password in passwords]
 
 
 def mark(store: Store) -> None:
@@ -91,10 +102,15 @@ def is_hash(password: str) -> bool:
     return True
 
 
-def _compared(version: int) -> State:
-    if version == VERSION:
+def _of_version(version: str | None) -> State | None:
+    """The state that the key `schema` tells; None without it."""
+    if version == ADOPTING:
+        return State.FOREIGN
+    if version is None or not version.isdecimal():
+        return None
+    if int(version) == VERSION:
         return State.OURS
-    return State.OLDER if version < VERSION else State.NEWER
+    return State.OLDER if int(version) < VERSION else State.NEWER
 
 
 class Gate:

@@ -77,6 +77,7 @@ def test_counts_that_the_store_refuses_could_not_run(site, capsys):
     code, found = report(capsys)
     assert (code, found["ok"]) == (1, False)
     assert "counts" in [one["check"] for one in found["could_not_run"]]
+    assert found["counts"]["users"] == 2  # the others
     _, fixed = report(capsys, "--fix")
     assert fixed["could_not_run"] == []
 

@@ -45,7 +45,7 @@ def test_doctor_counts_an_official_database_and_says_what_to_do(official, capsys
     assert any(line.startswith("advice: Passwords in clear text: 4.") for line in lines)
     twins = "advice: Names that differ from another one only in letter case: "
     assert any(line.startswith(twins) and "amelia" in line.lower() for line in lines)
-    assert lines[-1].startswith("The official Retwis has written this store")
+    assert lines[-1].startswith("This store has to be adopted first: the official Retwis has written it.")
     assert lines[-1].endswith("manage.py adopt --dry-run (docs/adopting.md)")
     with pytest.raises(SystemExit):
         call_command("doctor", "--json")

@@ -46,6 +46,18 @@ def test_after_a_crash_it_can_run_again(site, monkeypatch, capsys):
     assert doctor(capsys) == (0, {}, {})
 
 
+@pytest.mark.parametrize("key", ["users", "user:2", "users_by_name"])
+def test_a_key_of_the_wrong_type_does_not_stop_the_repair(site, gated, key, capsys):
+    kind = site.type(key)
+    make_older(site)
+    site.delete(key)
+    site.rpush(key, "x")
+    call_command("upgrade", verbosity=0)
+    assert site.type(key) == kind
+    assert site.get("schema") == "1"
+    assert doctor(capsys)[:2] == (0, {})
+
+
 def test_an_empty_store_is_only_marked(raw):
     call_command("upgrade", verbosity=0)
     assert everything(raw) == {"schema": "1"}

@@ -140,7 +140,7 @@ def test_a_taken_port_is_an_error_with_the_fix_and_leaves_no_process(serve, port
         other.listen()
         with serve() as site:
             assert site.process.wait(15) == 1
-            (line,) = site.printed().splitlines()
+            _, line = site.printed().splitlines()  # the first one says which store it is
     assert line.startswith(f"CommandError: Cannot listen on 127.0.0.1:{port}: ")
     assert line.endswith("Choose another port: make run PORT=9000")
     assert nothing_is_left([])
