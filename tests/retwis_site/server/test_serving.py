@@ -11,6 +11,7 @@ import pytest
 import redis
 
 from retwis_site.store import embedded
+from retwis_site.store.connection import addresses
 from tests.support.people import PASSWORD
 from tests.support.processes.processes import alive, free_port, run_site, wait_until
 
@@ -122,6 +123,7 @@ def test_with_redis_url_it_uses_that_server_and_adds_no_demo_data(serve, setting
         site.wait_until_it_serves()
         assert site.browser.open("/")[0] == 200
         assert raw.exists("users", "next_user_id", "next_post_id") == 0
+        assert raw.get("schema") == "1"
         assert "demo" not in site.printed()
         assert not (var / "store").exists()
         _, page = site.browser.submit("/register/", username="Alice", password1=PASSWORD, password2=PASSWORD)
@@ -131,6 +133,16 @@ def test_with_redis_url_it_uses_that_server_and_adds_no_demo_data(serve, setting
         assert site.stop() == 0
         wait_until(lambda: not any(alive(pid) for pid in pids), "the end of every process")
     assert raw.hgetall("users") == {"alice": "1"}
+
+
+def test_it_says_which_store_it_serves_and_when_that_needs_an_upgrade(serve, settings, raw, store, alice):
+    raw.delete("schema")
+    with serve(REDIS_URL=settings.REDIS_URL) as site:
+        site.wait_until_it_serves()
+        assert site.printed().startswith(f"Store: {addresses.described()}\n")
+        assert "Stop the site and run: manage.py upgrade" in site.printed()
+        assert site.browser.open("/@Alice/")[0] == 200
+    assert not raw.exists("schema")
 
 
 def test_a_taken_port_is_an_error_with_the_fix_and_leaves_no_process(serve, port):
