@@ -31,7 +31,7 @@ class Owner(Protocol):
     def username(self) -> str: ...
 
 
-Line = dict[str, Any]  # one line of the personal download
+Line = dict[str, Any]  # one line of the personal download, or of the file of a whole site
 AddressOf = Callable[..., str]  # a whole address, from the name of a view and its arguments
 AccountLines = Callable[[Store, Owner, AddressOf], Iterator[list[Line]]]  # in chunks
 Checks = Callable[[Store], list[Check]]
@@ -46,8 +46,37 @@ class AccountSet:
     explained_by: Callable[[int, str], set[str]]  # uid, member -> beginnings of the jobs that may be at work on it
 
 
+@dataclass(frozen=True)
+class LineField:
+    """What a field of a line holds. `what` says it in an error, such as "an id"."""
+
+    what: str
+    accepts: Callable[[object], bool]
+    required: bool = True
+
+
 def _nothing(store: Store) -> list[Any]:
     return []
+
+
+def _no_more(store: Store) -> None:
+    return None
+
+
+@dataclass(frozen=True)
+class SiteLines:
+    """The lines of one type in the file of a whole site: how they are read from this site, and written into a store
+    without people. `Filling` writes them; docs/export.md describes them."""
+
+    type: str
+    fields: Callable[[Line], Mapping[str, LineField]]  # those that this line must or may have; others are skipped
+    read: Callable[[Store], Iterator[list[Line]]]  # in chunks, always in the same order
+    write: Callable[[Store, Sequence[Line]], None]  # one round trip; can run twice
+    unique: Sequence[str] = ()  # fields whose value no two lines share, in any letter case
+    users: Sequence[str] = ()  # fields with the id of a user; a line about an unknown or deleted user is dropped
+    posts: Sequence[str] = ()  # fields with the id of a post; a line about an unknown or deleted post is dropped
+    counter: Callable[[], str] | None = None  # the key that counts the ids of these lines
+    finish: Callable[[Store], None] = _no_more  # after all lines of all types; can run twice
 
 
 @dataclass(frozen=True)
@@ -67,6 +96,7 @@ class Feature:
     # viewer asks for them; one command each.
     viewer_numbers: Mapping[str, AskNumber] = field(default_factory=dict)
     account_lines: AccountLines | None = None  # for the personal download
+    site_lines: Sequence[SiteLines] = ()  # for the file of the whole site; a type may name what types before it have
     account_sets: Sequence[AccountSet] = ()
     # What a worker removes with a deleted account: a step for each removed chunk, none when nothing is left. It runs
     # from the last feature to the first: what is built on an account goes before the account.
@@ -88,6 +118,12 @@ def features() -> tuple[Feature, ...]:
 def viewer_numbers() -> Mapping[str, AskNumber]:
     """The `viewer_numbers` of all features."""
     return {name: ask for feature in features() for name, ask in feature.viewer_numbers.items()}
+
+
+@cache
+def site_lines() -> Mapping[str, SiteLines]:
+    """The `site_lines` of all features by type, in the order of the file."""
+    return {lines.type: lines for feature in features() for lines in feature.site_lines}
 
 
 def _load(name: str) -> Feature:

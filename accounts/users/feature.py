@@ -9,6 +9,7 @@ from accounts.users.checks.name_index_checks import NameIndexChecks
 from accounts.users.name_index import finish_name
 from accounts.users.registration import finish_user
 from accounts.users.removal import finish_deletion, remove_user
+from accounts.users.site_lines import USERS
 from retwis_site.features import Feature
 from retwis_site.maintenance.checks import Check
 from retwis_site.store.client import Store
@@ -29,5 +30,6 @@ FEATURE = Feature(
     orphans=_orphans,
     adoption=lambda store: AccountAdoption(store).checks(),
     account_lines=account_lines,
+    site_lines=(USERS,),
     remove_account=remove_user,
 )

@@ -16,8 +16,8 @@ import hiredis
 import redis
 
 from benchmarks.growth import paper
+from retwis_site.store.chunks import batches
 from tests.support.stores.topologies import Server, free_ports
-from timeline.demo.seeding import batches
 
 SECONDS = 2.0  # length of each run
 TIMES = 3  # runs of each load

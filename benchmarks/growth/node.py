@@ -12,10 +12,10 @@ from benchmarks.growth import site as sites
 from benchmarks.growth.measure import TIMES, Command, Rate, RoundTrip, alone, drive, own_all, pack, table
 from benchmarks.growth.site import Site, captured, recorded_of, seed, store_of
 from retwis_site.store import keys
+from retwis_site.store.chunks import batches
 from retwis_site.store.local_cache import Memory
 from tests.support.stores import topologies
 from tests.support.stores.topologies import Server, cluster_servers, running
-from timeline.demo.seeding import batches
 
 WIDTHS = (1, 3, 24)
 VARIANTS = (

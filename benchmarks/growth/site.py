@@ -18,6 +18,7 @@ from benchmarks.growth.measure import Reading, RoundTrip, pack, reading, table
 from benchmarks.growth.paper import MIXTURE
 from retwis_site.jobs import worker
 from retwis_site.store import keys
+from retwis_site.store.chunks import batches
 from retwis_site.store.client import Store
 from retwis_site.store.connection import topology
 from retwis_site.store.connection.recorder import Recording, recording
@@ -51,7 +52,7 @@ def total(servers: list[Server]) -> Reading:
 def seed(store: Store, users: int, posts: int, follows: int) -> None:
     plan = seeding.Plan(users, posts, follows, seed=1)
     seeding.set_counters(store, plan)
-    for batch in seeding.batches(seeding.Community(plan, make_password("a password")).steps(), seeding.BATCH):
+    for batch in batches(seeding.Community(plan, make_password("a password")).steps(), seeding.BATCH):
         seeding.write(store, batch)
 
 
@@ -214,7 +215,7 @@ class Delivery:
 def deliver(site: Site, servers: list[Server], author: int) -> Delivery:
     """Deliver a post by an author whom all users follow."""
     followers = {str(uid): 1 for uid in range(1, site.users + 1) if uid != author}
-    for part in seeding.batches(followers.items(), 1000):
+    for part in batches(followers.items(), 1000):
         site.store.zadd(keys.followers(author), dict(part))
     site.pages(1, site.names[author])["publish"](author)
     before, began, cpu_began = total(servers), time.perf_counter(), time.process_time()

@@ -12,7 +12,7 @@ from accounts.users.names import entry
 from benchmarks.growth.sizes import NOW, secret
 from benchmarks.visitor import CSRF_LETTERS, Viewer
 from retwis_site.store import keys
-from timeline.demo.seeding import batches
+from retwis_site.store.chunks import batches
 from timeline.demo.texts import post_body
 
 Command = tuple[str | int, ...]

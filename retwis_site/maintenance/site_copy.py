@@ -8,29 +8,23 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Any
 
 from retwis_site.exceptions import StoreError, StoreRefused
+from retwis_site.maintenance import filling
+from retwis_site.maintenance.filling import UNFINISHED, CannotFill, counters, kind_of
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store, connect_exactly
 from retwis_site.store.replies import Answer, Reply
 
 AT_ONCE = 500  # keys that are read in one round trip, and about the number of fields or members of each
-UNFINISHED = "copying"
-COUNTERS = (keys.next_post_id(), keys.next_user_id())  # setting the last one commits the copy
 
 # Not copied: lists are caches that the next read rebuilds; leases and `health` belong to processes of the old site.
 NOT_COPIED = {"lease:*", "health"}
 COPIED = {kind: is_type for kind, is_type in keys.TYPES.items() if is_type != "list" and kind not in NOT_COPIED}
 
 
-_KINDS: dict[str, list[str]] = defaultdict(list)  # the part before the colon -> patterns of the key table
-for _pattern in keys.ALL:
-    _KINDS[_pattern.partition(":")[0]].append(_pattern)
-
-
-class CannotCopy(Exception):
+class CannotCopy(CannotFill):
     """The copy was refused, or it is incomplete. The message names the fix."""
 
 
@@ -81,7 +75,7 @@ class Copy:
         self._counters: dict[str, str | None] = {}
 
     def begin(self) -> None:
-        """Mark the target as unfinished, and remove the keys of an earlier unfinished copy. Raises CannotCopy."""
+        """Mark the target as unfinished, and remove the keys of an earlier unfinished copy. Raises CannotFill."""
         with _source_errors():
             _refuse_replicas(self._source)
             self._counters = _counters(self._source)
@@ -92,10 +86,7 @@ class Copy:
                 )
         if UNFINISHED in self._counters.values():
             raise CannotCopy("--from names an unfinished copy. Name the store that it was made from.")
-        _refuse_used(self._target)
-        for counter in COUNTERS:
-            self._target.set(counter, UNFINISHED)
-        _clear(self._target)
+        filling.begin(self._target)
 
     def __len__(self) -> int:
         with _source_errors():
@@ -112,7 +103,7 @@ class Copy:
     def _parts(self) -> Iterator[list[KeyChunk]]:
         with _source_errors():
             for server, chunk in _chunks(self._source):
-                yield from _read(server, [key for key in chunk if key.name not in COUNTERS])
+                yield from _read(server, [key for key in chunk if key.name not in counters()])
 
     def comparison(self) -> "Comparison":
         return Comparison(self._source, self._target)
@@ -122,7 +113,7 @@ class Copy:
         with _source_errors():
             if _counters(self._source) != self._counters:
                 raise CannotCopy("A user posted or registered during the copy. Stop the site, and run this again.")
-        for counter in COUNTERS:
+        for counter in counters():
             value = self._counters[counter]
             if value is None:
                 self._target.unlink(counter)
@@ -185,25 +176,6 @@ def _refuse_replicas(source: Store) -> None:
         raise CannotCopy("--from names a replica, which may lag behind, or a sentinel. Name the primary.")
 
 
-def _refuse_used(target: Store) -> None:
-    pipe = target.pipeline()
-    users = pipe.hlen(keys.users())
-    counter = pipe.get(keys.next_user_id())
-    pipe.execute()
-    if counter.value != UNFINISHED and (users.value or counter.value is not None):
-        raise CannotCopy("The store at REDIS_URL holds users, or remains of users. Name an empty one.")
-
-
-def _clear(target: Store) -> None:
-    """Remove every key of the key table except the counters."""
-    for names in target.scan_keys(keys.matching("*"), AT_ONCE):
-        pipe = target.pipeline()
-        for name in names:
-            if _kind(name) and name not in COUNTERS:
-                pipe.unlink(name)
-        pipe.execute()
-
-
 def _holder(store: Store, name: str) -> Store | None:
     """The server that has a key. Servers behind a proxy do not know each other, so each one is asked."""
     pattern = keys.matching(name.removeprefix(keys.PREFIX))
@@ -211,15 +183,8 @@ def _holder(store: Store, name: str) -> Store | None:
 
 
 def _counters(source: Store) -> dict[str, str | None]:
-    holders = {counter: _holder(source, counter) for counter in COUNTERS}
+    holders = {counter: _holder(source, counter) for counter in counters()}
     return {counter: holder.get(counter) if holder else None for counter, holder in holders.items()}
-
-
-def _kind(name: str) -> str | None:
-    """The pattern of the key table that a key matches: `post:*` for `post:7`. None for a key of another program."""
-    unprefixed = name.removeprefix(keys.PREFIX)
-    prefix = unprefixed.partition(":")[0]
-    return next((kind for kind in _KINDS.get(prefix, []) if fnmatchcase(unprefixed, kind)), None)
 
 
 def _chunks(store: Store) -> Iterator[tuple[Store, list[Key]]]:
@@ -227,7 +192,7 @@ def _chunks(store: Store) -> Iterator[tuple[Store, list[Key]]]:
     skipped: it is inconsistent, or belongs to another program."""
     for server in store.servers():
         for names in server.scan_keys(keys.matching("*"), AT_ONCE):
-            named = [(name, kind) for name in names if (kind := _kind(name)) in COPIED]
+            named = [(name, kind) for name in names if (kind := kind_of(name)) in COPIED]
             pipe = server.pipeline()
             states = [(name, kind, pipe.type(name), pipe.pttl(name)) for name, kind in named]
             pipe.execute()

@@ -29,6 +29,15 @@ def iso(seconds: int) -> str:
     return f"{moment_of(seconds):%Y-%m-%dT%H:%M:%SZ}"
 
 
+def unix(text: str) -> int | None:
+    """The unix seconds of a date as `iso` gives it; None for any other text."""
+    try:
+        seconds = int(datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC).timestamp())
+    except ValueError:
+        return None
+    return seconds if seconds >= 0 and iso(seconds) == text else None
+
+
 def moment(seconds: int, language: str) -> tuple[str, str]:
     """A date and time: in ISO 8601, for the attribute of `<time datetime>`, and for people, to the minute.
 

@@ -1,11 +1,23 @@
 """Large sorted sets, a chunk at a time."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
+from typing import TypeVar
 
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_ids
 
 AT_ONCE = 500  # members
+SETS_AT_ONCE = 50  # sorted sets of which one round trip reads AT_ONCE members each
+
+T = TypeVar("T")
+
+
+def batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    """The items in lists of `size`; the last list may be shorter."""
+    rest = iter(items)
+    while batch := list(islice(rest, size)):
+        yield batch
 
 
 def newest_first(store: Store, key: str) -> Iterator[list[tuple[str, float]]]:
@@ -34,6 +46,19 @@ def newest_first(store: Store, key: str) -> Iterator[list[tuple[str, float]]]:
         before = offset if f"{lowest:.17g}" == high else 0
         offset = before + sum(score == lowest for _, score in rows) - 1
         high = f"{lowest:.17g}"
+
+
+def newest_first_of_each(store: Store, keys_of: Mapping[int, str]) -> Iterator[tuple[int, str, float]]:
+    """The rows (id, member, score) of many sorted sets, named by ids: set after set, each as `newest_first` reads it.
+    One round trip for each SETS_AT_ONCE sets, and one more for each AT_ONCE members of a set that has as many."""
+    for some in batches(keys_of.items(), SETS_AT_ONCE):
+        pipe = store.pipeline()
+        heads = [(number, key, pipe.zrevrange_withscores(key, 0, AT_ONCE - 1)) for number, key in some]
+        pipe.execute()
+        for number, key, head in heads:
+            chunks = iter([head.value]) if len(head.value) < AT_ONCE else newest_first(store, key)
+            for rows in chunks:
+                yield from ((number, member, score) for member, score in rows)
 
 
 def empty(store: Store, key: str, remove: Callable[[list[int]], None]) -> Iterator[None]:

@@ -13,12 +13,14 @@
 | `users_by_followers` | zset | uids, score = number of followers, set from ZCARD `followers:`; no user without followers | |
 | `following:<uid>` | zset | uids this user follows, score = since when (unix s) | official, truth |
 | `followers:<uid>` | zset | the mirror of `following:` | official |
-| `post:<pid>` | hash | `user_id`, `time` (unix s), `body`; a deleted post: `deleted` (unix s), empty body, 30 days | official, truth |
+| `post:<pid>` | hash | `user_id`, `time` (unix s), `body`; imported posts may have `reply_to`, `root` (pids) and `reply_to_user` (uid); a deleted post: `deleted` (unix s), empty body, 30 days | official, truth |
 | `posts:<uid>` | list | home timeline: own and followed users' posts, about the newest 1000 | official, cache |
 | `timeline` | list | everyone's newest posts, about 1000 | official, cache |
 | `timeline:<n>` | list | with `TIMELINE_SHARDS` above 1, instead of `timeline`: the posts whose id modulo TIMELINE_SHARDS is `<n>` | cache |
 | `recent`, `recent:<n>` | zset | with `POST_IDS=snowflake`: the newest 2000 post ids, member = score = pid; `timeline` is rebuilt from it | truth |
 | `updates:<uid>` | zset | the user's own post ids, member = score = pid; never trimmed | truth |
+| `likes:<uid>` | zset | pids of the posts that this user likes, score = since when (unix s) | truth |
+| `liked_by:<pid>` | zset | the mirror of `likes:` | |
 | `outbox` | zset | unfinished jobs, score = when a worker may take the job over (unix s) | truth |
 | `outbox:<n>` | zset | with `OUTBOX_SHARDS` above 1, instead of `outbox`: the jobs about some of the ids | truth |
 | `attempts` | hash | job -> number of times that a worker has claimed it; 1 again after a worker released it | |
@@ -101,6 +103,14 @@ def recent(pid: int) -> str:
 
 def updates(uid: int) -> str:
     return f"{PREFIX}updates:{uid}"
+
+
+def likes(uid: int) -> str:
+    return f"{PREFIX}likes:{uid}"
+
+
+def liked_by(pid: int) -> str:
+    return f"{PREFIX}liked_by:{pid}"
 
 
 def outbox(job: str) -> str:
@@ -189,6 +199,8 @@ TYPES = {
     "recent": "zset",
     "recent:[0-9]*": "zset",
     "updates:*": "zset",
+    "likes:*": "zset",
+    "liked_by:*": "zset",
     "outbox": "zset",
     "outbox:[0-9]*": "zset",
     "attempts": "hash",

@@ -7,10 +7,9 @@ are random. Times count back from the last full hour.
 import random
 import time
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import accumulate, islice
-from typing import TypeVar
+from itertools import accumulate
 
 from django.conf import settings
 
@@ -18,6 +17,7 @@ from accounts.users.entities import User
 from accounts.users.names import entries
 from accounts.users.repository import new_secret
 from retwis_site.store import keys
+from retwis_site.store.chunks import batches
 from retwis_site.store.client import Pipe, Store
 from timeline.demo.texts import bio, display_name, post_body, usernames
 
@@ -164,16 +164,6 @@ def _spread(key: str, fields: dict[str, str] | None = None, members: dict[str, i
         yield Step(key, fields=dict(batch))
     for scored in batches((members or {}).items(), BATCH):
         yield Step(key, members=dict(scored))
-
-
-T = TypeVar("T")
-
-
-def batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    """The items in lists of `size`; the last list may be shorter."""
-    rest = iter(items)
-    while batch := list(islice(rest, size)):
-        yield batch
 
 
 def write(store: Store, batch: list[Step]) -> None:

@@ -14,6 +14,8 @@ from timeline.posts.checks.post_orphans import PostOrphans
 from timeline.posts.limits import POSTS
 from timeline.posts.removal import remove_posts
 from timeline.posts.repository import TOKEN_LIVES, Posts
+from timeline.posts.site_lines import POSTS as POST_LINES
+from timeline.relations.site_lines import LIKES as LIKE_LINES
 
 FEATURE = Feature(
     urls="timeline.posts.urls",
@@ -28,6 +30,7 @@ FEATURE = Feature(
     adoption=lambda store: PostAdoption(store).checks(),
     temporary_keys={"idem:*": TOKEN_LIVES},
     account_lines=account_lines,
+    site_lines=(POST_LINES, LIKE_LINES),  # likes name posts, so they come after them
     account_sets=(AccountSet(keys.updates, lambda uid, pid: at_work_on(pid)),),
     remove_account=remove_posts,
     form_fields={"publish": (FormField("body", "textarea", _("Your post")), FormField("token", "hidden"))},

@@ -9,7 +9,8 @@ from timeline.relations.checks.follow_checks import FollowChecks
 from timeline.relations.checks.ranking_checks import RankingChecks
 from timeline.relations.follow import finish_follow
 from timeline.relations.limits import FOLLOWS
-from timeline.relations.removal import remove_follows
+from timeline.relations.removal import remove_relations
+from timeline.relations.site_lines import FOLLOWS as FOLLOW_LINES
 
 
 def _inconsistencies(store: Store) -> list[Check]:
@@ -22,9 +23,11 @@ FEATURE = Feature(
     limits=(FOLLOWS,),
     inconsistencies=_inconsistencies,
     account_lines=account_lines,
+    site_lines=(FOLLOW_LINES,),
     account_sets=(
         AccountSet(keys.following, lambda uid, them: {f"follow:{uid}:{them}"}),
         AccountSet(keys.followers, lambda uid, them: {f"follow:{them}:{uid}"}),
+        AccountSet(keys.likes, lambda uid, pid: set()),
     ),
-    remove_account=remove_follows,
+    remove_account=remove_relations,
 )

@@ -1,4 +1,4 @@
-"""The follows of a deleted account, removed by a worker a chunk at a time."""
+"""The follows and likes of a deleted account, removed by a worker a chunk at a time."""
 
 from collections.abc import Iterator
 
@@ -8,11 +8,24 @@ from retwis_site.store.client import Store
 from timeline.relations.ranking import Ranking
 
 
-def remove_follows(store: Store, uid: int) -> Iterator[None]:
+def remove_relations(store: Store, uid: int) -> Iterator[None]:
     """Remove both sides of every edge of a user, in chunks, then the user's place in the ranking."""
+    yield from _unlike_everything(store, uid)
     yield from _unfollow_everyone(store, uid)
     yield from _lose_followers(store, uid)
     Ranking(store).recount([uid])
+
+
+def _unlike_everything(store: Store, uid: int) -> Iterator[None]:
+    """Remove the mirrors first. The truth goes last, since it leads to them."""
+    pipe = store.pipeline()
+
+    def remove(liked: list[int]) -> None:
+        for pid in liked:
+            pipe.zrem(keys.liked_by(pid), str(uid))
+        pipe.execute()
+
+    return empty(store, keys.likes(uid), remove)
 
 
 def _unfollow_everyone(store: Store, uid: int) -> Iterator[None]:

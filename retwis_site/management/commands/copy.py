@@ -8,7 +8,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 
-from retwis_site.maintenance.site_copy import CannotCopy, Copy, connect_source
+from retwis_site.maintenance.filling import CannotFill
+from retwis_site.maintenance.site_copy import Copy, connect_source
 from retwis_site.management.base import StoreCommand
 from retwis_site.store import embedded
 from retwis_site.store.client import Store, connect_exactly
@@ -41,7 +42,7 @@ class Command(StoreCommand):
         try:
             with _source(addresses) as source:
                 self._copy(Copy(source, connect_exactly()))
-        except CannotCopy as error:
+        except CannotFill as error:
             raise CommandError(str(error)) from error
 
     def _copy(self, copy: Copy) -> None:

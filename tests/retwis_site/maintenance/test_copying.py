@@ -6,7 +6,7 @@ import pytest
 import redis
 from django.core.management import CommandError, call_command
 
-from retwis_site.maintenance import site_copy
+from retwis_site.maintenance import filling, site_copy
 from tests.support.command_output import said
 from tests.support.maintenance.copied_sites import (
     NOT_COPIED,
@@ -154,7 +154,6 @@ def test_only_keys_with_the_prefix_are_copied(raw, source, monkeypatch, settings
     if settings.REAL_SERVER:
         source.raw.execute_command("ACL", "SETUSER", acl_users.SITE, "~*")
     monkeypatch.setattr("retwis_site.store.keys.PREFIX", "blog[1]:")
-    monkeypatch.setattr(site_copy, "COUNTERS", ("blog[1]:next_post_id", "blog[1]:next_user_id"))
     for key in ("next_user_id", "next_post_id"):
         source.raw.set(f"blog[1]:{key}", 8)
     source.raw.hset("blog[1]:users", "dora", 8)
@@ -168,7 +167,7 @@ def test_only_keys_with_the_prefix_are_copied(raw, source, monkeypatch, settings
 
 def test_a_site_without_counters_is_copied_and_still_has_none(raw, source):
     """Such as a site with POST_IDS=snowflake."""
-    for counter in site_copy.COUNTERS:
+    for counter in filling.counters():
         source.raw.delete(counter)
     copy(source)
     assert everything(raw) == keys_to_copy(source.raw)

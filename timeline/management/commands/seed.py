@@ -10,6 +10,7 @@ from django.core.management.base import CommandError, CommandParser
 from retwis_site.maintenance.census import Census, examine_all
 from retwis_site.management.base import StoreCommand
 from retwis_site.store import schema
+from retwis_site.store.chunks import batches
 from retwis_site.store.client import Store
 from retwis_site.store.connection import addresses
 from retwis_site.store.local_cache import Memory
@@ -53,7 +54,7 @@ class Command(StoreCommand):
         schema.mark(store)
         seeding.set_counters(store, plan)
         steps = Community(plan, make_password(settings.DEMO_PASSWORD)).steps()
-        for batch in self.progress("Seeding", list(seeding.batches(steps, seeding.BATCH))):
+        for batch in self.progress("Seeding", list(batches(steps, seeding.BATCH))):
             seeding.write(store, batch)
         login = f"Log in as {settings.DEMO_USER} with the password {settings.DEMO_PASSWORD}"
         self.say(f"{plan.users} users and {plan.posts} posts. {login}")

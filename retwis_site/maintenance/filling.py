@@ -1,0 +1,126 @@
+"""Fills a store that has no people: with the lines of a whole site, as a file or another system gives them.
+
+While it is unfinished, its counters hold UNFINISHED instead of a number. So no site can register users or post in it,
+and the next run recognises what a killed run has left. The commit point is the SET of `next_user_id`.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+
+from django.conf import settings
+
+from retwis_site.features import Line, SiteLines, site_lines
+from retwis_site.store import keys, schema
+from retwis_site.store.client import Store
+from retwis_site.store.snowflake import SMALLEST
+
+AT_ONCE = 500  # keys that are removed in one round trip
+UNFINISHED = "copying"
+
+_KINDS: dict[str, list[str]] = defaultdict(list)  # the part before the colon -> patterns of the key table
+for _pattern in keys.ALL:
+    _KINDS[_pattern.partition(":")[0]].append(_pattern)
+
+
+class CannotFill(Exception):
+    """The store was not filled, or not completely. The message names the fix."""
+
+
+class Filling:
+    """Writes a site into an empty store: `begin`, then `write` with each chunk of lines, then `finish`.
+
+    After a crash, begin again: nothing of the unfinished run stays. `dropped` counts, by type, the lines that named an
+    unknown user or post."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._largest: dict[str, int] = dict.fromkeys(counters(), 0)  # ids, by the key that counts them
+        self.dropped: Counter[str] = Counter()
+
+    def begin(self) -> None:
+        """Mark the store as unfinished, and remove what an earlier unfinished run has left. Raises CannotFill for a
+        store with people."""
+        begin(self._store)
+
+    def write(self, lines: Sequence[Line]) -> None:
+        """Write at most 500 lines of any types. All lines of a type come before those of the types after it: user,
+        follow, post, like. At most two round trips for each type."""
+        for kind in site_lines().values():
+            own = [line for line in lines if line["type"] == kind.type]
+            if own:
+                self._write(kind, own)
+
+    def _write(self, kind: SiteLines, lines: Sequence[Line]) -> None:
+        known = self._known(kind, lines)
+        self.dropped[kind.type] += len(lines) - len(known)
+        if known:
+            kind.write(self._store, known)
+        if kind.counter:
+            counted = [line["id"] for line in lines if settings.POST_IDS == "incr" or line["id"] < SMALLEST]
+            self._largest[kind.counter()] = max(self._largest[kind.counter()], *counted, 0)
+
+    def _known(self, kind: SiteLines, lines: Sequence[Line]) -> list[Line]:
+        """The lines without those that name an unknown or deleted user or post. At most one round trip."""
+        pipe = self._store.pipeline()
+        uids = {line[field] for line in lines for field in kind.users}
+        pids = {line[field] for line in lines for field in kind.posts}
+        users = {uid: pipe.hmget(keys.user(uid), ("username", "deleted")) for uid in uids}
+        posts = {pid: pipe.hmget(keys.post(pid), ("user_id", "deleted")) for pid in pids}
+        pipe.execute()
+        known_users = {uid for uid, fields in users.items() if _exists(*fields.value)}
+        known_posts = {pid for pid, fields in posts.items() if _exists(*fields.value)}
+        return [
+            line
+            for line in lines
+            if known_users.issuperset(line[field] for field in kind.users)
+            and known_posts.issuperset(line[field] for field in kind.posts)
+        ]
+
+    def finish(self) -> None:
+        """Write what follows from the lines, the schema and the counters. Commit: the SET of `next_user_id`."""
+        for kind in site_lines().values():
+            kind.finish(self._store)
+        schema.mark(self._store)
+        for counter in counters():
+            self._store.set(counter, str(self._largest[counter]))
+
+
+def _exists(name: str | None, deleted: str | None) -> bool:
+    return name is not None and deleted is None
+
+
+def counters() -> tuple[str, str]:
+    """The keys that hold UNFINISHED until all else is written. Setting the last one commits."""
+    return keys.next_post_id(), keys.next_user_id()
+
+
+def begin(store: Store) -> None:
+    """Mark a store as unfinished, and remove the keys of an earlier unfinished run. Raises CannotFill for a store with
+    people."""
+    pipe = store.pipeline()
+    users = pipe.hlen(keys.users())
+    counter = pipe.get(keys.next_user_id())
+    pipe.execute()
+    if counter.value != UNFINISHED and (users.value or counter.value is not None):
+        raise CannotFill("The store at REDIS_URL holds users, or remains of users. Name an empty one.")
+    for name in counters():
+        store.set(name, UNFINISHED)
+    _clear(store)
+
+
+def _clear(store: Store) -> None:
+    """Remove every key of the key table except the counters."""
+    for names in store.scan_keys(keys.matching("*"), AT_ONCE):
+        pipe = store.pipeline()
+        for name in names:
+            if kind_of(name) and name not in counters():
+                pipe.unlink(name)
+        pipe.execute()
+
+
+def kind_of(name: str) -> str | None:
+    """The pattern of the key table that a key matches: `post:*` for `post:7`. None for a key of another program."""
+    unprefixed = name.removeprefix(keys.PREFIX)
+    prefix = unprefixed.partition(":")[0]
+    return next((kind for kind in _KINDS.get(prefix, []) if fnmatchcase(unprefixed, kind)), None)
