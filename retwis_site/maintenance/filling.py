@@ -98,15 +98,20 @@ def counters() -> tuple[str, str]:
 def begin(store: Store) -> None:
     """Mark a store as unfinished, and remove the keys of an earlier unfinished run. Raises CannotFill for a store with
     people."""
+    refuse_people(store)
+    for name in counters():
+        store.set(name, UNFINISHED)
+    _clear(store)
+
+
+def refuse_people(store: Store) -> None:
+    """Raises CannotFill for a store with people. One round trip."""
     pipe = store.pipeline()
     users = pipe.hlen(keys.users())
     counter = pipe.get(keys.next_user_id())
     pipe.execute()
     if counter.value != UNFINISHED and (users.value or counter.value is not None):
         raise CannotFill("The store at REDIS_URL holds users, or remains of users. Name an empty one.")
-    for name in counters():
-        store.set(name, UNFINISHED)
-    _clear(store)
 
 
 def _clear(store: Store) -> None:

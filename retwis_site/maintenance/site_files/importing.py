@@ -1,0 +1,160 @@
+"""Reads the file of a whole site: first all of it is verified, then it is written into an empty store."""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import IO, Any
+
+from django.conf import settings
+
+from retwis_site.features import Line, SiteLines, site_lines
+from retwis_site.maintenance.site_files.distinct import Distinct
+from retwis_site.maintenance.site_files.lines import FORMAT, LONGEST, PERSONAL, VERSION, encoded
+from retwis_site.maintenance.site_files.streams import DAMAGED
+from retwis_site.store import schema
+from retwis_site.store.chunks import batches
+from retwis_site.store.snowflake import SMALLEST
+
+AT_ONCE = 500  # lines
+BYTES = 150  # of a line, about
+
+NEWER = "A newer version of the site has written this file. Import it with that version."
+NOT_COMPLETE = "The file is damaged or not complete. Export the site again."
+
+Open = Callable[[], IO[bytes]]  # the content of the file, from its beginning
+
+
+class BadFile(Exception):
+    """The file is damaged, or it is none of this site. The message names the line and the fix."""
+
+    def __init__(self, number: int, what: str, fix: str = NOT_COMPLETE) -> None:
+        super().__init__(f"Line {number}: {what}. {fix}")
+
+
+@dataclass
+class Verification:
+    """Checks every line of a file. Iterate to run it, a chunk of lines a step; raises BadFile. `len` estimates the
+    number of steps. It takes 8 bytes of memory for each id and each name."""
+
+    open: Open
+    size: int  # bytes of the file
+    counts: Counter[str] = field(default_factory=Counter)  # lines by type
+    _number: int = 0  # of the line that is checked
+    _first: dict[str, int] = field(default_factory=dict)  # the number of the first line of each type
+    _distinct: dict[tuple[str, str], Distinct] = field(default_factory=dict)  # by type and field
+
+    def __len__(self) -> int:
+        return self.size // (AT_ONCE * BYTES) + 1
+
+    def __iter__(self) -> Iterator[None]:
+        hashed = hashlib.sha256()
+        ended = False
+        for raw in _raw_lines(self.open()):
+            self._number += 1
+            if ended:
+                raise BadFile(self._number, "it stands below the line with the type end")
+            line = self._parsed(raw)
+            if self._number == 1:
+                self._check_head(line)
+            elif line["type"] == "end":
+                self._check_end(raw, line, hashed.hexdigest())
+                ended = True
+            else:
+                self._check(line)
+            hashed.update(raw)
+            if self._number % AT_ONCE == 0:
+                yield
+        if not ended:
+            raise BadFile(self._number + 1, "there is no line with the type end")
+        self._check_distinct()
+
+    def _parsed(self, raw: bytes) -> Line:
+        if not raw.endswith(b"\n"):
+            raise BadFile(self._number, "it is too long, or has no line break")
+        try:
+            line = json.loads(raw.decode())
+        except (ValueError, RecursionError):
+            raise BadFile(self._number, "it is no JSON") from None
+        if not isinstance(line, dict) or not isinstance(line.get("type"), str):
+            raise BadFile(self._number, "it is no object with a type")
+        return line
+
+    def _check_head(self, line: Line) -> None:
+        if line.get("format") == PERSONAL:
+            raise BadFile(1, "this is the download of one person", "Import it with `manage.py import_account`.")
+        if line["type"] != "site" or line.get("format") != FORMAT:
+            raise BadFile(1, "this is no file that `manage.py export` has written", "Name another file.")
+        for name, known in (("version", VERSION), ("schema", schema.VERSION)):
+            if type(line.get(name)) is not int or line[name] < 1:
+                raise BadFile(1, f"{name} is no whole number from 1")
+            if line[name] > known:
+                raise BadFile(1, f"{name} is {line[name]}, but this site knows it up to {known}", NEWER)
+
+    def _check(self, line: Line) -> None:
+        kind = site_lines().get(line["type"])
+        if kind is None:
+            raise BadFile(self._number, f"the type {line['type']!r} is unknown", NEWER)
+        self._check_order(kind.type)
+        self._check_fields(kind, line)
+        self.counts[kind.type] += 1
+        self._first.setdefault(kind.type, self._number)
+        for name in kind.unique:
+            self._distinct.setdefault((kind.type, name), Distinct()).add(line[name])
+
+    def _check_order(self, type_: str) -> None:
+        order = list(site_lines())
+        if any(later in self._first for later in order[order.index(type_) + 1 :]):
+            raise BadFile(self._number, f"a line with the type {type_} must stand before those of later types")
+
+    def _check_fields(self, kind: SiteLines, line: Line) -> None:
+        for name, expected in kind.fields(line).items():
+            if (name in line or expected.required) and not expected.accepts(line.get(name, _MISSING)):
+                raise BadFile(self._number, f"{name} must be {expected.what}")
+        if kind.counter and settings.POST_IDS == "incr" and line["id"] >= SMALLEST:
+            fix = "Set POST_IDS=snowflake, as on the site that wrote the file."
+            raise BadFile(self._number, "the id was made from the time", fix)
+
+    def _check_end(self, raw: bytes, line: Line, sha256: str) -> None:
+        if line.get("counts") != {type_: self.counts[type_] for type_ in site_lines()}:
+            raise BadFile(self._number, f"counts is not {dict(self.counts)}, the number of lines of each type")
+        if line.get("sha256") != sha256:
+            raise BadFile(self._number, "sha256 is not the hash of the lines before")
+        if raw != encoded(line):
+            raise BadFile(self._number, "it is not written as `manage.py export` writes it")
+
+    def _check_distinct(self) -> None:
+        for (type_, name), distinct in self._distinct.items():
+            position = distinct.repeated()
+            if position is not None:
+                raise BadFile(self._first[type_] + position, f"another {type_} has this {name}")
+
+
+_MISSING = object()  # no field accepts it
+
+
+def _raw_lines(content: IO[bytes]) -> Iterator[bytes]:
+    """The lines of a file; a line that is too long comes without its line break."""
+    number = 0
+    try:
+        while raw := content.readline(LONGEST):
+            number += 1
+            yield raw
+    except DAMAGED as error:
+        raise BadFile(number + 1, f"it cannot be decompressed: {error}") from error
+
+
+@dataclass(frozen=True)
+class Chunks:
+    """The lines of a verified file, without its first and last. `len` is the number of chunks, about."""
+
+    open: Open
+    lines: int
+
+    def __len__(self) -> int:
+        return self.lines // AT_ONCE + 1
+
+    def __iter__(self) -> Iterator[list[Line]]:
+        parsed: Iterator[dict[str, Any]] = map(json.loads, _raw_lines(self.open()))
+        yield from batches((line for line in parsed if line["type"] not in {"site", "end"}), AT_ONCE)

@@ -1,0 +1,70 @@
+"""The file of a whole site as bytes: compressed by its ending, complete or absent, from a pipe as well."""
+
+import gzip
+import io
+import os
+import shutil
+import tempfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, cast
+
+import zstandard
+from django.conf import settings
+
+from retwis_site.store.ids import nonce
+
+# What the decompressors raise for a damaged file.
+DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError)
+
+
+@contextmanager
+def compressing(file: IO[bytes], name: str) -> Iterator[IO[bytes]]:
+    """What is written in this block goes to `file`, compressed as the ending of `name` says."""
+    if name.endswith(".gz"):
+        with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
+            yield cast("IO[bytes]", packed)
+    elif name.endswith(".zst"):
+        with zstandard.ZstdCompressor(write_checksum=True).stream_writer(file, closefd=False) as writer:
+            yield cast("IO[bytes]", writer)
+    else:
+        yield file
+
+
+def decompressed(file: IO[bytes], name: str) -> IO[bytes]:
+    """The content of `file` from its beginning, decompressed as the ending of `name` says. Reading may raise
+    DAMAGED."""
+    file.seek(0)
+    if name.endswith(".gz"):
+        return cast("IO[bytes]", gzip.GzipFile(fileobj=file, mode="rb"))
+    if name.endswith(".zst"):
+        reader = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True, closefd=False)
+        return io.BufferedReader(cast("io.RawIOBase", reader))
+    return file
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """A new file, which gets its name at the end of the block, when it is on the disk: the name never stands for a
+    part of it. Only its owner can read it. Raises OSError."""
+    unfinished = path.with_name(f".{path.name}.{nonce()}")
+    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+    finally:
+        with suppress(FileNotFoundError):
+            unfinished.unlink()
+
+
+def spooled(pipe: IO[bytes]) -> IO[bytes]:
+    """What a pipe gives, in a file without a name in VAR_DIR: a pipe cannot be read twice. Raises OSError."""
+    settings.VAR_DIR.mkdir(parents=True, exist_ok=True)
+    file = tempfile.TemporaryFile(dir=settings.VAR_DIR)  # noqa: SIM115  the caller closes it
+    shutil.copyfileobj(pipe, file)
+    return file

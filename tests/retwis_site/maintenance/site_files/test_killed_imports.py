@@ -1,0 +1,57 @@
+"""An import that is killed anywhere completes when it is run again."""
+
+import pytest
+
+from tests.support.maintenance.doctor_report import doctor
+from tests.support.maintenance.site_files import empty, export, import_
+from tests.support.stored_keys import everything
+from tests.support.stores.seam import killed_before_round_trip
+
+
+def without_secrets(raw):
+    return {
+        key: {field: text for field, text in content.items() if field != "auth"} if key.startswith("user:") else content
+        for key, content in everything(raw).items()
+        if key != "auths"
+    }
+
+
+@pytest.mark.usefixtures("no_waiting")
+def test_a_run_killed_before_any_command_is_completed_by_the_next(full_site, tmp_path, capsys):
+    path = tmp_path / "site.jsonl"
+    export(path)
+    empty(full_site)
+    import_(path)
+    whole = without_secrets(full_site)
+    number = 0
+    while True:
+        empty(full_site)
+        if not killed_before_round_trip(number, lambda: import_(path)):
+            break
+        if full_site.dbsize() > 1:
+            assert full_site.get("next_user_id") in {"copying", None}
+        import_(path)
+        assert without_secrets(full_site) == whole
+        assert full_site.hlen("auths") == 3
+        number += 1
+    assert number > 15
+    assert doctor(capsys) == (0, {}, {})
+
+
+def test_nothing_of_another_file_stays_after_a_killed_run(full_site, tmp_path):
+    path, other = tmp_path / "site.jsonl", tmp_path / "other.jsonl"
+    export(path)
+    for pid in (1, 3):
+        full_site.delete(f"post:{pid}")
+    full_site.delete("following:2", "followers:1", "users_by_followers")
+    export(other)
+    empty(full_site)
+    import_(other)
+    whole = without_secrets(full_site)
+    empty(full_site)
+    number = 0
+    while not full_site.exists("post:1"):
+        assert killed_before_round_trip(number, lambda: import_(path))
+        number += 1
+    import_(other)
+    assert without_secrets(full_site) == whole

@@ -1,0 +1,170 @@
+"""`manage.py export FILE` writes the whole site as JSON lines."""
+
+import gzip
+import hashlib
+import io
+import stat
+import sys
+
+import pytest
+import zstandard
+from django.core.management import CommandError, call_command
+
+from retwis_site.store import chunks
+from tests.support.maintenance.site_files import export, of_type, parsed
+from tests.support.people import LONG_AGO
+from tests.support.stores.seam import Killed, failing_store, killed_before_round_trip
+
+
+def test_the_lines_come_in_order_between_a_head_and_an_end(full_site, tmp_path):
+    lines = parsed(export(tmp_path / "site.jsonl"))
+    types = [line["type"] for line in lines]
+    assert types == ["site", *["user"] * 4, *["follow"] * 2, *["post"] * 3, *["like"] * 2, "end"]
+    assert {name: lines[0][name] for name in ("format", "version", "schema")} == {
+        "format": "retwis-site",
+        "version": 1,
+        "schema": 1,
+    }
+    assert lines[-1]["counts"] == {"user": 4, "follow": 2, "post": 3, "like": 2}
+
+
+def test_the_last_line_has_the_hash_of_all_bytes_before_it(full_site, tmp_path):
+    content = export(tmp_path / "site.jsonl")
+    last = content.splitlines(keepends=True)[-1]
+    assert parsed(last)[0]["sha256"] == hashlib.sha256(content[: -len(last)]).hexdigest()
+
+
+def test_a_user_has_the_password_hash_and_no_secret_of_a_session(full_site, tmp_path):
+    full_site.zadd("users_by_time", {"carol": LONG_AGO})
+    content = export(tmp_path / "site.jsonl")
+    carol = of_type(content, "user")[2]
+    assert carol == {
+        "type": "user",
+        "id": 3,
+        "username": "carol",
+        "password": full_site.hget("user:3", "password"),
+        "name": "Carola",
+        "bio": "I was here.",
+        "language": "de",
+        "registered": "2023-11-14T22:13:20Z",
+    }
+    assert [secret for secret in full_site.hkeys("auths") if secret.encode() in content] == []
+
+
+def test_an_old_password_is_exported_and_a_newer_one_wins(full_site, tmp_path):
+    full_site.hset("user:1", "old_password", "md5$salt$1")
+    full_site.hset("user:2", "old_password", "md5$salt$2")
+    full_site.hdel("user:2", "password")
+    alice, bob, *_ = of_type(export(tmp_path / "site.jsonl"), "user")
+    assert alice["password"] == full_site.hget("user:1", "password")
+    assert bob["password"] == "md5$salt$2"
+
+
+def test_a_deleted_account_keeps_its_name_and_nothing_else(full_site, tmp_path):
+    full_site.hset("user:4", "deleted", LONG_AGO)
+    dave = of_type(export(tmp_path / "site.jsonl"), "user")[3]
+    assert dave == {"type": "user", "id": 4, "username": "Dave", "deleted": "2023-11-14T22:13:20Z"}
+
+
+def test_posts_come_by_author_newest_first_without_deleted_ones(full_site, tmp_path):
+    full_site.zadd("updates:2", {"4": 4})  # by mistake: the post is carol's
+    posts = of_type(export(tmp_path / "site.jsonl"), "post")
+    assert [(post["user"], post["id"]) for post in posts] == [(1, 1), (2, 3), (3, 4)]
+    assert posts[0]["text"] == "Grüße, 世界\nand a second line"
+    assert {name: posts[2][name] for name in ("reply_to", "root", "reply_to_user")} == {
+        "reply_to": 1,
+        "root": 1,
+        "reply_to_user": 1,
+    }
+    assert "reply_to" not in posts[0]
+
+
+def test_a_user_with_more_rows_than_a_chunk_loses_none(full_site, tmp_path, monkeypatch):
+    monkeypatch.setattr(chunks, "AT_ONCE", 3)
+    for pid in range(10, 21):
+        full_site.hset(f"post:{pid}", mapping={"user_id": 2, "time": LONG_AGO, "body": f"post {pid}"})
+        full_site.zadd("updates:2", {pid: pid})
+    posts = of_type(export(tmp_path / "site.jsonl"), "post")
+    assert [post["id"] for post in posts if post["user"] == 2] == [*range(20, 9, -1), 3]
+
+
+def test_round_trips_do_not_grow_with_the_users_of_a_chunk(full_site, tmp_path, sent):
+    def made():
+        sent.round_trips.clear()
+        export(tmp_path / "site.jsonl")
+        return len(sent.round_trips)
+
+    before = made()
+    for uid in range(5, 45):
+        full_site.hset("users", f"user{uid}", uid)
+        full_site.hset(f"user:{uid}", "username", f"user{uid}")
+        full_site.zadd(f"following:{uid}", {"1": LONG_AGO})
+    assert made() == before
+
+
+def test_two_names_that_lead_to_one_user_give_one_line(full_site, tmp_path):
+    full_site.hset("users", "another", 1)
+    full_site.hset("users", "nobody", 77)
+    assert [line["id"] for line in of_type(export(tmp_path / "site.jsonl"), "user")] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("name", "open_"), [("site.jsonl.gz", gzip.decompress), ("site.zst", zstandard.ZstdDecompressor().stream_reader)]
+)
+def test_the_ending_compresses_the_file(full_site, tmp_path, name, open_):
+    packed = export(tmp_path / name)
+    content = open_(packed)
+    content = content if isinstance(content, bytes) else content.read()
+    assert [line["type"] for line in parsed(content)][::12] == ["site", "end"]
+
+
+def test_a_pipe_gets_the_file_and_nothing_else(full_site, tmp_path, monkeypatch):
+    out = io.TextIOWrapper(io.BytesIO())
+    monkeypatch.setattr(sys, "stdout", out)
+    call_command("export", "-")
+    lines = parsed(out.buffer.getvalue())
+    assert (lines[0]["type"], lines[-1]["type"], len(lines)) == ("site", "end", 13)
+
+
+def test_only_its_owner_can_read_the_file_and_is_told_about_the_passwords(full_site, tmp_path, capsys):
+    call_command("export", str(tmp_path / "site.jsonl"))
+    assert stat.S_IMODE((tmp_path / "site.jsonl").stat().st_mode) == 0o600
+    assert "password hashes" in capsys.readouterr().err
+
+
+def test_an_export_that_fails_leaves_the_file_before_it_and_no_other(full_site, tmp_path):
+    path = tmp_path / "site.jsonl"
+    path.write_text("the last export")
+
+    def fail():
+        raise Killed
+
+    assert killed_before_round_trip(8, lambda: export(path))
+    with failing_store(fail), pytest.raises(Killed):
+        export(path)
+    assert [(one.name, one.read_text()) for one in tmp_path.iterdir()] == [("site.jsonl", "the last export")]
+
+
+def test_a_folder_that_does_not_exist_is_named(full_site, tmp_path):
+    with pytest.raises(CommandError, match=r"could not be written: .*missing"):
+        export(tmp_path / "missing" / "site.jsonl")
+
+
+def test_a_store_without_users_is_refused(raw, tmp_path):
+    with pytest.raises(CommandError, match=r"No user is registered in this store\. Set REDIS_URL"):
+        export(tmp_path / "site.jsonl")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_official_database_is_refused_before_it_is_adopted(raw, tmp_path):
+    raw.hset("users", "alice", 1)
+    raw.hset("user:1", mapping={"username": "alice", "password": "readable", "auth": "x"})
+    raw.set("next_user_id", 1)
+    with pytest.raises(CommandError, match=r"manage\.py adopt"):
+        export(tmp_path / "site.jsonl")
+
+
+def test_an_unfinished_copy_is_refused(full_site, tmp_path):
+    full_site.set("next_user_id", "copying")
+    with pytest.raises(CommandError, match="an unfinished copy or import"):
+        export(tmp_path / "site.jsonl")

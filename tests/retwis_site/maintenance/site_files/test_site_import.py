@@ -1,0 +1,236 @@
+"""`manage.py import FILE` makes a site of the file that `export` wrote."""
+
+import io
+import itertools
+import sys
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from accounts.signing_in.sessions import Sessions
+from retwis_site.jobs.worker import drain
+from retwis_site.store.snowflake import SMALLEST
+from tests.support.maintenance.doctor_report import doctor
+from tests.support.maintenance.site_files import empty, export, import_, like, of_type, parsed, person, site_file
+from tests.support.people import LONG_AGO, PASSWORD, register
+from tests.support.stored_keys import everything, expected_name_entries, name_entries
+from tests.support.stores.seam import before_each_round_trip, undisturbed
+from timeline.posts.entities import NoSuchPost, PostDeleted
+from timeline.posts.repository import Posts
+from timeline.relations.follow import Follows
+
+pytestmark = pytest.mark.usefixtures("no_waiting")
+
+CACHES = ("posts:", "timeline")
+
+
+def truth(raw):
+    """All keys but caches and what an import does not bring back: deleted posts, tokens of forms, secrets."""
+    kept = {
+        key: content
+        for key, content in everything(raw).items()
+        if not key.startswith((*CACHES, "idem:", "auths", "attempts", "schema"))
+    }
+    return {
+        key: {field: text for field, text in content.items() if field != "auth"} if key.startswith("user:") else content
+        for key, content in kept.items()
+        if not (key.startswith("post:") and "deleted" in content)
+    }
+
+
+@pytest.mark.parametrize("name", ["site.jsonl", "site.jsonl.gz", "site.jsonl.zst"])
+def test_an_import_brings_back_all_of_the_truth(full_site, tmp_path, name):
+    before = truth(full_site)
+    export(tmp_path / name)
+    empty(full_site)
+    import_(tmp_path / name)
+    before["next_post_id"] = "4"  # the larger id was that of a deleted account's post
+    assert truth(full_site) == before
+    assert full_site.get("schema") == "1"
+    assert name_entries(full_site) == expected_name_entries(full_site)
+
+
+def test_an_export_of_an_import_has_the_same_bytes_but_for_its_date(full_site, tmp_path):
+    first = export(tmp_path / "first.jsonl")
+    empty(full_site)
+    import_(tmp_path / "first.jsonl")
+    second = export(tmp_path / "second.jsonl")
+    assert second.splitlines()[1:-1] == first.splitlines()[1:-1]
+    assert {**parsed(second)[-1], "sha256": ""} == {**parsed(first)[-1], "sha256": ""}
+
+
+def test_doctor_finds_nothing_after_an_import(full_site, tmp_path, capsys):
+    export(tmp_path / "site.jsonl")
+    empty(full_site)
+    import_(tmp_path / "site.jsonl")
+    assert doctor(capsys) == (0, {}, {})
+
+
+def test_people_log_in_with_their_passwords_and_no_old_session_is_open(full_site, tmp_path, browser):
+    old = full_site.hget("user:1", "auth")
+    export(tmp_path / "site.jsonl")
+    empty(full_site)
+    import_(tmp_path / "site.jsonl")
+    new = full_site.hget("user:1", "auth")
+    assert new != old
+    assert full_site.hgetall("auths") == {full_site.hget(f"user:{uid}", "auth"): str(uid) for uid in (1, 2, 3)}
+    client = browser()
+    assert client.post("/login/", {"username": "alice", "password": PASSWORD}).status_code == 302
+    page = client.get("/").content.decode()
+    assert "Grüße, 世界" in page
+    assert "from bob" in client.get("/timeline/").content.decode()
+
+
+def test_new_people_and_posts_get_new_ids(full_site, store, tmp_path):
+    export(tmp_path / "site.jsonl")
+    empty(full_site)
+    import_(tmp_path / "site.jsonl")
+    assert register(store, "erin").user.uid == 5
+    assert Posts(store).publish(5, "hello", "token").pid == 5
+
+
+def test_the_name_of_a_deleted_account_stays_taken(full_site, store, tmp_path, browser):
+    export(tmp_path / "site.jsonl")
+    empty(full_site)
+    import_(tmp_path / "site.jsonl")
+    assert full_site.hget("users", "dave") == "4"
+    assert Sessions(store).stored_password(4) is None
+    assert browser().get("/@Dave/").status_code == 410
+
+
+def test_a_hash_of_another_hasher_becomes_the_old_password(raw, tmp_path):
+    people = [
+        person(1, "alice", password="md5$salt$81dc9bdb"),
+        person(2, "bob", password="argon2$argon2id$v=19$m=8$x"),
+        person(3, "carol", password="!unusable"),
+        person(4, "dave"),
+    ]
+    (tmp_path / "site.jsonl").write_bytes(site_file(people))
+    import_(tmp_path / "site.jsonl")
+    stored = [raw.hmget(f"user:{uid}", "password", "old_password") for uid in range(1, 5)]
+    assert stored[:3] == [[None, "md5$salt$81dc9bdb"], ["argon2$argon2id$v=19$m=8$x", None], ["!unusable", None]]
+    assert stored[3][0].startswith("!")
+
+
+def test_a_date_of_registration_that_is_not_known_is_that_of_the_user_before(raw, tmp_path, capsys):
+    people = [person(1, "alice"), person(2, "bob", registered=None), person(SMALLEST - 1, "carol")]
+    (tmp_path / "site.jsonl").write_bytes(site_file(people))
+    import_(tmp_path / "site.jsonl")
+    assert raw.zscore("users_by_time", "bob") == raw.zscore("users_by_time", "alice")
+    assert doctor(capsys) == (0, {}, {})
+
+
+def test_lines_about_unknown_or_deleted_users_and_posts_are_left_out_and_counted(raw, tmp_path, capsys):
+    when = "2026-01-02T03:04:05Z"
+    lines = [
+        person(1, "alice"),
+        {"type": "user", "id": 2, "username": "bob", "deleted": when},
+        {"type": "follow", "follower": 1, "followed": 2, "since": when},
+        {"type": "follow", "follower": 9, "followed": 1, "since": when},
+        {"type": "post", "id": 1, "user": 1, "time": when, "text": "kept", "reply_to": 77, "extra": [1]},
+        {"type": "post", "id": 2, "user": 2, "time": when, "text": "of a deleted account"},
+        {"type": "like", "user": 1, "post": 1, "time": when},
+        {"type": "like", "user": 1, "post": 2, "time": when},
+    ]
+    (tmp_path / "site.jsonl").write_bytes(site_file(lines))
+    call_command("import", str(tmp_path / "site.jsonl"))
+    said = capsys.readouterr().out
+    assert "4 lines left out" in said
+    assert "post: 1 imported" in said
+    assert sorted(raw.keys("post:*")) == ["post:1"]
+    assert raw.keys("follow*") == []
+    assert raw.zrange("likes:1", 0, -1) == ["1"]
+    assert doctor(capsys) == (0, {}, {})
+    assert raw.get("next_post_id") == "2"
+
+
+def test_ids_from_the_time_are_kept_where_the_site_makes_such_ids(raw, store, tmp_path, settings, browser, capsys):
+    settings.POST_IDS = "snowflake"
+    when = "2026-01-02T03:04:05Z"
+    texts = {7: "counted", SMALLEST + 5: "from the time"}
+    posts = [{"type": "post", "id": pid, "user": 1, "time": when, "text": text} for pid, text in texts.items()]
+    (tmp_path / "site.jsonl").write_bytes(site_file([person(1, "alice"), *posts]))
+    import_(tmp_path / "site.jsonl")
+    assert raw.zrange("recent", 0, -1) == [str(SMALLEST + 5)]
+    assert raw.get("next_post_id") == "7"
+    page = browser().get("/timeline/").content.decode()
+    assert [text in page for text in texts.values()] == [True, True]
+    assert doctor(capsys) == (0, {}, {})
+
+
+def test_ids_from_the_time_are_refused_where_ids_are_counted(raw, tmp_path):
+    (tmp_path / "site.jsonl").write_bytes(site_file([person(SMALLEST, "alice")]))
+    with pytest.raises(CommandError, match=r"Line 2: the id was made from the time\. Set POST_IDS=snowflake"):
+        import_(tmp_path / "site.jsonl")
+    assert raw.dbsize() == 0
+
+
+def test_a_pipe_is_read_too(full_site, tmp_path, monkeypatch, var):
+    content = export(tmp_path / "site.jsonl")
+    empty(full_site)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+    call_command("import", "-", verbosity=0)
+    assert full_site.get("next_user_id") == "4"
+    assert [path for path in var.iterdir() if path.is_file()] == []
+
+
+def test_a_store_with_people_is_refused_and_stays_as_it_is(full_site, tmp_path):
+    export(tmp_path / "site.jsonl")
+    before = everything(full_site)
+    with pytest.raises(CommandError, match=r"holds users, or remains of users\. Name an empty one"):
+        import_(tmp_path / "site.jsonl")
+    assert everything(full_site) == before
+
+
+def test_a_file_that_does_not_exist_is_named(raw, tmp_path):
+    with pytest.raises(CommandError, match=r"could not be read: .*missing\.jsonl"):
+        import_(tmp_path / "missing.jsonl")
+
+
+def test_more_lines_than_a_chunk_are_written_in_chunks(raw, tmp_path, sent):
+    people = [person(uid, f"user{uid}") for uid in range(1, 1202)]
+    (tmp_path / "site.jsonl").write_bytes(site_file(people))
+    import_(tmp_path / "site.jsonl")
+    assert raw.hlen("users") == raw.zcard("users_by_time") == 1201
+    assert max(len(command) for command in sent.commands) < 2500
+
+
+def people_who_write(raw, store):
+    """Returns what happens between the chunks of an export: people join, follow, post, like, and delete."""
+    moves = itertools.cycle(["register", "follow", "post", "like", "delete post", "delete account"])
+    numbers = itertools.count(10)
+
+    def move():
+        with undisturbed():
+            number, kind = next(numbers), next(moves)
+            newest = int(raw.get("next_user_id"))
+            if kind == "register":
+                login = register(store, f"new{number}")
+                Posts(store).publish(login.user.uid, f"hello {number}", f"t{number}")
+            elif kind == "follow":
+                Follows(store).follow(1, newest)
+                Follows(store).follow(newest, 1)
+            elif kind == "post":
+                Posts(store).publish(1, f"post {number}", f"t{number}")
+            elif kind == "like":
+                like(raw, 1, int(raw.get("next_post_id")), LONG_AGO)
+            elif kind == "delete post":
+                with_posts = raw.zrange("updates:1", 0, 0)
+                try:
+                    Posts(store).delete(1, int(with_posts[0]) if with_posts else 0)
+                except (NoSuchPost, PostDeleted):
+                    return
+            else:
+                raw.hset(f"user:{newest - 1}", "deleted", LONG_AGO)
+
+    return move
+
+
+def test_doctor_finds_nothing_after_an_export_from_a_site_in_use(full_site, store, tmp_path, capsys):
+    with before_each_round_trip(people_who_write(full_site, store)):
+        content = export(tmp_path / "site.jsonl")
+    assert of_type(content, "post")
+    empty(full_site)
+    import_(tmp_path / "site.jsonl")
+    drain(store, "a worker")
+    assert doctor(capsys) == (0, {}, {})

@@ -1,0 +1,84 @@
+"""A site that has all that the file of a whole site can hold, and such files."""
+
+import hashlib
+import json
+
+from django.core.management import call_command
+
+from accounts.users.deletion import AccountDeletion
+from retwis_site.jobs.worker import drain
+from retwis_site.maintenance.site_files.lines import encoded
+from retwis_site.store import schema
+from retwis_site.store.local_cache import Memory
+from tests.support.people import LONG_AGO, register
+from tests.support.stored_keys import publish
+from timeline.posts.repository import Posts
+from timeline.relations.follow import Follows
+
+TYPES = ("user", "follow", "post", "like")
+
+
+def make_full_site(raw, store):
+    """alice (1), bob (2) and carol (3), dave (4) is deleted. bob and carol follow alice. Posts 1, 3 and 4 are alice's,
+    bob's and carol's; post 2 was deleted; post 4 answers post 1. carol likes posts 3 and 1."""
+    alice, bob, carol, dave = (register(store, name) for name in ("Alice", "bob", "carol", "Dave"))
+    Follows(store).follow(2, 1)
+    Follows(store).follow(3, 1)
+    Follows(store).follow(4, 1)
+    publish(raw, store, alice, "Grüße, 世界\nand a second line")
+    deleted = publish(raw, store, alice, "deleted")
+    Posts(store).delete(1, deleted)
+    publish(raw, store, bob, "from bob")
+    publish(raw, store, carol, "to alice")
+    publish(raw, store, dave, "of a deleted account")
+    raw.hset("post:4", mapping={"reply_to": 1, "root": 1, "reply_to_user": 1})
+    raw.hset("user:3", mapping={"name": "Carola", "bio": "I was here.", "language": "de"})
+    raw.zadd("users_by_name", {"carola:3": 0})
+    like(raw, 3, 3, LONG_AGO + 5)
+    like(raw, 3, 1, LONG_AGO)
+    AccountDeletion(store).delete(dave.user, dave.secret)
+    drain(store, "a worker")
+    schema.mark(store)
+
+
+def like(raw, uid, pid, when):
+    raw.zadd(f"likes:{uid}", {pid: when})
+    raw.zadd(f"liked_by:{pid}", {uid: when})
+
+
+def empty(raw):
+    """As on another machine: no keys, and nothing cached."""
+    raw.flushall()
+    Memory.clear_all()
+
+
+def export(path):
+    """Export the site into a file. Returns its bytes."""
+    call_command("export", str(path), verbosity=0)
+    return path.read_bytes()
+
+
+def import_(path):
+    call_command("import", str(path), verbosity=0)
+
+
+def parsed(content):
+    return [json.loads(line) for line in content.splitlines()]
+
+
+def of_type(content, type_):
+    return [line for line in parsed(content) if line["type"] == type_]
+
+
+def site_file(lines, **head):
+    """A complete file with these lines, as bytes."""
+    first = {"type": "site", "format": "retwis-site", "version": 1, "exported_at": "2026-11-20T15:04:05Z", "schema": 1}
+    content = b"".join(map(encoded, [first | head, *lines]))
+    counts = {type_: sum(line["type"] == type_ for line in lines) for type_ in TYPES}
+    return content + encoded({"type": "end", "counts": counts, "sha256": hashlib.sha256(content).hexdigest()})
+
+
+def person(uid, username, **fields):
+    """The line of a user."""
+    about = {"password": None, "name": "", "bio": "", "language": "", "registered": "2026-01-02T03:04:05Z"}
+    return {"type": "user", "id": uid, "username": username, **about, **fields}

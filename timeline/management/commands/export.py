@@ -1,0 +1,56 @@
+"""`manage.py export FILE`"""
+
+import sys
+from pathlib import Path
+from typing import IO, Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from retwis_site.maintenance.site_files.exporting import CannotExport, Export, refuse_what_is_no_site
+from retwis_site.maintenance.site_files.streams import compressing, replacing
+from retwis_site.management.base import StoreCommand
+from retwis_site.store.client import Store
+
+PIPE = "-"
+
+
+class Command(StoreCommand):
+    help = (
+        "Write the whole site into a file, while the site is in use: people with their password hashes, follows, posts "
+        "and likes, as JSON lines. `import` reads it. docs/export.md describes it."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "file",
+            metavar="FILE",
+            help="the file; it is compressed when its name ends in .gz or .zst; `-`: standard output",
+        )
+
+    def run(self, store: Store, **options: Any) -> None:
+        try:
+            refuse_what_is_no_site(store)
+            if options["file"] == PIPE:
+                counts = self._write(store, sys.stdout.buffer, "")
+                sys.stdout.buffer.flush()
+            else:
+                path = Path(options["file"])
+                with replacing(path) as file:
+                    counts = self._write(store, file, path.name)
+        except CannotExport as error:
+            raise CommandError(str(error)) from error
+        except OSError as error:
+            raise CommandError(f"The file could not be written: {error}") from error
+        if self.verbosity:
+            written = ", ".join(f"{type_}: {number}" for type_, number in counts.items())
+            self.stderr.write(
+                f"Lines: {written}. The file has the password hashes: keep it where only you can read it."
+            )
+
+    def _write(self, store: Store, file: IO[bytes], name: str) -> dict[str, int]:
+        """Returns the number of lines of each type."""
+        with compressing(file, name) as content:
+            export = Export(store, content)
+            for _ in self.progress("Exporting", export):
+                pass
+        return export.counts

@@ -1,0 +1,59 @@
+"""`manage.py import FILE`"""
+
+import os
+import sys
+from functools import partial
+from pathlib import Path
+from typing import IO, Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from retwis_site.maintenance.filling import CannotFill, Filling, refuse_people
+from retwis_site.maintenance.site_files.importing import BadFile, Chunks, Verification
+from retwis_site.maintenance.site_files.streams import decompressed, spooled
+from retwis_site.management.base import StoreCommand
+from retwis_site.store.client import Store
+
+PIPE = "-"
+
+
+class Command(StoreCommand):
+    help = (
+        "Read a whole site, which `export` has written, into an empty store. Nothing is written before all of the file "
+        "is verified. After a crash, run the command again: it starts from the beginning."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", metavar="FILE", help="the file, such as site.jsonl.zst; `-`: standard input")
+
+    def run(self, store: Store, **options: Any) -> None:
+        try:
+            refuse_people(store)
+            with _opened(options["file"]) as file:
+                self._import(store, file, Path(options["file"]).name)
+        except (BadFile, CannotFill) as error:
+            raise CommandError(str(error)) from error
+        except OSError as error:
+            raise CommandError(f"The file could not be read: {error}") from error
+
+    def _import(self, store: Store, file: IO[bytes], name: str) -> None:
+        content = partial(decompressed, file, name)
+        verification = Verification(content, os.fstat(file.fileno()).st_size)
+        for _ in self.progress("Verifying", verification):
+            pass
+        filling = Filling(store)
+        filling.begin()
+        for lines in self.progress("Importing", Chunks(content, verification.counts.total())):
+            filling.write(lines)
+        filling.finish()
+        for type_, number in verification.counts.items():
+            self.say(f"{type_}: {number - filling.dropped[type_]} imported")
+        if filling.dropped.total():
+            self.say(
+                f"{filling.dropped.total()} lines left out: they name people or posts that the file does not have, "
+                "or that are deleted. An export from a site in use may have such lines."
+            )
+
+
+def _opened(name: str) -> IO[bytes]:
+    return spooled(sys.stdin.buffer) if name == PIPE else Path(name).open("rb")
