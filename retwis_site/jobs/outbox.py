@@ -42,6 +42,10 @@ class Outbox:
         self._store.zadd(keys.outbox(name), {name: int(time.time()) + LEASE})
         return job
 
+    def queue_add(self, pipe: Pipe, name: str) -> None:
+        """Add one of many jobs that this process carries out at once."""
+        pipe.zadd(keys.outbox(name), {name: int(time.time()) + LEASE})
+
     def replace(self, name: str, rest: str) -> None:
         """Remove a job and add the rest of it for a worker, due at once. The new name must be about the same id.
 
@@ -58,6 +62,10 @@ class Outbox:
     def done(self, name: str) -> None:
         """Remove a job. One round trip."""
         self._store.zrem(keys.outbox(name), name)
+
+    def queue_done(self, pipe: Pipe, name: str) -> None:
+        """Remove one of many jobs."""
+        pipe.zrem(keys.outbox(name), name)
 
     def due(self, limit: int) -> list[str]:
         """The names of the jobs that are due, oldest first, at most `limit` of each of the OUTBOX_SHARDS. One round

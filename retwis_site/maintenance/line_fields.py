@@ -1,10 +1,9 @@
 """What the fields of a line in the file of a whole site may hold."""
 
-from django.contrib.auth.hashers import is_password_usable
-
 from retwis_site.features import Line, LineField
 from retwis_site.rendering.dates import unix
 from retwis_site.store.ids import LARGEST_ID
+from retwis_site.store.schema import is_hash
 
 
 def _is_id(value: object) -> bool:
@@ -21,7 +20,8 @@ def _is_text(value: object) -> bool:
 
 
 def _is_password(value: object) -> bool:
-    return value is None or (_is_text(value) and ("$" in str(value) or not is_password_usable(str(value))))
+    """Whether it is a hash of any hasher, which has a `$`, or Django's value for an unusable password."""
+    return value is None or (_is_text(value) and ("$" in str(value) or is_hash(str(value))))
 
 
 ID = LineField("a whole number from 1 to 2^53", _is_id)

@@ -1,6 +1,12 @@
-"""The personal download: all data of a user, in one file."""
+"""The personal download: all data of a user, in one file; and such a file brought back."""
 
 from retwis_site.features import Feature
 from timeline.account_data.limits import DOWNLOADS
+from timeline.account_data.restoring import finish_lists, finish_post
 
-FEATURE = Feature(urls="timeline.account_data.urls", slow_views=("download",), limits=(DOWNLOADS,))
+FEATURE = Feature(
+    urls="timeline.account_data.urls",
+    slow_views=("download",),
+    jobs={"restore": finish_post, "lists": finish_lists},
+    limits=(DOWNLOADS,),
+)

@@ -24,6 +24,11 @@ class CounterIds:
         """A new id for a post of `uid`. One round trip."""
         return self._store.incr(keys.next_post_id())
 
+    def some(self, number: int) -> list[int]:
+        """So many ids that no post has. The caller must claim each with HSETNX. One round trip."""
+        last = self._store.incrby(keys.next_post_id(), number)
+        return list(range(last - number + 1, last + 1))
+
     def give_back(self, pid: int) -> None:
         """Does nothing: a number is not counted twice. No round trip."""
 
@@ -54,6 +59,10 @@ class SnowflakeIds:
             pipe.execute()
             if claimed.value:
                 return pid
+
+    def some(self, number: int) -> list[int]:
+        """So many ids. The caller must claim each with HSETNX: another process may make the same. No round trip."""
+        return [snowflake.make() for _ in range(number)]
 
     def give_back(self, pid: int) -> None:
         """Remove the claim of an unused id. One round trip."""

@@ -5,14 +5,14 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import IO, Any
+from typing import IO
 
 from django.conf import settings
 
 from retwis_site.features import Line, SiteLines, site_lines
 from retwis_site.maintenance.site_files.distinct import Distinct
-from retwis_site.maintenance.site_files.lines import FORMAT, LONGEST, PERSONAL, VERSION, encoded
-from retwis_site.maintenance.site_files.streams import DAMAGED
+from retwis_site.maintenance.site_files.lines import FORMAT, PERSONAL, VERSION, encoded
+from retwis_site.maintenance.site_files.reading import NEWER, BadFile, check_fields, parsed, raw_lines
 from retwis_site.store import schema
 from retwis_site.store.chunks import batches
 from retwis_site.store.snowflake import SMALLEST
@@ -20,17 +20,7 @@ from retwis_site.store.snowflake import SMALLEST
 AT_ONCE = 500  # lines
 BYTES = 150  # of a line, about
 
-NEWER = "A newer version of the site has written this file. Import it with that version."
-NOT_COMPLETE = "The file is damaged or not complete. Export the site again."
-
 Open = Callable[[], IO[bytes]]  # the content of the file, from its beginning
-
-
-class BadFile(Exception):
-    """The file is damaged, or it is none of this site. The message names the line and the fix."""
-
-    def __init__(self, number: int, what: str, fix: str = NOT_COMPLETE) -> None:
-        super().__init__(f"Line {number}: {what}. {fix}")
 
 
 @dataclass
@@ -51,11 +41,11 @@ class Verification:
     def __iter__(self) -> Iterator[None]:
         hashed = hashlib.sha256()
         ended = False
-        for raw in _raw_lines(self.open()):
+        for raw in raw_lines(self.open()):
             self._number += 1
             if ended:
                 raise BadFile(self._number, "it stands below the line with the type end")
-            line = self._parsed(raw)
+            line = parsed(self._number, raw)
             if self._number == 1:
                 self._check_head(line)
             elif line["type"] == "end":
@@ -69,17 +59,6 @@ class Verification:
         if not ended:
             raise BadFile(self._number + 1, "there is no line with the type end")
         self._check_distinct()
-
-    def _parsed(self, raw: bytes) -> Line:
-        if not raw.endswith(b"\n"):
-            raise BadFile(self._number, "it is too long, or has no line break")
-        try:
-            line = json.loads(raw.decode())
-        except (ValueError, RecursionError):
-            raise BadFile(self._number, "it is no JSON") from None
-        if not isinstance(line, dict) or not isinstance(line.get("type"), str):
-            raise BadFile(self._number, "it is no object with a type")
-        return line
 
     def _check_head(self, line: Line) -> None:
         if line.get("format") == PERSONAL:
@@ -109,9 +88,7 @@ class Verification:
             raise BadFile(self._number, f"a line with the type {type_} must stand before those of later types")
 
     def _check_fields(self, kind: SiteLines, line: Line) -> None:
-        for name, expected in kind.fields(line).items():
-            if (name in line or expected.required) and not expected.accepts(line.get(name, _MISSING)):
-                raise BadFile(self._number, f"{name} must be {expected.what}")
+        check_fields(self._number, line, kind.fields(line))
         if kind.counter and settings.POST_IDS == "incr" and line["id"] >= SMALLEST:
             fix = "Set POST_IDS=snowflake, as on the site that wrote the file."
             raise BadFile(self._number, "the id was made from the time", fix)
@@ -131,20 +108,6 @@ class Verification:
                 raise BadFile(self._first[type_] + position, f"another {type_} has this {name}")
 
 
-_MISSING = object()  # no field accepts it
-
-
-def _raw_lines(content: IO[bytes]) -> Iterator[bytes]:
-    """The lines of a file; a line that is too long comes without its line break."""
-    number = 0
-    try:
-        while raw := content.readline(LONGEST):
-            number += 1
-            yield raw
-    except DAMAGED as error:
-        raise BadFile(number + 1, f"it cannot be decompressed: {error}") from error
-
-
 @dataclass(frozen=True)
 class Chunks:
     """The lines of a verified file, without its first and last. `len` is the number of chunks, about."""
@@ -156,5 +119,5 @@ class Chunks:
         return self.lines // AT_ONCE + 1
 
     def __iter__(self) -> Iterator[list[Line]]:
-        parsed: Iterator[dict[str, Any]] = map(json.loads, _raw_lines(self.open()))
-        yield from batches((line for line in parsed if line["type"] not in {"site", "end"}), AT_ONCE)
+        lines: Iterator[Line] = map(json.loads, raw_lines(self.open()))
+        yield from batches((line for line in lines if line["type"] not in {"site", "end"}), AT_ONCE)

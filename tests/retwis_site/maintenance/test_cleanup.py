@@ -45,6 +45,8 @@ def add_orphans(raw):
     raw.rpush("posts:3", "1")
     raw.hset("user:3", "seen", 2)
     raw.persist("post:2")
+    raw.zadd("liked_by:2", {"1": LONG_AGO})
+    raw.zadd("likes:1", {"2": LONG_AGO})
     raw.persist("idem:1:First")
     raw.set("lease:gone", "a worker")
     raw.hset("attempts", "follow:1:2:x", 3)
@@ -57,6 +59,7 @@ orphaned user: hashes: 3 found, {3}
 stale entries in users_by_name: 3 found, {3}
 orphaned post: hashes: 1 found, {1}
 deleted posts without an expiry: 1 found, {1}
+likes of posts that do not exist: 1 found, {1}
 lists with dead ids: 2 found, {2}
 home timelines of unknown users: 2 found, {2}
 global timelines of another number of shards: 1 found, {1}
@@ -74,7 +77,7 @@ def add_post(raw, pid):
 def test_cleanup_finds_nothing_on_a_healthy_site(site, capsys):
     before = everything(site)
     out = said(capsys, "cleanup")
-    assert out.count("0 found, 0 removed") == 11
+    assert out.count("0 found, 0 removed") == 12
     assert out.endswith("Nothing to clean up.\n")
     assert everything(site) == before
 

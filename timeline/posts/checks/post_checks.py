@@ -140,7 +140,7 @@ class PostChecks:
 
 def at_work_on(pid: str) -> set[str]:
     """The beginnings of the names of all jobs that may be at work on a post."""
-    return {f"{kind}:{pid}" for kind in ("post", "fan", "del")}
+    return {f"{kind}:{pid}" for kind in ("post", "fan", "del", "restore")}
 
 
 def _matches(entry: Entry, author: str | None, when: str | None, body: str | None, deleted: str | None) -> bool:

@@ -134,7 +134,7 @@ def test_a_file_without_a_line_or_with_more_below_its_end_is_refused(raw, tmp_pa
     lines = content.splitlines(keepends=True)
     path = tmp_path / "x.jsonl"
     assert refused(raw, path, b"") == (
-        "Line 1: there is no line with the type end. The file is damaged or not complete. Export the site again."
+        "Line 1: there is no line with the type end. The file is damaged or not complete. Export it again."
     )
     assert refused(raw, path, lines[0]).startswith("Line 2: there is no line with the type end")
     assert refused(raw, path, content + lines[1]).startswith("Line 4: it stands below the line with the type end")

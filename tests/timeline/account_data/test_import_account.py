@@ -1,0 +1,283 @@
+"""`manage.py import_account FILE` brings back a person's own download."""
+
+import json
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from retwis_site.jobs.worker import drain
+from retwis_site.store import snowflake
+from retwis_site.store.local_cache import Memory
+from tests.support.maintenance.doctor_report import doctor
+from tests.support.people import LONG_AGO, PASSWORD, register
+from tests.support.stored_keys import everything, publish
+from tests.support.stores.seam import before_round_trip, killed_before_round_trip
+from timeline.account_data import restoring
+from timeline.account_data.export import export
+from timeline.posts.checks.post_orphans import PostOrphans
+from timeline.relations.follow import Follows
+
+WHEN = "2023-11-14T22:13:20Z"
+
+
+@pytest.fixture(autouse=True)
+def no_waiting(monkeypatch):
+    """No post of another process is under way."""
+    monkeypatch.setattr("timeline.account_data.restoring.time.sleep", lambda seconds: None)
+
+
+@pytest.fixture
+def download(tmp_path):
+    """`download(posts, ...)` writes a file of alice's with these posts, newest first. Returns its path."""
+
+    def write(posts, following=(), end=True, **account):
+        about = {"id": 1, "username": "Alice", "name": "", "bio": "", "language": "", "registered": None, "address": ""}
+        lines = [
+            {"type": "export", "format": "retwis-export", "version": 1, "exported_at": WHEN},
+            {"type": "account", **about, **account},
+            *({"type": "following", "id": 99, "username": name, "since": WHEN} for name in following),
+            *({"type": "post", "id": pid, "time": when, "text": text, "address": ""} for pid, when, text in posts),
+        ]
+        if end:
+            lines.append({"type": "end", "lines": len(lines) + 1})
+        path = tmp_path / "download.jsonl"
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        return str(path)
+
+    return write
+
+
+TWO = [(12, "2023-11-14T22:13:22Z", "later"), (11, "2023-11-14T22:13:21Z", "sooner")]
+
+
+def import_account(path, *options):
+    call_command("import_account", path, *options, verbosity=0)
+
+
+def posts_of(raw, uid):
+    """Each post of an author, oldest id first: id, time and text."""
+    return [(int(pid), *raw.hmget(f"post:{pid}", "time", "body")) for pid in raw.zrange(f"updates:{uid}", 0, -1)]
+
+
+def test_a_new_account_gets_the_posts_with_their_dates_and_a_password(raw, download, typed, browser, capsys):
+    typed(f"{PASSWORD}\n")
+    import_account(download(TWO, name="Alice L.", bio="I fell.", language="de"))
+    assert posts_of(raw, 1) == [(1, "1700000001", "sooner"), (2, "1700000002", "later")]
+    assert raw.hmget("user:1", "username", "name", "bio", "language") == ["Alice", "Alice L.", "I fell.", "de"]
+    assert raw.zscore("users_by_name", "alice l.:1") == 0
+    assert browser().post("/login/", {"username": "alice", "password": PASSWORD}).status_code == 302
+    assert raw.zcard("outbox") == 0
+    assert doctor(capsys) == (0, {}, {})
+
+
+def test_a_downloaded_file_of_the_site_is_brought_back(raw, store, alice, bob, tmp_path, typed):
+    Follows(store).follow(1, 2)
+    for text in ("One", "Two"):
+        publish(raw, store, alice, text)
+    before = posts_of(raw, 1)
+    path = tmp_path / "download.jsonl"
+    path.write_bytes(export(store, alice.user, lambda *arguments: "").read())
+    raw.flushall()
+    Memory.clear_all()
+    register(store, "Bob")
+    raw.set("next_post_id", 10)
+    typed(f"{PASSWORD}\n")
+    import_account(str(path))
+    assert posts_of(raw, 2) == before
+    assert raw.zrange("following:2", 0, -1) == ["1"]
+    assert raw.zrange("followers:1", 0, -1) == ["2"]
+
+
+def test_a_post_keeps_its_id_when_it_is_free_and_was_given_out(raw, store, alice, bob, download):
+    """11 is bob's, 12 is free, 40 is above the counter."""
+    raw.set("next_post_id", 30)
+    raw.hset("post:11", mapping={"user_id": 2, "time": LONG_AGO, "body": "bob's"})
+    raw.zadd("updates:2", {"11": 11})
+    posts = [(40, "2023-11-14T22:13:24Z", "last"), *TWO]
+    import_account(download(posts), "--into-existing")
+    assert posts_of(raw, 1) == [(12, "1700000002", "later"), (31, "1700000001", "sooner"), (32, "1700000004", "last")]
+    assert posts_of(raw, 2) == [(11, str(LONG_AGO), "bob's")]
+    assert raw.get("next_post_id") == "32"
+
+
+def test_old_ids_are_claimed_when_no_post_can_be_under_way_with_them(raw, alice, download, monkeypatch):
+    waited = []
+    monkeypatch.setattr("timeline.account_data.restoring.time.sleep", waited.append)
+    import_account(download(TWO), "--into-existing")
+    assert waited == []
+    raw.set("next_post_id", 50)
+    import_account(download([(45, "2023-11-14T22:13:29Z", "another")]), "--into-existing")
+    assert [10 < seconds <= 11 for seconds in waited] == [True]
+
+
+def test_ids_from_the_time_are_kept(raw, alice, download, settings):
+    settings.POST_IDS = "snowflake"
+    old = snowflake.make() - (60_000 << 12)
+    import_account(download([(old, WHEN, "old"), (7, WHEN, "counted")]), "--into-existing")
+    first, second = posts_of(raw, 1)
+    assert first == (old, str(LONG_AGO), "old")
+    assert snowflake.made_at(second[0]) is not None
+    assert raw.zrange("recent", 0, -1) == [str(first[0]), str(second[0])]
+
+
+def test_a_second_import_writes_nothing_twice(raw, alice, download):
+    same = [(13, "2023-11-14T22:13:22Z", "later"), *TWO]  # the author posted the same text twice in a second
+    raw.set("next_post_id", 12)
+    import_account(download(same), "--into-existing")
+    before = everything(raw)
+    import_account(download(same), "--into-existing")
+    assert everything(raw) == before
+    assert [text for _, _, text in posts_of(raw, 1)] == ["sooner", "later", "later"]
+
+
+def test_homes_and_the_timeline_show_the_posts_at_once(raw, store, alice, bob, download, browser):
+    Follows(store).follow(2, 1)
+    raw.set("next_post_id", 20)
+    for path in ("/", "/timeline/"):
+        browser(bob).get(path)
+    import_account(download(TWO), "--into-existing")
+    Memory.clear_all()
+    for path in ("/", "/timeline/", "/@Alice/"):
+        assert "sooner" in browser(bob).get(path).content.decode()
+
+
+def test_the_profile_of_an_account_that_exists_stays(raw, alice, download):
+    raw.hset("user:1", mapping={"name": "Ann", "language": "ar"})
+    import_account(download([], name="Alice L.", bio="I fell.", language="de"), "--into-existing")
+    assert raw.hmget("user:1", "name", "bio", "language") == ["Ann", "I fell.", "ar"]
+
+
+def test_a_name_that_is_taken_or_missing_is_refused(raw, alice, download):
+    before = everything(raw)
+    with pytest.raises(CommandError, match="The name 'ALICE' is taken"):
+        import_account(download(TWO, username="ALICE"))
+    with pytest.raises(CommandError, match="No user has the name 'bob'"):
+        import_account(download(TWO, username="bob"), "--into-existing")
+    assert everything(raw) == before
+
+
+def test_follows_of_people_who_are_not_here_are_counted(raw, alice, bob, carol, download, capsys):
+    raw.hset("user:3", "deleted", LONG_AGO)
+    call_command("import_account", download([], following=["BOB", "carol", "nobody", "alice"]), "--into-existing")
+    assert raw.zrange("following:1", 0, -1) == ["2"]
+    assert "2 followed users do not exist here." in capsys.readouterr().out
+
+
+def test_posts_that_are_too_long_or_from_the_future_are_left_out_and_counted(raw, alice, download, capsys):
+    posts = [(1, "2999-01-01T00:00:00Z", "soon"), (2, WHEN, "x" * 281), (3, WHEN, "x" * 280)]
+    call_command("import_account", download(posts), "--into-existing")
+    said = capsys.readouterr().out
+    assert "User Alice has 1 posts more." in said
+    assert "1 posts with more than 280 characters were left out." in said
+    assert "1 posts with a date in the future were left out." in said
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda text: text.replace('"version": 1', '"version": 2'), "Line 1: version is 2"),
+        (lambda text: text.replace("retwis-export", "retwis-site"), "Line 1: this is the file of a whole site"),
+        (lambda text: text.replace("retwis-export", "x"), "Line 1: this is no download of an account"),
+        (lambda text: text.replace('"id": 12,', '"id": "12",'), "Line 3: id must be a whole number"),
+        (lambda text: text.replace("22:13:22Z", "25:13:22Z"), "Line 3: time must be a time"),
+        (lambda text: text.replace('"lines": 5', '"lines": 6'), "Line 5: the number of lines is another"),
+        (lambda text: text.rsplit("\n", 2)[0] + "\n", "Line 5: there is no line with the type end"),
+        (lambda text: text + "{}\n", "Line 5: the number of lines is another"),
+        (lambda text: text[:-5], "Line 5: it is too long, or has no line break"),
+        (lambda text: "", "Line 1: there is no line with the type end"),
+    ],
+)
+def test_a_damaged_file_changes_nothing(raw, alice, download, tmp_path, change, message):
+    path = tmp_path / "damaged.jsonl"
+    with open(download(TWO)) as file:  # noqa: PTH123
+        path.write_text(change(file.read()))
+    before = everything(raw)
+    with pytest.raises(CommandError) as error:
+        import_account(str(path), "--into-existing")
+    assert str(error.value).startswith(message)
+    assert everything(raw) == before
+
+
+# ---- killed and disturbed runs
+
+
+def test_a_run_killed_before_any_command_is_completed_by_the_next(raw, store, alice, bob, download, capsys):
+    Follows(store).follow(2, 1)
+    publish(raw, store, bob, "Hello")
+    raw.set("next_post_id", 20)
+    path = download([(40, "2023-11-14T22:13:24Z", "last"), *TWO])
+    number = 0
+    while killed_before_round_trip(number, lambda: import_account(path, "--into-existing")):
+        import_account(path, "--into-existing")
+        texts = sorted((when, text) for _, when, text in posts_of(raw, 1))
+        assert texts == [("1700000001", "sooner"), ("1700000002", "later"), ("1700000004", "last")]
+        assert {11, 12} < {pid for pid, _, _ in posts_of(raw, 1)}
+        raw.delete("outbox", *(f"post:{pid}" for pid, _, _ in posts_of(raw, 1)), "updates:1")
+        number += 1
+    assert number > 15
+
+
+def test_a_worker_finishes_what_a_killed_run_left(raw, store, alice, bob, download, capsys):
+    Follows(store).follow(2, 1)
+    raw.set("next_post_id", 20)
+    number = 0
+    while killed_before_round_trip(number, lambda: import_account(download(TWO), "--into-existing")):
+        raw.rpush("posts:2", "b0", "0")
+        for job in raw.zrange("outbox", 0, -1):
+            raw.zadd("outbox", {job: LONG_AGO})
+        was_due = raw.zcard("outbox") > 0
+        drain(store, "a worker")
+        assert raw.zcard("outbox") == 0
+        assert not (was_due and raw.exists("posts:2"))
+        assert doctor(capsys)[:2] == (0, {})
+        raw.delete("post:11", "post:12", "updates:1")
+        number += 1
+    assert number > 15
+
+
+def test_cleanup_at_any_moment_removes_no_post(raw, store, alice, bob, download, capsys):
+    raw.set("next_post_id", 20)
+    publish(raw, store, bob, "Hello")
+
+    def clean_up():
+        for finding in (one for chunk in PostOrphans(store).orphaned_posts() for one in chunk):
+            finding.repair()
+
+    for number in range(40):
+        with before_round_trip(number, clean_up):
+            import_account(download(TWO), "--into-existing")
+        assert [text for _, _, text in posts_of(raw, 1)] == ["sooner", "later"]
+        raw.delete("post:11", "post:12", "updates:1")
+
+
+def test_an_account_deleted_during_the_import_keeps_no_post(raw, store, alice, download, capsys):
+    raw.set("next_post_id", 20)
+    number = 0
+    path = download(TWO)
+    while True:
+        done = []
+        with before_round_trip(number, lambda done=done: done.append(raw.hset("user:1", "deleted", LONG_AGO))):
+            try:
+                import_account(path, "--into-existing")
+            except CommandError:
+                assert done
+        if not done:
+            break
+        raw.hdel("user:1", "deleted")
+        if raw.zcard("updates:1") == 0:
+            bodies = {raw.hget(f"post:{pid}", "body") for pid in (11, 12)}
+            assert bodies <= {None, ""}
+        raw.delete("post:11", "post:12", "updates:1", "outbox")
+        number += 1
+    assert number > 15
+
+
+def test_a_store_that_is_too_slow_stops_the_run(raw, alice, download, monkeypatch):
+    monkeypatch.setattr(restoring, "OWNER_GIVES_UP", -1)
+    with pytest.raises(CommandError, match="too slow; run the command again"):
+        import_account(download(TWO), "--into-existing")
+    assert raw.zcard("updates:1") == 0
+    monkeypatch.undo()
+    monkeypatch.setattr("timeline.account_data.restoring.time.sleep", lambda seconds: None)
+    import_account(download(TWO), "--into-existing")
+    assert [text for _, _, text in posts_of(raw, 1)] == ["sooner", "later"]

@@ -1,0 +1,106 @@
+"""Reads the file of a personal download, which its owner may have changed."""
+
+import time
+from array import array
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import IO
+
+from retwis_site.features import Line
+from retwis_site.maintenance.line_fields import ID, NAME, TEXT, TIME, seconds
+from retwis_site.maintenance.site_files.lines import FORMAT as SITE_FORMAT
+from retwis_site.maintenance.site_files.reading import NEWER, BadFile, check_fields, parsed, raw_lines
+from timeline.account_data.export import FORMAT, VERSION
+from timeline.account_data.restoring import OldPost
+from timeline.posts.entities import LONGEST_POST
+
+AT_ONCE = 500  # posts of a chunk
+
+FIELDS = {
+    "account": {"username": NAME, "name": TEXT, "bio": TEXT, "language": TEXT},
+    "following": {"username": NAME},
+    "follower": {},
+    "post": {"id": ID, "time": TIME, "text": TEXT},
+}
+TOO_LONG = f"posts with more than {LONGEST_POST} characters"
+FROM_LATER = "posts with a date in the future"
+
+
+@dataclass
+class Download:
+    """A verified download. Its posts stay in the file: 8 bytes of memory for each say where."""
+
+    file: IO[bytes]
+    account: Line
+    following: list[str] = field(default_factory=list)  # usernames, the newest follow first
+    left_out: Counter[str] = field(default_factory=Counter)  # by reason: posts that cannot be brought back
+    _places: "array[int]" = field(default_factory=lambda: array("q"))  # of the lines about posts, in the file
+
+    def __len__(self) -> int:
+        """The number of chunks of posts."""
+        return -(-len(self._places) // AT_ONCE)
+
+    def __iter__(self) -> Iterator[list[OldPost]]:
+        """The posts in chunks, the oldest first: the file has the newest first."""
+        for end in range(len(self._places), 0, -AT_ONCE):
+            yield [self._post(place) for place in reversed(self._places[max(end - AT_ONCE, 0) : end])]
+
+    def _post(self, place: int) -> OldPost:
+        self.file.seek(place)
+        line = parsed(0, self.file.readline())
+        return OldPost(line["id"], seconds(line, "time"), line["text"])
+
+    def add(self, line: Line, place: int) -> None:
+        """Take a verified line, which begins at a byte of the file."""
+        if line["type"] == "following":
+            self.following.append(line["username"])
+        elif line["type"] == "post":
+            reason = _left_out(line)
+            if reason:
+                self.left_out[reason] += 1
+            else:
+                self._places.append(place)
+
+
+def _left_out(post: Line) -> str:
+    if len(post["text"]) > LONGEST_POST:
+        return TOO_LONG
+    return FROM_LATER if seconds(post, "time") > time.time() else ""
+
+
+def read(file: IO[bytes]) -> Download:
+    """Verify all of a file. Raises BadFile."""
+    download: Download | None = None
+    place, number = 0, 0
+    for number, raw in enumerate(raw_lines(file), 1):
+        line = parsed(number, raw)
+        if number == 1:
+            _check_head(line)
+        elif download is None:
+            download = Download(file, _account(number, line))
+        elif line["type"] == "end":
+            if line.get("lines") != number or file.read(1):
+                raise BadFile(number, "the number of lines is another")
+            return download
+        else:
+            check_fields(number, line, FIELDS.get(line["type"], {}))
+            download.add(line, place)
+        place += len(raw)
+    raise BadFile(number + 1, "there is no line with the type end")
+
+
+def _check_head(line: Line) -> None:
+    if line.get("format") == SITE_FORMAT:
+        raise BadFile(1, "this is the file of a whole site", "Import it with `manage.py import`.")
+    if line["type"] != "export" or line.get("format") != FORMAT:
+        raise BadFile(1, "this is no download of an account", "Name another file.")
+    if line.get("version") != VERSION:
+        raise BadFile(1, f"version is {line.get('version')}, but this site knows version {VERSION}", NEWER)
+
+
+def _account(number: int, line: Line) -> Line:
+    if line["type"] != "account":
+        raise BadFile(number, "it must have the type account")
+    check_fields(number, line, FIELDS["account"])
+    return line

@@ -1,0 +1,215 @@
+"""Brings back a person's posts with their dates, on a site in use.
+
+A post is there when it is in `updates:` of its author. The steps for a chunk of posts, of which each can run twice:
+jobs `restore:<pid>:...` in the outbox, the claim of each id (HSETNX `user_id`), the hashes, one ZADD to `updates:` (the
+commit), and the jobs are removed. Homes and the global timeline are dropped at the end. A job `lists:<uid>:...` covers
+that: each chunk adds its own before it commits, and then removes that of the chunk before. `cleanup` leaves a hash
+alone while its job is in the outbox.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+from typing import NamedTuple
+
+from django.conf import settings
+
+from retwis_site.exceptions import StoreError
+from retwis_site.jobs.outbox import OWNER_GIVES_UP, READ_AT_ONCE, Claim, Outbox
+from retwis_site.store import keys
+from retwis_site.store.chunks import newest_first
+from retwis_site.store.client import Store
+from retwis_site.store.ids import nonce, parse_id, parse_ids
+from retwis_site.store.snowflake import SMALLEST, made_at
+from timeline.posts.post_ids import post_ids
+from timeline.posts.repository import FOLLOWERS_AT_ONCE, Posts
+
+TOO_SLOW = "the store was too slow; run the command again: it goes on where it stopped"
+
+
+class OldPost(NamedTuple):
+    """A post as the download has it."""
+
+    pid: int
+    time: int  # unix seconds
+    body: str
+
+    @property
+    def digest(self) -> bytes:
+        return blake2b(f"{self.time}:{self.body}".encode(), digest_size=8).digest()
+
+
+class Restoring:
+    """Adds posts to an account: `begin`, `write` with each chunk, the oldest posts first, then `finish`."""
+
+    def __init__(self, store: Store, uid: int) -> None:
+        self._store = store
+        self._uid = uid
+        self._outbox = Outbox(store)
+        self._ids = post_ids(store)
+        self._present: Counter[bytes] = Counter()  # digests of the author's posts
+        self._counted = 0  # the highest id that the counter had given out
+        self._began = 0.0  # monotonic seconds
+        self._post_jobs: list[str] = []  # those that are in the outbox
+        self._lists_jobs: list[str] = []
+
+    def begin(self) -> None:
+        """Finish what a killed run has left, and read the posts that the author has. They take some 100 bytes of memory
+        each. Two round trips for each 500 posts, and four for each post that was left."""
+        self._began = time.monotonic()
+        self._counted = parse_id(self._store.get(keys.next_post_id()) or "") or 0
+        self._cover_lists()
+        for job in self._left():
+            self.list_left(job)
+            self._outbox.done(job)
+        for rows in newest_first(self._store, keys.updates(self._uid)):
+            posts, _ = Posts(self._store).read(parse_ids(member for member, _ in rows))
+            self._present.update(OldPost(post.pid, post.time, post.body).digest for post in posts)
+
+    def write(self, posts: Sequence[OldPost]) -> int:
+        """Write the posts that the author does not have, at most 500. Returns how many were written. Nine round trips;
+        more when ids are taken. Raises StoreError when the store was too slow."""
+        missing = [post for post in posts if not self._takes_present(post)]
+        if not missing:
+            return 0
+        keeping = {post.pid: post for post in missing if self._may_keep(post.pid)}
+        if keeping:
+            self._wait_for_posts_under_way()
+        deadline = time.monotonic() + OWNER_GIVES_UP
+        self._cover_lists()
+        claimed = self._claimed(keeping)
+        kept = {id(post) for post in claimed.values()}
+        without_id = [post for post in missing if id(post) not in kept]
+        while without_id:
+            new = dict(zip(self._ids.some(len(without_id)), without_id, strict=True))
+            claimed |= self._claimed(new)
+            without_id = [post for pid, post in new.items() if pid not in claimed]
+        self._refuse_when_late(deadline)
+        self._write_hashes(claimed)
+        self._refuse_when_late(deadline)
+        self._list(list(claimed))
+        self._remove_jobs([*self._post_jobs, *self._lists_jobs[:-1]])
+        self._post_jobs.clear()
+        del self._lists_jobs[:-1]
+        return len(claimed)
+
+    def finish(self) -> None:
+        """Drop the lists that lack the posts: their next read finds them. One round trip for each 2048 followers, and
+        two more."""
+        drop_lists(self._store, self._uid)
+        self._remove_jobs(self._lists_jobs)
+
+    def list_left(self, job: str) -> None:
+        """Finish a post that a killed run has left: list it, or give its id back when its text was not written. Its
+        job stays. At most three round trips."""
+        pid = int(job.split(":")[1])
+        author, body, deleted = self._store.hmget(keys.post(pid), ["user_id", "body", "deleted"])
+        if author == str(self._uid) and body is None:
+            self._store.unlink(keys.post(pid))
+        elif author == str(self._uid) and deleted is None:
+            self._list([pid])
+
+    def _left(self) -> list[str]:
+        """The jobs for posts of this user."""
+        return [
+            job
+            for key in keys.outboxes()
+            for jobs in self._store.zset_members(key, READ_AT_ONCE)
+            for job in jobs
+            if job.startswith("restore:") and job.split(":")[2] == str(self._uid)
+        ]
+
+    def _cover_lists(self) -> None:
+        job = f"lists:{self._uid}:{nonce()}"
+        self._outbox.add(job)
+        self._lists_jobs.append(job)
+
+    def _takes_present(self, post: OldPost) -> bool:
+        """Whether the author has this post. Each of the author's posts stands for one of the download."""
+        if not self._present[post.digest]:
+            return False
+        self._present[post.digest] -= 1
+        return True
+
+    def _may_keep(self, pid: int) -> bool:
+        if pid < SMALLEST or settings.POST_IDS == "incr":
+            return pid <= self._counted
+        return (made_at(pid) or 0) < time.time() - OWNER_GIVES_UP
+
+    def _wait_for_posts_under_way(self) -> None:
+        """A post gets its number before it has a hash. After OWNER_GIVES_UP seconds, its owner has given up: then a
+        number that was given out before `begin` and has no hash is free."""
+        time.sleep(max(self._began + OWNER_GIVES_UP + 1 - time.monotonic(), 0))
+
+    def _claimed(self, candidates: Mapping[int, OldPost]) -> dict[int, OldPost]:
+        """The posts, by id, whose ids were free and are claimed now. Two round trips; none without candidates."""
+        jobs = [f"restore:{pid}:{self._uid}:{nonce()}" for pid in candidates]
+        self._post_jobs += jobs
+        pipe = self._store.pipeline()
+        for job in jobs:
+            self._outbox.queue_add(pipe, job)
+        pipe.execute()
+        claims = {pid: pipe.hsetnx(keys.post(pid), "user_id", str(self._uid)) for pid in candidates}
+        pipe.execute()
+        return {pid: candidates[pid] for pid, claim in claims.items() if claim.value}
+
+    def _refuse_when_late(self, deadline: float) -> None:
+        if time.monotonic() > deadline:  # a worker may have removed the jobs, and `cleanup` the claims
+            raise StoreError(TOO_SLOW)
+
+    def _write_hashes(self, posts: dict[int, OldPost]) -> None:
+        pipe = self._store.pipeline()
+        for pid, post in posts.items():
+            pipe.hset(keys.post(pid), {"user_id": str(self._uid), "time": str(post.time), "body": post.body})
+        pipe.execute()
+
+    def _list(self, pids: Sequence[int]) -> None:
+        """Add posts to `updates:`, the commit. Two round trips; two more when the account is deleted.
+
+        The deletion is read after the write. Either this read sees it, or the worker that removes the account sees the
+        posts."""
+        pipe = self._store.pipeline()
+        pipe.zadd(keys.updates(self._uid), {str(pid): pid for pid in pids})
+        for pid in pids:
+            if pid >= SMALLEST:
+                self._ids.queue_as_recent(pipe, pid)
+        pipe.execute()
+        if self._store.hget(keys.user(self._uid), "deleted") is not None:
+            Posts(self._store).mark_deleted(pids)
+            for pid in pids:
+                pipe.zrem(keys.updates(self._uid), str(pid))
+            pipe.execute()
+            raise StoreError("the account was deleted meanwhile; name another one")
+
+    def _remove_jobs(self, jobs: Sequence[str]) -> None:
+        pipe = self._store.pipeline()
+        for job in jobs:
+            self._outbox.queue_done(pipe, job)
+        pipe.execute()
+
+
+def drop_lists(store: Store, uid: int) -> None:
+    """Drop the homes of a user and of the user's followers, and the global timeline."""
+    pipe = store.pipeline()
+    for key in (keys.home(uid), *keys.timelines()):
+        pipe.unlink(key)
+    pipe.execute()
+    for followers in store.zset_members(keys.followers(uid), FOLLOWERS_AT_ONCE):
+        for follower in followers:
+            pipe.unlink(keys.home(int(follower)))
+        pipe.execute()
+
+
+def finish_post(store: Store, claim: Claim) -> None:
+    """The job `restore:<pid>:<uid>:<nonce>`: finish a post whose import was killed."""
+    uid = int(claim.name.split(":")[2])
+    Restoring(store, uid).list_left(claim.name)
+    drop_lists(store, uid)
+    claim.outbox.done(claim.name)
+
+
+def finish_lists(store: Store, claim: Claim) -> None:
+    """The job `lists:<uid>:<nonce>`: drop the lists that lack imported posts."""
+    drop_lists(store, int(claim.name.split(":")[1]))
+    claim.outbox.done(claim.name)

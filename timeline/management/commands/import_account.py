@@ -1,0 +1,102 @@
+"""`manage.py import_account FILE`"""
+
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.hashers import make_password
+from django.core.exceptions import ValidationError
+from django.core.management.base import CommandError, CommandParser
+
+from accounts.signing_in.forms import valid_username
+from accounts.signing_in.passwords import check_new_password
+from accounts.users.entities import NameTaken, User
+from accounts.users.name_index import NameIndex
+from accounts.users.names import LONGEST_BIO, LONGEST_DISPLAY_NAME, in_one_line
+from accounts.users.registration import Registration
+from accounts.users.repository import Users
+from retwis_site.features import Line
+from retwis_site.maintenance.site_files.reading import BadFile
+from retwis_site.management.base import PasswordCommand, validation_failed
+from retwis_site.store import keys
+from retwis_site.store.client import Store
+from timeline.account_data.download_file import Download, read
+from timeline.account_data.restoring import Restoring
+from timeline.relations.follow import Follows
+
+
+class Command(PasswordCommand):
+    help = (
+        "Bring back the posts, the profile and the follows of a personal download. The account is made; its password "
+        "is read from a prompt, or as one line from standard input. The site may be in use. To repeat a killed run: "
+        "--into-existing"
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", metavar="FILE", help="such as retwis-alice-2026-11-20.jsonl")
+        parser.add_argument("--into-existing", action="store_true", help="add to the account with this username")
+
+    def run(self, store: Store, **options: Any) -> None:
+        try:
+            with Path(options["file"]).open("rb") as file:
+                download = read(file)
+                user = self._existing(store, download) if options["into_existing"] else self._new(store, download)
+                self._import(store, user, download)
+        except BadFile as error:
+            raise CommandError(str(error)) from error
+        except OSError as error:
+            raise CommandError(f"The file could not be read: {error}") from error
+
+    def _existing(self, store: Store, download: Download) -> User:
+        name = download.account["username"]
+        uid = Users(store).find(name)
+        user = Users(store).people([uid]).get(uid) if uid is not None else None
+        if user is None:
+            raise CommandError(f"No user has the name {name!r}. Without --into-existing the account is made.")
+        return user
+
+    def _new(self, store: Store, download: Download) -> User:
+        name = download.account["username"]
+        if Users(store).find(name) is not None:
+            raise CommandError(f"The name {name!r} is taken. To add to that account: --into-existing")
+        try:
+            valid_username(name)
+            password = self.read_password()
+            check_new_password(password)
+            return Registration(store).register(name, make_password(password)).user
+        except ValidationError as error:
+            raise validation_failed(error) from error
+        except NameTaken as error:
+            raise CommandError(f"The name {name!r} is taken. To add to that account: --into-existing") from error
+
+    def _import(self, store: Store, user: User, download: Download) -> None:
+        _complete_profile(store, user, download.account)
+        unknown = _follow(store, user, download.following)
+        restoring = Restoring(store, user.uid)
+        restoring.begin()
+        written = sum(restoring.write(posts) for posts in self.progress("Importing", download))
+        restoring.finish()
+        self.say(f"User {user.username} has {written} posts more.")
+        if unknown:
+            self.say(f"{unknown} followed users do not exist here.")
+        for reason, number in download.left_out.items():
+            self.say(f"{number} {reason} were left out.")
+
+
+def _complete_profile(store: Store, user: User, account: Line) -> None:
+    """Set the display name, the bio and the language where the account has none."""
+    name = user.name or in_one_line(account["name"][:LONGEST_DISPLAY_NAME])
+    bio, language = store.hmget(keys.user(user.uid), ["bio", "language"])
+    if not user.name or not bio:
+        NameIndex(store).edit(user, name, bio or in_one_line(account["bio"][:LONGEST_BIO]))
+    if not language and account["language"] in dict(settings.LANGUAGES):
+        Users(store).choose_language(user.uid, account["language"])
+
+
+def _follow(store: Store, user: User, names: list[str]) -> int:
+    """Follow the users with these names. Returns how many names no user has."""
+    found = {name: Users(store).find(name) for name in reversed(names)}
+    people = Users(store).people([uid for uid in found.values() if uid is not None])
+    for uid in people.keys() - {user.uid}:
+        Follows(store).follow(user.uid, uid)
+    return sum(uid not in people for uid in found.values())
