@@ -32,6 +32,7 @@ from tests.support.protocols.small_site import (
     post,
 )
 from tests.support.stored_keys import expected_name_entries, follower_counts, name_entries, ranking
+from timeline.account_data.restoring import OldPost, Restoring
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows
 
@@ -60,6 +61,18 @@ def post_for_many(store, uid):
             Posts(store).publish(uid, f"by {uid}", "t")
 
     return publish
+
+
+def bring_back(store, uid):
+    """Two posts of a download. Their ids were never given out here, so they get new ones."""
+
+    def work():
+        restoring = Restoring(store, uid)
+        restoring.begin()
+        restoring.write([OldPost(900, 5, "sooner"), OldPost(901, 6, "later")])
+        restoring.finish()
+
+    return work
 
 
 SCENARIOS = {
@@ -114,6 +127,17 @@ SCENARIOS = {
         lambda: delete(s, CAROL, 3),
         lambda: home(s),
     ],
+    "posts are brought back, post, two readers": lambda s: [
+        bring_back(s, CAROL),
+        post(s, CAROL),
+        lambda: home(s),
+        lambda: everyone(s),
+    ],
+    "posts are brought back, a follow, a reader": lambda s: [
+        bring_back(s, BOB),
+        lambda: Follows(s).follow(ALICE, BOB),
+        lambda: home(s),
+    ],
     "a worker and the owner carry out one job": lambda s: [
         lambda: impatient_worker(s),
         post(s, CAROL),
@@ -147,6 +171,29 @@ def test_timelines_have_all_posts_of_their_sources(store, raw, layout, scenario,
             assert not raw.hexists(f"post:{pid}", "deleted"), seed
         if scenario.startswith("double click"):
             assert raw.zcard("updates:3") <= 2, seed
+
+
+def test_a_worker_and_the_owner_bring_the_same_posts_back(store, raw, layout):
+    """The worker takes the jobs at once; else it would wait for a minute."""
+    for seed in range(2 * RUNS):
+        make_small_site(raw, layout)
+        home(store)
+        everyone(store)
+        schedule = Schedule(seed, 0)
+        schedule.run(
+            {
+                "owner": bring_back(store, CAROL),
+                "worker": lambda: impatient_worker(store),
+                "another worker": lambda: impatient_worker(store),
+                "reader": lambda: home(store),
+            }
+        )
+        assert schedule.errors == [], seed
+        finish_jobs(store, raw)
+        bodies = [raw.hget(f"post:{pid}", "body") for pid in existing_posts(raw, [CAROL])]
+        assert sorted(bodies) == ["later", "post 2", "sooner"], seed
+        assert home(store) == existing_posts(raw, [ALICE, CAROL]), seed
+        assert everyone(store) == existing_posts(raw, [ALICE, BOB, CAROL]), seed
 
 
 @pytest.mark.parametrize("kills", [0, 1])

@@ -17,6 +17,8 @@ from accounts.users.deletion import AccountDeletion
 from accounts.users.name_index import NameIndex
 from retwis_site.store.client import connect
 from retwis_site.store.local_cache import Memory
+from tests.support.maintenance.downloads import download_file
+from tests.support.maintenance.site_files import empty, export, import_
 from tests.support.people import NEW_PASSWORD, PASSWORD, register
 from tests.support.processes.victims import KILLED, Cut, Victims
 from tests.support.stored_keys import expected_name_entries, follower_counts, name_entries, publish, ranking
@@ -28,6 +30,7 @@ from timeline.timelines.home import Homes
 pytestmark = [pytest.mark.real_server, pytest.mark.faults]
 
 ALICE, BOB, CAROL = 1, 2, 3
+SOONER, LATER = "2023-11-14T22:13:21Z", "2023-11-14T22:13:22Z"
 NO_KILL = 10**9  # commands
 FEWEST = 8  # commands of an action; with fewer, its commands were not counted
 
@@ -312,5 +315,47 @@ def test_a_rebuild(scene, capsys):
         publish(scene.raw, connect(), scene.alice, "After")
         assert scene.home(scene.carol) == ["After", "Before"], where
         assert scene.home(scene.carol) == ["After", "Before"], where
+
+    kill_at_every_command(scene, capsys, work, check)
+
+
+def test_an_import_of_a_whole_site(scene, capsys, tmp_path):
+    """After a kill, the next run completes it."""
+    path = tmp_path / "site.jsonl"
+
+    def work(scene):
+        export(path)
+        empty(scene.raw)
+        return {"command": ["import", str(path)]}
+
+    def check(scene, where, through):
+        if scene.raw.get("next_user_id") != "3":
+            assert not through, where
+            import_(path)
+        assert scene.raw.hgetall("users") == {"alice": "1", "bob": "2", "carol": "3"}, where
+        assert ranking(scene.raw) == follower_counts(scene.raw) == {"1": 2}, where
+        assert scene.everyone() == scene.home(scene.bob) == ["Before"], where
+        assert scene.raw.mget("next_post_id", "schema") == ["1", "1"], where
+
+    kill_at_every_command(scene, capsys, work, check)
+
+
+def test_an_import_of_a_download(scene, capsys, tmp_path):
+    """After a kill, a worker finishes the posts that were written, and the next run brings back the others."""
+    path = tmp_path / "download.jsonl"
+
+    def work(scene):
+        path.write_bytes(download_file([(7, LATER, "later"), (6, SOONER, "sooner")]))
+        return {"command": ["import_account", str(path), "--into-existing"]}
+
+    def check(scene, where, through):
+        bodies = [scene.raw.hget(f"post:{pid}", "body") for pid in scene.raw.zrange("updates:1", 0, -1)]
+        assert set(bodies) <= {"Before", "sooner", "later"}, where
+        assert len(bodies) == len(set(bodies)) == 3 or not through, where
+        assert scene.home(scene.bob) == scene.everyone() == bodies[::-1], where
+        call_command("import_account", str(path), "--into-existing", verbosity=0)
+        assert sorted(scene.home(scene.bob)) == ["Before", "later", "sooner"], where
+        assert sorted(scene.everyone()) == ["Before", "later", "sooner"], where
+        call_command("cleanup", verbosity=0)
 
     kill_at_every_command(scene, capsys, work, check)

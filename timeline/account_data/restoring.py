@@ -61,7 +61,8 @@ class Restoring:
         self._counted = parse_id(self._store.get(keys.next_post_id()) or "") or 0
         self._cover_lists()
         for job in self._left():
-            self.list_left(job)
+            if not self.list_left(job):
+                self._give_back(job)
             self._outbox.done(job)
         for rows in newest_first(self._store, keys.updates(self._uid)):
             posts, _ = Posts(self._store).read(parse_ids(member for member, _ in rows))
@@ -79,12 +80,8 @@ class Restoring:
         deadline = time.monotonic() + OWNER_GIVES_UP
         self._cover_lists()
         claimed = self._claimed(keeping)
-        kept = {id(post) for post in claimed.values()}
-        without_id = [post for post in missing if id(post) not in kept]
-        while without_id:
-            new = dict(zip(self._ids.some(len(without_id)), without_id, strict=True))
-            claimed |= self._claimed(new)
-            without_id = [post for pid, post in new.items() if pid not in claimed]
+        while without_id := _missing_from(claimed, missing):
+            claimed |= self._claimed(dict(zip(self._ids.some(len(without_id)), without_id, strict=True)))
         self._refuse_when_late(deadline)
         self._write_hashes(claimed)
         self._refuse_when_late(deadline)
@@ -100,15 +97,21 @@ class Restoring:
         drop_lists(self._store, self._uid)
         self._remove_jobs(self._lists_jobs)
 
-    def list_left(self, job: str) -> None:
-        """Finish a post that a killed run has left: list it, or give its id back when its text was not written. Its
-        job stays. At most three round trips."""
+    def list_left(self, job: str) -> bool:
+        """List a post that a killed run has left. Returns False when its text was not written. Its job stays. At most
+        three round trips."""
         pid = int(job.split(":")[1])
         author, body, deleted = self._store.hmget(keys.post(pid), ["user_id", "body", "deleted"])
+        if author == str(self._uid) and body is not None and deleted is None:
+            self._list([pid])
+        return body is not None
+
+    def _give_back(self, job: str) -> None:
+        """Make an id free again that a killed run has claimed. A worker does not: that run might still go on."""
+        pid = int(job.split(":")[1])
+        author, body = self._store.hmget(keys.post(pid), ["user_id", "body"])
         if author == str(self._uid) and body is None:
             self._store.unlink(keys.post(pid))
-        elif author == str(self._uid) and deleted is None:
-            self._list([pid])
 
     def _left(self) -> list[str]:
         """The jobs for posts of this user."""
@@ -172,7 +175,7 @@ class Restoring:
         pipe = self._store.pipeline()
         pipe.zadd(keys.updates(self._uid), {str(pid): pid for pid in pids})
         for pid in pids:
-            if pid >= SMALLEST:
+            if pid > self._counted:  # a counted id is found by counting down
                 self._ids.queue_as_recent(pipe, pid)
         pipe.execute()
         if self._store.hget(keys.user(self._uid), "deleted") is not None:
@@ -187,6 +190,12 @@ class Restoring:
         for job in jobs:
             self._outbox.queue_done(pipe, job)
         pipe.execute()
+
+
+def _missing_from(claimed: Mapping[int, OldPost], posts: Sequence[OldPost]) -> list[OldPost]:
+    """The posts without a claimed id. Two posts of a download may be equal, so they are told apart by identity."""
+    with_id = {id(post) for post in claimed.values()}
+    return [post for post in posts if id(post) not in with_id]
 
 
 def drop_lists(store: Store, uid: int) -> None:

@@ -89,6 +89,14 @@ def test_posts_are_deleted_as_by_their_author(store, site, alice):
     assert [post.body for post in shown] == ["Four", "Three"]
 
 
+def test_likes_are_removed_from_both_sides(store, site, alice):
+    site.zadd("likes:1", {"3": LONG_AGO, "not a number": 5})
+    site.zadd("liked_by:3", {"1": LONG_AGO, "2": LONG_AGO})
+    delete_and_remove(store, alice)
+    assert not site.exists("likes:1")
+    assert site.zrange("liked_by:3", 0, -1) == ["2"]
+
+
 def test_wrong_members_of_the_accounts_sets_harm_no_other_user(store, site, alice):
     site.zadd("updates:1", {"3": 3, "not a number": 5})
     site.zadd("following:1", {"nobody": 1})

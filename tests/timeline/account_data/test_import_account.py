@@ -1,7 +1,5 @@
 """`manage.py import_account FILE` brings back a person's own download."""
 
-import json
-
 import pytest
 from django.core.management import CommandError, call_command
 
@@ -9,6 +7,7 @@ from retwis_site.jobs.worker import drain
 from retwis_site.store import snowflake
 from retwis_site.store.local_cache import Memory
 from tests.support.maintenance.doctor_report import doctor
+from tests.support.maintenance.downloads import WHEN, download_file
 from tests.support.people import LONG_AGO, PASSWORD, register
 from tests.support.stored_keys import everything, publish
 from tests.support.stores.seam import before_round_trip, killed_before_round_trip
@@ -16,8 +15,6 @@ from timeline.account_data import restoring
 from timeline.account_data.export import export
 from timeline.posts.checks.post_orphans import PostOrphans
 from timeline.relations.follow import Follows
-
-WHEN = "2023-11-14T22:13:20Z"
 
 
 @pytest.fixture(autouse=True)
@@ -30,18 +27,9 @@ def no_waiting(monkeypatch):
 def download(tmp_path):
     """`download(posts, ...)` writes a file of alice's with these posts, newest first. Returns its path."""
 
-    def write(posts, following=(), end=True, **account):
-        about = {"id": 1, "username": "Alice", "name": "", "bio": "", "language": "", "registered": None, "address": ""}
-        lines = [
-            {"type": "export", "format": "retwis-export", "version": 1, "exported_at": WHEN},
-            {"type": "account", **about, **account},
-            *({"type": "following", "id": 99, "username": name, "since": WHEN} for name in following),
-            *({"type": "post", "id": pid, "time": when, "text": text, "address": ""} for pid, when, text in posts),
-        ]
-        if end:
-            lines.append({"type": "end", "lines": len(lines) + 1})
+    def write(posts, **others):
         path = tmp_path / "download.jsonl"
-        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        path.write_bytes(download_file(posts, **others))
         return str(path)
 
     return write
