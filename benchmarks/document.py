@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks.growth.paper import table
 from benchmarks.plan import Plan, Report
-from retwis_site.store import embedded
+from retwis_site.store.server.program import find_binary, version_text
 
 
 def share(value: float) -> str:
@@ -181,7 +181,7 @@ def versions() -> str:
     """A table of the versions of all programs and packages that took part."""
     rows = [["Python", sys.version.split()[0]]]
     rows += [[name, version(name.lower())] for name in ("Django", "granian", "gunicorn", "redis", "hiredis")]
-    rows.append(["the embedded server", embedded.version_text(embedded.find_binary())])
+    rows.append(["the embedded server", version_text(find_binary())])
     for program, option in PROGRAMS.items():
         output = subprocess.run([program, option], capture_output=True, text=True, check=False, timeout=10)
         number = re.search(r"\d+(?:\.\d+)+", output.stdout)

@@ -106,12 +106,17 @@ def begin(store: Store) -> None:
 
 def refuse_people(store: Store) -> None:
     """Raises CannotFill for a store with people. One round trip."""
+    if is_used(store):
+        raise CannotFill("The store at REDIS_URL holds users, or remains of users. Name an empty one.")
+
+
+def is_used(store: Store) -> bool:
+    """Whether a store has users, or remains of users other than those of an unfinished run. One round trip."""
     pipe = store.pipeline()
     users = pipe.hlen(keys.users())
     counter = pipe.get(keys.next_user_id())
     pipe.execute()
-    if counter.value != UNFINISHED and (users.value or counter.value is not None):
-        raise CannotFill("The store at REDIS_URL holds users, or remains of users. Name an empty one.")
+    return counter.value != UNFINISHED and bool(users.value or counter.value is not None)
 
 
 def _clear(store: Store) -> None:

@@ -1,8 +1,11 @@
 """Advice on the settings of a server: it holds the only copy of the site, so it must not act as a cache."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from retwis_site.exceptions import StoreRefused
+from retwis_site.store import keys
 from retwis_site.store.client import Store
 
 OLDEST_VERSION = (6, 2)
@@ -19,8 +22,9 @@ class Advice:
 
 
 def advice(store: Store) -> list[Advice]:
-    """What to change at each server; empty when nothing is wrong. One round trip a server. Raises StoreError."""
-    return [piece for info in store.info() for piece in _advice(info)]
+    """What to change at each server; empty when nothing is wrong. Two round trips a server; for a store without users
+    up to two more. Raises StoreError."""
+    return [*(piece for info in store.info() for piece in _advice(info)), *_unread_snapshots(store)]
 
 
 def _advice(info: dict[str, Any]) -> list[Advice]:
@@ -70,6 +74,39 @@ def _files(info: dict[str, Any]) -> list[Advice]:
         return []
     hint = "Look at its log and its disk: the disk may be full."
     return [Advice("retwis.W008", f"The server could not write its files ({', '.join(failed)}).", hint)]
+
+
+_WAY_OUT = (
+    "Move that file out of the server's folder, and give it to `manage.py restore FILE.rdb`. docs/backup.md says "
+    "what else helps."
+)
+
+
+def _unread_snapshots(store: Store) -> list[Advice]:
+    """The trap of a dump.rdb beside `appendonly yes`: the server does not read the file, so the site is empty."""
+    if store.hlen(keys.users()):
+        return []
+    return [piece for server in store.servers() for piece in _unread_snapshot(server)]
+
+
+def _unread_snapshot(server: Store) -> list[Advice]:
+    if not server.info()[0].get("aof_enabled"):
+        return []
+    try:
+        folder, name = server.setting("dir"), server.setting("dbfilename")
+    except StoreRefused:  # the user of docs/redis.md may not send CONFIG
+        folder, name = "", ""
+    if folder and Path(folder).is_dir():  # it runs on this machine
+        return _found(Path(folder) / name)
+    text = "The store has no users. If its server was given a dump.rdb, it has not read it (appendonly yes)."
+    return [Advice("retwis.W009", text, f"For a new site, do nothing. Else: {_WAY_OUT}")]
+
+
+def _found(dump: Path) -> list[Advice]:
+    if not dump.is_file() or not dump.stat().st_size:
+        return []
+    text = f"The store has no users, and its server has not read {dump}, since it has `appendonly yes`."
+    return [Advice("retwis.W009", text, _WAY_OUT)]
 
 
 def _version(text: str) -> tuple[int, ...]:

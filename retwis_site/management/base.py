@@ -19,7 +19,7 @@ from retwis_site.exceptions import StoreError
 from retwis_site.store import embedded
 from retwis_site.store.client import Store, connect
 from retwis_site.store.connection import addresses
-from retwis_site.store.embedded import EmbeddedServerError
+from retwis_site.store.server.program import EmbeddedServerError
 
 T_co = TypeVar("T_co", covariant=True)
 

@@ -195,6 +195,10 @@ class Store(Commands):
         """The INFO of each server. One round trip a server."""
         return [server.send("INFO") for server in self.servers()]
 
+    def setting(self, name: str) -> str:
+        """A setting of this one server, such as `dir`. One round trip. Raises StoreRefused without the right."""
+        return str(self.send("CONFIG", "GET", name)[1])
+
     def servers(self) -> list["Store"]:
         """A store for each server that holds keys. Raises StoreError. No round trip, except for the first use of a
         cluster: it asks for the servers."""

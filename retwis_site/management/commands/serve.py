@@ -25,7 +25,7 @@ from retwis_site.management.base import StoreCommand
 from retwis_site.server.parent_process import be_parent, end_with_parent
 from retwis_site.store import embedded, schema
 from retwis_site.store.client import Store
-from retwis_site.store.embedded import EmbeddedServerError
+from retwis_site.store.server.program import EmbeddedServerError
 
 logger = logging.getLogger("retwis.store")
 deliver_logger = logging.getLogger("retwis.deliver")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 Command = tuple[object, ...]  # such as ("HGET", "users", "alice")
 
 # Commands without a key. Management commands and checks may send them, pages never do.
-KEYLESS = frozenset({"PING", "SCAN", "DBSIZE", "INFO"})
+KEYLESS = frozenset({"PING", "SCAN", "DBSIZE", "INFO", "CONFIG", "SYNC"})
 # Commands whose arguments are all keys.
 _ALL_ARGUMENTS = frozenset({"DEL", "UNLINK", "EXISTS", "TOUCH", "MGET"})
 # Commands that the site must never send.

@@ -8,7 +8,7 @@ import pytest
 import redis
 
 from retwis_site.store import embedded
-from retwis_site.store.embedded import EmbeddedServerError
+from retwis_site.store.server.program import EmbeddedServerError
 from tests.support.processes.processes import (
     alive,
     embedded_client,
