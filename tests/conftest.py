@@ -149,8 +149,9 @@ def moved(raw: redis.Redis, settings: Any) -> Iterator[Callable[[str], None]]:
         settings.REDIS_URL = url
         _reconnect()
 
+    before = settings.REDIS_URL
     yield move
-    _reconnect()
+    move(before)
 
 
 @pytest.fixture

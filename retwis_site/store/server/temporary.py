@@ -13,6 +13,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from retwis_site.store.server.program import EmbeddedServerError, find_binary, version_text
 
@@ -79,7 +81,7 @@ def _watcher(pid: int, folder: Path) -> Iterator[None]:
 
 
 def _wait_until_loaded(server: "subprocess.Popen[bytes]", binary: Path, folder: Path, rdb: Path | None) -> None:
-    with redis.Redis(unix_socket_path=f"{folder}/redis.sock") as client:
+    with redis.Redis(unix_socket_path=f"{folder}/redis.sock", retry=Retry(NoBackoff(), 0)) as client:
         while server.poll() is None:
             with contextlib.suppress(redis.RedisError):  # it does not listen yet, or it loads its data
                 if client.ping():

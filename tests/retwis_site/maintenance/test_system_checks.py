@@ -79,7 +79,8 @@ def test_every_command_fails_with_an_unknown_topology_and_names_it(tmp_path, com
 
 @pytest.fixture
 def config(raw):
-    """Set settings of the test server. They are restored afterwards."""
+    """Set settings of the test server, which has a user. The settings are restored afterwards."""
+    raw.hset("users", "alice", "1")
     before = {**raw.config_get("appendonly"), **raw.config_get("maxmemory-policy")}
 
     def change(name, value):

@@ -57,6 +57,18 @@ def cluster_only() -> list[str]:
     return [word.removeprefix("+") for word in listed.split()]
 
 
+def backup_only() -> list[str]:
+    """The additional commands that `backup` sends."""
+    (listed,) = re.findall(r"^For `manage.py backup`, add: `([^`]*)`", DOCUMENT, re.MULTILINE)
+    return [word.removeprefix("+") for word in listed.split()]
+
+
+def advice_only() -> list[str]:
+    """The additional commands with which `doctor` and `check --deploy` find an unread dump.rdb."""
+    (listed,) = re.findall(r"^To find a dump.rdb that the server has not read, .* `\+([^`]*)`", DOCUMENT, re.MULTILINE)
+    return listed.split()
+
+
 def management_only() -> list[str]:
     """The commands that web processes do not need, according to the document."""
     (listed,) = re.findall(r"^Only management commands and checks send: `([^`]*)`", DOCUMENT, re.MULTILINE)

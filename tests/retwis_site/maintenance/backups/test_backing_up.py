@@ -1,0 +1,119 @@
+"""`manage.py backup` writes a folder with the snapshot and a manifest, while the site runs."""
+
+import hashlib
+import json
+import threading
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from retwis_site.maintenance.backups import folders
+from retwis_site.store.connection.snapshot import Snapshot
+from tests.support.command_output import said
+from tests.support.maintenance.backups import back_up, complete, restore
+from tests.support.processes.processes import wait_until
+from tests.support.stored_keys import everything
+
+pytestmark = [pytest.mark.real_server, pytest.mark.usefixtures("may_sync")]
+
+
+def test_a_backup_is_a_snapshot_and_a_manifest_that_only_its_user_can_read(site, tmp_path):
+    made = back_up(tmp_path / "backups")
+    snapshot = made / "store-1.rdb"
+    manifest = json.loads((made / "manifest.json").read_text())
+    assert snapshot.read_bytes()[:5] in {b"REDIS", b"VALKE"}
+    assert {path.name: path.stat().st_mode & 0o777 for path in (made.parent, made, *made.iterdir())} == {
+        "backups": 0o700,
+        made.name: 0o700,
+        "store-1.rdb": 0o600,
+        "manifest.json": 0o600,
+    }
+    digest = hashlib.sha256(snapshot.read_bytes()).hexdigest()
+    assert manifest["files"] == [{"name": "store-1.rdb", "bytes": snapshot.stat().st_size, "sha256": digest}]
+    assert (manifest["users"], manifest["keys"]) == (3, site.dbsize())
+    assert made.name == manifest["made_at"].replace(":", "-")
+    assert manifest["errors"] is None
+
+
+def test_a_backup_changes_nothing_in_the_store(site, tmp_path):
+    before = everything(site)
+    back_up(tmp_path, "--verify")
+    assert everything(site) == before
+
+
+def test_a_backup_is_of_one_moment_while_the_site_writes(site, tmp_path):
+    """The counter and the mirror are written one after the other; no later moment is mixed in."""
+    stop = threading.Event()
+    written = []
+
+    def write():
+        number = 0
+        while not stop.is_set():
+            number += 1
+            site.hset("user:1", "bio", number)
+            site.hset("user:2", "bio", number)
+            written.append(number)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    wait_until(lambda: len(written) > 100, "writes")
+    made = back_up(tmp_path)
+    stop.set()
+    writer.join()
+    site.flushall()
+    restore(made)
+    first, second = (int(site.hget(f"user:{uid}", "bio")) for uid in (1, 2))
+    assert first - second in {0, 1}
+    assert 100 < first < len(written)
+
+
+def test_verify_loads_the_backup_and_runs_the_checks_of_doctor(site, tmp_path, capsys):
+    assert "Verified: a server has loaded the backup, and `doctor` finds 0 errors in it." in said(
+        capsys, "backup", str(tmp_path), "--verify"
+    )
+    (made,) = complete(tmp_path)
+    assert folders.read_manifest(made).errors == 0
+
+
+def test_errors_in_the_backup_are_printed_and_make_the_exit_code_1(site, tmp_path, capsys):
+    site.zrem("followers:1", 2)
+    with pytest.raises(SystemExit) as ended:
+        call_command("backup", str(tmp_path), "--verify")
+    assert ended.value.code == 1
+    assert "error: entries of following: missing from followers:, or unknown: 1" in capsys.readouterr().out
+    (made,) = complete(tmp_path)
+    assert folders.read_manifest(made).errors == 2  # the follower is missing, and so is its count
+
+
+def test_a_backup_that_no_server_can_load_is_not_kept(site, tmp_path, monkeypatch):
+    monkeypatch.setattr(Snapshot, "__iter__", lambda snapshot: iter([b"REDIS9999"]))
+    with pytest.raises(CommandError, match=r"store-1\.rdb, which begins with 'REDIS9999': .*install that one"):
+        call_command("backup", str(tmp_path), "--verify")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_the_rights_it_fails_names_them_and_leaves_nothing(site, rights, tmp_path):
+    rights("-sync")
+    with pytest.raises(CommandError, match=r"Give its user \+sync \+replconf\. .*manage.py export"):
+        call_command("backup", str(tmp_path))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(site, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CommandError, match=r"file: .*Name a folder on a disk with room\."):
+        call_command("backup", str(tmp_path / "file"))
+
+
+def test_a_backup_needs_no_file_at_the_server(site, settings, tmp_path):
+    """A dump.rdb that was left there would hold everyone's sessions."""
+    before = {path.name for path in Path(settings.STORE_DIR).iterdir()}
+    back_up(tmp_path)
+    assert {path.name for path in Path(settings.STORE_DIR).iterdir()} == before
+
+
+def test_the_embedded_store_is_backed_up_while_the_site_does_not_run(embedded_site, tmp_path):
+    call_command("seed", "--users=3", "--posts=5", "--follows=1", "--noinput", verbosity=0)
+    made = back_up(tmp_path / "backups", "--verify")
+    assert folders.read_manifest(made).users == 3

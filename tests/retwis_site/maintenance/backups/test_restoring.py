@@ -1,0 +1,183 @@
+"""`manage.py restore` fills an empty store with a backup."""
+
+import json
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from retwis_site.maintenance import site_copy
+from retwis_site.store import schema
+from tests.support.command_output import said
+from tests.support.maintenance.backups import back_up, restore
+from tests.support.maintenance.copied_sites import keys_to_copy, make_site_with_every_key, ttls
+from tests.support.stored_keys import everything
+from tests.support.stores.seam import killed_before_round_trip
+
+pytestmark = [pytest.mark.real_server, pytest.mark.usefixtures("may_sync")]
+
+
+@pytest.fixture
+def backup(raw, store, tmp_path):
+    """A backup of a site with every kind of key. The store is empty again."""
+    make_site_with_every_key(raw, store)
+    made = back_up(tmp_path / "backups")
+    raw.flushall()
+    return made
+
+
+@pytest.fixture
+def keys_before(raw, store, backup):
+    """What the store had when the backup was made."""
+    restore(backup)
+    before = keys_to_copy(raw)
+    raw.flushall()
+    return before
+
+
+def change_manifest(backup, **changes):
+    manifest = json.loads((backup / "manifest.json").read_text())
+    (backup / "manifest.json").write_text(json.dumps(manifest | changes))
+
+
+def test_every_key_comes_back_unchanged_with_its_expiry(raw, store, tmp_path):
+    make_site_with_every_key(raw, store)
+    before, expiries = keys_to_copy(raw), ttls(raw)
+    made = back_up(tmp_path)
+    raw.flushall()
+    restore(made)
+    assert everything(raw) == before
+    assert ttls(raw) == expiries
+    assert {"auths", "outbox", "set_aside", "throttle:post:1"} <= set(before)
+
+
+def test_doctor_finds_nothing_after_it(site, tmp_path, capsys):
+    made = back_up(tmp_path)
+    site.flushall()
+    restore(made)
+    assert "No errors." in said(capsys, "doctor")
+
+
+def test_the_newest_complete_backup_of_a_folder_is_restored(site, tmp_path, monkeypatch):
+    monkeypatch.setattr("retwis_site.maintenance.backups.download.now", lambda: "2026-01-01T00:00:00Z")
+    back_up(tmp_path)
+    site.hset("user:1", "bio", "newer")
+    monkeypatch.undo()
+    back_up(tmp_path)
+    (tmp_path / ".unfinished-x").mkdir()
+    site.flushall()
+    restore(tmp_path)
+    assert site.hget("user:1", "bio") == "newer"
+
+
+def test_a_store_with_users_is_refused_and_stays_as_it_is(backup, alice, raw):
+    before = everything(raw)
+    with pytest.raises(CommandError, match=r"has users, and `restore` fills only an empty one\. Name an empty one"):
+        restore(backup)
+    assert everything(raw) == before
+
+
+def test_the_embedded_store_with_users_is_refused_and_the_way_out_works(backup, embedded_site, capsys):
+    call_command("seed", "--users=3", "--posts=5", "--follows=1", "--noinput", verbosity=0)
+    store = embedded_site / "store"
+    with pytest.raises(CommandError, match=rf"Stop the site, and move {store} away\."):
+        restore(backup)
+    store.rename(embedded_site / "old")
+    restore(backup)
+    assert not (store / "dump.rdb").exists()
+
+
+@pytest.mark.parametrize("position", [0, 200, -1])
+def test_a_damaged_backup_is_refused_before_anything_is_written(backup, raw, position):
+    snapshot = bytearray((backup / "store-1.rdb").read_bytes())
+    snapshot[position] ^= 1
+    (backup / "store-1.rdb").write_bytes(snapshot)
+    with pytest.raises(CommandError, match=r"store-1\.rdb is not as it was written\. Use another backup\."):
+        restore(backup)
+    assert everything(raw) == {}
+
+
+def test_a_backup_without_one_of_its_files_is_refused(backup, raw):
+    (backup / "store-1.rdb").unlink()
+    with pytest.raises(CommandError, match=r"store-1\.rdb: No such file.*Use another backup\."):
+        restore(backup)
+    assert everything(raw) == {}
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"format": "retwis-site", "version": 1}'])
+def test_a_damaged_manifest_is_refused(backup, content):
+    (backup / "manifest.json").write_text(content)
+    with pytest.raises(CommandError, match=r"manifest\.json cannot be read: "):
+        restore(backup)
+
+
+@pytest.mark.parametrize(
+    ("changes", "fix"),
+    [
+        ({"version": 2}, "Install that version"),
+        ({"key_prefix": "blog:"}, r"REDIS_KEY_PREFIX='blog:', and now it is ''\. Set it as it was"),
+        ({"post_ids": "snowflake"}, "POST_IDS=snowflake, which cannot be changed back"),
+        ({"database": 3}, r"has no users in database 3 with REDIS_KEY_PREFIX=''"),
+    ],
+)
+def test_a_backup_of_another_site_is_refused_and_the_message_names_the_fix(backup, raw, changes, fix):
+    change_manifest(backup, **changes)
+    with pytest.raises(CommandError, match=fix):
+        restore(backup)
+    assert everything(raw) == {}
+
+
+def test_a_backup_of_a_newer_site_is_refused(raw, store, tmp_path, monkeypatch):
+    make_site_with_every_key(raw, store)
+    raw.set("schema", "99")
+    with monkeypatch.context() as newer_site:
+        newer_site.setattr(schema, "VERSION", 99)
+        made = back_up(tmp_path)
+    raw.flushall()
+    with pytest.raises(CommandError, match=r"A newer version of the site made this backup\. Install that version\."):
+        restore(made)
+    assert everything(raw) == {}
+
+
+def test_a_folder_without_backups_is_refused(raw, tmp_path):
+    for place in (tmp_path, tmp_path / "missing"):
+        with pytest.raises(CommandError, match="has no complete backup"):
+            restore(place)
+
+
+@pytest.mark.parametrize("content", [b"", b"REDIS0011", b"hello, this is no RDB file"])
+def test_a_file_that_is_no_snapshot_is_refused(raw, tmp_path, content):
+    (tmp_path / "dump.rdb").write_bytes(content)
+    with pytest.raises(CommandError, match=r"(cannot load .*dump.rdb|dump.rdb has no users)"):
+        restore(tmp_path / "dump.rdb")
+
+
+def test_a_restore_killed_at_any_round_trip_is_complete_after_a_second_run(raw, backup, keys_before):
+    round_trips = 0
+    killed = True
+    while killed:
+        raw.flushall()
+        killed = killed_before_round_trip(round_trips, lambda: restore(backup))
+        if raw.get("next_user_id") == "3":
+            assert everything(raw) == keys_before
+        else:
+            assert raw.get("next_user_id") in {None, site_copy.UNFINISHED}
+            restore(backup)
+            assert everything(raw) == keys_before
+        round_trips += 1
+    assert round_trips > 20
+
+
+def test_a_dump_of_the_official_retwis_is_restored_and_adopt_is_named(raw, settings, tmp_path, capsys):
+    raw.hset("users", "alice", 1)
+    raw.hset("user:1", mapping={"username": "alice", "password": "as typed", "auth": "secret"})
+    raw.set("next_user_id", 1)
+    raw.hset("post:1", mapping={"user_id": 1, "time": 1, "body": "old"})
+    raw.set("next_post_id", 1)
+    raw.rpush("posts:1", 1)
+    before = keys_to_copy(raw)
+    raw.save()
+    dump = (Path(settings.STORE_DIR) / "dump.rdb").rename(tmp_path / "dump.rdb")
+    raw.flushall()
+    assert "Next: `manage.py adopt`" in said(capsys, "restore", str(dump))
+    assert everything(raw) == before
