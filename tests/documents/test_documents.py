@@ -78,7 +78,7 @@ def test_the_tables_of_growth_on_paper_are_those_of_the_script(make_table):
     assert make_table().strip() in (ROOT / "docs/scaling.md").read_text()
 
 
-COMMANDS = ["seed", "deliver", "cleanup", "doctor", "copy", "upgrade"]
+COMMANDS = ["seed", "deliver", "cleanup", "doctor", "copy", "backup", "restore", "upgrade"]
 COMMANDS += ["createuser", "changepassword", "serve", "runserver", "shell"]
 
 

@@ -20,6 +20,7 @@ from retwis_site.store.server.program import EmbeddedServerError, find_binary, v
 
 # The watcher's standard input is a pipe from this process. It is closed when this process ends in any way.
 _WATCH = 'read -r _; kill -9 "$1" 2>/dev/null; rm -rf "$2"'
+LONGEST = 75  # bytes of the path of TMPDIR: with `/retwis-12345678/redis.sock`, at most 103
 _SETTINGS = {
     "port": "0",
     "unixsocketperm": "700",
@@ -48,7 +49,7 @@ def servers_on(files: Sequence[Path], database: int) -> Iterator[list[str]]:
 @contextlib.contextmanager
 def _server(rdb: Path | None = None) -> Iterator[str]:
     binary = find_binary()
-    folder = Path(tempfile.mkdtemp(prefix="retwis-"))  # only this user may enter it
+    folder = Path(tempfile.mkdtemp(prefix="retwis-", dir=_place()))  # only this user may enter it
     if rdb is not None:
         (folder / "dump.rdb").symlink_to(rdb.resolve())
     with contextlib.ExitStack() as stack:
@@ -57,6 +58,12 @@ def _server(rdb: Path | None = None) -> Iterator[str]:
         stack.enter_context(_watcher(server.pid, folder))
         _wait_until_loaded(server, binary, folder, rdb)
         yield f"unix://{folder}/redis.sock"
+
+
+def _place() -> str:
+    """Where temporary files are; with a path too long for a socket in it, /tmp."""
+    place = tempfile.gettempdir()
+    return place if len(os.fsencode(place)) <= LONGEST else "/tmp"  # noqa: S108
 
 
 def _launch(binary: Path, folder: Path) -> "subprocess.Popen[bytes]":

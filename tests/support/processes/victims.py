@@ -18,6 +18,7 @@ import hiredis
 from django.conf import settings
 
 KILLED = -signal.SIGKILL
+STEPS = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.scandir", "os.listdir"}
 
 
 class Cut:
@@ -116,7 +117,7 @@ class Victims:
 
     def run(self, **work):
         """Returns the exit code: 0 or KILLED. `work` is `path`, `form` and `secret` of a request, or a `command` with
-        its arguments."""
+        its arguments. `folder` and `steps` kill it after so many steps on files there."""
         self._process.stdin.write(json.dumps(work) + "\n")
         self._process.stdin.flush()
         return int(self._process.stdout.readline())
@@ -138,10 +139,24 @@ def _fork_for_each_line():
         print(os.waitstatus_to_exitcode(status), flush=True)  # noqa: T201
 
 
-def _work(path="", form=None, secret="", command=(), inline_limit=1000):
+def _die_after(steps, folder):
+    """Kill this process before the next step on a file or folder in `folder`."""
+    left = iter(range(steps))
+
+    def watch(event, arguments):
+        names = (str(argument) for argument in arguments if isinstance(argument, str | bytes | os.PathLike))
+        if event in STEPS and any(name.startswith(folder) for name in names) and next(left, None) is None:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(watch)
+
+
+def _work(path="", form=None, secret="", command=(), inline_limit=1000, folder="", steps=0):
     from django.core.management import call_command
     from django.test import Client, override_settings
 
+    if folder:
+        _die_after(steps, folder)
     if command:
         call_command(*command, verbosity=0)
         return

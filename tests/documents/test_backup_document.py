@@ -1,0 +1,126 @@
+"""Each command of docs/backup.md does what the document says."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import redis
+from django.conf import settings
+
+from retwis_site.store.server.program import find_binary
+from tests.support.maintenance.backups import complete
+from tests.support.maintenance.copied_sites import keys_to_copy
+from tests.support.maintenance.healthy_site import make_healthy_site
+from tests.support.processes.processes import environment, wait_until
+from tests.support.stores import acl_users
+
+DOCUMENT = (Path(settings.BASE_DIR) / "docs/backup.md").read_text()
+CONSOLE = re.findall(r"^\$ (.*?)(?: +#.*)?$", DOCUMENT, re.MULTILINE)
+FOLDER = "/var/backups/retwis"
+MAKE = f"retwis backup {FOLDER}"
+RESTORE = f"retwis restore {FOLDER}"
+OF_A_TIME = f"retwis restore {FOLDER}/2026-11-22T03-00-00Z"
+OF_A_FILE = "retwis restore dump.rdb"
+BY_THE_SERVER = ["redis-server /etc/redis/redis.conf --appendonly no", "redis-cli CONFIG SET appendonly yes"]
+
+
+def scheduled(program):
+    """The command of the line of the crontab that runs this program."""
+    (line,) = re.findall(rf"^[0-9* ]+  retwis  (.*{program} .*)$", DOCUMENT, re.MULTILINE)
+    return line
+
+
+def test_this_file_runs_every_command_of_the_document():
+    assert [MAKE, f"{MAKE} --verify", RESTORE, OF_A_TIME, OF_A_FILE, *BY_THE_SERVER] == CONSOLE
+
+
+class Shell:
+    """Runs commands of the document as the administrator of a store, in a folder of their own."""
+
+    def __init__(self, folder, store_folder):
+        self.folder = folder
+        self.backups = folder / "backups"
+        self._env = environment(folder / "var", REDIS_URL=acl_users.url(store_folder, acl_users.ADMIN))
+
+    def run(self, command):
+        python = f"{sys.executable} {settings.BASE_DIR}/manage.py "
+        command = re.sub(r"\bretwis (?=backup|restore)", python, command.replace(FOLDER, str(self.backups)))
+        return subprocess.run(
+            ["/bin/sh", "-c", command],
+            cwd=self.folder,
+            env={**self._env, "PYTHONPATH": str(settings.BASE_DIR)},
+            check=True,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        ).stdout
+
+
+@pytest.fixture
+def shell(raw, store, alice, bob, carol, tmp_path):
+    raw.config_set("repl-diskless-sync-delay", 0)
+    make_healthy_site(raw, store, alice, bob, carol)
+    raw.delete("celery")  # of another program
+    return Shell(tmp_path, settings.STORE_DIR)
+
+
+@pytest.mark.real_server
+@pytest.mark.parametrize("command", [MAKE, f"{MAKE} --verify", scheduled("backup")])
+def test_a_backup_is_made_and_the_newest_or_a_named_one_is_restored(shell, raw, command):
+    before = keys_to_copy(raw)
+    shell.run(command)
+    (made,) = complete(shell.backups)
+    for restores in (RESTORE, OF_A_TIME.replace("2026-11-22T03-00-00Z", made.name)):
+        raw.flushall()
+        shell.run(restores)
+        assert keys_to_copy(raw) == before
+
+
+@pytest.mark.real_server
+def test_an_rdb_file_is_restored(shell, raw):
+    before = keys_to_copy(raw)
+    raw.save()
+    (Path(settings.STORE_DIR) / "dump.rdb").rename(shell.folder / "dump.rdb")
+    raw.flushall()
+    shell.run(OF_A_FILE)
+    assert keys_to_copy(raw) == before
+
+
+@pytest.mark.real_server
+def test_the_nightly_command_removes_backups_of_more_than_thirty_days(shell):
+    for name, days in (("old", 32), ("young", 29)):
+        made = shell.backups / name
+        made.mkdir(parents=True)
+        (made / "manifest.json").write_text("{}")
+        then = (made / "manifest.json").stat().st_mtime - days * 86400
+        os.utime(made, (then, then))
+    shell.run(scheduled("find"))
+    assert {path.name for path in shell.backups.iterdir()} == {"young"}
+
+
+@pytest.mark.real_server
+def test_a_server_that_reads_the_dump_once_has_it_in_its_append_only_file(shell, raw, tmp_path):
+    before = keys_to_copy(raw)
+    raw.save()
+    folder = tmp_path / "server"
+    folder.mkdir()
+    (Path(settings.STORE_DIR) / "dump.rdb").rename(folder / "dump.rdb")
+    socket, config = f"{folder}/s", folder / "redis.conf"
+    config.write_text(f'dir {folder}\nport 0\nunixsocket {socket}\ndaemonize yes\nappendonly yes\nsave ""\n')
+    starts, switches = BY_THE_SERVER
+    started = starts.replace("redis-server /etc/redis/redis.conf", f"{find_binary()} {config}")
+    with redis.Redis(unix_socket_path=socket, decode_responses=True) as client:
+        try:
+            shell.run(started)
+            wait_until(client.ping, "the server")
+            client.execute_command(*switches.split()[1:])
+            wait_until(lambda: not client.info()["aof_rewrite_in_progress"], "the append-only file")
+            client.shutdown(nosave=True)
+            shell.run(started.replace(" --appendonly no", ""))
+            wait_until(client.ping, "the server")
+            assert keys_to_copy(client) == before
+        finally:
+            client.shutdown(nosave=True)

@@ -1,0 +1,101 @@
+"""The trap: a server with `appendonly yes` does not read a dump.rdb, and the site is empty. It is found."""
+
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from retwis_site.maintenance.server_advice import advice
+from retwis_site.store import embedded
+from tests.support.command_output import said
+from tests.support.maintenance.backups import restore
+from tests.support.processes.processes import embedded_client
+from tests.support.stores.acl_users import advice_only
+
+pytestmark = pytest.mark.real_server
+
+
+@pytest.fixture
+def appends(raw):
+    """The server keeps an append-only file."""
+    raw.config_set("appendonly", "yes")
+    yield raw
+    raw.config_set("appendonly", "no")
+
+
+@pytest.fixture
+def dump(settings):
+    """A dump.rdb in the server's folder."""
+    path = Path(settings.STORE_DIR) / "dump.rdb"
+    path.write_bytes(b"REDIS0009")
+    yield path
+    path.unlink(missing_ok=True)
+
+
+@pytest.fixture
+def may_ask(rights):
+    """The site's user may send CONFIG GET."""
+    rights(*(f"+{command}" for command in advice_only()))
+
+
+def unread(store):
+    return [piece for piece in advice(store) if piece.id == "retwis.W009"]
+
+
+@pytest.mark.usefixtures("may_ask")
+def test_an_unread_dump_is_named_with_the_way_out(store, appends, dump, capsys):
+    (piece,) = unread(store)
+    assert str(dump) in piece.text
+    assert "`manage.py restore FILE.rdb`" in piece.hint
+    assert f"has not read {dump}" in said(capsys, "doctor")
+
+
+@pytest.mark.usefixtures("may_ask")
+def test_an_empty_store_without_a_dump_gets_no_advice(store, appends):
+    assert unread(store) == []
+
+
+@pytest.mark.usefixtures("may_ask")
+def test_a_store_with_users_gets_no_advice(store, appends, dump, alice):
+    assert unread(store) == []
+
+
+@pytest.mark.usefixtures("may_ask")
+def test_a_server_without_an_append_only_file_reads_its_dump(store, raw, dump):
+    assert unread(store) == []
+
+
+@pytest.mark.usefixtures("may_ask")
+def test_an_empty_file_is_no_dump(store, appends, dump):
+    dump.write_bytes(b"")
+    assert unread(store) == []
+
+
+def test_a_user_who_may_not_ask_for_the_folder_is_told_what_to_look_for(store, appends, dump):
+    (piece,) = unread(store)
+    assert piece.text == (
+        "The store has no users. If its server was given a dump.rdb, it has not read it (appendonly yes)."
+    )
+    assert piece.hint.startswith("For a new site, do nothing. Else: Move that file out")
+
+
+def test_the_embedded_server_refuses_a_dump_that_it_would_not_read(embedded_site, raw, settings, tmp_path, store):
+    raw.hset("users", "alice", 1)
+    raw.hset("user:1", mapping={"username": "alice", "password": "!"})
+    raw.set("next_user_id", 1)
+    raw.save()
+    store_folder = embedded_site / "store"
+    store_folder.mkdir(parents=True)
+    dump = (Path(settings.STORE_DIR) / "dump.rdb").rename(store_folder / "dump.rdb")
+    with pytest.raises(CommandError, match=rf"not read {dump}, .* move that file .*`manage\.py restore FILE\.rdb`"):
+        call_command("doctor")
+    moved_away = dump.rename(tmp_path / "dump.rdb")
+    restore(moved_away)
+    with embedded.running(), embedded_client() as client:
+        assert client.hgetall("users") == {"alice": "1"}
+
+
+def test_a_dump_beside_append_only_files_is_no_trap(embedded_site, capsys):
+    call_command("seed", "--users=3", "--posts=5", "--follows=1", "--noinput", verbosity=0)
+    (embedded_site / "store" / "dump.rdb").write_bytes(b"REDIS0009")
+    assert "No errors." in said(capsys, "doctor")
