@@ -22,9 +22,10 @@ class Advice:
 
 
 def advice(store: Store) -> list[Advice]:
-    """What to change at each server; empty when nothing is wrong. Two round trips a server; for a store without users
-    up to two more. Raises StoreError."""
-    return [*(piece for info in store.info() for piece in _advice(info)), *_unread_snapshots(store)]
+    """What to change at each server; empty when nothing is wrong. One round trip a server and one more; for a store
+    without users two more a server. Raises StoreError."""
+    infos = store.info()
+    return [*(piece for info in infos for piece in _advice(info)), *_unread_snapshots(store, infos)]
 
 
 def _advice(info: dict[str, Any]) -> list[Advice]:
@@ -82,16 +83,15 @@ _WAY_OUT = (
 )
 
 
-def _unread_snapshots(store: Store) -> list[Advice]:
+def _unread_snapshots(store: Store, infos: list[dict[str, Any]]) -> list[Advice]:
     """The trap of a dump.rdb beside `appendonly yes`: the server does not read the file, so the site is empty."""
     if store.hlen(keys.users()):
         return []
-    return [piece for server in store.servers() for piece in _unread_snapshot(server)]
+    appending = [server for server, info in zip(store.servers(), infos, strict=True) if info.get("aof_enabled")]
+    return [piece for server in appending for piece in _unread_snapshot(server)]
 
 
 def _unread_snapshot(server: Store) -> list[Advice]:
-    if not server.info()[0].get("aof_enabled"):
-        return []
     try:
         folder, name = server.setting("dir"), server.setting("dbfilename")
     except StoreRefused:  # the user of docs/redis.md may not send CONFIG

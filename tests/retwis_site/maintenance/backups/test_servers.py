@@ -10,6 +10,7 @@ from retwis_site.maintenance.backups.folders import read_manifest
 from retwis_site.store.client import connect
 from tests.support.maintenance.backups import back_up, restore
 from tests.support.maintenance.copied_sites import keys_to_copy, make_site_with_every_key
+from tests.support.processes.processes import environment, free_port, manage, run_site
 from tests.support.stores import acl_users
 from tests.support.stores.topologies import Server, Tls, free_ports, running
 
@@ -63,3 +64,14 @@ def test_the_database_of_the_address_is_restored_and_no_other(moved, raw, may_sy
         restore(made)
         assert keys_to_copy(client) == before
         raw.flushall()
+
+
+def test_the_embedded_server_is_backed_up_while_the_site_runs(tmp_path):
+    env = environment(tmp_path / "var")
+    env.pop("REDIS_URL")
+    with run_site(tmp_path / "var", tmp_path / "log", free_port()) as site:
+        site.wait_until_it_serves()
+        ended = manage("backup", str(tmp_path / "backups"), "--verify", env=env)
+        assert (ended.returncode, ended.stderr) == (0, "")
+        assert "`doctor` finds 0 errors in it." in ended.stdout
+        assert site.browser.open("/timeline/")[0] == 200
