@@ -1,11 +1,16 @@
 """Backups that tests make and restore, and a server that plays its part of SYNC."""
 
+import fcntl
 import socket
+import struct
+import termios
 import threading
 from contextlib import contextmanager
 
 import redis
 from django.core.management import call_command
+
+from tests.support.processes.processes import wait_until
 
 HIDDEN = ".unfinished-"
 
@@ -50,4 +55,10 @@ def _play(listener, parts):
             elif line == b"SYNC\r\n":
                 for part in parts:
                     connection.sendall(part)
+                    wait_until(lambda: not _unread(connection), "the client to read")
                 return
+
+
+def _unread(connection):
+    """The bytes that the other side has not read yet."""
+    return struct.unpack("i", fcntl.ioctl(connection, termios.TIOCOUTQ, b"\0" * 4))[0]
