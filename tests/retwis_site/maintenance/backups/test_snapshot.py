@@ -29,8 +29,9 @@ def test_newlines_before_the_snapshot_say_only_that_the_server_is_at_work(tmp_pa
 
 @pytest.mark.parametrize("cut", [1, 20, 39, 40, 41])
 def test_the_mark_at_the_end_may_arrive_in_pieces(tmp_path, cut):
-    end = b"the end" + MARK
-    assert received(tmp_path, b"$EOF:" + MARK + b"\r\n", b"REDIS", end[:-cut], end[-cut:]) == b"REDISthe end"
+    begins, content = b"$EOF:" + MARK + b"\r\n", b"REDIS" * 20
+    whole = content + MARK
+    assert received(tmp_path, begins, whole[:-cut], whole[-cut:]) == content
 
 
 def test_a_long_snapshot_arrives_in_small_chunks(tmp_path):
