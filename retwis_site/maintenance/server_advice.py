@@ -85,7 +85,11 @@ _WAY_OUT = (
 
 def _unread_snapshots(store: Store, infos: list[dict[str, Any]]) -> list[Advice]:
     """The trap of a dump.rdb beside `appendonly yes`: the server does not read the file, so the site is empty."""
-    if store.hlen(keys.users()):
+    try:
+        users = store.hlen(keys.users())
+    except StoreRefused:  # a key of the wrong type, which has a check of its own
+        return []
+    if users:
         return []
     appending = [server for server, info in zip(store.servers(), infos, strict=True) if info.get("aof_enabled")]
     return [piece for server in appending for piece in _unread_snapshot(server)]
@@ -99,14 +103,14 @@ def _unread_snapshot(server: Store) -> list[Advice]:
     if folder and Path(folder).is_dir():  # it runs on this machine
         return _found(Path(folder) / name)
     text = "The store has no users. If its server was given a dump.rdb, it has not read it (appendonly yes)."
-    return [Advice("retwis.W009", text, f"For a new site, do nothing. Else: {_WAY_OUT}")]
+    return [Advice("retwis.W013", text, f"For a new site, do nothing. Else: {_WAY_OUT}")]
 
 
 def _found(dump: Path) -> list[Advice]:
     if not dump.is_file() or not dump.stat().st_size:
         return []
     text = f"The store has no users, and its server has not read {dump}, since it has `appendonly yes`."
-    return [Advice("retwis.W009", text, _WAY_OUT)]
+    return [Advice("retwis.W013", text, _WAY_OUT)]
 
 
 def _version(text: str) -> tuple[int, ...]:

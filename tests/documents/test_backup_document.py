@@ -20,6 +20,7 @@ from tests.support.stores import acl_users
 DOCUMENT = (Path(settings.BASE_DIR) / "docs/backup.md").read_text()
 CONSOLE = re.findall(r"^\$ (.*?)(?: +#.*)?$", DOCUMENT, re.MULTILINE)
 FOLDER = "/var/backups/retwis"
+SETTINGS = "/etc/retwis/backup.env"
 MAKE = f"retwis backup {FOLDER}"
 RESTORE = f"retwis restore {FOLDER}"
 OF_A_TIME = f"retwis restore {FOLDER}/2026-11-22T03-00-00Z"
@@ -44,14 +45,20 @@ class Shell:
         self.folder = folder
         self.backups = folder / "backups"
         self._env = environment(folder / "var", REDIS_URL=acl_users.url(store_folder, acl_users.ADMIN))
+        self.settings = folder / "backup.env"
+        self.settings.write_text(f"REDIS_URL={self._env['REDIS_URL']}\n")
 
     def run(self, command):
         python = f"{sys.executable} {settings.BASE_DIR}/manage.py "
-        command = re.sub(r"\bretwis (?=backup|restore)", python, command.replace(FOLDER, str(self.backups)))
+        command = command.replace(FOLDER, str(self.backups)).replace(SETTINGS, str(self.settings))
+        command = re.sub(r"\bretwis (?=backup|restore)", python, command)
+        env = {**self._env, "PYTHONPATH": str(settings.BASE_DIR)}
+        if command.startswith("RETWIS_ENV_FILE="):
+            del env["REDIS_URL"]  # the file has it
         return subprocess.run(
             ["/bin/sh", "-c", command],
             cwd=self.folder,
-            env={**self._env, "PYTHONPATH": str(settings.BASE_DIR)},
+            env=env,
             check=True,
             capture_output=True,
             text=True,

@@ -69,9 +69,8 @@ def test_a_backup_is_of_one_moment_while_the_site_writes(site, tmp_path):
 
 
 def test_verify_loads_the_backup_and_runs_the_checks_of_doctor(site, tmp_path, capsys):
-    assert "Verified: a server has loaded the backup, and `doctor` finds 0 errors in it." in said(
-        capsys, "backup", str(tmp_path), "--verify"
-    )
+    expected = "A server has loaded the backup: 3 users, 3 posts. `doctor` finds 0 errors in it."
+    assert expected in said(capsys, "backup", str(tmp_path), "--verify")
     (made,) = complete(tmp_path)
     assert folders.read_manifest(made).errors == 0
 
@@ -117,3 +116,14 @@ def test_the_embedded_store_is_backed_up_while_the_site_does_not_run(embedded_si
     call_command("seed", "--users=3", "--posts=5", "--follows=1", "--noinput", verbosity=0)
     made = back_up(tmp_path / "backups", "--verify")
     assert folders.read_manifest(made).users == 3
+
+
+def test_the_backup_of_an_official_database_is_loaded_and_counted(raw, tmp_path, capsys):
+    raw.hset("users", "alice", 1)
+    raw.hset("user:1", mapping={"username": "alice", "password": "as typed"})
+    raw.set("next_user_id", 1)
+    raw.hset("post:1", mapping={"user_id": 1, "time": 1, "body": "old"})
+    raw.set("next_post_id", 1)
+    printed = said(capsys, "backup", str(tmp_path), "--verify")
+    assert "1 users, 1 posts. The official Retwis has written them: `doctor` can check them after `adopt`." in printed
+    assert len(complete(tmp_path)) == 1

@@ -39,7 +39,7 @@ def may_ask(rights):
 
 
 def unread(store):
-    return [piece for piece in advice(store) if piece.id == "retwis.W009"]
+    return [piece for piece in advice(store) if piece.id == "retwis.W013"]
 
 
 @pytest.mark.usefixtures("may_ask")
