@@ -128,13 +128,16 @@ def test_fail_on_advice(site, capsys, monkeypatch):
 
 
 class Servers:
-    """A store whose servers answer INFO with this."""
+    """A store with users, whose servers answer INFO with this."""
 
     def __init__(self, **info):
         self._info = {"aof_enabled": 1, "redis_version": "7.2", **info}
 
     def info(self):
         return [self._info]
+
+    def hlen(self, key):
+        return 1
 
 
 @pytest.mark.parametrize(
