@@ -76,7 +76,7 @@ class Copy:
 
     def begin(self) -> None:
         """Mark the target as unfinished, and remove the keys of an earlier unfinished copy. Raises CannotFill."""
-        with _source_errors():
+        with source_errors():
             _refuse_replicas(self._source)
             self._counters = _counters(self._source)
             if not _holder(self._source, keys.users()):
@@ -89,7 +89,7 @@ class Copy:
         filling.begin(self._target)
 
     def __len__(self) -> int:
-        with _source_errors():
+        with source_errors():
             return self._source.dbsize() // AT_ONCE + 1
 
     def __iter__(self) -> Iterator[None]:
@@ -101,7 +101,7 @@ class Copy:
             yield
 
     def _parts(self) -> Iterator[list[KeyChunk]]:
-        with _source_errors():
+        with source_errors():
             for server, chunk in _chunks(self._source):
                 yield from _read(server, [key for key in chunk if key.name not in counters()])
 
@@ -110,7 +110,7 @@ class Copy:
 
     def finish(self) -> None:
         """Commit the copy. Raises CannotCopy when the site has changed the counters since `begin`."""
-        with _source_errors():
+        with source_errors():
             if _counters(self._source) != self._counters:
                 raise CannotCopy("A user posted or registered during the copy. Stop the site, and run this again.")
         for counter in counters():
@@ -130,13 +130,13 @@ class Comparison:
         self.kinds: dict[str, KindCounts] = defaultdict(KindCounts)
 
     def __len__(self) -> int:
-        with _source_errors():
+        with source_errors():
             return self._source.dbsize() // AT_ONCE + 1
 
     def __iter__(self) -> Iterator[None]:
         for server, chunk in _source_chunks(self._source):
             target_sizes = _sizes(self._target, chunk)  # first: a key expires a little later in the target
-            with _source_errors():
+            with source_errors():
                 source_sizes = _sizes(server, chunk)
             for key, arrived, size in zip(chunk, target_sizes, source_sizes, strict=True):
                 counts = self.kinds[key.kind]
@@ -148,7 +148,7 @@ class Comparison:
 
 def connect_source(urls: Sequence[str]) -> Store:
     """The store that these servers make up. One round trip to each. Raises StoreError."""
-    with _source_errors():
+    with source_errors():
         return connect_exactly(urls)
 
 
@@ -156,7 +156,7 @@ _FIX = "Name a running server, with a user and password that it accepts."
 
 
 @contextmanager
-def _source_errors() -> Iterator[None]:
+def source_errors() -> Iterator[None]:
     """Make the message of a StoreError in this block name the source."""
     try:
         yield
@@ -201,7 +201,7 @@ def _chunks(store: Store) -> Iterator[tuple[Store, list[Key]]]:
 
 
 def _source_chunks(source: Store) -> Iterator[tuple[Store, list[Key]]]:
-    with _source_errors():
+    with source_errors():
         yield from _chunks(source)
 
 

@@ -1,0 +1,65 @@
+"""`manage.py import_retwis --from URL`"""
+
+import sys
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from retwis_site.maintenance.filling import CannotFill, Filling
+from retwis_site.management.base import StoreCommand
+from retwis_site.store.client import Store
+from timeline.other_retwises.conversion import Conversion
+from timeline.other_retwises.detect import LAYOUTS, detect
+from timeline.other_retwises.entities import CannotImport
+from timeline.other_retwises.importing import Import, Nowhere
+from timeline.other_retwises.passwords import encode_all, encode_none
+from timeline.other_retwises.problems import Problems
+from timeline.other_retwises.source import connect_to
+
+AUTO = "auto"
+
+
+class Command(StoreCommand):
+    help = (
+        "Import people, follows, posts, replies, likes and passwords from the database of another Retwis into the empty "
+        "store at REDIS_URL. The other database is only read. After a crash, run the command again: it starts from the "
+        "beginning. docs/importing.md says what each layout gives."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--from",
+            dest="source",
+            required=True,
+            metavar="URL[,URL...]",
+            help=(
+                "the server of the other Retwis, such as redis://host:6379/3; some servers of a cluster; `-`: read the "
+                "address from standard input, since other users of the machine can read a password in an argument"
+            ),
+        )
+        parser.add_argument("--layout", choices=[AUTO, *LAYOUTS], default=AUTO, help="who has written it")
+        parser.add_argument("--dry-run", action="store_true", help="read everything and write nothing")
+
+    def run(self, store: Store, **options: Any) -> None:
+        addresses = sys.stdin.readline().strip() if options["source"] == "-" else options["source"]
+        urls = [url.strip() for url in addresses.split(",") if url.strip()]
+        if not urls:
+            raise CommandError("--from names no server: --from redis://host:6379")
+        try:
+            self._import(store, urls, options)
+        except (CannotImport, CannotFill) as error:
+            raise CommandError(str(error)) from error
+
+    def _import(self, store: Store, urls: list[str], options: dict[str, Any]) -> None:
+        source = connect_to(urls)
+        layout = detect(source) if options["layout"] == AUTO else LAYOUTS[options["layout"]]
+        self.say(f"Layout: {layout.title}")
+        problems = Problems()
+        encode, target = (encode_none, Nowhere()) if options["dry_run"] else (encode_all, Filling(store))
+        conversion = Conversion(layout.reader(source, problems), problems, encode)
+        work = Import(source, conversion, problems, target)
+        for _ in self.progress("Importing", work):
+            pass
+        for line in work.summary():
+            self.say(line)
+        self.say("Nothing was written: this was a dry run." if options["dry_run"] else "Imported.")

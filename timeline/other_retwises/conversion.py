@@ -1,0 +1,153 @@
+"""What a reader found, as lines of a whole-site file: in the order user, follow, post, like, and in chunks.
+
+Only people are held in memory: a name, a date and an id for each. Posts, follows and likes pass by.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
+
+from retwis_site.features import Line
+from retwis_site.rendering.dates import iso
+from timeline.other_retwises.entities import Account, Edge, Reader, SourcePost
+from timeline.other_retwises.names import Person, Renamed, renamed
+from timeline.other_retwises.passwords import Password
+from timeline.other_retwises.problems import Problems
+from timeline.other_retwises.source import AT_ONCE, in_chunks
+
+T = TypeVar("T")
+
+HASHED_AT_ONCE = 50  # passwords: a second of work, so that the progress bar moves
+UNKNOWN_TIME = 0  # unix seconds
+
+REPLACED = "texts with bytes that are not UTF-8, which are replaced"
+
+Encode = Callable[[Sequence[Password | None]], list[str | None]]
+
+
+class Conversion:
+    """Iterate to get the lines, in chunks of at most AT_ONCE. Some are empty: they only show progress.
+
+    Afterwards `passwords` counts the people by the kind of their password, `replies` the posts that are replies, and
+    `renamed` has the people with another name."""
+
+    def __init__(self, reader: Reader, problems: Problems, encode: Encode) -> None:
+        self._reader = reader
+        self._problems = problems
+        self._encode = encode
+        self._people: dict[int, Person] = {}
+        self._usernames: dict[int, str] = {}  # of people with another name
+        self._last_time = UNKNOWN_TIME
+        self.renamed: list[Renamed] = []
+        self.passwords: Counter[str] = Counter()
+        self.replies = 0
+
+    def __iter__(self) -> Iterator[list[Line]]:
+        yield from self._read_people()
+        yield from self._users()
+        uids = sorted(self._people)
+        for edges in _regrouped(self._reader.follows(uids)):
+            yield [line for edge in edges for line in self._follow(edge)]
+        for posts in self._reader.posts():
+            yield [line for post in posts for line in self._post(post)]
+        for edges in _regrouped(self._reader.likes(uids)):
+            yield [line for edge in edges for line in self._like(edge)]
+
+    # ---- people
+
+    def _read_people(self) -> Iterator[list[Line]]:
+        for accounts in self._reader.accounts():
+            for account in accounts:
+                name = self._text(account.username, f"the name of user {account.uid}")
+                if name:
+                    self._people[account.uid] = Person(account.uid, name, account.registered)
+                else:
+                    self._problems.note("people without a name", f"user {account.uid}")
+            yield []
+        self.renamed = renamed(self._people.values())
+        self._usernames = {one.uid: one.after for one in self.renamed}
+
+    def _users(self) -> Iterator[list[Line]]:
+        """SCAN may give a key twice, so each person is taken once."""
+        written: set[int] = set()
+        for accounts in self._reader.accounts():
+            new = {account.uid: account for account in accounts if account.uid in self._people} if accounts else {}
+            fresh = [uid for uid in sorted(new) if uid not in written]
+            written.update(fresh)
+            for uids in in_chunks(fresh, HASHED_AT_ONCE):
+                encoded = self._encode([new[uid].password for uid in uids])
+                yield [self._user(new[uid], password) for uid, password in zip(uids, encoded, strict=True)]
+
+    def _user(self, account: Account, password: str | None) -> Line:
+        self.passwords[account.password.kind if account.password else "none"] += 1
+        person = self._people[account.uid]
+        return {
+            "type": "user",
+            "id": account.uid,
+            "username": self._usernames.get(account.uid, person.username),
+            "password": password,
+            "name": self._text(account.name, f"the display name of user {account.uid}"),
+            "bio": self._text(account.bio, f"the bio of user {account.uid}"),
+            "language": "",
+            "registered": None if person.registered is None else iso(person.registered),
+        }
+
+    # ---- follows, posts and likes
+
+    def _follow(self, edge: Edge) -> Iterator[Line]:
+        """Without a time, the follow has the later of both registrations; without these, UNKNOWN_TIME."""
+        follower, followed = self._people.get(edge.person), self._people.get(edge.target)
+        if follower is None or followed is None:
+            self._problems.note("follows of unknown people", f"user {edge.person} follows user {edge.target}")
+        elif follower is followed:
+            self._problems.note("follows of oneself", f"user {edge.person}")
+        else:
+            known = edge.time or max(follower.registered or UNKNOWN_TIME, followed.registered or UNKNOWN_TIME)
+            yield {"type": "follow", "follower": edge.person, "followed": edge.target, "since": iso(known)}
+
+    def _post(self, post: SourcePost) -> Iterator[Line]:
+        """Without a time, a post has that of the post before it, by id; the first ones have UNKNOWN_TIME."""
+        if post.author is None or post.author not in self._people:
+            self._problems.note("posts without a known author", f"post {post.pid}")
+            return
+        if post.time is None:
+            self._problems.note("posts without a time, which get that of the post before", f"post {post.pid}")
+        self._last_time = self._last_time if post.time is None else post.time
+        line: Line = {
+            "type": "post",
+            "id": post.pid,
+            "user": post.author,
+            "time": iso(self._last_time),
+            "text": self._text(post.text, f"post {post.pid}"),
+        }
+        if post.reply is not None and post.reply.author in self._people:
+            self.replies += 1
+            line |= {"reply_to": post.reply.pid, "root": post.reply.root, "reply_to_user": post.reply.author}
+        elif post.reply is not None:
+            self._problems.note("replies to posts without a known author", f"post {post.pid}")
+        yield line
+
+    def _like(self, edge: Edge) -> Iterator[Line]:
+        if edge.person in self._people:
+            yield {"type": "like", "user": edge.person, "post": edge.target, "time": iso(edge.time or UNKNOWN_TIME)}
+
+    def _text(self, text: str, where: str) -> str:
+        """Text as UTF-8 can hold it. The source's other bytes were read as surrogates; each becomes U+FFFD."""
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            self._problems.note(REPLACED, where)
+            return text.encode(errors="surrogateescape").decode(errors="replace")
+        return text
+
+
+def _regrouped(chunks: Iterable[list[T]]) -> Iterator[list[T]]:
+    """The same in chunks of AT_ONCE: most people have few follows."""
+    waiting: list[T] = []
+    for chunk in chunks:
+        waiting += chunk
+        while len(waiting) >= AT_ONCE:
+            yield waiting[:AT_ONCE]
+            waiting = waiting[AT_ONCE:]
+    if waiting:
+        yield waiting

@@ -1,0 +1,47 @@
+"""The official PHP of 2014: the layout that this site's own is built on."""
+
+from collections.abc import Iterator, Sequence
+
+from timeline.other_retwises.dates import seconds_of, unix_seconds
+from timeline.other_retwises.entities import Account, Edge, SourcePost
+from timeline.other_retwises.passwords import clear_text
+from timeline.other_retwises.problems import Problems
+from timeline.other_retwises.source import Source, ask_sorted_set, edges, members, numbers, ranges, whole_id
+
+
+class Official:
+    """`user:<uid>` and `post:<pid>` are hashes; follows are sorted sets with their times."""
+
+    def __init__(self, source: Source, problems: Problems) -> None:
+        self._source = source
+
+    def accounts(self) -> Iterator[list[Account]]:
+        for uids in numbers(self._source, "user:"):
+            pipe = self._source.pipeline()
+            asked = [(uid, pipe.hmget(f"user:{uid}", ["username", "password"])) for uid in uids]
+            pipe.execute()
+            named = [(uid, *fields.value) for uid, fields in asked]
+            times = [pipe.zscore("users_by_time", name or "") for _, name, _ in named]
+            pipe.execute()
+            yield [
+                Account(uid, name or "", clear_text(password), seconds_of(time.value))
+                for (uid, name, password), time in zip(named, times, strict=True)
+            ]
+
+    def follows(self, uids: Sequence[int]) -> Iterator[list[Edge]]:
+        return edges(members(self._source, lambda uid: f"following:{uid}", uids, ask_sorted_set))
+
+    def posts(self) -> Iterator[list[SourcePost]]:
+        for pids in ranges(numbers(self._source, "post:")):
+            pipe = self._source.pipeline()
+            asked = [(pid, pipe.hmget(f"post:{pid}", ["user_id", "time", "body"])) for pid in pids]
+            pipe.execute()
+            yield [
+                SourcePost(pid, whole_id(author), unix_seconds(time), text)
+                for pid, fields in asked
+                for author, time, text in [fields.value]
+                if text is not None
+            ]
+
+    def likes(self, uids: Sequence[int]) -> Iterator[list[Edge]]:
+        return iter(())

@@ -1,0 +1,95 @@
+"""Retwis-J, the example of Spring Data Redis. It is the one Retwis with replies."""
+
+from collections.abc import Iterator, Sequence
+
+from timeline.other_retwises.dates import unix_seconds
+from timeline.other_retwises.entities import Account, Edge, ReplyTo, SourcePost
+from timeline.other_retwises.passwords import clear_text
+from timeline.other_retwises.problems import Problems
+from timeline.other_retwises.source import Source, ask_set, edges, members, numbers, ranges, whole_id
+
+MOST_STEPS = 100  # from a reply up to a post whose thread is known
+ROOTS_KEPT = 20_000  # posts whose thread is known; the oldest are forgotten first
+
+ABSENT = "null"  # what Java writes for a missing reference
+
+
+class RetwisJ:
+    """`uid:<uid>` and `pid:<pid>` are hashes; follows are sets."""
+
+    def __init__(self, source: Source, problems: Problems) -> None:
+        self._source = source
+        self._problems = problems
+        self._roots: dict[int, int] = {}  # reply -> the first post of its thread
+
+    def accounts(self) -> Iterator[list[Account]]:
+        for uids in numbers(self._source, "uid:"):
+            pipe = self._source.pipeline()
+            asked = [(uid, pipe.hmget(f"uid:{uid}", ["name", "pass"])) for uid in uids]
+            pipe.execute()
+            yield [
+                Account(uid, name or "", clear_text(password)) for uid, fields in asked for name, password in [fields.value]
+            ]
+
+    def follows(self, uids: Sequence[int]) -> Iterator[list[Edge]]:
+        return edges(members(self._source, lambda uid: f"uid:{uid}:following", uids, ask_set))
+
+    def posts(self) -> Iterator[list[SourcePost]]:
+        for pids in ranges(numbers(self._source, "pid:")):
+            pipe = self._source.pipeline()
+            asked = [(pid, pipe.hmget(f"pid:{pid}", ["content", "uid", "time", "replyPid"])) for pid in pids]
+            pipe.execute()
+            stored = [(pid, *fields.value) for pid, fields in asked if fields.value[0] is not None]
+            replies = self._replies({pid: parent for pid, *_, parent in stored if parent not in {None, "", ABSENT}})
+            yield [
+                SourcePost(pid, whole_id(author), unix_seconds(time), text, replies.get(pid))
+                for pid, text, author, time, _ in stored
+            ]
+
+    # ---- replies
+
+    def _replies(self, parents: dict[int, str]) -> dict[int, ReplyTo]:
+        """What each reply answers. Without replies to posts that do not exist: they become plain posts."""
+        answered = {pid: parent for pid, text in parents.items() if (parent := whole_id(text)) and parent < pid}
+        authors = self._authors(sorted(set(answered.values())))
+        replies = {}
+        for pid in parents:
+            parent = answered.get(pid, 0)
+            author = authors.get(parent)
+            if author is None:
+                self._problems.note("replies to posts that do not exist", f"post {pid}")
+            else:
+                replies[pid] = ReplyTo(parent, self._root(pid, parent), author)
+        return replies
+
+    def _authors(self, pids: Sequence[int]) -> dict[int, int]:
+        pipe = self._source.pipeline()
+        asked = [(pid, pipe.hmget(f"pid:{pid}", ["uid", "content"])) for pid in pids]
+        pipe.execute()
+        found = [(pid, whole_id(uid)) for pid, fields in asked for uid, text in [fields.value] if text is not None]
+        return {pid: uid for pid, uid in found if uid is not None}
+
+    def _root(self, pid: int, parent: int) -> int:
+        """The first post of the thread. Posts come by ascending id, so the thread of the parent is mostly known."""
+        root = self._roots.get(parent)
+        if root is None:
+            root = self._climb(parent)
+        self._roots[pid] = root
+        if len(self._roots) > ROOTS_KEPT:
+            del self._roots[next(iter(self._roots))]
+        return root
+
+    def _climb(self, pid: int) -> int:
+        """The last post that exists on the way up. An answered post has a lower id, so the way ends."""
+        for _ in range(MOST_STEPS):
+            if pid in self._roots:
+                return self._roots[pid]
+            parent = whole_id(self._source.hget(f"pid:{pid}", "replyPid"))
+            if parent is None or parent >= pid or self._source.hget(f"pid:{parent}", "content") is None:
+                return pid
+            pid = parent
+        self._problems.note("threads that are cut: too many replies to replies", f"post {pid}")
+        return pid
+
+    def likes(self, uids: Sequence[int]) -> Iterator[list[Edge]]:
+        return iter(())

@@ -1,0 +1,66 @@
+"""Retwis-RB, and retwis-py, which has the same keys for other passwords and no times.
+
+The session keys of retwis-py hold pickles. Nothing reads them: a pickle can run any code.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from retwis_site.store.client import Pipe
+from retwis_site.store.replies import Answer
+from timeline.other_retwises.dates import unix_seconds
+from timeline.other_retwises.entities import Account, Edge, SourcePost
+from timeline.other_retwises.passwords import Password, clear_text, salted_md5
+from timeline.other_retwises.problems import Problems
+from timeline.other_retwises.source import Source, ask_set, edges, members, numbers, ranges, whole_id
+
+PY_SALT = "retwis"  # before each password of retwis-py
+
+
+class RetwisRb:
+    """One string for each field of a person and of a post."""
+
+    def __init__(self, source: Source, problems: Problems) -> None:
+        self._source = source
+
+    def accounts(self) -> Iterator[list[Account]]:
+        for uids in numbers(self._source, "user:id:", ":username"):
+            pipe = self._source.pipeline()
+            asked = [(uid, pipe.get(f"user:id:{uid}:username"), self._ask_password(pipe, uid)) for uid in uids]
+            pipe.execute()
+            yield [Account(uid, name.value or "", password.value) for uid, name, password in asked]
+
+    def _ask_password(self, pipe: Pipe, uid: int) -> Answer[Password | None]:
+        salt, digest = pipe.get(f"user:id:{uid}:salt"), pipe.get(f"user:id:{uid}:hashed_password")
+        return Answer(lambda: salted_md5(salt.value, digest.value))
+
+    def follows(self, uids: Sequence[int]) -> Iterator[list[Edge]]:
+        return edges(members(self._source, lambda uid: f"user:id:{uid}:followees", uids, ask_set))
+
+    def posts(self) -> Iterator[list[SourcePost]]:
+        for pids in ranges(numbers(self._source, "post:id:", ":content")):
+            pipe = self._source.pipeline()
+            asked = [
+                (pid, *(pipe.get(f"post:id:{pid}:{field}") for field in ("content", "user_id", "created_at")))
+                for pid in pids
+            ]
+            pipe.execute()
+            yield [
+                SourcePost(pid, whole_id(author.value), unix_seconds(time.value), text.value)
+                for pid, text, author, time in asked
+                if text.value is not None
+            ]
+
+    def likes(self, uids: Sequence[int]) -> Iterator[list[Edge]]:
+        return iter(())
+
+
+class RetwisPy(RetwisRb):
+    """Its passwords are clear text after a fixed word."""
+
+    def _ask_password(self, pipe: Pipe, uid: int) -> Answer[Password | None]:
+        stored = pipe.get(f"user:id:{uid}:password")
+        return Answer(lambda: _without_salt(stored.value))
+
+
+def _without_salt(stored: str | None) -> Password | None:
+    return clear_text(stored.removeprefix(PY_SALT)) if stored and stored.startswith(PY_SALT) else None

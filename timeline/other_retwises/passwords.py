@@ -1,0 +1,71 @@
+"""Passwords of other Retwises, as this site can verify them."""
+
+import os
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from django.contrib.auth.hashers import make_password
+
+from accounts.signing_in.passwords import LONGEST_PASSWORD
+
+
+@dataclass(frozen=True, slots=True)
+class ClearText:
+    """A password as it was typed. It is hashed before it is written."""
+
+    text: str = field(repr=False)
+
+    kind = "clear text"
+
+
+@dataclass(frozen=True, slots=True)
+class Hashed:
+    """A hash in Django's form, `<algorithm>$<rest>`."""
+
+    encoded: str = field(repr=False)
+
+    @property
+    def kind(self) -> str:
+        return self.encoded.partition("$")[0]
+
+
+Password = ClearText | Hashed
+
+
+def clear_text(text: str | None) -> Password | None:
+    """None for a text that the login form does not accept: nobody could log in with it."""
+    return ClearText(text) if text and len(text) <= LONGEST_PASSWORD and text.isprintable() else None
+
+
+def salted_md5(salt: str | None, digest: str | None) -> Password | None:
+    """The MD5 of the salt followed by the password. None for what Django cannot verify."""
+    if not salt or not digest or "$" in salt or not salt.isprintable():
+        return None
+    return Hashed(f"md5${salt}${digest.lower()}")
+
+
+def php_hash(text: str | None) -> Password | None:
+    """A hash of PHP's `password_hash`: bcrypt or argon2. None for any other."""
+    if not text or not text.isascii():
+        return None
+    if text.startswith(("$2y$", "$2b$", "$2a$")):
+        return Hashed(f"bcrypt${text}")
+    if text.startswith(("$argon2id$", "$argon2i$")):
+        return Hashed(f"argon2{text}")
+    return None
+
+
+def encode_all(passwords: Sequence[Password | None]) -> list[str | None]:
+    """Each as a Django hash. A hash of a clear text takes a core 20 ms, so all cores are used."""
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        return list(threads.map(_encode, passwords))
+
+
+def encode_none(passwords: Iterable[Password | None]) -> list[str | None]:
+    """For a dry run: nothing is hashed."""
+    return [None for _ in passwords]
+
+
+def _encode(password: Password | None) -> str | None:
+    return make_password(password.text) if isinstance(password, ClearText) else password and password.encoded
