@@ -176,7 +176,12 @@ AUTH_COOKIE = f"{COOKIE_PREFIX}auth"
 LANGUAGE_COOKIE_NAME = f"{COOKIE_PREFIX}language"
 THROTTLE = env_on("THROTTLE", "1")  # whether logins, registrations, posts and follows are rate limited
 AUTHENTICATION_BACKENDS = ["accounts.signing_in.backend.RedisBackend"]
-PASSWORD_HASHERS = ["accounts.signing_in.passwords.LeanArgon2PasswordHasher"]
+PASSWORD_HASHERS = [
+    "accounts.signing_in.passwords.LeanArgon2PasswordHasher",
+    # Only to verify what another Retwis has made. The first login replaces it.
+    "django.contrib.auth.hashers.MD5PasswordHasher",
+    "accounts.signing_in.passwords.PhpBCryptPasswordHasher",
+]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in ("MinimumLengthValidator", "CommonPasswordValidator")

@@ -1,13 +1,15 @@
-"""The rules for a new password, used by the forms and the commands; and the hash by which it is kept."""
+"""The rules for a new password, used by the forms and the commands; the hash by which it is kept; and old hashes."""
 
+import hashlib
 import os
 import sys
 import threading
+from base64 import b64encode
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from django.contrib.auth.hashers import Argon2PasswordHasher
+from django.contrib.auth.hashers import Argon2PasswordHasher, BCryptPasswordHasher
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
@@ -43,6 +45,21 @@ class LeanArgon2PasswordHasher(Argon2PasswordHasher):
 
     def verify(self, password: str, encoded: str) -> bool:
         return _behind_pages(super().verify, password, encoded)
+
+
+MOST_BCRYPT_BYTES = 72  # bcrypt ignores the rest of a password
+
+
+class PhpBCryptPasswordHasher(BCryptPasswordHasher):
+    """Verifies the bcrypt hashes of PHP sites. A longer password is hashed by SHA-512 first, as Symfony does."""
+
+    def verify(self, password: str, encoded: str) -> bool:
+        return _behind_pages(super().verify, _for_bcrypt(password), encoded)
+
+
+def _for_bcrypt(password: str) -> str:
+    long = password.encode()
+    return password if len(long) <= MOST_BCRYPT_BYTES else b64encode(hashlib.sha512(long).digest()).decode()
 
 
 def _behind_pages(hashing: Callable[[str, str], T], password: str, other: str) -> T:

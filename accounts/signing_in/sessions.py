@@ -1,6 +1,7 @@
 """Sessions. As in the official Retwis, a user has one secret: in `auths`, and as `auth` in the user's own hash."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from accounts.users.entities import Login, User
 from accounts.users.repository import Users, new_secret
@@ -9,25 +10,52 @@ from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import nonce
 
-ROTATED = ("auth", "password")  # fields that may be written together with a new secret
+WRITTEN = ("auth", "password")  # fields that a job of the kind `auth` may have written
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPassword:
+    """What an account has for a login, read together."""
+
+    username: str
+    encoded: str = field(repr=False)  # a Django hash
+    secret: str = field(repr=False)  # empty for an account that has none yet
+    is_old: bool  # another Retwis has made it: the first login replaces it
 
 
 class Sessions:
-    """Opens and ends sessions."""
+    """Opens and ends sessions. Every order of their commands was explored in a model, with crashes."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._outbox = Outbox(store)
 
-    def stored_password(self, uid: int) -> tuple[str, str, str] | None:
-        """`username`, `password` (a Django hash) and `auth`, read together. None for a deleted account, or for one
-        without a password. One round trip."""
-        username, password, auth, deleted = self._store.hmget(
-            keys.user(uid), ["username", "password", "auth", "deleted"]
+    def stored_password(self, uid: int) -> StoredPassword | None:
+        """None for a deleted account, or for one without a password. `password` wins over `old_password`: a login or a
+        password change has replaced that. One round trip."""
+        username, password, auth, deleted, old = self._store.hmget(
+            keys.user(uid), ["username", "password", "auth", "deleted", "old_password"]
         )
-        if username is None or password is None or deleted is not None:
+        encoded = password if password is not None else old
+        if username is None or encoded is None or deleted is not None:
             return None
-        return str(username), str(password), str(auth or "")
+        return StoredPassword(username, encoded, auth or "", is_old=password is None)
+
+    def replace_old_password(self, uid: int, secret: str, password: str) -> None:
+        """Keep a verified password as `password` (a Django hash) instead of `old_password`. Four round trips.
+
+        The commit is HSETNX: it never undoes a password change, which sets the field. When the account is deleted by
+        now, it keeps neither. A process that dies leaves a job that ends in the same state.
+        """
+        job = f"auth:{uid}:{secret}:{nonce()}"
+        self._outbox.add(job)
+        pipe = self._store.pipeline()
+        pipe.hsetnx(keys.user(uid), "password", password)
+        deleted = pipe.hget(keys.user(uid), "deleted")
+        pipe.execute()
+        superfluous = ("old_password",) if deleted.value is None else ("old_password", "password")
+        Users(self._store).take_back(uid, superfluous)
+        self._outbox.done(job)
 
     def open(self, uid: int, username: str, secret: str) -> Login | None:
         """Sign in with the secret that was read beside the verified password. Two round trips.
@@ -52,7 +80,8 @@ class Sessions:
     def change_password(self, uid: int, password: str) -> str:
         """Set another password (a Django hash) and end every session. Returns the new secret. Six round trips.
 
-        One HSET writes the hash and the new secret, so no old session outlives the old password.
+        One HSET writes the hash and the new secret, so no old session outlives the old password. An `old_password`,
+        which it overrules, is removed after it.
         """
         secret = str(self._store.hget(keys.user(uid), "auth") or "")
         return self._rotate(uid, secret, {"password": password})
@@ -63,24 +92,33 @@ class Sessions:
         self._outbox.add(job)
         if Users(self._store).write(uid, {**fields, "auth": new}):
             self._store.hset(keys.auths(), {new: str(uid)})
-        self._store.hdel(keys.auths(), old)
+        pipe = self._store.pipeline()
+        pipe.hdel(keys.auths(), old)
+        if "password" in fields:
+            pipe.hdel(keys.user(uid), "old_password")
+        pipe.execute()
         self._outbox.done(job)
         return new
 
 
 def finish_auth(store: Store, claim: Claim) -> None:
-    """The job `auth:<uid>:<old secret>:<nonce>`: make `auths` follow the user's hash. Up to four round trips.
+    """The job `auth:<uid>:<old secret>:<nonce>`: make `auths` follow the user's hash, and remove an old password that
+    was replaced. Up to five round trips.
 
-    When the hash still has the old secret, the change never began. The old secret is empty for an account that had
+    When the hash still has the old secret, the secret was not changed. The old secret is empty for an account that had
     none. A deleted account has neither a secret nor a password.
     """
     _, uid, rest = claim.name.split(":", 2)
     old = rest.rpartition(":")[0]
-    current, deleted = store.hmget(keys.user(int(uid)), ["auth", "deleted"])
+    current, deleted, password, old_password = store.hmget(
+        keys.user(int(uid)), ["auth", "deleted", "password", "old_password"]
+    )
     current = current or ""
     if deleted is not None:
-        Users(store).take_back(int(uid), ROTATED)
+        Users(store).take_back(int(uid), WRITTEN)
         current = ""
+    if password is not None and old_password is not None:
+        store.hdel(keys.user(int(uid)), "old_password")
     if current != old:
         if current:
             store.hset(keys.auths(), {current: uid})

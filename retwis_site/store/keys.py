@@ -6,7 +6,7 @@
 |---|---|---|---|
 | `next_user_id`, `next_post_id` | string | counters | official, truth |
 | `users` | hash | lower-cased username -> uid | official, truth |
-| `user:<uid>` | hash | `username` (as typed), `password` (Django hash), `auth` (the secret of the session); ours: `name` (display name), `bio`, `language` (a code, such as `de`), `seen` (the highest post id that home has shown), `deleted` (unix s; nothing of a deleted account is shown) | official, truth |
+| `user:<uid>` | hash | `username` (as typed), `password` (Django hash), or `old_password` until the first login (the hash of another Retwis), `auth` (the secret of the session); ours: `name` (display name), `bio`, `language` (a code, such as `de`), `seen` (the highest post id that home has shown), `deleted` (unix s; nothing of a deleted account is shown) | official, truth |
 | `auths` | hash | secret -> uid; may hold stale entries, never trusted alone | official |
 | `users_by_time` | zset | username as typed, score = registration (unix s) | official |
 | `users_by_name` | zset | `<folded name>:<uid>`, score 0: by which a prefix of a username or display name is found; may hold stale entries, never trusted alone | |

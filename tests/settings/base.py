@@ -13,7 +13,4 @@ STATIC_ROOT.mkdir()  # noqa: F405  else whitenoise warns in every test
 
 ALLOWED_HOSTS = ["testserver", "localhost", "127.0.0.1"]
 # Tests register hundreds of users; one test uses the real hasher.
-PASSWORD_HASHERS = [
-    "tests.support.hashers.QuickArgon2PasswordHasher",
-    "accounts.signing_in.passwords.LeanArgon2PasswordHasher",
-]
+PASSWORD_HASHERS = ["tests.support.hashers.QuickArgon2PasswordHasher", *PASSWORD_HASHERS]  # noqa: F405

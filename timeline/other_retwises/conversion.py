@@ -9,11 +9,12 @@ from typing import TypeVar
 
 from retwis_site.features import Line
 from retwis_site.rendering.dates import iso
+from retwis_site.store.chunks import batches
 from timeline.other_retwises.entities import Account, Edge, Reader, SourcePost
 from timeline.other_retwises.names import Person, Renamed, renamed
 from timeline.other_retwises.passwords import Password
 from timeline.other_retwises.problems import Problems
-from timeline.other_retwises.source import AT_ONCE, in_chunks
+from timeline.other_retwises.source import AT_ONCE
 
 T = TypeVar("T")
 
@@ -74,7 +75,7 @@ class Conversion:
             new = {account.uid: account for account in accounts if account.uid in self._people} if accounts else {}
             fresh = [uid for uid in sorted(new) if uid not in written]
             written.update(fresh)
-            for uids in in_chunks(fresh, HASHED_AT_ONCE):
+            for uids in batches(fresh, HASHED_AT_ONCE):
                 encoded = self._encode([new[uid].password for uid in uids])
                 yield [self._user(new[uid], password) for uid, password in zip(uids, encoded, strict=True)]
 

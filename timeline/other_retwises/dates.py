@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 MILLISECONDS_FROM = 10**11  # as seconds it is the year 5138; as milliseconds 1973
 
 _NUMBER = re.compile(r"\d{1,16}(\.\d*)?\Z", re.ASCII)
-_MONTHS = {name: number for number, name in enumerate("Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(), 1)}
+_MONTHS = "JanFebMarAprMayJunJulAugSepOctNovDec"
 # Ruby's Time#to_s until version 1.8: "Sat Jun 13 12:00:00 +0100 2009"; in UTC it has "UTC" for the offset.
 _RUBY_1_8 = re.compile(r"\w{3} (\w{3}) +(\d{1,2}) (\d\d:\d\d:\d\d) (UTC|GMT|[+-]\d{4}) (\d{4})\Z", re.ASCII)
 
@@ -22,7 +22,7 @@ def unix_seconds(text: str | None) -> int | None:
         return int(number / 1000 if number >= MILLISECONDS_FROM else number)
     ruby = _RUBY_1_8.match(text)
     if ruby and ruby[1] in _MONTHS:
-        text = f"{ruby[5]}-{_MONTHS[ruby[1]]:02}-{int(ruby[2]):02} {ruby[3]} {ruby[4]}"
+        text = f"{ruby[5]}-{_MONTHS.index(ruby[1]) // 3 + 1:02}-{int(ruby[2]):02} {ruby[3]} {ruby[4]}"
     return _from_iso(re.sub(r" ?(UTC|GMT|Z)\Z", "+0000", text).replace(" +", "+").replace(" -", "-"))
 
 

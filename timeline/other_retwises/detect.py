@@ -54,8 +54,8 @@ def detect(source: Source) -> Layout:
     if not found:
         marks = ", ".join(layout.mark for layout in LAYOUTS.values())
         raise CannotImport(
-            f"--from has none of the keys by which layouts are known ({marks}). Check its host and its database number, "
-            f"or name the layout: --layout with one of {names}."
+            f"--from has none of the keys by which layouts are known ({marks}). Check its host and its database "
+            f"number, or name the layout: --layout with one of {names}."
         )
     listed = ", ".join(f"{layout.name} (by {layout.mark})" for layout in found)
     raise CannotImport(f"--from has keys of several layouts: {listed}. Name the one to import with --layout.")

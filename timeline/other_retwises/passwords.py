@@ -68,4 +68,6 @@ def encode_none(passwords: Iterable[Password | None]) -> list[str | None]:
 
 
 def _encode(password: Password | None) -> str | None:
-    return make_password(password.text) if isinstance(password, ClearText) else password and password.encoded
+    if isinstance(password, ClearText):
+        return make_password(password.text)
+    return None if password is None else password.encoded

@@ -8,10 +8,11 @@ from typing import Any
 
 from retwis_site.maintenance.site_copy import connect_source, source_errors
 from retwis_site.store import schema
+from retwis_site.store.chunks import batches
 from retwis_site.store.client import Pipe, RoundTrip, Store
+from retwis_site.store.connection.recorder import Command
 from retwis_site.store.connection.transport import OneServer, Queued
 from retwis_site.store.ids import parse_id
-from retwis_site.store.recorder import Command
 from retwis_site.store.replies import Answer
 from timeline.other_retwises.dates import seconds_of
 from timeline.other_retwises.entities import CannotImport, Edge
@@ -48,7 +49,9 @@ def connect_to(urls: Sequence[str]) -> Source:
     """One round trip to each address. Raises StoreError, and CannotImport for servers that are no cluster."""
     source = Source(connect_source(urls).transport)
     if len(urls) > 1 and isinstance(source.transport, OneServer):
-        raise CannotImport("--from names several servers that are no cluster. Name one server, or servers of a cluster.")
+        raise CannotImport(
+            "--from names several servers that are no cluster. Name one server, or servers of a cluster."
+        )
     return source
 
 
@@ -74,10 +77,6 @@ def ranges(chunks: Iterable[list[int]]) -> Iterator[range]:
         yield range(max(part * AT_ONCE, 1), (part + 1) * AT_ONCE)
 
 
-def in_chunks(uids: Sequence[int], size: int = AT_ONCE) -> Iterator[Sequence[int]]:
-    return (uids[start : start + size] for start in range(0, len(uids), size))
-
-
 # ---- edges, in sets and sorted sets
 
 
@@ -97,7 +96,7 @@ Member = tuple[int, str, float | None]  # the uid in the key, a member of the ke
 def members(source: Store, key: Callable[[int], str], uids: Sequence[int], ask: AskScan) -> Iterator[list[Member]]:
     """The members of a set of each person, in chunks of at most AT_ONCE. One round trip for SETS_AT_ONCE people, and
     one more for each further AT_ONCE members of a set. A member may come twice."""
-    for some in in_chunks(uids, SETS_AT_ONCE):
+    for some in batches(uids, SETS_AT_ONCE):
         pipe = source.pipeline()
         scans = [(uid, ask(pipe, key(uid), 0)) for uid in some]
         pipe.execute()

@@ -21,6 +21,7 @@ class AccountOrphans:
     def orphans(self) -> list[Check]:
         return [
             Check("extra fields of deleted accounts", self.extra_fields, self._store.dbsize),  # one may be a secret
+            Check("old passwords that were replaced", self.replaced_passwords, self._store.dbsize),
             Check("stale entries in auths", self.stale_secrets, lambda: self._store.hlen(keys.auths())),
             Check("orphaned user: hashes", self.orphaned_users, self._store.dbsize),
         ]
@@ -39,6 +40,21 @@ class AccountOrphans:
         pipe.execute()
         kept = len(KEPT_FIELDS)
         return [uid for uid, deleted, fields in asked if deleted.value is not None and fields.value > kept]
+
+    def replaced_passwords(self) -> Chunks:
+        """`old_password` beside `password`, which wins: a login or a password change was killed."""
+        for batch in ids_of(self._store, "user:*"):
+            found = confirmed(self._store, self._with_both(batch), lambda uid: {f"auth:{uid}"}, self._with_both)
+            yield [
+                Finding(f"old_password in {keys.user(uid)}", partial(self._store.hdel, keys.user(uid), "old_password"))
+                for uid in found
+            ]
+
+    def _with_both(self, uids: Sequence[int]) -> list[int]:
+        pipe = self._store.pipeline()
+        asked = [(uid, pipe.hmget(keys.user(uid), ["password", "old_password"])) for uid in uids]
+        pipe.execute()
+        return [uid for uid, fields in asked if None not in fields.value]
 
     def stale_secrets(self) -> Chunks:
         """Entries of `auths` that differ from the secret in the user's hash, the truth. No secret is used twice, so a

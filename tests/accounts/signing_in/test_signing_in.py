@@ -190,12 +190,12 @@ def test_login_and_registration_lead_a_signed_in_user_home(browser, alice):
 
 def test_a_login_during_a_password_change_verifies_the_password_again(store, alice, monkeypatch):
     sessions = Sessions(store)
-    name, _, secret = sessions.stored_password(1)
-    sessions.end_all(1, secret)
-    assert sessions.open(1, name, secret) is None
+    stored = sessions.stored_password(1)
+    sessions.end_all(1, stored.secret)
+    assert sessions.open(1, stored.username, stored.secret) is None
     found = authenticate(None, username="alice", password=PASSWORD)
     assert found.user.username == "Alice"
-    assert found.secret != secret
+    assert found.secret != stored.secret
 
 
 def test_the_repr_of_a_login_shows_no_secret(alice):

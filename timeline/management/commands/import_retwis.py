@@ -21,9 +21,9 @@ AUTO = "auto"
 
 class Command(StoreCommand):
     help = (
-        "Import people, follows, posts, replies, likes and passwords from the database of another Retwis into the empty "
-        "store at REDIS_URL. The other database is only read. After a crash, run the command again: it starts from the "
-        "beginning. docs/importing.md says what each layout gives."
+        "Import people, follows, posts, replies, likes and passwords from the database of another Retwis into the "
+        "empty store at REDIS_URL. The other database is only read. After a crash, run the command again: it starts "
+        "from the beginning. docs/importing.md says what each layout gives."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -20,12 +20,12 @@ class Official:
             pipe = self._source.pipeline()
             asked = [(uid, pipe.hmget(f"user:{uid}", ["username", "password"])) for uid in uids]
             pipe.execute()
-            named = [(uid, *fields.value) for uid, fields in asked]
-            times = [pipe.zscore("users_by_time", name or "") for _, name, _ in named]
+            times = [pipe.zscore("users_by_time", fields.value[0] or "") for _, fields in asked]
             pipe.execute()
             yield [
                 Account(uid, name or "", clear_text(password), seconds_of(time.value))
-                for (uid, name, password), time in zip(named, times, strict=True)
+                for (uid, fields), time in zip(asked, times, strict=True)
+                for name, password in [fields.value]
             ]
 
     def follows(self, uids: Sequence[int]) -> Iterator[list[Edge]]:

@@ -6,6 +6,7 @@ They agree on posts and follows, and differ in their lists, which are not read.
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
+from retwis_site.store.chunks import batches
 from timeline.other_retwises.dates import MILLISECONDS_FROM, unix_seconds
 from timeline.other_retwises.entities import Account, Edge, SourcePost
 from timeline.other_retwises.passwords import clear_text
@@ -15,7 +16,6 @@ from timeline.other_retwises.source import (
     Source,
     ask_set,
     edges,
-    in_chunks,
     members,
     numbers,
     ranges,
@@ -55,7 +55,7 @@ class Php:
         return {name: uid for uid, name in self._usernames.items()}
 
     def accounts(self) -> Iterator[list[Account]]:
-        for uids in in_chunks(sorted(self._usernames)):
+        for uids in batches(sorted(self._usernames), AT_ONCE):
             pipe = self._source.pipeline()
             asked = [(uid, pipe.get(f"uid:{uid}:password")) for uid in uids]
             pipe.execute()

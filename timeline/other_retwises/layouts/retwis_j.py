@@ -28,7 +28,9 @@ class RetwisJ:
             asked = [(uid, pipe.hmget(f"uid:{uid}", ["name", "pass"])) for uid in uids]
             pipe.execute()
             yield [
-                Account(uid, name or "", clear_text(password)) for uid, fields in asked for name, password in [fields.value]
+                Account(uid, name or "", clear_text(password))
+                for uid, fields in asked
+                for name, password in [fields.value]
             ]
 
     def follows(self, uids: Sequence[int]) -> Iterator[list[Edge]]:
@@ -39,11 +41,13 @@ class RetwisJ:
             pipe = self._source.pipeline()
             asked = [(pid, pipe.hmget(f"pid:{pid}", ["content", "uid", "time", "replyPid"])) for pid in pids]
             pipe.execute()
-            stored = [(pid, *fields.value) for pid, fields in asked if fields.value[0] is not None]
-            replies = self._replies({pid: parent for pid, *_, parent in stored if parent not in {None, "", ABSENT}})
+            parents = {pid: fields.value[3] for pid, fields in asked if fields.value[0] is not None}
+            replies = self._replies({pid: parent for pid, parent in parents.items() if parent and parent != ABSENT})
             yield [
                 SourcePost(pid, whole_id(author), unix_seconds(time), text, replies.get(pid))
-                for pid, text, author, time, _ in stored
+                for pid, fields in asked
+                for text, author, time, _ in [fields.value]
+                if text is not None
             ]
 
     # ---- replies

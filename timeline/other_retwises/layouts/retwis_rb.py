@@ -39,14 +39,13 @@ class RetwisRb:
     def posts(self) -> Iterator[list[SourcePost]]:
         for pids in ranges(numbers(self._source, "post:id:", ":content")):
             pipe = self._source.pipeline()
-            asked = [
-                (pid, *(pipe.get(f"post:id:{pid}:{field}") for field in ("content", "user_id", "created_at")))
-                for pid in pids
-            ]
+            texts = [pipe.get(f"post:id:{pid}:content") for pid in pids]
+            authors = [pipe.get(f"post:id:{pid}:user_id") for pid in pids]
+            times = [pipe.get(f"post:id:{pid}:created_at") for pid in pids]
             pipe.execute()
             yield [
                 SourcePost(pid, whole_id(author.value), unix_seconds(time.value), text.value)
-                for pid, text, author, time in asked
+                for pid, text, author, time in zip(pids, texts, authors, times, strict=True)
                 if text.value is not None
             ]
 

@@ -5,8 +5,9 @@ Its lists of posts are cut into chunks, and old chunks may be gone. So posts are
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 
+from retwis_site.store.chunks import batches
 from timeline.other_retwises.dates import unix_seconds
 from timeline.other_retwises.entities import Account, Edge, SourcePost
 from timeline.other_retwises.problems import Problems
@@ -14,7 +15,6 @@ from timeline.other_retwises.source import (
     AT_ONCE,
     Source,
     ask_set,
-    in_chunks,
     members,
     numbers,
     ranges,
@@ -51,16 +51,19 @@ class Twtr:
         return {uid: name for name, uid in self._uids.items()}
 
     def accounts(self) -> Iterator[list[Account]]:
-        for uids in in_chunks(sorted(self._names)):
+        for uids in batches(sorted(self._names), AT_ONCE):
             yield [Account(uid, self._names[uid]) for uid in uids]
 
     def follows(self, uids: Sequence[int]) -> Iterator[list[Edge]]:
         for kind in FOLLOWS:
-            for chunk in members(self._source, lambda uid, kind=kind: f"twtr:{self._names[uid]}:{kind}", uids, ask_set):
+            for chunk in members(self._source, partial(self._key, kind), uids, ask_set):
                 for uid, name, _ in chunk:
                     if name not in self._uids:
                         self._problems.note("follows of unknown people", f"{self._names[uid]} follows {name}")
                 yield [Edge(uid, self._uids[name], None) for uid, name, _ in chunk if name in self._uids]
+
+    def _key(self, kind: str, uid: int) -> str:
+        return f"twtr:{self._names[uid]}:{kind}"
 
     def posts(self) -> Iterator[list[SourcePost]]:
         for pids in ranges(self._all_pids()):
@@ -78,9 +81,7 @@ class Twtr:
             pipe = self._source.pipeline()
             owners = [pipe.get(f"{OWNER}{pid}") for _, pid in found]
             pipe.execute()
-            self._strays |= {
-                pid: name for (name, pid), owner in zip(found, owners, strict=True) if owner.value is None
-            }
+            self._strays |= {pid: name for (name, pid), owner in zip(found, owners, strict=True) if owner.value is None}
             yield [pid for _, pid in found]
 
     def _read(self, owned: list[tuple[int, str]]) -> list[SourcePost]:
