@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 MILLISECONDS_FROM = 10**11  # as seconds it is the year 5138; as milliseconds 1973
 
 _NUMBER = re.compile(r"\d{1,16}(\.\d*)?\Z", re.ASCII)
+_DAY = re.compile(r"\d{4}-\d\d-\d\d[ T]", re.ASCII)
 _MONTHS = "JanFebMarAprMayJunJulAugSepOctNovDec"
 # Ruby's Time#to_s until version 1.8: "Sat Jun 13 12:00:00 +0100 2009"; in UTC it has "UTC" for the offset.
 _RUBY_1_8 = re.compile(r"\w{3} (\w{3}) +(\d{1,2}) (\d\d:\d\d:\d\d) (UTC|GMT|[+-]\d{4}) (\d{4})\Z", re.ASCII)
@@ -23,15 +24,18 @@ def unix_seconds(text: str | None) -> int | None:
     ruby = _RUBY_1_8.match(text)
     if ruby and ruby[1] in _MONTHS:
         text = f"{ruby[5]}-{_MONTHS.index(ruby[1]) // 3 + 1:02}-{int(ruby[2]):02} {ruby[3]} {ruby[4]}"
+    if not _DAY.match(text):
+        return None
     return _from_iso(re.sub(r" ?(UTC|GMT|Z)\Z", "+0000", text).replace(" +", "+").replace(" -", "-"))
 
 
 def _from_iso(text: str) -> int | None:
     try:
         moment = datetime.fromisoformat(text)
-        return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
-    except (ValueError, OverflowError):
+    except ValueError:
         return None
+    seconds = int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
+    return seconds if seconds >= 0 else None
 
 
 def seconds_of(score: float | None) -> int | None:

@@ -1,0 +1,118 @@
+"""Records become lines in chunks: however many posts there are, a chunk of them is in memory."""
+
+import gc
+import tracemalloc
+import weakref
+from itertools import groupby
+
+import pytest
+
+from tests.support.other_retwises.php import PhpRetwis
+from tests.support.people import LONG_AGO
+from timeline.other_retwises.conversion import Conversion
+from timeline.other_retwises.detect import LAYOUTS
+from timeline.other_retwises.entities import Account, Edge, SourcePost
+from timeline.other_retwises.names import Person, Renamed, renamed
+from timeline.other_retwises.passwords import ClearText, encode_all, encode_none
+from timeline.other_retwises.problems import Problems
+from timeline.other_retwises.source import AT_ONCE, connect_to
+
+MANY = 50_000  # posts
+MOST_MEMORY = 8_000_000  # bytes; 50,000 posts take more than 20 million
+
+
+class ManyPosts(list):
+    """A chunk of posts that can be counted while it lives."""
+
+
+class Reader:
+    """A person, and many posts."""
+
+    def __init__(self):
+        self.living = weakref.WeakSet()
+        self.most = 0
+
+    def accounts(self):
+        yield [Account(1, "Alice", ClearText("a password")), Account(2, "bob")]
+
+    def follows(self, uids):
+        for _ in range(AT_ONCE + 1):
+            yield [Edge(1, 2, LONG_AGO)]
+
+    def posts(self):
+        for start in range(1, MANY, AT_ONCE):
+            chunk = ManyPosts(SourcePost(pid, 1, LONG_AGO, "x" * 280) for pid in range(start, start + AT_ONCE))
+            self.living.add(chunk)
+            self.most = max(self.most, len(self.living))
+            yield chunk
+            del chunk
+
+    def likes(self, uids):
+        return iter(())
+
+
+ManyPosts.__hash__ = object.__hash__
+
+
+def test_lines_come_in_order_and_in_chunks_of_at_most_500():
+    reader = Reader()
+    kinds = []
+    for lines in Conversion(reader, Problems(), encode_none):
+        assert len(lines) <= AT_ONCE
+        kinds += [line["type"] for line in lines]
+    assert [(kind, len(list(same))) for kind, same in groupby(kinds)] == [
+        ("user", 2),
+        ("follow", AT_ONCE + 1),
+        ("post", MANY),
+    ]
+    assert reader.most <= 2
+
+
+def test_single_follows_are_written_together():
+    sizes = [len(lines) for lines in Conversion(Reader(), Problems(), encode_none) if lines]
+    assert sizes[1:3] == [AT_ONCE, 1]
+
+
+@pytest.mark.real_server
+def test_fifty_thousand_posts_take_the_memory_of_a_chunk(source):
+    site = PhpRetwis(source.raw)
+    site.register("Alice", "a password")
+    for start in range(1, MANY, 5000):
+        source.raw.mset({f"post:{pid}": f"1|{LONG_AGO}|{'x' * 280}{pid}" for pid in range(start, start + 5000)})
+    problems = Problems()
+    reader = LAYOUTS["php"].reader(connect_to([source.url]), problems)
+    gc.collect()
+    tracemalloc.start()
+    try:
+        posts = sum(line["type"] == "post" for lines in Conversion(reader, problems, encode_none) for line in lines)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert posts == MANY
+    assert most < MOST_MEMORY
+
+
+def test_clear_passwords_are_hashed_and_never_shown():
+    [encoded, nothing] = encode_all([ClearText("a password"), None])
+    assert encoded.startswith("argon2$")
+    assert nothing is None
+    assert "a password" not in repr(Account(1, "Alice", ClearText("a password")))
+
+
+# ---- names
+
+
+def test_who_registered_first_keeps_the_name():
+    people = [Person(1, "AMELIA", LONG_AGO + 5), Person(2, "Amelia", LONG_AGO), Person(3, "amelia", None)]
+    assert renamed(people) == [Renamed(1, "AMELIA", "AMELIA_1"), Renamed(3, "amelia", "amelia_3")]
+
+
+def test_without_dates_the_lowest_id_keeps_the_name():
+    people = [Person(9, "Amelia", None), Person(4, "amelia", None)]
+    assert renamed(people) == [Renamed(9, "Amelia", "Amelia_9")]
+
+
+def test_a_new_name_is_cut_and_nobody_elses():
+    long = "a" * 40
+    people = [Person(1, long, None), Person(2, long.upper(), None), Person(3, f"{'a' * 30}_2", None)]
+    assert renamed(people) == [Renamed(2, "A" * 40, f"{'A' * 30}_2_")]

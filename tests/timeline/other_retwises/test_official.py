@@ -1,0 +1,96 @@
+"""An import from the database of the official PHP of 2014."""
+
+import pytest
+
+from tests.support.other_retwises.imported import follows, logs_in, own_posts, posts
+from tests.support.other_retwises.official import OfficialRetwis
+from tests.support.people import LONG_AGO
+from tests.support.stored_keys import ranking
+
+
+@pytest.fixture
+def site(source):
+    """Amelia follows bob; the third is `amelia` in small letters."""
+    site = OfficialRetwis(source.raw)
+    for number, name in enumerate(("Amelia", "bob", "amelia")):
+        site.register(name, f"password of {number}", LONG_AGO + number)
+    site.follow(1, 2, LONG_AGO + 10)
+    site.post(2, "Hello | there", LONG_AGO + 20)
+    site.post(1, "Me too", LONG_AGO + 30)
+    return site
+
+
+def test_people_follows_and_posts_keep_their_ids_and_times(raw, site, importing):
+    importing()
+    assert raw.hgetall("users") == {"amelia": "1", "bob": "2", "amelia_3": "3"}
+    assert dict(raw.zrange("users_by_time", 0, -1, withscores=True)) == {
+        "Amelia": LONG_AGO,
+        "bob": LONG_AGO + 1,
+        "amelia_3": LONG_AGO + 2,
+    }
+    assert follows(raw) == {(1, 2): LONG_AGO + 10}
+    assert posts(raw) == {1: (2, LONG_AGO + 20, "Hello | there"), 2: (1, LONG_AGO + 30, "Me too")}
+    assert (own_posts(raw, 1), own_posts(raw, 2)) == ([2], [1])
+    assert ranking(raw) == {"2": 1}
+    assert raw.mget("next_user_id", "next_post_id", "schema") == ["3", "2", "1"]
+
+
+def test_clear_passwords_are_hashed_and_still_work(raw, site, importing):
+    printed = importing()
+    assert "passwords: 3 hashed while importing" in printed
+    assert raw.hget("user:1", "password").startswith("argon2$")
+    assert logs_in("bob", "password of 1")
+    assert logs_in("amelia", "password of 0")
+    assert logs_in("amelia_3", "password of 2")
+    assert not logs_in("amelia", "password of 2")
+
+
+def test_the_secrets_of_old_sessions_open_nothing(raw, site, importing):
+    importing()
+    assert set(raw.hgetall("auths")).isdisjoint(f"{uid:032x}" for uid in range(1, 4))
+
+
+def test_the_summary_names_who_has_another_name(site, importing):
+    assert "renamed: 'amelia' (user 3) is now 'amelia_3'; another user has that name" in importing()
+
+
+def test_posts_of_unknown_people_and_follows_of_them_are_counted(raw, site, source, importing):
+    source.raw.delete("user:2")
+    printed = importing()
+    assert posts(raw) == {2: (1, LONG_AGO + 30, "Me too")}
+    assert follows(raw) == {}
+    assert "note: posts without a known author: 1 (post 1)" in printed
+    assert "note: follows of unknown people: 1 (user 1 follows user 2)" in printed
+
+
+def test_a_person_without_a_name_is_left_out(raw, site, source, importing):
+    source.raw.hdel("user:2", "username")
+    assert "note: people without a name: 1 (user 2)" in importing()
+    assert sorted(raw.keys("user:*")) == ["user:1", "user:3"]
+    assert list(posts(raw)) == [2]
+
+
+def test_posts_above_the_counter_and_far_above_are_found(raw, site, source, importing):
+    source.raw.set("next_post_id", 1)
+    source.raw.hset("post:900000001", mapping={"user_id": 1, "time": LONG_AGO, "body": "far"})
+    importing()
+    assert list(posts(raw)) == [1, 2, 900000001]
+    assert raw.get("next_post_id") == "900000001"
+
+
+def test_bytes_that_are_not_utf_8_are_replaced_and_counted(raw, site, source, importing):
+    source.raw.hset("post:1", "body", b"caf\xe9")
+    source.raw.hset("user:2", "username", b"b\xf6b")
+    printed = importing()
+    assert posts(raw)[1][2] == "caf\ufffd"
+    assert raw.hget("user:2", "username") == "b\ufffdb"
+    assert "note: texts with bytes that are not UTF-8, which are replaced: 2 (the name of user 2, post 1)" in printed
+
+
+def test_a_password_that_cannot_be_typed_is_counted_as_none(raw, site, source, importing):
+    source.raw.hset("user:1", "password", "x" * 129)
+    source.raw.hset("user:2", "password", b"\xff\xfe")
+    source.raw.hset("user:3", "password", "")
+    assert "passwords: 3 no password that can be verified: `manage.py changepassword NAME` sets one" in importing()
+    assert not logs_in("bob", "")
+    assert raw.hget("user:1", "password").startswith("!")
