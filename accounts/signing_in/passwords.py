@@ -59,7 +59,9 @@ class PhpBCryptPasswordHasher(BCryptPasswordHasher):
 
 def _for_bcrypt(password: str) -> str:
     long = password.encode()
-    return password if len(long) <= MOST_BCRYPT_BYTES else b64encode(hashlib.sha512(long).digest()).decode()
+    if len(long) <= MOST_BCRYPT_BYTES:
+        return password
+    return b64encode(hashlib.sha512(long).digest()).decode()[:MOST_BCRYPT_BYTES]
 
 
 def _behind_pages(hashing: Callable[[str, str], T], password: str, other: str) -> T:

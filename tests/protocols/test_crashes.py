@@ -15,7 +15,7 @@ from retwis_site.jobs.worker import drain
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.local_cache import Memory
-from tests.support.people import LONG_AGO, PASSWORD, register
+from tests.support.people import LONG_AGO, PASSWORD, give_old_password, register
 from tests.support.stored_keys import expected_name_entries, follower_counts, name_entries, ranking
 from tests.support.stores.key_layouts import make_due, noted
 from tests.support.stores.seam import killed_before_round_trip
@@ -168,6 +168,37 @@ def test_a_logout_or_password_change(store, alice, raw, monkeypatch, step, verb)
     assert Viewer(store, alice.secret).user.is_authenticated == (not changed)
     new = "another one" if changed and verb == "change_password" else PASSWORD
     assert authenticate(None, username="alice", password=new).secret == secret
+
+
+@pytest.mark.parametrize("step", range(14))
+def test_a_login_with_an_old_hash(store, alice, raw, monkeypatch, step):
+    """It replaces the hash of another Retwis."""
+    from django.contrib.auth import authenticate
+
+    old = give_old_password(raw, 1)
+    killed = killed_before_round_trip(step, lambda: authenticate(None, username="alice", password=PASSWORD))
+    finish_jobs(store, raw)
+    password, left = raw.hmget("user:1", "password", "old_password")
+    assert (password is None) == (left == old)
+    assert (left is None) == (password is not None)
+    assert killed or password is not None
+    assert raw.hgetall("auths") == {alice.secret: "1"}
+    assert authenticate(None, username="alice", password=PASSWORD).secret == alice.secret
+    assert authenticate(None, username="alice", password="wrong") is None
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_password_change_of_an_account_with_an_old_hash(store, alice, raw, monkeypatch, step):
+    from django.contrib.auth import authenticate
+    from django.contrib.auth.hashers import make_password
+
+    give_old_password(raw, 1)
+    killed_before_round_trip(step, lambda: Sessions(store).change_password(1, make_password("another one")))
+    finish_jobs(store, raw)
+    changed = raw.hexists("user:1", "password")
+    assert raw.hexists("user:1", "old_password") != changed
+    assert authenticate(None, username="alice", password="another one" if changed else PASSWORD) is not None
+    assert authenticate(None, username="alice", password=PASSWORD if changed else "another one") is None
 
 
 @pytest.mark.parametrize("before", ["", "Anna"])

@@ -6,11 +6,15 @@ The protocols were checked exhaustively in a model. Here the real code runs in r
 import io
 
 import pytest
+from django.contrib.auth import authenticate
+from django.contrib.auth.hashers import make_password
 from django.core.management import call_command
 from django.test import override_settings
 
 from accounts.signing_in.sessions import Sessions
 from accounts.signing_in.viewer import Viewer
+from accounts.users.deletion import AccountDeletion
+from accounts.users.entities import User
 from accounts.users.name_index import NameIndex
 from accounts.users.registration import Registration, finish_user
 from accounts.users.repository import person
@@ -18,6 +22,7 @@ from retwis_site.jobs.outbox import Claim, Outbox
 from retwis_site.jobs.worker import drain, handler_for
 from retwis_site.store import keys
 from retwis_site.store.local_cache import Memory
+from tests.support.people import NEW_PASSWORD, PASSWORD, give_old_password
 from tests.support.protocols.interleaving import Schedule
 from tests.support.protocols.small_site import (
     ALICE,
@@ -232,6 +237,59 @@ def test_after_logouts_and_a_password_change_one_secret_signs_in(store, raw, lay
         assert Viewer(store, secret).user.is_authenticated, seed
         for stale in set(raw.hgetall("auths")) - {secret, "secret2", "secret3"}:
             assert not Viewer(store, stale).user.is_authenticated, seed
+
+
+def log_in(password=PASSWORD):
+    return lambda: authenticate(None, username="alice", password=password)
+
+
+def change_password(store):
+    return lambda: Sessions(store).change_password(ALICE, make_password(NEW_PASSWORD))
+
+
+def delete_whole_account(store):
+    def work():
+        AccountDeletion(store).delete(User(ALICE, "alice"), "secret1")
+        drain(store, "worker")
+
+    return work
+
+
+OLD_PASSWORDS = {
+    "two logins": lambda s: [log_in(), log_in()],
+    "two logins, a password change": lambda s: [log_in(), log_in(), change_password(s)],
+    "a login, a logout, a password change": lambda s: [
+        log_in(),
+        lambda: Sessions(s).end_all(ALICE, "secret1"),
+        change_password(s),
+    ],
+    "two logins, the account is deleted": lambda s: [log_in(), log_in(), delete_whole_account(s)],
+    "a login, a password change, the account is deleted": lambda s: [
+        log_in(),
+        change_password(s),
+        delete_whole_account(s),
+    ],
+}
+
+
+@pytest.mark.parametrize("kills", [0, 2])
+@pytest.mark.parametrize("scenario", OLD_PASSWORDS)
+def test_a_login_with_an_old_hash_undoes_nothing(store, raw, layout, scenario, kills):
+    for seed in range(RUNS):
+        make_small_site(raw, layout)
+        give_old_password(raw, ALICE)
+        schedule = Schedule(seed, kills)
+        schedule.run({str(number): work for number, work in enumerate(OLD_PASSWORDS[scenario](store))})
+        assert schedule.errors == [], seed
+        finish_jobs(store, raw)
+        user = raw.hgetall("user:1")
+        if "deleted" in user:
+            assert user.keys() == {"username", "deleted"}, seed
+            continue
+        assert ("password" in user) != ("old_password" in user), seed
+        changed = authenticate(None, username="alice", password=NEW_PASSWORD) is not None
+        assert (authenticate(None, username="alice", password=PASSWORD) is None) == changed, seed
+        assert changed or kills or "change" not in scenario, seed
 
 
 def edit(store, name, bio="new"):

@@ -19,7 +19,7 @@ from retwis_site.store.client import connect
 from retwis_site.store.local_cache import Memory
 from tests.support.maintenance.downloads import download_file
 from tests.support.maintenance.site_files import empty, export, import_
-from tests.support.people import NEW_PASSWORD, PASSWORD, register
+from tests.support.people import NEW_PASSWORD, PASSWORD, give_old_password, register
 from tests.support.processes.victims import KILLED, Cut, Victims
 from tests.support.stored_keys import expected_name_entries, follower_counts, name_entries, publish, ranking
 from tests.support.stores import acl_users
@@ -246,6 +246,21 @@ def test_a_password_change(scene, capsys):
         assert changed == (now != scene.alice.secret), where
         assert (authenticate(None, username="alice", password=PASSWORD) is None) == changed, where
         assert Viewer(connect(), scene.alice.secret).user.is_authenticated != changed, where
+
+    kill_at_every_command(scene, capsys, work, check)
+
+
+def test_a_login_with_an_old_hash(scene, capsys):
+    def work(scene):
+        give_old_password(scene.raw, ALICE)
+        return {"path": "/login/", "form": {"username": "alice", "password": PASSWORD}}
+
+    def check(scene, where, through):
+        replaced, left = (scene.raw.hexists("user:1", field) for field in ("password", "old_password"))
+        assert replaced != left, where
+        assert replaced or not through, where
+        assert scene.secret(scene.alice) == scene.alice.secret, where
+        assert authenticate(None, username="alice", password=PASSWORD).secret == scene.alice.secret, where
 
     kill_at_every_command(scene, capsys, work, check)
 

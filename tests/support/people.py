@@ -1,6 +1,6 @@
 """Registering users, and the passwords and secrets that the tests use."""
 
-from django.contrib.auth.hashers import make_password
+from django.contrib.auth.hashers import MD5PasswordHasher, make_password
 
 from accounts.users.entities import Login
 from accounts.users.registration import Registration
@@ -17,6 +17,14 @@ WEAK_PASSWORDS = [
     ("x" * 129, "1 character too many."),
     ("a null \0 in it", "Null characters"),
 ]
+
+
+def give_old_password(raw, uid: int, password: str = PASSWORD) -> str:
+    """Give a user a salted MD5 of another Retwis instead of the site's own hash. Returns it."""
+    encoded = MD5PasswordHasher().encode(password, "salt")
+    raw.hset(f"user:{uid}", "old_password", encoded)
+    raw.hdel(f"user:{uid}", "password")
+    return encoded
 
 
 def register(store: Store, username: str) -> Login:
