@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import inf
 
-from accounts.signing_in.forms import LONGEST_NAME
+from accounts.users.checks.adoption import BEGINNING
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ def renamed(people: Iterable[Person]) -> list[Renamed]:
     """Who needs another name, by ascending uid, and which.
 
     The person who registered first keeps the name; where no date is known, the one with the lowest uid. The others
-    become `<name>_<uid>`, with at most LONGEST_NAME characters of the name."""
+    become `<name>_<uid>`, with the first BEGINNING characters of the name, as in an adopted database."""
     same: dict[str, list[Person]] = defaultdict(list)
     for person in people:
         same[person.username.lower()].append(person)
@@ -49,7 +49,8 @@ def _priority(person: Person) -> tuple[float, int]:
 
 
 def _free_name(person: Person, taken: set[str]) -> str:
-    name = f"{person.username[:LONGEST_NAME]}_{person.uid}"
+    """When someone has that name too, underscores follow it: a dry run tells what the import will do."""
+    name = f"{person.username[:BEGINNING]}_{person.uid}"
     while name.lower() in taken:
         name += "_"
     return name

@@ -114,5 +114,5 @@ def test_without_dates_the_lowest_id_keeps_the_name():
 
 def test_a_new_name_is_cut_and_nobody_elses():
     long = "a" * 40
-    people = [Person(1, long, None), Person(2, long.upper(), None), Person(3, f"{'a' * 30}_2", None)]
-    assert renamed(people) == [Renamed(2, "A" * 40, f"{'A' * 30}_2_")]
+    people = [Person(1, long, None), Person(2, long.upper(), None), Person(3, f"{'a' * 13}_2", None)]
+    assert renamed(people) == [Renamed(2, "A" * 40, f"{'A' * 13}_2_")]
