@@ -1,13 +1,18 @@
 """Passwords of other Retwises, as this site can verify them."""
 
 import os
+import re
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
+import argon2
 from django.contrib.auth.hashers import make_password
 
 from accounts.signing_in.passwords import LONGEST_PASSWORD
+
+_MD5 = re.compile(r"[0-9a-fA-F]{32}\Z")
+_BCRYPT = re.compile(r"\$2[aby]\$\d\d\$[./A-Za-z0-9]{53}\Z", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,25 +40,36 @@ Password = ClearText | Hashed
 
 def clear_text(text: str | None) -> Password | None:
     """None for a text that the login form does not accept: nobody could log in with it."""
-    return ClearText(text) if text and len(text) <= LONGEST_PASSWORD and text.isprintable() else None
+    return ClearText(text) if text and len(text) <= LONGEST_PASSWORD and _is_utf_8(text) and "\0" not in text else None
 
 
 def salted_md5(salt: str | None, digest: str | None) -> Password | None:
     """The MD5 of the salt followed by the password. None for what Django cannot verify."""
-    if not salt or not digest or "$" in salt or not salt.isprintable():
+    if not salt or "$" in salt or not _is_utf_8(salt) or not digest or not _MD5.match(digest):
         return None
     return Hashed(f"md5${salt}${digest.lower()}")
 
 
 def php_hash(text: str | None) -> Password | None:
-    """A hash of PHP's `password_hash`: bcrypt or argon2. None for any other."""
-    if not text or not text.isascii():
-        return None
-    if text.startswith(("$2y$", "$2b$", "$2a$")):
+    """A hash of PHP's `password_hash`: bcrypt or argon2. None for any other, and for a damaged one."""
+    if text and _BCRYPT.match(text):
         return Hashed(f"bcrypt${text}")
-    if text.startswith(("$argon2id$", "$argon2i$")):
+    if text and _is_argon2(text):
         return Hashed(f"argon2{text}")
     return None
+
+
+def _is_argon2(text: str) -> bool:
+    try:
+        argon2.extract_parameters(text)
+    except (argon2.exceptions.InvalidHash, UnicodeEncodeError):
+        return False
+    return True
+
+
+def _is_utf_8(text: str) -> bool:
+    """Whether the source's bytes were UTF-8. Others were read as surrogates."""
+    return not any("\ud800" <= char <= "\udfff" for char in text)
 
 
 def encode_all(passwords: Sequence[Password | None]) -> list[str | None]:

@@ -119,4 +119,4 @@ def test_a_killed_filling_leaves_no_site_that_takes_posts(raw, site, source, mon
     monkeypatch.setattr(Filling, "finish", die)
     with pytest.raises(Killed):
         call_command("import_retwis", f"--from={source.url}", verbosity=0)
-    assert raw.mget("next_user_id", "next_post_id") == ["copying", "copying"]
+    assert [raw.get(key) for key in ("next_user_id", "next_post_id")] == ["copying", "copying"]

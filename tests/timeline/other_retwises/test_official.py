@@ -1,6 +1,7 @@
 """An import from the database of the official PHP of 2014."""
 
 import pytest
+from django.core.management import CommandError
 
 from tests.support.other_retwises.imported import follows, logs_in, own_posts, posts
 from tests.support.other_retwises.official import OfficialRetwis
@@ -32,7 +33,7 @@ def test_people_follows_and_posts_keep_their_ids_and_times(raw, site, importing)
     assert posts(raw) == {1: (2, LONG_AGO + 20, "Hello | there"), 2: (1, LONG_AGO + 30, "Me too")}
     assert (own_posts(raw, 1), own_posts(raw, 2)) == ([2], [1])
     assert ranking(raw) == {"2": 1}
-    assert raw.mget("next_user_id", "next_post_id", "schema") == ["3", "2", "1"]
+    assert [raw.get(key) for key in ("next_user_id", "next_post_id", "schema")] == ["3", "2", "1"]
 
 
 def test_clear_passwords_are_hashed_and_still_work(raw, site, importing):
@@ -87,10 +88,23 @@ def test_bytes_that_are_not_utf_8_are_replaced_and_counted(raw, site, source, im
     assert "note: texts with bytes that are not UTF-8, which are replaced: 2 (the name of user 2, post 1)" in printed
 
 
+def test_a_password_may_have_any_characters(raw, site, source, importing):
+    source.raw.hset("user:2", "password", "ä\u00a0\u200d 世界\t")
+    importing()
+    assert logs_in("bob", "ä\u00a0\u200d 世界\t")
+
+
+def test_a_key_of_the_wrong_type_is_an_error_that_names_the_source(raw, site, source, importing):
+    source.raw.delete("post:1")
+    source.raw.set("post:1", f"2|{LONG_AGO}|Hello")
+    with pytest.raises(CommandError, match="at --from, the store refused HMGET"):
+        importing()
+
+
 def test_a_password_that_cannot_be_typed_is_counted_as_none(raw, site, source, importing):
     source.raw.hset("user:1", "password", "x" * 129)
     source.raw.hset("user:2", "password", b"\xff\xfe")
-    source.raw.hset("user:3", "password", "")
+    source.raw.hset("user:3", "password", "a null \0 in it")
     assert "passwords: 3 no password that can be verified: `manage.py changepassword NAME` sets one" in importing()
     assert not logs_in("bob", "")
     assert raw.hget("user:1", "password").startswith("!")

@@ -30,7 +30,7 @@ def test_each_dialect_gives_the_same_site(raw, site, importing):
         3: (3, LONG_AGO + 2, "line\nline"),
     }
     assert (own_posts(raw, 1), own_posts(raw, 2), own_posts(raw, 3)) == ([2], [1], [3])
-    assert raw.mget("next_user_id", "next_post_id") == ["3", "3"]
+    assert [raw.get(key) for key in ("next_user_id", "next_post_id")] == ["3", "3"]
     assert logs_in("ALICE", "the password of Alice")
 
 

@@ -45,10 +45,12 @@ def test_a_salted_md5_is_kept_until_the_first_login_replaces_it(raw, source, imp
     assert logs_in("alice", "the password of Alice")
 
 
-@pytest.mark.parametrize("lost", ["salt", "hashed_password"])
-def test_half_a_hash_is_no_password(raw, source, importing, lost):
+@pytest.mark.parametrize(
+    ("field", "value"), [("salt", ""), ("salt", "a$b"), ("salt", b"\xff"), ("hashed_password", "x")]
+)
+def test_a_damaged_hash_is_no_password(raw, source, importing, field, value):
     fill(RubyRetwis(source.raw))
-    source.raw.delete(f"user:id:1:{lost}")
+    source.raw.set(f"user:id:1:{field}", value)
     assert "passwords: 1 no password that can be verified" in importing()
 
 
