@@ -44,6 +44,7 @@ def add_orphans(raw):
     raw.rpush("posts:70", "1")
     raw.rpush("posts:3", "1")
     raw.hset("user:3", "seen", 2)
+    raw.hset("user:2", "old_password", "md5$salt$hash")
     raw.persist("post:2")
     raw.zadd("liked_by:2", {"1": LONG_AGO})
     raw.zadd("likes:1", {"2": LONG_AGO})
@@ -54,6 +55,7 @@ def add_orphans(raw):
 
 OUTPUT = """\
 extra fields of deleted accounts: 1 found, {1}
+old passwords that were replaced: 1 found, {1}
 stale entries in auths: 2 found, {2}
 orphaned user: hashes: 3 found, {3}
 stale entries in users_by_name: 3 found, {3}
@@ -77,7 +79,7 @@ def add_post(raw, pid):
 def test_cleanup_finds_nothing_on_a_healthy_site(site, capsys):
     before = everything(site)
     out = said(capsys, "cleanup")
-    assert out.count("0 found, 0 removed") == 12
+    assert out.count("0 found, 0 removed") == 13
     assert out.endswith("Nothing to clean up.\n")
     assert everything(site) == before
 
