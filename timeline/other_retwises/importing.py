@@ -12,11 +12,11 @@ from timeline.other_retwises.source import AT_ONCE, Source
 
 # The kind of a password -> what becomes of it.
 PASSWORDS = {
-    "clear text": "hashed while importing",
-    "argon2": "taken over as they are",
-    "md5": "salted MD5, replaced at the next login",
-    "bcrypt": "bcrypt, replaced at the next login",
-    "none": "no password that can be verified: `manage.py changepassword NAME` sets one",
+    "clear text": "passwords hashed while importing",
+    "argon2": "passwords taken over, as Argon2",
+    "md5": "passwords kept as salted MD5 until the next login",
+    "bcrypt": "passwords kept as bcrypt until the next login",
+    "none": "people without a password that can be verified (`manage.py changepassword NAME` sets one)",
 }
 
 
@@ -70,10 +70,10 @@ class Import:
     def summary(self) -> Iterator[str]:
         """What was imported, the passwords by kind, and what was not imported and why."""
         written = self._counts - self._target.dropped
-        yield f"{written['user']} people, {written['follow']} follows, {written['like']} likes"
-        yield f"{written['post']} posts, {self._conversion.replies} of them replies"
+        yield f"people: {written['user']}, follows: {written['follow']}, likes: {written['like']}"
+        yield f"posts: {written['post']}, of these replies: {self._conversion.replies}"
         for kind, number in sorted(self._conversion.passwords.items()):
-            yield f"passwords: {number} {PASSWORDS[kind]}"
+            yield f"{PASSWORDS[kind]}: {number}"
         for one in self._conversion.renamed:
             yield f"renamed: {one.before!r} (user {one.uid}) is now {one.after!r}; another user has that name"
         for kind, number in sorted(self._target.dropped.items()):

@@ -38,7 +38,7 @@ def test_people_follows_and_posts_keep_their_ids_and_times(raw, site, importing)
 
 def test_clear_passwords_are_hashed_and_still_work(raw, site, importing):
     printed = importing()
-    assert "passwords: 3 hashed while importing" in printed
+    assert "passwords hashed while importing: 3" in printed
     assert raw.hget("user:1", "password").startswith("argon2$")
     assert logs_in("bob", "password of 1")
     assert logs_in("amelia", "password of 0")
@@ -105,6 +105,6 @@ def test_a_password_that_cannot_be_typed_is_counted_as_none(raw, site, source, i
     source.raw.hset("user:1", "password", "x" * 129)
     source.raw.hset("user:2", "password", b"\xff\xfe")
     source.raw.hset("user:3", "password", "a null \0 in it")
-    assert "passwords: 3 no password that can be verified: `manage.py changepassword NAME` sets one" in importing()
+    assert "people without a password that can be verified (`manage.py changepassword NAME` sets one): 3" in importing()
     assert not logs_in("bob", "")
     assert raw.hget("user:1", "password").startswith("!")

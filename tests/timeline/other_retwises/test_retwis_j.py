@@ -37,7 +37,7 @@ def test_people_follows_posts_and_replies(raw, site, importing):
         3: (1, LONG_AGO + 2, "@bob And you?"),
     }
     assert replies(raw) == {2: (1, 1, 1), 3: (2, 1, 2)}
-    assert "3 posts, 2 of them replies" in printed
+    assert "posts: 3, of these replies: 2" in printed
     assert logs_in("bob", "the password of bob")
 
 

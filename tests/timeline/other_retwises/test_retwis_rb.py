@@ -35,7 +35,7 @@ def test_people_follows_and_posts_with_times_in_both_forms(raw, source, importin
 
 def test_a_salted_md5_is_kept_until_the_first_login_replaces_it(raw, source, importing):
     fill(RubyRetwis(source.raw))
-    assert "passwords: 2 salted MD5, replaced at the next login" in importing()
+    assert "passwords kept as salted MD5 until the next login: 2" in importing()
     assert raw.hget("user:1", "old_password").startswith("md5$")
     assert not raw.hexists("user:1", "password")
     assert not logs_in("alice", "the password of bob")
@@ -51,14 +51,14 @@ def test_a_salted_md5_is_kept_until_the_first_login_replaces_it(raw, source, imp
 def test_a_damaged_hash_is_no_password(raw, source, importing, field, value):
     fill(RubyRetwis(source.raw))
     source.raw.set(f"user:id:1:{field}", value)
-    assert "passwords: 1 no password that can be verified" in importing()
+    assert "people without a password that can be verified (`manage.py changepassword NAME` sets one): 1" in importing()
 
 
 def test_retwis_py_gives_people_their_own_passwords(raw, source, importing):
     fill(PythonRetwis(source.raw))
     printed = importing()
     assert "Layout: retwis-py" in printed
-    assert "passwords: 2 hashed while importing" in printed
+    assert "passwords hashed while importing: 2" in printed
     assert logs_in("bob", "the password of bob")
     assert not logs_in("bob", "retwisthe password of bob")
     assert [when for _, when, _ in posts(raw).values()] == [0] * 4

@@ -41,7 +41,7 @@ def test_people_follows_posts_and_likes(raw, site, importing):
     assert posts(raw) == {1: (2, LONG_AGO + 20, "Hello #tag")}
     assert raw.zrange("likes:1", 0, -1, withscores=True) == [("1", LONG_AGO + 30)]
     assert raw.zrange("liked_by:1", 0, -1, withscores=True) == [("1", LONG_AGO + 30)]
-    assert "2 people, 1 follows, 1 likes" in printed
+    assert "people: 2, follows: 1, likes: 1" in printed
 
 
 def test_a_like_of_an_unknown_post_is_counted(raw, site, importing):
@@ -53,7 +53,7 @@ def test_a_like_of_an_unknown_post_is_counted(raw, site, importing):
 @pytest.mark.parametrize("prefix", [b"$2y$", b"$2b$", b"$2a$"])
 def test_a_bcrypt_hash_is_kept_until_the_first_login_replaces_it(raw, site, source, importing, prefix):
     source.raw.hset("user:1", "password", php_bcrypt(PASSWORD.encode(), prefix))
-    assert "passwords: 1 bcrypt, replaced at the next login" in importing()
+    assert "passwords kept as bcrypt until the next login: 1" in importing()
     assert raw.hget("user:1", "old_password").startswith("bcrypt$$2")
     assert not logs_in("alice", "wrong")
     assert logs_in("alice", PASSWORD)
@@ -62,7 +62,7 @@ def test_a_bcrypt_hash_is_kept_until_the_first_login_replaces_it(raw, site, sour
 
 
 def test_an_argon2_hash_is_taken_over(raw, site, importing):
-    assert "passwords: 1 taken over as they are" in importing()
+    assert "passwords taken over, as Argon2: 1" in importing()
     assert raw.hget("user:2", "password").startswith("argon2$argon2id$")
     assert logs_in("bob", PASSWORD)
 
@@ -78,6 +78,6 @@ def test_a_password_of_more_than_72_bytes_works_as_symfony_hashes_it(site, sourc
 @pytest.mark.parametrize("stored", ["", "$6$rounds=5000$salt$hash", "plain", "$2y$04$short", "$argon2id$v=19$cut", "ä"])
 def test_any_other_password_is_none(raw, site, source, importing, stored):
     source.raw.hset("user:1", "password", stored)
-    assert "passwords: 1 no password that can be verified" in importing()
+    assert "people without a password that can be verified (`manage.py changepassword NAME` sets one): 1" in importing()
     assert raw.hget("user:1", "password").startswith("!")
     assert not logs_in("alice", stored or PASSWORD)
