@@ -23,7 +23,7 @@ import django
 django.setup()
 
 from benchmarks import document, stand  # noqa: E402
-from benchmarks.parts import large, living, memory, mix, pages, writes  # noqa: E402
+from benchmarks.parts import large, living, memory, mix, moving, pages, writes  # noqa: E402
 from benchmarks.plan import Plan, Report, small  # noqa: E402
 
 PARTS: dict[str, Callable[[Plan], Report]] = {
@@ -34,6 +34,7 @@ PARTS: dict[str, Callable[[Plan], Report]] = {
     "memory": memory.report,
     "large": large.report,
     "mix": mix.report,
+    "moving": moving.report,
 }
 DOCS = stand.ROOT / "docs"
 
