@@ -147,11 +147,11 @@ def moved(raw: redis.Redis, settings: Any) -> Iterator[Callable[[str], None]]:
 
     def move(url: str) -> None:
         settings.REDIS_URL = url
-        _reconnect()
+        _disconnect()
+        _connect_again()
 
-    before = settings.REDIS_URL
     yield move
-    move(before)
+    _disconnect()  # REDIS_URL is still the other address: the next test connects
 
 
 @pytest.fixture
@@ -172,9 +172,9 @@ def served_by_one_worker(real_server: None, tmp_path_factory: pytest.TempPathFac
         yield site
 
 
-def _reconnect() -> None:
+def _disconnect() -> None:
     caches["store"] = caches.create_connection("store")  # has no connection yet
-    _connect_again()
+    connect.cache_clear()
 
 
 def _connect_again() -> None:
