@@ -162,5 +162,5 @@ def test_many_lacking_entries_are_counted_and_only_the_first_are_listed(store, r
     output = capsys.readouterr().out
     assert "error: names that users_by_name lacks: 40\n" in output
     assert "... and 20 more" in output
-    assert "40 errors, all fixed." in said(capsys, "doctor", "--fix")
+    assert "errors: 40, all fixed." in said(capsys, "doctor", "--fix")
     assert name_entries(raw) == expected_name_entries(raw)

@@ -57,7 +57,7 @@ def test_the_question_names_the_store_and_the_numbers(site, typed, capsys):
     typed("2\n")
     seed("--flush")
     question = capsys.readouterr().out
-    assert f"This deletes the site in {addresses.described()} (users: 2, posts: 1)." in question
+    assert f"This deletes the whole site ({addresses.described()}; users: 2, posts: 1)." in question
     assert "Type the number of users to continue: " in question
 
 

@@ -79,9 +79,11 @@ class Command(StoreCommand):
             pass
         wanted = str(census.users) if settings.REDIS_URL else "yes"
         word = "the number of users" if settings.REDIS_URL else "'yes'"
-        deletes = f"This deletes the site in {addresses.described()} (users: {census.users}, posts: {census.posts})."
+        numbers = f"users: {census.users}, posts: {census.posts}"
         try:
-            answer = input(f"{deletes} Type {word} to continue: ")
+            answer = input(
+                f"This deletes the whole site ({addresses.described()}; {numbers}). Type {word} to continue: "
+            )
         except EOFError:
             raise CommandError("Nothing was deleted: there was no answer. Without a question: --noinput") from None
         if answer.strip() != wanted:
