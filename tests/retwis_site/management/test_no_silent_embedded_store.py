@@ -8,6 +8,8 @@ from django.conf import settings
 
 from tests.support.processes.processes import environment, manage
 
+pytestmark = pytest.mark.one_server  # the other topologies always need REDIS_URL
+
 COMMANDS = [
     ("doctor",),
     ("seed",),

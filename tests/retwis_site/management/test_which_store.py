@@ -107,6 +107,7 @@ def test_verbosity_0_is_silent(raw, capsys):
     assert capsys.readouterr() == ("", "")
 
 
+@pytest.mark.one_server
 @pytest.mark.parametrize("command", [("seed",), ("shell", "-c", "pass"), ("deliver", "--once")], ids=" ".join)
 def test_the_line_comes_first_also_when_the_store_does_not_answer(tmp_path, command):
     ended = manage(*command, env=environment(tmp_path, REDIS_URL="redis://me:hidden@127.0.0.1:1/2"))
