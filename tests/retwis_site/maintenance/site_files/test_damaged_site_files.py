@@ -5,6 +5,7 @@ from django.core.management import CommandError
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from retwis_site.maintenance.site_files import distinct
 from tests.support.maintenance.site_files import empty, export, import_, of_type, parsed, person, site_file
 
 WHEN = "2026-01-02T03:04:05Z"
@@ -113,6 +114,18 @@ def test_half_of_a_character_is_no_text(raw, tmp_path):
 )
 def test_ids_and_names_are_unique_and_types_in_order(raw, tmp_path, lines, message):
     assert refused(raw, tmp_path / "x.jsonl", site_file(lines)).startswith(message)
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 3, 100])
+@pytest.mark.parametrize(
+    ("values", "position"), [([5, 7, 6, 7, 8], 3), (["a", "B", "b"], 2), ([1, 2, 3, 4], None), ([], None)]
+)
+def test_a_value_that_stands_twice_is_found_among_any_number(monkeypatch, at_once, values, position):
+    monkeypatch.setattr(distinct, "SORTED_AT_ONCE", at_once)
+    found = distinct.Distinct()
+    for value in values:
+        found.add(value)
+    assert found.repeated() == position
 
 
 @pytest.mark.parametrize(
