@@ -10,7 +10,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_id
 from retwis_site.store.replies import Reply
-from retwis_site.store.schema import State, examine, is_hash
+from retwis_site.store.schema import State, examine, is_hash, looks_official
 
 EXAMPLES = 5  # names that are told
 
@@ -58,9 +58,14 @@ class Census:
             self.refused = str(error)
 
     def certain(self, state: State) -> State:
-        """The state of the store after all accounts were counted. One readable password makes a store without `schema`
-        a foreign one: `cleanup` would remove the posts of an official database."""
-        return State.FOREIGN if state is State.OLDER and self.clear_text else state
+        """The state of the store after all accounts were counted. One readable password is enough for a store without
+        `schema` that looks official: `cleanup` would remove its posts. Up to three round trips."""
+        if state is not State.OLDER or not self.clear_text:
+            return state
+        try:
+            return State.FOREIGN if looks_official(self.store) else state
+        except StoreRefused:  # a key of the wrong type
+            return state
 
     def advice(self) -> list[Advice]:
         """What should change about the accounts."""

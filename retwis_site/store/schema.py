@@ -19,7 +19,7 @@ from django.contrib.auth.hashers import (
 
 from retwis_site.exceptions import StoreError, StoreReadOnly, StoreRefused
 from retwis_site.store import keys
-from retwis_site.store.ids import parse_ids
+from retwis_site.store.ids import parse_id, parse_ids
 
 if TYPE_CHECKING:
     from retwis_site.store.client import Store
@@ -54,12 +54,11 @@ class NewerSchema(StoreError):
 def examine(store: Store) -> State:
     """What kind of store it is. One round trip; one more for one without `schema`. Raises StoreError.
 
-    Without `schema`, a store is official when most names are missing from `users_by_name`, which only this site has,
-    and a password can be read."""
+    Without `schema`, a store is official when a password can be read and it `looks_official`: two to four round trips
+    more."""
     pipe = store.pipeline()
     version = pipe.get(keys.schema())
     sample = pipe.hscan(keys.users(), 0, SAMPLE)
-    names, indexed = pipe.hlen(keys.users()), pipe.zcard(keys.users_by_name())
     try:
         pipe.execute()
     except StoreRefused:  # such as for `users` of the wrong type, which `doctor --fix` repairs
@@ -67,13 +66,28 @@ def examine(store: Store) -> State:
     known = _of_version(version.value)
     if known is not None:
         return known
-    if not names.value:
-        return State.EMPTY
-    if indexed.value >= names.value / 2:
-        return State.OLDER
     _, uids = sample.value
+    if not uids:
+        return State.EMPTY
     readable = any(password and not is_hash(password) for password in _passwords(store, parse_ids(uids.values())))
-    return State.FOREIGN if readable else State.OLDER
+    return State.FOREIGN if readable and looks_official(store) else State.OLDER
+
+
+def looks_official(store: Store) -> bool:
+    """Whether most names are missing from `users_by_name`, or the newest posts of `timeline` from all `updates:`: only
+    this site has both keys. Up to three round trips."""
+    pipe = store.pipeline()
+    names, indexed = pipe.hlen(keys.users()), pipe.zcard(keys.users_by_name())
+    newest = pipe.lrange(keys.whatever_shards("timeline")[0], 0, SAMPLE - 1)
+    pipe.execute()
+    if indexed.value < names.value / 2:
+        return True
+    posts = [(pid, pipe.hget(keys.post(pid), "user_id")) for pid in parse_ids(newest.value)]
+    pipe.execute()
+    written = [(pid, parse_id(author.value or "") or 0) for pid, author in posts]
+    scores = [pipe.zscore(keys.updates(author), str(pid)) for pid, author in written if author]
+    pipe.execute()
+    return bool(scores) and all(score.value is None for score in scores)
 
 
 def _passwords(store: Store, uids: Sequence[int]) -> list[str | None]:
