@@ -117,7 +117,7 @@ OPENING = """\
 # Benchmarks
 
 `make bench` measures all of this again and writes this page (`benchmarks/bench.py`); no figure is typed by hand. It
-takes about 25 minutes. The web workers, the store and the load generator share the machine's cores, so the rates are
+takes about 20 minutes. The web workers, the store and the load generator share the machine's cores, so the rates are
 true only for this machine. The ratios count. Each subject and its baseline run in turn, in the same run of the script.
 The page shows the median of the ratios.
 
