@@ -62,9 +62,9 @@ def report(plan: Plan) -> Report:
     return Report(f"""\
 A site of the official Retwis with {plan.users:,} users, {plan.many_posts:,} posts and {plan.follows} follows each,
 moved from store to store: all are embedded servers of this machine. {plan.users:,} passwords are hashed twice, once by
-`import_retwis` and once by `adopt`. Memory is the most that the command had, or a server that it started (`restore`): the
-kernel's `ru_maxrss`, with Python and Django. Afterwards each store has all posts, and `doctor` finds no error in the
-last one.
+`import_retwis` and once by `adopt`. Memory is the most that the command had, or a server that it started (`restore`):
+`ru_maxrss` of the kernel, with Python and Django. Afterwards each store has all posts, and `doctor` finds no error in
+the last one.
 
 {table(["command", "seconds", "posts a second", "memory, MB", "wrote, MB"], rows)}""")
 
