@@ -5,7 +5,7 @@ and the next run recognises what a killed run has left. The commit point is the 
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from django.conf import settings
@@ -13,10 +13,13 @@ from django.conf import settings
 from retwis_site.features import Line, SiteLines, site_lines
 from retwis_site.store import keys, schema
 from retwis_site.store.client import Store
+from retwis_site.store.schema import UNFINISHED
 from retwis_site.store.snowflake import SMALLEST
 
 AT_ONCE = 500  # keys that are removed in one round trip
-UNFINISHED = "copying"
+
+# What a site without users may have: a visitor makes the lists, a load balancer `health`.
+_WITHOUT_USERS = {"schema", "health", "throttle:*", "lease:*", "attempts", "timeline", "timeline:[0-9]*"}
 
 _KINDS: dict[str, list[str]] = defaultdict(list)  # the part before the colon -> patterns of the key table
 for _pattern in keys.ALL:
@@ -77,10 +80,14 @@ class Filling:
             and known_posts.issuperset(line[field] for field in kind.posts)
         ]
 
-    def finish(self) -> None:
-        """Write what follows from the lines, the schema and the counters. Commit: the SET of `next_user_id`."""
+    def finish(self, largest: Mapping[str, int]) -> None:
+        """Write what follows from the lines, the schema and the counters. Commit: the SET of `next_user_id`.
+
+        `largest`: by type, the largest id that the other site has ever given out. A deleted post keeps its id."""
         for kind in site_lines().values():
             kind.finish(self._store)
+            if kind.counter:
+                self._largest[kind.counter()] = max(self._largest[kind.counter()], largest.get(kind.type, 0))
         schema.mark(self._store)
         for counter in counters():
             self._store.set(counter, str(self._largest[counter]))
@@ -99,7 +106,7 @@ def begin(store: Store) -> None:
     """Mark a store as unfinished, and remove the keys of an earlier unfinished run. Raises CannotFill for a store with
     people."""
     refuse_people(store)
-    for name in counters():
+    for name in reversed(counters()):  # the first one marks the store, as the last one commits
         store.set(name, UNFINISHED)
     _clear(store)
 
@@ -107,16 +114,20 @@ def begin(store: Store) -> None:
 def refuse_people(store: Store) -> None:
     """Raises CannotFill for a store with people. One round trip."""
     if is_used(store):
-        raise CannotFill("The store at REDIS_URL holds users, or remains of users. Name an empty one.")
+        raise CannotFill("The store at REDIS_URL holds users or posts, or remains of them. Name an empty one.")
 
 
 def is_used(store: Store) -> bool:
-    """Whether a store has users, or remains of users other than those of an unfinished run. One round trip."""
-    pipe = store.pipeline()
-    users = pipe.hlen(keys.users())
-    counter = pipe.get(keys.next_user_id())
-    pipe.execute()
-    return counter.value != UNFINISHED and bool(users.value or counter.value is not None)
+    """Whether a store has users or posts, of this site or another, or remains of them other than those of an unfinished
+    run: other Retwises have keys with the same names. One round trip; more where other programs have many keys."""
+    counter = store.get(keys.next_user_id())
+    if counter is not None:
+        return counter != UNFINISHED
+    return any(
+        kind is not None and kind not in _WITHOUT_USERS
+        for names in store.scan_keys(keys.matching("*"), AT_ONCE)
+        for kind in map(kind_of, names)
+    )
 
 
 def _clear(store: Store) -> None:

@@ -12,10 +12,11 @@ from typing import Any
 
 from retwis_site.exceptions import StoreError, StoreRefused
 from retwis_site.maintenance import filling
-from retwis_site.maintenance.filling import UNFINISHED, CannotFill, counters, kind_of
+from retwis_site.maintenance.filling import CannotFill, counters, kind_of
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store, connect_exactly
 from retwis_site.store.replies import Answer, Reply
+from retwis_site.store.schema import UNFINISHED
 
 AT_ONCE = 500  # keys that are read in one round trip, and about the number of fields or members of each
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 VERSION = 1
 ADOPTING = "adopting"  # instead of a version while `adopt` is under way
+UNFINISHED = "copying"  # instead of the number of `next_user_id` until an import, copy or restore has ended
+SHORTEST_HASH = 31  # characters: bcrypt's; MD5 has 32
 SAMPLE = 20  # names whose accounts are looked at; the server returns a small hash as a whole
 
 READS = {
@@ -45,31 +47,39 @@ class State(Enum):
     OLDER = auto()  # an older version of the site has written it: `manage.py upgrade`
     NEWER = auto()  # a newer version of the site has written it
     FOREIGN = auto()  # the official Retwis has written it, and `manage.py adopt` has not finished
+    UNFINISHED = auto()  # an import, copy or restore was killed, or is under way
 
 
 class NewerSchema(StoreError):
     """A newer version of the site has written this store."""
 
 
+class NotFilled(StoreError):
+    """The store has a part of a site."""
+
+
 def examine(store: Store) -> State:
     """What kind of store it is. One round trip; one more for one without `schema`. Raises StoreError.
 
-    Without `schema`, a store is official when a password can be read and it `looks_official`: two to four round trips
+    Without `schema`, a store is official when a password can be read and it `looks_official`: up to four round trips
     more."""
     pipe = store.pipeline()
-    version = pipe.get(keys.schema())
-    sample = pipe.hscan(keys.users(), 0, SAMPLE)
-    try:
-        pipe.execute()
-    except StoreRefused:  # such as for `users` of the wrong type, which `doctor --fix` repairs
-        return _of_version(store.get(keys.schema())) or State.OLDER
+    version, counter = pipe.get(keys.schema()), pipe.get(keys.next_user_id())
+    pipe.execute()
+    if counter.value == UNFINISHED:
+        return State.UNFINISHED
     known = _of_version(version.value)
     if known is not None:
         return known
-    _, uids = sample.value
-    if not uids:
+    try:
+        uids = next(
+            (parse_ids(uid for _, uid in chunk) for chunk in store.hash_fields(keys.users(), SAMPLE) if chunk), None
+        )
+    except StoreRefused:  # `users` has the wrong type, which `doctor --fix` repairs
+        return State.OLDER
+    if uids is None:
         return State.EMPTY
-    readable = any(password and not is_hash(password) for password in _passwords(store, parse_ids(uids.values())))
+    readable = any(password and not is_hash(password) for password in _passwords(store, uids))
     return State.FOREIGN if readable and looks_official(store) else State.OLDER
 
 
@@ -110,10 +120,10 @@ def is_hash(password: str) -> bool:
     """Whether a stored password is a hash of one of PASSWORD_HASHERS, or Django's value for an unusable one. The
     official Retwis keeps passwords as typed, and a typed one may begin with `!` too."""
     try:
-        identify_hasher(password)
-    except ValueError:
+        decoded = identify_hasher(password).decode(password)
+    except (ValueError, AssertionError):  # a typed one may also begin as a hash does
         return _UNUSABLE.fullmatch(password) is not None
-    return True
+    return len(decoded.get("hash") or decoded["checksum"]) >= SHORTEST_HASH
 
 
 def _of_version(version: str | None) -> State | None:
@@ -138,7 +148,7 @@ class Gate:
         self._open = open_
 
     def pass_(self, commands: Iterable[str]) -> None:
-        """Return if these commands may be sent. Raises StoreReadOnly, NewerSchema."""
+        """Return if these commands may be sent. Raises StoreReadOnly, NewerSchema, NotFilled."""
         state = examine(self._store)
         if state in {State.OURS, State.OLDER}:
             self._open()
@@ -146,6 +156,11 @@ class Gate:
             raise NewerSchema(
                 f"a newer version of the site has written this store; this one knows its schema up to {VERSION}: "
                 "install the newer version, or set REDIS_URL to another store"
+            )
+        elif state is State.UNFINISHED:
+            raise NotFilled(
+                "the store has a part of a site: an import, a copy or a restore into it has not ended. Run that again, "
+                "or set REDIS_URL to another store"
             )
         elif state is State.FOREIGN and not READS.issuperset(commands):
             raise StoreReadOnly(

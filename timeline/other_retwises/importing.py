@@ -1,7 +1,7 @@
 """An import: the lines of a conversion, written into an empty store or only counted; and its summary."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -27,7 +27,7 @@ class Target(Protocol):
 
     def begin(self) -> None: ...
     def write(self, lines: list[Line]) -> None: ...
-    def finish(self) -> None: ...
+    def finish(self, largest: Mapping[str, int]) -> None: ...
 
 
 @dataclass
@@ -42,7 +42,7 @@ class Nowhere:
     def write(self, lines: list[Line]) -> None:
         """Written nowhere."""
 
-    def finish(self) -> None:
+    def finish(self, largest: Mapping[str, int]) -> None:
         """Nothing to finish."""
 
 
@@ -65,7 +65,7 @@ class Import:
             self._target.write(lines)
             self._counts.update(line["type"] for line in lines)
             yield
-        self._target.finish()
+        self._target.finish({})
 
     def summary(self) -> Iterator[str]:
         """What was imported, the passwords by kind, and what was not imported and why."""

@@ -12,11 +12,12 @@ from django.contrib.auth.hashers import make_password
 
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, ids_of
 from retwis_site.store import keys
-from retwis_site.store.client import Store
+from retwis_site.store.client import Store, connect_exactly
 from retwis_site.store.ids import nonce, parse_id, whole
 from retwis_site.store.schema import is_hash
 
 HASHED_AT_ONCE = 50  # passwords; each takes some 20 ms of a core
+NOT_UTF_8 = "\N{REPLACEMENT CHARACTER}"  # what the site reads for bytes that are no UTF-8
 BEGINNING = 13  # characters of a name that stay before `_<uid>`: names have at most 30, uids at most 16
 
 
@@ -125,12 +126,24 @@ class AccountAdoption:
 
     def _hash(self, passwords: Mapping[int, str]) -> None:
         """Hash passwords, by uid, on all cores."""
+        passwords = {uid: _as_typed(uid) if NOT_UTF_8 in text else text for uid, text in passwords.items()}
         with ThreadPoolExecutor(os.cpu_count()) as threads:
             hashes = list(threads.map(make_password, passwords.values()))
         pipe = self._store.pipeline()
         for uid, encoded in zip(passwords, hashes, strict=True):
             pipe.hset(keys.user(uid), {"password": encoded})
         pipe.execute()
+
+
+def _as_typed(uid: int) -> str:
+    """A password that is not UTF-8. Whoever typed it on a page of another encoding types its characters now: mostly
+    those of Latin-1. One round trip, with a connection of its own."""
+    text = connect_exactly().hget(keys.user(uid), "password") or ""
+    raw = text.encode(errors="surrogateescape")
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")
 
 
 def clashing_names(store: Store) -> dict[str, list[Named]]:

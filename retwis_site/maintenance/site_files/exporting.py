@@ -6,9 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import IO
 
 from retwis_site.features import Line, site_lines
-from retwis_site.maintenance.filling import UNFINISHED
 from retwis_site.maintenance.site_files.lines import encoded, end, head
-from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.schema import State, examine
 
@@ -53,7 +51,7 @@ class Export:
 def refuse_what_is_no_site(store: Store) -> None:
     """Raises CannotExport for a store without users, for one that must be adopted first, and for an unfinished copy."""
     state = examine(store)
-    if store.get(keys.next_user_id()) == UNFINISHED:
+    if state is State.UNFINISHED:
         raise CannotExport("The store holds an unfinished copy or import. Run that again, and then this.")
     if state is State.EMPTY:
         raise CannotExport("No user is registered in this store. Set REDIS_URL and REDIS_KEY_PREFIX to the site's.")

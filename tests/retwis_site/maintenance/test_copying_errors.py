@@ -6,7 +6,8 @@ import pytest
 import redis
 from django.core.management import CommandError, call_command
 
-from retwis_site.maintenance import filling, site_copy
+from retwis_site.maintenance import site_copy
+from retwis_site.store import schema
 from tests.support.maintenance.copied_sites import copy, keys_to_copy
 from tests.support.people import PASSWORD
 from tests.support.processes.processes import environment, manage
@@ -27,7 +28,7 @@ def test_a_copy_killed_after_any_round_trip_is_complete_after_a_second_run(raw, 
         if raw.get("next_user_id") == "3":
             assert everything(raw) == complete
         else:
-            assert raw.get("next_user_id") in {None, filling.UNFINISHED}
+            assert raw.get("next_user_id") in {None, schema.UNFINISHED}
             copy(source)
             assert everything(raw) == complete
         round_trips += 1
@@ -45,7 +46,7 @@ def test_an_unfinished_copy_starts_from_the_beginning(raw, source, monkeypatch):
         with pytest.raises(Killed):
             copy(source)
     assert raw.exists("following:3")
-    assert raw.get("next_user_id") == filling.UNFINISHED
+    assert raw.get("next_user_id") == schema.UNFINISHED
     raw.rpush("timeline", "-0")
     source.raw.delete("following:3", "followers:1")
     copy(source)
@@ -91,7 +92,7 @@ def test_a_source_without_users_is_refused(raw, other_store):
 
 
 def test_an_unfinished_copy_is_refused_as_source(raw, source):
-    source.raw.set("next_user_id", filling.UNFINISHED)
+    source.raw.set("next_user_id", schema.UNFINISHED)
     with pytest.raises(CommandError, match="unfinished copy"):
         copy(source)
     assert everything(raw) == {}
@@ -109,7 +110,7 @@ def test_missing_keys_leave_the_copy_unfinished(raw, source, monkeypatch):
         patched.setattr(site_copy.Copy, "comparison", lose)
         with pytest.raises(CommandError, match="The copy is incomplete"):
             copy(source)
-    assert raw.get("next_user_id") == filling.UNFINISHED
+    assert raw.get("next_user_id") == schema.UNFINISHED
     copy(source)
     assert everything(raw) == keys_to_copy(source.raw)
 
@@ -125,7 +126,7 @@ def test_a_source_that_is_written_during_the_copy_leaves_it_unfinished(raw, sour
     monkeypatch.setattr(site_copy.Copy, "comparison", write)
     with pytest.raises(CommandError, match="Stop the site, and run this again"):
         copy(source)
-    assert raw.get("next_user_id") == filling.UNFINISHED
+    assert raw.get("next_user_id") == schema.UNFINISHED
 
 
 @pytest.mark.parametrize(
@@ -195,7 +196,7 @@ def test_a_source_that_dies_during_the_copy_is_named(raw, source, monkeypatch):
     monkeypatch.setattr(site_copy.Copy, "comparison", die)
     with pytest.raises(CommandError, match="--from does not answer"):
         copy(source)
-    assert raw.get("next_user_id") == filling.UNFINISHED
+    assert raw.get("next_user_id") == schema.UNFINISHED
 
 
 @pytest.mark.one_server

@@ -113,7 +113,7 @@ def test_an_import_sends_only_reads_to_the_source(site, source, importing, sent)
 
 
 def test_a_killed_filling_leaves_no_site_that_takes_posts(raw, site, source, monkeypatch):
-    def die(self):
+    def die(self, largest):
         raise Killed
 
     monkeypatch.setattr(Filling, "finish", die)

@@ -13,7 +13,7 @@ from retwis_site.maintenance.site_files.importing import Chunks, Verification
 from retwis_site.maintenance.site_files.reading import BadFile
 from retwis_site.maintenance.site_files.streams import decompressed, spooled
 from retwis_site.management.base import StoreCommand
-from retwis_site.store.client import Store
+from retwis_site.store.client import Store, without_gate
 
 PIPE = "-"
 
@@ -28,6 +28,7 @@ class Command(StoreCommand):
         parser.add_argument("file", metavar="FILE", help="the file, such as site.jsonl.zst; `-`: standard input")
 
     def run(self, store: Store, **options: Any) -> None:
+        store = without_gate()  # which an unfinished run would close
         try:
             refuse_people(store)
             with _opened(options["file"]) as file:
@@ -46,7 +47,7 @@ class Command(StoreCommand):
         filling.begin()
         for lines in self.progress("Importing", Chunks(content, verification.counts.total())):
             filling.write(lines)
-        filling.finish()
+        filling.finish({})
         for type_, number in verification.counts.items():
             self.say(f"{type_}: {number - filling.dropped[type_]} imported")
         if filling.dropped.total():

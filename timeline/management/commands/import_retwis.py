@@ -7,7 +7,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from retwis_site.maintenance.filling import CannotFill, Filling
 from retwis_site.management.base import StoreCommand
-from retwis_site.store.client import Store
+from retwis_site.store.client import Store, without_gate
 from timeline.other_retwises.conversion import Conversion
 from timeline.other_retwises.detect import LAYOUTS, detect
 from timeline.other_retwises.entities import CannotImport
@@ -46,16 +46,16 @@ class Command(StoreCommand):
         if not urls:
             raise CommandError("--from names no server: --from redis://host:6379")
         try:
-            self._import(store, urls, options)
+            self._import(urls, options)
         except (CannotImport, CannotFill) as error:
             raise CommandError(str(error)) from error
 
-    def _import(self, store: Store, urls: list[str], options: dict[str, Any]) -> None:
+    def _import(self, urls: list[str], options: dict[str, Any]) -> None:
         source = connect_to(urls)
         layout = detect(source) if options["layout"] == AUTO else LAYOUTS[options["layout"]]
         self.say(f"Layout: {layout.title}")
         problems = Problems()
-        encode, target = (encode_none, Nowhere()) if options["dry_run"] else (encode_all, Filling(store))
+        encode, target = (encode_none, Nowhere()) if options["dry_run"] else (encode_all, Filling(without_gate()))
         conversion = Conversion(layout.reader(source, problems), problems, encode)
         work = Import(source, conversion, problems, target)
         for _ in self.progress("Importing", work):

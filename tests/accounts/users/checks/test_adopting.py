@@ -57,6 +57,25 @@ def test_people_keep_their_passwords(php, raw, uid, name):
     assert authenticate(None, username=name, password="wrong") is None
 
 
+@pytest.mark.parametrize(
+    "password", ["bcrypt", "md5", "argon2$", "md5$salt$hash", "!guess", "argon2$argon2id$v=19$a$b$c"]
+)
+def test_a_password_that_begins_as_a_hash_does_is_hashed_too(raw, password):
+    php = OfficialDatabase(raw)
+    php.register("Dora", password)
+    adopt()
+    assert is_hash(raw.hget("user:1", "password"))
+    assert authenticate(None, username="dora", password=password).user.uid == 1
+
+
+def test_a_password_in_latin_1_is_kept_and_nobody_can_guess_it(raw):
+    php = OfficialDatabase(raw)
+    php.register("Dora", "café au lait".encode("latin-1"))
+    adopt()
+    assert authenticate(None, username="dora", password="café au lait").user.uid == 1
+    assert authenticate(None, username="dora", password="caf\N{REPLACEMENT CHARACTER} au lait") is None
+
+
 def test_who_was_signed_in_stays_signed_in(php, browser, settings):
     adopt()
     client = browser()

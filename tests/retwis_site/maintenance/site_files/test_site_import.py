@@ -179,7 +179,7 @@ def test_a_pipe_is_read_too(full_site, tmp_path, monkeypatch, var):
 def test_a_store_with_people_is_refused_and_stays_as_it_is(full_site, tmp_path):
     export(tmp_path / "site.jsonl")
     before = everything(full_site)
-    with pytest.raises(CommandError, match=r"holds users, or remains of users\. Name an empty one"):
+    with pytest.raises(CommandError, match=r"holds users or posts, or remains of them\. Name an empty one"):
         import_(tmp_path / "site.jsonl")
     assert everything(full_site) == before
 
