@@ -42,11 +42,19 @@ LAYOUTS = {
 OWN_KEYS = ("schema", "users_by_name", "outbox")  # no other Retwis has them
 
 
+def refuse_own(source: Source) -> None:
+    """Raises CannotImport for a database of this site, also for one that is half adopted. One round trip."""
+    found = [name for name, exists in zip(OWN_KEYS, _exists(source, OWN_KEYS), strict=True) if exists]
+    if found:
+        raise CannotImport(
+            f"--from names a database of this site, or one that `manage.py adopt` has begun with: it has the key "
+            f"{found[0]}. Use `manage.py copy --from` for it; finish `adopt` there before."
+        )
+
+
 def detect(source: Source) -> Layout:
-    """The one layout whose mark the source has. Raises CannotImport for none, for several, and for a database of this
-    site. One round trip for the marks that are keys; each pattern costs one for each AT_ONCE keys of the source."""
-    if any(_exists(source, OWN_KEYS)):
-        raise CannotImport("--from names a database of this site. Use `manage.py copy --from` for it.")
+    """The one layout whose mark the source has. Raises CannotImport for none and for several. One round trip for the
+    marks that are keys; each pattern costs one for each AT_ONCE keys of the source."""
     found = [layout for layout, marked in zip(LAYOUTS.values(), _marked(source), strict=True) if marked]
     if len(found) == 1:
         return found[0]

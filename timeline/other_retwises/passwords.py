@@ -7,9 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import argon2
-from django.contrib.auth.hashers import make_password
+from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX, make_password
 
 from accounts.signing_in.passwords import LONGEST_PASSWORD
+from retwis_site.store.schema import is_hash
 
 _MD5 = re.compile(r"[0-9a-fA-F]{32}\Z")
 _BCRYPT = re.compile(r"\$2[aby]\$\d\d\$[./A-Za-z0-9]{53}\Z", re.ASCII)
@@ -41,6 +42,14 @@ Password = ClearText | Hashed
 def clear_text(text: str | None) -> Password | None:
     """None for a text that the login form does not accept: nobody could log in with it."""
     return ClearText(text) if text and len(text) <= LONGEST_PASSWORD and _is_utf_8(text) and "\0" not in text else None
+
+
+def clear_text_or_hash(text: str | None) -> Password | None:
+    """A hash of this site is taken over, and Django's value for an unusable password is none: a database that was once
+    this site's may have them."""
+    if not text or not is_hash(text):
+        return clear_text(text)
+    return None if text.startswith(UNUSABLE_PASSWORD_PREFIX) else Hashed(text)
 
 
 def salted_md5(salt: str | None, digest: str | None) -> Password | None:

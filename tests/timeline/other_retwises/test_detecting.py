@@ -65,8 +65,18 @@ def test_a_named_layout_needs_no_mark(raw, source, importing):
     assert raw.hgetall("users") == {"alice": "1"}
 
 
-def test_a_database_of_this_site_is_for_copy(source, importing, store, raw):
+@pytest.mark.parametrize("layout", ["auto", *LAYOUTS])
+def test_a_database_of_this_site_is_for_copy(source, importing, store, raw, layout):
     register(store, "alice")
     source.raw.restore("users_by_name", 0, raw.dump("users_by_name"))
     with pytest.raises(CommandError, match=r"Use `manage\.py copy --from`"):
-        importing()
+        importing(f"--layout={layout}")
+
+
+@pytest.mark.parametrize("layout", ["auto", "official"])
+def test_a_half_adopted_database_is_refused(raw, source, importing, layout):
+    FILLED["official"](source.raw)
+    source.raw.set("schema", "adopting")
+    with pytest.raises(CommandError, match="it has the key schema"):
+        importing(f"--layout={layout}")
+    assert raw.keys() == []

@@ -1,6 +1,7 @@
 """An import from the database of the official PHP of 2014."""
 
 import pytest
+from django.contrib.auth.hashers import make_password
 from django.core.management import CommandError
 
 from tests.support.other_retwises.imported import follows, logs_in, own_posts, posts
@@ -92,6 +93,16 @@ def test_a_password_may_have_any_characters(raw, site, source, importing):
     source.raw.hset("user:2", "password", "ä\u00a0\u200d 世界\t")
     importing()
     assert logs_in("bob", "ä\u00a0\u200d 世界\t")
+
+
+def test_a_hash_of_this_site_is_taken_over(raw, site, source, importing):
+    source.raw.hset("user:1", "password", make_password("a password"))
+    source.raw.hset("user:2", "password", make_password(None))
+    printed = importing()
+    assert "passwords taken over, as Argon2: 1" in printed
+    assert "passwords hashed while importing: 1" in printed
+    assert logs_in("amelia", "a password")
+    assert not logs_in("bob", source.raw.hget("user:2", "password"))
 
 
 def test_a_key_of_the_wrong_type_is_an_error_that_names_the_source(raw, site, source, importing):

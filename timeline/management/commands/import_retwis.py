@@ -9,7 +9,7 @@ from retwis_site.maintenance.filling import CannotFill, Filling
 from retwis_site.management.base import StoreCommand
 from retwis_site.store.client import Store, without_gate
 from timeline.other_retwises.conversion import Conversion
-from timeline.other_retwises.detect import LAYOUTS, detect
+from timeline.other_retwises.detect import LAYOUTS, detect, refuse_own
 from timeline.other_retwises.entities import CannotImport
 from timeline.other_retwises.importing import Import, Nowhere
 from timeline.other_retwises.passwords import encode_all, encode_none
@@ -52,6 +52,7 @@ class Command(StoreCommand):
 
     def _import(self, urls: list[str], options: dict[str, Any]) -> None:
         source = connect_to(urls)
+        refuse_own(source)
         layout = detect(source) if options["layout"] == AUTO else LAYOUTS[options["layout"]]
         self.say(f"Layout: {layout.title}")
         problems = Problems()

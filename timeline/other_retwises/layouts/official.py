@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from timeline.other_retwises.dates import seconds_of, unix_seconds
 from timeline.other_retwises.entities import Account, Edge, SourcePost
-from timeline.other_retwises.passwords import clear_text
+from timeline.other_retwises.passwords import clear_text_or_hash
 from timeline.other_retwises.problems import Problems
 from timeline.other_retwises.source import Source, ask_sorted_set, edges, members, numbers, ranges, whole_id
 
@@ -23,7 +23,7 @@ class Official:
             times = [pipe.zscore("users_by_time", fields.value[0] or "") for _, fields in asked]
             pipe.execute()
             yield [
-                Account(uid, name or "", clear_text(password), seconds_of(time.value))
+                Account(uid, name or "", clear_text_or_hash(password), seconds_of(time.value))
                 for (uid, fields), time in zip(asked, times, strict=True)
                 for name, password in [fields.value]
             ]
