@@ -2,6 +2,7 @@
 
 import logging
 
+from argon2.exceptions import Argon2Error
 from django.contrib.auth.hashers import check_password, make_password
 from django.http import HttpRequest
 
@@ -55,7 +56,7 @@ class RedisBackend:
             if uid is None or stored is None:
                 make_password(password)  # an unknown name costs what a wrong password costs
                 return None
-            if not _matches(password, stored):
+            if not _matches(password, uid, stored):
                 return None
             if stored.is_old:
                 sessions.replace_old_password(uid, stored.secret, make_password(password))
@@ -65,9 +66,16 @@ class RedisBackend:
         raise StoreError("the account kept changing while signing in; try again")
 
 
-def _matches(password: str, stored: StoredPassword) -> bool:
-    if check_password(password, stored.encoded):
-        return True
+def _matches(password: str, uid: int, stored: StoredPassword) -> bool:
+    try:
+        if check_password(password, stored.encoded):
+            return True
+    except (ValueError, AssertionError, Argon2Error):  # what Django's hashers raise for a damaged hash
+        logger.error(
+            "the stored password of user %d is damaged: nobody can log in; `manage.py changepassword` sets another", uid
+        )
+        make_password(password)
+        return False
     if stored.is_old:
         make_password(password)  # to compare an MD5 takes no time; an unknown name costs a hash
     return False

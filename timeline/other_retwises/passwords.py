@@ -2,6 +2,7 @@
 
 import os
 import re
+from base64 import b64decode
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -13,7 +14,11 @@ from accounts.signing_in.passwords import LONGEST_PASSWORD
 from retwis_site.store.schema import is_hash
 
 _MD5 = re.compile(r"[0-9a-fA-F]{32}\Z")
-_BCRYPT = re.compile(r"\$2[aby]\$\d\d\$[./A-Za-z0-9]{53}\Z", re.ASCII)
+_BCRYPT = re.compile(r"\$2[aby]\$(0[4-9]|1[0-6])\$[./A-Za-z0-9]{53}\Z", re.ASCII)  # cost 17 takes 6 s
+_BASE64 = re.compile(r"[A-Za-z0-9+/]+\Z", re.ASCII)
+_SALT_BYTES, _HASH_BYTES = range(8, 65), range(12, 129)
+_MOST_ARGON2_MEMORY = 2**20  # KiB; PHP takes 64 MiB
+_MOST_ARGON2_PASSES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +74,25 @@ def php_hash(text: str | None) -> Password | None:
 
 
 def _is_argon2(text: str) -> bool:
+    """Whether it is complete, and can be verified in the memory and the time that a server has."""
     try:
-        argon2.extract_parameters(text)
-    except (argon2.exceptions.InvalidHash, UnicodeEncodeError):
+        cost = argon2.extract_parameters(text)
+        salt, digest = map(_decoded, text.split("$")[-2:])
+    except ValueError:  # also InvalidHash, UnicodeEncodeError and binascii.Error
         return False
-    return True
+    return (
+        len(salt) in _SALT_BYTES
+        and len(digest) in _HASH_BYTES
+        and 0 < cost.time_cost <= _MOST_ARGON2_PASSES
+        and 0 < cost.parallelism * 8 <= cost.memory_cost <= _MOST_ARGON2_MEMORY
+    )
+
+
+def _decoded(text: str) -> bytes:
+    """Raises ValueError for text that is not base64 without padding."""
+    if not _BASE64.match(text):
+        raise ValueError("not base64")
+    return b64decode(text + "=" * (-len(text) % 4))
 
 
 def _is_utf_8(text: str) -> bool:

@@ -56,6 +56,20 @@ def test_an_old_hash_costs_as_much_as_an_unknown_name(old, monkeypatch, given):
     assert made == [given]
 
 
+@pytest.mark.parametrize("field", ["password", "old_password"])
+@pytest.mark.parametrize(
+    "damaged", ["md5", "md5$abc", "bcrypt", "bcrypt$$2y$99$x", "argon2$", "argon2$argon2id$v=19$m=19456,t=2,p=1$a$b"]
+)
+def test_a_damaged_hash_is_a_wrong_password(raw, alice, browser, caplog, field, damaged):
+    raw.hdel("user:1", "password")
+    raw.hset("user:1", field, damaged)
+    response = browser().post("/login/", {"username": "alice", "password": PASSWORD})
+    assert response.status_code == 422
+    assert "Wrong username or password" in response.content.decode()
+    assert "the stored password of user 1 is damaged" in caplog.text
+    assert damaged not in caplog.text
+
+
 def test_a_password_wins_over_an_old_one(raw, alice):
     raw.hset("user:1", "old_password", make_password("another"))
     assert log_in("another") is None

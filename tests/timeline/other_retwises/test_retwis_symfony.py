@@ -75,7 +75,17 @@ def test_a_password_of_more_than_72_bytes_works_as_symfony_hashes_it(site, sourc
     assert logs_in("alice", long)
 
 
-@pytest.mark.parametrize("stored", ["", "$6$rounds=5000$salt$hash", "plain", "$2y$04$short", "$argon2id$v=19$cut", "ä"])
+ARGON = "$argon2id$v=19$m=19456,t=2,p=1"
+SALT, DIGEST = b64encode(b"s" * 18).decode(), b64encode(b"d" * 33).decode()
+DAMAGED = [
+    *("", "$6$rounds=5000$salt$hash", "plain", "$2y$04$short", "$argon2id$v=19$cut", "ä"),
+    *(f"$2y${cost}${'a' * 53}" for cost in ("99", "03", "17")),
+    *(f"{ARGON}${rest}" for rest in ("a$b", f"{SALT}$b", f"a${DIGEST}", f"{SALT}a${DIGEST}", f"sä{SALT}${DIGEST}")),
+    *(f"$argon2id$v=19${cost}${SALT}${DIGEST}" for cost in ("m=999999999,t=2,p=1", "m=64,t=999,p=1", "m=8,t=2,p=9")),
+]
+
+
+@pytest.mark.parametrize("stored", DAMAGED)
 def test_any_other_password_is_none(raw, site, source, importing, stored):
     source.raw.hset("user:1", "password", stored)
     assert "people without a password that can be verified (`manage.py changepassword NAME` sets one): 1" in importing()
