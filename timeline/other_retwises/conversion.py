@@ -71,7 +71,7 @@ class Conversion:
     def _users(self) -> Iterator[list[Line]]:
         """SCAN may give a key twice, so each person is taken once."""
         written: set[int] = set()
-        for accounts in self._reader.accounts():
+        for accounts in self._problems.unheard(self._reader.accounts()):
             new = {account.uid: account for account in accounts if account.uid in self._people} if accounts else {}
             fresh = [uid for uid in sorted(new) if uid not in written]
             written.update(fresh)

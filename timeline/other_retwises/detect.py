@@ -12,7 +12,6 @@ from timeline.other_retwises.layouts.retwis_j import RetwisJ
 from timeline.other_retwises.layouts.retwis_rb import RetwisPy, RetwisRb
 from timeline.other_retwises.layouts.retwis_symfony import RetwisSymfony
 from timeline.other_retwises.layouts.twtr import Twtr
-from timeline.other_retwises.problems import Problems
 from timeline.other_retwises.source import AT_ONCE, Source
 
 
@@ -23,7 +22,7 @@ class Layout:
     name: str  # for --layout
     title: str
     mark: str
-    reader: Callable[[Source, Problems], Reader]
+    reader: Callable[[Source], Reader]
 
 
 LAYOUTS = {

@@ -7,7 +7,6 @@ from typing import Protocol
 
 from retwis_site.features import Line
 from timeline.other_retwises.conversion import Conversion
-from timeline.other_retwises.problems import Problems
 from timeline.other_retwises.source import AT_ONCE, Source
 
 # The kind of a password -> what becomes of it.
@@ -49,10 +48,10 @@ class Nowhere:
 class Import:
     """Iterate to run it, a chunk a step. `len` estimates the steps. Then `summary` has its lines."""
 
-    def __init__(self, source: Source, conversion: Conversion, problems: Problems, target: Target) -> None:
+    def __init__(self, source: Source, conversion: Conversion, target: Target) -> None:
         self._source = source
         self._conversion = conversion
-        self._problems = problems
+        self._problems = source.problems
         self._target = target
         self._counts: Counter[str] = Counter()
 

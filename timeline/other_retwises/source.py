@@ -1,33 +1,51 @@
 """The database of another Retwis. It is only read: a command that is not in READS never leaves the process.
 
-`SSCAN` has no method in store/commands.py, which has the commands that the site sends to its own store.
+`SSCAN` and `SISMEMBER` have no methods in store/commands.py, which has the commands that
+the site sends to its own store.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeGuard
+
+import redis
 
 from retwis_site.maintenance.site_copy import connect_source, source_errors
 from retwis_site.store import schema
 from retwis_site.store.chunks import batches
 from retwis_site.store.client import Pipe, RoundTrip, Store
+from retwis_site.store.connection.failures import raise_refusals
 from retwis_site.store.connection.recorder import Command
-from retwis_site.store.connection.transport import OneServer, Queued
+from retwis_site.store.connection.transport import OneServer, Queued, Transport
 from retwis_site.store.ids import parse_id
 from retwis_site.store.replies import Answer
 from timeline.other_retwises.dates import seconds_of
 from timeline.other_retwises.entities import CannotImport, Edge
+from timeline.other_retwises.problems import Problems
 
 AT_ONCE = 500  # keys that are read in one round trip, and about the number of members of each
+MOST_NOTED = 10_000  # keys of the wrong type that are held; further ones may be counted twice
 SETS_AT_ONCE = 50  # each may have AT_ONCE members
 
-READS = schema.READS | {"SSCAN"}
+READS = schema.READS | {"SSCAN", "SISMEMBER"}
+
+_ABSENT: dict[str, Any] = {"SSCAN": (0, []), "ZSCAN": (0, []), "SISMEMBER": 0}  # replies for no key; else None
+_NUMBER = re.compile(r"[+-]?\d+\Z")
 
 Scan = tuple[int, list[tuple[str, float | None]]]  # the next cursor, and some members with their scores
 AskScan = Callable[[Pipe, str, int], Answer[Scan]]
 
 
 class Source(Store):
-    """Sends only READS. A StoreError says that it is about --from."""
+    """Sends only READS. A StoreError says that it is about --from.
+
+    A key of the wrong type reads as absent. It is noted in `problems`, as is all else that reading leaves
+    out."""
+
+    def __init__(self, transport: Transport) -> None:
+        super().__init__(transport)
+        self.problems = Problems()
+        self._wrong: set[str] = set()  # keys that were noted: some are read more than once
 
     def round_trip(self, commands: list[Command]) -> RoundTrip:
         """Raises CannotImport for any command that is not in READS."""
@@ -37,8 +55,24 @@ class Source(Store):
         return super().round_trip(commands)
 
     def exchange(self, queued: list[Queued]) -> list[Any]:
+        commands = [command for command, _ in queued]
         with source_errors():
-            return super().exchange(queued)
+            with self.round_trip(commands):
+                replies = self.transport.exchange(queued)
+            replies = [self._readable(*pair) for pair in zip(commands, replies, strict=True)]
+            raise_refusals(commands, replies)
+        return replies
+
+    def _readable(self, command: Command, reply: Any) -> Any:
+        """The reply; for a key of the wrong type, that for a key which does not exist."""
+        if not (isinstance(reply, redis.ResponseError) and str(reply).startswith("WRONGTYPE")):
+            return reply
+        name, key, *fields = map(str, command)
+        if key not in self._wrong:
+            self.problems.note("keys of the wrong type", key)
+        if len(self._wrong) < MOST_NOTED:
+            self._wrong.add(key)
+        return [None] * len(fields) if name == "HMGET" else _ABSENT.get(name)
 
     def servers(self) -> list[Store]:
         with source_errors():
@@ -58,11 +92,15 @@ def connect_to(urls: Sequence[str]) -> Source:
 # ---- keys with numbers: `post:id:<number>:content`
 
 
-def numbers(source: Store, before: str, after: str = "") -> Iterator[list[int]]:
+def numbers(source: Source, before: str, after: str = "") -> Iterator[list[int]]:
     """The numbers of all such keys, in chunks. A number may come twice. One round trip a chunk."""
     for names in source.scan_keys(f"{before}*{after}", AT_ONCE):
         texts = [name[len(before) : len(name) - len(after)] for name in names]
-        yield [number for text in texts if (number := whole_id(text)) is not None]
+        ids = [(text, whole_id(text)) for text in texts]
+        for text, number in ids:
+            if number is None and _NUMBER.match(text):
+                source.problems.note("keys whose number is no id", f"{before}{text}{after}")
+        yield [number for _, number in ids if number is not None]
 
 
 def whole_id(text: str | None) -> int | None:
@@ -115,11 +153,24 @@ def _split(uid: int, found: list[tuple[str, float | None]]) -> Iterator[list[Mem
         yield [(uid, member, score) for member, score in found[start : start + AT_ONCE]]
 
 
-def edges(chunks: Iterable[list[Member]]) -> Iterator[list[Edge]]:
-    """The edges of chunks whose members are ids; other members are left out."""
-    for chunk in chunks:
-        yield [
-            Edge(uid, target, seconds_of(score))
-            for uid, member, score in chunk
-            if (target := whole_id(member)) is not None
-        ]
+def edges(source: Source, key: Callable[[int], str], uids: Sequence[int], ask: AskScan) -> Iterator[list[Edge]]:
+    """The edges in the sets of these people, as `members` reads them. Members that are no ids are noted."""
+    for chunk in members(source, key, uids, ask):
+        found = []
+        for uid, member, score in chunk:
+            target = whole_id(member)
+            if target is None:
+                source.problems.note("members of sets that are no ids", f"{member} in {key(uid)}")
+            else:
+                found.append(Edge(uid, target, seconds_of(score)))
+        yield found
+
+
+# ---- posts
+
+
+def has_text(text: str | None, others: Sequence[str | None], source: Source, pid: int) -> TypeGuard[str]:
+    """Whether a post has a text. A post is noted when only its other fields exist."""
+    if text is None and any(other is not None for other in others):
+        source.problems.note("posts without a text", f"post {pid}")
+    return text is not None

@@ -79,8 +79,9 @@ def test_fifty_thousand_posts_take_the_memory_of_a_chunk(source):
     site.register("Alice", "a password")
     for start in range(1, MANY, 5000):
         source.raw.mset({f"post:{pid}": f"1|{LONG_AGO}|{'x' * 280}{pid}" for pid in range(start, start + 5000)})
-    problems = Problems()
-    reader = LAYOUTS["php"].reader(connect_to([source.url]), problems)
+    other = connect_to([source.url])
+    problems = other.problems
+    reader = LAYOUTS["php"].reader(other)
     gc.collect()
     tracemalloc.start()
     try:

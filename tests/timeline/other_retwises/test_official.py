@@ -2,7 +2,6 @@
 
 import pytest
 from django.contrib.auth.hashers import make_password
-from django.core.management import CommandError
 
 from tests.support.other_retwises.imported import follows, logs_in, own_posts, posts
 from tests.support.other_retwises.official import OfficialRetwis
@@ -103,13 +102,6 @@ def test_a_hash_of_this_site_is_taken_over(raw, site, source, importing):
     assert "passwords hashed while importing: 1" in printed
     assert logs_in("amelia", "a password")
     assert not logs_in("bob", source.raw.hget("user:2", "password"))
-
-
-def test_a_key_of_the_wrong_type_is_an_error_that_names_the_source(raw, site, source, importing):
-    source.raw.delete("post:1")
-    source.raw.set("post:1", f"2|{LONG_AGO}|Hello")
-    with pytest.raises(CommandError, match="at --from, the store refused HMGET"):
-        importing()
 
 
 def test_a_password_that_cannot_be_typed_is_counted_as_none(raw, site, source, importing):

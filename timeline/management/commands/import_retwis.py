@@ -13,7 +13,6 @@ from timeline.other_retwises.detect import LAYOUTS, detect, refuse_own
 from timeline.other_retwises.entities import CannotImport
 from timeline.other_retwises.importing import Import, Nowhere
 from timeline.other_retwises.passwords import encode_all, encode_none
-from timeline.other_retwises.problems import Problems
 from timeline.other_retwises.source import connect_to
 
 AUTO = "auto"
@@ -55,10 +54,9 @@ class Command(StoreCommand):
         refuse_own(source)
         layout = detect(source) if options["layout"] == AUTO else LAYOUTS[options["layout"]]
         self.say(f"Layout: {layout.title}")
-        problems = Problems()
         encode, target = (encode_none, Nowhere()) if options["dry_run"] else (encode_all, Filling(without_gate()))
-        conversion = Conversion(layout.reader(source, problems), problems, encode)
-        work = Import(source, conversion, problems, target)
+        conversion = Conversion(layout.reader(source), source.problems, encode)
+        work = Import(source, conversion, target)
         for _ in self.progress("Importing", work):
             pass
         for line in work.summary():

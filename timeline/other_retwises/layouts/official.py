@@ -5,14 +5,13 @@ from collections.abc import Iterator, Sequence
 from timeline.other_retwises.dates import seconds_of, unix_seconds
 from timeline.other_retwises.entities import Account, Edge, SourcePost
 from timeline.other_retwises.passwords import clear_text_or_hash
-from timeline.other_retwises.problems import Problems
-from timeline.other_retwises.source import Source, ask_sorted_set, edges, members, numbers, ranges, whole_id
+from timeline.other_retwises.source import Source, ask_sorted_set, edges, has_text, numbers, ranges, whole_id
 
 
 class Official:
     """`user:<uid>` and `post:<pid>` are hashes; follows are sorted sets with their times."""
 
-    def __init__(self, source: Source, problems: Problems) -> None:
+    def __init__(self, source: Source) -> None:
         self._source = source
 
     def accounts(self) -> Iterator[list[Account]]:
@@ -29,7 +28,7 @@ class Official:
             ]
 
     def follows(self, uids: Sequence[int]) -> Iterator[list[Edge]]:
-        return edges(members(self._source, lambda uid: f"following:{uid}", uids, ask_sorted_set))
+        return edges(self._source, lambda uid: f"following:{uid}", uids, ask_sorted_set)
 
     def posts(self) -> Iterator[list[SourcePost]]:
         for pids in ranges(numbers(self._source, "post:")):
@@ -40,7 +39,7 @@ class Official:
                 SourcePost(pid, whole_id(author), unix_seconds(time), text)
                 for pid, fields in asked
                 for author, time, text in [fields.value]
-                if text is not None
+                if has_text(text, [author, time], self._source, pid)
             ]
 
     def likes(self, uids: Sequence[int]) -> Iterator[list[Edge]]:

@@ -10,13 +10,11 @@ from retwis_site.store.chunks import batches
 from timeline.other_retwises.dates import MILLISECONDS_FROM, unix_seconds
 from timeline.other_retwises.entities import Account, Edge, SourcePost
 from timeline.other_retwises.passwords import clear_text
-from timeline.other_retwises.problems import Problems
 from timeline.other_retwises.source import (
     AT_ONCE,
     Source,
     ask_set,
     edges,
-    members,
     numbers,
     ranges,
     whole_id,
@@ -29,9 +27,9 @@ NAME_ENDINGS = (":id", ":uid")  # in the code, and in the article
 class Php:
     """One string for each field of a person, and one string `author|time|text` for a post."""
 
-    def __init__(self, source: Source, problems: Problems) -> None:
+    def __init__(self, source: Source) -> None:
         self._source = source
-        self._problems = problems
+        self._problems = source.problems
 
     @cached_property
     def _usernames(self) -> dict[int, str]:
@@ -62,7 +60,7 @@ class Php:
             yield [Account(uid, self._usernames[uid], clear_text(password.value)) for uid, password in asked]
 
     def follows(self, uids: Sequence[int]) -> Iterator[list[Edge]]:
-        return edges(members(self._source, lambda uid: f"uid:{uid}:following", uids, ask_set))
+        return edges(self._source, lambda uid: f"uid:{uid}:following", uids, ask_set)
 
     def posts(self) -> Iterator[list[SourcePost]]:
         for pids in ranges(numbers(self._source, "post:")):

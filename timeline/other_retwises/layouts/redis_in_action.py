@@ -4,14 +4,13 @@ from collections.abc import Iterator, Sequence
 
 from timeline.other_retwises.dates import unix_seconds
 from timeline.other_retwises.entities import Account, Edge, SourcePost
-from timeline.other_retwises.problems import Problems
-from timeline.other_retwises.source import Source, ask_sorted_set, edges, members, numbers, ranges, whole_id
+from timeline.other_retwises.source import Source, ask_sorted_set, edges, has_text, numbers, ranges, whole_id
 
 
 class RedisInAction:
     """`user:<id>` and `status:<id>` are hashes; times have a fraction."""
 
-    def __init__(self, source: Source, problems: Problems) -> None:
+    def __init__(self, source: Source) -> None:
         self._source = source
 
     def accounts(self) -> Iterator[list[Account]]:
@@ -26,7 +25,7 @@ class RedisInAction:
             ]
 
     def follows(self, uids: Sequence[int]) -> Iterator[list[Edge]]:
-        return edges(members(self._source, lambda uid: f"following:{uid}", uids, ask_sorted_set))
+        return edges(self._source, lambda uid: f"following:{uid}", uids, ask_sorted_set)
 
     def posts(self) -> Iterator[list[SourcePost]]:
         for pids in ranges(numbers(self._source, "status:")):
@@ -37,7 +36,7 @@ class RedisInAction:
                 SourcePost(pid, whole_id(author), unix_seconds(posted), text)
                 for pid, fields in asked
                 for author, posted, text in [fields.value]
-                if text is not None
+                if has_text(text, [author, posted], self._source, pid)
             ]
 
     def likes(self, uids: Sequence[int]) -> Iterator[list[Edge]]:

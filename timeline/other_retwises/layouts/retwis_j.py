@@ -5,8 +5,7 @@ from collections.abc import Iterator, Sequence
 from timeline.other_retwises.dates import unix_seconds
 from timeline.other_retwises.entities import Account, Edge, ReplyTo, SourcePost
 from timeline.other_retwises.passwords import clear_text
-from timeline.other_retwises.problems import Problems
-from timeline.other_retwises.source import Source, ask_set, edges, members, numbers, ranges, whole_id
+from timeline.other_retwises.source import Source, ask_set, edges, has_text, numbers, ranges, whole_id
 
 MOST_STEPS = 100  # from a reply up to a post whose thread is known
 ROOTS_KEPT = 20_000  # posts whose thread is known; the oldest are forgotten first
@@ -17,9 +16,9 @@ ABSENT = "null"  # what Java writes for a missing reference
 class RetwisJ:
     """`uid:<uid>` and `pid:<pid>` are hashes; follows are sets."""
 
-    def __init__(self, source: Source, problems: Problems) -> None:
+    def __init__(self, source: Source) -> None:
         self._source = source
-        self._problems = problems
+        self._problems = source.problems
         self._roots: dict[int, int] = {}  # reply -> the first post of its thread
 
     def accounts(self) -> Iterator[list[Account]]:
@@ -34,7 +33,7 @@ class RetwisJ:
             ]
 
     def follows(self, uids: Sequence[int]) -> Iterator[list[Edge]]:
-        return edges(members(self._source, lambda uid: f"uid:{uid}:following", uids, ask_set))
+        return edges(self._source, lambda uid: f"uid:{uid}:following", uids, ask_set)
 
     def posts(self) -> Iterator[list[SourcePost]]:
         for pids in ranges(numbers(self._source, "pid:")):
@@ -46,8 +45,8 @@ class RetwisJ:
             yield [
                 SourcePost(pid, whole_id(author), unix_seconds(time), text, replies.get(pid))
                 for pid, fields in asked
-                for text, author, time, _ in [fields.value]
-                if text is not None
+                for text, author, time, parent in [fields.value]
+                if has_text(text, [author, time, parent], self._source, pid)
             ]
 
     # ---- replies

@@ -10,8 +10,7 @@ from retwis_site.store.replies import Answer
 from timeline.other_retwises.dates import unix_seconds
 from timeline.other_retwises.entities import Account, Edge, SourcePost
 from timeline.other_retwises.passwords import Password, clear_text, salted_md5
-from timeline.other_retwises.problems import Problems
-from timeline.other_retwises.source import Source, ask_set, edges, members, numbers, ranges, whole_id
+from timeline.other_retwises.source import Source, ask_set, edges, has_text, numbers, ranges, whole_id
 
 PY_SALT = "retwis"  # before each password of retwis-py
 
@@ -19,7 +18,9 @@ PY_SALT = "retwis"  # before each password of retwis-py
 class RetwisRb:
     """One string for each field of a person and of a post."""
 
-    def __init__(self, source: Source, problems: Problems) -> None:
+    secret_part = "salt"  # the end of a key that each person has
+
+    def __init__(self, source: Source) -> None:
         self._source = source
 
     def accounts(self) -> Iterator[list[Account]]:
@@ -29,15 +30,29 @@ class RetwisRb:
             pipe.execute()
             yield [Account(uid, name.value or "", password.value) for uid, name, password in asked]
 
+        yield from self._nameless()
+
+    def _nameless(self) -> Iterator[list[Account]]:
+        """People of whom only the password is left."""
+        for uids in numbers(self._source, "user:id:", f":{self.secret_part}"):
+            pipe = self._source.pipeline()
+            asked = [(uid, pipe.get(f"user:id:{uid}:username")) for uid in uids]
+            pipe.execute()
+            yield [Account(uid, "") for uid, name in asked if name.value is None]
+
     def _ask_password(self, pipe: Pipe, uid: int) -> Answer[Password | None]:
         salt, digest = pipe.get(f"user:id:{uid}:salt"), pipe.get(f"user:id:{uid}:hashed_password")
         return Answer(lambda: salted_md5(salt.value, digest.value))
 
     def follows(self, uids: Sequence[int]) -> Iterator[list[Edge]]:
-        return edges(members(self._source, lambda uid: f"user:id:{uid}:followees", uids, ask_set))
+        return edges(self._source, lambda uid: f"user:id:{uid}:followees", uids, ask_set)
+
+    def _pids(self) -> Iterator[list[int]]:
+        yield from numbers(self._source, "post:id:", ":content")
+        yield from numbers(self._source, "post:id:", ":user_id")
 
     def posts(self) -> Iterator[list[SourcePost]]:
-        for pids in ranges(numbers(self._source, "post:id:", ":content")):
+        for pids in ranges(self._pids()):
             pipe = self._source.pipeline()
             texts = [pipe.get(f"post:id:{pid}:content") for pid in pids]
             authors = [pipe.get(f"post:id:{pid}:user_id") for pid in pids]
@@ -46,7 +61,7 @@ class RetwisRb:
             yield [
                 SourcePost(pid, whole_id(author.value), unix_seconds(time.value), text.value)
                 for pid, text, author, time in zip(pids, texts, authors, times, strict=True)
-                if text.value is not None
+                if has_text(text.value, [author.value, time.value], self._source, pid)
             ]
 
     def likes(self, uids: Sequence[int]) -> Iterator[list[Edge]]:
@@ -55,6 +70,8 @@ class RetwisRb:
 
 class RetwisPy(RetwisRb):
     """Its passwords are clear text after a fixed word."""
+
+    secret_part = "password"
 
     def _ask_password(self, pipe: Pipe, uid: int) -> Answer[Password | None]:
         stored = pipe.get(f"user:id:{uid}:password")

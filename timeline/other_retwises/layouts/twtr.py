@@ -10,7 +10,6 @@ from functools import cached_property, partial
 from retwis_site.store.chunks import batches
 from timeline.other_retwises.dates import unix_seconds
 from timeline.other_retwises.entities import Account, Edge, SourcePost
-from timeline.other_retwises.problems import Problems
 from timeline.other_retwises.source import (
     AT_ONCE,
     Source,
@@ -33,9 +32,9 @@ _COMPACT = re.compile(r"(\d{9,13}(?:\.\d+)?)\|(.*)", re.DOTALL | re.ASCII)  # ti
 class Twtr:
     """Names in the keys of everything. There are no passwords."""
 
-    def __init__(self, source: Source, problems: Problems) -> None:
+    def __init__(self, source: Source) -> None:
         self._source = source
-        self._problems = problems
+        self._problems = source.problems
         self._strays: dict[int, str] = {}  # posts without `post_owner` -> the name in their key
 
     @cached_property
