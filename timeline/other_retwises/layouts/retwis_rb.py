@@ -18,7 +18,7 @@ PY_SALT = "retwis"  # before each password of retwis-py
 class RetwisRb:
     """One string for each field of a person and of a post."""
 
-    secret_part = "salt"  # the end of a key that each person has
+    ending = ":salt"  # of a key that each person has
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -34,7 +34,7 @@ class RetwisRb:
 
     def _nameless(self) -> Iterator[list[Account]]:
         """People of whom only the password is left."""
-        for uids in numbers(self._source, "user:id:", f":{self.secret_part}"):
+        for uids in numbers(self._source, "user:id:", self.ending):
             pipe = self._source.pipeline()
             asked = [(uid, pipe.get(f"user:id:{uid}:username")) for uid in uids]
             pipe.execute()
@@ -71,7 +71,7 @@ class RetwisRb:
 class RetwisPy(RetwisRb):
     """Its passwords are clear text after a fixed word."""
 
-    secret_part = "password"
+    ending = ":password"
 
     def _ask_password(self, pipe: Pipe, uid: int) -> Answer[Password | None]:
         stored = pipe.get(f"user:id:{uid}:password")
