@@ -5,6 +5,7 @@ import pytest
 from tests.support.other_retwises.imported import follows, own_posts, posts
 from tests.support.other_retwises.twtr import CompactTwtrSite, TwtrSite
 from tests.support.people import LONG_AGO
+from timeline.other_retwises.layouts import twtr
 
 MANY = 250  # posts; the lists have chunks of 100
 
@@ -42,6 +43,60 @@ def test_a_post_without_an_owner_is_found_by_its_key(raw, source, importing):
     source.raw.delete("twtr:post_owner:2")
     importing()
     assert posts(raw)[2] == (2, LONG_AGO + 1, "second")
+
+
+def test_posts_without_owners_in_many_ranges_are_found(raw, source, importing, monkeypatch):
+    monkeypatch.setattr(twtr, "RANGES_AT_ONCE", 1)
+    site = TwtrSite(source.raw)
+    site.post("carol", "first", LONG_AGO)
+    for number in range(1, 5):
+        site.store("alice" if number % 2 else "bob", number * 1000, "far", LONG_AGO + number)
+    importing()
+    assert [(pid, author) for pid, (author, _, _) in posts(raw).items()] == [
+        (1, 3),
+        (1000, 1),
+        (2000, 2),
+        (3000, 1),
+        (4000, 2),
+    ]
+
+
+@pytest.mark.parametrize("kinds", [["follows", "following"], ["followers"], ["following", "followers"]])
+def test_a_follow_in_any_of_the_sets_is_one_follow(raw, source, importing, kinds):
+    TwtrSite(source.raw).post("alice", "first", LONG_AGO)
+    TwtrSite(source.raw).post("bob", "second", LONG_AGO)
+    for kind in kinds:
+        one, other = ("bob", "alice") if kind == "followers" else ("alice", "bob")
+        source.raw.sadd(f"twtr:{one}:{kind}", other)
+    assert "people: 2, follows: 1, likes: 0" in importing()
+    assert follows(raw).keys() == {(1, 2)}
+
+
+def test_a_strange_name_in_a_set_is_shown_with_escapes(source, importing):
+    TwtrSite(source.raw).post("alice", "first", LONG_AGO)
+    source.raw.sadd("twtr:alice:follows", b"caf\xe9 \x1b[2J")
+    assert "note: follows of unknown people: 1 (alice follows caf\\udce9 \\x1b[2J)" in importing()
+
+
+def test_a_name_may_have_colons(raw, source, importing):
+    site = TwtrSite(source.raw)
+    site.follow("a:b", "bob:post")
+    site.post("a:b", "first", LONG_AGO)
+    site.post("bob:post", "second", LONG_AGO + 1)
+    source.raw.delete("twtr:post_owner:2")
+    importing()
+    assert raw.hgetall("users") == {"a:b": "1", "bob:post": "2"}
+    assert follows(raw).keys() == {(1, 2)}
+    assert posts(raw) == {1: (1, LONG_AGO, "first"), 2: (2, LONG_AGO + 1, "second")}
+
+
+def test_a_compact_post_may_have_an_iso_time(raw, source, importing):
+    site = CompactTwtrSite(source.raw)
+    site.post("alice", "one | two", "2023-11-14T22:13:20Z")
+    site.post("alice", "no time", "2023-99-14 22:13:20")
+    importing()
+    assert posts(raw)[1] == (1, 1_700_000_000, "one | two")
+    assert posts(raw)[2][2] == "2023-99-14 22:13:20|no time"
 
 
 def test_a_post_whose_text_has_expired_is_counted(raw, source, importing):

@@ -21,12 +21,22 @@ from timeline.other_retwises.source import (
 )
 
 OWNER = "twtr:post_owner:"
-NOT_PEOPLE = {"post_owner", "post_id"}
 FOLLOWS = ("follows", "following")  # in the article's text, and in its example
+FOLLOWERS = "followers"
+RANGES_AT_ONCE = 100  # of posts: the posts without `post_owner` in this many are held together
 
-_KEY = re.compile(r"twtr:([^:]+):(.+)", re.DOTALL)
-_POST = re.compile(r"twtr:([^:]+):post:(\d+)\Z", re.DOTALL | re.ASCII)
-_COMPACT = re.compile(r"(\d{9,13}(?:\.\d+)?)\|(.*)", re.DOTALL | re.ASCII)  # timestamp|text
+# A name may have colons. So a key is known by its end.
+_LISTS = r"(?:timeline:)?(?:lists|list_next|list:\d+|list:current)|timeline:current"
+_KEY = re.compile(
+    rf"twtr:(.+?):(?:follows|following|followers|post:\d+(?::created_at)?|{_LISTS})\Z", re.DOTALL | re.ASCII
+)
+_POST = re.compile(r"twtr:(.+?):post:(\d+)\Z", re.DOTALL | re.ASCII)
+_COMPACT = re.compile(  # timestamp|text
+    r"(\d{9,13}(?:\.\d+)?|\d{4}-\d\d-\d\d[ T][^|]{1,30})\|(.*)", re.DOTALL | re.ASCII
+)
+
+
+Follow = tuple[str, str]  # the names of the follower and of the followed
 
 
 class Twtr:
@@ -35,7 +45,7 @@ class Twtr:
     def __init__(self, source: Source) -> None:
         self._source = source
         self._problems = source.problems
-        self._strays: dict[int, str] = {}  # posts without `post_owner` -> the name in their key
+        self._with_strays: set[int] = set()  # ranges that have posts without `post_owner`, by their number
 
     @cached_property
     def _uids(self) -> dict[str, int]:
@@ -43,7 +53,7 @@ class Twtr:
         names: set[str] = set()
         for keys in self._source.scan_keys("twtr:*", AT_ONCE):
             names |= {match[1] for key in keys if (match := _KEY.match(key))}
-        return {name: uid for uid, name in enumerate(sorted(names - NOT_PEOPLE), 1)}
+        return {name: uid for uid, name in enumerate(sorted(names), 1)}
 
     @cached_property
     def _names(self) -> dict[int, str]:
@@ -54,34 +64,62 @@ class Twtr:
             yield [Account(uid, self._names[uid]) for uid in uids]
 
     def follows(self, uids: Sequence[int]) -> Iterator[list[Edge]]:
-        for kind in FOLLOWS:
+        """Each follow once, also when it is in several of the three sets. One round trip more for each chunk of the
+        second and the third set."""
+        for done, kind in enumerate(FOLLOWS):
             for chunk in members(self._source, partial(self._key, kind), uids, ask_set):
-                for uid, name, _ in chunk:
-                    if name not in self._uids:
-                        self._problems.note("follows of unknown people", f"{self._names[uid]} follows {name}")
-                yield [Edge(uid, self._uids[name], None) for uid, name, _ in chunk if name in self._uids]
+                yield list(self._edges(self._new(FOLLOWS[:done], [(self._names[uid], name) for uid, name, _ in chunk])))
+        for chunk in members(self._source, partial(self._key, FOLLOWERS), uids, ask_set):
+            yield list(self._edges(self._new(FOLLOWS, [(name, self._names[uid]) for uid, name, _ in chunk])))
+
+    def _new(self, kinds: Sequence[str], follows: list[Follow]) -> list[Follow]:
+        """Those that are in no set of these kinds."""
+        pipe = self._source.pipeline()
+        asked = [[pipe.send("SISMEMBER", f"twtr:{one}:{kind}", other) for kind in kinds] for one, other in follows]
+        pipe.execute()
+        return [follow for follow, known in zip(follows, asked, strict=True) if not any(reply.value for reply in known)]
+
+    def _edges(self, follows: list[Follow]) -> Iterator[Edge]:
+        for one, other in follows:
+            if one in self._uids and other in self._uids:
+                yield Edge(self._uids[one], self._uids[other], None)
+            else:
+                self._problems.note("follows of unknown people", f"{one} follows {other}")
 
     def _key(self, kind: str, uid: int) -> str:
         return f"twtr:{self._names[uid]}:{kind}"
 
     def posts(self) -> Iterator[list[SourcePost]]:
-        for pids in ranges(self._all_pids()):
-            pipe = self._source.pipeline()
-            asked = [(pid, pipe.get(f"{OWNER}{pid}")) for pid in pids]
-            pipe.execute()
-            owned = [(pid, name) for pid, owner in asked if (name := owner.value or self._strays.get(pid))]
-            yield self._read(owned)
+        for some in batches(list(ranges(self._all_pids())), RANGES_AT_ONCE):
+            strays = self._strays({pids.start // AT_ONCE for pids in some} & self._with_strays)
+            for pids in some:
+                pipe = self._source.pipeline()
+                asked = [(pid, pipe.get(f"{OWNER}{pid}")) for pid in pids]
+                pipe.execute()
+                yield self._read([(pid, name) for pid, owner in asked if (name := owner.value or strays.get(pid))])
 
     def _all_pids(self) -> Iterator[list[int]]:
-        """The ids of all posts, and the strays among them."""
+        """The ids of all posts. Afterwards it is known which ranges have strays."""
         yield from numbers(self._source, OWNER)
         for keys in self._source.scan_keys("twtr:*:post:*", AT_ONCE):
             found = [(match[1], pid) for key in keys if (match := _POST.match(key)) and (pid := whole_id(match[2]))]
             pipe = self._source.pipeline()
             owners = [pipe.get(f"{OWNER}{pid}") for _, pid in found]
             pipe.execute()
-            self._strays |= {pid: name for (name, pid), owner in zip(found, owners, strict=True) if owner.value is None}
+            strays = [pid for (_, pid), owner in zip(found, owners, strict=True) if not owner.value]
+            self._with_strays |= {pid // AT_ONCE for pid in strays}
             yield [pid for _, pid in found]
+
+    def _strays(self, parts: set[int]) -> dict[int, str]:
+        """The names in the keys of all posts of these ranges. It reads every key of a post."""
+        found = {}
+        for keys in self._source.scan_keys("twtr:*:post:*", AT_ONCE) if parts else ():
+            for key in keys:
+                match = _POST.match(key)
+                pid = whole_id(match[2]) if match else None
+                if match and pid and pid // AT_ONCE in parts:
+                    found[pid] = match[1]
+        return found
 
     def _read(self, owned: list[tuple[int, str]]) -> list[SourcePost]:
         pipe = self._source.pipeline()
@@ -100,7 +138,7 @@ class Twtr:
 
     def _post(self, pid: int, name: str, text: str, created_at: str | None) -> SourcePost:
         compact = _COMPACT.match(text) if created_at is None else None
-        if compact:
+        if compact and unix_seconds(compact[1]) is not None:
             created_at, text = compact[1], compact[2]
         return SourcePost(pid, self._uids.get(name), unix_seconds(created_at), text)
 
