@@ -12,6 +12,8 @@ NOON = 1244890800  # 13 June 2009, 11:00 UTC
     [
         (str(NOON), NOON),
         (f"{NOON}.987", NOON),
+        ("1.2448908e9", NOON),
+        ("1.2448908E+12", NOON),
         (f"{NOON * 1000 + 999}", NOON),
         ("2009-06-13 12:00:00 +0100", NOON),
         ("2009-06-13 06:00:00 -0500", NOON),
@@ -29,7 +31,9 @@ def test_each_form_is_read(text, seconds):
     assert unix_seconds(text) == seconds
 
 
-@pytest.mark.parametrize("text", [None, "", "soon", "-5", "Sat Xyz 13 11:00:00 UTC 2009", "2009-13-45", "1" * 40, "٣"])
+@pytest.mark.parametrize(
+    "text", [None, "", "soon", "-5", "Sat Xyz 13 11:00:00 UTC 2009", "2009-13-45", "1" * 40, "9" * 16, "1e99", "٣"]
+)
 def test_anything_else_is_no_time(text):
     assert unix_seconds(text) is None
 

@@ -47,6 +47,13 @@ def test_a_post_of_another_form_is_counted(raw, site, source, importing):
     assert list(posts(raw)) == [1, 3]
 
 
+def test_a_time_of_too_many_digits_is_none(raw, site, source, importing):
+    source.raw.set("post:2", f"1|{'9' * 5000}|Hello")
+    source.raw.set("post:3", f"1|{'9' * 16}|Hello")
+    assert "note: posts without a time, which get that of the post before: 2 (post 2, post 3)" in importing()
+    assert posts(raw)[2] == posts(raw)[3] == (1, LONG_AGO, "Hello")
+
+
 def test_a_post_whose_author_is_gone_is_counted(raw, site, source, importing):
     source.raw.set("post:9", f"77|{LONG_AGO}|Hello")
     assert "note: posts without a known author: 1 (post 9)" in importing()

@@ -58,6 +58,18 @@ def test_a_reply_to_a_deleted_post_becomes_a_plain_post(raw, site, source, impor
     assert replies(raw) == {}
 
 
+@pytest.mark.parametrize("kept", [0, 20_000])
+@pytest.mark.parametrize("author", ["99", "", "x"])
+def test_a_thread_begins_with_a_post_that_is_imported(raw, site, source, importing, monkeypatch, author, kept):
+    monkeypatch.setattr(retwis_j, "ROOTS_KEPT", kept)
+    site.post(2, "and so on", LONG_AGO + 3, reply_to=3)
+    source.raw.hset("pid:1", "uid", author)
+    printed = importing()
+    assert list(posts(raw)) == [2, 3, 4]
+    assert replies(raw) == {3: (2, 2, 2), 4: (3, 2, 1)}
+    assert "(post 2)" in printed
+
+
 @pytest.mark.parametrize("parent", ["3", "4", "x", "-1", "99"])
 def test_a_post_that_answers_itself_or_a_later_one_is_a_plain_post(raw, site, source, importing, parent):
     source.raw.hset("pid:3", "replyPid", parent)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from retwis_site.store.chunks import batches
-from timeline.other_retwises.dates import MILLISECONDS_FROM, unix_seconds
+from timeline.other_retwises.dates import is_milliseconds, unix_seconds
 from timeline.other_retwises.entities import Account, Edge, SourcePost
 from timeline.other_retwises.passwords import clear_text
 from timeline.other_retwises.source import (
@@ -81,7 +81,7 @@ class Php:
     def _author(self, author: str, time: str) -> int | None:
         """Retwisn writes names and milliseconds, the others uids and seconds. A name may be a number."""
         by_name, by_id = self._uids.get(author), whole_id(author)
-        if time.isdecimal() and int(time) >= MILLISECONDS_FROM:
+        if is_milliseconds(time):
             return by_name if by_name is not None else by_id
         return by_id if by_id in self._usernames else by_name
 

@@ -52,15 +52,18 @@ class RetwisJ:
     # ---- replies
 
     def _replies(self, parents: dict[int, str]) -> dict[int, ReplyTo]:
-        """What each reply answers. Without replies to posts that do not exist: they become plain posts."""
+        """What each reply answers. Replies to posts that are not imported become plain posts."""
         answered = {pid: parent for pid, text in parents.items() if (parent := whole_id(text)) and parent < pid}
         authors = self._authors(sorted(set(answered.values())))
+        people = self._people(set(authors.values()))
         replies = {}
         for pid in parents:
             parent = answered.get(pid, 0)
             author = authors.get(parent)
             if author is None:
                 self._problems.note("replies to posts that do not exist", f"post {pid}")
+            elif author not in people:
+                self._problems.note("replies to posts without a known author", f"post {pid}")
             else:
                 replies[pid] = ReplyTo(parent, self._root(pid, parent), author)
         return replies
@@ -71,6 +74,13 @@ class RetwisJ:
         pipe.execute()
         found = [(pid, whole_id(uid)) for pid, fields in asked for uid, text in [fields.value] if text is not None]
         return {pid: uid for pid, uid in found if uid is not None}
+
+    def _people(self, uids: set[int]) -> set[int]:
+        """Those of them who are imported."""
+        pipe = self._source.pipeline()
+        names = {uid: pipe.hget(f"uid:{uid}", "name") for uid in uids}
+        pipe.execute()
+        return {uid for uid, name in names.items() if name.value}
 
     def _root(self, pid: int, parent: int) -> int:
         """The first post of the thread. Posts come by ascending id, so the thread of the parent is mostly known."""
@@ -83,12 +93,12 @@ class RetwisJ:
         return root
 
     def _climb(self, pid: int) -> int:
-        """The last post that exists on the way up. An answered post has a lower id, so the way ends."""
+        """The last post on the way up that is imported. An answered post has a lower id, so the way ends."""
         for _ in range(MOST_STEPS):
             if pid in self._roots:
                 return self._roots[pid]
             parent = whole_id(self._source.hget(f"pid:{pid}", "replyPid"))
-            if parent is None or parent >= pid or self._source.hget(f"pid:{parent}", "content") is None:
+            if parent is None or parent >= pid or not self._people(set(self._authors([parent]).values())):
                 return pid
             pid = parent
         self._problems.note("threads that are cut: too many replies to replies", f"post {pid}")
