@@ -11,11 +11,13 @@ from accounts.users.names import entries, queue_entries
 from accounts.users.repository import ask_owner, new_secret
 from retwis_site.features import Line, LineField, SiteLines
 from retwis_site.maintenance.line_fields import ID, NAME, PASSWORD, TEXT, TIME, TIME_OR_NULL, seconds
+from retwis_site.maintenance.site_files.exporting import CannotExport
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys, snowflake
 from retwis_site.store.chunks import AT_ONCE, batches
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_id, whole
+from retwis_site.store.schema import is_hash
 
 ABOUT = ("name", "bio", "language")
 READ = ("username", "password", "old_password", *ABOUT, "deleted")
@@ -37,7 +39,8 @@ def uids_in_order(store: Store) -> Iterator[list[int]]:
 
 
 def read_users(store: Store) -> Iterator[list[Line]]:
-    """A line for each user that a name leads to, by id. Two round trips a chunk."""
+    """A line for each user that a name leads to, by id. Two round trips a chunk. Raises CannotExport for a password in
+    clear text."""
     for uids in uids_in_order(store):
         pipe = store.pipeline()
         asked = {uid: pipe.hmget(keys.user(uid), READ) for uid in uids}
@@ -47,7 +50,17 @@ def read_users(store: Store) -> Iterator[list[Line]]:
         owners = {uid: ask_owner(pipe, name) for uid, name in named.items()}
         registered = {uid: pipe.zscore(keys.users_by_time(), name) for uid, name in named.items()}
         pipe.execute()
-        yield [_line(uid, stored[uid], registered[uid].value) for uid, owner in owners.items() if owner.value == uid]
+        own = [uid for uid, owner in owners.items() if owner.value == uid]
+        _refuse_clear_text([stored[uid] for uid in own])
+        yield [_line(uid, stored[uid], registered[uid].value) for uid in own]
+
+
+def _refuse_clear_text(users: Sequence[Mapping[str, str | None]]) -> None:
+    """Raises CannotExport for a user whose password is no hash: everyone with the file could read it."""
+    for fields in users:
+        if fields["password"] and fields["deleted"] is None and not is_hash(fields["password"]):
+            name = fields["username"]
+            raise CannotExport(f"The password of {name} is in clear text. Run `manage.py changepassword {name}`.")
 
 
 def _line(uid: int, fields: Mapping[str, str | None], registered: float | None) -> Line:

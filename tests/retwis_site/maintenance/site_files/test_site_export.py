@@ -60,6 +60,21 @@ def test_an_old_password_is_exported_and_a_newer_one_wins(full_site, tmp_path):
     assert bob["password"] == "md5$salt$2"
 
 
+def test_a_password_in_clear_text_is_never_written(full_site, tmp_path):
+    full_site.hset("user:2", "password", "as typed")
+    with pytest.raises(CommandError, match=r"^The password of bob is in clear text\. Run `manage\.py changepassword bob`"):
+        export(tmp_path / "site.jsonl")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_no_line_can_hold_is_replaced(full_site, tmp_path):
+    full_site.hset("user:2", "bio", b"caf\xe9")
+    full_site.hset("post:1", "time", 2**50)
+    content = export(tmp_path / "site.jsonl")
+    assert of_type(content, "user")[1]["bio"] == "caf\ufffd"
+    assert of_type(content, "post")[0]["time"] == "9999-12-31T23:59:59Z"
+
+
 def test_a_deleted_account_keeps_its_name_and_nothing_else(full_site, tmp_path):
     full_site.hset("user:4", "deleted", LONG_AGO)
     dave = of_type(export(tmp_path / "site.jsonl"), "user")[3]
