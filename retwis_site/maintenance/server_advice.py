@@ -1,6 +1,9 @@
 """Advice on the settings of a server: it holds the only copy of the site, so it must not act as a cache."""
 
+import stat
+from contextlib import suppress
 from dataclasses import dataclass
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
@@ -100,14 +103,32 @@ def _unread_snapshot(server: Store) -> list[Advice]:
         folder, name = server.setting("dir"), server.setting("dbfilename")
     except StoreRefused:  # the user of docs/redis.md may not send CONFIG
         folder, name = "", ""
-    if folder and Path(folder).is_dir():  # it runs on this machine
-        return _found(Path(folder) / name)
+    if folder and is_on_this_machine(server):
+        with suppress(OSError):  # such as for Debian's /var/lib/redis, which only the server's user may enter
+            return _found(Path(folder) / name)
     text = "The store has no users. If its server was given a dump.rdb, it has not read it (appendonly yes)."
     return [Advice("retwis.W013", text, f"For a new site, do nothing. Else: {_WAY_OUT}")]
 
 
+def is_on_this_machine(server: Store) -> bool:
+    """Whether a store of one server has an address that leads nowhere else: a socket, or the loopback device."""
+    [client] = server.transport.servers()
+    address = client.connection_pool.connection_kwargs
+    host = str(address.get("host", ""))
+    try:
+        return "path" in address or ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
 def _found(dump: Path) -> list[Advice]:
-    if not dump.is_file() or not dump.stat().st_size:
+    """Advice on this file; none when it is absent or empty. Raises OSError."""
+    try:
+        found = dump.stat()
+    except FileNotFoundError:
+        dump.parent.stat()  # it is not here when the server runs in a container
+        return []
+    if not stat.S_ISREG(found.st_mode) or not found.st_size:
         return []
     text = f"The store has no users, and its server has not read {dump}, since it has `appendonly yes`."
     return [Advice("retwis.W013", text, _WAY_OUT)]

@@ -167,14 +167,12 @@ def _launch(binary: Path) -> "subprocess.Popen[bytes]":
 
 
 def _refuse_unread_snapshot() -> None:
-    """Raises EmbeddedServerError for a dump.rdb without append-only files: the server would ignore it and be empty."""
+    """Raises EmbeddedServerError for a dump.rdb: the server would ignore it, and never writes one itself."""
     dump = folder() / "dump.rdb"
-    appended = (folder() / "appendonlydir").exists() or (folder() / "appendonly.aof").exists()
-    if dump.exists() and not appended:
+    if dump.exists():
         raise EmbeddedServerError(
-            f"the embedded server keeps an append-only file, so it does not read {dump}, and the site would be empty: "
-            f"move that file out of the folder, such as to {dump.name} in another one, and give it to "
-            "`manage.py restore FILE.rdb`"
+            f"the embedded server keeps an append-only file, so it does not read {dump}: move that file out of the "
+            "folder. To have what is in it, give it to `manage.py restore FILE.rdb`, with an empty store"
         )
 
 

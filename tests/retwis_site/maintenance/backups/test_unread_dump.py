@@ -3,10 +3,14 @@
 from pathlib import Path
 
 import pytest
+import redis
 from django.core.management import CommandError, call_command
 
+from retwis_site.maintenance import server_advice
 from retwis_site.maintenance.server_advice import advice
 from retwis_site.store import embedded
+from retwis_site.store.client import Store
+from retwis_site.store.connection.transport import OneServer
 from tests.support.command_output import said
 from tests.support.maintenance.backups import restore
 from tests.support.processes.processes import embedded_client
@@ -51,6 +55,44 @@ def test_an_unread_dump_is_named_with_the_way_out(store, appends, dump, capsys):
 
 
 @pytest.mark.usefixtures("may_ask")
+def test_a_folder_that_may_not_be_entered_is_the_general_advice(store, appends, dump, monkeypatch, capsys):
+    """As Debian's /var/lib/redis, with mode 0750. root may enter every folder, so the refusal is played."""
+    look = Path.stat
+
+    def refuse(path, **options):
+        if path.name == dump.name:
+            raise PermissionError(13, "Permission denied", str(path))
+        return look(path, **options)
+
+    monkeypatch.setattr(Path, "stat", refuse)
+    (piece,) = unread(store)
+    assert piece.text.startswith("The store has no users. If its server was given a dump.rdb")
+    assert "If its server was given a dump.rdb" in said(capsys, "doctor")
+
+
+@pytest.mark.usefixtures("may_ask")
+def test_a_dump_of_this_machine_says_nothing_about_another(store, appends, dump, monkeypatch):
+    monkeypatch.setattr(server_advice, "is_on_this_machine", lambda server: False)
+    (piece,) = unread(store)
+    assert piece.text.startswith("The store has no users. If its server was given a dump.rdb")
+
+
+@pytest.mark.parametrize(
+    ("url", "here"),
+    [
+        ("unix:///run/redis.sock", True),
+        ("redis://localhost:6379", True),
+        ("redis://127.0.0.1:6379", True),
+        ("redis://[::1]:6379", True),
+        ("redis://10.0.0.7:6379", False),
+        ("redis://redis:6379", False),
+    ],
+)
+def test_only_a_socket_and_the_loopback_device_are_this_machine(url, here):
+    assert server_advice.is_on_this_machine(Store(OneServer(redis.Redis.from_url(url)))) is here
+
+
+@pytest.mark.usefixtures("may_ask")
 def test_an_empty_store_without_a_dump_gets_no_advice(store, appends):
     assert unread(store) == []
 
@@ -87,7 +129,7 @@ def test_the_embedded_server_refuses_a_dump_that_it_would_not_read(embedded_site
     store_folder = embedded_site / "store"
     store_folder.mkdir(parents=True)
     dump = (Path(settings.STORE_DIR) / "dump.rdb").rename(store_folder / "dump.rdb")
-    with pytest.raises(CommandError, match=rf"not read {dump}, .* move that file .*`manage\.py restore FILE\.rdb`"):
+    with pytest.raises(CommandError, match=rf"not read {dump}: move that file .*`manage\.py restore FILE\.rdb`"):
         call_command("doctor")
     moved_away = dump.rename(tmp_path / "dump.rdb")
     restore(moved_away)
@@ -95,7 +137,11 @@ def test_the_embedded_server_refuses_a_dump_that_it_would_not_read(embedded_site
         assert client.hgetall("users") == {"alice": "1"}
 
 
-def test_a_dump_beside_append_only_files_is_no_trap(embedded_site, capsys):
+def test_the_embedded_server_refuses_a_dump_beside_its_append_only_files(embedded_site, capsys):
     call_command("seed", "--users=3", "--posts=5", "--follows=1", "--noinput", verbosity=0)
-    (embedded_site / "store" / "dump.rdb").write_bytes(b"REDIS0009")
+    dump = embedded_site / "store" / "dump.rdb"
+    dump.write_bytes(b"REDIS0009")
+    with pytest.raises(CommandError, match=r"not read .*dump\.rdb.* move that file .*`manage\.py restore FILE\.rdb`"):
+        call_command("doctor")
+    dump.unlink()
     assert "No errors." in said(capsys, "doctor")
