@@ -1,6 +1,6 @@
 """Each command of docs/backup.md does what the document says."""
 
-import os
+import json
 import re
 import subprocess
 import sys
@@ -97,15 +97,16 @@ def test_an_rdb_file_is_restored(shell, raw):
 
 
 @pytest.mark.real_server
-def test_the_nightly_command_removes_backups_of_more_than_thirty_days(shell):
-    for name, days in (("old", 32), ("young", 29)):
-        made = shell.backups / name
-        made.mkdir(parents=True)
-        (made / "manifest.json").write_text("{}")
-        then = (made / "manifest.json").stat().st_mtime - days * 86400
-        os.utime(made, (then, then))
-    shell.run(scheduled("find"))
-    assert {path.name for path in shell.backups.iterdir()} == {"young"}
+def test_the_nightly_command_keeps_the_newest_thirty_backups_without_errors(shell):
+    names = [f"2026-{month:02}-01T03-00-{second:02}Z" for month in (1, 2) for second in range(1, 18)]
+    for name in names:
+        (shell.backups / name).mkdir(parents=True)
+        errors = {names[1]: 2, names[-1]: None}.get(name, 0)
+        (shell.backups / name / "manifest.json").write_text(
+            json.dumps({"users": 1, "errors": errors, "files": []}, indent=2)
+        )
+    shell.run(scheduled("rm"))
+    assert {path.name for path in shell.backups.iterdir()} == {*names} - {names[0], names[2]}
 
 
 @pytest.mark.real_server

@@ -1,6 +1,5 @@
 """`manage.py backup`"""
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -45,11 +44,14 @@ class Command(StoreCommand):
         size = sum(file.bytes for file in manifest.files)
         self.say(f"{complete}: {manifest.users} users, {manifest.keys} keys, {size} bytes.")
         if manifest.errors:
-            self.say("The backup is complete, and so are the errors in it. Run `manage.py doctor --fix` on the store.")
-            sys.exit(1)
+            raise CommandError(
+                f"{complete} is complete, but the store has errors: {manifest.errors}. Run `manage.py doctor --fix`."
+            )
 
     def _download(self, store: Store, folder: Path) -> Manifest:
         about = describe(store)
+        if not about.users:
+            raise BackupError("No user is registered in this store. Set REDIS_URL and REDIS_KEY_PREFIX to the site's.")
         download = Download(store, folder)
         for _ in self.progress("Reading the snapshot", download):
             pass

@@ -75,11 +75,27 @@ def test_verify_loads_the_backup_and_runs_the_checks_of_doctor(site, tmp_path, c
     assert folders.read_manifest(made).errors == 0
 
 
-def test_errors_in_the_backup_are_printed_and_make_the_exit_code_1(site, tmp_path, capsys):
+@pytest.mark.parametrize("verbosity", [0, 1])
+def test_errors_in_the_backup_are_the_last_line_at_any_verbosity(site, tmp_path, verbosity):
+    """cron sends a mail only for a command that prints something."""
     site.zrem("followers:1", 2)
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(CommandError) as ended:
+        call_command("backup", str(tmp_path), "--verify", verbosity=verbosity)
+    (made,) = complete(tmp_path)
+    assert str(ended.value) == f"{made} is complete, but the store has errors: 2. Run `manage.py doctor --fix`."
+
+
+def test_a_store_without_users_is_refused_and_leaves_nothing(raw, tmp_path):
+    """A server that has restarted empty must not push good backups out."""
+    with pytest.raises(CommandError, match=r"^No user is registered in this store\. Set REDIS_URL"):
+        call_command("backup", str(tmp_path))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_errors_in_the_backup_are_printed(site, tmp_path, capsys):
+    site.zrem("followers:1", 2)
+    with pytest.raises(CommandError):
         call_command("backup", str(tmp_path), "--verify")
-    assert ended.value.code == 1
     assert "error: entries of following: missing from followers:, or unknown: 1" in capsys.readouterr().out
     (made,) = complete(tmp_path)
     assert folders.read_manifest(made).errors == 2  # the follower is missing, and so is its count
