@@ -20,6 +20,10 @@ from retwis_site.store.ids import nonce
 DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError)
 
 
+class NoFile(Exception):
+    """A path that cannot become a file. The message names the fix."""
+
+
 @contextmanager
 def compressing(file: IO[bytes], name: str) -> Iterator[IO[bytes]]:
     """What is written in this block goes to `file`, compressed as the ending of `name` says."""
@@ -48,7 +52,9 @@ def decompressed(file: IO[bytes], name: str) -> IO[bytes]:
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
     """A new file, which gets its name at the end of the block, when it is on the disk: the name never stands for a
-    part of it. Only its owner can read it. Raises OSError."""
+    part of it. Only its owner can read it. A symbolic link stays; the file that it names is replaced. Raises OSError, and
+    NoFile for a path that cannot become a file."""
+    path = _real(path)
     unfinished = path.with_name(f".{path.name}.{nonce()}")
     descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
@@ -60,6 +66,19 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
     finally:
         with suppress(FileNotFoundError):
             unfinished.unlink()
+
+
+def _real(path: Path) -> Path:
+    """The path without symbolic links. Raises NoFile."""
+    try:
+        real = path.resolve()
+    except RuntimeError as error:  # before Python 3.13, for a link that leads to itself
+        raise NoFile(f"{path} leads to itself. Name a file.") from error
+    if real.is_dir() or not path.name:
+        raise NoFile(f"{real} is a folder. Name a file in it, such as {real / 'site.jsonl.zst'}.")
+    if real.exists() and not real.is_file():
+        raise NoFile(f"{path} is no regular file. For a pipe or standard output, use `-`.")
+    return real
 
 
 def spooled(pipe: IO[bytes]) -> IO[bytes]:

@@ -7,7 +7,7 @@ from typing import IO, Any
 from django.core.management.base import CommandError, CommandParser
 
 from retwis_site.maintenance.site_files.exporting import CannotExport, Export, refuse_what_is_no_site
-from retwis_site.maintenance.site_files.streams import compressing, replacing
+from retwis_site.maintenance.site_files.streams import NoFile, compressing, replacing
 from retwis_site.management.base import StoreCommand
 from retwis_site.store.client import Store
 
@@ -37,7 +37,7 @@ class Command(StoreCommand):
                 path = Path(options["file"])
                 with replacing(path) as file:
                     counts = self._write(store, file, path.name)
-        except CannotExport as error:
+        except (CannotExport, NoFile) as error:
             raise CommandError(str(error)) from error
         except OSError as error:
             raise CommandError(f"The file could not be written: {error}") from error
