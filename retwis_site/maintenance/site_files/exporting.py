@@ -8,6 +8,7 @@ from typing import IO
 from retwis_site.features import Line, site_lines
 from retwis_site.maintenance.site_files.lines import encoded, end, head
 from retwis_site.store.client import Store
+from retwis_site.store.ids import parse_id
 from retwis_site.store.schema import State, examine
 
 AT_ONCE = 500  # lines of a chunk, about
@@ -40,7 +41,15 @@ class Export:
                 self._write(lines)
                 self.counts[kind.type] += len(lines)
                 yield
-        self._write([end(self.counts, self._hash.hexdigest())])
+        self._write([end(self.counts, self._largest(), self._hash.hexdigest())])
+
+    def _largest(self) -> dict[str, int]:
+        """By type, the largest id that the site has given out, 0 for none: a deleted post's id is not given out again.
+        One round trip. Read last, so it is no smaller than the ids in the lines."""
+        pipe = self._store.pipeline()
+        counters = {kind.type: pipe.get(kind.counter()) for kind in site_lines().values() if kind.counter}
+        pipe.execute()
+        return {type_: parse_id(counter.value or "") or 0 for type_, counter in counters.items()}
 
     def _write(self, lines: Sequence[Line]) -> None:
         content = b"".join(map(encoded, lines))

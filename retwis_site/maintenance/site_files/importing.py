@@ -15,6 +15,7 @@ from retwis_site.maintenance.site_files.lines import FORMAT, PERSONAL, VERSION, 
 from retwis_site.maintenance.site_files.reading import NEWER, BadFile, check_fields, parsed, raw_lines
 from retwis_site.store import schema
 from retwis_site.store.chunks import batches
+from retwis_site.store.ids import LARGEST_ID
 from retwis_site.store.snowflake import SMALLEST
 
 AT_ONCE = 500  # lines
@@ -31,6 +32,7 @@ class Verification:
     open: Open
     size: int  # bytes of the file
     counts: Counter[str] = field(default_factory=Counter)  # lines by type
+    largest: dict[str, int] = field(default_factory=dict)  # by type, the largest id that the other site has given out
     _number: int = 0  # of the line that is checked
     _first: dict[str, int] = field(default_factory=dict)  # the number of the first line of each type
     _distinct: dict[tuple[str, str], Distinct] = field(default_factory=dict)  # by type and field
@@ -96,10 +98,20 @@ class Verification:
     def _check_end(self, raw: bytes, line: Line, sha256: str) -> None:
         if line.get("counts") != {type_: self.counts[type_] for type_ in site_lines()}:
             raise BadFile(self._number, f"counts is not {dict(self.counts)}, the number of lines of each type")
+        self._check_largest(line.get("largest"))
         if line.get("sha256") != sha256:
             raise BadFile(self._number, "sha256 is not the hash of the lines before")
         if raw != encoded(line):
             raise BadFile(self._number, "it is not written as `manage.py export` writes it")
+
+    def _check_largest(self, largest: object) -> None:
+        counted = {kind.type for kind in site_lines().values() if kind.counter}
+        if not isinstance(largest, dict) or set(largest) != counted:
+            raise BadFile(self._number, f"largest is no object with an id for each of {', '.join(sorted(counted))}")
+        for type_, number in largest.items():
+            if type(number) is not int or not 0 <= number <= LARGEST_ID:
+                raise BadFile(self._number, f"largest of {type_} must be a whole number from 0 to 2^53")
+        self.largest = largest
 
     def _check_distinct(self) -> None:
         for (type_, name), distinct in self._distinct.items():

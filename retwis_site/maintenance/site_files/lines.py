@@ -23,6 +23,7 @@ def head(now: int) -> Line:
     return {**about, "exported_at": iso(now), "schema": schema.VERSION}
 
 
-def end(counts: Mapping[str, int], sha256: str) -> Line:
-    """The last line: how many lines of each type the file has, and the hash of all bytes before this line."""
-    return {"type": "end", "counts": dict(counts), "sha256": sha256}
+def end(counts: Mapping[str, int], largest: Mapping[str, int], sha256: str) -> Line:
+    """The last line: how many lines of each type the file has, the largest id of each counted type that the site has
+    given out, and the hash of all bytes before this line."""
+    return {"type": "end", "counts": dict(counts), "largest": dict(largest), "sha256": sha256}

@@ -7,7 +7,7 @@ from django.core.management import call_command
 
 from accounts.users.deletion import AccountDeletion
 from retwis_site.jobs.worker import drain
-from retwis_site.maintenance.site_files.lines import encoded
+from retwis_site.maintenance.site_files.lines import encoded, end
 from retwis_site.store import schema
 from retwis_site.store.local_cache import Memory
 from tests.support.people import LONG_AGO, register
@@ -75,7 +75,7 @@ def site_file(lines, **head):
     first = {"type": "site", "format": "retwis-site", "version": 1, "exported_at": "2026-11-20T15:04:05Z", "schema": 1}
     content = b"".join(map(encoded, [first | head, *lines]))
     counts = {type_: sum(line["type"] == type_ for line in lines) for type_ in TYPES}
-    return content + encoded({"type": "end", "counts": counts, "sha256": hashlib.sha256(content).hexdigest()})
+    return content + encoded(end(counts, {"user": 0, "post": 0}, hashlib.sha256(content).hexdigest()))
 
 
 def person(uid, username, **fields):

@@ -47,7 +47,7 @@ class Command(StoreCommand):
         filling.begin()
         for lines in self.progress("Importing", Chunks(content, verification.counts.total())):
             filling.write(lines)
-        filling.finish({})
+        filling.finish(verification.largest)
         for type_, number in verification.counts.items():
             self.say(f"{type_}: {number - filling.dropped[type_]} imported")
         if filling.dropped.total():

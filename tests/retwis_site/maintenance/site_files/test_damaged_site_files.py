@@ -157,6 +157,21 @@ def test_a_file_without_a_line_or_with_more_below_its_end_is_refused(raw, tmp_pa
     assert refused(raw, path, b"\xff\n").startswith("Line 1: it is no JSON")
 
 
+@pytest.mark.parametrize(
+    ("largest", "message"),
+    [
+        (b"[]", "largest is no object with an id for each of post, user"),
+        (b'{"user":1}', "largest is no object with an id for each of post, user"),
+        (b'{"user":-1,"post":0}', "largest of user must be a whole number"),
+        (b'{"user":1,"post":true}', "largest of post must be a whole number"),
+        (b'{"user":1,"post":9007199254740993}', "largest of post must be a whole number"),
+    ],
+)
+def test_the_largest_ids_are_verified(raw, tmp_path, largest, message):
+    content = site_file([person(1, "alice")]).replace(b'{"user":0,"post":0}', largest)
+    assert refused(raw, tmp_path / "x.jsonl", content).startswith(f"Line 3: {message}")
+
+
 def test_the_whole_file_has_users(full_site, tmp_path):
     """The tests above would pass for an empty file."""
     content = export(tmp_path / "site.jsonl")

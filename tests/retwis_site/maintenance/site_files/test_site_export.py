@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import io
+import os
 import stat
 import sys
 
@@ -26,6 +27,13 @@ def test_the_lines_come_in_order_between_a_head_and_an_end(full_site, tmp_path):
         "schema": 1,
     }
     assert lines[-1]["counts"] == {"user": 4, "follow": 2, "post": 3, "like": 2}
+    assert lines[-1]["largest"] == {"user": 4, "post": 5}  # post 5 was a deleted account's
+
+
+def test_a_site_without_counters_has_0_as_its_largest_ids(full_site, tmp_path):
+    full_site.delete("next_post_id")
+    full_site.set("next_user_id", "x")
+    assert parsed(export(tmp_path / "site.jsonl"))[-1]["largest"] == {"user": 0, "post": 0}
 
 
 def test_the_last_line_has_the_hash_of_all_bytes_before_it(full_site, tmp_path):
@@ -165,6 +173,33 @@ def test_an_export_that_fails_leaves_the_file_before_it_and_no_other(full_site, 
 def test_a_folder_that_does_not_exist_is_named(full_site, tmp_path):
     with pytest.raises(CommandError, match=r"could not be written: .*missing"):
         export(tmp_path / "missing" / "site.jsonl")
+
+
+@pytest.mark.parametrize("name", ["", ".", "/", "/tmp", ".."])
+def test_a_folder_is_refused_before_anything_is_read(full_site, sent, name):
+    sent.round_trips.clear()
+    with pytest.raises(CommandError, match=r"is a folder\. Name a file in it, such as .*site\.jsonl\.zst\.$"):
+        call_command("export", name)
+    assert len(sent.round_trips) <= 3
+
+
+def test_what_is_no_regular_file_is_refused_and_stays(full_site, tmp_path):
+    pipe, link = tmp_path / "pipe", tmp_path / "link"
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+    for path in (pipe, link):
+        with pytest.raises(CommandError, match=r"is no regular file\. For a pipe or standard output, use `-`\.$"):
+            call_command("export", str(path))
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_a_symbolic_link_stays_and_its_file_is_replaced(full_site, tmp_path):
+    folder = tmp_path / "another"
+    folder.mkdir()
+    (tmp_path / "site.jsonl").symlink_to(folder / "site-1.jsonl")
+    content = export(tmp_path / "site.jsonl")
+    assert (tmp_path / "site.jsonl").is_symlink()
+    assert [(one.name, one.read_bytes()) for one in folder.iterdir()] == [("site-1.jsonl", content)]
 
 
 def test_a_store_without_users_is_refused(raw, tmp_path):
