@@ -52,8 +52,8 @@ def decompressed(file: IO[bytes], name: str) -> IO[bytes]:
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
     """A new file, which gets its name at the end of the block, when it is on the disk: the name never stands for a
-    part of it. Only its owner can read it. A symbolic link stays; the file that it names is replaced. Raises OSError, and
-    NoFile for a path that cannot become a file."""
+    part of it. Only its owner can read it. A symbolic link stays; the file that it names is replaced. Raises OSError,
+    and NoFile for a path that cannot become a file."""
     path = _real(path)
     unfinished = path.with_name(f".{path.name}.{nonce()}")
     descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
