@@ -59,7 +59,7 @@ def read_env_file(path: str) -> None:
         reason = getattr(error, "strerror", None) or "it is not UTF-8"
         raise ImproperlyConfigured(f"RETWIS_ENV_FILE={path!r} cannot be read: {reason}.") from error
     for line in lines:
-        if line.error or (line.key is not None and line.value is None):
+        if line.error or (line.key is not None and line.value is None) or "\0" in line.original.string:
             raise ImproperlyConfigured(f"RETWIS_ENV_FILE={path!r}, line {line.original.line}: write NAME=value.")
         if line.key is not None and line.value is not None:
             os.environ.setdefault(line.key, line.value)

@@ -59,12 +59,14 @@ class Manifest:
 def read_manifest(folder: Path) -> Manifest:
     """The manifest of a complete backup. Raises BackupError."""
     try:
-        content: dict[str, Any] = json.loads((folder / MANIFEST).read_text())
-        if content.pop("format") != "retwis-backup":
+        content = json.loads((folder / MANIFEST).read_text())
+        if not isinstance(content, dict) or content.pop("format") != "retwis-backup":
             raise ValueError("not a backup of this site")
         if content.pop("version") != FORMAT:
             raise BackupError(f"{folder} was made by another version of the site. Install that version.")
         files = tuple(DataFile(**file) for file in content.pop("files"))
+        if not files:
+            raise ValueError("it names no file")
         return Manifest(**content, files=files)
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise BackupError(f"{folder / MANIFEST} cannot be read: {error}. Take another backup.") from error

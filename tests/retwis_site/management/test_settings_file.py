@@ -63,7 +63,7 @@ def test_a_command_ends_in_one_line(tmp_path):
     assert ended.stderr == f"CommandError: RETWIS_ENV_FILE={path!r} cannot be read: No such file or directory.\n"
 
 
-@pytest.mark.parametrize("line", ["PORT", "PORT 9000", "=9000", "REDIS_KEY_PREFIX='hidden"])
+@pytest.mark.parametrize("line", ["PORT", "PORT 9000", "=9000", "REDIS_KEY_PREFIX='hidden", "PORT=hidden\0"])
 def test_a_line_that_is_no_setting_is_an_error_with_its_number_and_without_its_text(tmp_path, written, line):
     ended = settings_with(tmp_path, RETWIS_ENV_FILE=written(f"SECRET_KEY=s\n{line}\n"))
     assert ended.returncode == 1

@@ -96,6 +96,13 @@ def test_a_damaged_backup_is_refused_before_anything_is_written(backup, raw, pos
     assert everything(raw) == {}
 
 
+def test_a_manifest_without_files_is_refused(backup, raw):
+    change_manifest(backup, files=[])
+    with pytest.raises(CommandError, match=r"manifest\.json cannot be read: it names no file\. Take another backup\."):
+        restore(backup)
+    assert everything(raw) == {}
+
+
 def test_a_backup_without_one_of_its_files_is_refused(backup, raw):
     (backup / "store-1.rdb").unlink()
     with pytest.raises(CommandError, match=r"store-1\.rdb: No such file.*Use another backup\."):
@@ -103,7 +110,7 @@ def test_a_backup_without_one_of_its_files_is_refused(backup, raw):
     assert everything(raw) == {}
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{}", '{"format": "retwis-site", "version": 1}'])
+@pytest.mark.parametrize("content", ["", "null", "[]", "{}", '{"format": "retwis-site", "version": 1}'])
 def test_a_damaged_manifest_is_refused(backup, content):
     (backup / "manifest.json").write_text(content)
     with pytest.raises(CommandError, match=r"manifest\.json cannot be read: "):
