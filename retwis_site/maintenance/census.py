@@ -1,12 +1,15 @@
 """Counts what a site holds, and finds what another Retwis has left in its accounts: one pass over all users."""
 
-from collections.abc import Iterator
+from array import array
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from retwis_site.exceptions import StoreRefused
 from retwis_site.maintenance.checks import AT_ONCE
 from retwis_site.maintenance.server_advice import Advice
 from retwis_site.store import keys
+from retwis_site.store.chunks import batches
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_id
 from retwis_site.store.replies import Reply
@@ -19,7 +22,7 @@ EXAMPLES = 5  # names that are told
 class _Account:
     """What is asked about a user."""
 
-    fields: Reply[list[str | None]]  # password, deleted
+    fields: Reply[list[str | None]]  # username, password, deleted
     posts: Reply[int]
     follows: Reply[int]
     newest: Reply[list[str]]
@@ -27,31 +30,36 @@ class _Account:
 
 @dataclass
 class Census:
-    """Iterate to count, AT_ONCE users a step and round trip. `len` estimates the steps."""
+    """Iterate to count: first to read the names, then to count, AT_ONCE users a step. For each AT_ONCE users some three
+    round trips. `len` estimates the steps. A user takes some 50 bytes of memory."""
 
     store: Store
-    users: int = 0  # without deleted accounts
+    users: int = 0  # hashes with a username, without deleted accounts
     posts: int = 0
     follows: int = 0
     jobs: int = 0  # in the outbox
-    newest_post: int | None = None  # unix seconds
+    newest_post: int | None = None  # unix seconds: the last of the times of the authors' newest posts
     posts_are_estimated: bool = False  # by the counter: the official Retwis has no `updates:` to count
     clear_text: int = 0  # passwords that are no hash of this site
     twins: set[str] = field(default_factory=set)  # names that differ from another name in letter case only
     refused: str = ""  # an error reply of the store: something is not counted
-    _newest: int = field(default=0, init=False)  # pid
     _spelled: dict[str, str] = field(default_factory=dict, init=False)  # name in lower case -> uid
 
     def __len__(self) -> int:
         try:
-            return self.store.hlen(keys.users()) // AT_ONCE + 1
+            return self.store.hlen(keys.users()) // AT_ONCE * 2 + 2
         except StoreRefused:  # counting will be refused too, and reports it
             return 1
 
     def __iter__(self) -> Iterator[None]:
         try:
+            uids = array("q")
             for chunk in self.store.hash_fields(keys.users(), AT_ONCE):
-                self._count(self._owners(chunk))
+                uids.extend(self._owners(chunk))
+                yield
+            each_once = (uid for uid, _ in groupby(sorted(uids)))
+            for some in batches(each_once, AT_ONCE):
+                self._count(some)
                 yield
             self._finish()
         except StoreRefused as error:
@@ -80,7 +88,7 @@ class Census:
             pieces.append(Advice("retwis.W012", text, hint))
         return pieces
 
-    def _count(self, uids: list[int]) -> None:
+    def _count(self, uids: Sequence[int]) -> None:
         """Count these users. When the store refuses, such as for a key of the wrong type, count them one by one."""
         try:
             self._count_together(uids)
@@ -89,11 +97,11 @@ class Census:
             for uid in uids if len(uids) > 1 else ():
                 self._count([uid])
 
-    def _count_together(self, uids: list[int]) -> None:
+    def _count_together(self, uids: Sequence[int]) -> None:
         pipe = self.store.pipeline()
         accounts = [
             _Account(
-                pipe.hmget(keys.user(uid), ["password", "deleted"]),
+                pipe.hmget(keys.user(uid), ["username", "password", "deleted"]),
                 pipe.zcard(keys.updates(uid)),
                 pipe.zcard(keys.following(uid)),
                 pipe.zrevrange(keys.updates(uid), 0, 0),
@@ -101,13 +109,17 @@ class Census:
             for uid in uids
         ]
         pipe.execute()
+        newest = [pid for account in accounts if (pid := parse_id("".join(account.newest.value)))]
+        times = [pipe.hget(keys.post(pid), "time") for pid in newest]
+        pipe.execute()
+        known = [when for text in times if (when := parse_id(text.value or ""))]
+        self.newest_post = max([*known, self.newest_post or 0]) or None
         for account in accounts:
-            password, deleted = account.fields.value
-            self.users += deleted is None
+            username, password, deleted = account.fields.value
+            self.users += username is not None and deleted is None
             self.posts += account.posts.value
             self.follows += account.follows.value
             self.clear_text += bool(password) and not is_hash(password or "")
-            self._newest = max([self._newest, *(parse_id(pid) or 0 for pid in account.newest.value)])
 
     def _owners(self, chunk: list[tuple[str, str]]) -> list[int]:
         """The uids of a chunk of `users`, and notes twins. The site keeps names in lower case, so only names of another
@@ -126,21 +138,21 @@ class Census:
         return [uid for uid in owners if uid]
 
     def _finish(self) -> None:
-        if not self.posts and not self._newest:
+        if not self.posts:
             self._estimate_posts()
         pipe = self.store.pipeline()
         jobs = [pipe.zcard(key) for key in keys.outboxes()]
-        when = pipe.hget(keys.post(self._newest), "time")
         pipe.execute()
         self.jobs = sum(number.value for number in jobs)
-        self.newest_post = parse_id(when.value or "")
 
     def _estimate_posts(self) -> None:
         """By the counter: the official Retwis removes no post."""
         counter = parse_id(self.store.get(keys.next_post_id()) or "") or 0
-        if counter and self.store.hexists(keys.post(counter), "body"):
-            self.posts = self._newest = counter
+        body, when = self.store.hmget(keys.post(counter), ["body", "time"])
+        if counter and body is not None:
+            self.posts = counter
             self.posts_are_estimated = True
+            self.newest_post = parse_id(when or "")
 
 
 def examine_all(store: Store) -> State:

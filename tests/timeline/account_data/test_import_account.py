@@ -238,6 +238,14 @@ def test_cleanup_at_any_moment_removes_no_post(raw, store, alice, bob, download,
         raw.delete("post:11", "post:12", "updates:1")
 
 
+@pytest.mark.parametrize("options", [[], ["--into-existing"]])
+def test_the_name_of_a_deleted_account_is_told_with_the_way_out(raw, alice, download, typed, options):
+    raw.hset("user:1", "deleted", LONG_AGO)
+    typed(f"{PASSWORD}\n")
+    with pytest.raises(CommandError, match=r"is deleted; its name stays taken\. Change `username` in the file\.$"):
+        import_account(download(TWO), *options)
+
+
 def test_an_account_deleted_during_the_import_keeps_no_post(raw, store, alice, download, capsys):
     raw.set("next_post_id", 20)
     number = 0

@@ -49,15 +49,14 @@ class Command(PasswordCommand):
 
     def _existing(self, store: Store, download: Download) -> User:
         name = download.account["username"]
-        uid = Users(store).find(name)
-        user = Users(store).people([uid]).get(uid) if uid is not None else None
+        user = _owner(store, name)
         if user is None:
             raise CommandError(f"No user has the name {name!r}. Without --into-existing the account is made.")
         return user
 
     def _new(self, store: Store, download: Download) -> User:
         name = download.account["username"]
-        if Users(store).find(name) is not None:
+        if _owner(store, name) is not None:
             raise CommandError(f"The name {name!r} is taken. To add to that account: --into-existing")
         try:
             valid_username(name)
@@ -81,6 +80,18 @@ class Command(PasswordCommand):
             self.say(f"{unknown} followed users do not exist here.")
         for reason, number in download.left_out.items():
             self.say(f"{number} {reason} were left out.")
+
+
+def _owner(store: Store, name: str) -> User | None:
+    """The user with this name; None when it is free. Raises CommandError for the name of a deleted account. At most two
+    round trips."""
+    uid = Users(store).find(name)
+    if uid is None:
+        return None
+    user = Users(store).people([uid]).get(uid)
+    if user is None:
+        raise CommandError(f"The account {name!r} is deleted; its name stays taken. Change `username` in the file.")
+    return user
 
 
 def _complete_profile(store: Store, user: User, account: Line) -> None:
