@@ -6,6 +6,7 @@ They end with this process, also when it is killed.
 
 import contextlib
 import os
+import shutil
 import subprocess
 import tempfile
 import time
@@ -21,6 +22,7 @@ from retwis_site.store.server.program import EmbeddedServerError, find_binary, v
 # The watcher's standard input is a pipe from this process. It is closed when this process ends in any way.
 _WATCH = 'read -r _; kill -9 "$1" 2>/dev/null; rm -rf "$2"'
 LONGEST = 75  # bytes of the path of TMPDIR: with `/retwis-12345678/redis.sock`, at most 103
+LAST_OF_BOTH = 11  # the last version of RDB files of Redis (7.2) that Valkey can load
 _SETTINGS = {
     "port": "0",
     "unixsocketperm": "700",
@@ -48,7 +50,7 @@ def servers_on(files: Sequence[Path], database: int) -> Iterator[list[str]]:
 
 @contextlib.contextmanager
 def _server(rdb: Path | None = None) -> Iterator[str]:
-    binary = find_binary()
+    binary = find_binary() if rdb is None else _program_for(rdb)
     folder = Path(tempfile.mkdtemp(prefix="retwis-", dir=_place()))  # only this user may enter it
     if rdb is not None:
         (folder / "dump.rdb").symlink_to(rdb.resolve())
@@ -58,6 +60,19 @@ def _server(rdb: Path | None = None) -> Iterator[str]:
         stack.enter_context(_watcher(server.pid, folder))
         _wait_until_loaded(server, binary, folder, rdb)
         yield f"unix://{folder}/redis.sock"
+
+
+def _program_for(rdb: Path) -> Path:
+    """The server program for an RDB file. Raises EmbeddedServerError for a file that cannot be read, and without any
+    program."""
+    try:
+        begins = _format(rdb)
+    except OSError as error:
+        raise EmbeddedServerError(f"{rdb}: {error.strerror}. Name a file that this user can read") from error
+    version = begins.removeprefix("REDIS")
+    of_newer_redis = version.isdecimal() and int(version) > LAST_OF_BOTH
+    redis_server = shutil.which("redis-server") if of_newer_redis else None
+    return Path(redis_server) if redis_server else find_binary()
 
 
 def _place() -> str:
