@@ -59,6 +59,6 @@ def server_keeps_what_it_is_given(**kwargs: Any) -> list[CheckMessage]:
         hint = "Set REDIS_URL to a server that runs independently of the web processes."
         return [Warning("The embedded server is for trials and small sites.", hint=hint, id="retwis.W001")]
     try:
-        return [Warning(one.text, hint=one.hint, id=one.id) for one in advice(connect())]
+        return [Warning(one.text, hint=one.hint, id=one.id) for one in advice(connect()) if one.is_proven]
     except StoreError as error:
         return [Warning(f"The settings of the server could not be read: {error}", id="retwis.W002")]

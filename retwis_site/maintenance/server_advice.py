@@ -22,6 +22,7 @@ class Advice:
     id: str
     text: str
     hint: str
+    is_proven: bool = True  # False: it asks the operator to look at what this process cannot see
 
 
 def advice(store: Store) -> list[Advice]:
@@ -107,7 +108,7 @@ def _unread_snapshot(server: Store) -> list[Advice]:
         with suppress(OSError):  # such as for Debian's /var/lib/redis, which only the server's user may enter
             return _found(Path(folder) / name)
     text = "The store has no users. If its server was given a dump.rdb, it has not read it (appendonly yes)."
-    return [Advice("retwis.W013", text, f"For a new site, do nothing. Else: {_WAY_OUT}")]
+    return [Advice("retwis.W013", text, f"For a new site, do nothing. Else: {_WAY_OUT}", is_proven=False)]
 
 
 def is_on_this_machine(server: Store) -> bool:
