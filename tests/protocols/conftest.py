@@ -1,0 +1,13 @@
+"""Fixtures of the protocols: `cleanup` does not wait. What it waits for is over: every owner has ended or was killed."""
+
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from timeline.posts.checks import post_orphans
+
+
+@pytest.fixture(autouse=True)
+def cleanup_waits_for_nobody(monkeypatch):
+    monkeypatch.setattr(post_orphans, "time", SimpleNamespace(time=time.time, sleep=lambda seconds: None))
