@@ -1,4 +1,4 @@
-"""Fixtures of the protocols: `cleanup` does not wait. What it waits for is over: every owner has ended or was killed."""
+"""Fixtures of the protocols: `cleanup` does not wait. What it waits for is over: each owner has ended or was killed."""
 
 import time
 from types import SimpleNamespace
