@@ -16,6 +16,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from retwis_site.exceptions import StoreError
+from retwis_site.maintenance.checks import Check
+from retwis_site.maintenance.examination import Examination
 from retwis_site.store import embedded
 from retwis_site.store.client import Store, connect
 from retwis_site.store.connection import addresses
@@ -77,6 +79,13 @@ class StoreCommand(BaseCommand):
             return
         with _progress_bar() as bar:
             yield from bar.track(steps, total=max(len(steps), 1), description=label)
+
+    def examine(self, check: Check, *, repairs: bool) -> Examination:
+        """Run a check, with a progress bar. `repairs`: whether each finding is repaired at once."""
+        examination = Examination(check, repairs)
+        for _ in self.progress(check.label, examination):
+            pass
+        return examination
 
 
 def _progress_bar() -> Progress:

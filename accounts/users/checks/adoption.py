@@ -2,7 +2,6 @@
 of names, and readable passwords. `docs/adopting.md` has the rules."""
 
 import os
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -12,6 +11,7 @@ from django.contrib.auth.hashers import make_password
 
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, ids_of
 from retwis_site.store import keys
+from retwis_site.store.chunks import batches
 from retwis_site.store.client import Store, connect_exactly
 from retwis_site.store.ids import nonce, parse_id, whole
 from retwis_site.store.schema import is_hash
@@ -121,12 +121,13 @@ class AccountAdoption:
             readable = {uid: text.value for uid, text in stored.items() if text.value and not is_hash(text.value)}
             yield [
                 Finding(f"of user {min(some)}, and {len(some) - 1} more users", partial(self._hash, some), len(some))
-                for some in _parts(readable)
+                for some in map(dict, batches(readable.items(), HASHED_AT_ONCE))
             ]
 
     def _hash(self, passwords: Mapping[int, str]) -> None:
         """Hash passwords, by uid, on all cores."""
-        passwords = {uid: _as_typed(uid) if NOT_UTF_8 in text else text for uid, text in passwords.items()}
+        exact = connect_exactly()
+        passwords = {uid: _as_typed(exact, uid) if NOT_UTF_8 in text else text for uid, text in passwords.items()}
         with ThreadPoolExecutor(os.cpu_count()) as threads:
             hashes = list(threads.map(make_password, passwords.values()))
         pipe = self._store.pipeline()
@@ -135,10 +136,10 @@ class AccountAdoption:
         pipe.execute()
 
 
-def _as_typed(uid: int) -> str:
-    """A password that is not UTF-8. Whoever typed it on a page of another encoding types its characters now: mostly
-    those of Latin-1. One round trip, with a connection of its own."""
-    text = connect_exactly().hget(keys.user(uid), "password") or ""
+def _as_typed(exact: Store, uid: int) -> str:
+    """A password that is not UTF-8, as text: its bytes are read as Latin-1, the encoding of most older pages. `exact`
+    changes no byte. One round trip."""
+    text = exact.hget(keys.user(uid), "password") or ""
     raw = text.encode(errors="surrogateescape")
     try:
         return raw.decode()
@@ -150,7 +151,7 @@ def clashing_names(store: Store) -> dict[str, list[Named]]:
     """By lower-case name, the fields of `users` that two or more accounts have. It reads all names, and keeps some 150
     bytes of each meanwhile."""
     owners: dict[str, int] = {}
-    clashing: dict[str, list[Named]] = defaultdict(list)
+    clashing: dict[str, list[Named]] = {}
     for chunk in _names(store):
         for one in chunk:
             if owners.setdefault(one.name.lower(), one.uid) != one.uid:
@@ -177,9 +178,3 @@ def _one_each(store: Store, wanted: Sequence[Named]) -> list[Named]:
 def _names(store: Store) -> Iterator[list[Named]]:
     for fields in store.hash_fields(keys.users(), AT_ONCE):
         yield [Named(name, uid) for name, number in fields if (uid := parse_id(number)) is not None]
-
-
-def _parts(passwords: Mapping[int, str]) -> Iterator[dict[int, str]]:
-    items = list(passwords.items())
-    for start in range(0, len(items), HASHED_AT_ONCE):
-        yield dict(items[start : start + HASHED_AT_ONCE])

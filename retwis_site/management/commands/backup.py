@@ -11,7 +11,7 @@ from retwis_site.maintenance.backups.folders import BackupError, Manifest, unfin
 from retwis_site.maintenance.backups.loading import loaded_in_one_server
 from retwis_site.maintenance.census import Census
 from retwis_site.maintenance.checks import Check
-from retwis_site.maintenance.examination import Examination, inconsistencies
+from retwis_site.maintenance.examination import inconsistencies
 from retwis_site.maintenance.filling import CannotFill
 from retwis_site.management.base import StoreCommand
 from retwis_site.store.client import Store
@@ -73,9 +73,7 @@ class Command(StoreCommand):
 
     def _examine(self, check: Check) -> int:
         """Print what a check finds; returns the number. A check that could not run counts as one."""
-        examination = Examination(check, repairs=False)
-        for _ in self.progress(check.label, examination):
-            pass
+        examination = self.examine(check, repairs=False)
         errors = examination.left + bool(examination.refused)
         if errors:
             self.say(f"error: {check.label}: {errors}")

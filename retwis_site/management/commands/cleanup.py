@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from retwis_site.maintenance.census import examine_all
-from retwis_site.maintenance.examination import Examination, orphans
+from retwis_site.maintenance.examination import orphans
 from retwis_site.maintenance.report import FOREIGN
 from retwis_site.management.base import StoreCommand
 from retwis_site.store.client import Store
@@ -28,9 +28,7 @@ class Command(StoreCommand):
             return
         total = 0
         for check in orphans(store):
-            examination = Examination(check, repairs=not options["dry_run"])
-            for _ in self.progress(check.label, examination):
-                pass
+            examination = self.examine(check, repairs=not options["dry_run"])
             total += examination.found
             removed = "none removed (dry run)" if options["dry_run"] else f"{examination.repaired} removed"
             self.say(f"{check.label}: {examination.found} found, {removed}")

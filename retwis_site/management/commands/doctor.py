@@ -8,8 +8,7 @@ from django.core.management.base import CommandParser
 
 from retwis_site.exceptions import StoreRefused
 from retwis_site.maintenance.census import Census
-from retwis_site.maintenance.checks import Check
-from retwis_site.maintenance.examination import Examination, inconsistencies, orphans
+from retwis_site.maintenance.examination import inconsistencies, orphans
 from retwis_site.maintenance.report import Report
 from retwis_site.maintenance.server_advice import Advice, advice
 from retwis_site.management.base import StoreCommand
@@ -49,8 +48,8 @@ class Command(StoreCommand):
         census = self._count(store)
         if _state(store, census) is State.FOREIGN:
             return Report(census, True, [*_server_advice(store), *census.advice()])
-        errors = [self._examine(check, repairs) for check in inconsistencies(store)]
-        found_orphans = [self._examine(check, repairs) for check in orphans(store)]
+        errors = [self.examine(check, repairs=repairs) for check in inconsistencies(store)]
+        found_orphans = [self.examine(check, repairs=repairs) for check in orphans(store)]
         if repairs:
             Memory.clear_all()
             census = self._count(store)
@@ -61,12 +60,6 @@ class Command(StoreCommand):
         for _ in self.progress("counts", census):
             pass
         return census
-
-    def _examine(self, check: Check, repairs: bool) -> Examination:
-        examination = Examination(check, repairs)
-        for _ in self.progress(check.label, examination):
-            pass
-        return examination
 
 
 def _state(store: Store, census: Census) -> State:

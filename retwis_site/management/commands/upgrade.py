@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from retwis_site.maintenance.census import examine_all
-from retwis_site.maintenance.examination import Examination, inconsistencies
+from retwis_site.maintenance.examination import inconsistencies
 from retwis_site.maintenance.report import FOREIGN
 from retwis_site.management.base import StoreCommand
 from retwis_site.store import schema
@@ -35,9 +35,7 @@ class Command(StoreCommand):
         and makes it, so all of its repairs run once."""
         unfinished = []
         for check in inconsistencies(store):
-            examination = Examination(check, repairs=True)
-            for _ in self.progress(check.label, examination):
-                pass
+            examination = self.examine(check, repairs=True)
             if examination.repaired:
                 self.say(f"{check.label}: {examination.repaired} repaired")
             if examination.left or examination.refused:

@@ -1,6 +1,5 @@
 """`doctor` begins with counts and the age of the newest post, and gives advice on accounts and servers."""
 
-import json
 import time
 
 import pytest
@@ -9,22 +8,12 @@ from django.core.management import call_command
 
 from retwis_site.maintenance.server_advice import advice
 from tests.support.command_output import said
+from tests.support.maintenance.doctor_report import report_of
 from tests.support.people import LONG_AGO
 
 
-def report(capsys, *options):
-    """The exit code and the report."""
-    capsys.readouterr()
-    code = 0
-    try:
-        call_command("doctor", "--json", *options)
-    except SystemExit as exit:
-        code = exit.code
-    return code, json.loads(capsys.readouterr().out)
-
-
 def advice_ids(capsys, *options):
-    return [one["id"] for one in report(capsys, *options)[1]["advice"]]
+    return [one["id"] for one in report_of(capsys, *options)[1]["advice"]]
 
 
 def date_newest_posts(raw, when):
@@ -57,7 +46,7 @@ def test_an_empty_store_has_counts_and_no_age(raw, capsys):
 
 def test_json_has_the_counts(site, capsys):
     date_newest_posts(site, LONG_AGO)
-    code, found = report(capsys)
+    code, found = report_of(capsys)
     assert (code, found["ok"], found["foreign"]) == (0, True, False)
     assert found["counts"] == {"users": 3, "posts": 3, "follows": 2, "jobs": 0}
     assert (found["posts_are_estimated"], found["newest_post"]) == (False, "2023-11-14T22:13:20Z")
@@ -65,12 +54,12 @@ def test_json_has_the_counts(site, capsys):
 
 def test_deleted_accounts_are_not_counted(site, capsys):
     site.hset("user:3", "deleted", LONG_AGO)
-    assert report(capsys)[1]["counts"]["users"] == 2
+    assert report_of(capsys)[1]["counts"]["users"] == 2
 
 
 def test_a_user_is_counted_once_and_a_name_that_leads_nowhere_is_none(site, capsys):
     site.hset("users", mapping={"another": 1, "nobody": 77})
-    assert report(capsys)[1]["counts"] == {"users": 3, "posts": 3, "follows": 2, "jobs": 0}
+    assert report_of(capsys)[1]["counts"] == {"users": 3, "posts": 3, "follows": 2, "jobs": 0}
 
 
 def test_the_newest_post_is_the_last_in_time_not_the_one_with_the_largest_id(site, capsys):
@@ -78,7 +67,7 @@ def test_the_newest_post_is_the_last_in_time_not_the_one_with_the_largest_id(sit
     pids = date_newest_posts(site, LONG_AGO)
     assert len(pids) > 1
     site.hset(f"post:{min(pids, key=int)}", "time", LONG_AGO + 60)
-    assert report(capsys)[1]["newest_post"] == "2023-11-14T22:14:20Z"
+    assert report_of(capsys)[1]["newest_post"] == "2023-11-14T22:14:20Z"
 
 
 def test_counting_takes_three_round_trips_for_500_users(raw, store, capsys, round_trips):
@@ -95,11 +84,11 @@ def test_counts_that_the_store_refuses_could_not_run(site, capsys):
     """A key of the wrong type. Its own check repairs it, and then everything is counted."""
     site.delete("user:2")
     site.rpush("user:2", "x")
-    code, found = report(capsys)
+    code, found = report_of(capsys)
     assert (code, found["ok"]) == (1, False)
     assert "counts" in [one["check"] for one in found["could_not_run"]]
     assert found["counts"]["users"] == 2  # the others
-    _, fixed = report(capsys, "--fix")
+    _, fixed = report_of(capsys, "--fix")
     assert fixed["could_not_run"] == []
 
 
@@ -133,7 +122,7 @@ def test_names_that_differ_only_in_case_are_advice(raw, capsys, names, told):
     for uid, name in enumerate(names, 1):
         raw.hset("users", name, uid)
         raw.hset(f"user:{uid}", mapping={"username": name, "password": "as typed"})
-    [*found] = [one["text"] for one in report(capsys)[1]["advice"] if one["id"] == "retwis.W012"]
+    [*found] = [one["text"] for one in report_of(capsys)[1]["advice"] if one["id"] == "retwis.W012"]
     assert bool(found) is bool(told)
     assert all(any(name in text for name in told) for text in found)
 
@@ -141,11 +130,11 @@ def test_names_that_differ_only_in_case_are_advice(raw, capsys, names, told):
 def test_fail_on_advice(site, capsys, monkeypatch):
     monkeypatch.setattr("retwis_site.management.commands.doctor.advice", lambda store: [])
     site.set("schema", "1")
-    assert report(capsys, "--fail-on=advice")[0] == 0
+    assert report_of(capsys, "--fail-on=advice")[0] == 0
     site.hset("user:2", "password", "as typed")
-    assert report(capsys, "--fail-on=advice")[0] == 1
-    assert report(capsys, "--fail-on=errors")[0] == report(capsys)[0] == 0
-    assert report(capsys, "--fail-on=advice")[1]["ok"]
+    assert report_of(capsys, "--fail-on=advice")[0] == 1
+    assert report_of(capsys, "--fail-on=errors")[0] == report_of(capsys)[0] == 0
+    assert report_of(capsys, "--fail-on=advice")[1]["ok"]
 
 
 class Servers:
@@ -190,7 +179,7 @@ def test_a_replica_is_recognised(site, capsys):
 @pytest.mark.one_server
 def test_a_check_that_could_not_run_is_no_error_and_exits_with_1(site, rights, capsys):
     rights("-zscan")
-    code, found = report(capsys)
+    code, found = report_of(capsys)
     assert (code, found["ok"]) == (1, False)
     assert [one["found"] for one in found["errors"]] == [0] * len(found["errors"])
     assert found["could_not_run"]

@@ -26,15 +26,20 @@ DEAD = "dead letters"
 COUNTERS = "counters below the largest id"
 
 
-def doctor(capsys, *options):
-    """Run `doctor`. Returns the exit code, the errors and the orphans: label -> number of findings."""
+def report_of(capsys, *options):
+    """Run `doctor`. Returns the exit code and the report."""
     capsys.readouterr()
     code = 0
     try:
         call_command("doctor", "--json", *options)
     except SystemExit as exit:
         code = exit.code
-    report = json.loads(capsys.readouterr().out)
+    return code, json.loads(capsys.readouterr().out)
+
+
+def doctor(capsys, *options):
+    """Run `doctor`. Returns the exit code, the errors and the orphans: label -> number of findings."""
+    code, report = report_of(capsys, *options)
     assert report["ok"] == (code == 0)
     errors = {one["check"]: one["found"] for one in report["errors"]}
     assert [one["stopped"] for one in report["errors"] if one["stopped"]] == []

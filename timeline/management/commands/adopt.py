@@ -51,9 +51,8 @@ class Command(StoreCommand):
         self.say("The database is adopted. Next: manage.py cleanup, then start the site.")
 
     def _examine(self, check: Check, repairs: bool) -> Examination:
-        examination = Examination(check, repairs)
-        for _ in self.progress(check.label, examination):
-            pass
+        """Run a check, and print what it found."""
+        examination = self.examine(check, repairs=repairs)
         if examination.found or examination.refused:
             self.say(f"{check.label}: {examination.found}")
             for example in examination.examples:
