@@ -4,12 +4,10 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
-from urllib.parse import urlsplit
-
-from linkify_it import LinkifyIt
 
 from accounts.signing_in.forms import USERNAME
 from timeline.posts.entities import LONGEST_POST
+from timeline.posts.html.addresses import addresses
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,20 +19,7 @@ class Segment:
     name: str = ""  # a username; empty when the segment is no @name
 
 
-_linkifier = LinkifyIt()
-# The schemes of web addresses; `example.com` has none. The linkifier finds mail addresses too, and must: otherwise it
-# would find the host of a mail address as a web address.
-_WEB_SCHEMES = {"http:", "https:", ""}
 _NAME = re.compile(f"@{USERNAME}")
-# Invisible characters, such as marks that turn the direction of writing. With one inside, a shown address could differ
-# from its link. So each ends an address, as a space does.
-_INVISIBLE = dict.fromkeys(map(ord, "\xad\u061c\u200b\u200e\u200f\u2060\ufeff"), " ")
-_INVISIBLE |= dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)], " ")
-# The linkifier tries two ways to read a punycode label, so each label of a host doubles the time: 46 take years.
-_PUNYCODE = "xn--"
-MOST_PUNYCODE = 8
-
-
 # A dot in an address stands before another character.
 _has_inner_dot = re.compile(r"\.\S").search
 
@@ -47,28 +32,19 @@ def may_have_links(text: str) -> bool:
 
 
 def segments(text: str) -> list[Segment]:
-    """The segments of a text; joined they are the text again. A text is one segment without links when a search would
-    take long: it is longer than a post (in a foreign database), or has more than MOST_PUNYCODE punycode labels."""
-    if len(text) > LONGEST_POST or text.lower().count(_PUNYCODE) > MOST_PUNYCODE:
-        return [Segment(text)]
+    """The segments of a text; joined they are the text again. A text may be longer than a post in a foreign database:
+    the rest, from the last space that a post would have, is one segment without links."""
+    end = len(text) if len(text) <= LONGEST_POST else text.rfind(" ", 0, LONGEST_POST) + 1
     found: list[Segment] = []
-    end = 0
-    for match in _linkifier.match(text.translate(_INVISIBLE)) or ():
-        found += _names(text, end, match.index)
-        found.append(Segment(match.raw, address=match.url if _is_web(match.schema, match.url) else ""))
-        end = match.last_index
-    found += _names(text, end, len(text))
+    start = 0
+    for address in addresses(text[:end]):
+        found += _names(text, start, address.start)
+        found.append(Segment(text[address.start : address.end], address=address.url))
+        start = address.end
+    found += _names(text, start, end)
+    if end < len(text):
+        found.append(Segment(text[end:]))
     return found
-
-
-def _is_web(schema: str, url: str) -> bool:
-    """Whether an address is HTTP and leads to the host that it shows. `https://bank.example@evil.example` does not."""
-    if schema not in _WEB_SCHEMES:
-        return False
-    try:
-        return "@" not in urlsplit(url).netloc
-    except ValueError:  # the host has characters that normalization turns into others, such as a slash
-        return False
 
 
 def _names(text: str, start: int, end: int) -> Iterator[Segment]:
@@ -86,7 +62,7 @@ def _names(text: str, start: int, end: int) -> Iterator[Segment]:
 
 def _is_part_of_more(text: str, start: int, end: int) -> bool:
     """Whether a name is part of something longer: another name, a name of another site, a mail or web address."""
-    before, after = text[:start][-1:], text[end : end + 2]
+    before, after = text[max(0, start - 1) : start], text[end : end + 2]
     if _is_word_char(before) or before in {"@", "/"}:
         return True
     return _is_word_char(after[:1]) or after.startswith("@") or (after.startswith(".") and _is_word_char(after[1:]))

@@ -1,0 +1,56 @@
+"""Which names may be the host of a link. People must read the host that a browser reads."""
+
+import re
+import unicodedata
+
+import idna
+
+LONGEST_HOST = 253  # RFC 1035
+LONGEST_LABEL = 63
+
+# What an address without a scheme may end with: well-known endings, and every country's. Others are often file names or
+# missing spaces after a full stop.
+_GENERIC = "biz com edu gov net org pro web xxx aero asia coop info museum name shop рф"
+_COUNTRIES = """
+    ac ad ae af ag ai al am an ao aq ar as at au aw ax az ba bb bd be bf bg bh bi bj bm bn bo br bs bt bv bw by bz ca cc
+    cd cf cg ch ci ck cl cm cn co cr cu cv cw cx cy cz de dj dk dm do dz ec ee eg er es et eu fi fj fk fm fo fr ga gb gd
+    ge gf gg gh gi gl gm gn gp gq gr gs gt gu gw gy hk hm hn hr ht hu id ie il im in io iq ir is it je jm jo jp ke kg kh
+    ki km kn kp kr kw ky kz la lb lc li lk lr ls lt lu lv ly ma mc md me mg mh mk ml mm mn mo mp mq mr ms mt mu mv mw mx
+    my mz na nc ne nf ng ni nl no np nr nu nz om pa pe pf pg ph pk pl pm pn pr ps pt pw py qa re ro rs ru rw sa sb sc sd
+    se sg sh si sj sk sl sm sn so sr st su sv sx sy sz tc td tf tg th tj tk tl tm tn to tr tt tv tw tz ua ug uk us uy uz
+    va vc ve vg vi vn vu wf ws ye yt za zm zw
+"""
+_ENDINGS = frozenset(f"{_GENERIC} {_COUNTRIES}".split())
+
+# Letters and marks of hosts that look like one of `/ \ ? # : @ .` (confusables.txt of UTS #39, Unicode 13).
+_LOOKALIKES = "\u0241\u0294\u02d0\u0903\u097d\u0a83\u2cc6\u30ce\u4e36\u4e3f\ua4f8\ua4fa\ua4fb\ua4fd"
+# IDNA 2008 allows these only beside certain others. Some look like dots, two are invisible.
+_IN_CONTEXT = "\xb7\u0375\u05f3\u05f4\u200c\u200d\u30fb\u0660-\u0669\u06f0-\u06f9"
+_refused = re.compile(f"[{_LOOKALIKES}{_IN_CONTEXT}]").search
+_is_ascii_label = re.compile("[A-Za-z0-9-]+").fullmatch
+_OVERLAY = 1  # the combining class of strokes through the character before
+
+
+def has_known_ending(host: str) -> bool:
+    """Whether a host ends as people write hosts without a scheme: `example.com`, not `e.g`."""
+    ending = host.rpartition(".")[2].lower()
+    return ending in _ENDINGS or ending.startswith("xn--")
+
+
+def is_host(name: str) -> bool:
+    """Whether a name may be a host, without a dot at its end. Letter case does not count."""
+    return len(name) <= LONGEST_HOST and all(map(_is_label, name.split(".")))
+
+
+def _is_label(label: str) -> bool:
+    if len(label) > LONGEST_LABEL:
+        return False
+    if label.isascii():
+        return _is_ascii_label(label) is not None and label[0] != "-" != label[-1]
+    if _refused(label) or _OVERLAY in map(unicodedata.combining, label):
+        return False
+    try:
+        idna.check_label(unicodedata.normalize("NFC", label.lower()))
+    except idna.IDNAError:
+        return False
+    return True
