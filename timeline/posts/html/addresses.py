@@ -28,89 +28,101 @@ _SPACES = rf"\s\x00-\x1f\x7f-\x9f<>\uff5c{_INVISIBLE}"
 _PUNCTUATION = "".join(char for char in map(chr, range(0x10000)) if unicodedata.category(char)[0] == "P")
 _OUTSIDE_HOSTS = re.escape("$+=^`|" + re.sub("[-._]", "", _PUNCTUATION))
 # Characters that look like one of `/ \ ? # : @ .`, or that browsers turn into one (confusables.txt of UTS #39, NFKC);
-# of them only punctuation: hosts.py refuses the letters, and nothing else may follow a host.
+# of them only punctuation: hosts.py refuses the letters, and nothing else may follow a host. The fullwidth colon and
+# question mark are not here. What stands before them is read as the host, and a Chinese sentence goes on after them.
 _LIKE_PARTS_OF_ADDRESSES = frozenset(
     ".:\\@%\u0589\u05c3\u0609\u060a\u066a\u0701\u0702\u0703\u0704\u16ec\u1735\u1803\u1809\u2024\u2025\u2026\u2030\u2031"
     "\u2041\u2047\u2048\u2049\u205a\u2cf9\u3002\ua4fe\ua60e\ufe12\ufe13\ufe16\ufe19\ufe30\ufe52\ufe55\ufe56\ufe5f\ufe68"
-    "\ufe6a\ufe6b\uff03\uff05\uff0e\uff0f\uff1a\uff1f\uff20\uff3c\uff61"
+    "\ufe6a\ufe6b\uff03\uff05\uff0e\uff0f\uff20\uff3c\uff61"
 )
 _NOT_BEFORE_HOSTS = frozenset("/\\:@\uff0f\uff3c\uff20\ufe68\ufe6b")
 
 _host_runs = re.compile(f"[^{_SPACES}{_OUTSIDE_HOSTS}]+")
-_rest_of_word = re.compile(f"[^{_SPACES}]*").match
-_rest_of_mail_name = re.compile(r'[-;:&=+$,".\w]*', re.ASCII).match
+_word = re.compile(f"[^{_SPACES}]+")
+_mail_name = re.compile(r'[-;:&=+$,".\w]+', re.ASCII)
 _ends = re.compile(f"[{_SPACES}{re.escape(_PUNCTUATION)}]|$").match
 _port = re.compile(":[0-9]{1,5}").match
-_path = re.compile(f"[/?#][^{_SPACES}]*").match
-_brackets = re.compile(r'[][(){}"]').finditer
+_path_piece = re.compile(rf'[^{_SPACES}()[\]{{}}"]+')
 
+MOST_LABELS = 30  # of all hosts of a text
 HIGHEST_PORT = 65535
-_OPENING = {")": "(", "]": "[", "}": "{"}
-_NO_LAST_CHARACTER = '.,;:!?"。，、；：！？…」』】》〉）'
+_CLOSING = {"(": ")", "[": "]", "{": "}"}
+_NO_LAST_CHARACTER = '.,;:!?"|`。，、；：！？…」』】》〉）'
 
 
 def addresses(text: str) -> Iterator[Address]:
-    """The web addresses in a text, in their order: with `http://` or `https://`, or a host with a known ending."""
+    """The web addresses in a text, in their order: with `http://` or `https://`, or a host with a known ending. Hosts
+    are checked until they have more than MOST_LABELS labels together."""
+    checked = 0
     done = 0  # what was found or refused ends here
-    mail_name = 0  # the last name that was followed, to an `@` or not, ends here
+    mail_name = 0  # the last run of characters that mail names have, after a host, ends here
     for run in _host_runs.finditer(text):
         if run.start() < done:
             continue
-        host: re.Match[str] | None = run
-        start = run.start()
-        if text.startswith("://", run.end()):
-            host = _host_runs.match(text, run.end() + 3)
-            start = _start_of_scheme(run)
-            if host is None:
-                continue
-        elif not _may_lack_a_scheme(text, run):
+        has_scheme = text.startswith("://", run.end())
+        host = _host_runs.match(text, run.end() + 3) if has_scheme else run
+        if host is None:
             continue
-        end = _end(text, host) if start >= 0 else 0
-        if end and end <= host.end():
+        scheme = _scheme(run[0]) if has_scheme else ""
+        if scheme is None or (not has_scheme and not _may_lack_a_scheme(text, run)):
+            done = host.end()
+            continue
+        checked += 1 + host[0].count(".")
+        if checked > MOST_LABELS:
+            return
+        end, done = _end(text, host)
+        if 0 < end <= host.end():
             if end >= mail_name:
-                mail_name = _rest_of_mail_name(text, end).end()
+                mail_name = _skip(_mail_name, text, end)
             if text.startswith("@", mail_name) and text[mail_name - 1].isalnum():
                 end = 0
         if end:
+            start = run.end() - len(scheme) if has_scheme else run.start()
             found = text[start:end]
-            yield Address(start, end, found if host is not run else f"http://{found}")
-        done = end or _rest_of_word(text, host.end()).end()
+            yield Address(start, end, found if has_scheme else f"http://{found}")
+        elif has_scheme:
+            done = _skip(_word, text, done)
 
 
-def _start_of_scheme(run: re.Match[str]) -> int:
-    """Where `http` or `https` starts, at the end of this run: perhaps after a full stop without a space. Otherwise -1."""
-    before, _, scheme = run[0].replace("-", ".").rpartition(".")
-    return run.end() - len(scheme) if scheme.lower() in {"http", "https"} else -1
+def _scheme(word: str) -> str | None:
+    """The scheme of the web at the end of a word, as typed. Before it may stand what is no part of a scheme: a full
+    stop without a space, or a script without spaces."""
+    for scheme in ("https", "http"):
+        if word.lower().endswith(scheme):
+            before = word[: -len(scheme)][-1:]
+            return None if before.isascii() and (before.isalnum() or before == "_") else word[-len(scheme) :]
+    return None
 
 
 def _may_lack_a_scheme(text: str, run: re.Match[str]) -> bool:
     """Whether this run is a host such as `example.com`, and not part of something longer."""
-    return (
-        "." in run[0]
-        and text[max(0, run.start() - 1) : run.start()] not in _NOT_BEFORE_HOSTS
-        and has_known_ending(run[0].rstrip("."))
-    )
+    if "." not in run[0]:
+        return False
+    host, before = run[0].rstrip("."), text[max(0, run.start() - 1) : run.start()]
+    return "." in host and has_known_ending(host) and before not in _NOT_BEFORE_HOSTS
 
 
-def _end(text: str, run: re.Match[str]) -> int:
-    """The end of the address whose host begins this run; 0 when it is none. Right after a host comes a port, a path, or
-    what ends an address. A part that only looks like a port, a path or more of the host does not."""
+def _end(text: str, run: re.Match[str]) -> tuple[int, int]:
+    """The end of the address whose host begins this run, or 0 when it is none; and the end of what was looked at.
+
+    Right after a host comes a port, a path, or what ends an address."""
     host = run[0].rstrip(".")
     if not is_host(host):
-        return 0
+        return 0, run.end()
     end = run.start() + len(host)
     if end < run.end():
-        return end if _may_end(text, run.end()) else 0
+        return (end if _may_end(text, run.end()) else 0), run.end()
     if port := _port(text, end):
         end = port.end()
         if int(port[0][1:]) > HIGHEST_PORT:
-            return 0
-    if path := _path(text, end):
-        return end + len(_trimmed(path[0]))
-    return end if _may_end(text, end) else 0
+            return 0, end
+    if text[end : end + 1] in {"/", "?", "#"}:
+        return _end_of_path(text, end)
+    return (end if _may_end(text, end) else 0), end
 
 
 def _may_end(text: str, end: int) -> bool:
+    """Whether an address that is only a host may end here. What looks like more of it must be followed by nothing."""
     after, next_after = text[end : end + 1], text[end + 1 : end + 2]
     if not _ends(text, end):
         return False
@@ -119,20 +131,26 @@ def _may_end(text: str, end: int) -> bool:
     )
 
 
-def _trimmed(path: str) -> str:
-    """A path without what belongs to the sentence around it: a bracket without its partner and what follows it,
-    punctuation at the end, a single quote that was opened before the address."""
+def _end_of_path(text: str, start: int) -> tuple[int, int]:
+    """The end of a path, without what belongs to the sentence around it: a bracket without its partner and what follows
+    it, punctuation at the end, a single quote that was opened before the address. And the end of what was looked at."""
     opened: list[int] = []
-    end = len(path)
-    for bracket in _brackets(path):
-        if bracket[0] in _OPENING.values():
-            opened.append(bracket.start())
-        elif opened and path[opened[-1]] == _OPENING.get(bracket[0]):
+    at = _skip(_path_piece, text, start)
+    while bracket := text[at : at + 1]:
+        if bracket in _CLOSING:
+            opened.append(at)
+        elif opened and _CLOSING[text[opened[-1]]] == bracket:
             opened.pop()
         else:
-            end = bracket.start()
             break
-    path = path[: opened[0] if opened else end].rstrip(_NO_LAST_CHARACTER)
+        at = _skip(_path_piece, text, at + 1)
+    path = text[start : opened[0] if opened else at].rstrip(_NO_LAST_CHARACTER)
     if path.endswith("'") and path.count("'") % 2:
-        return path[:-1].rstrip(_NO_LAST_CHARACTER)
-    return path
+        path = path[:-1].rstrip(_NO_LAST_CHARACTER)
+    return start + len(path), at
+
+
+def _skip(run: re.Pattern[str], text: str, start: int) -> int:
+    """The end of the run that begins at `start`; `start` when there is none."""
+    found = run.match(text, start)
+    return found.end() if found else start

@@ -22,12 +22,14 @@ _COUNTRIES = """
 """
 _ENDINGS = frozenset(f"{_GENERIC} {_COUNTRIES}".split())
 
-# Letters and marks of hosts that look like one of `/ \ ? # : @ .` (confusables.txt of UTS #39, Unicode 13).
-_LOOKALIKES = "\u0241\u0294\u02d0\u0903\u097d\u0a83\u2cc6\u30ce\u4e36\u4e3f\ua4f8\ua4fa\ua4fb\ua4fd"
+# Letters and marks of hosts that look like one of `/ \ ? # : @ .` (confusables.txt of UTS #39, Unicode 13), in small
+# letters.
+_LOOKALIKES = "\u0242\u0294\u02d0\u0903\u097d\u0a83\u2cc7\u30ce\u4e36\u4e3f\ua4f8\ua4fa\ua4fb\ua4fd"
 # IDNA 2008 allows these only beside certain others. Some look like dots, two are invisible.
 _IN_CONTEXT = "\xb7\u0375\u05f3\u05f4\u200c\u200d\u30fb\u0660-\u0669\u06f0-\u06f9"
 _refused = re.compile(f"[{_LOOKALIKES}{_IN_CONTEXT}]").search
-_is_ascii_label = re.compile("[A-Za-z0-9-]+").fullmatch
+_LABEL = "[A-Za-z0-9\x80-\U0010ffff-]+"
+_are_labels = re.compile(rf"{_LABEL}(?:\.{_LABEL})*").fullmatch
 _OVERLAY = 1  # the combining class of strokes through the character before
 
 
@@ -39,18 +41,21 @@ def has_known_ending(host: str) -> bool:
 
 def is_host(name: str) -> bool:
     """Whether a name may be a host, without a dot at its end. Letter case does not count."""
-    return len(name) <= LONGEST_HOST and all(map(_is_label, name.split(".")))
-
-
-def _is_label(label: str) -> bool:
-    if len(label) > LONGEST_LABEL:
+    if len(name) > LONGEST_HOST or max(map(len, name.split("."))) > LONGEST_LABEL:
         return False
-    if label.isascii():
-        return _is_ascii_label(label) is not None and label[0] != "-" != label[-1]
-    if _refused(label) or _OVERLAY in map(unicodedata.combining, label):
+    if not _are_labels(name) or "-." in f"{name}." or ".-" in f".{name}":
+        return False
+    return name.isascii() or _is_international(unicodedata.normalize("NFC", name.lower()))
+
+
+def _is_international(host: str) -> bool:
+    """Whether the labels with letters outside ASCII are valid in IDNA 2008 and nothing in them looks like more."""
+    if _refused(host) or _OVERLAY in map(unicodedata.combining, host):
         return False
     try:
-        idna.check_label(unicodedata.normalize("NFC", label.lower()))
+        for label in host.split("."):
+            if not label.isascii():
+                idna.check_label(label)
     except idna.IDNAError:
         return False
     return True

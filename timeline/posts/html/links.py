@@ -19,6 +19,8 @@ class Segment:
     name: str = ""  # a username; empty when the segment is no @name
 
 
+# Of a text. What follows stays text: a link takes 5 us, and a page may have 50 texts full of them.
+MOST_LINKS = 20
 _NAME = re.compile(f"@{USERNAME}")
 # A dot in an address stands before another character.
 _has_inner_dot = re.compile(r"\.\S").search
@@ -32,19 +34,29 @@ def may_have_links(text: str) -> bool:
 
 
 def segments(text: str) -> list[Segment]:
-    """The segments of a text; joined they are the text again. A text may be longer than a post in a foreign database:
-    the rest, from the last space that a post would have, is one segment without links."""
-    end = len(text) if len(text) <= LONGEST_POST else text.rfind(" ", 0, LONGEST_POST) + 1
+    """The segments of a text; joined they are the text again. The last one is the rest after MOST_LINKS links, or what
+    follows the last space that a post would have: a text of a foreign database may be longer than a post."""
+    searched = len(text) if len(text) <= LONGEST_POST else text.rfind(" ", 0, LONGEST_POST) + 1
     found: list[Segment] = []
-    start = 0
-    for address in addresses(text[:end]):
-        found += _names(text, start, address.start)
-        found.append(Segment(text[address.start : address.end], address=address.url))
-        start = address.end
-    found += _names(text, start, end)
+    links = end = 0
+    for segment in _search(text[:searched]):
+        found.append(segment)
+        end += len(segment.text)
+        links += bool(segment.address or segment.name)
+        if links == MOST_LINKS:
+            break
     if end < len(text):
         found.append(Segment(text[end:]))
     return found
+
+
+def _search(text: str) -> Iterator[Segment]:
+    start = 0
+    for address in addresses(text):
+        yield from _names(text, start, address.start)
+        yield Segment(text[address.start : address.end], address=address.url)
+        start = address.end
+    yield from _names(text, start, len(text))
 
 
 def _names(text: str, start: int, end: int) -> Iterator[Segment]:

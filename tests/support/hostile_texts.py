@@ -1,0 +1,125 @@
+"""Texts that are meant to cost much: a generator that climbs from text to costlier text."""
+
+import random
+import re
+import sys
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from unittest import mock
+
+from timeline.posts.entities import LONGEST_POST
+from timeline.posts.html import addresses, hosts, links
+from timeline.posts.html.texts import html_of
+
+PIECES = [
+    *["http://", "https://", "HTTPS://", "://", "//", "ftp://", "mailto:", "www.", "localhost", "http", "https"],
+    *["example.com", "a.de", ".com", ".io", ".xn--a", "xn--", "1.1", "1.2.3.4", ".", "..", "a", "a.", "é.", "日.", "א."],
+    *["xn--a.xn--b", "\u0338", "\u0301", "\u0327\u0301", "\u05d0", "\u0661", "\u30ce", "\u3002", "\uff0e", "\uff0f", "😀", "\u200c"],
+    *["/", "?", "#", ":", ":80", ":99999", "@", "@alice", "a@", "@a.de", "-", "_", "\\", "%", "&", "&amp;", "|", "=", "+"],
+    *["(", ")", "[", "]", "{", "}", "()", '"', "'", "''", "<", ">", "\u200b", "\u202e", " ", "\xa0", "\t", ",", ";", "!", "…"],
+]
+# What people write: a name and a link in a sentence.
+ORDINARY = "@bob has read https://redis.io/docs/latest/ and asks (again): what is a sorted set? See also example.com/{}."
+
+
+def _mutated(chance: random.Random, parts: list[str]) -> list[str]:
+    """One more, one fewer or another piece, or a run of pieces once more."""
+    at, end = sorted(chance.randrange(len(parts) + 1) for _ in range(2))
+    kind = chance.randrange(4)
+    if kind == 0:
+        return [*parts[:at], *chance.choices(PIECES, k=chance.randint(1, 4)), *parts[at:]]
+    if kind == 1:
+        return parts[:at] + parts[min(end, at + 3) :]
+    if kind == 2:
+        return [*parts[:at], chance.choice(PIECES), *parts[at + 1 :]]
+    return parts[:end] + parts[at:end] * chance.randint(1, 5) + parts[end:]
+
+
+def worst_texts(cost: Callable[[str], float], goes_on: Callable[[], bool], seed: int, length: int = LONGEST_POST) -> list[str]:
+    """The costliest texts that were found, the worst first: at most 50, each different, of at most `length` characters."""
+    chance = random.Random(seed)
+    best: dict[str, tuple[float, list[str]]] = {}
+    while goes_on():
+        parents = list(best.values())
+        parts = _mutated(chance, chance.choice(parents)[1]) if parents and chance.random() < 0.9 else chance.choices(PIECES, k=20)
+        while len(text := "".join(parts).strip()) > length:
+            parts = parts[:-1]
+        if text and text not in best:
+            best[text] = cost(text), parts
+        if len(best) > 50:
+            del best[min(best, key=lambda each: best[each][0])]
+    return sorted(best, key=lambda each: -best[each][0])
+
+
+def times(number: int) -> Callable[[], bool]:
+    """True so many times."""
+    left = iter(range(number))
+    return lambda: next(left, None) is not None
+
+
+def for_seconds(seconds: float) -> Callable[[], bool]:
+    end = time.monotonic() + seconds
+    return lambda: time.monotonic() < end
+
+
+def seconds_of(text: str) -> float:
+    """How long the text takes as HTML: the best of three."""
+    taken = []
+    for _ in range(3):
+        begin = time.perf_counter()
+        html_of(text, "en")
+        taken.append(time.perf_counter() - begin)
+    return min(taken)
+
+
+class _Counting:
+    """A pattern that notes how many characters it has looked at. Each pattern is of runs, so none looks twice."""
+
+    def __init__(self, pattern, looked_at):
+        self.pattern, self.looked_at = pattern, looked_at
+
+    def match(self, text, at=0):
+        found = self.pattern.match(text, at)
+        self.looked_at.append((found.end() - at if found else 0) + 1)
+        return found
+
+    def fullmatch(self, text):
+        self.looked_at.append(len(text))
+        return self.pattern.fullmatch(text)
+
+    def search(self, text):
+        self.looked_at.append(len(text))
+        return self.pattern.search(text)
+
+    def finditer(self, text, *limits):
+        self.looked_at.append(len(text[slice(*limits)] if limits else text))
+        return self.pattern.finditer(text, *limits)
+
+
+def steps_of(text: str) -> int:
+    """The lines of Python that run while a text becomes HTML, and the characters that regular expressions look at."""
+    steps = 0
+    looked_at: list[int] = []
+
+    def count(_frame, event, _argument):
+        nonlocal steps
+        steps += event == "line"
+        return count
+
+    html_of("@a a.de", "en")  # renders the templates
+    with ExitStack() as patched:
+        for module in (addresses, hosts, links):
+            for name, value in vars(module).items():
+                if isinstance(value, re.Pattern):
+                    patched.enter_context(mock.patch.object(module, name, _Counting(value, looked_at)))
+                elif isinstance(pattern := getattr(value, "__self__", None), re.Pattern):
+                    method = getattr(_Counting(pattern, looked_at), value.__name__)
+                    patched.enter_context(mock.patch.object(module, name, method))
+        before = sys.gettrace()
+        sys.settrace(count)
+        try:
+            html_of(text, "en")
+        finally:
+            sys.settrace(before)
+    return steps + sum(looked_at)
