@@ -14,13 +14,87 @@ from timeline.posts.html.texts import html_of
 
 PIECES = [
     *["http://", "https://", "HTTPS://", "://", "//", "ftp://", "mailto:", "www.", "localhost", "http", "https"],
-    *["example.com", "a.de", ".com", ".io", ".xn--a", "xn--", "1.1", "1.2.3.4", ".", "..", "a", "a.", "é.", "日.", "א."],
-    *["xn--a.xn--b", "\u0338", "\u0301", "\u0327\u0301", "\u05d0", "\u0661", "\u30ce", "\u3002", "\uff0e", "\uff0f", "😀", "\u200c"],
-    *["/", "?", "#", ":", ":80", ":99999", "@", "@alice", "a@", "@a.de", "-", "_", "\\", "%", "&", "&amp;", "|", "=", "+"],
-    *["(", ")", "[", "]", "{", "}", "()", '"', "'", "''", "<", ">", "\u200b", "\u202e", " ", "\xa0", "\t", ",", ";", "!", "…"],
+    *[
+        "example.com",
+        "a.de",
+        ".com",
+        ".io",
+        ".xn--a",
+        "xn--",
+        "1.1",
+        "1.2.3.4",
+        ".",
+        "..",
+        "a",
+        "a.",
+        "é.",
+        "日.",
+        "א.",
+    ],
+    *[
+        "xn--a.xn--b",
+        "\u0338",
+        "\u0301",
+        "\u0327\u0301",
+        "\u05d0",
+        "\u0661",
+        "\u30ce",
+        "\u3002",
+        "\uff0e",
+        "\uff0f",
+        "😀",
+        "\u200c",
+    ],
+    *[
+        "/",
+        "?",
+        "#",
+        ":",
+        ":80",
+        ":99999",
+        "@",
+        "@alice",
+        "a@",
+        "@a.de",
+        "-",
+        "_",
+        "\\",
+        "%",
+        "&",
+        "&amp;",
+        "|",
+        "=",
+        "+",
+    ],
+    *[
+        "(",
+        ")",
+        "[",
+        "]",
+        "{",
+        "}",
+        "()",
+        '"',
+        "'",
+        "''",
+        "<",
+        ">",
+        "\u200b",
+        "\u202e",
+        " ",
+        "\xa0",
+        "\t",
+        ",",
+        ";",
+        "!",
+        "…",
+    ],
 ]
+KEPT = 50  # texts of a search: as many as a page of the global timeline has
 # What people write: a name and a link in a sentence.
-ORDINARY = "@bob has read https://redis.io/docs/latest/ and asks (again): what is a sorted set? See also example.com/{}."
+ORDINARY = (
+    "@bob has read https://redis.io/docs/latest/ and asks (again): what is a sorted set? See also example.com/{}."
+)
 
 
 def _mutated(chance: random.Random, parts: list[str]) -> list[str]:
@@ -36,18 +110,24 @@ def _mutated(chance: random.Random, parts: list[str]) -> list[str]:
     return parts[:end] + parts[at:end] * chance.randint(1, 5) + parts[end:]
 
 
-def worst_texts(cost: Callable[[str], float], goes_on: Callable[[], bool], seed: int, length: int = LONGEST_POST) -> list[str]:
-    """The costliest texts that were found, the worst first: at most 50, each different, of at most `length` characters."""
+def worst_texts(
+    cost: Callable[[str], float], goes_on: Callable[[], bool], seed: int, length: int = LONGEST_POST
+) -> list[str]:
+    """The costliest texts that were found, the worst first: at most KEPT, of at most `length` characters."""
     chance = random.Random(seed)
     best: dict[str, tuple[float, list[str]]] = {}
     while goes_on():
         parents = list(best.values())
-        parts = _mutated(chance, chance.choice(parents)[1]) if parents and chance.random() < 0.9 else chance.choices(PIECES, k=20)
+        parts = (
+            _mutated(chance, chance.choice(parents)[1])
+            if parents and chance.random() < 0.9
+            else chance.choices(PIECES, k=20)
+        )
         while len(text := "".join(parts).strip()) > length:
             parts = parts[:-1]
         if text and text not in best:
             best[text] = cost(text), parts
-        if len(best) > 50:
+        if len(best) > KEPT:
             del best[min(best, key=lambda each: best[each][0])]
     return sorted(best, key=lambda each: -best[each][0])
 
@@ -61,16 +141,6 @@ def times(number: int) -> Callable[[], bool]:
 def for_seconds(seconds: float) -> Callable[[], bool]:
     end = time.monotonic() + seconds
     return lambda: time.monotonic() < end
-
-
-def seconds_of(text: str) -> float:
-    """How long the text takes as HTML: the best of three."""
-    taken = []
-    for _ in range(3):
-        begin = time.perf_counter()
-        html_of(text, "en")
-        taken.append(time.perf_counter() - begin)
-    return min(taken)
 
 
 class _Counting:
@@ -89,8 +159,9 @@ class _Counting:
         return self.pattern.fullmatch(text)
 
     def search(self, text):
-        self.looked_at.append(len(text))
-        return self.pattern.search(text)
+        found = self.pattern.search(text)
+        self.looked_at.append(found.end() if found else len(text))
+        return found
 
     def finditer(self, text, *limits):
         self.looked_at.append(len(text[slice(*limits)] if limits else text))

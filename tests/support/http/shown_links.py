@@ -24,6 +24,13 @@ LINKED = [
     # An invisible character ends an address, so that the link shows its real target.
     ("https://example.com/\u202emoc.live", [("https://example.com/", "https://example.com/")]),
     ("https://exam\u200bple.com", [("https://exam", "https://exam"), ("ple.com", "http://ple.com")]),
+    # A sentence goes on: an address ends before it.
+    ("「https://a.com/x」，见a.com。", [("https://a.com/x", "https://a.com/x"), ("见a.com", "http://见a.com")]),
+    ("看https://a.com/x！", [("https://a.com/x", "https://a.com/x")]),
+    ("a.com：b.com？", [("a.com", "http://a.com"), ("b.com", "http://b.com")]),
+    ("[a.com/(b](a.com/c)", [("a.com/", "http://a.com/"), ("a.com/c", "http://a.com/c")]),
+    ("|https://a.com/x| `b.com/y`: x", [("https://a.com/x", "https://a.com/x"), ("b.com/y", "http://b.com/y")]),
+    ("A full stop.https://a.com 👉https://b.com", [(f"https://{a}.com", f"https://{a}.com") for a in "ab"]),
     ("@alice", [("@alice", "/@alice/")]),
     ("Hello @Alice_2, (@bob): @carol's!", [("@Alice_2", "/@Alice_2/"), ("@bob", "/@bob/"), ("@carol", "/@carol/")]),
     ("@alice.", [("@alice", "/@alice/")]),

@@ -13,6 +13,7 @@ from tests.support.http.shown_links import LINKED, Shown
 from tests.support.stored_keys import publish
 from timeline.posts.entities import LONGEST_POST
 from timeline.posts.html import links
+from timeline.posts.html.addresses import MOST_LABELS
 
 PROFILE = re.compile(r"/@([A-Za-z0-9_]{1,30})/")
 PLAIN_TEXTS = [
@@ -26,6 +27,8 @@ PLAIN_TEXTS = [
     "@alice@example.com",  # an account of another site
     "@alice.example",
     "example.invalid/@alice",
+    "https://example.com%2f.evil.example https://a:x@b.example https://a:99999/ https://a:80@b.example https://-a.example",
+    "https://a_b.example https://example..com https://" + "a" * 64 + ".com foo://example.com xhttp://example.com",
     "a@alice é@alice e\u0301@alice _@alice @@alice",
     "@alicé @alice\u0301 @alice日本 @" + "a" * 31,
     "@ @- @é #alice",
@@ -88,7 +91,7 @@ def test_the_segments_joined_are_the_text(text):
     assert not any(segment.address and segment.name for segment in segments)
 
 
-# ---- time that a search takes
+# ---- what is searched
 
 
 @given(TEXTS)
@@ -102,39 +105,22 @@ def test_punctuation_alone_is_no_reason_to_search(text):
     assert not links.may_have_links(text)
 
 
-@pytest.fixture
-def searched(monkeypatch):
-    """The texts in which the linkifier has searched."""
-    texts = []
-
-    class RecordingLinkifier:
-        def match(self, text):
-            texts.append(text)
-
-    monkeypatch.setattr(links, "_linkifier", RecordingLinkifier())
-    return texts
+def test_of_a_long_text_in_a_foreign_database_the_first_words_are_searched():
+    shown = Shown("@alice https://example.com " * 100)
+    assert len(shown.links) == LONGEST_POST // len("@alice https://example.com ") * 2
+    assert shown.text == "@alice https://example.com " * 100
+    cut = "x" * (LONGEST_POST - 12) + " example.com.evil.example.com"
+    assert Shown(cut).links == []  # half of an address would lead elsewhere
+    assert Shown(("x" * LONGEST_POST + " example.com") * 9).links == []
 
 
-@pytest.mark.parametrize("unit", ["xn--a.", "XN--a.", "a.xn--", "http://xn--a.b@", "xn--xn--"])
-def test_hosts_that_would_take_years_are_not_searched(searched, unit):
-    for times in range(LONGEST_POST // len(unit) + 1):
-        links.segments(unit * times)
-    assert max(text.lower().count("xn--") for text in searched) == links.MOST_PUNYCODE
-
-
-def test_a_text_is_searched_once_and_a_text_longer_than_a_post_never(searched):
-    for length in (LONGEST_POST, LONGEST_POST + 1, 100_000):
-        links.segments(("@alice https://example.com " * length)[:length])
-    assert [len(text) for text in searched] == [LONGEST_POST]
-
-
-@pytest.mark.parametrize("fragment", FRAGMENTS)
-def test_no_repeated_fragment_makes_the_search_hang(fragment):
-    """The texts are four times as long as a post: a search that doubles with each fragment would never end."""
-    for before in ("", "http://", "http://a.com/", "@", "a@", "a.", "("):
-        for unit in (fragment, f"{fragment}a", f"{fragment}.", f"{fragment}a."):
-            times = LONGEST_POST * 4 // len(unit) if "xn--" not in unit else links.MOST_PUNYCODE
-            links._linkifier.match(before + unit * times)
+def test_the_first_links_of_a_text_are_shown():
+    text = " ".join(f"@a{number}" for number in range(60))
+    assert [label for label, _ in Shown(text).links] == [f"@a{number}" for number in range(links.MOST_LINKS)]
+    hosts = [f"h{number}.a.de" for number in range(30)]
+    shown = Shown(" ".join(hosts))
+    assert [label for label, _ in shown.links] == hosts[: MOST_LABELS // 3]
+    assert shown.text == " ".join(hosts)
 
 
 # ---- on pages

@@ -31,9 +31,9 @@ _OUTSIDE_HOSTS = re.escape("$+=^`|" + re.sub("[-._]", "", _PUNCTUATION))
 # of them only punctuation: hosts.py refuses the letters, and nothing else may follow a host. The fullwidth colon and
 # question mark are not here. What stands before them is read as the host, and a Chinese sentence goes on after them.
 _LIKE_PARTS_OF_ADDRESSES = frozenset(
-    ".:\\@%\u0589\u05c3\u0609\u060a\u066a\u0701\u0702\u0703\u0704\u16ec\u1735\u1803\u1809\u2024\u2025\u2026\u2030\u2031"
-    "\u2041\u2047\u2048\u2049\u205a\u2cf9\u3002\ua4fe\ua60e\ufe12\ufe13\ufe16\ufe19\ufe30\ufe52\ufe55\ufe56\ufe5f\ufe68"
-    "\ufe6a\ufe6b\uff03\uff05\uff0e\uff0f\uff20\uff3c\uff61"
+    ".:\\@%\xb7\u0387\u0589\u05c3\u0609\u060a\u066a\u0701\u0702\u0703\u0704\u16ec\u1735\u1803\u1809\u2024\u2025\u2026\u2030\u2031"
+    "\u2041\u2047\u2048\u2049\u205a\u2cf9\u3002\u30fb\ua4fe\ua60e\ufe12\ufe13\ufe16\ufe19\ufe30\ufe52\ufe55\ufe56\ufe5f\ufe68"
+    "\ufe6a\ufe6b\uff03\uff05\uff0e\uff0f\uff20\uff3c\uff61\uff65"
 )
 _NOT_BEFORE_HOSTS = frozenset("/\\:@\uff0f\uff3c\uff20\ufe68\ufe6b")
 
@@ -42,12 +42,13 @@ _word = re.compile(f"[^{_SPACES}]+")
 _mail_name = re.compile(r'[-;:&=+$,".\w]+', re.ASCII)
 _ends = re.compile(f"[{_SPACES}{re.escape(_PUNCTUATION)}]|$").match
 _port = re.compile(":[0-9]{1,5}").match
-_path_piece = re.compile(rf'[^{_SPACES}()[\]{{}}"]+')
+_CLOSING = dict(zip("([{（「『【《〈", ")]}）」』】》〉", strict=True))
+_NOT_IN_PATH_PIECES = re.escape("".join([*_CLOSING, *_CLOSING.values(), '"']))
+_path_piece = re.compile(f"[^{_SPACES}{_NOT_IN_PATH_PIECES}]+")
 
 MOST_LABELS = 30  # of all hosts of a text
 HIGHEST_PORT = 65535
-_CLOSING = {"(": ")", "[": "]", "{": "}"}
-_NO_LAST_CHARACTER = '.,;:!?"|`。，、；：！？…」』】》〉）'
+_NO_LAST_CHARACTER = '.,;:!?"|`。，、；：！？…'
 
 
 def addresses(text: str) -> Iterator[Address]:

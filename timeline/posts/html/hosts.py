@@ -24,7 +24,7 @@ _ENDINGS = frozenset(f"{_GENERIC} {_COUNTRIES}".split())
 
 # Letters and marks of hosts that look like one of `/ \ ? # : @ .` (confusables.txt of UTS #39, Unicode 13), in small
 # letters.
-_LOOKALIKES = "\u0242\u0294\u02d0\u0903\u097d\u0a83\u2cc7\u30ce\u4e36\u4e3f\ua4f8\ua4fa\ua4fb\ua4fd"
+_LOOKALIKES = "\u0242\u0294\u02d0\u0903\u097d\u0a83\u2cc7\u30ce\u4e36\u4e3f\ua4f8-\ua4fd"
 # IDNA 2008 allows these only beside certain others. Some look like dots, two are invisible.
 _IN_CONTEXT = "\xb7\u0375\u05f3\u05f4\u200c\u200d\u30fb\u0660-\u0669\u06f0-\u06f9"
 _refused = re.compile(f"[{_LOOKALIKES}{_IN_CONTEXT}]").search

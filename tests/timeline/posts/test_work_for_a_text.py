@@ -1,0 +1,76 @@
+"""The work that a text makes is bounded: in steps for any text, and in time for a page of the worst posts."""
+
+import os
+import statistics
+import time
+import warnings
+
+import pytest
+
+from retwis_site.store.local_cache import Memory
+from tests.support import hostile_texts
+from tests.support.stored_keys import publish
+from timeline.posts.entities import LONGEST_POST
+from timeline.timelines.everyone import EVERYONE_POSTS
+
+# Steps are lines of Python and characters that regular expressions look at. The worst known text has some 35 for each
+# character: names in Hebrew, whose direction IDNA checks.
+STEPS_OF_ANY_TEXT, STEPS_OF_A_CHARACTER = 1000, 40
+# The text of the attack of 2026-11, which took 677 ms.
+ATTACK = ("1.1|" * 18)[:69] + ".xn--a" * 8 + (".com" * 41)[:162]
+# How long the generator searches for the worst posts.
+SECONDS = float(os.environ.get("WORST_POSTS_SECONDS", "10"))
+
+
+def within_bounds(text):
+    return hostile_texts.steps_of(text) <= STEPS_OF_ANY_TEXT + STEPS_OF_A_CHARACTER * len(text)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_worst_texts_that_a_generator_finds_take_few_steps(seed):
+    found = hostile_texts.worst_texts(hostile_texts.steps_of, hostile_texts.times(150), seed)
+    assert len(found) == hostile_texts.KEPT
+    assert within_bounds(found[0]), found[0]
+
+
+@pytest.mark.parametrize("unit", hostile_texts.PIECES)
+def test_a_repeated_piece_takes_few_steps(unit):
+    for text in (unit * LONGEST_POST, f"https://{unit * LONGEST_POST}", f"{unit}a.com/" * LONGEST_POST):
+        assert within_bounds(text[:LONGEST_POST]), unit
+
+
+def test_the_text_of_the_attack_takes_few_steps():
+    assert len(ATTACK) == LONGEST_POST - 1
+    assert within_bounds(ATTACK)
+
+
+@pytest.mark.parametrize(
+    "unit", ["a.com/(", "https://a.com/((", "a.com,", "א.com ", "a.com&", "http://", "@a ", "xn--a."]
+)
+def test_a_text_of_a_foreign_database_takes_no_more_steps_when_it_is_longer(unit):
+    steps = [hostile_texts.steps_of(unit * (length // len(unit))) for length in (1000, 100_000)]
+    assert steps[0] == steps[1]
+
+
+@pytest.mark.faults
+def test_a_page_of_the_worst_posts_is_at_most_20_ms_slower(browser, raw, store, alice):
+    """The author's own first page of everyone's posts, in a process that has made none of the cards. Set
+    WORST_POSTS_SECONDS to search longer."""
+    worst = hostile_texts.worst_texts(hostile_texts.steps_of, hostile_texts.for_seconds(SECONDS), seed=int(time.time()))
+    ordinary = [hostile_texts.ORDINARY.format(number) for number in range(EVERYONE_POSTS)]
+    for text in ordinary:
+        publish(raw, store, alice, text)
+    client = browser(alice)
+    taken = {"worst": [], "ordinary": []}
+    for _ in range(21):
+        for name, texts in (("worst", worst), ("ordinary", ordinary)):
+            for pid, text in enumerate(texts, start=1):
+                raw.hset(f"post:{pid}", "body", text)
+            Memory.clear_all()
+            begin = time.thread_time()
+            page = client.get("/timeline/")
+            taken[name].append(time.thread_time() - begin)
+            assert page.content.count(b'class="body"') == EVERYONE_POSTS
+    ordinary_page, worst_page = (statistics.median(taken[name]) * 1000 for name in ("ordinary", "worst"))
+    warnings.warn(f"{SECONDS:g} s of search: {worst_page:.1f} ms instead of {ordinary_page:.1f} ms", stacklevel=1)
+    assert worst_page - ordinary_page <= 20, worst[0]
