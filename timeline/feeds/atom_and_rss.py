@@ -15,7 +15,6 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.feedgenerator import Atom1Feed, Rss201rev2Feed, SyndicationFeed
 from django.utils.http import http_date
-from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 from django.utils.translation import override
 from django.utils.xmlutils import SimplerXMLGenerator
@@ -29,7 +28,7 @@ from retwis_site.rendering.fragments import Fragment
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import connect
 from timeline.posts.entities import Page, Post
-from timeline.posts.html.texts import html_of
+from timeline.posts.html.texts import beginning_of, html_of
 from timeline.timelines.everyone import EVERYONE_POSTS, EveryoneTimeline
 from timeline.timelines.profile import Profiles
 
@@ -126,7 +125,7 @@ class PostsFeed(Feed):  # type: ignore[type-arg]
         return feed_posts.items
 
     def item_title(self, item: Item) -> str:
-        text = Truncator(item.post.body).chars(TITLE_LENGTH)
+        text = beginning_of(item.post.body, TITLE_LENGTH)
         return _("%(name)s: %(text)s") % {"name": isolated(item.post.author), "text": text}
 
     def item_description(self, item: Item) -> str:

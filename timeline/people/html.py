@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 from functools import lru_cache
 
-from django.utils.text import Truncator
-
 from accounts.signing_in.html.pages import Page, Rendering
 from accounts.users.html import PERSON, at, person
 from retwis_site.rendering.dates import day, moment, month
 from retwis_site.rendering.fragments import EITHER, NOTHING, Fragment, Html, joined
 from timeline.people.entities import By, FollowRow, ListedPerson, Show, Suggested
+from timeline.posts.html.texts import beginning_of
 from timeline.relations.html import follow_button
 
 BIO_IN_LISTS = 80  # characters
@@ -75,7 +74,7 @@ def _listed(one: ListedPerson, by: Rendering) -> Html:
         by.language,
         has_bio=bool(one.bio),
         **person(one.user, by.language),
-        bio=one.bio if len(one.bio) <= BIO_IN_LISTS else Truncator(one.bio).chars(BIO_IN_LISTS),
+        bio=beginning_of(one.bio, BIO_IN_LISTS),
         followers=one.followers,
         joined=join_date(one.joined, by.language),
         button=follow_button(one.user, one.following, by) if can_follow else NOTHING,

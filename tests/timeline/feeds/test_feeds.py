@@ -15,11 +15,11 @@ from retwis_site.store.local_cache import Memory
 from tests.support.http.answers import LINK_RELATION
 from tests.support.http.feed_xml import FEEDS, Html, all_of, one, root, text, texts
 from tests.support.http.hostile_values import MARKER
-from tests.support.http.shown_links import LINKED, Shown
 from tests.support.processes.fake_store import FAKE
 from tests.support.processes.fresh_process import in_a_process
 from tests.support.stored_keys import publish
 from tests.support.stored_posts import write_posts
+from tests.support.texts.shown_links import LINKED, Shown
 from timeline.feeds import atom_and_rss
 from timeline.posts.repository import Posts
 from timeline.timelines.everyone import EveryoneTimeline

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.http.shown_links import Shown
+from tests.support.texts.shown_links import Shown
 from timeline.posts.html.addresses import addresses
 from timeline.posts.html.hosts import is_host
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.http.answers import LINK_RELATION
-from tests.support.http.shown_links import LINKED, Shown
 from tests.support.stored_keys import publish
+from tests.support.texts.shown_links import LINKED, Shown
 from timeline.posts.entities import LONGEST_POST
 from timeline.posts.html import links
 from timeline.posts.html.addresses import MOST_LABELS

@@ -6,11 +6,13 @@ import time
 import warnings
 
 import pytest
+from django.utils.text import Truncator
 
 from retwis_site.store.local_cache import Memory
-from tests.support import hostile_texts
 from tests.support.stored_keys import publish
+from tests.support.texts import hostile_texts
 from timeline.posts.entities import LONGEST_POST
+from timeline.posts.html import texts
 from timeline.timelines.everyone import EVERYONE_POSTS
 
 # Steps are lines of Python and characters that regular expressions look at. The worst known text has some 35 for each
@@ -52,6 +54,15 @@ def test_a_text_of_a_foreign_database_takes_no_more_steps_when_it_is_longer(unit
     assert steps[0] == steps[1]
 
 
+@pytest.mark.parametrize("unit", ["\u0327\u0301", "\u0301", "a", "\U0001f600"])
+def test_only_the_beginning_of_a_long_text_is_looked_at_for_its_beginning(unit, monkeypatch):
+    looked_at = []
+    monkeypatch.setattr(texts, "Truncator", lambda text: looked_at.append(len(text)) or Truncator(text))
+    for length in (1000, 100_000):
+        texts.beginning_of("a" + unit * length, 40)
+    assert looked_at == [160, 160]
+
+
 @pytest.mark.faults
 def test_a_page_of_the_worst_posts_is_at_most_20_ms_slower(browser, raw, store, alice):
     """The author's own first page of everyone's posts, in a process that has made none of the cards. Set
@@ -63,8 +74,8 @@ def test_a_page_of_the_worst_posts_is_at_most_20_ms_slower(browser, raw, store, 
     client = browser(alice)
     taken = {"worst": [], "ordinary": []}
     for _ in range(21):
-        for name, texts in (("worst", worst), ("ordinary", ordinary)):
-            for pid, text in enumerate(texts, start=1):
+        for name, bodies in (("worst", worst), ("ordinary", ordinary)):
+            for pid, text in enumerate(bodies, start=1):
                 raw.hset(f"post:{pid}", "body", text)
             Memory.clear_all()
             begin = time.thread_time()

@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from django.conf import settings
-from django.utils.text import Truncator
 from django.utils.translation import ngettext, override
 
 from accounts.signing_in.html.pages import Rendering
@@ -14,7 +13,7 @@ from retwis_site.rendering.dates import moment
 from retwis_site.rendering.fragments import EITHER, Fragment, Html, Refillable, Sendable, escaped
 from retwis_site.store.local_cache import Memory
 from timeline.posts.entities import Post
-from timeline.posts.html.texts import html_of
+from timeline.posts.html.texts import beginning_of, html_of
 
 BEGINNING = 40  # characters of a text that tell screen readers which post a button deletes
 
@@ -63,11 +62,6 @@ def _prepared(post: Post, language: str, own: bool) -> Refillable | Sendable:
         beginning=beginning_of(post.body, BEGINNING) if own else "",
     )
     return card if own else card.with_one_slot()
-
-
-def beginning_of(text: str, length: int) -> str:
-    """The beginning of a text: at most `length` characters."""
-    return text if len(text) <= length else Truncator(text).chars(length)
 
 
 def age_of(seconds: int, language: str) -> Html:

@@ -8,7 +8,8 @@ from accounts.users.names import isolated
 from retwis_site.rendering.dates import iso
 from retwis_site.rendering.pages import origin_of
 from timeline.posts.entities import Post
-from timeline.posts.html.post_cards import beginning_of, cards
+from timeline.posts.html.post_cards import cards
+from timeline.posts.html.texts import beginning_of
 
 IN_TITLE = 60  # characters of the text
 IN_DESCRIPTION = 300  # characters of the text; longer than a post, but a foreign database may have longer ones

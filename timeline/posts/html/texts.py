@@ -1,4 +1,6 @@
-"""A text with its links as HTML."""
+"""A text with its links as HTML, and the beginning of a text."""
+
+from django.utils.text import Truncator
 
 from accounts.users.html import at
 from retwis_site.rendering.fragments import Fragment, Html, escaped, joined
@@ -21,3 +23,10 @@ def _segment(part: Segment, language: str, origin: str) -> str:
     if part.address:
         return LINK.fill(language, address=part.address, text=part.text)
     return part.text
+
+
+def beginning_of(text: str, length: int) -> str:
+    """The beginning of a text: at most `length` characters. Marks over letters do not count. Only a few times as many
+    characters are looked at: a foreign database may have texts of any length, and sorting 10,000 marks after a letter
+    takes most of a second."""
+    return text if len(text) <= length else Truncator(text[: 4 * length]).chars(length)

@@ -1,5 +1,6 @@
 """Texts that are meant to cost much: a generator that climbs from text to costlier text."""
 
+import gc
 import random
 import re
 import sys
@@ -188,9 +189,11 @@ def steps_of(text: str) -> int:
                     method = getattr(_Counting(pattern, looked_at), value.__name__)
                     patched.enter_context(mock.patch.object(module, name, method))
         before = sys.gettrace()
+        gc.disable()  # what it calls would be counted
         sys.settrace(count)
         try:
             html_of(text, "en")
         finally:
             sys.settrace(before)
+            gc.enable()
     return steps + sum(looked_at)
