@@ -20,6 +20,7 @@ from timeline.timelines.everyone import EVERYONE_POSTS
 STEPS_OF_ANY_TEXT, STEPS_OF_A_CHARACTER = 1000, 40
 # The text of the attack of 2026-11, which took 677 ms.
 ATTACK = ("1.1|" * 18)[:69] + ".xn--a" * 8 + (".com" * 41)[:162]
+ROUNDS = 21
 # How long the generator searches for the worst posts.
 SECONDS = float(os.environ.get("WORST_POSTS_SECONDS", "10"))
 
@@ -64,16 +65,20 @@ def test_only_the_beginning_of_a_long_text_is_looked_at_for_its_beginning(unit, 
 
 
 @pytest.mark.faults
-def test_a_page_of_the_worst_posts_is_at_most_20_ms_slower(browser, raw, store, alice):
+@pytest.mark.parametrize("posts", ["attack", "generated"])
+def test_a_page_of_the_worst_posts_is_at_most_20_ms_slower(browser, raw, store, alice, posts):
     """The author's own first page of everyone's posts, in a process that has made none of the cards. Set
     WORST_POSTS_SECONDS to search longer."""
-    worst = hostile_texts.worst_texts(hostile_texts.steps_of, hostile_texts.for_seconds(SECONDS), seed=int(time.time()))
+    worst = [ATTACK] * EVERYONE_POSTS
+    if posts == "generated":
+        until = hostile_texts.for_seconds(SECONDS)
+        worst = hostile_texts.worst_texts(hostile_texts.steps_of, until, seed=int(time.time()))
     ordinary = [hostile_texts.ORDINARY.format(number) for number in range(EVERYONE_POSTS)]
     for text in ordinary:
         publish(raw, store, alice, text)
     client = browser(alice)
     taken = {"worst": [], "ordinary": []}
-    for _ in range(21):
+    for _ in range(ROUNDS):
         for name, bodies in (("worst", worst), ("ordinary", ordinary)):
             for pid, text in enumerate(bodies, start=1):
                 raw.hset(f"post:{pid}", "body", text)
@@ -83,5 +88,5 @@ def test_a_page_of_the_worst_posts_is_at_most_20_ms_slower(browser, raw, store, 
             taken[name].append(time.thread_time() - begin)
             assert page.content.count(b'class="body"') == EVERYONE_POSTS
     ordinary_page, worst_page = (statistics.median(taken[name]) * 1000 for name in ("ordinary", "worst"))
-    warnings.warn(f"{SECONDS:g} s of search: {worst_page:.1f} ms instead of {ordinary_page:.1f} ms", stacklevel=1)
+    warnings.warn(f"{posts}: {worst_page:.1f} ms instead of {ordinary_page:.1f} ms", stacklevel=1)
     assert worst_page - ordinary_page <= 20, worst[0]
