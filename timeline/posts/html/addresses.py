@@ -1,7 +1,8 @@
 """Finds the web addresses in a text.
 
 The work is linear in the length of the text, whatever the text is. Every regular expression here matches a run of
-characters of one kind, so none goes back. Runs follow each other, and what was refused is not looked at again.
+characters of one kind, so none goes back. What was found or refused is not looked at again; only the name of a mail
+address that begins like a host is looked at once for each host, and a text has few of these.
 """
 
 import re
@@ -56,7 +57,6 @@ def addresses(text: str) -> Iterator[Address]:
     are checked until they have more than MOST_LABELS labels together."""
     checked = 0
     done = 0  # what was found or refused ends here
-    mail_name = 0  # the last run of characters that mail names have, after a host, ends here
     for run in _host_runs.finditer(text):
         if run.start() < done:
             continue
@@ -73,8 +73,7 @@ def addresses(text: str) -> Iterator[Address]:
             return
         end, done = _end(text, host)
         if 0 < end <= host.end():
-            if end >= mail_name:
-                mail_name = _skip(_mail_name, text, end)
+            mail_name = _skip(_mail_name, text, end)
             if text.startswith("@", mail_name) and text[mail_name - 1].isalnum():
                 end = 0
         if end:
