@@ -27,7 +27,7 @@ _has_inner_dot = re.compile(r"\.\S").search
 
 
 def may_have_links(text: str) -> bool:
-    """Whether a text may have links. Most texts have none. A search takes 80 us, this 0.3.
+    """Whether a text may have links. Most texts have none. A search takes 10 us, this 0.1.
 
     A name and a mail address have an `@`. A web address has a host with a dot, or `//` before its host."""
     return "@" in text or "//" in text or ("." in text and _has_inner_dot(text) is not None)
