@@ -18,7 +18,7 @@ from django.core.cache import caches
 from django.test import Client
 
 from accounts.users.entities import Login
-from retwis_site.store import embedded, snowflake
+from retwis_site.store import embedded, ids, snowflake
 from retwis_site.store.client import Store, connect
 from retwis_site.store.connection.recorder import Recording, keys_of, recording, recording_process
 from retwis_site.store.local_cache import Memory
@@ -105,6 +105,7 @@ def raw(real_server: None) -> redis.Redis:
     client = _administrator() if settings.REAL_SERVER else connect().transport.client
     client.flushall()
     Memory.clear_all()
+    ids.logged.clear()
     return client
 
 

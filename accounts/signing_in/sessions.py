@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from accounts.users.entities import Login, User
 from accounts.users.repository import Users, new_secret
-from retwis_site.jobs.outbox import Claim, Outbox
+from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import nonce
@@ -108,19 +108,19 @@ def finish_auth(store: Store, claim: Claim) -> None:
     When the hash still has the old secret, the secret was not changed. The old secret is empty for an account that had
     none. A deleted account has neither a secret nor a password.
     """
-    _, uid, rest = claim.name.split(":", 2)
-    old = rest.rpartition(":")[0]
+    uid = job_id(claim.name, 1)
+    old = claim.name.split(":", 2)[2].rpartition(":")[0]
     current, deleted, password, old_password = store.hmget(
-        keys.user(int(uid)), ["auth", "deleted", "password", "old_password"]
+        keys.user(uid), ["auth", "deleted", "password", "old_password"]
     )
     current = current or ""
     if deleted is not None:
-        Users(store).take_back(int(uid), WRITTEN)
+        Users(store).take_back(uid, WRITTEN)
         current = ""
     if password is not None and old_password is not None:
-        store.hdel(keys.user(int(uid)), "old_password")
+        store.hdel(keys.user(uid), "old_password")
     if current != old:
         if current:
-            store.hset(keys.auths(), {current: uid})
+            store.hset(keys.auths(), {current: str(uid)})
         store.hdel(keys.auths(), old)
     claim.outbox.done(claim.name)

@@ -20,6 +20,7 @@ from retwis_site.exceptions import StoreError
 from retwis_site.features import viewer_numbers
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
+from retwis_site.store.ids import stored_id
 from retwis_site.store.local_cache import Hints
 
 _uids_by_secret: Hints[str] = Hints(1 << 17)  # 2 MB
@@ -163,11 +164,10 @@ class Viewer:
         cached = _uids_by_secret.get(self.secret)
         if cached is not None:
             return cached
-        uid = self._store.hget(keys.auths(), self.secret)
-        if uid is None or not (uid.isascii() and uid.isdigit()):
-            return None
-        _uids_by_secret.put(self.secret, int(uid))
-        return int(uid)
+        uid = stored_id(keys.auths(), self._store.hget(keys.auths(), self.secret))
+        if uid is not None:
+            _uids_by_secret.put(self.secret, uid)
+        return uid
 
     def _unchecked_owner(self, name: str) -> int:
         """The uid that the name leads to, not yet checked. At most one round trip. Raises NoSuchUser."""

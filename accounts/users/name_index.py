@@ -12,7 +12,7 @@ from urllib.parse import quote, unquote
 from accounts.users.entities import User
 from accounts.users.names import entries, entry, queue_entries
 from accounts.users.repository import PERSON, Users, forget, person
-from retwis_site.jobs.outbox import Claim, Outbox
+from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce
@@ -99,8 +99,8 @@ class NameIndex:
 def finish_name(store: Store, claim: Claim) -> None:
     """The job `name:<uid>:<former name, quoted>:<nonce>`. Four round trips; two more each time that another change
     comes between."""
-    _, uid, name, _ = claim.name.split(":")
-    NameIndex(store).finish_edit(claim.name, int(uid), {unquote(name)})
+    _, _, name, _ = claim.name.split(":")
+    NameIndex(store).finish_edit(claim.name, job_id(claim.name, 1), {unquote(name)})
 
 
 def right_entries(uid: int, stored: Stored) -> set[str]:

@@ -9,10 +9,10 @@ import unicodedata
 from accounts.users.entities import User
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe
+from retwis_site.store.ids import parse_id
 
 LONGEST_DISPLAY_NAME = 50  # characters
 LONGEST_BIO = 160
-LONGEST_UID = 16  # digits
 
 FIRST_STRONG_ISOLATE, POP = "\u2068", "\u2069"
 # Characters that begin or end a change of the writing direction.
@@ -76,10 +76,9 @@ def entries(user: User) -> list[str]:
 
 def parse(entry: str) -> tuple[str, int] | None:
     """The folded name and the uid of an entry; None for a text that is no entry."""
-    name, colon, uid = entry.rpartition(":")
-    if not colon or len(uid) > LONGEST_UID or not uid.isascii() or not uid.isdecimal() or uid != uid.lstrip("0"):
-        return None
-    return name, int(uid)
+    name, colon, text = entry.rpartition(":")
+    uid = parse_id(text) if colon else None
+    return None if uid is None else (name, uid)
 
 
 def queue_entries(pipe: Pipe, entries: list[str]) -> None:

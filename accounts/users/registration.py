@@ -8,7 +8,7 @@ from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import Login, NameTaken, User
 from accounts.users.names import entries, queue_entries
 from accounts.users.repository import Users, new_secret
-from retwis_site.jobs.outbox import Claim, Outbox
+from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.store import keys, snowflake
 from retwis_site.store.client import Store
 from retwis_site.store.ids import nonce
@@ -77,7 +77,7 @@ class Registration:
 
 def finish_user(store: Store, claim: Claim) -> None:
     """The job `user:<uid>` or `user:<uid>:<nonce>`: finish a registration. Up to six round trips."""
-    uid = int(claim.name.split(":")[1])
+    uid = job_id(claim.name, 1)
     username, secret, deleted = store.hmget(keys.user(uid), ["username", "auth", "deleted"])
     if username is not None and deleted is not None:  # the user was signed in before this job was finished
         AccountDeletion(store).unlist(User(uid, username))

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import User
 from retwis_site.features import features
-from retwis_site.jobs.outbox import Claim
+from retwis_site.jobs.outbox import Claim, job_id
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 
@@ -20,7 +20,7 @@ def finish_deletion(store: Store, claim: Claim) -> bool:
     """The job `gone:<uid>:<nonce>`. Returns False when its turn ended before all was removed. Four to six round trips a
     chunk. An account without `deleted` is left alone: its deletion never reached its commit.
     """
-    uid = int(claim.name.split(":")[1])
+    uid = job_id(claim.name, 1)
     deleted = store.hget(keys.user(uid), "deleted")
     if deleted is not None and not claim.carry_out_for_a_turn(_remove(store, uid)):
         return False

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from accounts.users.entities import User
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
+from retwis_site.store.ids import stored_id, stored_names
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.replies import Answer
 
@@ -39,7 +40,9 @@ class Users:
 
     def in_order(self, first: int, number: int) -> list[str]:
         """The names of `number` users by registration; `first` counts from 0. At most one round trip."""
-        return self._store.zrange(keys.users_by_time(), first, first + number - 1) if number else []
+        if not number:
+            return []
+        return stored_names(keys.users_by_time(), self._store.zrange(keys.users_by_time(), first, first + number - 1))
 
     def people(self, uids: Collection[int]) -> dict[int, User]:
         """Users by uid, without unknown uids and deleted accounts. At most one round trip; none while all are
@@ -103,7 +106,7 @@ def ask_people(pipe: Pipe, uids: Iterable[int]) -> Answer[dict[int, User]]:
 def person(uid: int, fields: Sequence[str | None]) -> User | None:
     """A user from the fields PERSON; None for an unknown uid or a deleted account."""
     username, name, deleted = fields
-    return None if username is None or deleted is not None else User(uid, username, name or "")
+    return None if not username or deleted is not None else User(uid, username, name or "")
 
 
 def forget(uid: int) -> None:
@@ -142,5 +145,4 @@ def ask_owners(pipe: Pipe, names: Sequence[str]) -> Answer[dict[str, int]]:
 
 def _chosen(as_typed: str | None, lower: str | None) -> int | None:
     """The name as typed wins: a foreign database may have both."""
-    uid = as_typed or lower
-    return int(uid) if uid is not None and uid.isascii() and uid.isdigit() else None
+    return stored_id(keys.users(), as_typed) or stored_id(keys.users(), lower)

@@ -16,7 +16,7 @@ from retwis_site.rendering.dates import iso
 from retwis_site.store import keys, snowflake
 from retwis_site.store.chunks import AT_ONCE, batches
 from retwis_site.store.client import Store
-from retwis_site.store.ids import parse_id, whole
+from retwis_site.store.ids import stored_ids, stored_time, whole
 from retwis_site.store.schema import is_hash
 
 ABOUT = ("name", "bio", "language")
@@ -34,7 +34,7 @@ def uids_in_order(store: Store) -> Iterator[list[int]]:
     round trip for each AT_ONCE users, before the first chunk."""
     uids = array("q")
     for fields in store.hash_fields(keys.users(), AT_ONCE):
-        uids.extend(uid for _, text in fields if (uid := parse_id(text)) is not None)
+        uids.extend(stored_ids(keys.users(), [text for _, text in fields]))
     yield from batches(dict.fromkeys(sorted(uids)), AT_ONCE)
 
 
@@ -67,7 +67,7 @@ def _line(uid: int, fields: Mapping[str, str | None], registered: float | None) 
     line: Line = {"type": "user", "id": uid, "username": fields["username"]}
     deleted = fields["deleted"]
     if deleted is not None:
-        return line | {"deleted": iso(parse_id(deleted) or 0)}
+        return line | {"deleted": iso(stored_time(keys.user(uid), deleted))}
     line["password"] = fields["password"] or fields["old_password"]
     line |= {field: fields[field] or "" for field in ABOUT}
     return line | {"registered": None if registered is None else iso(whole(registered))}

@@ -9,8 +9,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate
 
+from retwis_site.exceptions import StoreReadOnly, StoreRefused
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
+from retwis_site.store.ids import parse_id, whole
 
 LEASE = 60  # seconds until a worker may take a job over
 READ_AT_ONCE = 500  # jobs
@@ -28,6 +30,15 @@ class Job:
 
     def expired(self) -> bool:
         return time.monotonic() > self.deadline
+
+
+def job_id(name: str, place: int) -> int:
+    """The id at this place of a job's name: 2 in `follow:1:2:<nonce>` at place 2. Raises ValueError and IndexError for
+    a malformed name."""
+    number = parse_id(name.split(":")[place])
+    if number is None:
+        raise ValueError(f"no id at place {place} of the job's name")
+    return number
 
 
 class Outbox:
@@ -96,7 +107,7 @@ class Outbox:
 
     def move(self, key: str, name: str, score: float) -> None:
         """Move a misplaced job to the key that workers read. Two round trips."""
-        self._store.zadd_nx(keys.outbox(name), {name: int(score)})
+        self._store.zadd_nx(keys.outbox(name), {name: whole(score)})
         self._store.zrem(key, name)
 
     def claim(self, name: str, worker: str, told_to_stop: Callable[[], bool]) -> "Claim | None":
@@ -104,7 +115,17 @@ class Outbox:
         trips."""
         if not self._store.set_nx_ex(keys.lease(name), worker, LEASE):
             return None
-        return Claim(self, name, self._store.hincrby(keys.attempts(), name, 1), told_to_stop)
+        return Claim(self, name, self._attempt(name), told_to_stop)
+
+    def _attempt(self, name: str) -> int:
+        """Count an attempt; returns its number. A count that is no number begins anew: one round trip more."""
+        try:
+            return self._store.hincrby(keys.attempts(), name, 1)
+        except StoreReadOnly:
+            raise
+        except StoreRefused:
+            self._store.hset(keys.attempts(), {name: "1"})
+            return 1
 
     def renew(self, name: str) -> None:
         """Keep a claimed job for another LEASE seconds. One round trip."""

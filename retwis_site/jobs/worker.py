@@ -7,7 +7,9 @@ from threading import Event
 from retwis_site.exceptions import StoreRefused
 from retwis_site.features import features
 from retwis_site.jobs.outbox import JobHandler, Outbox
+from retwis_site.store import keys
 from retwis_site.store.client import Store
+from retwis_site.store.ids import NOT_UTF_8, note_bad
 from retwis_site.store.local_cache import Memory
 
 logger = logging.getLogger("retwis.deliver")
@@ -59,6 +61,9 @@ def drain(store: Store, worker: str) -> int:
 def _work(store: Store, outbox: Outbox, job: str, worker: str) -> _Outcome:
     kind = job.partition(":")[0]
     handler = handler_for(job)
+    if NOT_UTF_8 in job:  # no command of the site names it, so it could not be removed
+        note_bad(keys.outbox(job), kind)
+        return _Outcome.LEFT
     if handler is None:
         if _unknown_kinds.get(kind) is None:  # the worker reads the outbox many times a second
             _unknown_kinds.put(kind, True)

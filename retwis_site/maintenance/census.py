@@ -11,7 +11,7 @@ from retwis_site.maintenance.server_advice import Advice
 from retwis_site.store import keys
 from retwis_site.store.chunks import batches
 from retwis_site.store.client import Store
-from retwis_site.store.ids import parse_id
+from retwis_site.store.ids import stored_id, stored_ids, stored_time
 from retwis_site.store.replies import Reply
 from retwis_site.store.schema import State, examine, is_hash, looks_official
 
@@ -22,6 +22,7 @@ EXAMPLES = 5  # names that are told
 class _Account:
     """What is asked about a user."""
 
+    updates: str  # the key
     fields: Reply[list[str | None]]  # username, password, deleted
     posts: Reply[int]
     follows: Reply[int]
@@ -101,6 +102,7 @@ class Census:
         pipe = self.store.pipeline()
         accounts = [
             _Account(
+                keys.updates(uid),
                 pipe.hmget(keys.user(uid), ["username", "password", "deleted"]),
                 pipe.zcard(keys.updates(uid)),
                 pipe.zcard(keys.following(uid)),
@@ -109,10 +111,10 @@ class Census:
             for uid in uids
         ]
         pipe.execute()
-        newest = [pid for account in accounts if (pid := parse_id("".join(account.newest.value)))]
-        times = [pipe.hget(keys.post(pid), "time") for pid in newest]
+        newest = [pid for account in accounts for pid in stored_ids(account.updates, account.newest.value)]
+        times = {pid: pipe.hget(keys.post(pid), "time") for pid in newest}
         pipe.execute()
-        known = [when for text in times if (when := parse_id(text.value or ""))]
+        known = [stored_time(keys.post(pid), text.value) for pid, text in times.items()]
         self.newest_post = max([*known, self.newest_post or 0]) or None
         for account in accounts:
             username, password, deleted = account.fields.value
@@ -134,8 +136,8 @@ class Census:
                 continue
             if name in capitals and (lower is not None or self._spelled.setdefault(name.lower(), number) != number):
                 self.twins.add(name)
-            owners.append(parse_id(number) or 0)
-        return [uid for uid in owners if uid]
+            owners.append(number)
+        return stored_ids(keys.users(), owners)
 
     def _finish(self) -> None:
         if not self.posts:
@@ -147,12 +149,12 @@ class Census:
 
     def _estimate_posts(self) -> None:
         """By the counter: the official Retwis removes no post."""
-        counter = parse_id(self.store.get(keys.next_post_id()) or "") or 0
+        counter = stored_id(keys.next_post_id(), self.store.get(keys.next_post_id())) or 0
         body, when = self.store.hmget(keys.post(counter), ["body", "time"])
         if counter and body is not None:
             self.posts = counter
             self.posts_are_estimated = True
-            self.newest_post = parse_id(when or "")
+            self.newest_post = stored_time(keys.post(counter), when) or None
 
 
 def examine_all(store: Store) -> State:

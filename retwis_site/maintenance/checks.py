@@ -11,6 +11,8 @@ from typing import TypeVar
 from retwis_site.jobs.outbox import Outbox
 from retwis_site.store import keys
 from retwis_site.store.client import Store
+from retwis_site.store.commands import Scored
+from retwis_site.store.ids import parse_id
 
 T = TypeVar("T")
 
@@ -58,8 +60,9 @@ def ids_of(store: Store, pattern: str) -> Iterator[list[int]]:
         yield [number for name in names if (number := keys.number(name)) is not None]
 
 
-def members_of(store: Store, pattern: str) -> Iterator[list[tuple[int, str, float]]]:
-    """The members of all sorted sets of a kind, such as `following:*`. Yields chunks of (id in the key, member, score).
+def members_of(store: Store, pattern: str) -> Iterator[list[tuple[int, int, float]]]:
+    """The ids in all sorted sets of a kind, such as `following:*`. Yields chunks of (id in the key, member, score).
+    `ValueChecks` find what is no id.
 
     One round trip reads the first AT_ONCE members of each set in a chunk of keys. Longer sets take one round trip more
     for each further AT_ONCE members."""
@@ -68,12 +71,16 @@ def members_of(store: Store, pattern: str) -> Iterator[list[tuple[int, str, floa
         pipe = store.pipeline()
         first = [(key, number, pipe.zscan(key, 0, AT_ONCE)) for key, number in owned]
         pipe.execute()
-        chunk: list[tuple[int, str, float]] = []
+        chunk: list[tuple[int, int, float]] = []
         for key, number, scan in first:
             cursor, scored = scan.value
-            chunk += [(number, member, score) for member, score in scored]
+            chunk += _ids_in(number, scored)
             while cursor:
                 yield chunk
                 cursor, scored = store.zscan(key, cursor, AT_ONCE)
-                chunk = [(number, member, score) for member, score in scored]
+                chunk = _ids_in(number, scored)
         yield chunk
+
+
+def _ids_in(number: int, scored: Scored) -> list[tuple[int, int, float]]:
+    return [(number, member, score) for text, score in scored if (member := parse_id(text)) is not None]

@@ -8,6 +8,7 @@ from retwis_site.features import features
 from retwis_site.jobs.outbox_checks import OutboxChecks
 from retwis_site.maintenance.checks import AT_ONCE, Check, Finding
 from retwis_site.maintenance.key_checks import KeyChecks
+from retwis_site.maintenance.value_checks import ValueChecks
 from retwis_site.store.client import Store
 
 EXAMPLES = 20  # findings of each check that are printed; the others are only counted
@@ -16,8 +17,8 @@ EXAMPLES = 20  # findings of each check that are printed; the others are only co
 def inconsistencies(store: Store) -> list[Check]:
     """The checks of truth and mirrors. Each repair can rely on the checks before it."""
     of_features = [check for feature in features() for check in feature.inconsistencies(store)]
-    first = [*KeyChecks(store).inconsistencies(), *OutboxChecks(store).inconsistencies()]
-    return [*first, *of_features, *KeyChecks(store).counters_last()]
+    of_keys = [*KeyChecks(store).inconsistencies(), *ValueChecks(store).inconsistencies()]
+    return [*of_keys, *OutboxChecks(store).inconsistencies(), *of_features, *KeyChecks(store).counters_last()]
 
 
 def adoption(store: Store) -> list[Check]:

@@ -10,6 +10,7 @@ from retwis_site.jobs.outbox import LEASE
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, ids_of
 from retwis_site.store import keys
 from retwis_site.store.client import Store
+from retwis_site.store.ids import parse_id, parse_number
 
 # SCAN pattern -> seconds: the keys that must expire, without those that features declare.
 TEMPORARY = {"lease:*": LEASE, "health": keys.HEALTH_SECONDS}
@@ -42,22 +43,15 @@ class KeyChecks:
     def wrong_types(self) -> Chunks:
         """Keys whose type is not that of the key table. The store refuses every command on them."""
         for names in self._store.scan_keys(keys.matching("*"), AT_ONCE):
-            expected = {key: wanted for key in names if (wanted := _type_of(key))}
+            expected = {key: keys.TYPES[kind] for key in names if (kind := keys.kind_of(key))}
             pipe = self._store.pipeline()
             asked = [(key, wanted, pipe.type(key)) for key, wanted in expected.items()]
             pipe.execute()
             yield [
-                Finding(f"{key} is a {found.value}, expected a {wanted}", partial(self._move_away, key))
+                Finding(f"{key} is a {found.value}, expected a {wanted}", partial(move_away, self._store, key))
                 for key, wanted, found in asked
                 if found.value not in {wanted, "none"}
             ]
-
-    def _move_away(self, key: str) -> None:
-        """Keep the key as `damaged:<key>` for DAMAGED_STAYS seconds."""
-        dumped = self._store.dump(key)
-        if dumped is not None:
-            self._store.restore(keys.damaged(key), DAMAGED_STAYS, dumped)
-            self._store.unlink(key)
 
     def counters(self) -> Chunks:
         """`next_user_id` and `next_post_id` below the largest id in use: they would assign ids a second time. Nothing
@@ -69,7 +63,7 @@ class KeyChecks:
 
     def _users(self) -> Iterator[list[int]]:
         for chunk in self._store.hash_fields(keys.users(), AT_ONCE):
-            yield [int(uid) for _, uid in chunk if uid.isdecimal()]
+            yield [uid for _, text in chunk if (uid := parse_id(text))]
 
     def _counter(self, counter: str, pattern: str, more: Callable[[], Iterator[list[int]]]) -> Chunks:
         largest = 0
@@ -101,16 +95,13 @@ class KeyChecks:
                 yield [Finding(key, partial(self._store.expire, key, seconds)) for key, ttl in asked if ttl.value == -1]
 
 
-def _type_of(key: str) -> str | None:
-    """The type of a key in the key table. None for a key that is not in it, such as `user:settings`."""
-    own = key.removeprefix(keys.PREFIX)
-    kind = own.partition(":")[0]
-    if kind in {"lease", "idem", "throttle"} or keys.number(key) is not None:
-        return keys.TYPES.get(f"{kind}:*")
-    if kind in keys.SPLIT and key in keys.whatever_shards(kind):
-        return keys.TYPES[kind]
-    return keys.TYPES.get(own)
+def move_away(store: Store, key: str) -> None:
+    """Keep the key as `damaged:<key>` for DAMAGED_STAYS seconds. Three round trips."""
+    dumped = store.dump(key)
+    if dumped is not None:
+        store.restore(keys.damaged(key), DAMAGED_STAYS, dumped)
+        store.unlink(key)
 
 
 def _number(text: str | None) -> int | None:
-    return int(text) if text is not None and text.isdecimal() else None
+    return parse_number(text or "")

@@ -25,6 +25,7 @@ from itertools import filterfalse
 
 from retwis_site.exceptions import StoreReadOnly, StoreRefused
 from retwis_site.store.client import Pipe, Store
+from retwis_site.store.ids import note_bad, stored_numbers
 from retwis_site.store.local_cache import Hints, Memory
 from retwis_site.store.replies import Reply
 
@@ -39,6 +40,7 @@ FIRST_TRUSTED = 60  # the highest ids among FIRST_READ entries that are shown
 
 REBUILD_TRIES = 3
 PADDING = "x"
+MARKS = ("b", "-", PADDING)  # the beginnings of the entries that are no ids
 
 RENEWED_EVERY = 3600  # seconds after which a read sets the expiry of a list again
 # Key of a list -> when (monotonic seconds) its expiry was set: 1 MB. A wrong entry delays one renewal by an hour.
@@ -54,9 +56,9 @@ class ListContent:
     complete: bool  # False: ids may be missing anywhere, so the list must be rebuilt
 
 
-def parse_whole(entries: Sequence[str], shards: int = 1) -> ListContent:
-    """Parse all entries of a list."""
-    ids, complete_down_to, has_token = _parsed(entries)
+def parse_whole(key: str, entries: Sequence[str], shards: int = 1) -> ListContent:
+    """Parse all entries of the list `key`."""
+    ids, complete_down_to, has_token = _parsed(key, entries)
     if len(entries) >= MAYBE_CUT_FROM // shards:
         content = _content_of_part(ids[: TRUSTED // shards], complete_down_to, has_token)
         return replace(content, complete=content.complete and entries.count(PADDING) <= MOST_PADDING // shards)
@@ -64,22 +66,25 @@ def parse_whole(entries: Sequence[str], shards: int = 1) -> ListContent:
     return ListContent([pid for pid in ids if pid >= lowest], lowest, complete=complete_down_to is not None)
 
 
-def parse_head(entries: Sequence[str], shards: int = 1) -> ListContent:
-    """Parse the first FIRST_READ entries of a list."""
+def parse_head(key: str, entries: Sequence[str], shards: int = 1) -> ListContent:
+    """Parse the first FIRST_READ entries of the list `key`."""
     if len(entries) < FIRST_READ // shards:
-        return parse_whole(entries, shards)
-    ids, complete_down_to, has_token = _parsed(entries)
+        return parse_whole(key, entries, shards)
+    ids, complete_down_to, has_token = _parsed(key, entries)
     return _content_of_part(ids[: FIRST_TRUSTED // shards], complete_down_to, has_token)
 
 
-def _parsed(entries: Sequence[str]) -> tuple[list[int], int | None, bool]:
+def _parsed(key: str, entries: Sequence[str]) -> tuple[list[int], int | None, bool]:
     """Unique ids, newest first; the highest complete-down-to id, None without one; whether there is a token."""
     decimal = list(filter(str.isdecimal, entries))
-    ids = sorted(dict.fromkeys(map(int, decimal)), reverse=True)  # nearly sorted already
+    ids = sorted(dict.fromkeys(stored_numbers(key, decimal)), reverse=True)  # nearly sorted already
     others = list(filterfalse(str.isdecimal, entries)) if len(decimal) < len(entries) else []
-    complete = [int(entry[1:]) for entry in others if entry.startswith("-") and entry[1:].isdecimal()]
+    complete = stored_numbers(key, [entry[1:] for entry in others if entry.startswith("-")])
     if ids and ids[-1] == 0:  # no post has the id 0
         complete.append(ids.pop())
+    for entry in others:
+        if not entry.startswith(MARKS):
+            note_bad(key, entry)
     return ids, max(complete, default=None), any(entry.startswith("b") for entry in others)
 
 
@@ -129,11 +134,11 @@ def merge(slices: Iterable[Slice], keep: int = KEPT) -> Merge:
     return Merge([pid for pid in newest_first if pid >= complete_down_to], complete_down_to)
 
 
-def _with_listed(entries: Sequence[str], merged: Merge) -> ListContent:
+def _with_listed(key: str, entries: Sequence[str], merged: Merge) -> ListContent:
     """The content of a list that cannot be rebuilt: its sources, and what it has. A database of the official Retwis has
     lists and no `updates:`."""
     lowest = merged.complete_down_to
-    ids = {pid for pid in (*merged.ids, *parse_whole(entries).ids) if pid >= lowest}
+    ids = {pid for pid in (*merged.ids, *parse_whole(key, entries).ids) if pid >= lowest}
     return ListContent(sorted(ids, reverse=True), lowest, complete=True)
 
 
@@ -168,7 +173,7 @@ class TimelineList:
 
         At most one round trip an hour, to renew the expiry; a rebuild costs those of `_rebuild`.
         """
-        content = (parse_head if before is None else parse_whole)(entries, self._shards)
+        content = (parse_head if before is None else parse_whole)(self._key, entries, self._shards)
         if content.complete:
             self._renew_expiry()
             return content
@@ -176,7 +181,7 @@ class TimelineList:
 
     def read(self) -> ListContent:
         """The content of the whole list, complete or not; nothing is rebuilt. One round trip."""
-        return parse_whole(self._store.lrange(self._key, 0, -1), self._shards)
+        return parse_whole(self._key, self._store.lrange(self._key, 0, -1), self._shards)
 
     def _rebuilt_once(self, stale: Sequence[str], read_sources: Callable[[], Merge]) -> ListContent:
         """The content after a rebuild. However many threads find the list incomplete, one rebuilds it, the others wait.
@@ -211,7 +216,7 @@ class TimelineList:
         """
         if _just_rebuilt.get(self._key):
             stale = self._store.lrange(self._key, 0, -1)
-            content = parse_whole(stale, self._shards)
+            content = parse_whole(self._key, stale, self._shards)
             if content.complete:
                 return content, True
         for _ in range(REBUILD_TRIES):
@@ -221,7 +226,7 @@ class TimelineList:
                 if self._finish(token, merged):
                     return merged.as_content(), True
             except StoreReadOnly:  # nobody can have done anything since
-                return _with_listed(stale, read_sources()), True
+                return _with_listed(self._key, stale, read_sources()), True
             stale = ()
         return merged.as_content(), False
 

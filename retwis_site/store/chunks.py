@@ -5,7 +5,7 @@ from itertools import islice
 from typing import TypeVar
 
 from retwis_site.store.client import Store
-from retwis_site.store.ids import parse_ids
+from retwis_site.store.ids import stored_ids
 
 AT_ONCE = 500  # members
 SETS_AT_ONCE = 50  # sorted sets of which one round trip reads AT_ONCE members each
@@ -66,7 +66,7 @@ def empty(store: Store, key: str, remove: Callable[[list[int]], None]) -> Iterat
     chunk leaves the set: after a kill, the set still leads to it. Two round trips a chunk and those of `remove`."""
     pipe = store.pipeline()
     while members := store.zrange(key, 0, AT_ONCE - 1):
-        remove(parse_ids(members))
+        remove(stored_ids(key, members))
         for member in members:
             pipe.zrem(key, member)
         pipe.execute()

@@ -1,27 +1,119 @@
-"""Ids and scores as text and numbers."""
+"""Ids and scores as text and numbers: from visitors, and from the store.
 
+A store may hold anything: another program may have written it, or a damaged disk. So whatever a key holds is read with
+a `stored_...` function. It skips a bad value, so that the good ones are still shown, and logs it once.
+"""
+
+import logging
+import re
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
-LARGEST_ID = 2**53  # ids are sorted-set scores too, and a double holds no larger integer exactly
+logger = logging.getLogger("retwis.store")
+
+LARGEST_ID = 2**53 - 1  # ids are sorted-set scores too, and a double holds no larger integer exactly
+NOT_UTF_8 = "\N{REPLACEMENT CHARACTER}"  # what the site reads for bytes that are no UTF-8
+MOST_LOGGED = 1000  # bad values that a process logs, some 100 bytes each
+LONGEST_LOGGED = 40  # characters of a bad value
+
+_NUMBER = "(?:0|[1-9][0-9]{0,15})"
+_is_number = re.compile(_NUMBER).fullmatch
+_are_numbers = re.compile(f"(?:{_NUMBER},)*{_NUMBER}").fullmatch
+
+logged: set[tuple[str, str]] = set()  # bad values that this process has logged, with their keys
+
+
+def parse_number(text: str) -> int | None:
+    """A whole number from 0 to LARGEST_ID; None for any other text, such as `007`."""
+    number = int(text) if _is_number(text) else None
+    return number if number is None or number <= LARGEST_ID else None
 
 
 def parse_id(text: str) -> int | None:
     """The id of a user or post, from 1 to LARGEST_ID; None for any other text."""
-    if not (text.isascii() and text.isdigit() and len(text) <= len(str(LARGEST_ID))):
-        return None
-    number = int(text)
-    return number if 0 < number <= LARGEST_ID else None
-
-
-def parse_ids(texts: Iterable[str]) -> list[int]:
-    """The ids among these texts, in their order. `doctor` finds the others."""
-    return [number for text in texts if (number := parse_id(text)) is not None]
+    return parse_number(text) or None
 
 
 def whole(score: float) -> int:
-    """A score as a whole number for a cursor, from 0 to LARGEST_ID. A foreign database may hold infinite scores."""
+    """A score as a whole number, from 0 to LARGEST_ID. A foreign database may hold infinite scores."""
     return int(min(max(score, 0), LARGEST_ID))
+
+
+# ---- what a key holds
+
+
+def stored_numbers(key: str, texts: Sequence[str]) -> list[int]:
+    """The numbers from 0 to LARGEST_ID among these texts, in their order."""
+    if _are_numbers(",".join(texts)):  # nearly always: one search for all texts instead of one for each
+        with suppress(ValueError):  # a text has a comma
+            numbers = [*map(int, texts)]
+            if max(numbers) <= LARGEST_ID:
+                return numbers
+    parsed = [(text, parse_number(text)) for text in texts]
+    for text, number in parsed:
+        if number is None:
+            note_bad(key, text)
+    return [number for _, number in parsed if number is not None]
+
+
+def stored_ids(key: str, texts: Sequence[str]) -> list[int]:
+    """The ids among these texts, in their order."""
+    numbers = stored_numbers(key, texts)
+    if 0 not in numbers:
+        return numbers
+    note_bad(key, "0")
+    return [number for number in numbers if number]
+
+
+def stored_id(key: str, text: str | None) -> int | None:
+    """The id in a field or a string; None when there is none."""
+    number = parse_id(text) if text is not None else None
+    if text is not None and number is None:
+        note_bad(key, text)
+    return number
+
+
+def stored_time(key: str, text: str | None) -> int:
+    """The unix seconds in a field, at most LARGEST_ID; 0 when there are none."""
+    if text is not None and text.isascii() and text.isdigit():
+        return int(text) if len(text) < len(str(LARGEST_ID)) else LARGEST_ID
+    if text is not None:
+        note_bad(key, text)
+    return 0
+
+
+def stored_rows(key: str, rows: Iterable[tuple[str, float]]) -> list[tuple[int, int]]:
+    """The ids in a sorted set with their scores, in their order. A score that is no number of seconds or users becomes
+    the nearest one."""
+    return [
+        (number, stored_score(key, member, score))
+        for member, score in rows
+        if (number := stored_id(key, member)) is not None
+    ]
+
+
+def stored_score(key: str, member: str, score: float) -> int:
+    """The score of a member as a whole number, from 0 to LARGEST_ID."""
+    if not 0 <= score <= LARGEST_ID:
+        note_bad(key, f"{score:g}, the score of {member}")
+    return whole(score)
+
+
+def stored_names(key: str, names: Sequence[str]) -> list[str]:
+    """The names among these texts, in their order. An address has no place for an empty one."""
+    found = [name for name in names if name]
+    if len(found) < len(names):
+        note_bad(key, "")
+    return found
+
+
+def note_bad(key: str, value: str) -> None:
+    """Log a bad value, once for each key and value."""
+    shown = value[:LONGEST_LOGGED]
+    if (key, shown) not in logged and len(logged) < MOST_LOGGED:
+        logged.add((key, shown))
+        logger.warning("%s has a bad value, which is skipped: %r. See it with: manage.py doctor", key, shown)
 
 
 def nonce() -> str:

@@ -40,6 +40,8 @@ from zlib import crc32
 
 from django.conf import settings
 
+from retwis_site.store.ids import parse_id
+
 PREFIX: str = settings.REDIS_KEY_PREFIX
 
 
@@ -213,6 +215,37 @@ TYPES = {
 }
 ALL = (*TYPES, "damaged:*")
 
+# SCAN pattern of each kind of key -> what its members, entries or value must be; of a hash, the values of all fields or
+# of these. `entry`: an id, or a mark of a cached list. Checks of features look at the others.
+VALUES: dict[str, str | dict[str, str]] = {
+    "users": "id",
+    "user:*": {"seen": "id", "deleted": "number"},
+    "auths": "id",
+    "users_by_time": "text",
+    "users_by_name": "text",
+    "users_by_followers": "id",
+    "following:*": "id",
+    "followers:*": "id",
+    "post:*": {"user_id": "id", "deleted": "number", "reply_to": "id", "root": "id", "reply_to_user": "id"},
+    "posts:*": "entry",
+    "timeline": "entry",
+    "timeline:[0-9]*": "entry",
+    "recent": "id",
+    "recent:[0-9]*": "id",
+    "updates:*": "id",
+    "likes:*": "id",
+    "liked_by:*": "id",
+    "outbox": "text",
+    "outbox:[0-9]*": "text",
+    "attempts": "number",
+    "set_aside": "text",
+    "idem:*": "id",
+    "schema": "version",
+}
+# The kinds of sorted sets whose scores are unix seconds, and those whose scores are the members.
+TIMED = {"users_by_time", "following:*", "followers:*", "likes:*", "liked_by:*", "outbox", "outbox:[0-9]*", "set_aside"}
+SCORED_BY_ID = {"recent", "recent:[0-9]*"}
+
 
 def matching(pattern: str) -> str:
     """The SCAN pattern for one of `ALL`, with the prefix; glob characters in the prefix are escaped."""
@@ -220,7 +253,16 @@ def matching(pattern: str) -> str:
     return f"{escaped}{pattern}"
 
 
+def kind_of(key: str) -> str | None:
+    """The pattern in `TYPES` of a key. None for a key that is not in the key table, such as `user:settings`."""
+    own = key.removeprefix(PREFIX)
+    kind, colon, _ = own.partition(":")
+    if kind in SPLIT and colon:
+        return f"{kind}:[0-9]*" if key in whatever_shards(kind) else None
+    pattern = f"{kind}:*" if kind in {"lease", "idem", "throttle"} or number(key) is not None else own
+    return pattern if pattern in TYPES else None
+
+
 def number(key: str) -> int | None:
     """The id in a key such as `post:12`; None for other keys, such as `post:12:likes` or `user:settings`."""
-    last = key.removeprefix(PREFIX).partition(":")[2]
-    return int(last) if last.isascii() and last.isdecimal() and last == last.lstrip("0") else None
+    return parse_id(key.removeprefix(PREFIX).partition(":")[2])

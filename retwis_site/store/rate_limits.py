@@ -14,7 +14,7 @@ from django.utils.functional import Promise
 from retwis_site.exceptions import TooOften
 from retwis_site.store import keys
 from retwis_site.store.client import Store
-from retwis_site.store.ids import nonce
+from retwis_site.store.ids import nonce, whole
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,9 @@ class RateLimits:
             return counted
         self.take_back(counted)
         [(_, oldest)] = first.value
-        raise TooOften(f"{limit.times} {limit.what}", limit.refusal(), max(1, int(oldest) + limit.seconds - now))
+        raise TooOften(
+            f"{limit.times} {limit.what}", limit.refusal(), max(1, min(whole(oldest), now) + limit.seconds - now)
+        )
 
     def take_back(self, counted: CountedTime) -> None:
         """Do not count an action that failed. One round trip."""

@@ -19,7 +19,7 @@ from django.contrib.auth.hashers import (
 
 from retwis_site.exceptions import StoreError, StoreReadOnly, StoreRefused
 from retwis_site.store import keys
-from retwis_site.store.ids import parse_id, parse_ids
+from retwis_site.store.ids import parse_number, stored_id, stored_ids
 
 if TYPE_CHECKING:
     from retwis_site.store.client import Store
@@ -72,13 +72,12 @@ def examine(store: Store) -> State:
     if known is not None:
         return known
     try:
-        uids = next(
-            (parse_ids(uid for _, uid in chunk) for chunk in store.hash_fields(keys.users(), SAMPLE) if chunk), None
-        )
+        fields = next((chunk for chunk in store.hash_fields(keys.users(), SAMPLE) if chunk), None)
     except StoreRefused:  # `users` has the wrong type, which `doctor --fix` repairs
         return State.OLDER
-    if uids is None:
+    if fields is None:
         return State.EMPTY
+    uids = stored_ids(keys.users(), [uid for _, uid in fields])
     readable = any(password and not is_hash(password) for password in _passwords(store, uids))
     return State.FOREIGN if readable and looks_official(store) else State.OLDER
 
@@ -88,13 +87,14 @@ def looks_official(store: Store) -> bool:
     this site has both keys. Up to three round trips."""
     pipe = store.pipeline()
     names, indexed = pipe.hlen(keys.users()), pipe.zcard(keys.users_by_name())
-    newest = pipe.lrange(keys.whatever_shards("timeline")[0], 0, SAMPLE - 1)
+    timeline = keys.whatever_shards("timeline")[0]
+    newest = pipe.lrange(timeline, 0, SAMPLE - 1)
     pipe.execute()
     if indexed.value < names.value / 2:
         return True
-    posts = [(pid, pipe.hget(keys.post(pid), "user_id")) for pid in parse_ids(newest.value)]
+    posts = [(pid, pipe.hget(keys.post(pid), "user_id")) for pid in stored_ids(timeline, newest.value)]
     pipe.execute()
-    written = [(pid, parse_id(author.value or "") or 0) for pid, author in posts]
+    written = [(pid, stored_id(keys.post(pid), author.value)) for pid, author in posts]
     scores = [pipe.zscore(keys.updates(author), str(pid)) for pid, author in written if author]
     pipe.execute()
     return bool(scores) and all(score.value is None for score in scores)
@@ -130,11 +130,12 @@ def _of_version(version: str | None) -> State | None:
     """The state that the key `schema` tells; None without it."""
     if version == ADOPTING:
         return State.FOREIGN
-    if version is None or not version.isdecimal():
+    number = parse_number(version or "")
+    if number is None:
         return None
-    if int(version) == VERSION:
+    if number == VERSION:
         return State.OURS
-    return State.OLDER if int(version) < VERSION else State.NEWER
+    return State.OLDER if number < VERSION else State.NEWER
 
 
 class Gate:

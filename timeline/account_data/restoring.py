@@ -16,11 +16,11 @@ from typing import NamedTuple
 from django.conf import settings
 
 from retwis_site.exceptions import StoreError
-from retwis_site.jobs.outbox import OWNER_GIVES_UP, READ_AT_ONCE, Claim, Outbox
+from retwis_site.jobs.outbox import OWNER_GIVES_UP, READ_AT_ONCE, Claim, Outbox, job_id
 from retwis_site.store import keys
 from retwis_site.store.chunks import newest_first
 from retwis_site.store.client import Store
-from retwis_site.store.ids import nonce, parse_id, parse_ids
+from retwis_site.store.ids import NOT_UTF_8, nonce, parse_id, stored_ids
 from retwis_site.store.snowflake import SMALLEST, made_at
 from timeline.posts.post_ids import post_ids
 from timeline.posts.repository import FOLLOWERS_AT_ONCE, Posts
@@ -64,8 +64,9 @@ class Restoring:
             if not self.list_left(job):
                 self._give_back(job)
             self._outbox.done(job)
-        for rows in newest_first(self._store, keys.updates(self._uid)):
-            posts, _ = Posts(self._store).read(parse_ids(member for member, _ in rows))
+        updates = keys.updates(self._uid)
+        for rows in newest_first(self._store, updates):
+            posts, _ = Posts(self._store).read(stored_ids(updates, [member for member, _ in rows]))
             self._present.update(OldPost(post.pid, post.time, post.body).digest for post in posts)
 
     def write(self, posts: Sequence[OldPost]) -> int:
@@ -100,7 +101,7 @@ class Restoring:
     def list_left(self, job: str) -> bool:
         """List a post that a killed run has left. Returns False when its text was not written. Its job stays. At most
         three round trips."""
-        pid = int(job.split(":")[1])
+        pid = job_id(job, 1)
         author, body, deleted = self._store.hmget(keys.post(pid), ["user_id", "body", "deleted"])
         if author == str(self._uid) and body is not None and deleted is None:
             self._list([pid])
@@ -108,7 +109,7 @@ class Restoring:
 
     def _give_back(self, job: str) -> None:
         """Make an id free again that a killed run has claimed. A worker does not: that run might still go on."""
-        pid = int(job.split(":")[1])
+        pid = job_id(job, 1)
         author, body = self._store.hmget(keys.post(pid), ["user_id", "body"])
         if author == str(self._uid) and body is None:
             self._store.unlink(keys.post(pid))
@@ -120,7 +121,7 @@ class Restoring:
             for key in keys.outboxes()
             for jobs in self._store.zset_members(key, READ_AT_ONCE)
             for job in jobs
-            if job.startswith("restore:") and job.split(":")[2] == str(self._uid)
+            if job.split(":")[0:3:2] == ["restore", str(self._uid)] and NOT_UTF_8 not in job
         ]
 
     def _cover_lists(self) -> None:
@@ -205,14 +206,14 @@ def drop_lists(store: Store, uid: int) -> None:
         pipe.unlink(key)
     pipe.execute()
     for followers in store.zset_members(keys.followers(uid), FOLLOWERS_AT_ONCE):
-        for follower in followers:
-            pipe.unlink(keys.home(int(follower)))
+        for follower in stored_ids(keys.followers(uid), followers):
+            pipe.unlink(keys.home(follower))
         pipe.execute()
 
 
 def finish_post(store: Store, claim: Claim) -> None:
     """The job `restore:<pid>:<uid>:<nonce>`: finish a post whose import was killed."""
-    uid = int(claim.name.split(":")[2])
+    uid = job_id(claim.name, 2)
     Restoring(store, uid).list_left(claim.name)
     drop_lists(store, uid)
     claim.outbox.done(claim.name)
@@ -220,5 +221,5 @@ def finish_post(store: Store, claim: Claim) -> None:
 
 def finish_lists(store: Store, claim: Claim) -> None:
     """The job `lists:<uid>:<nonce>`: drop the lists that lack imported posts."""
-    drop_lists(store, int(claim.name.split(":")[1]))
+    drop_lists(store, job_id(claim.name, 1))
     claim.outbox.done(claim.name)

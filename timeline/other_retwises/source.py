@@ -105,7 +105,7 @@ def numbers(source: Source, before: str, after: str = "") -> Iterator[list[int]]
 
 def whole_id(text: str | None) -> int | None:
     """The id in a key or a value; None for any other text, such as one with a zero before it."""
-    return parse_id(text) if text and not text.startswith("0") else None
+    return parse_id(text) if text else None
 
 
 def ranges(chunks: Iterable[list[int]]) -> Iterator[range]:

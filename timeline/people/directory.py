@@ -15,7 +15,7 @@ from accounts.users.repository import PERSON, ask_owner, ask_owners, person
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.commands import Scored
-from retwis_site.store.ids import parse_id, whole
+from retwis_site.store.ids import stored_rows, stored_score
 from retwis_site.store.local_cache import Memory
 from timeline.people.cursors import NameCursor, ScoreCursor, ask_start_rank
 from timeline.people.entities import ListedPerson, PeopleList, SearchResult
@@ -46,7 +46,7 @@ class People:
         the uids of the page's names are not cached."""
         after = None if before is None else (before.name, before.since)
         rows = self._rows(viewer, keys.users_by_time(), after)
-        shown = [(name, whole(when)) for name, when in rows[:PEOPLE_A_PAGE]]
+        shown = [(name, stored_score(keys.users_by_time(), name, when)) for name, when in rows[:PEOPLE_A_PAGE]]
         uids = self._uids_of([name for name, _ in shown])
         listed = self._listed(viewer, uids.values())
         people = []
@@ -62,7 +62,7 @@ class People:
         uids, three for a later page; one more while the join dates are not cached."""
         after = None if before is None else (str(before.uid), before.score)
         rows = self._rows(viewer, keys.users_by_followers(), after)
-        shown = [(uid, int(count)) for member, count in rows[:PEOPLE_A_PAGE] if (uid := parse_id(member)) is not None]
+        shown = stored_rows(keys.users_by_followers(), rows[:PEOPLE_A_PAGE])
         listed = self._listed(viewer, [uid for uid, _ in shown])
         dates = self._join_dates([person.user for person in listed.values()])
         people = [replace(listed[uid], joined=dates.get(uid)) for uid, _ in shown if uid in listed]

@@ -9,7 +9,7 @@ from accounts.users.repository import ask_people
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.commands import Scored
-from retwis_site.store.ids import whole
+from retwis_site.store.ids import stored_rows
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.replies import Answer
 from timeline.people.cursors import ScoreCursor, ask_start_rank
@@ -51,7 +51,7 @@ class FollowPages:
         self, viewer: Viewer, username: str, before: ScoreCursor | None, show: Show, side: Side, other: Side
     ) -> PeoplePage:
         limit = PEOPLE_A_PAGE if show is Show.ALL else COMPARED
-        person, rows = self._rows(viewer, username, before, side, limit + 1)
+        person, rows, has_more = self._rows(viewer, username, before, side, limit)
         compared = rows[:limit]
         fitting = compared if show is Show.ALL else self._fitting(compared, other(person.uid), show)
         # On the viewer's own followers page every row follows the viewer, so no row says it.
@@ -59,7 +59,7 @@ class FollowPages:
         edges = self._edges(fitting[:PEOPLE_A_PAGE], viewer.user, viewer.uid if says_who_follows else None)
         if len(fitting) > PEOPLE_A_PAGE:
             last, further = fitting[PEOPLE_A_PAGE - 1], False
-        elif len(rows) > limit:
+        elif has_more and compared:
             last, further = compared[-1], show is not Show.ALL
         else:
             return PeoplePage(person, edges, None)
@@ -67,15 +67,16 @@ class FollowPages:
         return PeoplePage(person, edges, str(ScoreCursor(since, uid)), further)
 
     def _rows(
-        self, viewer: Viewer, username: str, before: ScoreCursor | None, side: Side, count: int
-    ) -> tuple[User, list[Row]]:
-        """The user, and `count` rows from the first one or below the cursor, newest first."""
+        self, viewer: Viewer, username: str, before: ScoreCursor | None, side: Side, limit: int
+    ) -> tuple[User, list[Row], bool]:
+        """The user, at most `limit` rows and one more, from the first one or below the cursor, newest first, and
+        whether the store has more than `limit` of them."""
         if before is None:
-            person, found = viewer.ask_about(username, partial(_FirstRows, side, count))
+            person, found = viewer.ask_about(username, partial(_FirstRows, side, limit + 1))
         else:
             person, start = viewer.ask_about(username, partial(_StartRank, side, before))
-            found = self._store.zrevrange_withscores(side(person.uid), start, start + count - 1)
-        return person, [(int(uid), whole(since)) for uid, since in found]
+            found = self._store.zrevrange_withscores(side(person.uid), start, start + limit)
+        return person, stored_rows(side(person.uid), found), len(found) > limit
 
     def _fitting(self, rows: Sequence[Row], other: str, show: Show) -> list[Row]:
         """The rows that are also in the set `other` (MUTUAL), or that are not. One round trip; none without rows."""

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from accounts.users.entities import User
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe
-from retwis_site.store.ids import whole
+from retwis_site.store.ids import stored_score
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.replies import Answer
 
@@ -24,7 +24,7 @@ def ask_join_dates(pipe: Pipe, people: Iterable[User]) -> Answer[dict[int, int]]
     def read() -> dict[int, int]:
         for user, when in zip(missing, scores.value, strict=True):
             if when is not None:
-                dates[user.uid] = whole(when)
+                dates[user.uid] = stored_score(keys.users_by_time(), user.username, when)
                 _join_dates.put(user.uid, dates[user.uid])
         return dates
 

@@ -2,11 +2,12 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import chain
 
 from accounts.users.repository import ask_owner, ask_user
 from retwis_site.store import keys
 from retwis_site.store.client import Store
-from retwis_site.store.ids import parse_ids
+from retwis_site.store.ids import stored_ids
 from timeline.people.entities import Suggested
 from timeline.relations.follow import ask_followed
 
@@ -35,11 +36,14 @@ class Suggestions:
         most_followed = pipe.zrevrange(keys.users_by_followers(), 0, MOST_FOLLOWED - 1)
         newest = pipe.zrevrange(keys.users_by_time(), 0, NEWEST - 1)
         pipe.execute()
-        voters = [pipe.zrevrange(keys.following(uid), 0, VOTES_EACH - 1) for uid in parse_ids(following.value)]
+        followed = stored_ids(keys.following(me), following.value)
+        voters = {uid: pipe.zrevrange(keys.following(uid), 0, VOTES_EACH - 1) for uid in followed}
         owners = [ask_owner(pipe, name) for name in ([] if most_followed.value else newest.value)]
         pipe.execute()
-        votes = Counter(uid for voted in voters for uid in parse_ids(voted.value))
-        others = parse_ids(most_followed.value) or [uid for owner in owners if (uid := owner.value)]
+        voted = (stored_ids(keys.following(voter), members.value) for voter, members in voters.items())
+        votes = Counter(chain.from_iterable(voted))
+        ranked = stored_ids(keys.users_by_followers(), most_followed.value)
+        others = ranked or [uid for owner in owners if (uid := owner.value)]
         candidates = [uid for uid in dict.fromkeys([*votes, *others]) if uid != me]
         if voters and candidates:
             candidates = self._in_order(me, candidates, votes)

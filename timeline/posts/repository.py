@@ -10,11 +10,11 @@ from collections.abc import Collection, Iterator, Sequence
 from django.conf import settings
 
 from retwis_site.exceptions import StoreError
-from retwis_site.jobs.outbox import OWNER_GIVES_UP, Claim, Outbox
+from retwis_site.jobs.outbox import OWNER_GIVES_UP, Claim, Outbox, job_id
 from retwis_site.store import keys
 from retwis_site.store.cached_list import queue_cut
 from retwis_site.store.client import Pipe, Store
-from retwis_site.store.ids import nonce
+from retwis_site.store.ids import nonce, stored_id, stored_ids, stored_time
 from retwis_site.store.replies import Reply
 from timeline.posts.entities import NoSuchPost, PostDeleted, Published
 from timeline.posts.post_ids import post_ids
@@ -84,8 +84,12 @@ class Posts:
         key = keys.idem(uid, token)
         while not self._store.set_nx_ex(key, str(new_pid), TOKEN_LIVES):
             first_pid = self._store.get(key)
-            if first_pid is not None:  # else it has just expired: claim it again
-                return int(first_pid)
+            if first_pid is None:  # it has just expired: claim it again
+                continue
+            pid = stored_id(key, first_pid)
+            if pid is not None:
+                return pid
+            self._store.unlink(key)
         return new_pid
 
     def _published_before(self, uid: int, pid: int, token: str) -> Published | None:
@@ -122,10 +126,11 @@ class Posts:
         sent: deque[tuple[list[str], Reply[list[int]]]] = deque()  # homes with their new lengths
 
         def pushes() -> Iterator[Pipe]:
-            for followers in self._store.zset_members(keys.followers(uid), FOLLOWERS_READ):
+            for members in self._store.zset_members(keys.followers(uid), FOLLOWERS_READ):
+                followers = stored_ids(keys.followers(uid), members)
                 for start in range(0, len(followers), FOLLOWERS_AT_ONCE):
                     chunk = followers[start : start + FOLLOWERS_AT_ONCE]
-                    homes = [keys.home(int(follower)) for follower in chunk]
+                    homes = [keys.home(follower) for follower in chunk]
                     pipe = self._store.pipeline()
                     sent.append((homes, pipe.lpushx_each(homes, str(pid))))
                     yield pipe
@@ -141,12 +146,13 @@ class Posts:
     def fan_out(self, claim: Claim) -> bool:
         """The job `fan:<pid>:<nonce>`: push a post into its followers' homes. Returns False when the worker had to stop
         before the end. Later attempts, and a late first one, drop the homes instead, as `redeliver`."""
-        pid = int(claim.name.split(":")[1])
+        pid = job_id(claim.name, 1)
         author, when = self._store.hmget(keys.post(pid), ["user_id", "time"])
-        if claim.attempt > 1 or time.time() - int(when or 0) > PUSHED_WITHIN:
+        if claim.attempt > 1 or time.time() - stored_time(keys.post(pid), when) > PUSHED_WITHIN:
             self.redeliver(claim.name)
             return True
-        pushes = self._push(int(author), pid) if author is not None and self._add_to_updates(int(author), pid) else ()
+        uid = stored_id(keys.post(pid), author)
+        pushes = self._push(uid, pid) if uid is not None and self._add_to_updates(uid, pid) else ()
         if not claim.carry_out(pushes):
             return False
         self._outbox.done(claim.name)
@@ -157,16 +163,16 @@ class Posts:
 
         Homes are dropped and rebuilt by their next read. A push would put old ids at the head of a list.
         """
-        pid = int(job.split(":")[1])
-        author = self._store.hget(keys.post(pid), "user_id")
-        if author is not None and self._add_to_updates(int(author), pid):
+        pid = job_id(job, 1)
+        author = stored_id(keys.post(pid), self._store.hget(keys.post(pid), "user_id"))
+        if author is not None and self._add_to_updates(author, pid):
             pipe = self._store.pipeline()
-            pipe.unlink(keys.home(int(author)))
+            pipe.unlink(keys.home(author))
             pipe.unlink(keys.timeline(pid))
             pipe.execute()
-            for followers in self._store.zset_members(keys.followers(int(author)), FOLLOWERS_AT_ONCE):
-                for follower in followers:
-                    pipe.unlink(keys.home(int(follower)))
+            for members in self._store.zset_members(keys.followers(author), FOLLOWERS_AT_ONCE):
+                for follower in stored_ids(keys.followers(author), members):
+                    pipe.unlink(keys.home(follower))
                 pipe.execute()
         self._outbox.done(job)
 
@@ -206,7 +212,7 @@ class Posts:
 
     def finish_delete(self, job: str) -> None:
         """The job `del:<pid>:<uid>:<nonce>`, for its owner and for a worker: finish the deletion. Four round trips."""
-        pid, uid = (int(number) for number in job.split(":")[1:3])
+        pid, uid = job_id(job, 1), job_id(job, 2)
         self._store.hset(keys.post(pid), {"deleted": str(int(time.time())), "body": ""})
         forget(pid)
         self._store.zrem(keys.updates(uid), str(pid))

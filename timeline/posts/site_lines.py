@@ -10,7 +10,7 @@ from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, batches, newest_first_of_each
 from retwis_site.store.client import Store
-from retwis_site.store.ids import parse_id
+from retwis_site.store.ids import stored_id
 from retwis_site.store.snowflake import SMALLEST
 from timeline.posts.post_ids import post_ids
 from timeline.posts.reading.records import FIELDS, record_from
@@ -24,7 +24,8 @@ def read_posts(store: Store) -> Iterator[list[Line]]:
     for uids in uids_in_order(store):
         rows = newest_first_of_each(store, {uid: keys.updates(uid) for uid in uids})
         for some in batches(rows, AT_ONCE):
-            yield _lines(store, [(uid, pid) for uid, member, _ in some if (pid := parse_id(member)) is not None])
+            listed = [(uid, stored_id(keys.updates(uid), member)) for uid, member, _ in some]
+            yield _lines(store, [(uid, pid) for uid, pid in listed if pid])
 
 
 def _lines(store: Store, listed: Sequence[tuple[int, int]]) -> list[Line]:
@@ -38,7 +39,7 @@ def _lines(store: Store, listed: Sequence[tuple[int, int]]) -> list[Line]:
         if post is not None and post.uid == uid:
             line: Line = {"type": "post", "id": pid, "user": uid, "time": iso(post.time), "text": post.body}
             reply = zip(REPLY_FIELDS, fields.value[len(FIELDS) :], strict=True)
-            lines.append(line | {field: number for field, text in reply if (number := parse_id(text or ""))})
+            lines.append(line | {field: number for field, text in reply if (number := stored_id(keys.post(pid), text))})
     return lines
 
 

@@ -8,10 +8,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
 
-from retwis_site.jobs.outbox import Claim, Outbox
+from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
-from retwis_site.store.ids import nonce, parse_ids, whole
+from retwis_site.store.ids import nonce, stored_ids, stored_score
 from retwis_site.store.replies import Answer, Reply
 from timeline.relations.entities import FollowCounts, InCommon
 from timeline.relations.ranking import Ranking
@@ -59,14 +59,14 @@ class Follows:
         The accounts are read after the mirror was written. Either this read sees a deletion, and the edge is removed
         again, or the worker that removes the account sees the edge.
         """
-        me, them = (int(uid) for uid in job.split(":")[1:3])
+        me, them = job_id(job, 1), job_id(job, 2)
         pipe = self._store.pipeline()
         since = self._store.zscore(keys.following(me), str(them))
         while True:
             if since is None:
                 self._store.zrem(keys.followers(them), str(me))
             else:
-                self._store.zadd(keys.followers(them), {str(me): whole(since)})
+                self._store.zadd(keys.followers(them), {str(me): stored_score(keys.following(me), str(them), since)})
             since_now = pipe.zscore(keys.following(me), str(them))
             followers = pipe.zcard(keys.followers(them))
             deleted = [pipe.hget(keys.user(uid), "deleted") for uid in (me, them)]
@@ -140,8 +140,10 @@ class Comparison:
         def read() -> Shared:
             pairs = zip(members, scores.value if scores else (), strict=True)
             found = [member for member, score in pairs if score is not None]
-            number = InCommon(len(found), exact=self.smaller_size <= COMPARED)
-            return Shared(number, tuple(nsmallest(FIRST_SHARED, parse_ids(found))))
+            uids = stored_ids(self.smaller, found)
+            return Shared(
+                InCommon(len(uids), exact=self.smaller_size <= COMPARED), tuple(nsmallest(FIRST_SHARED, uids))
+            )
 
         return Answer(read)
 

@@ -11,7 +11,7 @@ from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, batches, newest_first_of_each
 from retwis_site.store.client import Store
-from retwis_site.store.ids import parse_id, whole
+from retwis_site.store.ids import stored_id, stored_score
 from timeline.relations.ranking import Ranking
 
 
@@ -34,8 +34,11 @@ def _edges(store: Store, key: Callable[[int], str]) -> Iterator[Edges]:
     for uids in uids_in_order(store):
         rows = newest_first_of_each(store, {uid: key(uid) for uid in uids})
         for some in batches(rows, AT_ONCE):
-            edges = [(uid, parse_id(member), whole(score)) for uid, member, score in some]
-            yield [(uid, target, since) for uid, target, since in edges if target is not None]
+            yield [
+                (uid, target, stored_score(key(uid), member, score))
+                for uid, member, score in some
+                if (target := stored_id(key(uid), member)) is not None
+            ]
 
 
 def write_follows(store: Store, lines: Sequence[Line]) -> None:

@@ -6,7 +6,7 @@ from functools import partial
 from accounts.signing_in.viewer import Viewer
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
-from retwis_site.store.ids import LARGEST_ID
+from retwis_site.store.ids import LARGEST_ID, stored_names
 from timeline.posts.entities import Page
 from timeline.posts.reading.post_reader import PostReader
 from timeline.timelines.entities import EveryonePage
@@ -59,4 +59,4 @@ class _EveryoneQuestion:
         self._newest_users = pipe.zrevrange(keys.users_by_time(), 0, NEWEST_USERS - 1)
 
     def result(self) -> tuple[list[Sequence[str]], list[str]]:
-        return self._entries.value, self._newest_users.value
+        return self._entries.value, stored_names(keys.users_by_time(), self._newest_users.value)

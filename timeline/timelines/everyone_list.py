@@ -6,10 +6,11 @@ from contextlib import suppress
 from functools import partial
 from itertools import chain, islice
 
-from retwis_site.exceptions import StoreReadOnly
+from retwis_site.exceptions import StoreReadOnly, StoreRefused
 from retwis_site.store import keys
 from retwis_site.store.cached_list import KEPT, ListContent, Merge, Slice, TimelineList, merge
 from retwis_site.store.client import Pipe, Store
+from retwis_site.store.ids import parse_number, stored_ids
 from retwis_site.store.replies import Answer
 from timeline.posts.post_ids import RECENT, post_ids
 from timeline.posts.repository import Posts
@@ -84,11 +85,12 @@ class EveryoneList:
         """The ids in `recent`, and the complete-down-to id (0: to the beginning). One round trip; none where POST_IDS
         is `incr`."""
         pipe = self._store.pipeline()
-        asked = [pipe.zrevrange(key, 0, -1) for key in self._ids.recents()]
+        asked = [(key, pipe.zrevrange(key, 0, -1)) for key in self._ids.recents()]
         pipe.execute()
+        recent = [(stored_ids(key, members.value), len(members.value)) for key, members in asked]
         # A set of RECENT ids may have lost lower ones.
-        lowest = max((int(pids.value[-1]) for pids in asked if len(pids.value) >= RECENT), default=0)
-        return {int(pid) for pids in asked for pid in pids.value}, lowest
+        lowest = max((pids[-1] for pids, size in recent if pids and size >= RECENT), default=0)
+        return {pid for pids, _ in recent for pid in pids}, lowest
 
     def _candidates(self, number: int) -> tuple[Iterator[int], int]:
         """Ids that may be posts, newest first, and the complete-down-to id. At most two round trips.
@@ -100,8 +102,17 @@ class EveryoneList:
         from_time = iter(sorted(own, reverse=True))
         if lowest:
             return from_time, lowest
-        last = int(self._store.get(keys.next_post_id()) or 0)
+        last = self._last_counted()
         return chain(from_time, range(last - (last - number) % self._shards, 0, -self._shards)), 0
+
+    def _last_counted(self) -> int:
+        """The id that the counter has given out last; 0 without a counter. One round trip. Raises StoreRefused, as
+        INCR does, for a counter that is no number: an empty timeline would be a wrong answer."""
+        counter = self._store.get(keys.next_post_id())
+        last = parse_number(counter or "0")
+        if last is None:
+            raise StoreRefused(f"{keys.next_post_id()} is no number of a post. Repair it with: manage.py doctor --fix")
+        return last
 
     def _existing(self, pids: Sequence[int]) -> list[int]:
         """The posts that are not deleted and that their author's `updates:` has. Two round trips."""

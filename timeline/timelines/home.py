@@ -1,6 +1,6 @@
 """Home timelines: the posts of a user and of the people they follow, from a cached list."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -10,7 +10,7 @@ from retwis_site.exceptions import StoreReadOnly
 from retwis_site.store import keys
 from retwis_site.store.cached_list import FIRST_TRUSTED, KEPT, Merge, Slice, TimelineList, merge
 from retwis_site.store.client import Pipe, Store
-from retwis_site.store.ids import parse_id
+from retwis_site.store.ids import stored_id, stored_ids
 from retwis_site.store.replies import Answer
 from timeline.posts.entities import Page, Post
 from timeline.posts.reading.post_reader import PostReader
@@ -93,12 +93,14 @@ def _below_the_list(sources: "HomeSources", posts: list[Post], below: int | None
     history."""
     length = POSTS_A_PAGE + 1
     limit = "+inf" if below is None else f"({below}"
-    pids = merge(sources.below(limit, lambda _: length).values(), keep=length).ids
-    more, _ = read(pids[:POSTS_A_PAGE])
+    merged = merge(sources.below(limit, lambda _: length).values(), keep=length)
+    pids = merged.ids[:POSTS_A_PAGE]
+    more, _ = read(pids)
     page = [*posts, *more][:POSTS_A_PAGE]
     if len(posts) + len(more) > POSTS_A_PAGE:
         return Page(page, page[-1].pid)
-    return Page(page, pids[POSTS_A_PAGE - 1] if len(pids) > POSTS_A_PAGE else None)
+    has_more = len(merged.ids) > POSTS_A_PAGE or merged.complete_down_to
+    return Page(page, pids[-1] if pids and has_more else None)
 
 
 class HomeSources:
@@ -134,7 +136,8 @@ class HomeSources:
         """The newest ids of each source below a limit: `+inf`, or `(7` for less than 7. `length_of` says from the
         number of sources how many of each. One round trip; one more when the request has not read all followed users.
         """
-        known = {} if self.followed is NO_FOLLOWED_READ else dict.fromkeys(self._with(self.followed.members), limit)
+        read = [] if self.followed is NO_FOLLOWED_READ else self._with(list(self.followed.members))
+        known = dict.fromkeys(read, limit)
         pipe = self._store.pipeline()
         members = pipe.zrange(keys.following(self.me), 0, -1)
         slices = _ask_slices(pipe, known, length_of(len(known) or 1))
@@ -146,16 +149,20 @@ class HomeSources:
         found = slices.value | others.value
         return {uid: found[uid] for uid in sources}
 
-    def _with(self, followed: Iterable[str]) -> list[int]:
-        return [self.me, *map(int, followed)]
+    def _with(self, followed: Sequence[str]) -> list[int]:
+        return [self.me, *stored_ids(keys.following(self.me), followed)]
 
 
 def _ask_slices(pipe: Pipe, below: Mapping[int, str], length: int) -> Answer[dict[int, Slice]]:
     """The newest ids of each user below a limit, at most `length`."""
     asked = {uid: pipe.zrevrangebyscore(keys.updates(uid), limit, "-inf", length) for uid, limit in below.items()}
-    return Answer(
-        lambda: {uid: Slice([*map(int, members.value)], len(members.value) >= length) for uid, members in asked.items()}
-    )
+    return Answer(lambda: {uid: _slice(uid, members.value, length) for uid, members in asked.items()})
+
+
+def _slice(uid: int, members: Sequence[str], length: int) -> Slice:
+    """A slice without any id has no end from which one could read on."""
+    pids = stored_ids(keys.updates(uid), members)
+    return Slice(pids, has_more=len(members) >= length and bool(pids))
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,13 +181,14 @@ class _HomeQuestion:
         self._before = before
 
     def queue(self, pipe: Pipe, me: int) -> None:
+        self._me = me
         self._entries = self._homes.list_of(me).ask_page(pipe, self._before)
         self._counts = ask_follow_counts(pipe, me)
         self._seen = pipe.hget(keys.user(me), "seen")
         self._followed = ask_latest_followed(pipe, me)
 
     def result(self) -> _AskedHome:
-        seen = parse_id(self._seen.value or "")
+        seen = stored_id(keys.user(self._me), self._seen.value)
         return _AskedHome(self._entries.value, self._counts.value, seen, self._followed.value)
 
 

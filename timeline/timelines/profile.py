@@ -11,7 +11,7 @@ from accounts.users.repository import Users
 from retwis_site.store import keys
 from retwis_site.store.cached_list import KEPT
 from retwis_site.store.client import Pipe, Store
-from retwis_site.store.ids import parse_ids
+from retwis_site.store.ids import stored_ids
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.replies import Answer, Reply
 from timeline.people.entities import About, KnownFollowers, Relation
@@ -49,7 +49,8 @@ class Profiles:
 
         person, asked = viewer.ask_about(username, partial(_ProfileQuestion, before))
         pids = asked.pids or self._not_adopted(person.uid, before)
-        older = pids[POSTS_A_PAGE - 1] if len(pids) > POSTS_A_PAGE else None
+        has_more = asked.has_more or len(pids) > POSTS_A_PAGE
+        older = pids[:POSTS_A_PAGE][-1] if pids and has_more else None
         mine = asked.mine
         reader = PostReader(self._store, viewer.user, [PostsBy(person.uid)], [person])
         cached = mine and _cached_comparisons(mine, person)
@@ -66,7 +67,7 @@ class Profiles:
         has no `updates:`. Two round trips there, else none."""
         if not self._store.is_gated:
             return []
-        listed = parse_ids(self._store.lrange(keys.home(uid), 0, KEPT - 1))
+        listed = stored_ids(keys.home(uid), self._store.lrange(keys.home(uid), 0, KEPT - 1))
         records, _ = Posts(self._store).read({pid for pid in listed if before is None or pid < before})
         return sorted((record.pid for record in records if record.uid == uid), reverse=True)
 
@@ -139,6 +140,7 @@ class AskedProfile:
     """What the first round trip of a profile says."""
 
     pids: list[int]  # of a page, and one more
+    has_more: bool  # than a page; some of them may be no ids
     bio: str
     counts: FollowCounts
     mine: Mine | None  # None for a visitor, and on the viewer's own profile
@@ -149,15 +151,18 @@ class _ProfileQuestion:
         self._below = "+inf" if before is None else f"({before}"
 
     def queue(self, pipe: Pipe, me: int | None, them: int) -> None:
-        self._members = pipe.zrevrangebyscore(keys.updates(them), self._below, "-inf", POSTS_A_PAGE + 1)
+        self._updates = keys.updates(them)
+        self._members = pipe.zrevrangebyscore(self._updates, self._below, "-inf", POSTS_A_PAGE + 1)
         self._bio = pipe.hget(keys.user(them), "bio")
         self._counts = ask_follow_counts(pipe, them)
         self._mine = _ask_mine(pipe, me, them) if me is not None and me != them else None
 
     def result(self) -> AskedProfile:
-        pids = [int(pid) for pid in self._members.value]
+        pids = stored_ids(self._updates, self._members.value)
         mine = None if self._mine is None else self._mine.value
-        return AskedProfile(pids, self._bio.value or "", self._counts.value, mine)
+        return AskedProfile(
+            pids, len(self._members.value) > POSTS_A_PAGE, self._bio.value or "", self._counts.value, mine
+        )
 
 
 def _ask_mine(pipe: Pipe, me: int, them: int) -> Answer[Mine]:

@@ -5,7 +5,7 @@
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from django.contrib.auth.hashers import make_password
@@ -14,11 +14,11 @@ from accounts.users.repository import Users, ask_owner, ask_user, new_secret, sp
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, confirmed, ids_of
 from retwis_site.store import keys, snowflake
 from retwis_site.store.client import Store
-from retwis_site.store.ids import nonce
+from retwis_site.store.ids import nonce, parse_id, stored_id, whole
 
 NEIGHBOURS = 20  # uids below a user's: the dates of their registrations give the user's date, roughly
 
-NameField = tuple[str, str]  # a field of `users`: the name, and the uid that it leads to
+NameField = tuple[str, int]  # a field of `users`: the name, and the uid that it leads to
 
 
 class AccountChecks:
@@ -46,7 +46,7 @@ class AccountChecks:
 
     def wrong_names(self) -> Chunks:
         """Fields of `users` that lead to a uid with another username, or with none."""
-        for batch in self._store.hash_fields(keys.users(), AT_ONCE):
+        for batch in self._names():
             yield [
                 Finding(
                     f"{name!r} leads to user {uid}, which has another name or none",
@@ -55,16 +55,20 @@ class AccountChecks:
                 for name, uid in confirmed(self._store, self._wrong(batch), _registration_of, self._wrong)
             ]
 
+    def _names(self) -> Iterator[list[NameField]]:
+        """The fields of `users` in chunks, without those that lead to no uid: ValueChecks find these."""
+        for fields in self._store.hash_fields(keys.users(), AT_ONCE):
+            yield [(name, uid) for name, text in fields if (uid := parse_id(text))]
+
     def _wrong(self, batch: Sequence[NameField]) -> list[NameField]:
-        usernames = self._usernames([_uid(number) for _, number in batch])
+        usernames = self._usernames([uid for _, uid in batch])
         return [
-            (name, number)
-            for (name, number), username in zip(batch, usernames, strict=True)
+            (name, uid)
+            for (name, uid), username in zip(batch, usernames, strict=True)
             if username is None or name not in {username, username.lower()}
         ]
 
-    def _repair_name(self, name: str, number: str) -> None:
-        uid = _uid(number)
+    def _repair_name(self, name: str, uid: int) -> None:
         [username] = self._usernames([uid])
         if username is None:
             self._restore(uid, name)
@@ -103,7 +107,7 @@ class AccountChecks:
             (uid, pipe.hmget(keys.users(), spellings(username))) for uid, username in zip(uids, usernames, strict=True)
         ]
         pipe.execute()
-        return [uid for uid, numbers in asked if uid not in {_uid(number) for number in numbers.value if number}]
+        return [uid for uid, numbers in asked if str(uid) not in numbers.value]
 
     def was_registered(self, uid: int) -> bool:
         """Whether a registration reached its commit: the user has a session, posts or follows, or is deleted, which
@@ -141,8 +145,8 @@ class AccountChecks:
 
     def secrets(self) -> Chunks:
         """Users with a secret in their hash, the truth, that `auths` lacks: their cookies open nothing."""
-        for batch in self._store.hash_fields(keys.users(), AT_ONCE):
-            uids = sorted({_uid(number) for _, number in batch})
+        for batch in self._names():
+            uids = sorted({uid for _, uid in batch})
             lost = confirmed(
                 self._store, self._locked_out(uids), lambda uid: {f"auth:{uid}", f"user:{uid}"}, self._locked_out
             )
@@ -168,8 +172,8 @@ class AccountChecks:
         secret = self._store.hget(keys.user(uid), "auth")
         if not secret:  # the account was deleted meanwhile
             return
-        other = self._store.hget(keys.auths(), secret)
-        if other is not None and self._store.hget(keys.user(_uid(other)), "auth") == secret:  # two users, one secret
+        other = stored_id(keys.auths(), self._store.hget(keys.auths(), secret))
+        if other is not None and self._store.hget(keys.user(other), "auth") == secret:  # two users, one secret
             secret = new_secret()
             self._store.hset(keys.user(uid), {"auth": secret})
         self._store.hset(keys.auths(), {secret: str(uid)})
@@ -178,8 +182,8 @@ class AccountChecks:
 
     def unlisted(self) -> Chunks:
         """Users with a name that `users_by_time` lacks."""
-        for batch in self._store.hash_fields(keys.users(), AT_ONCE):
-            uids = sorted({_uid(number) for _, number in batch})
+        for batch in self._names():
+            uids = sorted({uid for _, uid in batch})
             missing = confirmed(self._store, self._unlisted(uids), lambda uid: {f"user:{uid}"}, self._unlisted)
             yield [Finding(f"user {uid} is not in users_by_time", partial(self._list, uid)) for uid in missing]
 
@@ -205,7 +209,7 @@ class AccountChecks:
     def _estimated_date(self, uid: int) -> int:
         """About when a user with a counted uid registered, in unix seconds: the newest date of the uids just below."""
         neighbours = [other for other in self._usernames(range(max(uid - NEIGHBOURS, 1), uid)) if other is not None]
-        known = [int(when) for when in self._registered(neighbours) if when is not None]
+        known = [whole(when) for when in self._registered(neighbours) if when is not None]
         return max(known, default=int(time.time()))
 
     def unknown_names(self) -> Chunks:
@@ -222,11 +226,6 @@ class AccountChecks:
         pipe.execute()
         usernames = self._usernames([owner.value or 0 for owner in owners])
         return [name for name, username in zip(names, usernames, strict=True) if username != name]
-
-
-def _uid(text: str) -> int:
-    """The uid in a field; 0, which no user has, when it is no number."""
-    return int(text) if text.isdecimal() else 0
 
 
 def _registration_of(field: NameField) -> set[str]:

@@ -8,6 +8,7 @@ from accounts.users.deletion import KEPT_FIELDS, AccountDeletion
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, confirmed, ids_of
 from retwis_site.store import keys
 from retwis_site.store.client import Store
+from retwis_site.store.ids import parse_id
 
 
 class AccountOrphans:
@@ -61,7 +62,11 @@ class AccountOrphans:
         stale entry stays stale: no second look is needed."""
         for batch in self._store.hash_fields(keys.auths(), AT_ONCE):
             pipe = self._store.pipeline()
-            entries = [(secret, uid, pipe.hget(f"{keys.PREFIX}user:{uid}", "auth")) for secret, uid in batch]
+            entries = [
+                (secret, uid, pipe.hget(keys.user(uid or 0), "auth"))
+                for secret, text in batch
+                for uid in [parse_id(text)]
+            ]
             pipe.execute()
             yield [
                 Finding(f"an old secret of user {uid}", partial(self._store.hdel, keys.auths(), secret))

@@ -13,11 +13,10 @@ from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, ids_
 from retwis_site.store import keys
 from retwis_site.store.chunks import batches
 from retwis_site.store.client import Store, connect_exactly
-from retwis_site.store.ids import nonce, parse_id, whole
+from retwis_site.store.ids import NOT_UTF_8, nonce, parse_id, whole
 from retwis_site.store.schema import is_hash
 
 HASHED_AT_ONCE = 50  # passwords; each takes some 20 ms of a core
-NOT_UTF_8 = "\N{REPLACEMENT CHARACTER}"  # what the site reads for bytes that are no UTF-8
 BEGINNING = 13  # characters of a name that stay before `_<uid>`: names have at most 30, uids at most 16
 
 

@@ -9,6 +9,7 @@ from accounts.users.repository import spellings
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, confirmed
 from retwis_site.store import keys
 from retwis_site.store.client import Store
+from retwis_site.store.ids import parse_id
 
 OwnedEntry = tuple[str, int]  # an entry, and the uid that it leads to
 
@@ -52,7 +53,7 @@ class NameIndexChecks:
     def _users(self) -> Iterator[list[int]]:
         """The uids that their own names lead to, in chunks. AccountChecks find the others."""
         for batch in self._store.hash_fields(keys.users(), AT_ONCE):
-            fields = [(name, int(uid)) for name, uid in batch if uid.isdecimal()]
+            fields = [(name, uid) for name, text in batch if (uid := parse_id(text))]
             stored = self._index.stored({uid for _, uid in fields})
             yield sorted({uid for name, uid in fields if name in _as_typed_or_lower(stored[uid])})
 

@@ -101,7 +101,7 @@ def test_a_form_from_another_site_is_shown_without_a_button_that_posts_it(browse
     assert "<form" not in page
 
 
-BAD_CURSORS = ["", "0", "-1", "x", "1.5", "9" * 40, "9007199254740993", "١٢", "1 ", "+1", "0x10", "\0", "1e3", "\ud800"]
+BAD_CURSORS = ["", "0", "-1", "x", "1.5", "9" * 40, "9007199254740992", "١٢", "1 ", "+1", "0x10", "\0", "1e3", "\ud800"]
 
 
 @pytest.mark.parametrize("cursor", BAD_CURSORS)
@@ -118,7 +118,7 @@ def test_a_bad_cursor_in_a_list_of_users_is_a_400_page(browser, alice, cursor):
     assert browser().get(f"/@Alice/followers/?before={cursor}").status_code == 400
 
 
-@pytest.mark.parametrize("cursor", ["1", "9007199254740992"])
+@pytest.mark.parametrize("cursor", ["1", "9007199254740991"])
 def test_a_cursor_below_or_above_everything_is_a_page(browser, alice, raw, cursor):
     write_posts(raw, 1, [1, 2])
     for url in ("/", "/timeline/", "/@Alice/"):

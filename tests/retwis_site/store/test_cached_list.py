@@ -15,63 +15,64 @@ from retwis_site.store.cached_list import (
     parse_whole,
 )
 
+KEY = "posts:1"
 ids = st.integers(min_value=1, max_value=5000)
 
 
 def test_a_rebuilt_list_is_complete_down_to_its_id():
-    content = parse_whole(["9", "b1", "-5", "7", "5", "3"])
+    content = parse_whole(KEY, ["9", "b1", "-5", "7", "5", "3"])
     assert content.complete
     assert content.complete_down_to == 5
     assert content.ids == [9, 7, 5]
 
 
 def test_a_complete_down_to_id_of_zero_means_the_beginning():
-    content = parse_whole(["b1", "0", "2", "1"])
+    content = parse_whole(KEY, ["b1", "0", "2", "1"])
     assert (content.complete, content.complete_down_to, content.ids) == (True, 0, [2, 1])
 
 
 def test_the_highest_complete_down_to_id_counts():
-    assert parse_whole(["b2", "-4", "b1", "-2", "6", "5", "4", "3"]).ids == [6, 5, 4]
+    assert parse_whole(KEY, ["b2", "-4", "b1", "-2", "6", "5", "4", "3"]).ids == [6, 5, 4]
 
 
 def test_a_list_without_a_complete_down_to_id_is_not_complete():
-    assert not parse_whole([]).complete
-    assert not parse_whole(["3", "2", "1"]).complete
-    assert not parse_whole(["4", "b1", "3", "2"]).complete
+    assert not parse_whole(KEY, []).complete
+    assert not parse_whole(KEY, ["3", "2", "1"]).complete
+    assert not parse_whole(KEY, ["4", "b1", "3", "2"]).complete
 
 
 def test_of_a_long_list_that_was_cut_only_the_highest_ids_are_used():
     entries = [str(pid) for pid in range(1000, 0, -1)]
-    content = parse_whole(entries)
+    content = parse_whole(KEY, entries)
     assert content.complete
     assert len(content.ids) == TRUSTED
     assert content.complete_down_to == content.ids[-1] == 201
 
 
 def test_a_long_list_is_not_complete_during_a_rebuild():
-    assert not parse_whole([*(str(pid) for pid in range(1000, 0, -1)), "b1"]).complete
+    assert not parse_whole(KEY, [*(str(pid) for pid in range(1000, 0, -1)), "b1"]).complete
 
 
 def test_the_head_of_a_longer_list_is_complete_except_during_a_rebuild():
     head = [str(pid) for pid in range(700, 700 - FIRST_READ, -1)]
-    assert parse_head(head).complete
-    assert not parse_head([*head[:-1], "b1"]).complete
-    assert parse_head([*head[:100], "b1", "0", *head[102:]]).complete
+    assert parse_head(KEY, head).complete
+    assert not parse_head(KEY, [*head[:-1], "b1"]).complete
+    assert parse_head(KEY, [*head[:100], "b1", "0", *head[102:]]).complete
 
 
 def test_padding_is_skipped():
-    assert parse_whole(["x", "3", "b1", "0", "x", "2"]).ids == [3, 2]
+    assert parse_whole(KEY, ["x", "3", "b1", "0", "x", "2"]).ids == [3, 2]
 
 
 def test_the_head_is_complete_down_to_its_lowest_used_id():
-    content = parse_head(["b1", "0", *(str(pid) for pid in range(700, 702 - FIRST_READ, -1))])
+    content = parse_head(KEY, ["b1", "0", *(str(pid) for pid in range(700, 702 - FIRST_READ, -1))])
     assert content.complete_down_to == content.ids[-1]
     assert len(content.ids) == FIRST_TRUSTED
 
 
 @given(st.lists(ids, max_size=CUT_ABOVE), st.sampled_from([parse_head, parse_whole]), st.integers(0, 5000))
 def test_ids_are_unique_newest_first_and_not_below_the_complete_down_to_id(pids, parse, complete_down_to):
-    content = parse(["b1", str(-complete_down_to), *map(str, pids)])
+    content = parse(KEY, ["b1", str(-complete_down_to), *map(str, pids)])
     assert content.ids == sorted(set(content.ids), reverse=True)
     assert set(content.ids) <= set(pids)
     assert all(pid >= content.complete_down_to >= 0 for pid in content.ids)

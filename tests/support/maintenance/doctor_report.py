@@ -23,6 +23,7 @@ HOMES = "home timelines that lack a post"
 GLOBAL = "global timelines that lack a post"
 OVERDUE = "overdue jobs"
 DEAD = "dead letters"
+VALUES = "values that are no id, number or text"
 COUNTERS = "counters below the largest id"
 
 

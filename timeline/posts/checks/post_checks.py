@@ -2,18 +2,18 @@
 
 from collections.abc import Sequence
 from functools import cached_property, partial
-from itertools import chain
 
 from accounts.users.checks.unknown_users import sets_of_unknown_users
 from retwis_site.jobs.outbox import Outbox
 from retwis_site.maintenance.checks import Check, Chunks, Finding, confirmed, ids_of, members_of
 from retwis_site.store import keys
+from retwis_site.store.cached_list import parse_whole
 from retwis_site.store.client import Store
-from retwis_site.store.ids import nonce, parse_id, parse_ids
+from retwis_site.store.ids import nonce, stored_id
 from timeline.posts.reading.records import FIELDS
 from timeline.posts.repository import Posts
 
-Entry = tuple[int, str, float]  # of an `updates:`: the uid of the set, member, score
+Entry = tuple[int, int, float]  # of an `updates:`: the uid of the set, member, score
 Written = tuple[int, int]  # pid, uid of the author
 
 
@@ -40,22 +40,22 @@ class PostChecks:
         """Entries of `updates:` that do not match the post they name."""
         for chunk in members_of(self._store, "updates:*"):
             wrong = confirmed(
-                self._store, self._wrong(chunk), lambda one: at_work_on(one[1]) | {f"gone:{one[0]}"}, self._wrong
+                self._store, self._wrong(chunk), lambda one: at_work_on(str(one[1])) | {f"gone:{one[0]}"}, self._wrong
             )
             yield [
-                Finding(f"{keys.updates(uid)} has {member}", partial(self._repair_entry, uid, member))
-                for uid, member, _ in wrong
+                Finding(f"{keys.updates(uid)} has {pid}", partial(self._repair_entry, uid, pid))
+                for uid, pid, _ in wrong
             ]
 
     def _wrong(self, chunk: Sequence[Entry]) -> list[Entry]:
         pipe = self._store.pipeline()
         asked = [
             (
-                (uid, member, score),
-                pipe.hmget(keys.post(parse_id(member) or 0), FIELDS),
-                pipe.zscore(keys.updates(uid), member),  # another process may have removed the entry
+                (uid, pid, score),
+                pipe.hmget(keys.post(pid), FIELDS),
+                pipe.zscore(keys.updates(uid), str(pid)),  # another process may have removed the entry
             )
-            for uid, member, score in chunk
+            for uid, pid, score in chunk
         ]
         pipe.execute()
         return [
@@ -64,11 +64,10 @@ class PostChecks:
             if present.value is not None and not _matches(entry, *fields.value)
         ]
 
-    def _repair_entry(self, uid: int, member: str) -> None:
-        pid = parse_id(member)
-        author, when, body, deleted = self._store.hmget(keys.post(pid or 0), FIELDS)
-        if pid is None or deleted is not None or (author or str(uid)) != str(uid) or (author, body) == (None, None):
-            self._store.zrem(keys.updates(uid), member)
+    def _repair_entry(self, uid: int, pid: int) -> None:
+        author, when, body, deleted = self._store.hmget(keys.post(pid), FIELDS)
+        if deleted is not None or (author or str(uid)) != str(uid) or (author, body) == (None, None):
+            self._store.zrem(keys.updates(uid), str(pid))
             return
         self._store.hsetnx(keys.post(pid), "user_id", str(uid))
         if not _is_time(when):
@@ -76,7 +75,7 @@ class PostChecks:
         if body is None:
             self._posts.delete(uid, pid)  # without a body there is nothing to show
         else:
-            self._store.zadd(keys.updates(uid), {member: pid})
+            self._store.zadd(keys.updates(uid), {str(pid): pid})
 
     def lost_posts(self) -> Chunks:
         """Posts that were published and are missing from their author's `updates:`.
@@ -103,7 +102,7 @@ class PostChecks:
         stored = {pid: pipe.hmget(keys.post(pid), ["user_id", "deleted"]) for pid in pids}
         pipe.execute()
         written = [
-            (pid, parse_id(author or "") or 0)
+            (pid, stored_id(keys.post(pid), author) or 0)
             for pid, fields in stored.items()
             for author, deleted in [fields.value]
             if deleted is None
@@ -127,9 +126,9 @@ class PostChecks:
     def _authors_with_losses(self) -> set[int]:
         """The authors with a post that is in the global timeline and missing from their `updates:`."""
         pipe = self._store.pipeline()
-        timelines = [pipe.lrange(key, 0, -1) for key in keys.timelines()]
+        timelines = [(key, pipe.lrange(key, 0, -1)) for key in keys.timelines()]
         pipe.execute()
-        listed = parse_ids(chain.from_iterable(members.value for members in timelines))
+        listed = [pid for key, entries in timelines for pid in parse_whole(key, entries.value).ids]
         return {author for _, author in self._lost(self.unlisted(listed))}
 
     def _put_back(self, pid: int) -> None:
@@ -145,10 +144,10 @@ def at_work_on(pid: str) -> set[str]:
 
 def _matches(entry: Entry, author: str | None, when: str | None, body: str | None, deleted: str | None) -> bool:
     """Whether an entry of `updates:` matches the fields FIELDS of the post that it names."""
-    uid, member, score = entry
+    uid, pid, score = entry
     is_whole = body is not None and deleted is None and _is_time(when)
-    return author == str(uid) and is_whole and member == f"{score:.0f}"
+    return author == str(uid) and is_whole and pid == score
 
 
 def _is_time(text: str | None) -> bool:
-    return text is not None and text.isdecimal()
+    return text is not None and text.isascii() and text.isdigit()

@@ -9,7 +9,7 @@ from retwis_site.maintenance.checks import Check, Chunks, Finding, confirmed, id
 from retwis_site.store import keys
 from retwis_site.store.chunks import empty
 from retwis_site.store.client import Store
-from retwis_site.store.ids import parse_id
+from retwis_site.store.ids import stored_time
 from timeline.posts.checks.post_checks import PostChecks, at_work_on
 from timeline.posts.repository import DELETED_STAYS, Posts
 
@@ -56,7 +56,7 @@ class PostOrphans:
         times = [(pid, pipe.hget(keys.post(pid), "time")) for pid in pids]
         given_up_before = time.time() - OWNER_GIVES_UP - 1
         pipe.execute()
-        return {pid for pid, when in times if (parse_id(when.value or "") or 0) >= given_up_before}
+        return {pid for pid, when in times if stored_time(keys.post(pid), when.value) >= given_up_before}
 
     def _findings(self, suspects: Sequence[int]) -> list[Finding]:
         """A post's job leaves the outbox only after the post is in `updates:`. So a post that is missing first from the

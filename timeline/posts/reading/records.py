@@ -6,6 +6,7 @@ from typing import NamedTuple
 from accounts.users.entities import User
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe
+from retwis_site.store.ids import stored_id, stored_time
 from retwis_site.store.local_cache import Hints
 from retwis_site.store.replies import Answer
 from timeline.posts.entities import Post
@@ -35,12 +36,14 @@ def ask_post(pipe: Pipe, pid: int) -> Answer[Record | None]:
 
 
 def record_from(pid: int, uid: str | None, when: str | None, body: str | None, deleted: str | None) -> Record | None:
-    """A post from its fields FIELDS; None when it is missing or deleted."""
+    """A post from its fields FIELDS; None when it is missing or deleted, or has no author."""
     if uid is None or body is None or deleted is not None:
         return None
-    author = int(uid)
+    author = stored_id(keys.post(pid), uid)
+    if author is None:
+        return None
     _authors_by_pid.put(pid, author)
-    return Record(pid, author, int(when) if when and when.isdecimal() else 0, body)
+    return Record(pid, author, stored_time(keys.post(pid), when), body)
 
 
 def existing(asked: Mapping[int, Answer[Record | None]]) -> tuple[list[Record], list[int]]:

@@ -8,10 +8,9 @@ from accounts.users.checks.unknown_users import sets_of_unknown_users, unknown
 from retwis_site.maintenance.checks import Check, Chunks, Finding, confirmed, members_of
 from retwis_site.store import keys
 from retwis_site.store.client import Store
-from retwis_site.store.ids import parse_id
 from timeline.relations.follow import Follows
 
-Edge = tuple[int, str]  # the uid of the set, and the member
+Edge = tuple[int, int]  # the uid of the set, and the member
 
 
 @dataclass(frozen=True)
@@ -56,9 +55,9 @@ class FollowChecks:
             asked = [
                 (
                     (uid, member),
-                    pipe.zscore(side.own(uid), member),  # another process may have removed the edge
-                    pipe.zscore(side.mirror(parse_id(member) or 0), str(uid)),
-                    pipe.hexists(keys.user(parse_id(member) or 0), "username"),
+                    pipe.zscore(side.own(uid), str(member)),  # another process may have removed the edge
+                    pipe.zscore(side.mirror(member), str(uid)),
+                    pipe.hexists(keys.user(member), "username"),
                 )
                 for uid, member in edges
             ]
@@ -70,7 +69,7 @@ class FollowChecks:
             ]
 
         def under_way(edge: Edge) -> set[str]:
-            me, them = side.follows(edge[0], parse_id(edge[1]) or 0)
+            me, them = side.follows(*edge)
             return {f"follow:{me}:{them}", f"gone:{me}", f"gone:{them}"}
 
         for chunk in members_of(self._store, side.pattern):
@@ -80,10 +79,9 @@ class FollowChecks:
                 for uid, member in confirmed(self._store, look(edges), under_way, look)
             ]
 
-    def _repair(self, side: Side, uid: int, member: str) -> None:
-        other = parse_id(member)
-        if other is None or unknown(self._store, [other]):
-            self._store.zrem(side.own(uid), member)
-            self._store.zrem(side.mirror(other or 0), str(uid))
+    def _repair(self, side: Side, uid: int, other: int) -> None:
+        if unknown(self._store, [other]):
+            self._store.zrem(side.own(uid), str(other))
+            self._store.zrem(side.mirror(other), str(uid))
         else:
             self._follows.mend(*side.follows(uid, other))

@@ -16,9 +16,9 @@ from timeline.relations.ranking import Ranking
 
 @dataclass(frozen=True)
 class Place:
-    """A member of the ranking, with its score there and its real number of followers."""
+    """A user, with their score in the ranking and their real number of followers."""
 
-    member: str
+    uid: int
     ranked: float | None  # None: not in the ranking
     followers: int | None  # None: no followers, or no user
 
@@ -43,14 +43,14 @@ class RankingChecks:
         """Users with followers whose count in the ranking is missing or wrong. A foreign database has no ranking: then
         there is one finding for all users."""
         for uids in ids_of(self._store, "followers:*"):
-            wrong = [place for place in self._wrong([str(uid) for uid in uids]) if place.followers]
+            wrong = [place for place in self._wrong(uids) if place.followers]
             if wrong and not self._store.zcard(keys.users_by_followers()):
                 yield [Finding("there is no users_by_followers, as in a foreign database", self._rank_all)]
                 return
             yield [
                 Finding(
-                    f"user {place.member} has {place.followers} followers, but is ranked with {place.ranked or 0:.0f}",
-                    partial(self._ranking.recount, [int(place.member)]),
+                    f"user {place.uid} has {place.followers} followers, but is ranked with {place.ranked or 0:.0f}",
+                    partial(self._ranking.recount, [place.uid]),
                 )
                 for place in wrong
             ]
@@ -60,32 +60,33 @@ class RankingChecks:
             self._ranking.recount(uids)
 
     def without_followers(self) -> Chunks:
-        """Members without followers, or that are no user."""
+        """Users without followers, or that do not exist."""
         for members in self._store.zset_members(keys.users_by_followers(), AT_ONCE):
+            uids = [uid for member in members if (uid := parse_id(member))]
             yield [
-                Finding(f"{place.member!r} is ranked, but has no followers", partial(self._recount, place.member))
-                for place in self._wrong(members)
+                Finding(f"user {place.uid} is ranked, but has no followers", partial(self._recount, place.uid))
+                for place in self._wrong(uids)
                 if not place.followers
             ]
 
-    def _recount(self, member: str) -> None:
-        if _is_uid(member) and not unknown(self._store, [int(member)]):
-            self._ranking.recount([int(member)])  # the user may have followers by now
+    def _recount(self, uid: int) -> None:
+        if unknown(self._store, [uid]):
+            self._store.zrem(keys.users_by_followers(), str(uid))
         else:
-            self._store.zrem(keys.users_by_followers(), member)
+            self._ranking.recount([uid])  # the user may have followers by now
 
-    def _wrong(self, members: Sequence[str]) -> list[Place]:
-        """The members that are miscounted in the same way twice, with no job at work on their followers in between.
+    def _wrong(self, uids: Sequence[int]) -> list[Place]:
+        """The users that are miscounted in the same way twice, with no job at work on their followers in between.
 
         One look alone may find a job in progress: a user with many followers is followed all the time."""
-        suspects = self._look(members)
+        suspects = self._look(uids)
         if not suspects:
             return []
         jobs = [beginning.split(":") for beginning in Outbox(self._store).under_way()]
         in_progress = {job[2] for job in jobs if job[0] == "follow" and len(job) == 3}
         deleted = sorted({job[1] for job in jobs if job[0] == "gone" and len(job) == 2})
-        in_progress |= self._removed_from([place.member for place in suspects], deleted)
-        again = self._look([place.member for place in suspects if place.member not in in_progress])
+        in_progress |= self._removed_from([str(place.uid) for place in suspects], deleted)
+        again = self._look([place.uid for place in suspects if str(place.uid) not in in_progress])
         return [place for place in again if place in suspects]
 
     def _removed_from(self, members: Sequence[str], deleted: Sequence[str]) -> set[str]:
@@ -97,31 +98,24 @@ class RankingChecks:
         followed = {member for scores in asked for member in _with_scores(members, scores.value)}
         return followed.union(deleted)
 
-    def _look(self, members: Sequence[str]) -> list[Place]:
-        """The members that are miscounted now. One round trip."""
+    def _look(self, uids: Sequence[int]) -> list[Place]:
+        """The users that are miscounted now. One round trip."""
         pipe = self._store.pipeline()
-        asked = [self._ask_place(pipe, member) for member in members]
+        asked = [self._ask_place(pipe, uid) for uid in uids]
         pipe.execute()
         return [place for answer in asked if (place := answer.value).ranked != place.followers]
 
-    def _ask_place(self, pipe: Pipe, member: str) -> Answer[Place]:
-        uid = parse_id(member) or 0
-        ranked = pipe.zscore(keys.users_by_followers(), member)
+    def _ask_place(self, pipe: Pipe, uid: int) -> Answer[Place]:
+        ranked = pipe.zscore(keys.users_by_followers(), str(uid))
         followers = pipe.zcard(keys.followers(uid))
         exists = pipe.hexists(keys.user(uid), "username")
 
         def read() -> Place:
-            is_ranked = followers.value and exists.value and _is_uid(member)
-            return Place(member, ranked.value, followers.value if is_ranked else None)
+            is_ranked = followers.value and exists.value
+            return Place(uid, ranked.value, followers.value if is_ranked else None)
 
         return Answer(read)
 
 
 def _with_scores(members: Sequence[str], scores: Sequence[float | None]) -> list[str]:
     return [member for member, score in zip(members, scores, strict=True) if score is not None]
-
-
-def _is_uid(member: str) -> bool:
-    """Whether a member is a uid as the site writes it; `007` is not."""
-    uid = parse_id(member)
-    return uid is not None and member == str(uid)

@@ -11,6 +11,7 @@ from retwis_site.maintenance.checks import Check, Chunks, Finding, confirmed, id
 from retwis_site.store import keys
 from retwis_site.store.cached_list import KEPT, TimelineList
 from retwis_site.store.client import Store
+from retwis_site.store.ids import stored_ids
 from retwis_site.store.snowflake import SMALLEST
 from timeline.posts.checks.post_checks import at_work_on
 from timeline.posts.post_ids import RECENT
@@ -54,12 +55,13 @@ class TimelineChecks:
         content = home.read()
         if not content.complete:  # the next read rebuilds it
             return False
-        followed = [int(other) for other in self._store.zrange(keys.following(uid), 0, -1) if other.isdecimal()]
+        followed = stored_ids(keys.following(uid), self._store.zrange(keys.following(uid), 0, -1))
         pipe = self._store.pipeline()
         lowest = str(content.complete_down_to)
-        asked = [pipe.zrevrangebyscore(keys.updates(source), "+inf", lowest, KEPT) for source in (uid, *followed)]
+        updates = [keys.updates(source) for source in (uid, *followed)]
+        asked = [(key, pipe.zrevrangebyscore(key, "+inf", lowest, KEPT)) for key in updates]
         pipe.execute()
-        return self._is_missing({int(pid) for members in asked for pid in members.value if pid.isdecimal()}, home)
+        return self._is_missing({pid for key, members in asked for pid in stored_ids(key, members.value)}, home)
 
     def recent(self) -> Chunks:
         """Compare `recent` with the newest ids of all `updates:` that were made from the time."""
@@ -68,9 +70,10 @@ class TimelineChecks:
         newest: list[int] = []
         for uids in ids_of(self._store, "updates:*"):
             pipe = self._store.pipeline()
-            asked = [pipe.zrevrangebyscore(keys.updates(uid), "+inf", str(SMALLEST), RECENT) for uid in uids]
+            updates = [keys.updates(uid) for uid in uids]
+            asked = [(key, pipe.zrevrangebyscore(key, "+inf", str(SMALLEST), RECENT)) for key in updates]
             pipe.execute()
-            pids = {int(member) for members in asked for member in members.value if member.isdecimal()}
+            pids = {pid for key, members in asked for pid in stored_ids(key, members.value)}
             newest = heapq.nlargest(RECENT, pids.union(newest))
             yield []
         missing = confirmed(self._store, self._not_recent(newest), lambda pid: at_work_on(str(pid)), self._not_recent)

@@ -8,7 +8,7 @@ from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, conf
 from retwis_site.store import keys
 from retwis_site.store.cached_list import TimelineList
 from retwis_site.store.client import Store
-from retwis_site.store.ids import parse_ids
+from retwis_site.store.ids import parse_id
 from timeline.posts.repository import Posts
 
 MOST_CACHED = 100_000  # ids of existing posts, while lists are searched
@@ -37,7 +37,7 @@ class TimelineOrphans:
                 findings = []
                 for key in batch:
                     entries = self._store.lrange(key, 0, -1)
-                    listed = parse_ids(entries)
+                    listed = [pid for entry in entries if (pid := parse_id(entry))]
                     dead = self._dead(set(listed) - existing)
                     existing = (existing if len(existing) < MOST_CACHED else set()) | set(listed) - dead
                     if dead:

@@ -1,0 +1,135 @@
+"""The check of values: what should be an id, a number or a text by the key table, and is none. Readers skip it.
+
+It reads and removes bytes. As text, all bytes that are no UTF-8 look alike, and no command with such a text finds them.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import chain
+from typing import Any
+
+from redis.client import NEVER_DECODE
+
+from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding
+from retwis_site.maintenance.key_checks import DAMAGED_STAYS, move_away
+from retwis_site.store import keys
+from retwis_site.store.cached_list import MARKS
+from retwis_site.store.chunks import SETS_AT_ONCE, batches
+from retwis_site.store.client import Store
+from retwis_site.store.ids import LONGEST_LOGGED, parse_id, parse_number, whole
+from retwis_site.store.schema import ADOPTING
+
+AS_BYTES = {NEVER_DECODE: True}
+
+
+def _is_entry(text: str) -> bool:
+    return parse_number(text.removeprefix("-")) is not None or (text.startswith(MARKS) and not text.startswith("-"))
+
+
+# By what `keys.VALUES` says of a value.
+IS: dict[str, Callable[[str], bool]] = {
+    "id": lambda text: parse_id(text) is not None,
+    "number": lambda text: parse_number(text) is not None,
+    "text": bool,
+    "entry": _is_entry,
+    "version": lambda text: text == ADOPTING or parse_id(text) is not None,
+}
+
+
+class ValueChecks:
+    """Searches all keys of the site. It relies on the check of types, which comes before."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def inconsistencies(self) -> list[Check]:
+        return [Check("values that are no id, number or text", self.bad_values, self._store.dbsize)]
+
+    def bad_values(self) -> Chunks:
+        """Values that `keys.VALUES` does not allow. The repair removes them, and keeps them under `damaged:`. One round
+        trip for each SETS_AT_ONCE keys, and one for each further AT_ONCE members or fields of a long one."""
+        for names in self._store.scan_keys(keys.matching("*"), AT_ONCE):
+            known = [(key, kind) for key in names if (kind := keys.kind_of(key)) in keys.VALUES]
+            for some in batches(known, SETS_AT_ONCE):
+                pipe = self._store.pipeline()
+                asked = [(key, kind, pipe.send(*_first_read(key, kind), **AS_BYTES)) for key, kind in some]
+                pipe.execute()
+                yield list(chain.from_iterable(self._findings(key, kind, reply.value) for key, kind, reply in asked))
+
+    def _findings(self, key: str, kind: str, reply: Any) -> Iterator[Finding]:
+        """The findings in one key, from the reply to its first read."""
+        holds, type_ = keys.VALUES[kind], keys.TYPES[kind]
+        if isinstance(holds, dict):
+            for (name, what), value in zip(holds.items(), reply, strict=True):
+                if value is not None and not _is(what, value):
+                    yield self._bad_field(key, name, value, what)
+        elif type_ == "hash":
+            for field, value in self._scanned("HSCAN", key, reply):
+                if not (_is(holds, value) and _is("text", field)):
+                    yield Finding(f"{key} has {_shown(value)}", partial(self._remove, "HDEL", key, field, value))
+        elif type_ == "zset":
+            for member, score in self._scanned("ZSCAN", key, reply):
+                yield from self._of_member(key, kind, member, score)
+        else:
+            values = reply if type_ == "list" else [reply]
+            bad = [value for value in values if value is not None and not _is(holds, value)]
+            if bad:
+                yield Finding(f"{key} has {_shown(bad[0])}", partial(move_away, self._store, key))
+
+    def _scanned(self, command: str, key: str, reply: Any) -> Iterator[tuple[bytes, Any]]:
+        """Members with scores or fields with values, from the first reply to a ZSCAN or HSCAN on."""
+        cursor, found = reply
+        yield from found.items() if isinstance(found, dict) else found
+        while cursor:
+            cursor, found = self._store.send(command, key, cursor, "COUNT", AT_ONCE, **AS_BYTES)
+            yield from found.items() if isinstance(found, dict) else found
+
+    def _bad_field(self, key: str, field: str, value: bytes, holds: str) -> Finding:
+        """The repair removes an id. A number stays a field: `deleted` says by itself that a post or user is deleted."""
+        what = f"{key} has {_shown(value)} as {field}"
+        if holds == "id":
+            return Finding(what, partial(self._remove, "HDEL", key, field.encode(), value))
+        return Finding(what, partial(self._store.hset, key, {field: "0"}))
+
+    def _of_member(self, key: str, kind: str, member: bytes, score: float) -> Iterator[Finding]:
+        if not _is(str(keys.VALUES[kind]), member):
+            yield Finding(f"{key} has {_shown(member)}", partial(self._remove, "ZREM", key, member, score))
+            return
+        right = whole(score) if kind in keys.TIMED else int(member) if kind in keys.SCORED_BY_ID else score
+        if abs(right - score) >= 1:
+            what = f"{key} has the score {score:g}"
+            yield Finding(what, partial(self._store.send, "ZADD", key, right, member))
+
+    def _remove(self, command: str, key: str, name: bytes, value: bytes | float) -> None:
+        """Remove a member or a field. It is kept in the hash `damaged:<key>:values` for DAMAGED_STAYS seconds. Two
+        round trips."""
+        kept = keys.damaged(f"{key}:values")
+        pipe = self._store.pipeline()
+        pipe.send("HSET", kept, name, value)
+        pipe.expire(kept, DAMAGED_STAYS)
+        pipe.execute()
+        self._store.send(command, key, name)
+
+
+def _first_read(key: str, kind: str) -> tuple[str | int, ...]:
+    """The command that reads a key, or the first members or fields of a long one."""
+    holds = keys.VALUES[kind]
+    if isinstance(holds, dict):
+        return ("HMGET", key, *holds)
+    return {
+        "hash": ("HSCAN", key, 0, "COUNT", AT_ONCE),
+        "zset": ("ZSCAN", key, 0, "COUNT", AT_ONCE),
+        "list": ("LRANGE", key, 0, -1),
+        "string": ("GET", key),
+    }[keys.TYPES[kind]]
+
+
+def _is(holds: str, value: bytes) -> bool:
+    try:
+        return IS[holds](value.decode())
+    except UnicodeDecodeError:
+        return False
+
+
+def _shown(value: bytes) -> str:
+    return repr(value[:LONGEST_LOGGED].decode(errors="replace"))
