@@ -17,8 +17,9 @@ EXAMPLES = 20  # findings of each check that are printed; the others are only co
 def inconsistencies(store: Store) -> list[Check]:
     """The checks of truth and mirrors. Each repair can rely on the checks before it."""
     of_features = [check for feature in features() for check in feature.inconsistencies(store)]
-    of_keys = [*KeyChecks(store).inconsistencies(), *ValueChecks(store).inconsistencies()]
-    return [*of_keys, *OutboxChecks(store).inconsistencies(), *of_features, *KeyChecks(store).counters_last()]
+    of_keys = KeyChecks(store)
+    first = [*of_keys.inconsistencies(), *ValueChecks(store).inconsistencies(), *of_keys.counters_first()]
+    return [*first, *OutboxChecks(store).inconsistencies(), *of_features, *of_keys.counters_last()]
 
 
 def adoption(store: Store) -> list[Check]:

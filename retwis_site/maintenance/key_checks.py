@@ -10,10 +10,11 @@ from retwis_site.jobs.outbox import LEASE
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, ids_of
 from retwis_site.store import keys
 from retwis_site.store.client import Store
-from retwis_site.store.ids import parse_id, parse_number
+from retwis_site.store.ids import LONGEST_LOGGED, parse_id, parse_number
 
 # SCAN pattern -> seconds: the keys that must expire, without those that features declare.
 TEMPORARY = {"lease:*": LEASE, "health": keys.HEALTH_SECONDS}
+COUNTERS = "counters below the largest id"
 DAMAGED_STAYS = 30 * 24 * 3600  # seconds that a key of the wrong type is kept under `damaged:`
 
 
@@ -32,9 +33,13 @@ class KeyChecks:
     def inconsistencies(self) -> list[Check]:
         return [Check("keys of the wrong type", self.wrong_types, self._store.dbsize)]
 
+    def counters_first(self) -> list[Check]:
+        """The check of `next_post_id`: the checks of timelines rely on it."""
+        return [Check(COUNTERS, self.post_counter, self._store.dbsize)]
+
     def counters_last(self) -> list[Check]:
-        """The check of the counters. It reads `users`, so it runs after the checks that repair names."""
-        return [Check("counters below the largest id", self.counters, lambda: 2 * self._store.dbsize())]
+        """The check of `next_user_id`. It reads `users`, so it runs after the checks that repair names."""
+        return [Check(COUNTERS, self.user_counter, self._store.dbsize)]
 
     def orphans(self) -> list[Check]:
         patterns = len(self._temporary)
@@ -53,19 +58,22 @@ class KeyChecks:
                 if found.value not in {wanted, "none"}
             ]
 
-    def counters(self) -> Chunks:
-        """`next_user_id` and `next_post_id` below the largest id in use: they would assign ids a second time. Nothing
-        is checked when ids are made from the time: then the counters are not used."""
-        if settings.POST_IDS != "incr":
-            return
-        yield from self._counter(keys.next_user_id(), "user:*", self._users)
-        yield from self._counter(keys.next_post_id(), "post:*", lambda: iter(()))
+    def post_counter(self) -> Chunks:
+        """`next_post_id` below the largest id in use: it would assign ids a second time."""
+        return self._counter(keys.next_post_id(), "post:*", lambda: iter(()))
+
+    def user_counter(self) -> Chunks:
+        """The same for `next_user_id`."""
+        return self._counter(keys.next_user_id(), "user:*", self._users)
 
     def _users(self) -> Iterator[list[int]]:
         for chunk in self._store.hash_fields(keys.users(), AT_ONCE):
             yield [uid for _, text in chunk if (uid := parse_id(text))]
 
     def _counter(self, counter: str, pattern: str, more: Callable[[], Iterator[list[int]]]) -> Chunks:
+        """Nothing is checked when ids are made from the time: then the counters are not used."""
+        if settings.POST_IDS != "incr":
+            return
         largest = 0
         for numbers in ids_of(self._store, pattern):
             largest = max(largest, *numbers, 0)
@@ -74,12 +82,15 @@ class KeyChecks:
             largest = max(largest, *numbers, 0)
         # Read last: an operation increments the counter before it writes the id.
         current = self._store.get(counter)
-        if largest > (_number(current) or 0) or (current is not None and _number(current) is None):
-            what = f"{counter} is {current}, but the id {largest} is in use"
+        number = parse_number(current or "")
+        if largest > (number or 0) or (current is not None and number is None):
+            shown = current and current[:LONGEST_LOGGED]
+            what = f"{counter} is {shown}, but the id {largest} is in use"
             yield [Finding(what, lambda: self._raise(counter, largest))]
 
     def _raise(self, counter: str, largest: int) -> None:
-        current = _number(self._store.get(counter) or "0")
+        stored = self._store.get(counter)
+        current = 0 if stored is None else parse_number(stored)
         if current is None:
             self._store.set(counter, str(largest))
         elif current < largest:  # not SET: it would undo an INCR of the site, and an id would be assigned twice
@@ -101,7 +112,3 @@ def move_away(store: Store, key: str) -> None:
     if dumped is not None:
         store.restore(keys.damaged(key), DAMAGED_STAYS, dumped)
         store.unlink(key)
-
-
-def _number(text: str | None) -> int | None:
-    return parse_number(text or "")

@@ -109,7 +109,7 @@ class EveryoneList:
         """The id that the counter has given out last; 0 without a counter. One round trip. Raises StoreRefused, as
         INCR does, for a counter that is no number: an empty timeline would be a wrong answer."""
         counter = self._store.get(keys.next_post_id())
-        last = parse_number(counter or "0")
+        last = 0 if counter is None else parse_number(counter)
         if last is None:
             raise StoreRefused(f"{keys.next_post_id()} is no number of a post. Repair it with: manage.py doctor --fix")
         return last

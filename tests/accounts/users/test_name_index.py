@@ -11,6 +11,7 @@ from accounts.users.name_index import NameIndex
 from accounts.users.names import entries, entry, folded, parse
 from accounts.users.repository import Users
 from retwis_site.jobs.worker import drain
+from retwis_site.store.ids import LARGEST_ID
 from tests.support.command_output import said
 from tests.support.people import register
 from tests.support.stored_keys import add_overdue_job, everything, expected_name_entries, name_entries
@@ -25,7 +26,7 @@ def findings(search):
 # ---- entries
 
 
-@given(name=NAMES, uid=st.integers(1, 2**53))
+@given(name=NAMES, uid=st.integers(1, LARGEST_ID))
 def test_an_entry_has_the_folded_name_and_the_uid(name, uid):
     assert parse(entry(name, uid)) == (folded(name), uid)
 

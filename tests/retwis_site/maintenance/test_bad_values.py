@@ -1,0 +1,214 @@
+"""A bad value in the store is skipped where it is met, logged once, reported by `doctor`, and removed by --fix."""
+
+import contextlib
+import logging
+import re
+from collections import Counter
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from retwis_site.store.local_cache import Memory
+from tests.support.maintenance import damaged_store
+from tests.support.maintenance.doctor_report import VALUES, doctor, report_of
+from tests.support.maintenance.healthy_site import ALICE, BOB
+from tests.support.stored_keys import everything
+
+pytestmark = pytest.mark.usefixtures("no_waiting")
+
+PAGES = [
+    *("/", "/?before=9", "/new/?after=1", "/timeline/", "/timeline/?before=9", "/people/", "/people/?by=followers"),
+    *("/people/?q=a", "/@Alice/", "/@Alice/?before=9", "/@bob/", "/@Alice/followers/", "/@bob/following/"),
+    *("/@Alice/followers/?show=mutual", "/@Alice/1/", "/@Alice/2/", "/@Alice/3/", "/@bob/4/", "/timeline/atom/"),
+    *("/timeline/rss/", "/@Alice/atom/", "/sitemap.xml", "/sitemap-people.xml", "/settings/", "/settings/download/"),
+    *("/livez", "/readyz"),
+]
+DAMAGES = {
+    "members and entries": damaged_store.add_members,
+    "fields and strings": damaged_store.add_fields,
+    "jobs": damaged_store.add_jobs,
+}
+CASES = [(damage, value) for damage in DAMAGES for value in damaged_store.NOT_IDS]
+
+
+@pytest.fixture
+def damaged(site, request):
+    """A healthy site with one bad value in many places."""
+    damage, value = request.param
+    DAMAGES[damage](site, damaged_store.NOT_IDS[value])
+    Memory.clear_all()
+    return site
+
+
+def body_of(answer):
+    return b"".join(answer.streaming_content) if answer.streaming else answer.content
+
+
+def walk(clients):
+    for client in clients:
+        for page in PAGES:
+            answer = client.get(page)
+            body_of(answer)
+            assert answer.status_code < 500, page
+        Memory.clear_all()
+
+
+@pytest.mark.parametrize("damaged", CASES, indirect=True, ids=" ".join)
+def test_every_page_and_form_answers_and_shows_what_is_good(damaged, browser, alice, bob, settings, caplog):
+    stranger = browser()
+    stranger.cookies[settings.AUTH_COOKIE] = damaged_store.SECRET
+    walk([browser(), browser(alice), browser(bob), stranger])
+    for page in ("/timeline/", "/@Alice/", "/@Alice/atom/"):
+        shown = browser().get(page).content.decode()
+        assert "First" in shown
+        assert "Third" in shown
+    home = browser(bob).get("/").content.decode()
+    assert "First" in home
+    assert "Third" in home
+    assert "bob" in browser().get("/@Alice/followers/").content.decode()
+    form = {"body": "Fifth", "token": damaged_store.TOKEN}
+    assert browser(alice).post("/post/", form).status_code == 302
+    assert browser(alice).post("/@bob/follow/").status_code == 302
+    assert browser(bob).post("/@Alice/unfollow/").status_code == 302
+    assert "Fifth" in browser(alice).get("/").content.decode()
+    lines = [record.getMessage() for record in caplog.records if record.name == "retwis.store"]
+    assert [line for line, times in Counter(lines).items() if times > 1] == []
+    assert all("manage.py doctor" in line and len(line) < 300 for line in lines)
+    assert not [record for record in caplog.records if record.exc_info]
+
+
+@pytest.mark.parametrize("damaged", CASES, indirect=True, ids=" ".join)
+def test_the_worker_and_the_commands_end_well(damaged, browser, bob, capsys, tmp_path):
+    call_command("deliver", "--once")
+    call_command("export", str(tmp_path / "site.jsonl"))
+    assert '"Third"' in (tmp_path / "site.jsonl").read_text()
+    for lease in damaged.keys("lease:*"):
+        damaged.delete(lease)  # as when they have expired
+    assert doctor(capsys)[0] == 1
+    assert doctor(capsys, "--fix")[0] == 0
+    assert doctor(capsys) == (0, {}, {})
+    call_command("cleanup")
+    assert "Third" in browser(bob).get("/").content.decode()
+
+
+@pytest.mark.parametrize("score", damaged_store.INFINITE)
+def test_a_score_that_is_no_time_is_no_error_and_is_repaired(site, browser, alice, bob, capsys, tmp_path, score):
+    damaged_store.set_scores(site, score)
+    Memory.clear_all()
+    walk([browser(), browser(alice), browser(bob)])
+    call_command("deliver", "--once")
+    call_command("export", str(tmp_path / "site.jsonl"))
+    assert doctor(capsys)[1][VALUES]
+    assert doctor(capsys, "--fix")[0] == 0
+    assert doctor(capsys) == (0, {}, {})
+
+
+def test_a_bad_value_is_logged_once_with_its_key_and_the_fix(site, browser, caplog):
+    site.zadd("updates:1", {"x" * 300: 9})
+    for _ in range(3):
+        Memory.clear_all()
+        browser().get("/@Alice/")
+    [record] = [record for record in caplog.records if record.name == "retwis.store"]
+    assert record.levelno == logging.WARNING
+    assert record.getMessage() == (
+        f"updates:1 has a bad value, which is skipped: '{'x' * 40}'. See it with: manage.py doctor"
+    )
+
+
+def test_the_bad_values_that_a_process_logs_are_limited(site, browser, caplog, monkeypatch):
+    monkeypatch.setattr("retwis_site.store.ids.MOST_LOGGED", 3)
+    site.zadd("followers:1", {f"x{number}": number for number in range(9)})
+    browser().get("/@Alice/followers/")
+    assert len([record for record in caplog.records if record.name == "retwis.store"]) == 3
+
+
+def test_doctor_tells_the_key_and_the_value_and_keeps_what_it_removes(site, capsys):
+    site.zadd("following:1", {b"\xff": 7, "x": 8})
+    site.hset("auths", damaged_store.SECRET, "nobody")
+    site.lpush("posts:2", "?")
+    before = everything(site)["posts:2"]
+    _, report = report_of(capsys)
+    [found] = [one for one in report["errors"] if one["check"] == VALUES]
+    assert sorted(found["examples"]) == [
+        "auths has 'nobody'",
+        "following:1 has 'x'",
+        "following:1 has '\N{REPLACEMENT CHARACTER}'",
+        "posts:2 has '?'",
+    ]
+    assert damaged_store.SECRET not in str(report)  # an entry of `auths` may be somebody's secret
+    assert doctor(capsys, "--fix")[0] == 0
+    assert not site.exists("following:1")
+    assert site.hgetall("damaged:following:1:values") == {"\N{REPLACEMENT CHARACTER}": "7.0", "x": "8.0"}
+    assert site.hgetall("damaged:auths:values") == {damaged_store.SECRET: "nobody"}
+    assert site.lrange("damaged:posts:2", 0, -1) == before
+    for key in ("damaged:following:1:values", "damaged:auths:values", "damaged:posts:2"):
+        assert 0 < site.ttl(key) <= 30 * 24 * 3600
+
+
+def test_the_author_of_a_post_is_repaired_from_the_list_of_their_posts(site, capsys):
+    site.hset("post:3", "user_id", "nobody")
+    assert doctor(capsys, "--fix")[0] == 0
+    assert site.hget("post:3", "user_id") == str(ALICE)
+    assert site.zscore("updates:1", "3") == 3
+
+
+@pytest.mark.parametrize("address", ["/@bob/", "/", "/@carol/followers/"])
+def test_a_page_that_is_short_of_a_bad_value_leads_to_the_next_one(site, browser, bob, address):
+    for number in range(10, 50):
+        site.hset(f"post:{number}", mapping={"user_id": BOB, "time": number, "body": f"number {number}"})
+        site.hset(f"user:{number}", "username", f"number {number}")
+    for key in ("updates:2", "followers:3"):
+        site.zadd(key, {str(number): number for number in range(10, 50)} | {"x": 40.5, "y": 20.5})
+    site.delete("posts:2")
+    site.rpush("posts:2", "b0", "-45", *range(49, 44, -1))  # below 45, home reads the posts of each followed user
+    found, page = set(), address
+    while page:
+        shown = browser(bob).get(page).content.decode()
+        found |= set(re.findall(r"number (\d+)", shown))
+        cursors = re.findall(r'href="[^"]*(\?before=[\d-]+)"', shown)
+        page = f"{address}{cursors[-1]}" if cursors else None
+    assert found == {str(number) for number in range(10, 50)}
+
+
+@pytest.mark.parametrize("value", [b"x", b"\xff", b"9" * 5000, b"", b"9223372036854775807"])
+@pytest.mark.parametrize("counter", ["next_post_id", "next_user_id"])
+def test_with_a_bad_counter_pages_are_shown_and_a_form_is_a_503(site, browser, alice, capsys, counter, value):
+    site.set(counter, value)
+    walk([browser(), browser(alice)])
+    if counter == "next_post_id":
+        form = {"body": "Fifth", "token": damaged_store.TOKEN}
+        assert browser(alice).post("/post/", form).status_code == 503
+        site.delete("timeline")
+        assert browser().get("/timeline/").status_code == 503
+    assert doctor(capsys)[0] == 1
+    assert doctor(capsys, "--fix")[0] == 0
+    assert site.get(counter) == ("4" if counter == "next_post_id" else "3")
+    assert "Third" in browser().get("/timeline/").content.decode()
+
+
+WRONG_TYPES = [
+    *("users", "user:1", "auths", "users_by_time", "users_by_name", "users_by_followers", "following:2", "followers:1"),
+    *("post:3", "posts:1", "timeline", "updates:1", "likes:1", "liked_by:1", "outbox", "attempts", "set_aside"),
+    *("next_user_id", "next_post_id", "schema", "recent", "timeline:3", "outbox:3"),
+]
+
+
+@pytest.mark.parametrize("key", WRONG_TYPES)
+def test_a_key_of_the_wrong_type_ends_in_a_503_and_in_no_traceback(site, browser, alice, key, capsys, tmp_path):
+    site.delete(key)
+    site.sadd(key, "x")
+    Memory.clear_all()
+    for client in (browser(), browser(alice)):
+        for page in PAGES:
+            answer = client.get(page)
+            body_of(answer)
+            assert answer.status_code in {200, 204, 302, 404, 410, 503}, page
+    for command in (["deliver", "--once"], ["cleanup"], ["export", str(tmp_path / "site.jsonl")]):
+        with contextlib.suppress(CommandError, SystemExit):
+            call_command(*command)
+    code, report = report_of(capsys)
+    assert code == 1
+    assert any(f"{key} is a set" in example for one in report["errors"] for example in one["examples"])
+    report_of(capsys, "--fix")
+    assert site.type(f"damaged:{key}") == "set"
+    assert doctor(capsys)[0] == 0
