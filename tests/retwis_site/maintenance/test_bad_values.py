@@ -89,6 +89,9 @@ def test_the_worker_and_the_commands_end_well(damaged, browser, bob, capsys, tmp
     assert doctor(capsys) == (0, {}, {})
     call_command("cleanup")
     assert "Third" in browser(bob).get("/").content.decode()
+    damaged.flushall()
+    call_command("import", str(tmp_path / "site.jsonl"))
+    assert damaged.hget("post:3", "body") == "Third"
 
 
 @pytest.mark.parametrize("score", damaged_store.INFINITE)

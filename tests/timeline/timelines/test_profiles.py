@@ -85,8 +85,8 @@ def test_nothing_in_common_is_not_mentioned(browser, alice, bob, raw):
 
 @pytest.mark.parametrize(("size", "expected"), [(9_999, "9999"), (10_000, "10000"), (10_001, "10000+")])
 def test_the_number_in_common_is_exact_up_to_ten_thousand(store, raw, size, expected):
-    raw.zadd("following:1", {str(uid): uid for uid in range(size)})
-    raw.zadd("followers:2", {str(uid): uid for uid in range(size + 500)})
+    raw.zadd("following:1", {str(uid): uid for uid in range(1, size + 1)})
+    raw.zadd("followers:2", {str(uid): uid for uid in range(1, size + 501)})
     comparison = compare("followers:2", size + 500, "following:1", size)
     assert (comparison.smaller, comparison.larger) == ("following:1", "followers:2")
     pipe = store.pipeline()
@@ -96,7 +96,7 @@ def test_the_number_in_common_is_exact_up_to_ten_thousand(store, raw, size, expe
     pipe.execute()
     shared = answer.value
     assert str(shared.number) == expected
-    assert shared.first == (1, 2, 3, 4)  # 0 is not a uid
+    assert shared.first == (1, 2, 3, 4)
 
 
 def test_the_follow_button_shows_the_present_state(browser, alice, bob):

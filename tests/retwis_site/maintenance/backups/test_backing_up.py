@@ -143,3 +143,9 @@ def test_the_backup_of_an_official_database_is_loaded_and_counted(raw, tmp_path,
     printed = said(capsys, "backup", str(tmp_path), "--verify")
     assert "1 users, 1 posts. The official Retwis has written them: `doctor` can check them after `adopt`." in printed
     assert len(complete(tmp_path)) == 1
+
+
+def test_the_verification_of_a_backup_counts_bad_values(site, tmp_path):
+    site.zadd("following:1", {b"\xff": 5, "9" * 5000: 6})
+    with pytest.raises(CommandError, match="the store has errors: 2"):
+        call_command("backup", str(tmp_path), "--verify")
