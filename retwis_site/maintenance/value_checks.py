@@ -103,7 +103,7 @@ class ValueChecks:
     def _remove(self, command: str, key: str, name: bytes, value: bytes | float) -> None:
         """Remove a member or a field. It is kept in the hash `damaged:<key>:values` for DAMAGED_STAYS seconds. Two
         round trips."""
-        kept = keys.damaged(f"{key}:values")
+        kept = keys.damaged_values(key)
         pipe = self._store.pipeline()
         pipe.send("HSET", kept, name, value)
         pipe.expire(kept, DAMAGED_STAYS)

@@ -146,6 +146,10 @@ def damaged(key: str) -> str:
     return f"{PREFIX}damaged:{key.removeprefix(PREFIX)}"
 
 
+def damaged_values(key: str) -> str:
+    return f"{damaged(key)}:values"
+
+
 HEALTH_SECONDS = 60  # until it expires
 
 
