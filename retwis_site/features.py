@@ -11,8 +11,10 @@ from typing import Any, Protocol
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
+from django.urls import reverse
 from django.utils.module_loading import import_string
 
+from retwis_site.fair_queue import FairQueue
 from retwis_site.http.cookies import PersonalCookie
 from retwis_site.http.form_fields import FormField
 from retwis_site.jobs.outbox import JobHandler
@@ -84,7 +86,8 @@ class Feature:
     """All that a feature declares. Every part may be left out."""
 
     urls: str = ""  # the module that has its `urlpatterns`
-    slow_views: Sequence[str] = ()  # names of addresses whose answer takes seconds: `serve` gives it its own thread
+    # By method and name of the address, requests that take much work. They wait in a queue, and nothing waits for them.
+    slow_views: Mapping[tuple[str, str], FairQueue] = field(default_factory=dict)
     jobs: Mapping[str, JobHandler] = field(default_factory=dict)  # by kind: what a worker does for it
     limits: Sequence[Limit] = ()
     # `doctor` runs them in the order of FEATURES: a repair may rely on the checks before it.
@@ -124,6 +127,20 @@ def viewer_numbers() -> Mapping[str, AskNumber]:
 def site_lines() -> Mapping[str, SiteLines]:
     """The `site_lines` of all features by type, in the order of the file."""
     return {lines.type: lines for feature in features() for lines in feature.site_lines}
+
+
+def queue_of(method: str, path: str) -> FairQueue | None:
+    """The queue in which a request waits; None for a request that takes little work."""
+    return _queues().get((method.upper(), path))
+
+
+@cache
+def _queues() -> Mapping[tuple[str, str], FairQueue]:
+    return {
+        (method, reverse(view)): queue
+        for feature in features()
+        for (method, view), queue in feature.slow_views.items()
+    }
 
 
 def _load(name: str) -> Feature:

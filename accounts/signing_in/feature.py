@@ -4,6 +4,7 @@ from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
 from accounts.signing_in.limits import GUESSES, LOGINS, REGISTRATIONS
+from accounts.signing_in.passwords import HASHING
 from accounts.signing_in.sessions import finish_auth
 from retwis_site.features import Feature
 from retwis_site.http.cookies import PersonalCookie
@@ -13,6 +14,7 @@ _USERNAME = FormField("username", "text", _("Username"))
 
 FEATURE = Feature(
     urls="accounts.signing_in.urls",
+    slow_views={("POST", "login"): HASHING, ("POST", "register"): HASHING},
     jobs={"auth": finish_auth},
     limits=(LOGINS, GUESSES, REGISTRATIONS),
     form_fields={

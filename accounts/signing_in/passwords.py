@@ -14,11 +14,14 @@ from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
+from retwis_site.fair_queue import FairQueue
 from retwis_site.http.validators import MaxLength
 
 T = TypeVar("T")
 
 NICENESS = 10  # a page's thread gets nine times the time of a hashing one
+# Forms with a password wait here. A process answers 25 to 35 of them a second, so a person waits three seconds at most.
+HASHING = FairQueue(at_once=2, waiting=80)
 LONGEST_PASSWORD = 128  # characters; to hash a megabyte would keep a process busy
 
 

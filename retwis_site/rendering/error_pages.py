@@ -85,7 +85,18 @@ def store_failure(request: HttpRequest, exception: StoreError) -> HttpResponse:
     text = _("The site cannot reach its database right now. Nothing is lost. Try again in a few seconds.")
     if isinstance(exception, StoreReadOnly):
         text = _("The site can only be read right now, and takes no changes. Nothing is lost. Try again later.")
-    answer = error_page(request, 503, _("Temporarily unavailable"), text, kept_fields(request))
+    return _unavailable(request, _("Temporarily unavailable"), text)
+
+
+def too_busy(request: HttpRequest) -> HttpResponse:
+    """503: too many requests for the same work wait already."""
+    security.warning("%s %s: too busy", request.method, quote(request.path))
+    text = _("Too many people do this at the same moment. Nothing is lost. Try again in a few seconds.")
+    return _unavailable(request, _("Too busy right now"), text)
+
+
+def _unavailable(request: HttpRequest, title: str, text: str) -> HttpResponse:
+    answer = error_page(request, 503, title, text, kept_fields(request))
     answer["Retry-After"] = str(RETRY_AFTER)
     answer["Cache-Control"] = "no-store"
     return answer

@@ -4,7 +4,7 @@ A worker has three kinds of threads:
 - One thread makes pages, one at a time: in Python, more threads slow each other down.
 - The event loop's thread waits for many request bodies at once, so a client that sends slowly delays no other. It also
   handles the forms that have arrived. A form that is not there after BODY_TIMEOUT is answered with 408.
-- A view that takes seconds gets a thread of its own.
+- A request of `Feature.slow_views` waits for its turn without a thread, then gets a thread of its own.
 
 granian would run everything on the event loop. A page waits for nothing, so it is made in the thread that granian
 called from. This saves the way to the loop's thread and back.
@@ -31,11 +31,12 @@ from wsgiref.util import FileWrapper
 
 from django.conf import settings
 from django.core.handlers.wsgi import WSGIRequest
-from django.urls import reverse
 from django.utils import translation
 from granian.rsgi import HTTPProtocol, ProtocolClosed, Scope
 
-from retwis_site.features import features
+from retwis_site.fair_queue import TURN
+from retwis_site.features import queue_of
+from retwis_site.http.client_ip import client_address
 from retwis_site.http.language import language_of
 from retwis_site.http.security_headers import HEADERS
 from retwis_site.server.parent_process import PARENT, end_with_parent
@@ -44,7 +45,6 @@ from retwis_site.wsgi import application as site
 BODY_TIMEOUT = 10.0  # seconds that a client has to send a body of at most DATA_UPLOAD_MAX_MEMORY_SIZE
 MOST_BODIES = 200  # bodies that a worker waits for at once
 FILE_TIMEOUT = 3600.0  # seconds that a client has to read a long file
-SLOW_PATHS = frozenset(reverse(view) for feature in features() for view in feature.slow_views)
 
 _awaited_bodies = 0
 
@@ -71,10 +71,14 @@ class Application:
 
 
 def _timeout_text(environ: WSGIEnvironment) -> str:
-    """The text of the 408 answer, in the client's language: no middleware has run yet. CONTENT_TYPE is left out, since
-    Django raises on an invalid one."""
-    with translation.override(language_of(WSGIRequest({**environ, "CONTENT_TYPE": ""}))):
+    """The text of the 408 answer, in the client's language: no middleware has run yet."""
+    with translation.override(language_of(_request(environ))):
         return translation.gettext("The form did not arrive in time. Go back and send it again.") + "\n"
+
+
+def _request(environ: WSGIEnvironment) -> WSGIRequest:
+    """The request, for its headers. CONTENT_TYPE is left out, since Django raises on an invalid one."""
+    return WSGIRequest({**environ, "CONTENT_TYPE": ""})
 
 
 def _begin_here(hand_over: Callable[..., asyncio.Handle]) -> Callable[..., asyncio.Handle | None]:
@@ -122,11 +126,17 @@ async def _answer(environ: WSGIEnvironment, protocol: HTTPProtocol) -> None:
 
     begin: StartResponse = start_response
     answer: Any
-    if environ["PATH_INFO"] in SLOW_PATHS:
-        await _move_to_loop()
-        answer = await asyncio.to_thread(site, environ, begin)
-    else:
+    queue = queue_of(environ["REQUEST_METHOD"], environ["PATH_INFO"])
+    if queue is None:
         answer = site(environ, begin)
+    else:
+        await _move_to_loop()
+        environ[TURN] = turn = queue.ask(client_address(_request(environ)))
+        try:
+            await asyncio.wait([asyncio.wrap_future(turn)])
+            answer = await asyncio.to_thread(site, environ, begin)
+        finally:
+            queue.leave(turn)
     status, headers = start[0]
     if isinstance(answer, list):
         protocol.response_bytes(status, headers, answer[0] if len(answer) == 1 else b"".join(answer))
