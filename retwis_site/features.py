@@ -137,9 +137,7 @@ def queue_of(method: str, path: str) -> FairQueue | None:
 @cache
 def _queues() -> Mapping[tuple[str, str], FairQueue]:
     return {
-        (method, reverse(view)): queue
-        for feature in features()
-        for (method, view), queue in feature.slow_views.items()
+        (method, reverse(view)): queue for feature in features() for (method, view), queue in feature.slow_views.items()
     }
 
 

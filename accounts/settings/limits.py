@@ -1,4 +1,4 @@
-"""The rate limit of changes to a profile."""
+"""Rate limits of the settings."""
 
 from django.utils.translation import gettext_lazy as _
 
@@ -7,4 +7,8 @@ from retwis_site.store.rate_limits import Limit
 EDITS = Limit(
     *("edit", 60, 3600, "changes to a profile"),
     _("Too many changes to your profile in a short time. The limit is %(times)d."),
+)
+PASSWORD_FORMS = Limit(  # forms that ask for the current password, right or wrong, from any address
+    *("password", 20, 3600, "password changes and deletions"),
+    _("You sent a form with your password too often. The limit is %(times)d."),
 )

@@ -14,7 +14,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from accounts.settings.forms import AppearanceForm, LanguageForm, PasswordForm, ProfileForm
-from accounts.settings.limits import EDITS
+from accounts.settings.limits import EDITS, PASSWORD_FORMS
 from accounts.settings.profile import profile_of
 from accounts.signing_in.forms import PresentPasswordForm
 from accounts.signing_in.guards import login_required, own_page, page_of_form, to_login
@@ -75,6 +75,7 @@ def password(request: RetwisRequest, me: User) -> HttpResponse:
     if request.method != "POST":
         form = PasswordForm(request=request, username=me.username)
         return form_page(request, "accounts/settings/password.html", {"form": form})
+    RateLimits(connect()).count(PASSWORD_FORMS, str(me.uid))
     form = PasswordForm(request.POST, request=request, username=me.username)
     if not form.is_valid():
         return form_page(request, "accounts/settings/password.html", {"form": form}, status=422)
@@ -93,6 +94,7 @@ def delete_account(request: RetwisRequest, me: User) -> HttpResponse:
     if request.method != "POST":
         form = PresentPasswordForm(request=request, username=me.username)
         return form_page(request, "accounts/settings/delete.html", {"form": form})
+    RateLimits(connect()).count(PASSWORD_FORMS, str(me.uid))
     form = PresentPasswordForm(request.POST, request=request, username=me.username)
     if not form.is_valid():
         return form_page(request, "accounts/settings/delete.html", {"form": form}, status=422)

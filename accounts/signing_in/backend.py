@@ -6,7 +6,7 @@ from argon2.exceptions import Argon2Error
 from django.contrib.auth.hashers import check_password, make_password
 from django.http import HttpRequest
 
-from accounts.signing_in.limits import GUESSES, LOGINS, login_subject
+from accounts.signing_in.limits import ATTEMPTS, LOGINS, login_subject
 from accounts.signing_in.sessions import Sessions, StoredPassword
 from accounts.users.entities import Login
 from accounts.users.repository import TRIES, Users
@@ -26,9 +26,9 @@ class RedisBackend:
     ) -> Login | None:
         """The user and the user's present secret; None for an unknown name or a wrong password.
 
-        Both take the same time, except for an account with a slower hash of another Retwis. Eight round trips; four
+        Both take the same time, except for an account with a slower hash of another Retwis. Seven round trips; four
         more for the first login with such a hash. Raises StoreError; raises TooOften after too many wrong passwords for
-        this account from the request's address, or after too many from that address for any account.
+        this account from the request's address, or after too many logins from that address.
         """
         if username is None or password is None:
             return None
@@ -38,14 +38,13 @@ class RedisBackend:
         address = client_address(request)
         subject = login_subject(username, address)
         limits.count(LOGINS, subject)
-        guess = limits.count(GUESSES, address)
+        limits.count(ATTEMPTS, address)
         login = self._verified(username, password)
         if login is None:
             # The name is not logged: people type their password into its field by mistake.
             logger.warning("wrong name or password from %s, counted as %s", address, subject)
             return None
         limits.forget(LOGINS, subject)
-        limits.take_back(guess)
         return login
 
     def _verified(self, username: str, password: str) -> Login | None:

@@ -3,7 +3,7 @@
 from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
-from accounts.signing_in.limits import GUESSES, LOGINS, REGISTRATIONS
+from accounts.signing_in.limits import ATTEMPTS, LOGINS, REGISTRATIONS
 from accounts.signing_in.passwords import HASHING
 from accounts.signing_in.sessions import finish_auth
 from retwis_site.features import Feature
@@ -16,7 +16,7 @@ FEATURE = Feature(
     urls="accounts.signing_in.urls",
     slow_views={("POST", "login"): HASHING, ("POST", "register"): HASHING},
     jobs={"auth": finish_auth},
-    limits=(LOGINS, GUESSES, REGISTRATIONS),
+    limits=(LOGINS, ATTEMPTS, REGISTRATIONS),
     form_fields={
         "login": (_USERNAME, FormField("password", "password", _("Password")), FormField("next", "hidden")),
         "register": (

@@ -10,8 +10,8 @@ LOGINS = Limit(  # for each pair of an account and an address
     *("login", 10, 15 * 60, "wrong passwords"),
     _("Too many wrong passwords in a short time. The limit is %(times)d."),
 )
-GUESSES = Limit(  # for each address, over all accounts
-    *("guess", 200, 15 * 60, "guesses from your network"),
+ATTEMPTS = Limit(  # for each address, over all accounts: a right password costs a hash, as a wrong one does
+    *("attempt", 200, 15 * 60, "logins from your network"),
     _("Too many login attempts from your network in a short time. The limit is %(times)d."),
 )
 REGISTRATIONS = Limit(

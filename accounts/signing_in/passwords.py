@@ -20,8 +20,8 @@ from retwis_site.http.validators import MaxLength
 T = TypeVar("T")
 
 NICENESS = 10  # a page's thread gets nine times the time of a hashing one
-# Forms with a password wait here. A process answers 25 to 35 of them a second, so a person waits three seconds at most.
-HASHING = FairQueue(at_once=2, waiting=80)
+# Forms with a password wait here. A process takes some 30 of them in a second, so a person waits about two seconds.
+HASHING = FairQueue(at_once=2, waiting=60)
 LONGEST_PASSWORD = 128  # characters; to hash a megabyte would keep a process busy
 
 

@@ -288,11 +288,12 @@ def test_errors_of_forms_without_a_token_have_only_translated_words(brackets, pe
 
 LIMITS = {
     "login": ("/login/", {"username": "1", "password": "1"}),
-    "guess": ("/login/", {"username": "1", "password": "1"}),
+    "attempt": ("/login/", {"username": "1", "password": "1"}),
     "register": ("/register/", NEW),
     "post": ("/post/", {"body": "1"}),
     "follow": ("/@2/follow/", {}),
     "edit": ("/settings/", {"name": "1"}),
+    "password": ("/settings/password/", {"password": "1"}),
 }
 
 
@@ -302,7 +303,7 @@ def test_rate_limit_pages_have_only_translated_words(brackets, people, raw, sett
     for limit in [limit for feature in features() for limit in feature.limits]:
         monkeypatch.setitem(vars(limit), "times", 0 if limit.name == name else 1000)
     url, form = LIMITS[name]
-    client = browser(None if name in {"login", "guess", "register"} else people["one"])
+    client = browser(None if name in {"login", "attempt", "register"} else people["one"])
     answer = client.post(url, form)
     assert answer.status_code == 429
     assert bare(answer) == []

@@ -285,7 +285,7 @@ def test_no_typed_text_becomes_a_command_or_another_key(browser, alice, raw, sen
         visitor.get("/timeline/")
     keys = {key for command in sent.commands for key in keys_of(command)}
     assert {"users", "auths", "user:1"} < keys
-    allowed = re.compile(r"[a-z_]+(:1)?|throttle:login:[0-9a-f]{32}|throttle:guess:127[.]0[.]0[.]1")
+    allowed = re.compile(r"[a-z_]+(:1)?|throttle:login:[0-9a-f]{32}|throttle:attempt:127[.]0[.]0[.]1")
     assert [key for key in keys if not allowed.fullmatch(key)] == []
     after = everything(raw)
     assert {key: after[key] for key in before} == before

@@ -230,7 +230,9 @@ def test_a_form_is_awaited_and_handled_in_the_event_loops_thread(serving, raw, m
         return b"body="
 
     protocol = Protocol(late)
-    assert threads_of(serving, monkeypatch, form_request("5"), protocol) == ["loop"]
+    form = form_request("5")
+    form.path = "/post/"
+    assert threads_of(serving, monkeypatch, form, protocol) == ["loop"]
     assert protocol.status == 403  # without a token
 
 

@@ -5,7 +5,8 @@ import time
 import pytest
 from django.contrib.auth import authenticate
 
-from accounts.signing_in.limits import GUESSES, LOGINS, REGISTRATIONS, login_subject
+from accounts.settings.limits import PASSWORD_FORMS
+from accounts.signing_in.limits import ATTEMPTS, LOGINS, REGISTRATIONS, login_subject
 from retwis_site.exceptions import TooOften
 from retwis_site.store.rate_limits import RateLimits
 from tests.support.people import NEW_PASSWORD, PASSWORD, register
@@ -70,16 +71,22 @@ def test_other_accounts_can_be_tried_from_the_same_address(browser, alice, bob):
 
 
 def test_an_address_that_tries_many_accounts_is_refused(browser, store, alice, bob):
-    use_up(store, GUESSES, ADDRESS)
-    is_refused(log_in(browser()), GUESSES)
+    use_up(store, ATTEMPTS, ADDRESS)
+    is_refused(log_in(browser()), ATTEMPTS)
     assert log_in(browser(), address=OTHER_ADDRESS).status_code == 302
 
 
-def test_only_wrong_passwords_count_against_an_address(browser, alice, raw):
-    for _ in range(3):
+def test_right_passwords_count_against_an_address_as_wrong_ones_do(browser, alice, raw, monkeypatch):
+    client = browser(alice)
+    for _ in range(ATTEMPTS.times - 1):
         assert log_in(browser()).status_code == 302
     assert log_in(browser(), password="wrong").status_code == 422
-    assert raw.zcard(f"throttle:guess:{ADDRESS}") == 1
+    monkeypatch.setattr("accounts.signing_in.backend.check_password", None)
+    page = is_refused(log_in(browser()), ATTEMPTS)
+    assert 'value="alice"' in page
+    assert PASSWORD not in page
+    assert raw.zcard(f"throttle:attempt:{ADDRESS}") == ATTEMPTS.times
+    assert client.get("/").status_code == 200
 
 
 def test_upper_and_lower_case_names_count_as_the_same_account(browser, alice):
@@ -116,6 +123,20 @@ def test_the_current_password_cannot_be_guessed_in_an_open_browser(browser, alic
     for _ in range(10):
         assert client.post("/settings/password/", form).status_code == 422
     is_refused(client.post("/settings/password/", {**form, "password": PASSWORD}), LOGINS)
+    assert client.get("/").status_code == 200
+
+
+def test_forms_with_the_current_password_are_limited_for_a_user_at_all_addresses(browser, alice, bob, raw, monkeypatch):
+    client = browser(alice)
+    weak = {"password": PASSWORD, "password1": "weak", "password2": "weak"}
+    for number in range(PASSWORD_FORMS.times):
+        answer = client.post("/settings/password/", weak, REMOTE_ADDR=f"198.51.100.{number}")
+        assert answer.status_code == 422
+    assert browser(bob).post("/settings/password/", weak).status_code == 422
+    monkeypatch.setattr("accounts.signing_in.backend.check_password", None)
+    for path in ("/settings/password/", "/settings/delete/"):
+        is_refused(client.post(path, weak), PASSWORD_FORMS)
+    assert raw.zcard("throttle:password:1") == PASSWORD_FORMS.times
     assert client.get("/").status_code == 200
 
 
