@@ -8,59 +8,59 @@ from contextlib import contextmanager
 
 SHARES = 4  # one address may fill a quarter of the queue
 
-Turn = Future[bool]  # True: the request may begin. False: too many wait already
-TURN = "retwis.turn"  # in a WSGI environment: the turn of the request
+Place = Future[bool]  # True: the work may begin. False: too many wait already
+PLACE = "retwis.place"  # in a WSGI environment: the request's place in its queue
 
 
 class FairQueue:
-    """At most `at_once` requests have their turn. At most `waiting` others wait, and a quarter of them for an address.
+    """At most `at_once` requests are at work. At most `waiting` others wait, of one address a quarter of them.
 
-    The addresses take turns: an address with many requests slows down only its own. Each process has its own queue.
+    The addresses take turns: an address with many requests slows down only itself. Each process has its own queue.
     """
 
     def __init__(self, at_once: int, waiting: int) -> None:
-        self._at_once = at_once
-        self._waiting = waiting
-        self._at_work: set[Turn] = set()
-        self._lines: OrderedDict[str, deque[Turn]] = OrderedDict()  # by address; the next one first
+        self.at_once = at_once
+        self.waiting = waiting
+        self._at_work: set[Place] = set()
+        self._lines: OrderedDict[str, deque[Place]] = OrderedDict()  # by address; the next one first
         self._lock = threading.Lock()
 
-    def ask(self, address: str) -> Turn:
-        """A turn, whose result comes when it begins or is refused. `leave` must follow in every case."""
-        turn = Turn()
+    def enter(self, address: str) -> Place:
+        """A place, whose result comes when the work may begin, or at once when it is refused. `leave` must follow."""
+        place = Place()
         with self._lock:
             line = self._lines.get(address) or deque()
-            if len(line) >= self._waiting // SHARES or sum(map(len, self._lines.values())) >= self._waiting:
-                turn.set_result(False)
+            if len(line) >= self.waiting // SHARES or sum(map(len, self._lines.values())) >= self.waiting:
+                place.set_result(False)
             else:
-                line.append(turn)
+                line.append(place)
                 self._lines[address] = line
-                self._begin_next()
-        return turn
+                self._begin()
+        return place
 
-    def leave(self, turn: Turn) -> None:
-        """End a turn, also one that has not begun. A second call changes nothing."""
-        turn.cancel()
+    def leave(self, place: Place) -> None:
+        """Give up a place, before, during or after the work. A second call changes nothing."""
+        place.cancel()
         with self._lock:
-            self._at_work.discard(turn)
-            self._begin_next()
+            self._at_work.discard(place)
+            self._begin()
 
     @contextmanager
-    def turn(self, address: str) -> Iterator[Turn]:
-        """A turn for the block. This thread waits until it begins or is refused."""
-        turn = self.ask(address)
+    def place(self, address: str) -> Iterator[Place]:
+        """A place for the block. This thread waits until the work may begin, or is refused."""
+        place = self.enter(address)
         try:
-            wait([turn])
-            yield turn
+            wait([place])
+            yield place
         finally:
-            self.leave(turn)
+            self.leave(place)
 
-    def _begin_next(self) -> None:
-        while self._lines and len(self._at_work) < self._at_once:
+    def _begin(self) -> None:
+        while self._lines and len(self._at_work) < self.at_once:
             address, line = self._lines.popitem(last=False)
-            turn = line.popleft()
+            place = line.popleft()
             if line:
                 self._lines[address] = line  # the last one now: the other addresses come first
-            if turn.set_running_or_notify_cancel():
-                self._at_work.add(turn)
-                turn.set_result(True)
+            if place.set_running_or_notify_cancel():
+                self._at_work.add(place)
+                place.set_result(True)

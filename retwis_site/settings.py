@@ -134,7 +134,7 @@ MIDDLEWARE = [
     "accounts.signing_in.middleware.ViewerMiddleware",
     "retwis_site.http.flash_messages.FlashMiddleware",
     "retwis_site.rendering.error_pages.ErrorPages",
-    "retwis_site.rendering.turns.Turns",
+    "retwis_site.rendering.queues.Queues",
 ]
 # W002 is X-Frame-Options, which BrowserHeaders sets. W001 is SecurityMiddleware; without HTTPS retwis.W005 warns.
 SILENCED_SYSTEM_CHECKS = ["security.W002", *([] if HTTPS else ["security.W001"])]

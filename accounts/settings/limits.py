@@ -10,5 +10,5 @@ EDITS = Limit(
 )
 PASSWORD_FORMS = Limit(  # forms that ask for the current password, right or wrong, from any address
     *("password", 20, 3600, "password changes and deletions"),
-    _("You sent a form with your password too often. The limit is %(times)d."),
+    _("Too many attempts in a short time. The limit is %(times)d."),
 )

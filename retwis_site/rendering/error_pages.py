@@ -91,7 +91,7 @@ def store_failure(request: HttpRequest, exception: StoreError) -> HttpResponse:
 def too_busy(request: HttpRequest) -> HttpResponse:
     """503: too many requests for the same work wait already."""
     security.warning("%s %s: too busy", request.method, quote(request.path))
-    text = _("Too many people do this at the same moment. Nothing is lost. Try again in a few seconds.")
+    text = _("Too many people are doing this right now. Nothing is lost. Try again in a few seconds.")
     return _unavailable(request, _("Too busy right now"), text)
 
 

@@ -4,7 +4,7 @@ A worker has three kinds of threads:
 - One thread makes pages, one at a time: in Python, more threads slow each other down.
 - The event loop's thread waits for many request bodies at once, so a client that sends slowly delays no other. It also
   handles the forms that have arrived. A form that is not there after BODY_TIMEOUT is answered with 408.
-- A request of `Feature.slow_views` waits for its turn without a thread, then gets a thread of its own.
+- A request of `Feature.slow_views` waits in its queue without a thread, then gets one of its own.
 
 granian would run everything on the event loop. A page waits for nothing, so it is made in the thread that granian
 called from. This saves the way to the loop's thread and back.
@@ -34,7 +34,7 @@ from django.core.handlers.wsgi import WSGIRequest
 from django.utils import translation
 from granian.rsgi import HTTPProtocol, ProtocolClosed, Scope
 
-from retwis_site.fair_queue import TURN
+from retwis_site.fair_queue import PLACE, FairQueue
 from retwis_site.features import queue_of
 from retwis_site.http.client_ip import client_address
 from retwis_site.http.language import language_of
@@ -127,16 +127,7 @@ async def _answer(environ: WSGIEnvironment, protocol: HTTPProtocol) -> None:
     begin: StartResponse = start_response
     answer: Any
     queue = queue_of(environ["REQUEST_METHOD"], environ["PATH_INFO"])
-    if queue is None:
-        answer = site(environ, begin)
-    else:
-        await _move_to_loop()
-        environ[TURN] = turn = queue.ask(client_address(_request(environ)))
-        try:
-            await asyncio.wait([asyncio.wrap_future(turn)])
-            answer = await asyncio.to_thread(site, environ, begin)
-        finally:
-            queue.leave(turn)
+    answer = site(environ, begin) if queue is None else await _answer_in(queue, environ, begin)
     status, headers = start[0]
     if isinstance(answer, list):
         protocol.response_bytes(status, headers, answer[0] if len(answer) == 1 else b"".join(answer))
@@ -148,6 +139,17 @@ async def _answer(environ: WSGIEnvironment, protocol: HTTPProtocol) -> None:
             protocol.response_bytes(status, headers, b"".join(answer))
     finally:
         answer.close()
+
+
+async def _answer_in(queue: FairQueue, environ: WSGIEnvironment, begin: StartResponse) -> Any:
+    """The site's answer, once the request may begin. asyncio has five threads or more: refusals do not wait long."""
+    await _move_to_loop()
+    environ[PLACE] = place = queue.enter(client_address(_request(environ)))
+    try:
+        await asyncio.wait([asyncio.wrap_future(place)])
+        return await asyncio.to_thread(site, environ, begin)
+    finally:
+        queue.leave(place)
 
 
 async def _send(status: int, headers: list[tuple[str, str]], file: IO[bytes], protocol: HTTPProtocol) -> None:

@@ -14,6 +14,7 @@ from django.test import Client
 from django.urls import URLPattern, get_resolver, reverse
 from django.utils.translation import trans_real
 
+from accounts.signing_in.passwords import HASHING
 from retwis_site.exceptions import StoreError
 from retwis_site.features import features
 from retwis_site.http.language import COOKIE
@@ -295,6 +296,13 @@ LIMITS = {
     "edit": ("/settings/", {"name": "1"}),
     "password": ("/settings/password/", {"password": "1"}),
 }
+
+
+def test_the_page_of_a_full_queue_has_only_translated_words(brackets, people, monkeypatch):
+    monkeypatch.setattr(HASHING, "waiting", 0)
+    answer = browser().post("/login/", {"username": "1", "password": "1"})
+    assert answer.status_code == 503
+    assert bare(answer) == []
 
 
 @pytest.mark.parametrize("name", LIMITS)

@@ -1,7 +1,8 @@
-"""Forms with a password wait for their turn to be hashed. Other requests do not, and a full queue is a 503 at once."""
+"""Forms with a password wait in a queue. Other requests do not, and a full queue is a 503 at once."""
 
 import asyncio
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from urllib.parse import urlencode
 
@@ -28,22 +29,22 @@ FORMS = {
 @contextmanager
 def busy(*addresses, times=1):
     """During the block others have asked: first for all that is hashed at once, then `times` for each address."""
-    turns = [HASHING.ask("198.51.100.1") for _ in range(HASHING._at_once)]
-    turns += [HASHING.ask(address) for address in addresses for _ in range(times)]
+    places = [HASHING.enter("198.51.100.1") for _ in range(HASHING.at_once)]
+    places += [HASHING.enter(address) for address in addresses for _ in range(times)]
     try:
-        yield turns
+        yield places
     finally:
-        for turn in turns:
-            HASHING.leave(turn)
+        for place in places:
+            HASHING.leave(place)
 
 
 def full():
-    return busy(*(f"203.0.113.{number}" for number in range(HASHING._waiting)))
+    return busy(*(f"203.0.113.{number}" for number in range(HASHING.waiting)))
 
 
 @pytest.fixture
 def hashes(monkeypatch):
-    """How many requests have a turn, at each hash that is made or compared."""
+    """How many requests are at work, at each hash that is made or compared."""
     seen = []
     for name in ("encode", "verify"):
         real = getattr(Argon2PasswordHasher, name)
@@ -68,7 +69,7 @@ def is_refused(answer):
 
 
 @pytest.mark.parametrize("path", FORMS)
-def test_every_form_hashes_while_it_has_its_turn(browser, alice, hashes, path):
+def test_every_form_hashes_after_it_has_waited(browser, alice, hashes, path):
     answer = browser(alice).post(path, FORMS[path])
     assert answer.status_code == 302
     assert hashes
@@ -78,7 +79,7 @@ def test_every_form_hashes_while_it_has_its_turn(browser, alice, hashes, path):
 
 @pytest.mark.parametrize("password", [PASSWORD, "wrong"])
 @pytest.mark.parametrize("name", ["alice", "bob", "nobody"])
-def test_every_login_is_one_hash_in_one_turn(browser, alice, bob, raw, hashes, name, password):
+def test_every_login_is_one_hash(browser, alice, bob, raw, hashes, name, password):
     """Also for a wrong password, an unknown name and the damaged hash of bob."""
     raw.hset("user:2", "password", "argon2$damaged")
     browser().post("/login/", {**LOGIN, "username": name, "password": password})
@@ -105,15 +106,25 @@ def test_the_page_of_a_refused_login_keeps_the_name(browser, alice):
 
 def test_an_address_that_fills_its_share_is_refused_and_no_other(browser, alice):
     answers = []
-    with busy("127.0.0.1", times=HASHING._waiting // SHARES) as turns:
+    with busy("127.0.0.1", times=HASHING.waiting // SHARES) as places:
         is_refused(browser().post("/login/", LOGIN))
         bob = threading.Thread(target=lambda: answers.append(browser().post("/login/", LOGIN, REMOTE_ADDR="192.0.2.7")))
         bob.start()
         wait_until(lambda: "192.0.2.7" in HASHING._lines, "the login of another address")
-        HASHING.leave(turns[0])  # one of 127.0.0.1 begins
-        HASHING.leave(turns[1])
+        HASHING.leave(places[0])  # one of 127.0.0.1 begins
+        HASHING.leave(places[1])
         bob.join(20)
     assert [answer.status_code for answer in answers] == [302]
+
+
+def test_threads_of_another_web_server_hash_only_a_few_at_once(browser, alice, hashes):
+    def log_in(number):
+        assert browser().post("/login/", LOGIN, REMOTE_ADDR=f"198.51.100.{number}").status_code == 302
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(log_in, range(16)))
+    assert len(hashes) == 16
+    assert set(hashes) <= set(range(1, HASHING.at_once + 1))
 
 
 def test_pages_and_other_forms_do_not_wait(browser, alice):
@@ -141,7 +152,7 @@ def scope(path, fields, method="POST"):
 
 
 async def waits(serving, path, fields, method="POST"):
-    """A request that waits for its turn; its task, and the answer to come."""
+    """A request that waits in the queue: its task, and the answer to come."""
     request, protocol = scope(path, fields, method)
     task = asyncio.create_task(serving.application.__rsgi__(request, protocol))
     while request.client.partition(":")[0] not in HASHING._lines:
@@ -153,7 +164,7 @@ async def waits(serving, path, fields, method="POST"):
 @pytest.mark.parametrize("method", ["POST", "post"])
 def test_the_event_loop_handles_other_forms_while_logins_wait(serving, raw, alice, method):
     async def run():
-        with busy() as turns:
+        with busy() as places:
             threads = threading.active_count()
             logins = [await waits(serving, "/login/", LOGIN, method) for _ in range(5)]
             assert threading.active_count() == threads
@@ -161,7 +172,7 @@ def test_the_event_loop_handles_other_forms_while_logins_wait(serving, raw, alic
             await serving.application.__rsgi__(request, post)
             assert post.status == 302
             assert {login.status for _, login in logins} == {None}
-            HASHING.leave(turns[0])
+            HASHING.leave(places[0])
             await asyncio.gather(*(task for task, _ in logins))
             assert {login.status for _, login in logins} == {302}
 
@@ -192,7 +203,7 @@ def test_a_full_queue_is_the_same_page(serving, raw, alice):
     assert b'name="username" value="alice"' in protocol.chunks[0]
 
 
-def test_a_request_that_is_cancelled_while_it_waits_gives_its_turn_up(serving, raw, alice):
+def test_a_request_that_is_cancelled_while_it_waits_gives_up_its_place(serving, raw, alice):
     async def run():
         with busy():
             task, _ = await waits(serving, "/login/", LOGIN)
