@@ -31,11 +31,18 @@ def busy(*addresses, times=1):
     """During the block others have asked: first for all that is hashed at once, then `times` for each address."""
     places = [HASHING.enter("198.51.100.1") for _ in range(HASHING.at_once)]
     places += [HASHING.enter(address) for address in addresses for _ in range(times)]
+
+    def leave():
+        for place in places:
+            HASHING.leave(place)
+
+    hanging = threading.Timer(20, leave)  # a test must fail rather than hang
+    hanging.start()
     try:
         yield places
     finally:
-        for place in places:
-            HASHING.leave(place)
+        hanging.cancel()
+        leave()
 
 
 def full():
