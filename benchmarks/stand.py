@@ -23,6 +23,7 @@ ROOT = Path(__file__).parent.parent
 NEEDED = {"wrk": "wrk", "ab": "apache2-utils", "redis-benchmark": "redis-tools", "redis-server": "redis-server"}
 WORKERS = 2
 STARTED = r"Started worker-\d+"  # in the log of granian
+LISTENS = r"web worker \d+ listens"  # in the log of `manage.py serve`
 STARTS_WITHIN = 120.0  # seconds; a busy machine is slow
 ENDS_WITHIN = 20.0  # seconds
 PR_SET_PDEATHSIG = 1
@@ -243,12 +244,12 @@ def site(place: Place, log: Path) -> "contextlib.AbstractContextManager[int]":
     """The site as shipped: `manage.py serve`, with the worker of its outbox."""
     (port,) = free_ports(1)
     command = [sys.executable, "manage.py", "serve", f"--port={port}"]
-    return web(place, command, port, "/livez", STARTED, log)
+    return web(place, command, port, "/livez", LISTENS, log)
 
 
 def workers(log: Path) -> list[int]:
     """The process ids of the web workers of a site, from its log."""
-    found = [int(pid) for pid in re.findall(r"Spawning worker-\d+ with PID: (\d+)", log.read_text())]
+    found = [int(pid) for pid in re.findall(r"web worker \d+ has PID: (\d+)", log.read_text())]
     if len(found) != WORKERS:
         raise RuntimeError(f"{len(found)} workers were started instead of {WORKERS}")
     return found

@@ -1,10 +1,8 @@
 """Fixtures of all tests: alice, bob and carol, an empty store, and a recording of everything that is sent to it."""
 
-import atexit
 import contextlib
 import gc
 import io
-import os
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -246,12 +244,7 @@ def round_trips() -> Callable[[Callable[[], object]], Recording]:
 @pytest.fixture(scope="session")
 def serving():
     """The module `rsgi`, imported without its changes to the process."""
-    with (
-        mock.patch.object(os, "setsid"),
-        mock.patch.object(atexit, "register"),
-        mock.patch.object(gc, "freeze"),
-        mock.patch.object(gc, "set_threshold"),
-    ):
+    with mock.patch.object(gc, "freeze"), mock.patch.object(gc, "set_threshold"):
         from retwis_site.server import rsgi
 
         return rsgi

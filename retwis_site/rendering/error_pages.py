@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from retwis_site.exceptions import BadCursor, Gone, NotFound, StoreError, StoreReadOnly, TooOften
-from retwis_site.rendering.kept_fields import KeptField, kept_fields
+from retwis_site.rendering.kept_fields import KeptField, kept_fields, kept_of
 from retwis_site.rendering.pages import origin_of, page
 from retwis_site.rendering.request_bodies import refusal_of_body
 
@@ -53,7 +53,8 @@ class ErrorPages:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         refusal = refusal_of_body(request)
         if refusal is not None:
-            return error_page(request, refusal.status, refusal.title, refusal.text)
+            kept = kept_of(request, refusal.arrived)
+            return error_page(request, refusal.status, refusal.title, refusal.text, kept)
         if request.method not in _METHODS:
             # Every view answers 405. The CSRF check would come first and answer 403, for a wrong reason.
             request.csrf_processing_done = True  # type: ignore[attr-defined]

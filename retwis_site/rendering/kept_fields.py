@@ -6,7 +6,8 @@ that the other site invented.
 
 from dataclasses import dataclass
 
-from django.http import HttpRequest
+from django.http import HttpRequest, QueryDict
+from django.urls import Resolver404, resolve
 
 from retwis_site.features import features
 from retwis_site.http.form_fields import FormField
@@ -22,10 +23,25 @@ class KeptField:
 
 def kept_fields(request: HttpRequest) -> list[KeptField]:
     """The declared fields that the request has, in the order of declaration. No round trip."""
-    url_name = request.resolver_match.url_name if request.resolver_match else None
+    return kept_of(request, request.POST)
+
+
+def kept_of(request: HttpRequest, typed: QueryDict) -> list[KeptField]:
+    """The declared fields of what was typed into the form at the request's address, in the order of declaration."""
     return [
-        KeptField(field, "" if field.kind == "password" else request.POST.get(field.name, ""))
+        KeptField(
+            field, "" if field.kind == "password" else typed.get(field.name, "").rstrip("\N{REPLACEMENT CHARACTER}")
+        )
         for feature in features()
-        for field in feature.form_fields.get(url_name or "", ())
-        if field.name in request.POST
+        for field in feature.form_fields.get(_name_of(request), ())
+        if field.name in typed
     ]
+
+
+def _name_of(request: HttpRequest) -> str:
+    """The name of the form's address; a form that is refused at once has not been resolved yet."""
+    try:
+        found = request.resolver_match or resolve(request.path_info)
+    except Resolver404:
+        return ""
+    return found.url_name or ""

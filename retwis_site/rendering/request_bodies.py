@@ -1,12 +1,19 @@
-"""Request bodies that the site refuses: without a length, too large, cut off, or not readable as a form."""
+"""Request bodies that the site refuses: without a length, too large, late, cut off, or not readable as a form."""
 
+import io
+import re
 import sys
 from typing import NamedTuple
 
 from django.conf import settings
-from django.http import HttpRequest
+from django.core.exceptions import SuspiciousOperation
+from django.http import HttpRequest, QueryDict
+from django.http.multipartparser import MultiPartParser, MultiPartParserError
 from django.http.request import UnreadablePostError
 from django.utils.translation import gettext as _
+
+LATE = "retwis.late"  # in a WSGI environment: whether the server has given up waiting for the rest of the body
+_CUT_ESCAPE = re.compile(rb"%[0-9A-Fa-f]?$")
 
 
 class Refusal(NamedTuple):
@@ -15,6 +22,7 @@ class Refusal(NamedTuple):
     status: int
     title: str
     text: str
+    arrived: QueryDict = QueryDict()  # the fields that arrived; the last one may be cut off
 
 
 def refusal_of_body(request: HttpRequest) -> Refusal | None:
@@ -26,8 +34,8 @@ def refusal_of_body(request: HttpRequest) -> Refusal | None:
         return None
     length = _content_length(request)
     if length > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
-        text = _("The form is too large. Go back: your browser still has what you typed.")
-        return Refusal(413, _("Too large"), text)
+        text = _("The form is too large, so nothing was saved. Shorten your text and send it again.")
+        return Refusal(413, _("Too large"), text, _fields(request, _start(request)))
     try:
         complete = not length or len(request.body) == length
     except UnreadablePostError:
@@ -38,8 +46,31 @@ def refusal_of_body(request: HttpRequest) -> Refusal | None:
         text = _("This form cannot be read. Send it in UTF-8.")
         return Refusal(400, _("Unreadable form"), text)
     # A part of a form is refused: a text that was cut off on its way must not be posted.
+    arrived = _fields(request, request.body)
+    if request.META.get(LATE):
+        text = _("The form did not arrive in time, so nothing was saved. Send it again.")
+        return Refusal(408, _("Too slow"), text, arrived)
     text = _("Only a part of the form arrived, so nothing was saved. Send it again.")
-    return Refusal(400, _("Incomplete form"), text)
+    return Refusal(400, _("Incomplete form"), text, arrived)
+
+
+def _start(request: HttpRequest) -> bytes:
+    """As much of a too large body as the site takes of any body."""
+    try:
+        return bytes(request.read(settings.DATA_UPLOAD_MAX_MEMORY_SIZE))
+    except UnreadablePostError:
+        return b""
+
+
+def _fields(request: HttpRequest, start: bytes) -> QueryDict:
+    """The fields in the start of a body; none when it cannot be read as a form."""
+    try:
+        if request.content_type == "application/x-www-form-urlencoded":
+            return QueryDict(_CUT_ESCAPE.sub(b"", start), encoding="utf-8")
+        about = {**request.META, "CONTENT_LENGTH": len(start)}
+        return MultiPartParser(about, io.BytesIO(start), [], encoding="utf-8").parse()[0]
+    except (SuspiciousOperation, MultiPartParserError):  # too many fields, or no form
+        return QueryDict()
 
 
 def _is_readable(request: HttpRequest) -> bool:

@@ -3,7 +3,7 @@
 A worker has three kinds of threads:
 - One thread makes pages, one at a time: in Python, more threads slow each other down.
 - The event loop's thread waits for many request bodies at once, so a client that sends slowly delays no other. It also
-  handles the forms that have arrived. A form that is not there after BODY_TIMEOUT is answered with 408.
+  handles the forms that have arrived (bodies.py).
 - A request of `Feature.slow_views` waits in its queue without a thread, then gets one of its own.
 
 granian would run everything on the event loop. A page waits for nothing, so it is made in the thread that granian
@@ -12,45 +12,43 @@ called from. This saves the way to the loop's thread and back.
 granian keeps in memory the part of an answer that the client has not read yet. Pages are small. granian reads a long
 file from the disk, no faster than the client reads it.
 
-A worker ends when the command ends, even when the command was killed. Otherwise it would block the port and the
-embedded server for the next `make run`. A terminal sends Ctrl-C to all processes of a group, so each worker has a group
-of its own: a worker that gets two signals, from the terminal and from the command, can miss both (granian 2.8). A
-session of its own would do the same, but Linux divides the processor among sessions first: while one worker hashed
-passwords, its pages waited twice as long.
+When a worker is busy, an address that has used more time than others waits for them (turns.py).
 """
 
 import asyncio
-import atexit
 import io
-import os
 import sys
+import time
 from collections.abc import Callable
 from typing import IO, Any
 from wsgiref.types import StartResponse, WSGIEnvironment
 from wsgiref.util import FileWrapper
 
 from django.conf import settings
-from django.core.handlers.wsgi import WSGIRequest
-from django.utils import translation
-from granian.rsgi import HTTPProtocol, ProtocolClosed, Scope
+from granian.rsgi import HTTPProtocol, Scope
 
 from retwis_site.fair_queue import PLACE, FairQueue
 from retwis_site.features import queue_of
-from retwis_site.http.client_ip import client_address
-from retwis_site.http.language import language_of
+from retwis_site.http.client_ip import address_in
 from retwis_site.http.security_headers import HEADERS
-from retwis_site.server.parent_process import PARENT, end_with_parent
+from retwis_site.rendering.request_bodies import LATE
+from retwis_site.server.bodies import AwaitedBodies
+from retwis_site.server.turns import Turns
 from retwis_site.wsgi import application as site
 
-BODY_TIMEOUT = 10.0  # seconds that a client has to send a body of at most DATA_UPLOAD_MAX_MEMORY_SIZE
-MOST_BODIES = 200  # bodies that a worker waits for at once
 FILE_TIMEOUT = 3600.0  # seconds that a client has to read a long file
 
-_awaited_bodies = 0
+# Of answers that are no pages: nobody reads them, or the worker is busy.
+_PLAIN = [("content-type", "text/plain; charset=utf-8"), ("connection", "close")]
+_PLAIN += [(name.lower(), value) for name, value in HEADERS.items()]
 
 
 class Application:
     """What granian calls for each request."""
+
+    def __init__(self) -> None:
+        self._turns = Turns()
+        self._bodies = AwaitedBodies()
 
     def __rsgi_init__(self, loop: asyncio.AbstractEventLoop) -> None:
         """Called before the first request. From now on a request begins in the thread that granian calls from."""
@@ -58,27 +56,29 @@ class Application:
 
     async def __rsgi__(self, scope: Scope, protocol: HTTPProtocol) -> None:
         environ = environ_of(scope)
-        length = environ.get("CONTENT_LENGTH", "")
-        if length.isascii() and length.isdigit() and 0 < int(length[:20]) <= settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
+        address = address_in(environ)
+        if length := int(environ.get("CONTENT_LENGTH") or 0):  # granian refuses one that is no number
             await _move_to_loop()
-            body = await _body(protocol)
-            if body is None:
-                headers = {"content-type": "text/plain; charset=utf-8", "connection": "close", **HEADERS}
-                protocol.response_str(408, list(headers.items()), _timeout_text(environ))
+            body = await self._bodies.read(address, protocol, length, settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
+            if body.cut_off:
+                protocol.response_str(400, _PLAIN, "Only a part of the form arrived.\n")
                 return
-            environ["wsgi.input"] = io.BytesIO(body)  # a body over the limit stays unread
-        await _answer(environ, protocol)
-
-
-def _timeout_text(environ: WSGIEnvironment) -> str:
-    """The text of the 408 answer, in the client's language: no middleware has run yet."""
-    with translation.override(language_of(_request(environ))):
-        return translation.gettext("The form did not arrive in time. Go back and send it again.") + "\n"
-
-
-def _request(environ: WSGIEnvironment) -> WSGIRequest:
-    """The request, for its headers. CONTENT_TYPE is left out, since Django raises on an invalid one."""
-    return WSGIRequest({**environ, "CONTENT_TYPE": ""})
+            environ["wsgi.input"] = io.BytesIO(body.content)
+            environ[LATE] = body.late
+        if self._turns.must_wait(address):
+            await _move_to_loop()
+            if not await self._turns.turn(address):
+                busy = [*_PLAIN, ("retry-after", "5")]
+                protocol.response_str(503, busy, "The site is busy with other requests from your network.\n")
+                return
+        queue = queue_of(environ["REQUEST_METHOD"], environ["PATH_INFO"])
+        if queue is not None:
+            await _respond(environ, protocol, await _answer_in(queue, address, environ))
+            return
+        began = time.monotonic()
+        answer = _answer(environ)
+        self._turns.add(address, time.monotonic() - began)
+        await _respond(environ, protocol, answer)
 
 
 def _begin_here(hand_over: Callable[..., asyncio.Handle]) -> Callable[..., asyncio.Handle | None]:
@@ -101,55 +101,45 @@ async def _move_to_loop() -> None:
     await asyncio.sleep(0)
 
 
-async def _body(protocol: HTTPProtocol) -> bytes | None:
-    """The request's body; None when it does not arrive within BODY_TIMEOUT, or when too many others are awaited. Empty
-    when the client has closed the connection: then the site refuses it as cut off."""
-    global _awaited_bodies
-    if _awaited_bodies >= MOST_BODIES:
-        return None
-    _awaited_bodies += 1
-    try:
-        return bytes(await asyncio.wait_for(protocol(), BODY_TIMEOUT))
-    except TimeoutError:
-        return None
-    except ProtocolClosed:
-        return b""
-    finally:
-        _awaited_bodies -= 1
-
-
-async def _answer(environ: WSGIEnvironment, protocol: HTTPProtocol) -> None:
+def _answer(environ: WSGIEnvironment) -> tuple[int, list[tuple[str, str]], Any]:
+    """The status, the headers and the content of the site's answer."""
     start: list[tuple[int, list[tuple[str, str]]]] = []
 
     def start_response(status: str, headers: list[tuple[str, str]], exc_info: object = None) -> Any:
         start.append((int(status[:3]), [(name.lower(), value.strip()) for name, value in headers]))
 
     begin: StartResponse = start_response
-    answer: Any
-    queue = queue_of(environ["REQUEST_METHOD"], environ["PATH_INFO"])
-    answer = site(environ, begin) if queue is None else await _answer_in(queue, environ, begin)
-    status, headers = start[0]
-    if isinstance(answer, list):
-        protocol.response_bytes(status, headers, answer[0] if len(answer) == 1 else b"".join(answer))
-        return
-    try:
-        if isinstance(answer, FileWrapper) and isinstance(getattr(answer.filelike, "name", None), int):
-            await _send(status, headers, answer.filelike, protocol)
-        else:
-            protocol.response_bytes(status, headers, b"".join(answer))
-    finally:
-        answer.close()
+    content = site(environ, begin)
+    return *start[0], content
 
 
-async def _answer_in(queue: FairQueue, environ: WSGIEnvironment, begin: StartResponse) -> Any:
+async def _answer_in(queue: FairQueue, address: str, environ: WSGIEnvironment) -> tuple[int, list[tuple[str, str]], Any]:
     """The site's answer, once the request may begin. asyncio has five threads or more: refusals do not wait long."""
     await _move_to_loop()
-    environ[PLACE] = place = queue.enter(client_address(_request(environ)))
+    environ[PLACE] = place = queue.enter(address)
     try:
         await asyncio.wait([asyncio.wrap_future(place)])
-        return await asyncio.to_thread(site, environ, begin)
+        return await asyncio.to_thread(_answer, environ)
     finally:
         queue.leave(place)
+
+
+async def _respond(
+    environ: WSGIEnvironment, protocol: HTTPProtocol, answer: tuple[int, list[tuple[str, str]], Any]
+) -> None:
+    status, headers, content = answer
+    if environ.get(LATE):
+        headers.append(("connection", "close"))  # the rest of the body may still arrive
+    if isinstance(content, list):
+        protocol.response_bytes(status, headers, content[0] if len(content) == 1 else b"".join(content))
+        return
+    try:
+        if isinstance(content, FileWrapper) and isinstance(getattr(content.filelike, "name", None), int):
+            await _send(status, headers, content.filelike, protocol)
+        else:
+            protocol.response_bytes(status, headers, b"".join(content))
+    finally:
+        content.close()
 
 
 async def _send(status: int, headers: list[tuple[str, str]], file: IO[bytes], protocol: HTTPProtocol) -> None:
@@ -197,15 +187,4 @@ def environ_of(scope: Scope) -> WSGIEnvironment:
 _VARIABLES = {"content-type": "CONTENT_TYPE", "content-length": "CONTENT_LENGTH"}
 
 
-def _exit_at_once() -> None:
-    """End at once. granian's own threads abort the process when the interpreter shuts down normally."""
-    sys.stderr.flush()
-    os._exit(0)
-
-
 application = Application()
-
-os.setpgid(0, 0)
-atexit.register(_exit_at_once)
-if PARENT in os.environ:
-    end_with_parent()

@@ -115,9 +115,9 @@ def test_page_views_are_mostly_homes_and_some_profiles_and_timelines():
 
 def test_the_web_workers_are_named_in_the_log(tmp_path):
     log = tmp_path / "log"
-    log.write_text("[INFO] Spawning worker-1 with PID: 67\n[INFO] Spawning worker-2 with PID: 69\n")
+    log.write_text("retwis.serve: web worker 1 has PID: 67\nretwis.serve: web worker 2 has PID: 69\n")
     assert stand.workers(log) == [67, 69]
-    log.write_text("[INFO] Spawning worker-1 with PID: 67\n")
+    log.write_text("retwis.serve: web worker 1 has PID: 67\n")
     with pytest.raises(RuntimeError, match="1 workers"):
         stand.workers(log)
 

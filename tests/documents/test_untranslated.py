@@ -348,7 +348,8 @@ def test_the_page_of_a_server_error_has_only_translated_words(brackets, monkeypa
     ("status", "changes"),
     [
         (411, {"HTTP_TRANSFER_ENCODING": "chunked"}),
-        (413, {"CONTENT_LENGTH": "99999999"}),
+        (413, {"CONTENT_LENGTH": "99999999", "wsgi.input": io.BytesIO(b"1")}),
+        (408, {"CONTENT_LENGTH": "9999", "wsgi.input": io.BytesIO(b"1"), "retwis.late": True}),
         (400, {"CONTENT_LENGTH": "9999", "wsgi.input": io.BytesIO(b"1")}),
         (400, {"CONTENT_TYPE": "multipart/form-data; boundary=\xff"}),
         (400, {"HTTP_HOST": "evil.example"}),

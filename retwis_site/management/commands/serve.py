@@ -2,36 +2,32 @@
 
 import errno
 import logging
-import multiprocessing
 import signal
 import socket
 import threading
 from argparse import ArgumentTypeError
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from pathlib import Path
 from typing import Any
 
 import django
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import CommandError, CommandParser
-from granian import Granian
-from granian.constants import Interfaces, Loops
 
 from retwis_site.exceptions import StoreError
 from retwis_site.features import features
 from retwis_site.management.base import StoreCommand
 from retwis_site.server.parent_process import be_parent, end_with_parent
+from retwis_site.server.processes import CannotStart, Processes
+from retwis_site.server.worker import work
 from retwis_site.store import embedded, schema
 from retwis_site.store.client import Store
 from retwis_site.store.server.program import EmbeddedServerError
 
 logger = logging.getLogger("retwis.store")
-deliver_logger = logging.getLogger("retwis.deliver")
 
-STOPS_WITHIN = 5  # seconds that a worker gets for the requests under way; a starting worker may miss the signal
-CHECKS_EVERY = 1.0  # seconds between two checks of the embedded server and of the `deliver` process
+CHECKS_EVERY = 1.0  # seconds between two checks of the embedded server
 
 NEEDS = {
     schema.State.OLDER: "An older version of the site has written this store. Stop the site and run: manage.py upgrade",
@@ -61,24 +57,8 @@ class Command(StoreCommand):
         for greeting in filter(None, greetings):
             self.say(greeting)
         be_parent()
-        # Not fork: a worker would inherit this process's threads, locks and signal handlers.
-        multiprocessing.set_start_method("spawn", force=True)
-        server = Granian(
-            "retwis_site.server.rsgi:application",
-            address=host,
-            port=port,
-            interface=Interfaces.RSGI,
-            workers=options["workers"],
-            loop=Loops.asyncio,
-            respawn_failed_workers=True,
-            workers_kill_timeout=STOPS_WITHIN,
-            websockets=False,
-            working_dir=Path(settings.BASE_DIR),
-        )
-        # granian reloads on SIGHUP, which a closed terminal sends; the site must stop instead.
-        server.on_startup(lambda: signal.signal(signal.SIGHUP, signal.getsignal(signal.SIGTERM)))
-        with _delivering(), nullcontext() if settings.REDIS_URL else _keeping_the_store():
-            server.serve()
+        with nullcontext() if settings.REDIS_URL else _keeping_the_store():
+            _serve(host, port, options["workers"])
 
     def _welcome(self, store: Store) -> None:
         """Mark an empty store as this site's, and say what another one needs. The site starts all the same, also when
@@ -100,38 +80,20 @@ class Command(StoreCommand):
         return [feature.before_serving(store, self.say) for feature in features() if feature.before_serving]
 
 
-@contextmanager
-def _delivering() -> Iterator[None]:
-    """Run `deliver` in its own process for the time of the block. Restart the process when it dies."""
-    # Ctrl-C would print a traceback while the process starts. It is stopped below anyway.
-    previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    worker = _start_delivering()
-    signal.signal(signal.SIGINT, previous)
-    stop = threading.Event()
-
-    def watch() -> None:
-        nonlocal worker
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # as above; only the main thread can ignore it
-        while not stop.wait(CHECKS_EVERY):
-            if not worker.is_alive():
-                deliver_logger.error("deliver: the worker has died; restarting it")
-                worker = _start_delivering()
-
-    watcher = threading.Thread(target=watch)
-    watcher.start()
+def _serve(host: str, port: int, workers: int) -> None:
+    """Run the processes of the site until a signal stops it."""
+    processes = Processes()
+    for stops in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(stops, lambda *_: processes.stop())
     try:
-        yield
+        for number in range(1, workers + 1):
+            processes.start(f"web worker {number}", work, host, port, number)
+        processes.start("deliver", _deliver)
+        processes.keep()
+    except CannotStart as error:
+        raise CommandError(str(error)) from error
     finally:
-        stop.set()
-        watcher.join()
-        worker.terminate()
-        worker.join()
-
-
-def _start_delivering() -> multiprocessing.Process:
-    worker = multiprocessing.Process(target=_deliver, name="deliver")
-    worker.start()
-    return worker
+        processes.end()
 
 
 @contextmanager

@@ -3,8 +3,6 @@
 import pytest
 
 from tests.support.http.raw_http import HOST, exchange
-from tests.support.http.security_headers import HEADERS, POLICY
-from tests.support.processes.fresh_process import in_a_process
 
 
 @pytest.fixture
@@ -51,31 +49,3 @@ def test_trace_does_not_return_the_request(port, path):
     answer = exchange(port, request)
     assert answer.startswith("HTTP/1.1 405 ")
     assert "not back" not in answer
-
-
-def test_the_answer_to_a_form_that_never_arrived_has_the_security_headers():
-    code = """
-import asyncio
-from retwis_site.server import rsgi
-rsgi.BODY_TIMEOUT = 0.05
-
-class Scope:
-    method, path, query_string, http_version, scheme = "POST", "/post/", "", "1.1", "http"
-    server, client, authority, headers = "127.0.0.1:80", "127.0.0.1:5", None, {"content-length": "5"}
-
-class Never:
-    async def __call__(self):
-        await asyncio.Event().wait()
-
-    def response_str(self, status, headers, body):
-        print(status, *sorted(f"{name.title()}: {value}" for name, value in headers), sep="\\n", flush=True)
-
-asyncio.run(rsgi.application.__rsgi__(Scope, Never()))
-"""
-    status, *headers = in_a_process(code).splitlines()
-    assert status == "408"
-    sent = dict(line.split(": ", 1) for line in headers)
-    assert sent["Content-Type"] == "text/plain; charset=utf-8"
-    assert set(sent.get("Content-Security-Policy", "").split("; ")) >= POLICY
-    missing = [name for name, value in HEADERS.items() if sent.get(name) != value]
-    assert not missing, missing

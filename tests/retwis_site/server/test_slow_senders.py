@@ -56,11 +56,14 @@ def test_expect_100_continue_is_answered(site):
         assert read_all(connection).startswith("HTTP/1.1 403 ")  # no token
 
 
-def test_a_too_large_form_is_refused_before_it_is_sent(site):
-    length = settings.DATA_UPLOAD_MAX_MEMORY_SIZE + 1
+def test_a_too_large_form_is_read_and_comes_back(site):
+    """A browser shows no answer while it still sends."""
+    body = b"body=Typed&more=" + b"x" * 3 * settings.DATA_UPLOAD_MAX_MEMORY_SIZE
     with connect(site) as connection:
-        connection.sendall(post(b"/post/", length, b"Connection: close\r\n"))
-        assert read_all(connection).startswith("HTTP/1.1 413 ")
+        connection.sendall(post(b"/post/", len(body), b"Connection: close\r\n") + body)
+        answer = read_all(connection)
+    assert answer.startswith("HTTP/1.1 413 ")
+    assert "\nTyped</textarea>" in answer
 
 
 def test_an_incomplete_form_is_refused(site, raw):

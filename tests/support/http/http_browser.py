@@ -1,5 +1,6 @@
 """A browser over real HTTP, with cookies and forms, for sites in other processes."""
 
+import http.client
 import http.cookiejar
 import time
 import urllib.error
@@ -61,14 +62,25 @@ class _Forms(HTMLParser):
             self._textarea = None
 
 
-class Browser:
-    """A browser with cookies of its own."""
+class _From(urllib.request.HTTPHandler):
+    """Connects from one address of this machine."""
 
-    def __init__(self, port):
+    def __init__(self, address):
+        super().__init__()
+        self._address = address
+
+    def http_open(self, request):
+        return self.do_open(http.client.HTTPConnection, request, source_address=(self._address, 0))
+
+
+class Browser:
+    """A browser with cookies of its own. `address`: where it is, such as 127.0.0.2."""
+
+    def __init__(self, port, address="127.0.0.1"):
         self.origin = f"http://127.0.0.1:{port}"
         self._cookies = http.cookiejar.CookieJar()
         self._opener = urllib.request.build_opener(
-            urllib.request.ProxyHandler({}), urllib.request.HTTPCookieProcessor(self._cookies)
+            urllib.request.ProxyHandler({}), urllib.request.HTTPCookieProcessor(self._cookies), _From(address)
         )
 
     def ask(self, path, form=None):

@@ -32,10 +32,8 @@ class Protocol:
         self.body = body
         self.status, self.headers, self.chunks, self.file = None, {}, [], None
 
-    async def __call__(self):
-        if isinstance(self.body, bytes):
-            return self.body
-        return await self.body()
+    async def __aiter__(self):
+        yield self.body if isinstance(self.body, bytes) else await self.body()
 
     def _begin(self, status, headers):
         assert self.status is None, "a second answer"

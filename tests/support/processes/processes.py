@@ -1,6 +1,7 @@
 """Processes that tests start, watch and end: servers, commands, other users of the embedded server."""
 
 import contextlib
+import http.client
 import os
 import re
 import signal
@@ -58,10 +59,11 @@ def run_server(folder: str, *options: str) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def wait_until(condition: Callable[[], object], what: str, seconds: float = 20.0) -> None:
-    """Wait until the condition is true. A connection error counts as false."""
+    """Wait until the condition is true. A connection error counts as false; so does an answer that is none, of a client
+    that was connected to itself: a port of this machine that nobody listens on may be its own."""
     deadline = time.monotonic() + seconds
     while True:
-        with contextlib.suppress(redis.RedisError, OSError):
+        with contextlib.suppress(redis.RedisError, OSError, http.client.HTTPException):
             if condition():
                 return
         assert time.monotonic() < deadline, f"waited {seconds} s for {what}"
@@ -188,13 +190,16 @@ class Site:
         assert self.process.poll() is None, self.printed()
 
     def announced(self):
-        """The pids of the command and of its web workers that it has printed so far."""
-        return {int(pid) for pid in re.findall(r"PID: ([0-9]+)", self.printed())}
+        """The pids of the command and of its processes that it has printed so far."""
+        return {self.process.pid, *map(int, re.findall(r"PID: ([0-9]+)", self.printed()))}
 
     def pids(self):
         """All pids, once all workers have started."""
-        wait_until(lambda: self.printed().count("Started worker") >= 2, "both workers")
+        self.wait_for_workers()
         return self.announced()
+
+    def wait_for_workers(self):
+        wait_until(lambda: len(set(re.findall(r"web worker [0-9]+ listens", self.printed()))) == 2, "both workers")
 
     def stop(self, with_signal=signal.SIGTERM):
         self.process.send_signal(with_signal)

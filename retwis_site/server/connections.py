@@ -1,0 +1,149 @@
+"""How many connections one client address may hold, and how slowly a client may read.
+
+granian accepts every connection. So a thread in each worker looks at the worker's sockets once a second, and closes
+
+- connections of an address that holds more than its share: first those that have been silent for longest;
+- connections whose client reads less than SLOWEST bytes a second.
+
+The kernel knows all of it (`struct tcp_info` in linux/tcp.h), so requests cost nothing. Only Linux has these limits.
+"""
+
+import logging
+import os
+import socket
+import struct
+import sys
+import threading
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import NamedTuple
+
+from retwis_site.http.client_ip import network_of
+
+logger = logging.getLogger("retwis.security")
+
+MOST_CONNECTIONS = 8192  # of a worker
+SHARE = 256  # connections of one client address, of a worker; a browser has up to six, and closes them when idle
+LOOKS_EVERY = 1.0  # seconds
+SLOWEST = 256  # bytes a second
+PATIENCE = 30.0  # seconds over which SLOWEST is measured
+LOGS_EVERY = 60.0  # seconds
+
+# Of `struct tcp_info`: unacked, last_data_recv, bytes_acked and notsent_bytes.
+_TCP_INFO = struct.Struct("=24xI24xI64xQ16xI")
+_RESET = struct.pack("ii", 1, 0)  # SO_LINGER: the system forgets what the client has not read
+
+
+class _Connection(NamedTuple):
+    """A client's connection, as it was at one moment."""
+
+    file: int
+    number: int  # of the socket: the file may be another connection's a moment later
+    address: str  # of the client, as rate limits count it
+    silent: int  # milliseconds since the client sent something
+    has_read: int  # bytes that the client's system has acknowledged
+    waits: bool  # whether there is more to read
+
+
+class Connections:
+    """The connections of this process to its own port. `most` is how many it may hold."""
+
+    def __init__(self, port: int, most: int) -> None:
+        self._port = port
+        self._most = most
+        self._reading: dict[int, tuple[float, int]] = {}  # by number: since when, and how much had been read then
+        self._logged = -LOGS_EVERY
+
+    def watch(self) -> None:
+        """Start a thread that closes connections over the limits. Does nothing where the system is not Linux."""
+        if sys.platform == "linux":
+            threading.Thread(target=self._watch, name="connections", daemon=True).start()
+
+    def look(self) -> None:
+        """Close the connections that are over a limit now."""
+        held = [connection for file in _files() if (connection := self._connection(file))]
+        closed = {*self._over_share(held), *self._too_slow(held)}
+        for connection in closed:
+            _close(connection)
+        if closed and time.monotonic() >= self._logged + LOGS_EVERY:
+            self._logged = time.monotonic()
+            most = Counter(connection.address for connection in closed).most_common(1)[0][0]
+            logger.warning("closed %d connections, most of them from %s: too many, or too slow", len(closed), most)
+
+    def _watch(self) -> None:
+        while True:
+            time.sleep(LOOKS_EVERY)
+            self.look()
+
+    def _connection(self, file: int) -> _Connection | None:
+        """The client's connection that an open file is; None when it is something else."""
+        found = _socket_of(file)
+        if found is None:
+            return None
+        with found:
+            try:
+                return self._described(file, found)
+            except OSError:  # the client has gone
+                return None
+
+    def _described(self, file: int, found: socket.socket) -> _Connection | None:
+        if found.family not in {socket.AF_INET, socket.AF_INET6} or found.getsockname()[1] != self._port:
+            return None
+        address = network_of(found.getpeername()[0])
+        information = found.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO.size)
+        unread, silent, has_read, unsent = _TCP_INFO.unpack(information)
+        return _Connection(file, os.fstat(found.fileno()).st_ino, address, silent, has_read, bool(unread or unsent))
+
+    def _over_share(self, held: Sequence[_Connection]) -> Iterator[_Connection]:
+        by_address: dict[str, list[_Connection]] = defaultdict(list)
+        for connection in held:
+            by_address[connection.address].append(connection)
+        share = SHARE if len(held) <= self._most // 2 else min(SHARE, self._most // 2 // len(by_address))
+        for connections in by_address.values():
+            if len(connections) > share:
+                yield from sorted(connections, key=lambda connection: connection.silent)[share:]
+
+    def _too_slow(self, held: Sequence[_Connection]) -> Iterator[_Connection]:
+        now = time.monotonic()
+        before, self._reading = self._reading, {}
+        for connection in held:
+            if not connection.waits:
+                continue
+            since, had_read = before.get(connection.number, (now, connection.has_read))
+            if now < since + PATIENCE:
+                self._reading[connection.number] = since, had_read
+            elif connection.has_read - had_read < SLOWEST * PATIENCE:
+                yield connection
+            else:
+                self._reading[connection.number] = now, connection.has_read
+
+
+def _files() -> list[int]:
+    with os.scandir("/proc/self/fd") as files:
+        return [int(file.name) for file in files]
+
+
+def _socket_of(file: int) -> socket.socket | None:
+    """A second file of the same socket: it stays that socket, whatever becomes of the first. None for other files, and
+    for one that was closed meanwhile."""
+    try:
+        copy = os.dup(file)
+    except OSError:
+        return None
+    try:
+        return socket.socket(fileno=copy)
+    except OSError:
+        os.close(copy)
+        return None
+
+
+def _close(connection: _Connection) -> None:
+    found = _socket_of(connection.file)
+    if found is None:
+        return
+    with found, suppress(OSError):  # it is closed already
+        if os.fstat(found.fileno()).st_ino == connection.number:
+            found.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+            found.shutdown(socket.SHUT_RDWR)

@@ -1,0 +1,92 @@
+"""The processes of `manage.py serve`: each is started again when it has ended, and all end together."""
+
+import logging
+import multiprocessing
+import signal
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing.context import SpawnProcess
+
+logger = logging.getLogger("retwis.serve")
+
+# Not fork: a process would inherit this one's threads, locks and signal handlers.
+_context = multiprocessing.get_context("spawn")
+
+LOOKS_EVERY = 0.2  # seconds
+RESTARTS_AFTER = 1.0  # seconds between two starts of a process: one that cannot run must not keep a core busy
+STOPS_WITHIN = 5.0  # seconds that a process gets for what it has begun; a starting one may miss the signal
+
+
+class CannotStart(Exception):
+    """A process ended with an error before it had ever run."""
+
+
+@dataclass
+class _Kept:
+    name: str
+    target: Callable[..., None]
+    arguments: tuple[object, ...]
+    process: SpawnProcess
+    started: float  # seconds of the monotonic clock
+    again: bool = False  # whether it was started again
+
+
+class Processes:
+    """Processes that run until `stop`. Another process that ends does not concern the rest."""
+
+    def __init__(self) -> None:
+        self._kept: list[_Kept] = []
+        self._stopping = threading.Event()
+
+    def start(self, name: str, target: Callable[..., None], *arguments: object) -> None:
+        """Start a process that calls the target, which a module must name."""
+        self._kept.append(_Kept(name, target, arguments, _start(name, target, arguments), time.monotonic()))
+
+    def stop(self) -> None:
+        """Let `keep` end. Signal handlers may call it."""
+        self._stopping.set()
+
+    def keep(self) -> None:
+        """Start each process again that has ended, until `stop`. Raises CannotStart."""
+        while not self._stopping.wait(LOOKS_EVERY):
+            self.look()
+
+    def look(self) -> None:
+        """Start each process again that has ended by now. Raises CannotStart."""
+        for kept in self._kept:
+            if not kept.process.is_alive() and time.monotonic() >= kept.started + RESTARTS_AFTER:
+                self._start_again(kept)
+
+    def end(self) -> None:
+        """End all processes: with SIGTERM, and after STOPS_WITHIN seconds with SIGKILL."""
+        for kept in self._kept:
+            kept.process.terminate()
+        deadline = time.monotonic() + STOPS_WITHIN
+        for kept in self._kept:
+            kept.process.join(max(0.0, deadline - time.monotonic()))
+            kept.process.kill()
+            kept.process.join()
+
+    def _start_again(self, kept: _Kept) -> None:
+        code = kept.process.exitcode or 0
+        if code > 0 and not kept.again:
+            raise CannotStart(f"{kept.name} cannot start. Its error stands above.")
+        logger.error("%s has ended (%s); starting it again", kept.name, _reason(code))
+        kept.process = _start(kept.name, kept.target, kept.arguments)
+        kept.started, kept.again = time.monotonic(), True
+
+
+def _start(name: str, target: Callable[..., None], arguments: tuple[object, ...]) -> SpawnProcess:
+    process = _context.Process(target=target, args=arguments, name=name)
+    # A terminal sends Ctrl-C to all processes, and `end` ends them. What is ignored at its start, a process ignores.
+    previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    process.start()
+    signal.signal(signal.SIGINT, previous)
+    logger.info("%s has PID: %d", name, process.pid)
+    return process
+
+
+def _reason(code: int) -> str:
+    return f"signal {-code}" if code < 0 else f"exit code {code}"

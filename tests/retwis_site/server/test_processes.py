@@ -1,0 +1,101 @@
+"""The processes of `serve`: started again when they end, and ended together."""
+
+import os
+import re
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from retwis_site.server.processes import CannotStart, Processes
+from tests.support.processes.processes import alive, wait_until
+
+
+def write_pid(folder):
+    (folder / str(os.getpid())).touch()
+
+
+def sleep(folder):
+    write_pid(folder)
+    threading.Event().wait(60)
+
+
+def deaf(folder):
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    sleep(folder)
+
+
+def fail(folder):
+    write_pid(folder)
+    raise SystemExit(3)
+
+
+def pids(folder):
+    return {int(path.name) for path in folder.iterdir()}
+
+
+@pytest.fixture
+def processes(tmp_path):
+    kept = Processes()
+    yield kept
+    kept.end()
+    assert not any(map(alive, pids(tmp_path)))
+
+
+def started(processes, folder, number):
+    """The pids of all processes that were started, once there are so many."""
+
+    def looked():
+        processes.look()
+        return len(pids(folder)) == number
+
+    wait_until(looked, f"{number} processes")
+    return pids(folder)
+
+
+def test_a_killed_process_is_started_again_and_the_others_stay(processes, tmp_path, caplog):
+    processes.start("deliver", sleep, tmp_path)
+    other = started(processes, tmp_path, 1)
+    processes.start("web worker 1", sleep, tmp_path)
+    first = started(processes, tmp_path, 2) - other
+    os.kill(*first, signal.SIGKILL)
+    started(processes, tmp_path, 3)
+    assert alive(*other)
+    assert "web worker 1 has ended (signal 9); starting it again" in caplog.text
+    assert "deliver has ended" not in caplog.text
+
+
+def test_a_process_that_keeps_dying_is_started_once_a_second(processes, tmp_path):
+    processes.start("web worker 1", sleep, tmp_path)
+    began = time.monotonic()
+    for number in range(1, 4):
+        for pid in filter(alive, started(processes, tmp_path, number)):
+            os.kill(pid, signal.SIGKILL)
+    started(processes, tmp_path, 4)
+    assert 3.0 <= time.monotonic() - began < 15.0
+
+
+def test_a_process_that_cannot_start_is_an_error(processes, tmp_path):
+    processes.start("web worker 1", fail, tmp_path)
+    with pytest.raises(CannotStart, match=r"web worker 1 cannot start. Its error stands above."):
+        started(processes, tmp_path, 2)
+    assert len(pids(tmp_path)) == 1
+
+
+def test_a_process_that_ignores_sigterm_is_killed(tmp_path, monkeypatch):
+    monkeypatch.setattr("retwis_site.server.processes.STOPS_WITHIN", 0.2)
+    processes = Processes()
+    processes.start("a", deaf, tmp_path)
+    wait_until(lambda: pids(tmp_path), "the process")
+    processes.end()
+    assert not alive(*pids(tmp_path))
+
+
+def test_a_process_ignores_ctrl_c(processes, tmp_path):
+    processes.start("a", sleep, tmp_path)
+    wait_until(lambda: pids(tmp_path), "the process")
+    os.kill(*pids(tmp_path), signal.SIGINT)
+    os.kill(*pids(tmp_path), 0)
+    assert re.search(r"SigIgn:\s+[0-9a-f]*[2367abef]\n", Path(f"/proc/{next(iter(pids(tmp_path)))}/status").read_text())
