@@ -17,7 +17,7 @@ from typing import IO
 import redis
 
 from benchmarks.visitor import Visitor
-from tests.support.stores.topologies import free_ports
+from tests.support.processes.ports import free_ports
 
 ROOT = Path(__file__).parent.parent
 NEEDED = {"wrk": "wrk", "ab": "apache2-utils", "redis-benchmark": "redis-tools", "redis-server": "redis-server"}

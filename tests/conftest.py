@@ -21,7 +21,8 @@ from retwis_site.store.client import Store, connect
 from retwis_site.store.connection.recorder import Recording, keys_of, recording, recording_process
 from retwis_site.store.local_cache import Memory
 from tests.support.people import register
-from tests.support.processes.processes import end, free_port, run_server, run_site
+from tests.support.processes.ports import free_port
+from tests.support.processes.processes import end, run_server, run_site
 from tests.support.stores import acl_users, topologies
 from tests.support.stores.key_layouts import SHARDS, Counted, Split
 from timeline.timelines.checks import timeline_checks

@@ -17,7 +17,8 @@ import redis
 
 from benchmarks.growth import paper
 from retwis_site.store.chunks import batches
-from tests.support.stores.topologies import Server, free_ports
+from tests.support.processes.ports import free_ports
+from tests.support.stores.topologies import Server
 
 SECONDS = 2.0  # length of each run
 TIMES = 3  # runs of each load

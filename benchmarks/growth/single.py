@@ -11,7 +11,8 @@ import redis
 from benchmarks.growth.measure import TIMES, Command, RoundTrip, drive, load, pack, reading, table
 from benchmarks.growth.sizes import NOW, secret
 from retwis_site.store import keys
-from tests.support.stores.topologies import Server, free_ports, running
+from tests.support.processes.ports import free_ports
+from tests.support.stores.topologies import Server, running
 
 FEW, MANY = 1000, 1_000_000
 STEPS = (125_000, 250_000, 500_000, 1_000_000)

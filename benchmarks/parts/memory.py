@@ -9,7 +9,8 @@ from benchmarks.growth.measure import Command, table
 from benchmarks.growth.sizes import NOW, SMALL, Kind, secret, version, weigh
 from benchmarks.plan import Plan, Report
 from retwis_site.store import keys
-from tests.support.stores.topologies import Server, free_ports, running
+from tests.support.processes.ports import free_ports
+from tests.support.stores.topologies import Server, running
 
 IDS, EDGES = 1000, 40
 

@@ -21,8 +21,9 @@ from benchmarks.growth.sizes import version
 from benchmarks.plan import Plan, Report
 from benchmarks.stand import Place, site, site_env
 from benchmarks.visitor import CSRF_LETTERS, Viewer, Visitor, people
+from tests.support.processes.ports import free_ports
 from tests.support.stores import acl_users
-from tests.support.stores.topologies import PRIMARIES, Clustered, Server, cluster_servers, free_ports, join, running
+from tests.support.stores.topologies import PRIMARIES, Clustered, Server, cluster_servers, join, running
 
 SHARES = {"add user": 5, "follow": 15, "post": 30, "timeline": 50}
 ZIPF = 0.75

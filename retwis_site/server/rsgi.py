@@ -36,6 +36,8 @@ from retwis_site.server.bodies import AwaitedBodies
 from retwis_site.server.turns import Turns
 from retwis_site.wsgi import application as site
 
+Answer = tuple[int, list[tuple[str, str]], Any]  # status, headers, content
+
 FILE_TIMEOUT = 3600.0  # seconds that a client has to read a long file
 
 # Of answers that are no pages: nobody reads them, or the worker is busy.
@@ -101,7 +103,7 @@ async def _move_to_loop() -> None:
     await asyncio.sleep(0)
 
 
-def _answer(environ: WSGIEnvironment) -> tuple[int, list[tuple[str, str]], Any]:
+def _answer(environ: WSGIEnvironment) -> Answer:
     """The status, the headers and the content of the site's answer."""
     start: list[tuple[int, list[tuple[str, str]]]] = []
 
@@ -113,7 +115,7 @@ def _answer(environ: WSGIEnvironment) -> tuple[int, list[tuple[str, str]], Any]:
     return *start[0], content
 
 
-async def _answer_in(queue: FairQueue, address: str, environ: WSGIEnvironment) -> tuple[int, list[tuple[str, str]], Any]:
+async def _answer_in(queue: FairQueue, address: str, environ: WSGIEnvironment) -> Answer:
     """The site's answer, once the request may begin. asyncio has five threads or more: refusals do not wait long."""
     await _move_to_loop()
     environ[PLACE] = place = queue.enter(address)
@@ -124,9 +126,7 @@ async def _answer_in(queue: FairQueue, address: str, environ: WSGIEnvironment) -
         queue.leave(place)
 
 
-async def _respond(
-    environ: WSGIEnvironment, protocol: HTTPProtocol, answer: tuple[int, list[tuple[str, str]], Any]
-) -> None:
+async def _respond(environ: WSGIEnvironment, protocol: HTTPProtocol, answer: Answer) -> None:
     status, headers, content = answer
     if environ.get(LATE):
         headers.append(("connection", "close"))  # the rest of the body may still arrive

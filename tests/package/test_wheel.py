@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from tests.support.processes.processes import free_port, wait_until
+from tests.support.processes.ports import free_port
+from tests.support.processes.processes import wait_until
 
 ROOT = Path(settings.BASE_DIR)
 

@@ -3,8 +3,9 @@
 import os
 
 from tests.settings import folder
+from tests.support.processes.ports import free_ports
 from tests.support.stores import acl_users
-from tests.support.stores.topologies import SERVICE, Server, free_ports
+from tests.support.stores.topologies import SERVICE, Server
 
 STORE_DIR = folder("retwis-sentinel-")
 SENTINELS = free_ports(3)

@@ -3,7 +3,8 @@
 import os
 
 from tests.settings import folder
-from tests.support.stores.topologies import Server, free_ports
+from tests.support.processes.ports import free_ports
+from tests.support.stores.topologies import Server
 
 STORE_DIR = folder("retwis-twemproxy-")
 PROXY_PORT, *PORTS = free_ports(4)

@@ -17,7 +17,8 @@ from accounts.signing_in.passwords import HASHING, LeanArgon2PasswordHasher
 from accounts.users.registration import Registration
 from retwis_site.fair_queue import SHARES
 from tests.support.people import PASSWORD
-from tests.support.processes.processes import free_port, run_site
+from tests.support.processes.ports import free_port
+from tests.support.processes.processes import run_site
 
 pytestmark = [pytest.mark.real_server, pytest.mark.faults]
 

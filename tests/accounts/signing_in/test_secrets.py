@@ -322,8 +322,9 @@ ALLOWED = {
     "socket": {
         "retwis_site/store/embedded.py",
         "retwis_site/management/commands/serve.py",
-    }
-    | {"retwis_site/management/commands/deliver.py"},
+        "retwis_site/management/commands/deliver.py",
+        "retwis_site/server/connections.py",
+    },
     "random": {"timeline/demo/seeding.py", "timeline/demo/texts.py"},
     "http.client": set(),
     "urllib.request": set(),

@@ -4,7 +4,8 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.support.processes.processes import Site, free_port, run_site, wait_until
+from tests.support.processes.ports import free_port
+from tests.support.processes.processes import Site, run_site, wait_until
 from tests.support.stores.store_faults import Server, down
 
 

@@ -8,7 +8,8 @@ import time
 import pytest
 
 from tests.support.http.http_browser import Browser
-from tests.support.processes.processes import alive, free_port, run_site, wait_until
+from tests.support.processes.ports import free_port
+from tests.support.processes.processes import alive, run_site, wait_until
 
 pytestmark = [pytest.mark.faults, pytest.mark.real_server]
 

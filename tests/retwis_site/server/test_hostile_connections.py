@@ -10,7 +10,8 @@ import pytest
 from tests.support.http.hostile_connections import KINDS, Attack
 from tests.support.http.http_browser import Browser
 from tests.support.people import PASSWORD
-from tests.support.processes.processes import free_port, run_site
+from tests.support.processes.ports import free_port
+from tests.support.processes.processes import run_site
 
 pytestmark = [pytest.mark.faults, pytest.mark.real_server]
 

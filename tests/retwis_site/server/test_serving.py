@@ -13,7 +13,8 @@ import redis
 from retwis_site.store import embedded
 from retwis_site.store.connection import addresses
 from tests.support.people import PASSWORD
-from tests.support.processes.processes import alive, free_port, run_site, wait_until
+from tests.support.processes.ports import free_port
+from tests.support.processes.processes import alive, run_site, wait_until
 
 pytestmark = [pytest.mark.real_server, pytest.mark.usefixtures("var")]
 

@@ -1,11 +1,9 @@
 """Processes that tests start, watch and end: servers, commands, other users of the embedded server."""
 
 import contextlib
-import http.client
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -59,11 +57,10 @@ def run_server(folder: str, *options: str) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def wait_until(condition: Callable[[], object], what: str, seconds: float = 20.0) -> None:
-    """Wait until the condition is true. A connection error counts as false; so does an answer that is none, of a client
-    that was connected to itself: a port of this machine that nobody listens on may be its own."""
+    """Wait until the condition is true. A connection error counts as false."""
     deadline = time.monotonic() + seconds
     while True:
-        with contextlib.suppress(redis.RedisError, OSError, http.client.HTTPException):
+        with contextlib.suppress(redis.RedisError, OSError):
             if condition():
                 return
         assert time.monotonic() < deadline, f"waited {seconds} s for {what}"
@@ -229,9 +226,3 @@ def run_site(var, log, port, **changes):
             yield site
         finally:
             end_group(process)
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]

@@ -4,7 +4,6 @@ import contextlib
 import os
 import shutil
 import signal
-import socket
 import subprocess
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import redis
 import trustme
 from redis.cluster import ClusterNode, RedisCluster
 
+from tests.support.processes.ports import free_ports
 from tests.support.processes.processes import wait_until
 from tests.support.stores import acl_users
 
@@ -26,15 +26,6 @@ def program(name):
     if found is None:
         pytest.exit(f"{name} is needed: apt-get install {PACKAGES[name]}", returncode=2)
     return found
-
-
-def free_ports(count):
-    """Distinct ports that are free now."""
-    with contextlib.ExitStack() as probes:
-        found = [probes.enter_context(socket.socket()) for _ in range(count)]
-        for probe in found:
-            probe.bind(("127.0.0.1", 0))
-        return [probe.getsockname()[1] for probe in found]
 
 
 class Tls:

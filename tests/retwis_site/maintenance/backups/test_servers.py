@@ -10,9 +10,10 @@ from retwis_site.maintenance.backups.folders import read_manifest
 from retwis_site.store.client import connect
 from tests.support.maintenance.backups import back_up, restore
 from tests.support.maintenance.copied_sites import keys_to_copy, make_site_with_every_key
-from tests.support.processes.processes import environment, free_port, manage, run_site
+from tests.support.processes.ports import free_port, free_ports
+from tests.support.processes.processes import environment, manage, run_site
 from tests.support.stores import acl_users
-from tests.support.stores.topologies import Server, Tls, free_ports, running
+from tests.support.stores.topologies import Server, Tls, running
 
 pytestmark = pytest.mark.real_server
 
