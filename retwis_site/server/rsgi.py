@@ -7,7 +7,7 @@ A worker has three kinds of threads:
 - A request of `Feature.slow_views` waits in its queue without a thread, then gets one of its own.
 
 granian would run everything on the event loop. A page waits for nothing, so it is made in the thread that granian
-called from. This saves the way to the loop's thread and back.
+called from (loop.py). This saves the way to the loop's thread and back.
 
 granian keeps in memory the part of an answer that the client has not read yet. Pages are small. granian reads a long
 file from the disk, no faster than the client reads it.
@@ -19,7 +19,6 @@ import asyncio
 import io
 import sys
 import time
-from collections.abc import Callable
 from typing import IO, Any
 from wsgiref.types import StartResponse, WSGIEnvironment
 from wsgiref.util import FileWrapper
@@ -52,10 +51,6 @@ class Application:
         self._turns = Turns()
         self._bodies = AwaitedBodies()
 
-    def __rsgi_init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Called before the first request. From now on a request begins in the thread that granian calls from."""
-        loop.call_soon_threadsafe = _begin_here(loop.call_soon_threadsafe)  # type: ignore[method-assign, assignment]
-
     async def __rsgi__(self, scope: Scope, protocol: HTTPProtocol) -> None:
         environ = environ_of(scope)
         address = address_in(environ)
@@ -81,21 +76,6 @@ class Application:
         answer = _answer(environ)
         self._turns.add(address, time.monotonic() - began)
         await _respond(environ, protocol, answer)
-
-
-def _begin_here(hand_over: Callable[..., asyncio.Handle]) -> Callable[..., asyncio.Handle | None]:
-    """Wraps `call_soon_threadsafe`. granian's coroutine runs in this thread, and goes to the loop only when it has to
-    wait. Without this, home reaches 0.91 of its rate (2026-11-22, docs/decisions.md)."""
-
-    def begin(callback: Callable[..., object], *arguments: object, **options: Any) -> asyncio.Handle | None:
-        if arguments and asyncio.iscoroutine(arguments[0]):
-            try:
-                arguments[0].send(None)
-            except StopIteration:
-                return None
-        return hand_over(callback, *arguments, **options)
-
-    return begin
 
 
 async def _move_to_loop() -> None:

@@ -20,6 +20,7 @@ from granian.log import LogLevels
 from granian.server.embed import Server
 
 from retwis_site.server.connections import MOST_CONNECTIONS, Connections
+from retwis_site.server.loop import Loop
 from retwis_site.server.parent_process import end_with_parent
 
 HEADER_TIMEOUT = 15_000  # milliseconds for a request's head, and between two requests of a connection
@@ -32,7 +33,8 @@ logger = logging.getLogger("retwis.serve")
 def work(host: str, port: int, number: int) -> None:
     """Serve until SIGTERM. `number` counts from 1."""
     end_with_parent()
-    asyncio.run(_serve(host, port, number))
+    with asyncio.Runner(loop_factory=Loop) as runner:
+        runner.run(_serve(host, port, number))
     sys.stderr.flush()
     os._exit(0)  # granian's own threads abort the process when the interpreter shuts down normally
 

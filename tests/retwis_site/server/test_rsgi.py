@@ -15,6 +15,7 @@ from django.utils import translation
 from granian.rsgi import ProtocolClosed
 
 from retwis_site.server import bodies
+from retwis_site.server.loop import Loop
 from tests.support.http.rsgi_requests import Headers, Protocol, Scope, answered
 from tests.support.http.security_headers import HEADERS, POLICY
 
@@ -177,8 +178,7 @@ def threads_of(serving, monkeypatch, scope, protocol):
 
     real = serving.site
     monkeypatch.setattr(serving, "site", site)
-    loop = asyncio.new_event_loop()
-    serving.application.__rsgi_init__(loop)
+    loop = Loop()
     running = threading.Thread(target=loop.run_forever, name="loop")
     running.start()
     ended = threading.Event()
