@@ -37,8 +37,8 @@ class RedisBackend:
         limits = RateLimits(connect())
         address = client_address(request)
         subject = login_subject(username, address)
+        limits.count(ATTEMPTS, address)  # first: a right password that it refuses must not count as a wrong one
         limits.count(LOGINS, subject)
-        limits.count(ATTEMPTS, address)
         login = self._verified(username, password)
         if login is None:
             # The name is not logged: people type their password into its field by mistake.

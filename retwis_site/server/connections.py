@@ -2,7 +2,8 @@
 
 granian accepts every connection. So a thread in each worker looks at the worker's sockets once a second, and closes
 
-- connections of an address that holds more than its share: first those that have been silent for longest;
+- connections of an address that holds more than its share: first those without a request, and those that have been
+  silent for longest;
 - connections whose client reads less than SLOWEST bytes a second.
 
 The kernel knows all of it (`struct tcp_info` in linux/tcp.h), so requests cost nothing. Only Linux has these limits.
@@ -31,8 +32,8 @@ SLOWEST = 256  # bytes a second
 PATIENCE = 30.0  # seconds over which SLOWEST is measured
 LOGS_EVERY = 60.0  # seconds
 
-# Of `struct tcp_info`: unacked, last_data_recv, bytes_acked and notsent_bytes.
-_TCP_INFO = struct.Struct("=24xI24xI64xQ16xI")
+# Of `struct tcp_info`: unacked, last_data_sent, last_data_recv, bytes_acked, bytes_received and notsent_bytes.
+_TCP_INFO = struct.Struct("=24xI16xI4xI64xQQ8xI")
 _RESET = struct.pack("ii", 1, 0)  # SO_LINGER: the system forgets what the client has not read
 
 
@@ -42,6 +43,7 @@ class _Connection(NamedTuple):
     file: int
     number: int  # of the socket: the file may be another connection's a moment later
     address: str  # of the client, as rate limits count it
+    asks: bool  # whether the client has sent something since the last answer
     silent: int  # milliseconds since the client sent something
     has_read: int  # bytes that the client's system has acknowledged
     waits: bool  # whether there is more to read
@@ -75,7 +77,10 @@ class Connections:
     def _watch(self) -> None:
         while True:
             time.sleep(LOOKS_EVERY)
-            self.look()
+            try:
+                self.look()
+            except (OSError, struct.error):  # no file is left to look with, or an old kernel says less
+                logger.exception("connections cannot be counted")
 
     def _connection(self, file: int) -> _Connection | None:
         """The client's connection that an open file is; None when it is something else."""
@@ -93,17 +98,20 @@ class Connections:
             return None
         address = network_of(found.getpeername()[0])
         information = found.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO.size)
-        unread, silent, has_read, unsent = _TCP_INFO.unpack(information)
-        return _Connection(file, os.fstat(found.fileno()).st_ino, address, silent, has_read, bool(unread or unsent))
+        unread, answered, silent, has_read, has_sent, unsent = _TCP_INFO.unpack(information)
+        asks = has_sent > 0 and silent < answered
+        number = os.fstat(found.fileno()).st_ino
+        return _Connection(file, number, address, asks, silent, has_read, bool(unread or unsent))
 
-    def _over_share(self, held: Sequence[_Connection]) -> Iterator[_Connection]:
+    def _over_share(self, held: Sequence[_Connection]) -> set[_Connection]:
         by_address: dict[str, list[_Connection]] = defaultdict(list)
         for connection in held:
             by_address[connection.address].append(connection)
-        share = SHARE if len(held) <= self._most // 2 else min(SHARE, self._most // 2 // len(by_address))
-        for connections in by_address.values():
-            if len(connections) > share:
-                yield from sorted(connections, key=lambda connection: connection.silent)[share:]
+        half = self._most // 2
+        share = SHARE if len(held) <= half else max(1, min(SHARE, half // len(by_address)))
+        kept = [one for each in by_address.values() for one in sorted(each, key=_worth)[:share]]
+        kept = sorted(kept, key=_worth)[: self._most * 3 // 4]
+        return {*held}.difference(kept)
 
     def _too_slow(self, held: Sequence[_Connection]) -> Iterator[_Connection]:
         now = time.monotonic()
@@ -118,6 +126,11 @@ class Connections:
                 yield connection
             else:
                 self._reading[connection.number] = now, connection.has_read
+
+
+def _worth(connection: _Connection) -> tuple[bool, int]:
+    """The lower, the longer a connection is kept."""
+    return not connection.asks, connection.silent
 
 
 def _files() -> list[int]:

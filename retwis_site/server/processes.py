@@ -3,7 +3,6 @@
 import logging
 import multiprocessing
 import signal
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,11 +15,12 @@ _context = multiprocessing.get_context("spawn")
 
 LOOKS_EVERY = 0.2  # seconds
 RESTARTS_AFTER = 1.0  # seconds between two starts of a process: one that cannot run must not keep a core busy
+STARTS_WITHIN = 10.0  # seconds: a process that ends with an error before is one that cannot start
 STOPS_WITHIN = 5.0  # seconds that a process gets for what it has begun; a starting one may miss the signal
 
 
 class CannotStart(Exception):
-    """A process ended with an error before it had ever run."""
+    """A process ended with an error soon after its first start."""
 
 
 @dataclass
@@ -38,7 +38,7 @@ class Processes:
 
     def __init__(self) -> None:
         self._kept: list[_Kept] = []
-        self._stopping = threading.Event()
+        self._stopping = False
 
     def start(self, name: str, target: Callable[..., None], *arguments: object) -> None:
         """Start a process that calls the target, which a module must name."""
@@ -46,12 +46,13 @@ class Processes:
 
     def stop(self) -> None:
         """Let `keep` end. Signal handlers may call it."""
-        self._stopping.set()
+        self._stopping = True
 
     def keep(self) -> None:
         """Start each process again that has ended, until `stop`. Raises CannotStart."""
-        while not self._stopping.wait(LOOKS_EVERY):
+        while not self._stopping:
             self.look()
+            time.sleep(LOOKS_EVERY)
 
     def look(self) -> None:
         """Start each process again that has ended by now. Raises CannotStart."""
@@ -71,19 +72,24 @@ class Processes:
 
     def _start_again(self, kept: _Kept) -> None:
         code = kept.process.exitcode or 0
-        if code > 0 and not kept.again:
+        if code > 0 and not kept.again and time.monotonic() < kept.started + STARTS_WITHIN:
             raise CannotStart(f"{kept.name} cannot start. Its error stands above.")
-        logger.error("%s has ended (%s); starting it again", kept.name, _reason(code))
-        kept.process = _start(kept.name, kept.target, kept.arguments)
         kept.started, kept.again = time.monotonic(), True
+        logger.error("%s has ended (%s); starting it again", kept.name, _reason(code))
+        try:
+            kept.process = _start(kept.name, kept.target, kept.arguments)
+        except OSError as error:  # no memory, or too many processes: tried again after RESTARTS_AFTER
+            logger.error("%s cannot be started now: %s", kept.name, error)
 
 
 def _start(name: str, target: Callable[..., None], arguments: tuple[object, ...]) -> SpawnProcess:
     process = _context.Process(target=target, args=arguments, name=name)
     # A terminal sends Ctrl-C to all processes, and `end` ends them. What is ignored at its start, a process ignores.
     previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    process.start()
-    signal.signal(signal.SIGINT, previous)
+    try:
+        process.start()
+    finally:
+        signal.signal(signal.SIGINT, previous)
     logger.info("%s has PID: %d", name, process.pid)
     return process
 

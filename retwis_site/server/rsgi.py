@@ -54,6 +54,8 @@ class Application:
     async def __rsgi__(self, scope: Scope, protocol: HTTPProtocol) -> None:
         environ = environ_of(scope)
         address = address_in(environ)
+        if not await self._may_begin(address, protocol):
+            return
         if length := int(environ.get("CONTENT_LENGTH") or 0):  # granian refuses one that is no number
             await _move_to_loop()
             body = await self._bodies.read(address, protocol, length, settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
@@ -62,11 +64,7 @@ class Application:
                 return
             environ["wsgi.input"] = io.BytesIO(body.content)
             environ[LATE] = body.late
-        if self._turns.must_wait(address):
-            await _move_to_loop()
-            if not await self._turns.turn(address):
-                busy = [*_PLAIN, ("retry-after", "5")]
-                protocol.response_str(503, busy, "The site is busy with other requests from your network.\n")
+            if body.late and not await self._may_begin(address, protocol):  # hundreds may be late at the same moment
                 return
         queue = queue_of(environ["REQUEST_METHOD"], environ["PATH_INFO"])
         if queue is not None:
@@ -76,6 +74,17 @@ class Application:
         answer = _answer(environ)
         self._turns.add(address, time.monotonic() - began)
         await _respond(environ, protocol, answer)
+
+    async def _may_begin(self, address: str, protocol: HTTPProtocol) -> bool:
+        """Wait for the turn of this address. False when the request was refused."""
+        if not self._turns.must_wait(address):
+            return True
+        await _move_to_loop()
+        if await self._turns.turn(address):
+            return True
+        busy = [*_PLAIN, ("retry-after", "5")]
+        protocol.response_str(503, busy, "The site is busy with other requests from your network.\n")
+        return False
 
 
 async def _move_to_loop() -> None:

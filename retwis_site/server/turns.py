@@ -9,8 +9,9 @@ BUSY = 0.75  # of the time of one thread; below, nobody waits
 MEMORY = 0.25  # seconds in which use loses two thirds of its weight
 PRESENT = 10.0  # seconds after its last request that an address counts
 UNFAIR = 1.5  # times what the average address has used
+LITTLE = 0.1  # of MEMORY: who has used less never waits
 MOST_WAITING = 100  # requests of one address
-LETS_IN_EVERY = 0.005  # seconds
+LOOKS_EVERY = 0.005  # seconds
 
 
 class _Use:
@@ -42,15 +43,17 @@ class Turns:
 
     def must_wait(self, address: str) -> bool:
         """Whether the next request of an address must wait: the worker is busy, and this address has used much more
-        than the average one. The only address never waits. Any thread may ask."""
+        than the average one; or older requests of it wait. The only address never waits. Any thread may ask."""
+        return address in self._waiting or self._has_used_much(address)
+
+    def _has_used_much(self, address: str) -> bool:
         now = time.monotonic()
         used = self._all.at(now)
         own = self._by_address.get(address)
         if used < BUSY * MEMORY or own is None:
             return False
-        if now > self._tidied + PRESENT / 10:
-            self._tidy(now)
-        return own.at(now) * len(self._by_address) > UNFAIR * used
+        mine = own.at(now)
+        return mine > LITTLE * MEMORY and mine * len(self._by_address) > UNFAIR * used
 
     def add(self, address: str, seconds: float) -> None:
         """Count the time that a request has used. Any thread may do so."""
@@ -60,13 +63,15 @@ class Turns:
         if use is None:
             use = self._by_address[address] = _Use(now)
         use.add(seconds, now)
+        if now > self._tidied + PRESENT / 10:
+            self._tidy(now)
 
     async def turn(self, address: str) -> bool:
         """Wait until it is the turn of this address. False when too many newer requests of the address wait too. For
         the event loop's thread."""
         waiting = self._waiting.setdefault(address, deque())
         if len(waiting) >= MOST_WAITING:
-            waiting.popleft().set_result(False)
+            _tell(waiting.popleft(), False)
         mine: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         waiting.append(mine)
         if self._usher is None:
@@ -74,15 +79,23 @@ class Turns:
         return await mine
 
     async def _let_in(self) -> None:
-        while self._waiting:
-            for address in [address for address in self._waiting if not self.must_wait(address)]:
-                self._waiting[address].popleft().set_result(True)
-                if not self._waiting[address]:
-                    del self._waiting[address]
-            await asyncio.sleep(LETS_IN_EVERY)
-        self._usher = None
+        try:
+            while self._waiting:
+                next_ones = [address for address in self._waiting if not self._has_used_much(address)]
+                for address in next_ones:
+                    _tell(self._waiting[address].popleft(), True)
+                    if not self._waiting[address]:
+                        del self._waiting[address]
+                await asyncio.sleep(0 if next_ones else LOOKS_EVERY)  # what was let in uses its time first
+        finally:
+            self._usher = None
 
     def _tidy(self, now: float) -> None:
         self._tidied = now
         present = now - PRESENT
         self._by_address = {name: use for name, use in list(self._by_address.items()) if use.last > present}
+
+
+def _tell(waiting: "asyncio.Future[bool]", may_begin: bool) -> None:
+    if not waiting.done():  # its client may have gone
+        waiting.set_result(may_begin)

@@ -95,8 +95,53 @@ def test_shares_become_smaller_when_there_are_too_many_connections(monkeypatch):
         server = Server(stack, most=8)
         alice, bob = [server.connect(ALICE) for _ in range(5)], [server.connect(BOB) for _ in range(1)]
         server.watch.look()
-        assert sum(open_ones(alice)) == 2
+        assert sum(open_ones(alice)) == 2  # a half of most, divided by two addresses
         assert open_ones(bob) == [True]
+
+
+def test_more_addresses_than_connections_lose_the_longest_silent(monkeypatch):
+    with contextlib.ExitStack() as stack:
+        server = Server(stack, most=8)
+        pairs = [server.connect(f"127.0.0.{number + 2}") for number in range(8)]
+        wait_until(lambda: min(map(silence, pairs)) > 20, "silence")
+        for client, _ in pairs[:4]:
+            client.sendall(b"x")
+        server.watch.look()
+        assert sum(open_ones(pairs)) == 6
+        assert open_ones(pairs[:4]) == [True] * 4
+
+
+def test_a_connection_whose_request_is_under_way_is_kept_longest(server, monkeypatch):
+    monkeypatch.setattr(connections, "SHARE", 2)
+    asking = server.connect(ALICE)
+    asking[0].sendall(b"POST")
+    wait_until(lambda: silence(asking) > 20, "silence")
+    answered = server.connect(ALICE)
+    answered[0].sendall(b"GET")
+    wait_until(lambda: silence(answered) > 20, "silence")
+    answered[1].send(b"answer")
+    idle = server.connect(ALICE)  # the kernel counts its silence from the start of the machine
+    server.watch.look()
+    assert open_ones([asking, answered, idle]) == [True, True, False]
+    monkeypatch.setattr(connections, "SHARE", 1)
+    server.watch.look()
+    assert open_ones([asking, answered]) == [True, False]
+
+
+def test_the_watch_goes_on_after_an_error(server, monkeypatch, caplog):
+    looks = []
+
+    def look():
+        looks.append(1)
+        if len(looks) > 1:
+            raise SystemExit  # ends the thread
+        raise OSError("Too many open files")
+
+    monkeypatch.setattr(connections, "LOOKS_EVERY", 0)
+    monkeypatch.setattr(server.watch, "look", look)
+    server.watch.watch()
+    wait_until(lambda: len(looks) == 2, "the second look")
+    assert "connections cannot be counted" in caplog.text
 
 
 def test_connections_to_other_ports_and_other_files_are_left_alone(server, monkeypatch, tmp_path):

@@ -1,10 +1,12 @@
 """The processes of `serve`: started again when they end, and ended together."""
 
+import errno
 import os
 import re
 import signal
 import threading
 import time
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
 
 import pytest
@@ -82,6 +84,26 @@ def test_a_process_that_cannot_start_is_an_error(processes, tmp_path):
     with pytest.raises(CannotStart, match=r"web worker 1 cannot start. Its error stands above."):
         started(processes, tmp_path, 2)
     assert len(pids(tmp_path)) == 1
+
+
+def test_a_process_that_fails_after_it_has_run_is_started_again(processes, tmp_path, monkeypatch):
+    monkeypatch.setattr("retwis_site.server.processes.STARTS_WITHIN", 0.0)
+    processes.start("web worker 1", fail, tmp_path)
+    started(processes, tmp_path, 2)
+
+
+def test_a_process_that_cannot_be_started_now_is_started_later(processes, tmp_path, monkeypatch, caplog):
+    processes.start("web worker 1", sleep, tmp_path)
+    [first] = started(processes, tmp_path, 1)
+    with monkeypatch.context() as short_of_memory:
+        short_of_memory.setattr(SpawnProcess, "start", refuse)
+        os.kill(first, signal.SIGKILL)
+        wait_until(lambda: processes.look() or "cannot be started now" in caplog.text, "a try")
+    started(processes, tmp_path, 2)
+
+
+def refuse(process):
+    raise OSError(errno.ENOMEM, "Cannot allocate memory")
 
 
 def test_a_process_that_ignores_sigterm_is_killed(tmp_path, monkeypatch):

@@ -69,6 +69,53 @@ def test_an_address_that_has_left_no_longer_counts(clock):
     assert list(times._by_address) == [ALICE]
 
 
+def test_equal_visitors_do_not_wait_on_a_busy_site(clock):
+    """Each makes two requests at once, such as a post and the page after it."""
+    times = Turns()
+    waited = 0
+    for number in range(1000):
+        address = f"192.0.2.{number % 500}"
+        for _ in range(2):
+            waited += times.must_wait(address)
+            times.add(address, 0.005)
+            clock[0] += 0.005 / 0.85
+    assert waited == 0
+
+
+def test_addresses_are_forgotten_when_nobody_must_wait(clock):
+    times = Turns()
+    for number in range(10_000):
+        clock[0] += 0.02
+        times.add(str(number), 0.001)
+    assert len(times._by_address) < 1000
+
+
+def test_a_request_does_not_overtake_those_of_its_address(must_wait):
+    async def run():
+        times = Turns()
+        first = asyncio.create_task(times.turn(ALICE))
+        await settled()
+        must_wait.clear()
+        assert times.must_wait(ALICE)
+        assert await first
+        assert not times.must_wait(ALICE)
+
+    asyncio.run(run())
+
+
+def test_a_request_whose_client_has_gone_delays_no_other(must_wait):
+    async def run():
+        times = Turns()
+        gone, waiting = (asyncio.create_task(times.turn(ALICE)) for _ in range(2))
+        await settled()
+        gone.cancel()
+        await settled()
+        must_wait.clear()
+        assert await asyncio.wait_for(waiting, 5)
+
+    asyncio.run(run())
+
+
 async def settled():
     for _ in range(3):
         await asyncio.sleep(0)
@@ -78,8 +125,8 @@ async def settled():
 def must_wait(monkeypatch):
     """The addresses that must wait; a test changes the set."""
     addresses = {ALICE}
-    monkeypatch.setattr(Turns, "must_wait", lambda self, address: address in addresses)
-    monkeypatch.setattr(turns, "LETS_IN_EVERY", 0)
+    monkeypatch.setattr(Turns, "_has_used_much", lambda self, address: address in addresses)
+    monkeypatch.setattr(turns, "LOOKS_EVERY", 0)
     return addresses
 
 
