@@ -99,7 +99,7 @@ class Connections:
         address = network_of(found.getpeername()[0])
         information = found.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO.size)
         unread, answered, silent, has_read, has_sent, unsent = _TCP_INFO.unpack(information)
-        asks = has_sent > 0 and silent < answered
+        asks = has_sent > 0 and (has_read == 0 or silent < answered)  # the times are those of the kernel's ticks
         number = os.fstat(found.fileno()).st_ino
         return _Connection(file, number, address, asks, silent, has_read, bool(unread or unsent))
 
