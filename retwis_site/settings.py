@@ -126,6 +126,7 @@ FEATURES = [
 ]
 MIDDLEWARE = [
     "retwis_site.http.security_headers.BrowserHeaders",
+    "retwis_site.rendering.request_heads.RequestHeads",
     *(["django.middleware.security.SecurityMiddleware"] if HTTPS else []),  # the rest of it is in BrowserHeaders
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "retwis_site.http.language.LanguageMiddleware",
@@ -234,10 +235,16 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "filters": {
-        "not_503": {"()": "retwis_site.rendering.error_pages.NotStoreFailures"},
-        "without_traceback": {"()": "retwis_site.rendering.error_pages.WithoutTraceback"},
+        "not_503": {"()": "retwis_site.log_lines.NotStoreFailures"},
+        "without_traceback": {"()": "retwis_site.log_lines.WithoutTraceback"},
     },
-    "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
+    "formatters": {
+        "line": {
+            "()": "retwis_site.log_lines.BoundedLine",
+            "format": "{asctime} {levelname} {name}: {message}",
+            "style": "{",
+        }
+    },
     "handlers": {
         "console": {"class": "logging.StreamHandler", "formatter": "line"},
         "security": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["without_traceback"]},

@@ -12,6 +12,7 @@ from retwis_site.http import cookies
 
 CODES = frozenset(code for code, _ in settings.LANGUAGES)
 COOKIE = settings.LANGUAGE_COOKIE_NAME
+MOST_LANGUAGES = 10  # of an Accept-Language header
 LIVES = 365 * 24 * 3600  # seconds
 
 
@@ -34,14 +35,15 @@ class LanguageMiddleware:
 def language_of(request: HttpRequest) -> str:
     """The code of one of the site's languages: `en`, `de`, `ar`."""
     chosen = request.COOKIES.get(COOKIE, "")
-    return chosen if chosen in CODES else _best_match(_truncated(request.META.get("HTTP_ACCEPT_LANGUAGE", "")))
+    return chosen if chosen in CODES else _best_match(_beginning(request.META.get("HTTP_ACCEPT_LANGUAGE", "")))
 
 
-def _truncated(header: str) -> str:
-    """The part of an Accept-Language header that Django reads. A client may send more; the cache must not keep it."""
-    if len(header) <= MAX_LENGTH:
-        return header
-    return header[:MAX_LENGTH].rpartition(",")[0]
+def _beginning(header: str) -> str:
+    """The part of an Accept-Language header that counts. A client may send more; Django and this cache must not keep it:
+    parsed, each language takes 200 bytes."""
+    if len(header) > MAX_LENGTH:
+        header = header[:MAX_LENGTH].rpartition(",")[0]
+    return ",".join(header.split(",", MOST_LANGUAGES)[:MOST_LANGUAGES])
 
 
 @lru_cache(maxsize=1000)

@@ -141,18 +141,3 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 def server_error(request: HttpRequest) -> HttpResponse:
     text = _("There was an error on our side. It was logged. Please try again.")
     return error_page(request, 500, _("Something went wrong"), text)
-
-
-class WithoutTraceback(logging.Filter):
-    """Removes the traceback of an invalid request: anyone can send one, and it is no fault of the site."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        record.exc_info = None
-        return True
-
-
-class NotStoreFailures(logging.Filter):
-    """Drops Django's line for a 503: `store_failure` has already logged one line."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        return getattr(record, "status_code", None) != 503

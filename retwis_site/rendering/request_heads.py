@@ -1,0 +1,56 @@
+"""Request heads that the site refuses, before anything else reads them.
+
+Python and Django keep what they have parsed: the last 128 addresses, each with its Host. So every header is bounded.
+"""
+
+import logging
+from collections.abc import Callable
+from urllib.parse import quote
+
+from django.http import HttpRequest, HttpResponse
+from django.http.request import split_domain_port
+from django.utils import translation
+from django.utils.translation import gettext as _
+
+from retwis_site.http.language import language_of
+from retwis_site.rendering.error_pages import error_page
+
+security = logging.getLogger("retwis.security")
+
+LONGEST_HOST = 255 + len(":65535")  # characters (RFC 1035, 2.3.4)
+LARGEST_PORT = 65535
+LONGEST_HEADER = 16 * 1024  # characters; the cookies of a site stay below it
+
+
+class RequestHeads:
+    """Answers 400 to a Host that no site can have, and 431 to a header that is too long."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if not _is_possible(request.META.get("HTTP_HOST", "")):
+            with translation.override(language_of(request)):
+                return _refused(request, 400, _("Bad request"), _("The site could not understand this request."))
+        if _has_long_header(request):
+            with translation.override(language_of(request)):
+                text = _("Your browser sent a header that is too long. Delete the cookies of this site and try again.")
+                return _refused(request, 431, _("Too large"), text)
+        return self._get_response(request)
+
+
+def _refused(request: HttpRequest, status: int, title: str, text: str) -> HttpResponse:
+    security.warning("%s %s: the head of the request is refused (%d)", request.method, quote(request.path), status)
+    return error_page(request, status, title, text)
+
+
+def _has_long_header(request: HttpRequest) -> bool:
+    return any(len(value) > LONGEST_HEADER for name, value in request.META.items() if name.startswith("HTTP_"))
+
+
+def _is_possible(host: str) -> bool:
+    """Whether a Host is short enough and its port exists. Django refuses one that is not in ALLOWED_HOSTS later."""
+    if len(host) > LONGEST_HOST:
+        return False
+    _domain, port = split_domain_port(host)
+    return len(port) <= len(str(LARGEST_PORT)) and int(port or 0) <= LARGEST_PORT

@@ -1,0 +1,170 @@
+"""Headers that no browser sends: the site refuses them, keeps nothing of them, and logs them in short lines."""
+
+import gc
+import io
+import logging
+import sys
+from urllib.parse import urlsplit
+
+import pytest
+from django.conf import settings
+from django.test import Client
+from django.utils.translation import trans_real
+
+from retwis_site.http.language import _best_match
+from retwis_site.log_lines import LONGEST_LINE, BoundedLine
+from retwis_site.rendering.request_heads import LONGEST_HEADER, LONGEST_HOST
+from retwis_site.store.local_cache import Memory
+from timeline.posts.repository import Posts
+
+PAGES = ["/", "/timeline/", "/timeline/atom/", "/@Alice/rss/", "/@Alice/", "/@Alice/1/", "/robots.txt", "/sitemap.xml"]
+
+
+@pytest.fixture
+def lines(monkeypatch):
+    """The log as it is written."""
+    output = io.StringIO()
+    for name in ("django.request", "django.security", "retwis"):
+        (handler,) = [one for one in logging.getLogger(name).handlers if isinstance(one.formatter, BoundedLine)]
+        monkeypatch.setattr(handler, "stream", output)
+    return lambda: output.getvalue().splitlines()
+
+
+def ask(path, **headers):
+    return Client(raise_request_exception=False, headers=headers).get(path)
+
+
+def kept():
+    """The bytes of the headers that Python and Django keep, as they were and parsed."""
+    caches = (urlsplit, _best_match, trans_real._parse_accept_lang_header, trans_real._get_supported_language_variant)
+    waiting, sizes = gc.get_referents(*caches), {}
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str | float | tuple | list):
+            sizes[id(one)] = sys.getsizeof(one)
+            waiting += [] if isinstance(one, str | float) else one
+    return sum(sizes.values())
+
+
+def entries():
+    """How many entries the site's own caches have."""
+    return sum(len(memory.everything()) for memory in Memory.every if isinstance(memory, Memory))
+
+
+# ---- what is refused
+
+
+@pytest.mark.parametrize("path", [*PAGES, "/livez", "/nothing/", "/static/retwis.css"])
+def test_a_host_with_hundreds_of_thousands_of_digits_is_a_400(alice, path):
+    answer = ask(path, host=f"localhost:{'1' * 350_000}")
+    assert answer.status_code == 400
+    assert "1111" not in answer.content.decode()
+    assert answer["X-Content-Type-Options"] == "nosniff"
+
+
+@pytest.mark.parametrize("port", ["65536", "99999", "000080", "1" * 300])
+def test_a_port_that_no_host_has_is_a_400(port):
+    assert ask("/livez", host=f"localhost:{port}").status_code == 400
+
+
+@pytest.mark.parametrize("host", ["localhost", "localhost:80", "localhost:65535", "localhost.", "[::1]:8000"])
+def test_a_host_of_the_site_is_answered(settings, host):
+    settings.ALLOWED_HOSTS = ["localhost", "[::1]"]
+    assert ask("/livez", host=host).status_code == 200
+
+
+def test_any_name_of_the_site_is_at_most_255_characters(settings):
+    settings.ALLOWED_HOSTS = [".example.com"]
+    longest = f"{'a' * (255 - len('.example.com'))}.example.com:65535"
+    assert len(longest) == LONGEST_HOST
+    assert ask("/livez", host=longest).status_code == 200
+    assert ask("/livez", host=f"a{longest}").status_code == 400
+
+
+@pytest.mark.parametrize("name", ["Referer", "Origin", "Cookie", "User-Agent", "X-Anything"])
+def test_a_header_that_is_too_long_is_a_431_in_the_language_of_the_reader(name):
+    longest = {"Accept-Language": "de", name: "x" * LONGEST_HEADER}
+    assert ask("/login/", **longest).status_code == 200
+    answer = ask("/login/", **{**longest, name: f"{longest[name]}x"})
+    assert answer.status_code == 431
+    assert answer["Content-Language"] == "de"
+    assert "Lösche die Cookies" in answer.content.decode()
+
+
+# ---- what is kept
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_no_page_keeps_a_host(alice, store, settings, path):
+    """With ALLOWED_HOSTS=.example.com an attacker has as many names as they like."""
+    settings.ALLOWED_HOSTS = [".example.com"]
+    for number in range(20):
+        Posts(store).publish(alice.user.uid, f"Hello @bob {number}", f"t{number}")
+    ask(path, host="example.com")
+    before = kept(), entries()
+    for number in range(300):
+        assert ask(path, host=f"{'a' * 235}{number}.example.com:{number}").status_code == 200
+        assert ask(path, host=f"example.com:{'1' * 350_000}{number}").status_code == 400
+    assert kept() - before[0] < 300_000
+    assert entries() <= before[1]
+
+
+@pytest.mark.parametrize("name", ["Referer", "Origin", "Accept-Language", "Cookie", "User-Agent"])
+def test_no_header_fills_the_memory(alice, name):
+    """The longest headers that are accepted, and as many as the caches have room for."""
+    before = kept()
+    for number in range(1200 if name == "Accept-Language" else 300):
+        value = {
+            "Accept-Language": f"x-{number}," + ",".join(f"x{chr(97 + n % 26)}-{n}" for n in range(90)),
+            "Referer": f"http://testserver/{number}/{'x' * LONGEST_HEADER}",
+            "Origin": f"http://testserver:{number}/{'x' * LONGEST_HEADER}",
+            "Cookie": f"language={number}{'x' * LONGEST_HEADER}",
+        }.get(name, f"{number}{'x' * LONGEST_HEADER}")
+        Client(headers={name: value[:LONGEST_HEADER]}).post("/@Alice/follow/")
+    assert kept() - before < 6_000_000
+
+
+# ---- what is logged
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example" * 30_000, f"evil.example:{'1' * 300_000}", "evil\n2026 forged\r\x1b[31m " * 20_000]
+)
+def test_a_refused_host_of_300_kb_is_a_short_line_in_the_log(lines, host):
+    assert ask("/", host=host).status_code == 400
+    assert ask("/", host=host[:200]).status_code == 400
+    assert lines()
+    assert sum(map(len, lines())) < 2000
+
+
+def test_a_path_of_64_kb_is_a_short_line_in_the_log(lines, client):
+    Client(enforce_csrf_checks=True).post("/@Alice" + "a" * 64_000 + "/follow/")
+    (line,) = lines()
+    assert len(line) < 500
+    assert line.isprintable()
+
+
+def test_a_line_is_bounded_and_its_end_is_kept():
+    formatter = BoundedLine("%(message)s")
+    record = logging.makeLogRecord({"msg": "GET %s: too often", "args": ("/" + "a" * 300_000,)})
+    assert formatter.format(record) == f"GET /{'a' * 199}...: too often".replace("...: too", "... too")
+    record = logging.makeLogRecord({"msg": "a b " * 100_000})
+    assert len(formatter.format(record)) == LONGEST_LINE + len("...")
+    record = logging.makeLogRecord({"msg": "one\ntwo\u2028three\x1b[31m"})
+    assert formatter.format(record) == r"one\ntwo\u2028three\x1b[31m"
+
+
+def test_each_line_of_a_traceback_is_bounded():
+    try:
+        raise ValueError("x" * 300_000)
+    except ValueError:
+        record = logging.makeLogRecord({"msg": "failed", "exc_info": sys.exc_info()})
+    first, *traceback = BoundedLine("%(message)s").format(record).splitlines()
+    assert first == "failed"
+    assert traceback[-1].startswith("ValueError: xxx")
+    assert max(map(len, traceback)) < 500
+
+
+def test_every_handler_of_the_log_writes_bounded_lines():
+    assert set(settings.LOGGING["formatters"]) == {"line"}
+    assert {handler["formatter"] for handler in settings.LOGGING["handlers"].values()} == {"line"}
