@@ -15,11 +15,11 @@ class BoundedLine(logging.Formatter):
     """A line with what a client sent: long pieces are cut, and control characters are escaped. So is each line of a
     traceback, since its last one may have a text of the client."""
 
-    def formatMessage(self, record: logging.LogRecord) -> str:
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
         record.message = _bounded(record.message)
         return super().formatMessage(record)
 
-    def formatException(
+    def formatException(  # noqa: N802
         self, ei: tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
     ) -> str:
         return "\n".join(map(_bounded, super().formatException(ei).split("\n")))

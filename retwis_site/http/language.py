@@ -39,8 +39,8 @@ def language_of(request: HttpRequest) -> str:
 
 
 def _beginning(header: str) -> str:
-    """The part of an Accept-Language header that counts. A client may send more; Django and this cache must not keep it:
-    parsed, each language takes 200 bytes."""
+    """The part of an Accept-Language header that counts. A client may send more; Django and this cache must not keep
+    it: parsed, each language takes 200 bytes."""
     if len(header) > MAX_LENGTH:
         header = header[:MAX_LENGTH].rpartition(",")[0]
     return ",".join(header.split(",", MOST_LANGUAGES)[:MOST_LANGUAGES])
