@@ -8,6 +8,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.template import TemplateDoesNotExist, TemplateSyntaxError
 
 from retwis_site.exceptions import StoreError
+from retwis_site.maintenance.clock_advice import clock_advice
 from retwis_site.maintenance.server_advice import advice
 from retwis_site.rendering.fragment_checks import FragmentError
 from retwis_site.rendering.fragments import Fragment
@@ -23,6 +24,12 @@ def store_is_named(**kwargs: Any) -> list[CheckMessage]:
     except ImproperlyConfigured as error:
         return [Error(str(error), id="retwis.E001")]
     return []
+
+
+@register("store")
+def clock_makes_ids(**kwargs: Any) -> list[CheckMessage]:
+    """With POST_IDS=snowflake, ids can be made of the time that this machine tells. No round trip."""
+    return [Error(one.text, hint=one.hint, id=one.id) for one in clock_advice()]
 
 
 @register("templates")

@@ -41,3 +41,7 @@ class StoreRefused(StoreError):
 
 class StoreReadOnly(StoreRefused):
     """The store answers reads but refuses writes: it is a replica, is out of memory, or its disk fails."""
+
+
+class WrongClock(StoreError):
+    """No id can be made of the time that the clock of this machine tells."""

@@ -36,19 +36,23 @@ class Registration:
         """A new uid, and the name of the job that makes a user of it. Two round trips.
 
         A uid made from the time is claimed with HSETNX. Its job comes first, since it says what the claim is for. When
-        another process has made the same uid, the next one is tried: three round trips more.
+        another process has made the same uid, the next one is tried: three round trips more. Raises WrongClock.
         """
         if settings.POST_IDS == "incr":
             uid = self._store.incr(keys.next_user_id())
             self._outbox.add(f"user:{uid}")
             return uid, f"user:{uid}"
-        while True:
-            uid = snowflake.make()
-            job = f"user:{uid}:{nonce()}"
-            self._outbox.add(job)
+        job = ""
+
+        def claim(uid: int) -> bool:
+            nonlocal job
+            job = self._outbox.add(f"user:{uid}:{nonce()}").name
             if self._store.hsetnx(keys.user(uid), "username", username):
-                return uid, job
+                return True
             self._outbox.done(job)
+            return False
+
+        return snowflake.claimed(claim), job
 
     def finish(self, job: str, uid: int, username: str, secret: str) -> bool:
         """The commit and what follows it. Returns whether the user has the name. Four round trips; one more when the

@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from retwis_site.exceptions import BadCursor, Gone, NotFound, StoreError, StoreReadOnly, TooOften
+from retwis_site.exceptions import BadCursor, Gone, NotFound, StoreError, StoreReadOnly, TooOften, WrongClock
 from retwis_site.rendering.kept_fields import KeptField, kept_fields, kept_of
 from retwis_site.rendering.pages import origin_of, page
 from retwis_site.rendering.request_bodies import refusal_of_body
@@ -84,7 +84,7 @@ def store_failure(request: HttpRequest, exception: StoreError) -> HttpResponse:
     """503: the site knows nothing, so it claims nothing. The page has the typed text and its token, to send again."""
     logger.error("%s %s: %s", request.method, quote(request.path), exception)  # without the query, which may be private
     text = _("The site cannot reach its database right now. Nothing is lost. Try again in a few seconds.")
-    if isinstance(exception, StoreReadOnly):
+    if isinstance(exception, StoreReadOnly | WrongClock):
         text = _("The site can only be read right now, and takes no changes. Nothing is lost. Try again later.")
     return _unavailable(request, _("Temporarily unavailable"), text)
 

@@ -82,6 +82,7 @@ class Restoring:
         self._cover_lists()
         claimed = self._claimed(keeping)
         while without_id := _missing_from(claimed, missing):
+            self._refuse_when_late(deadline)
             claimed |= self._claimed(dict(zip(self._ids.some(len(without_id)), without_id, strict=True)))
         self._refuse_when_late(deadline)
         self._write_hashes(claimed)

@@ -48,17 +48,19 @@ class SnowflakeIds:
 
     def take(self, uid: int) -> int:
         """A new id for a post of `uid`, claimed in its hash. One round trip; one more when another process had the id.
+        Raises WrongClock.
 
         The time is written with the claim, so that `cleanup` can tell a post under way from an orphan.
         """
-        while True:
-            pid = snowflake.make()
+
+        def claim(pid: int) -> bool:
             pipe = self._store.pipeline()
             claimed = pipe.hsetnx(keys.post(pid), "user_id", str(uid))
             pipe.hsetnx(keys.post(pid), "time", str(int(time.time())))
             pipe.execute()
-            if claimed.value:
-                return pid
+            return bool(claimed.value)
+
+        return snowflake.claimed(claim)
 
     def some(self, number: int) -> list[int]:
         """So many ids. The caller must claim each with HSETNX: another process may make the same. No round trip."""

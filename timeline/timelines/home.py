@@ -4,10 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import takewhile
 
 from accounts.signing_in.viewer import Viewer
 from retwis_site.exceptions import StoreReadOnly
-from retwis_site.store import keys
+from retwis_site.store import keys, snowflake
 from retwis_site.store.cached_list import FIRST_TRUSTED, KEPT, Merge, Slice, TimelineList, merge
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import stored_id, stored_ids
@@ -48,8 +49,8 @@ class Homes:
         listed = content.ids if before is None else [pid for pid in content.ids if pid < before]
         read = PostReader(self._store, owner, [PostsOfFollowed(owner.uid, sources.followed)]).read
         page = self._page(sources, listed, content.complete_down_to, before, read)
-        if before is None and page.posts:
-            self._write_seen(owner.uid, page.posts[0].pid, asked.seen)
+        if before is None and (newest := snowflake.newest(post.pid for post in page.posts)):
+            self._write_seen(owner.uid, newest, asked.seen)
         return HomePage(owner, asked.counts, page, asked.seen, listed, content.complete_down_to > 0)
 
     def arrived(self, viewer: Viewer, after: int) -> int:
@@ -62,8 +63,11 @@ class Homes:
         """
         owner, entries = viewer.ask_as_user(partial(_ListQuestion, self))
         content = self.list_of(owner.uid).page(entries, None, HomeSources(self._store, owner.uid).newest)
-        above = [pid for pid in content.ids if pid > after]
-        return sum(cached_author(pid) != owner.uid for pid in above)
+        if snowflake.is_ahead(after):  # the page was made while the clock was ahead: what was pushed since then?
+            above = [*map(int, filter(str.isdecimal, takewhile(str(after).__ne__, entries)))]
+        else:
+            above = [pid for pid in content.ids if pid > after]
+        return sum(cached_author(pid) != owner.uid and not snowflake.is_ahead(pid) for pid in above)
 
     def _write_seen(self, me: int, pid: int, seen: int | None) -> None:
         """Store the highest id that the home has shown. One round trip, none when `seen` is not lower."""
@@ -189,6 +193,7 @@ class _HomeQuestion:
 
     def result(self) -> _AskedHome:
         seen = stored_id(keys.user(self._me), self._seen.value)
+        seen = None if seen is not None and snowflake.is_ahead(seen) else seen
         return _AskedHome(self._entries.value, self._counts.value, seen, self._followed.value)
 
 

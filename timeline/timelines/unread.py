@@ -11,6 +11,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
 from retwis_site.http import cookies
+from retwis_site.store import snowflake
 from retwis_site.store.ids import parse_id
 from timeline.timelines.entities import HomePage
 
@@ -44,15 +45,19 @@ def _last_read_in_cookie(request: HttpRequest, home: HomePage) -> int | None:
 
 def unread_posts(home: HomePage, last_read: int) -> UnreadPosts:
     """The unread posts of a first page. Own posts do not count, and posts that this page knows to be dead or hidden."""
-    if not home.page.posts or home.page.posts[0].pid <= last_read:
+    if _newest(home) <= last_read:
         return NO_UNREAD_POSTS
     unread = [post for post in home.page.posts if post.pid > last_read]
-    count = sum(post.author.uid != home.viewer.uid for post in unread)
+    count = sum(post.author.uid != home.viewer.uid and not snowflake.is_ahead(post.pid) for post in unread)
     if len(unread) < len(home.page.posts) or home.page.older is None:
         return UnreadPosts(count, has_more=False, resume_before=None, has_divider=len(unread) < len(home.page.posts))
     on_later_pages = [pid for pid in home.listed if last_read < pid < unread[-1].pid]
     has_more = home.has_more and all(pid > last_read for pid in home.listed)
     return UnreadPosts(count + len(on_later_pages), has_more, resume_before=last_read + 1)
+
+
+def _newest(home: HomePage) -> int:
+    return snowflake.newest(post.pid for post in home.page.posts)
 
 
 def starts_at_last_read(home: HomePage, before: int | None, last_read: int | None) -> bool:
@@ -64,7 +69,7 @@ def starts_at_last_read(home: HomePage, before: int | None, last_read: int | Non
 
 def keep_last_read(request: HttpRequest, response: HttpResponse, home: HomePage) -> None:
     """Set the cookie, when this visit has found unread posts and has no cookie yet."""
-    newest = home.page.posts[0].pid if home.page.posts else 0
+    newest = _newest(home)
     if home.seen is None or newest <= home.seen or _last_read_in_cookie(request, home) is not None:
         return
     cookies.keep(response, COOKIE, f"{home.viewer.uid}-{home.seen}", COOKIE_AGE)

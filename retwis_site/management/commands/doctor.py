@@ -8,6 +8,7 @@ from django.core.management.base import CommandParser
 
 from retwis_site.exceptions import StoreRefused
 from retwis_site.maintenance.census import Census
+from retwis_site.maintenance.clock_advice import clock_advice, ids_ahead
 from retwis_site.maintenance.examination import inconsistencies, orphans
 from retwis_site.maintenance.report import Report
 from retwis_site.maintenance.server_advice import Advice, advice
@@ -53,7 +54,8 @@ class Command(StoreCommand):
         if repairs:
             Memory.clear_all()
             census = self._count(store)
-        return Report(census, False, [*_server_advice(store), *census.advice()], errors, found_orphans)
+        found = [*_server_advice(store), *clock_advice(), *ids_ahead(store), *census.advice()]
+        return Report(census, False, found, errors, found_orphans)
 
     def _count(self, store: Store) -> Census:
         census = Census(store)

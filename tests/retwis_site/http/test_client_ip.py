@@ -37,8 +37,7 @@ def test_clients_without_an_address_share_their_limits_with_each_other_alone(set
     assert address(settings, 1, f"203.0.113.9, {nonsense}") == UNKNOWN
 
 
-def test_an_entry_that_is_no_address_is_logged_once(settings, caplog, monkeypatch):
-    monkeypatch.setattr(client_ip.logger, "propagate", True)
+def test_an_entry_that_is_no_address_is_logged_once(settings, caplog):
     client_ip._warn_once.cache_clear()
     for entry in ("unknown", "_hidden"):
         address(settings, 1, entry)

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 from accounts.signing_in.viewer import Viewer
 from accounts.users.repository import Users
-from retwis_site.exceptions import StoreError
+from retwis_site.exceptions import StoreError, WrongClock
 from retwis_site.store import snowflake
+from retwis_site.store.client import connect
 from retwis_site.store.ids import LARGEST_ID, parse_id
-from retwis_site.store.snowflake import EPOCH, SMALLEST, Snowflakes, made_at
+from retwis_site.store.snowflake import EPOCH, STEP, TRIES, Snowflakes, made_at
 from tests.support.people import register
 from timeline.posts.repository import Posts
 from timeline.timelines.everyone import EveryoneTimeline
@@ -54,19 +55,87 @@ def test_an_id_has_the_time_when_it_was_made():
     assert made_at(1_000_000) is None
 
 
-@given(st.lists(st.floats(-(10**5), 10**5), min_size=1, max_size=50), st.integers(0, 31))
-def test_the_ids_of_a_process_increase_with_any_clock(steps, node):
-    clock = itertools.accumulate(steps, initial=NOW)
+@given(st.lists(st.floats(-STEP, 10**5), min_size=1, max_size=50), st.integers(0, 31))
+def test_the_ids_of_a_process_increase_while_its_clock_steps_back_by_seconds(steps, node):
+    times = list(itertools.accumulate(steps, initial=NOW))
+    highest = itertools.accumulate(times, max)
+    clock = iter([max(now, best - STEP) for now, best in zip(times, highest, strict=True)])
     ids = Snowflakes(node, clock=lambda: next(clock))
-    made = [ids.make() for _ in steps]
+    made = [ids.make() for _ in times]
     assert made == sorted(set(made))
     assert all(number >> 7 & 31 == node for number in made)
 
 
-@pytest.mark.parametrize("when", [0, EPOCH - 1, EPOCH])
-def test_with_a_clock_that_was_never_set_ids_are_still_above_counted_ids(when):
-    ids = Snowflakes(0, clock=lambda: when)
-    assert SMALLEST <= ids.make() < ids.make()
+@given(st.lists(st.floats(-(10**5), 10**5), min_size=1, max_size=50))
+def test_no_id_is_far_from_the_clock_of_its_process(steps):
+    times = list(itertools.accumulate(steps, initial=NOW))
+    clock = iter(times)
+    ids = Snowflakes(0, clock=lambda: next(clock))
+    for now in times:
+        assert now - 1 <= made_at(ids.make()) <= now + STEP + 1
+
+
+def test_a_process_makes_many_ids_at_once_without_a_repetition():
+    ids = Snowflakes(0, clock=lambda: NOW)
+    made = [ids.make() for _ in range(200_000)]  # ten times as many milliseconds as STEP has
+    assert made == sorted(set(made))
+
+
+@pytest.mark.parametrize(
+    ("when", "said"),
+    [
+        (0, "1970-01-01"),
+        (EPOCH - 1, "2025-12-31"),
+        (EPOCH, "2026-01-01"),
+        (EPOCH + 2**41 / 1000 + 1, "2095-09-07"),
+        (10**12, "1000000000000 s since 1970"),
+    ],
+)
+def test_a_clock_of_another_century_makes_no_id_and_the_error_names_the_fix(when, said):
+    with pytest.raises(WrongClock, match=rf"this machine's clock says {said}; .* Set the clock\."):
+        Snowflakes(0, clock=lambda: when).make()
+
+
+@pytest.fixture
+def clock_says(monkeypatch):
+    """`clock_says(0)`: what the clock tells when this process makes an id."""
+
+    def say(seconds):
+        monkeypatch.setattr(snowflake, "_process", Snowflakes(0, clock=lambda: seconds))
+
+    return say
+
+
+@pytest.mark.parametrize("when", [0, EPOCH - 3600, EPOCH + 2**41 / 1000 + 3600])
+def test_with_a_wrong_clock_a_post_is_a_503_that_keeps_the_text_and_writes_nothing(
+    browser, alice, raw, caplog, clock_says, when
+):
+    client = browser(alice)
+    before = sorted(raw.keys())
+    clock_says(when)
+    answer = client.post("/post/", {"body": "Kept for later", "token": "t"})
+    assert answer.status_code == 503
+    assert "Kept for later" in answer.content.decode()
+    assert [key for key in sorted(raw.keys()) if key not in before and not key.startswith("throttle:")] == []
+    (line,) = [record.getMessage() for record in caplog.records if record.name == "retwis.store"]
+    assert line.endswith("Set the clock.")
+    with pytest.raises(WrongClock):
+        register(connect(), "dora")
+
+
+def test_the_search_for_a_free_id_ends(store, raw, alice, monkeypatch, sent):
+    """As it was before 2026: all ids were the smallest one and those after it."""
+    taken = range(50, 50 + 10 * TRIES)
+    for number in taken:
+        raw.hset(f"post:{number}", "user_id", "99")
+        raw.hset(f"user:{number}", "username", "Ghost")
+    for write in (lambda: Posts(store).publish(alice.user.uid, "Hello", "t"), lambda: register(store, "bob")):
+        monkeypatch.setattr(snowflake, "make", iter(taken).__next__)
+        before = len(sent.round_trips)
+        with pytest.raises(WrongClock, match="Set the clock of this machine, and give each machine its own NODE_ID"):
+            write()
+        assert len(sent.round_trips) - before <= 3 * TRIES + 2
+    assert raw.zcard("outbox") == 0
 
 
 def test_a_thousand_ids_in_one_millisecond_are_distinct(monkeypatch):

@@ -5,6 +5,7 @@ from django.http import HttpRequest, HttpResponse
 from accounts.signing_in.html.pages import Page, Rendering
 from accounts.users.html import PERSON, person
 from retwis_site.rendering.fragments import EITHER, NOTHING, Fragment, Html
+from retwis_site.store import snowflake
 from timeline.people.entities import Suggested
 from timeline.people.html import suggestions
 from timeline.relations.html import counts_of
@@ -45,7 +46,7 @@ def home_page(
     """The page of the signed-in viewer. `said`: from `unread_html`. `last_read`: as for `listing`."""
     user = found.viewer
     # Posts above this id are new to an open page. It may be an id at the head of the list whose post is not shown.
-    newest = max([*found.listed[:1], *(post.pid for post in found.page.posts[:1])], default=1)
+    newest = max(snowflake.newest(found.listed), snowflake.newest(post.pid for post in found.page.posts), 1)
     return HOME.answer(
         request,
         by,

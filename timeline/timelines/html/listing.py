@@ -6,6 +6,7 @@ from django.http import HttpRequest
 
 from accounts.signing_in.html.pages import Rendering
 from retwis_site.rendering.fragments import EITHER, Fragment
+from retwis_site.store import snowflake
 from timeline.posts.entities import Page
 from timeline.posts.html.post_cards import cards
 
@@ -39,7 +40,7 @@ def listing(
 
 def _with_line(page: Page, by: Rendering, last_read: int | None) -> bytes:
     posts = page.posts
-    if last_read is None or not posts or posts[0].pid <= last_read or posts[-1].pid > last_read:
+    if last_read is None or not snowflake.newest(post.pid for post in posts) > last_read >= posts[-1].pid:
         return cards(posts, by)
     above = sum(post.pid > last_read for post in posts)
     return cards(posts[:above], by) + STOPPED.fill_as_sent(by.language) + cards(posts[above:], by)

@@ -1,0 +1,60 @@
+"""With POST_IDS=snowflake, `doctor` and `check` say that a clock is wrong."""
+
+import json
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.core.management.base import SystemCheckError
+
+from retwis_site.store import snowflake
+from retwis_site.store.snowflake import Snowflakes
+from tests.support.people import register
+from timeline.posts.repository import Posts
+
+
+@pytest.fixture(autouse=True)
+def snowflakes(settings):
+    settings.POST_IDS = "snowflake"
+
+
+def advice(capsys):
+    capsys.readouterr()
+    call_command("doctor", "--json")
+    return {one["id"]: one["text"] for one in json.loads(capsys.readouterr().out)["advice"]}
+
+
+@pytest.fixture
+def never_set(monkeypatch):
+    monkeypatch.setattr(snowflake, "_process", Snowflakes(0, clock=lambda: 0))
+
+
+def test_doctor_says_that_the_clock_of_this_machine_is_wrong(store, capsys, never_set):
+    assert "clock says 1970-01-01" in advice(capsys)["retwis.E005"]
+
+
+def test_check_fails_with_a_wrong_clock_and_names_the_fix(never_set):
+    with pytest.raises(SystemCheckError, match=r"(?s)retwis\.E005.*clock says 1970-01-01.*HINT: Set the clocks"):
+        call_command("check")
+
+
+def test_counted_ids_need_no_clock(store, capsys, never_set, settings):
+    settings.POST_IDS = "incr"
+    call_command("check")
+    assert "retwis.E005" not in advice(capsys)
+
+
+def test_doctor_says_that_a_post_has_an_id_of_a_time_that_has_not_come(store, capsys, monkeypatch):
+    alice = register(store, "Alice")
+    Posts(store).publish(alice.user.uid, "Now", "t")
+    assert not {"retwis.E005", "retwis.W016"} & advice(capsys).keys()
+    ahead = Snowflakes(0, clock=lambda: snowflake.time.time() + 3600)
+    monkeypatch.setattr(snowflake, "_process", ahead)
+    pid = Posts(store).publish(alice.user.uid, "In an hour", "u").pid
+    assert f"post {pid} is of a time that has not come" in advice(capsys)["retwis.W016"]
+
+
+def test_a_command_that_makes_a_user_ends_with_one_line(store, never_set, monkeypatch):
+    monkeypatch.setattr("sys.stdin.readline", lambda: "correct horse battery\n", raising=False)
+    monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
+    with pytest.raises(CommandError, match=r"clock says 1970-01-01; .*Set the clock\.$"):
+        call_command("createuser", "dora")
