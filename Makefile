@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 IN_PARALLEL := --numprocesses auto --maxprocesses 4 --dist loadfile
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run test test-fake test-real test-faults test-sentinel test-cluster test-twemproxy test-all test-browser test-package screenshots fuzz growth bench messages check-messages lint clean
+.PHONY: run test test-fake test-real test-faults test-sentinel test-cluster test-twemproxy test-all test-browser test-package screenshots fuzz growth bench messages check-messages lint audit clean
 
 run: $(VENV)/.installed
 	@exec $(BIN)/python manage.py serve
@@ -74,6 +74,10 @@ lint: $(VENV)/.installed-lint
 	$(BIN)/python -m mypy
 	$(BIN)/lint-imports
 
+# Known vulnerabilities of the installed packages, from PyPI. Without a network it says that nothing was looked up.
+audit: $(VENV)/.installed-audit
+	@$(BIN)/python .ci/audit.py
+
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Retwis needs Python 3.11 or newer: make PYTHON=python3.12")'
 	$(PYTHON) -m venv $(VENV)
@@ -100,6 +104,10 @@ $(VENV)/.installed-package: pyproject.toml $(VENV)/.installed-test
 
 $(VENV)/.installed-lint: pyproject.toml $(VENV)/.installed-test
 	$(PIP) install --editable '.[lint]'
+	@touch $@
+
+$(VENV)/.installed-audit: pyproject.toml $(VENV)/.installed
+	$(PIP) install --editable '.[audit]'
 	@touch $@
 
 clean:

@@ -1,6 +1,7 @@
 """Every setting of the site, read from the environment. docs/running.md lists those for operators."""
 
 import os
+import re
 import secrets
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,13 @@ def env_one_of(name: str, *values: str) -> str:
     value = env(name, values[0])
     if value not in values:
         raise ImproperlyConfigured(f"{name}={value!r} is not known. Set one of: {', '.join(values)}.")
+    return value
+
+
+def env_contact(name: str) -> str:
+    value = env(name)
+    if value and not re.fullmatch(r"mailto:[!-?A-~]+@[!-?A-~]+|https://[!-~]+", value):
+        raise ImproperlyConfigured(f"{name}={value!r}: an address is needed, such as mailto:security@retwis.example.")
     return value
 
 
@@ -99,6 +107,7 @@ CSRF_TRUSTED_ORIGINS = env_list("CSRF_TRUSTED_ORIGINS")
 PORT = env_number("PORT", 8000)
 WEB_WORKERS = max(1, env_number("WEB_WORKERS", 2))
 TRUSTED_PROXIES = env_number("TRUSTED_PROXIES", 0)  # the number of reverse proxies in front of the site
+SECURITY_CONTACT = env_contact("SECURITY_CONTACT")  # who hears of weaknesses; empty: no security.txt
 
 DEMO_USER = "demo"  # `seed` creates this user, and `serve` prints how to log in
 DEMO_PASSWORD = "retwis-demo"  # noqa: S105  public, for trials

@@ -4,7 +4,7 @@ from importlib import import_module
 
 from django.urls import path
 
-from retwis_site import health
+from retwis_site import health, security_txt
 from retwis_site.features import features
 
 # From the last feature to the first, as home and timelines are asked for most. One flat list: Django tries it in turn,
@@ -13,6 +13,7 @@ urlpatterns = [
     *(pattern for one in reversed(features()) if one.urls for pattern in import_module(one.urls).urlpatterns),
     path("livez", health.livez, name="livez"),
     path("readyz", health.readyz, name="readyz"),
+    path(".well-known/security.txt", security_txt.security_txt, name="security_txt"),
 ]
 
 handler400 = "retwis_site.rendering.error_pages.bad_request"

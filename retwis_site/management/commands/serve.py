@@ -8,6 +8,7 @@ import threading
 from argparse import ArgumentTypeError
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from ipaddress import ip_address
 from typing import Any
 
 import django
@@ -34,6 +35,10 @@ NEEDS = {
     schema.State.FOREIGN: "The official Retwis has written this store, so the site only reads it. Stop the site and "
     "run: manage.py adopt --dry-run (docs/adopting.md)",
 }
+NEEDS_A_PROXY = (
+    "Other machines may reach this address. Put a reverse proxy in front of it: TLS, slow clients by the thousand, too "
+    "many requests, and too many addresses at once are its work (docs/running.md, Deploying)."
+)
 
 
 class Command(StoreCommand):
@@ -54,6 +59,8 @@ class Command(StoreCommand):
         greetings = [] if settings.REDIS_URL else self._prepare(store)
         call_command("collectstatic", interactive=False, verbosity=0)
         self.say(f"\nRetwis is at http://{host}:{port}   (Ctrl-C stops it)")
+        if not _is_loopback(host):
+            self.say(NEEDS_A_PROXY)
         for greeting in filter(None, greetings):
             self.say(greeting)
         be_parent()
@@ -134,6 +141,13 @@ def _count(text: str) -> int:
     if not (text.isascii() and text.isdigit() and 0 < int(text[:4]) < 1000):
         raise ArgumentTypeError(f"{text!r} is not a number of workers: a number from 1 to 999 is needed")
     return int(text)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _require_free_port(host: str, port: int) -> None:
