@@ -168,3 +168,19 @@ def test_three_hundred_hosts_of_350_kb_leave_nothing_in_a_worker(site, raw):
         host = b"localhost:" + b"%d" % number + b"1" * 350_000
         assert sender.send(as_bytes(Request("GET", pages[number % 5], {"Host": host})), "GET") == 400
     assert size_of(worker) - before < 10 * MIB
+
+
+def test_addresses_of_60_kb_leave_nothing_in_a_worker(site):
+    """The server reads at most 64 KB of an address."""
+    worker, sender = worker_of(site), Sender(site.port)
+    addresses = [b"/%s/", b"/@%s/", b"/@Alice/%s/", b"/?before=%s", b"/login/?next=/%s", b"/people/?q=%s"]
+
+    def send(numbers):
+        for number, address in itertools.product(numbers, addresses):
+            status = sender.send(as_bytes(Request("GET", address % (b"%d" % number + b"x" * 60_000))), "GET")
+            assert status in {200, 400, 404}
+
+    send(range(20))
+    before = size_of(worker)
+    send(range(20, 320))
+    assert size_of(worker) - before < 10 * MIB
