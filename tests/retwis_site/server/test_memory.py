@@ -10,6 +10,7 @@ import re
 import socket
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from accounts.users.registration import Registration
 from tests.support.http import hostile_requests
 from tests.support.http.hostile_requests import Request
-from tests.support.people import SECRET
+from tests.support.http.http_browser import Browser
+from tests.support.people import PASSWORD, SECRET
 from timeline.posts.repository import Posts
 
 pytestmark = [pytest.mark.real_server, pytest.mark.faults]
@@ -155,6 +157,19 @@ def test_a_worker_grows_by_less_than_30_mib_while_it_gets_hostile_requests(site,
     assert worker_of(site) == worker
     assert grown[-1] < GROWS_AT_MOST, measured
     assert grown[4] - grown[2] < max(grown[2], GROWS_AT_MOST / 4), measured
+
+
+def test_logins_at_once_leave_nothing_in_a_worker(site):
+    """Each password takes 19 MiB while it is hashed."""
+    Browser(site.port).submit("/register/", username="dora", password1=PASSWORD, password2=PASSWORD)
+    worker, before = worker_of(site), size_of(worker_of(site))
+
+    def log_in(_):
+        Browser(site.port).submit("/login/", username="dora", password=PASSWORD)
+
+    with ThreadPoolExecutor(6) as threads:
+        list(threads.map(log_in, range(36)))
+    assert size_of(worker) - before < 10 * MIB
 
 
 def test_three_hundred_hosts_of_350_kb_leave_nothing_in_a_worker(site, raw):
