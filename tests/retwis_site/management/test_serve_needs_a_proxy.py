@@ -1,24 +1,23 @@
 """`serve` says at its start that a proxy belongs in front of an address that other machines may reach."""
 
-import contextlib
 import io
+import os
 from unittest import mock
 
 import pytest
 from django.core.management import call_command
 
 from retwis_site.management.commands import serve
-from tests.support.processes.processes import free_port
+from tests.support.processes.ports import free_port
 
 
 @pytest.fixture
 def said(monkeypatch, store, settings):
     """What `serve` prints with this host. No server starts."""
     settings.REDIS_URL = settings.REDIS_URL or "redis://fake.invalid"
-    for name in ("Granian", "be_parent", "call_command", "multiprocessing"):
+    monkeypatch.setattr(serve.os, "environ", {**os.environ})
+    for name in ("_serve", "be_parent", "call_command", "_require_free_port"):  # this machine may have no IPv6
         monkeypatch.setattr(serve, name, mock.Mock())
-    monkeypatch.setattr(serve, "_delivering", contextlib.nullcontext)
-    monkeypatch.setattr(serve, "_require_free_port", mock.Mock())  # this machine may have no IPv6
 
     def run(host):
         output = io.StringIO()
