@@ -3,6 +3,7 @@
 import io
 import re
 import sys
+from collections.abc import Callable
 from typing import NamedTuple
 
 from django.conf import settings
@@ -35,18 +36,17 @@ def refusal_of_body(request: HttpRequest) -> Refusal | None:
     length = _content_length(request)
     if length > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
         text = _("The form is too large, so nothing was saved. Shorten your text and send it again.")
-        return Refusal(413, _("Too large"), text, _fields(request, _start(request)))
-    try:
-        complete = not length or len(request.body) == length
-    except UnreadablePostError:
-        complete = False
+        start = _read(lambda: request.read(settings.DATA_UPLOAD_MAX_MEMORY_SIZE))
+        return Refusal(413, _("Too large"), text, _fields(request, start))
+    body = _read(lambda: request.body) if length else b""
+    complete = len(body) == length
     if complete and _is_readable(request):
         return None
     if complete:
         text = _("This form cannot be read. Send it in UTF-8.")
         return Refusal(400, _("Unreadable form"), text)
     # A part of a form is refused: a text that was cut off on its way must not be posted.
-    arrived = _fields(request, request.body)
+    arrived = _fields(request, body)
     if request.META.get(LATE):
         text = _("The form did not arrive in time, so nothing was saved. Send it again.")
         return Refusal(408, _("Too slow"), text, arrived)
@@ -54,10 +54,10 @@ def refusal_of_body(request: HttpRequest) -> Refusal | None:
     return Refusal(400, _("Incomplete form"), text, arrived)
 
 
-def _start(request: HttpRequest) -> bytes:
-    """As much of a too large body as the site takes of any body."""
+def _read(body: Callable[[], bytes]) -> bytes:
+    """Empty when the client has gone."""
     try:
-        return bytes(request.read(settings.DATA_UPLOAD_MAX_MEMORY_SIZE))
+        return body()
     except UnreadablePostError:
         return b""
 
