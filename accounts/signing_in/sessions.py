@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from accounts.users.deletion import is_deleted
 from accounts.users.entities import Login, User
 from accounts.users.repository import Users, new_secret
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
@@ -114,7 +115,7 @@ def finish_auth(store: Store, claim: Claim) -> None:
         keys.user(uid), ["auth", "deleted", "password", "old_password"]
     )
     current = current or ""
-    if deleted is not None:
+    if is_deleted(deleted):
         Users(store).take_back(uid, WRITTEN)
         current = ""
     if password is not None and old_password is not None:

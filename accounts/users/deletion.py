@@ -11,11 +11,17 @@ from retwis_site.exceptions import StoreError
 from retwis_site.jobs.outbox import Outbox
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
-from retwis_site.store.ids import nonce
+from retwis_site.store.ids import nonce, parse_number
 from retwis_site.store.local_cache import Memory
 
 KEPT_FIELDS = ("username", "deleted")  # what the hash of a deleted account keeps
 FIELDS_AT_ONCE = 100
+
+
+def is_deleted(field: str | None) -> bool:
+    """Whether the field `deleted` of an account says that it is deleted, so that all it has may be removed. Any other
+    text only hides the account, until an operator has seen to it."""
+    return parse_number(field or "") is not None
 
 
 class AccountDeletion:

@@ -8,7 +8,7 @@ either it sees the deletion and takes its write back, or the write is found here
 
 from collections.abc import Iterator
 
-from accounts.users.deletion import AccountDeletion
+from accounts.users.deletion import AccountDeletion, is_deleted
 from accounts.users.entities import User
 from retwis_site.features import features
 from retwis_site.jobs.outbox import Claim, job_id
@@ -18,11 +18,11 @@ from retwis_site.store.client import Store
 
 def finish_deletion(store: Store, claim: Claim) -> bool:
     """The job `gone:<uid>:<nonce>`. Returns False when its turn ended before all was removed. Four to six round trips a
-    chunk. An account without `deleted` is left alone: its deletion never reached its commit.
+    chunk. An account that is not deleted is left alone: its deletion never reached its commit.
     """
     uid = job_id(claim.name, 1)
     deleted = store.hget(keys.user(uid), "deleted")
-    if deleted is not None and not claim.carry_out_for_a_turn(_remove(store, uid)):
+    if is_deleted(deleted) and not claim.carry_out_for_a_turn(_remove(store, uid)):
         return False
     claim.outbox.done(claim.name)
     return True

@@ -24,7 +24,8 @@ class Finding:
     """One inconsistency or orphan: a description without secrets, and its repair. A repair can run twice."""
 
     what: str
-    repair: Callable[[], object] = field(repr=False)  # its arguments may hold a secret
+    # Its arguments may hold a secret. None: only the operator knows what is right, and the description says how.
+    repair: Callable[[], object] | None = field(repr=False)
     number: int = 1  # of keys or fields, where one repair is for many
 
 

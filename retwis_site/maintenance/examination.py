@@ -64,7 +64,7 @@ class Examination:
         self.found += finding.number
         if len(self.examples) < EXAMPLES:
             self.examples.append(finding.what)
-        if self.repairs:
+        if self.repairs and finding.repair is not None:
             finding.repair()
             self.repaired += finding.number
 

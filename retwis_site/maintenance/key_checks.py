@@ -8,6 +8,7 @@ from django.conf import settings
 from retwis_site.features import features
 from retwis_site.jobs.outbox import LEASE
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, ids_of
+from retwis_site.maintenance.damaged import move_away
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import LONGEST_LOGGED, parse_id, parse_number
@@ -15,7 +16,6 @@ from retwis_site.store.ids import LONGEST_LOGGED, parse_id, parse_number
 # SCAN pattern -> seconds: the keys that must expire, without those that features declare.
 TEMPORARY = {"lease:*": LEASE, "health": keys.HEALTH_SECONDS}
 COUNTERS = "counters below the largest id"
-DAMAGED_STAYS = 30 * 24 * 3600  # seconds that a key of the wrong type is kept under `damaged:`
 
 
 class KeyChecks:
@@ -104,11 +104,3 @@ class KeyChecks:
                 asked = [(key, pipe.ttl(key)) for key in names]
                 pipe.execute()
                 yield [Finding(key, partial(self._store.expire, key, seconds)) for key, ttl in asked if ttl.value == -1]
-
-
-def move_away(store: Store, key: str) -> None:
-    """Keep the key as `damaged:<key>` for DAMAGED_STAYS seconds. Three round trips."""
-    dumped = store.dump(key)
-    if dumped is not None:
-        store.restore(keys.damaged(key), DAMAGED_STAYS, dumped)
-        store.unlink(key)

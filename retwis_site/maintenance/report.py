@@ -57,7 +57,9 @@ class Report:
     def _conclusion(self) -> Iterator[str]:
         found, orphans = sum(one.found for one in self.errors), sum(one.left for one in self.orphans)
         if self._left:
-            yield f"errors: {self._left}. Fix them with: manage.py doctor --fix"
+            repairs = any(one.repairs for one in self.errors)
+            fix = "The lines above say what to do." if repairs else "Fix them with: manage.py doctor --fix"
+            yield f"errors: {self._left}. {fix}"
         elif found:
             yield f"errors: {found}, all fixed."
         else:

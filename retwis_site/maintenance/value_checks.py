@@ -11,7 +11,7 @@ from typing import Any
 from redis.client import NEVER_DECODE
 
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding
-from retwis_site.maintenance.key_checks import DAMAGED_STAYS, move_away
+from retwis_site.maintenance.damaged import keep, move_away
 from retwis_site.store import keys
 from retwis_site.store.cached_list import MARKS
 from retwis_site.store.chunks import SETS_AT_ONCE, batches
@@ -47,14 +47,15 @@ class ValueChecks:
 
     def bad_values(self) -> Chunks:
         """Values that `keys.VALUES` does not allow. The repair removes them, and keeps them under `damaged:`. One round
-        trip for each SETS_AT_ONCE keys, and one for each further AT_ONCE members or fields of a long one."""
+        trip for each SETS_AT_ONCE keys, and one for each further AT_ONCE members, fields or entries of a long one."""
         for names in self._store.scan_keys(keys.matching("*"), AT_ONCE):
             known = [(key, kind) for key in names if (kind := keys.kind_of(key)) in keys.VALUES]
             for some in batches(known, SETS_AT_ONCE):
                 pipe = self._store.pipeline()
                 asked = [(key, kind, pipe.send(*_first_read(key, kind), **AS_BYTES)) for key, kind in some]
                 pipe.execute()
-                yield list(chain.from_iterable(self._findings(key, kind, reply.value) for key, kind, reply in asked))
+                found = chain.from_iterable(self._findings(key, kind, reply.value) for key, kind, reply in asked)
+                yield from batches(found, AT_ONCE)
 
     def _findings(self, key: str, kind: str, reply: Any) -> Iterator[Finding]:
         """The findings in one key, from the reply to its first read."""
@@ -62,7 +63,7 @@ class ValueChecks:
         if isinstance(holds, dict):
             for (name, what), value in zip(holds.items(), reply, strict=True):
                 if value is not None and not _is(what, value):
-                    yield self._bad_field(key, name, value, what)
+                    yield self._bad_field(key, kind, name, value)
         elif type_ == "hash":
             for field, value in self._scanned("HSCAN", key, reply):
                 if not (_is(holds, value) and _is("text", field)):
@@ -71,10 +72,10 @@ class ValueChecks:
             for member, score in self._scanned("ZSCAN", key, reply):
                 yield from self._of_member(key, kind, member, score)
         else:
-            values = reply if type_ == "list" else [reply]
-            bad = [value for value in values if value is not None and not _is(holds, value)]
-            if bad:
-                yield Finding(f"{key} has {_shown(bad[0])}", partial(move_away, self._store, key))
+            values = self._entries(key, reply) if type_ == "list" else [reply]
+            bad = next((value for value in values if value is not None and not _is(holds, value)), None)
+            if bad is not None:
+                yield Finding(f"{key} has {_shown(bad)}", partial(move_away, self._store, key))
 
     def _scanned(self, command: str, key: str, reply: Any) -> Iterator[tuple[bytes, Any]]:
         """Members with scores or fields with values, from the first reply to a ZSCAN or HSCAN on."""
@@ -84,12 +85,28 @@ class ValueChecks:
             cursor, found = self._store.send(command, key, cursor, "COUNT", AT_ONCE, **AS_BYTES)
             yield from found.items() if isinstance(found, dict) else found
 
-    def _bad_field(self, key: str, field: str, value: bytes, holds: str) -> Finding:
-        """The repair removes an id. A number stays a field: `deleted` says by itself that a post or user is deleted."""
+    def _entries(self, key: str, first: list[bytes]) -> Iterator[bytes]:
+        """The entries of a list, from the first AT_ONCE on."""
+        start, found = 0, first
+        while found:
+            yield from found
+            start += len(found)
+            found = self._store.send("LRANGE", key, start, start + AT_ONCE - 1, **AS_BYTES)
+
+    def _bad_field(self, key: str, kind: str, field: str, value: bytes) -> Finding:
+        """The repair removes an id. `deleted` of a post becomes 0, since the field says by itself that it is deleted.
+        `deleted` of a user has no repair: the checks after this one would remove all that the user has."""
         what = f"{key} has {_shown(value)} as {field}"
-        if holds == "id":
+        if field != "deleted":
             return Finding(what, partial(self._remove, "HDEL", key, field.encode(), value))
-        return Finding(what, partial(self._store.hset, key, {field: "0"}))
+        if kind == "user:*":
+            how = f"HDEL {key} deleted; or, to delete the account: HSET {key} deleted 0"
+            return Finding(f"{what}, so the account is hidden. To show it: {how}", None)
+        return Finding(what, partial(self._mark_deleted, key, value))
+
+    def _mark_deleted(self, key: str, value: bytes) -> None:
+        keep(self._store, key, b"deleted", value)
+        self._store.hset(key, {"deleted": "0"})
 
     def _of_member(self, key: str, kind: str, member: bytes, score: float) -> Iterator[Finding]:
         if not _is(str(keys.VALUES[kind]), member):
@@ -101,25 +118,20 @@ class ValueChecks:
             yield Finding(what, partial(self._store.send, "ZADD", key, right, member))
 
     def _remove(self, command: str, key: str, name: bytes, value: bytes | float) -> None:
-        """Remove a member or a field. It is kept in the hash `damaged:<key>:values` for DAMAGED_STAYS seconds. Two
-        round trips."""
-        kept = keys.damaged_values(key)
-        pipe = self._store.pipeline()
-        pipe.send("HSET", kept, name, value)
-        pipe.expire(kept, DAMAGED_STAYS)
-        pipe.execute()
+        """Remove a member or a field, and keep it. Two round trips."""
+        keep(self._store, key, name, value)
         self._store.send(command, key, name)
 
 
 def _first_read(key: str, kind: str) -> tuple[str | int, ...]:
-    """The command that reads a key, or the first members or fields of a long one."""
+    """The command that reads a key, or the first members, fields or entries of a long one."""
     holds = keys.VALUES[kind]
     if isinstance(holds, dict):
         return ("HMGET", key, *holds)
     return {
         "hash": ("HSCAN", key, 0, "COUNT", AT_ONCE),
         "zset": ("ZSCAN", key, 0, "COUNT", AT_ONCE),
-        "list": ("LRANGE", key, 0, -1),
+        "list": ("LRANGE", key, 0, AT_ONCE - 1),
         "string": ("GET", key),
     }[keys.TYPES[kind]]
 

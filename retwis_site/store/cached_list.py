@@ -25,7 +25,7 @@ from itertools import filterfalse
 
 from retwis_site.exceptions import StoreReadOnly, StoreRefused
 from retwis_site.store.client import Pipe, Store
-from retwis_site.store.ids import note_bad, stored_numbers
+from retwis_site.store.ids import good_ids, note_bad, stored_numbers
 from retwis_site.store.local_cache import Hints, Memory
 from retwis_site.store.replies import Reply
 
@@ -76,9 +76,11 @@ def parse_head(key: str, entries: Sequence[str], shards: int = 1) -> ListContent
 
 def _parsed(key: str, entries: Sequence[str]) -> tuple[list[int], int | None, bool]:
     """Unique ids, newest first; the highest complete-down-to id, None without one; whether there is a token."""
+    if (good := good_ids(entries)) is not None:  # nearly always, of a head
+        return sorted(dict.fromkeys(good), reverse=True), None, False
     decimal = list(filter(str.isdecimal, entries))
     ids = sorted(dict.fromkeys(stored_numbers(key, decimal)), reverse=True)  # nearly sorted already
-    others = list(filterfalse(str.isdecimal, entries)) if len(decimal) < len(entries) else []
+    others = list(filterfalse(str.isdecimal, entries))
     complete = stored_numbers(key, [entry[1:] for entry in others if entry.startswith("-")])
     if ids and ids[-1] == 0:  # no post has the id 0
         complete.append(ids.pop())

@@ -17,9 +17,7 @@ NOT_UTF_8 = "\N{REPLACEMENT CHARACTER}"  # what the site reads for bytes that ar
 MOST_LOGGED = 1000  # bad values that a process logs, some 100 bytes each
 LONGEST_LOGGED = 40  # characters of a bad value
 
-_NUMBER = "(?:0|[1-9][0-9]{0,15})"
-_is_number = re.compile(_NUMBER).fullmatch
-_are_numbers = re.compile(f"(?:{_NUMBER},)*{_NUMBER}").fullmatch
+_is_number = re.compile("0|[1-9][0-9]{0,15}").fullmatch
 
 logged: set[tuple[str, str]] = set()  # bad values that this process has logged, with their keys
 
@@ -43,13 +41,26 @@ def whole(score: float) -> int:
 # ---- what a key holds
 
 
+def good_ids(texts: Sequence[str]) -> list[int] | None:
+    """The ids in these texts, in their order. None when a text is no id, or when there are no texts.
+
+    Nearly always all are good, so they are checked together: it takes a third of the time."""
+    joined = f",{','.join(texts)}"
+    if len(joined) > len(texts) * len(f",{LARGEST_ID}") or ",0" in joined:
+        return None
+    if joined.encode(errors="replace").translate(None, b"0123456789,"):
+        return None
+    with suppress(ValueError):  # a text is empty or has a comma
+        numbers = [*map(int, texts)]
+        if max(numbers) <= LARGEST_ID:
+            return numbers
+    return None
+
+
 def stored_numbers(key: str, texts: Sequence[str]) -> list[int]:
     """The numbers from 0 to LARGEST_ID among these texts, in their order."""
-    if _are_numbers(",".join(texts)):  # nearly always: one search for all texts instead of one for each
-        with suppress(ValueError):  # a text has a comma
-            numbers = [*map(int, texts)]
-            if max(numbers) <= LARGEST_ID:
-                return numbers
+    if (ids := good_ids(texts)) is not None:
+        return ids
     parsed = [(text, parse_number(text)) for text in texts]
     for text, number in parsed:
         if number is None:

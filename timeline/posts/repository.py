@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from django.conf import settings
 
+from accounts.users.deletion import is_deleted
 from retwis_site.exceptions import StoreError
 from retwis_site.jobs.outbox import OWNER_GIVES_UP, Claim, Outbox, job_id
 from retwis_site.store import keys
@@ -192,7 +193,7 @@ class Posts:
         pipe.execute()
         author, deleted = fields.value
         if author is not None and deleted is None:
-            if account_deleted.value is None:
+            if not is_deleted(account_deleted.value):
                 return True
             self.mark_deleted([pid])
         self._store.zrem(keys.updates(uid), str(pid))

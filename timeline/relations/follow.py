@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
 
+from accounts.users.deletion import is_deleted
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
@@ -71,7 +72,7 @@ class Follows:
             followers = pipe.zcard(keys.followers(them))
             deleted = [pipe.hget(keys.user(uid), "deleted") for uid in (me, them)]
             pipe.execute()
-            if since_now.value is not None and any(each.value is not None for each in deleted):
+            if since_now.value is not None and any(is_deleted(each.value) for each in deleted):
                 self._store.zrem(keys.following(me), str(them))
                 since = None
                 continue

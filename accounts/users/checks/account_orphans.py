@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from accounts.users.checks.account_checks import AccountChecks
-from accounts.users.deletion import KEPT_FIELDS, AccountDeletion
+from accounts.users.deletion import KEPT_FIELDS, AccountDeletion, is_deleted
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, confirmed, ids_of
 from retwis_site.store import keys
 from retwis_site.store.client import Store
@@ -40,7 +40,7 @@ class AccountOrphans:
         asked = [(uid, pipe.hget(keys.user(uid), "deleted"), pipe.hlen(keys.user(uid))) for uid in uids]
         pipe.execute()
         kept = len(KEPT_FIELDS)
-        return [uid for uid, deleted, fields in asked if deleted.value is not None and fields.value > kept]
+        return [uid for uid, deleted, fields in asked if is_deleted(deleted.value) and fields.value > kept]
 
     def replaced_passwords(self) -> Chunks:
         """`old_password` beside `password`, which wins: a login or a password change was killed."""

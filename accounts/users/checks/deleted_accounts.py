@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from accounts.users.deletion import is_deleted
 from accounts.users.removal import finish_deletion
 from retwis_site.features import AccountSet, features
 from retwis_site.jobs.outbox import Claim, Outbox
@@ -79,7 +80,7 @@ class DeletedAccountChecks:
             self._ask(pipe, uid, username or "")
             for uid, fields in stored.items()
             for username, deleted in [fields.value]
-            if deleted is not None
+            if is_deleted(deleted)
         ]
         pipe.execute()
         for account in asked:

@@ -6,6 +6,7 @@ from functools import cached_property, partial
 from accounts.users.checks.unknown_users import sets_of_unknown_users
 from retwis_site.jobs.outbox import Outbox
 from retwis_site.maintenance.checks import Check, Chunks, Finding, confirmed, ids_of, members_of
+from retwis_site.maintenance.damaged import ask_damaged
 from retwis_site.store import keys
 from retwis_site.store.cached_list import parse_whole
 from retwis_site.store.client import Store
@@ -112,15 +113,19 @@ class PostChecks:
         return [one for one, score in entries if score.value is None]
 
     def was_listed(self, pid: int, author: int) -> bool:
-        """Whether a post, or another lost post of its author, is in a timeline. False when the author does not exist:
-        the post could not be put back. One round trip."""
+        """Whether a post, or another lost post of its author, is in a timeline; or whether `updates:` has a bad entry
+        for it, or had any. False when the author does not exist: the post could not be put back. One round trip."""
         pipe = self._store.pipeline()
         exists = pipe.hexists(keys.user(author), "username")
         places = [pipe.lpos(key, str(pid)) for key in (keys.timeline(pid), keys.home(author))]
+        entries = pipe.zcount(keys.updates(author), str(pid), str(pid))
+        damaged = ask_damaged(pipe, keys.updates(author))
         pipe.execute()
         if not exists.value:
             return False
-        return author in self._authors_with_losses or any(place.value is not None for place in places)
+        if entries.value or damaged.value or any(place.value is not None for place in places):
+            return True
+        return author in self._authors_with_losses
 
     @cached_property
     def _authors_with_losses(self) -> set[int]:

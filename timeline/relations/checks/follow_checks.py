@@ -6,8 +6,10 @@ from functools import partial
 
 from accounts.users.checks.unknown_users import sets_of_unknown_users, unknown
 from retwis_site.maintenance.checks import Check, Chunks, Finding, confirmed, members_of
+from retwis_site.maintenance.damaged import ask_damaged
 from retwis_site.store import keys
 from retwis_site.store.client import Store
+from retwis_site.store.ids import stored_score
 from timeline.relations.follow import Follows
 
 Edge = tuple[int, int]  # the uid of the set, and the member
@@ -83,5 +85,17 @@ class FollowChecks:
         if unknown(self._store, [other]):
             self._store.zrem(side.own(uid), str(other))
             self._store.zrem(side.mirror(other), str(uid))
-        else:
-            self._follows.mend(*side.follows(uid, other))
+            return
+        me, them = side.follows(uid, other)
+        if side is FOLLOWERS:
+            self._restore(me, them)
+        self._follows.mend(me, them)
+
+    def _restore(self, me: int, them: int) -> None:
+        """Where a repair has removed bad entries of `following:`, its mirror is all that is left of a follow."""
+        pipe = self._store.pipeline()
+        since, damaged = pipe.zscore(keys.followers(them), str(me)), ask_damaged(pipe, keys.following(me))
+        pipe.execute()
+        if damaged.value and since.value is not None:
+            when = stored_score(keys.followers(them), str(me), since.value)
+            self._store.zadd_nx(keys.following(me), {str(them): when})
