@@ -24,7 +24,7 @@ def _is_password(value: object) -> bool:
     return value is None or (_is_text(value) and ("$" in str(value) or is_hash(str(value))))
 
 
-ID = LineField("a whole number from 1 to 2^53", _is_id)
+ID = LineField("a whole number from 1 to 2^53 - 1", _is_id)
 OPTIONAL_ID = LineField(ID.what, _is_id, required=False)
 TIME = LineField("a time such as 2026-11-20T15:04:05Z", _is_time)
 TIME_OR_NULL = LineField(f"{TIME.what}, or null", lambda value: value is None or _is_time(value))

@@ -96,16 +96,11 @@ def numbers(source: Source, before: str, after: str = "") -> Iterator[list[int]]
     """The numbers of all such keys, in chunks. A number may come twice. One round trip a chunk."""
     for names in source.scan_keys(f"{before}*{after}", AT_ONCE):
         texts = [name[len(before) : len(name) - len(after)] for name in names]
-        ids = [(text, whole_id(text)) for text in texts]
+        ids = [(text, parse_id(text)) for text in texts]
         for text, number in ids:
             if number is None and _NUMBER.match(text):
                 source.problems.note("keys whose number is no id", f"{before}{text}{after}")
         yield [number for _, number in ids if number is not None]
-
-
-def whole_id(text: str | None) -> int | None:
-    """The id in a key or a value; None for any other text, such as one with a zero before it."""
-    return parse_id(text) if text else None
 
 
 def ranges(chunks: Iterable[list[int]]) -> Iterator[range]:
@@ -158,7 +153,7 @@ def edges(source: Source, key: Callable[[int], str], uids: Sequence[int], ask: A
     for chunk in members(source, key, uids, ask):
         found = []
         for uid, member, score in chunk:
-            target = whole_id(member)
+            target = parse_id(member)
             if target is None:
                 source.problems.note("members of sets that are no ids", f"{member} in {key(uid)}")
             else:

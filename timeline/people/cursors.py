@@ -30,7 +30,7 @@ def score_cursor(text: str | None) -> ScoreCursor | None:
     if text is None:
         return None
     score_text, _, uid_text = text.partition("-")
-    score, uid = _score(score_text), parse_id(uid_text)
+    score, uid = parse_number(score_text), parse_id(uid_text)
     if score is None or uid is None:
         raise BadCursor(text)
     return ScoreCursor(score, uid)
@@ -53,14 +53,10 @@ def name_cursor(text: str | None) -> NameCursor | None:
     if text is None:
         return None
     score_text, dash, name = text.partition("-")
-    since = _score(score_text)
+    since = parse_number(score_text)
     if since is None or not dash:
         raise BadCursor(text)
     return NameCursor(since, name)
-
-
-def _score(text: str) -> int | None:
-    return parse_number(text)
 
 
 def choice(of: type[Choice], text: str | None) -> Choice:

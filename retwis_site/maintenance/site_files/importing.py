@@ -110,7 +110,7 @@ class Verification:
             raise BadFile(self._number, f"largest is no object with an id for each of {', '.join(sorted(counted))}")
         for type_, number in largest.items():
             if type(number) is not int or not 0 <= number <= LARGEST_ID:
-                raise BadFile(self._number, f"largest of {type_} must be a whole number from 0 to 2^53")
+                raise BadFile(self._number, f"largest of {type_} must be a whole number from 0 to 2^53 - 1")
         self.largest = largest
 
     def _check_distinct(self) -> None:

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
+from retwis_site.store.ids import parse_id
 from timeline.other_retwises.dates import seconds_of, unix_seconds
 from timeline.other_retwises.entities import Account, Edge, SourcePost
 from timeline.other_retwises.passwords import clear_text_or_hash
-from timeline.other_retwises.source import Source, ask_sorted_set, edges, has_text, numbers, ranges, whole_id
+from timeline.other_retwises.source import Source, ask_sorted_set, edges, has_text, numbers, ranges
 
 
 class Official:
@@ -36,7 +37,7 @@ class Official:
             asked = [(pid, pipe.hmget(f"post:{pid}", ["user_id", "time", "body"])) for pid in pids]
             pipe.execute()
             yield [
-                SourcePost(pid, whole_id(author), unix_seconds(time), text)
+                SourcePost(pid, parse_id(author or ""), unix_seconds(time), text)
                 for pid, fields in asked
                 for author, time, text in [fields.value]
                 if has_text(text, [author, time], self._source, pid)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from retwis_site.store.chunks import batches
+from retwis_site.store.ids import parse_id
 from timeline.other_retwises.dates import is_milliseconds, unix_seconds
 from timeline.other_retwises.entities import Account, Edge, SourcePost
 from timeline.other_retwises.passwords import clear_text
@@ -17,7 +18,6 @@ from timeline.other_retwises.source import (
     edges,
     numbers,
     ranges,
-    whole_id,
 )
 
 NAMED = "username:"
@@ -40,7 +40,7 @@ class Php:
                 pipe = self._source.pipeline()
                 asked = [(name[len(NAMED) : -len(ending)], pipe.get(name)) for name in names]
                 pipe.execute()
-                found |= {uid: name for name, reply in asked if (uid := whole_id(reply.value)) is not None}
+                found |= {uid: name for name, reply in asked if (uid := parse_id(reply.value or "")) is not None}
         for uids in numbers(self._source, "uid:", ":username"):
             pipe = self._source.pipeline()
             own = [(uid, pipe.get(f"uid:{uid}:username")) for uid in uids]
@@ -80,7 +80,7 @@ class Php:
 
     def _author(self, author: str, time: str) -> int | None:
         """Retwisn writes names and milliseconds, the others uids and seconds. A name may be a number."""
-        by_name, by_id = self._uids.get(author), whole_id(author)
+        by_name, by_id = self._uids.get(author), parse_id(author or "")
         if is_milliseconds(time):
             return by_name if by_name is not None else by_id
         return by_id if by_id in self._usernames else by_name

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
+from retwis_site.store.ids import parse_id
 from timeline.other_retwises.dates import unix_seconds
 from timeline.other_retwises.entities import Account, Edge, SourcePost
-from timeline.other_retwises.source import Source, ask_sorted_set, edges, has_text, numbers, ranges, whole_id
+from timeline.other_retwises.source import Source, ask_sorted_set, edges, has_text, numbers, ranges
 
 
 class RedisInAction:
@@ -33,7 +34,7 @@ class RedisInAction:
             asked = [(pid, pipe.hmget(f"status:{pid}", ["uid", "posted", "message"])) for pid in pids]
             pipe.execute()
             yield [
-                SourcePost(pid, whole_id(author), unix_seconds(posted), text)
+                SourcePost(pid, parse_id(author or ""), unix_seconds(posted), text)
                 for pid, fields in asked
                 for author, posted, text in [fields.value]
                 if has_text(text, [author, posted], self._source, pid)

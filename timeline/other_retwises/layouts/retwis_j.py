@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
+from retwis_site.store.ids import parse_id
 from timeline.other_retwises.dates import unix_seconds
 from timeline.other_retwises.entities import Account, Edge, ReplyTo, SourcePost
 from timeline.other_retwises.passwords import clear_text
-from timeline.other_retwises.source import Source, ask_set, edges, has_text, numbers, ranges, whole_id
+from timeline.other_retwises.source import Source, ask_set, edges, has_text, numbers, ranges
 
 MOST_STEPS = 100  # from a reply up to a post whose thread is known
 ROOTS_KEPT = 20_000  # posts whose thread is known; the oldest are forgotten first
@@ -43,7 +44,7 @@ class RetwisJ:
             parents = {pid: fields.value[3] for pid, fields in asked if fields.value[0] is not None}
             replies = self._replies({pid: parent for pid, parent in parents.items() if parent and parent != ABSENT})
             yield [
-                SourcePost(pid, whole_id(author), unix_seconds(time), text, replies.get(pid))
+                SourcePost(pid, parse_id(author or ""), unix_seconds(time), text, replies.get(pid))
                 for pid, fields in asked
                 for text, author, time, parent in [fields.value]
                 if has_text(text, [author, time, parent], self._source, pid)
@@ -53,7 +54,7 @@ class RetwisJ:
 
     def _replies(self, parents: dict[int, str]) -> dict[int, ReplyTo]:
         """What each reply answers. Replies to posts that are not imported become plain posts."""
-        answered = {pid: parent for pid, text in parents.items() if (parent := whole_id(text)) and parent < pid}
+        answered = {pid: parent for pid, text in parents.items() if (parent := parse_id(text or "")) and parent < pid}
         authors = self._authors(sorted(set(answered.values())))
         people = self._people(set(authors.values()))
         replies = {}
@@ -72,7 +73,9 @@ class RetwisJ:
         pipe = self._source.pipeline()
         asked = [(pid, pipe.hmget(f"pid:{pid}", ["uid", "content"])) for pid in pids]
         pipe.execute()
-        found = [(pid, whole_id(uid)) for pid, fields in asked for uid, text in [fields.value] if text is not None]
+        found = [
+            (pid, parse_id(uid or "")) for pid, fields in asked for uid, text in [fields.value] if text is not None
+        ]
         return {pid: uid for pid, uid in found if uid is not None}
 
     def _people(self, uids: set[int]) -> set[int]:
@@ -97,7 +100,7 @@ class RetwisJ:
         for _ in range(MOST_STEPS):
             if pid in self._roots:
                 return self._roots[pid]
-            parent = whole_id(self._source.hget(f"pid:{pid}", "replyPid"))
+            parent = parse_id(self._source.hget(f"pid:{pid}", "replyPid") or "")
             if parent is None or parent >= pid or not self._people(set(self._authors([parent]).values())):
                 return pid
             pid = parent

@@ -6,11 +6,12 @@ The session keys of retwis-py hold pickles. Nothing reads them: a pickle can run
 from collections.abc import Iterator, Sequence
 
 from retwis_site.store.client import Pipe
+from retwis_site.store.ids import parse_id
 from retwis_site.store.replies import Answer
 from timeline.other_retwises.dates import unix_seconds
 from timeline.other_retwises.entities import Account, Edge, SourcePost
 from timeline.other_retwises.passwords import Password, clear_text, salted_md5
-from timeline.other_retwises.source import Source, ask_set, edges, has_text, numbers, ranges, whole_id
+from timeline.other_retwises.source import Source, ask_set, edges, has_text, numbers, ranges
 
 PY_SALT = "retwis"  # before each password of retwis-py
 
@@ -59,7 +60,7 @@ class RetwisRb:
             times = [pipe.get(f"post:id:{pid}:created_at") for pid in pids]
             pipe.execute()
             yield [
-                SourcePost(pid, whole_id(author.value), unix_seconds(time.value), text.value)
+                SourcePost(pid, parse_id(author.value or ""), unix_seconds(time.value), text.value)
                 for pid, text, author, time in zip(pids, texts, authors, times, strict=True)
                 if has_text(text.value, [author.value, time.value], self._source, pid)
             ]

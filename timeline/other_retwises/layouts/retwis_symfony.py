@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
+from retwis_site.store.ids import parse_id
 from timeline.other_retwises.dates import unix_seconds
 from timeline.other_retwises.entities import Account, Edge, SourcePost
 from timeline.other_retwises.passwords import php_hash
-from timeline.other_retwises.source import Source, ask_sorted_set, edges, has_text, numbers, ranges, whole_id
+from timeline.other_retwises.source import Source, ask_sorted_set, edges, has_text, numbers, ranges
 
 USER_FIELDS = ["username", "password", "registered", "name", "bio"]
 
@@ -36,7 +37,7 @@ class RetwisSymfony:
             asked = [(pid, pipe.hmget(f"post:{pid}", ["author", "published", "message"])) for pid in pids]
             pipe.execute()
             yield [
-                SourcePost(pid, whole_id(author), unix_seconds(published), text)
+                SourcePost(pid, parse_id(author or ""), unix_seconds(published), text)
                 for pid, fields in asked
                 for author, published, text in [fields.value]
                 if has_text(text, [author, published], self._source, pid)

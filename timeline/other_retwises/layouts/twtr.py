@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
 
 from retwis_site.store.chunks import batches
+from retwis_site.store.ids import parse_id
 from timeline.other_retwises.dates import unix_seconds
 from timeline.other_retwises.entities import Account, Edge, SourcePost
 from timeline.other_retwises.source import (
@@ -17,7 +18,6 @@ from timeline.other_retwises.source import (
     members,
     numbers,
     ranges,
-    whole_id,
 )
 
 OWNER = "twtr:post_owner:"
@@ -102,7 +102,7 @@ class Twtr:
         """The ids of all posts. Afterwards it is known which ranges have strays."""
         yield from numbers(self._source, OWNER)
         for keys in self._source.scan_keys("twtr:*:post:*", AT_ONCE):
-            found = [(match[1], pid) for key in keys if (match := _POST.match(key)) and (pid := whole_id(match[2]))]
+            found = [(match[1], pid) for key in keys if (match := _POST.match(key)) and (pid := parse_id(match[2]))]
             pipe = self._source.pipeline()
             owners = [pipe.get(f"{OWNER}{pid}") for _, pid in found]
             pipe.execute()
@@ -116,7 +116,7 @@ class Twtr:
         for keys in self._source.scan_keys("twtr:*:post:*", AT_ONCE) if parts else ():
             for key in keys:
                 match = _POST.match(key)
-                pid = whole_id(match[2]) if match else None
+                pid = parse_id(match[2]) if match else None
                 if match and pid and pid // AT_ONCE in parts:
                     found[pid] = match[1]
         return found
