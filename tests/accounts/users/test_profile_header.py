@@ -59,7 +59,7 @@ def test_a_bio_has_links_like_a_post(browser, raw, alice):
     page = main(browser().get("/@alice/"))
     [bio] = re.findall(r'<p class="bio" dir="auto">(.*)</p>', page)
     assert bio == (
-        'With <a href="/@bob/">@bob</a> at <a href="https://example.org/a" rel="nofollow ugc noopener">'
+        'With <a href="/@bob/">@bob</a> at <a href="https://example.org/a" rel="nofollow ugc noopener" dir="ltr">'
         "https://example.org/a</a> &lt;b&gt;&amp; more"
     )
 

@@ -1,8 +1,29 @@
 """Addresses and names in posts are links. Other markup in a post is shown as text."""
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.support.steps import post, said, write
+
+AS_SHOWN = """link => {
+  const text = link.firstChild, places = [...text.data].map((char, at) => {
+    const range = document.createRange()
+    range.setStart(text, at)
+    range.setEnd(text, at + 1)
+    return [range.getBoundingClientRect().left, char]
+  })
+  return places.sort((one, other) => one[0] - other[0]).map(place => place[1]).join('')
+}"""
+
+
+@pytest.mark.parametrize("address", ["https://evil.de/א/https://paypal.com/login", "א.de/x/https://paypal.com/login"])
+def test_the_host_of_an_address_stands_first_in_a_text_from_right_to_left(window, alice, address):
+    page = window(alice)
+    page.goto("/")
+    write(page, f"א {address}")
+    said(page, "Posted.")
+    link = post(page, "paypal.com/login").locator(".body a")
+    assert link.evaluate(AS_SHOWN) == address
 
 
 def test_an_address_is_a_link_that_vouches_for_nothing(window, alice):

@@ -25,14 +25,14 @@ def test_an_address_of_another_site_is_found(away):
 @pytest.mark.parametrize(
     ("link", "is_foreign"),
     [
-        ('<a href="https://a.example/" rel="nofollow ugc noopener">x</a>', False),
-        ('<a href="HTTP://A.example/" rel="nofollow ugc noopener">x</a>', False),
+        ('<a href="https://a.example/" rel="nofollow ugc noopener" dir="ltr">x</a>', False),
+        ('<a href="HTTP://A.example/" rel="nofollow ugc noopener" dir="ltr">x</a>', False),
         ('<a href="https://a.example/">x</a>', True),
         ('<a href="https://a.example/" rel="nofollow">x</a>', True),
-        ('<a href="https://a.example/" rel="nofollow ugc noopener" target="_blank">x</a>', True),
-        ('<a href="javascript:x" rel="nofollow ugc noopener">x</a>', True),
-        ('<a href="//a.example/" rel="nofollow ugc noopener">x</a>', True),
-        ('<img src="https://a.example/" rel="nofollow ugc noopener">', True),
+        ('<a href="https://a.example/" rel="nofollow ugc noopener" dir="ltr" target="_blank">x</a>', True),
+        ('<a href="javascript:x" rel="nofollow ugc noopener" dir="ltr">x</a>', True),
+        ('<a href="//a.example/" rel="nofollow ugc noopener" dir="ltr">x</a>', True),
+        ('<img src="https://a.example/" rel="nofollow ugc noopener" dir="ltr">', True),
     ],
 )
 def test_only_the_text_of_a_post_may_link_to_other_sites(link, is_foreign):

@@ -90,7 +90,12 @@ def is_own_script(tag, has):
 def is_typed_link(tag, has):
     """Whether it is a link that an author typed. Only the text of a post or a bio may have one."""
     scheme = urlsplit(has.get("href", "")).scheme
-    return tag == "a" and set(has) == {"href", "rel"} and has["rel"] == LINK_RELATION and scheme in {"http", "https"}
+    return (
+        tag == "a"
+        and set(has) == {"href", "rel", "dir"}
+        and has["rel"] == LINK_RELATION
+        and scheme in {"http", "https"}
+    )
 
 
 def is_canonical(tag, has):

@@ -96,7 +96,7 @@ def test_atom_has_every_required_element(browser, post, url, title, subtitle, pa
     content = one(entry, "atom:content")
     assert content.get("type") == "html"
     assert content.text == (
-        f'<p dir="auto">Hello, see <a href="http://redis.io" rel="{LINK_RELATION}">redis.io</a></p>'
+        f'<p dir="auto">Hello, see <a href="http://redis.io" rel="{LINK_RELATION}" dir="ltr">redis.io</a></p>'
     )
     assert all_of(entry, "atom:summary") == []
 
@@ -129,7 +129,7 @@ def test_rss_has_every_required_element(browser, post, url, title, description, 
     assert parsedate_to_datetime(text(item, "pubDate")) == datetime.fromtimestamp(WHEN + 1, UTC)
     assert text(item, "dc:creator") == "Alice"
     assert text(item, "description") == (
-        f'<p dir="auto">Hello, see <a href="http://redis.io" rel="{LINK_RELATION}">redis.io</a></p>'
+        f'<p dir="auto">Hello, see <a href="http://redis.io" rel="{LINK_RELATION}" dir="ltr">redis.io</a></p>'
     )
 
 

@@ -14,7 +14,7 @@ from timeline.posts.html.addresses import addresses
 from timeline.posts.html.hosts import is_host
 
 # What looks like one of `/ \ ? # : @ .`; browsers turn some of these into one.
-SLASHES = "∕⁄⧸╱〵\u0337\u0338／＼⧵﹨᜵⁁⳹ノ丿丶ⳆⳇɁʔॽːः։׃꞉：﹕︰＠﹫．。｡․‥…ꓸꓹꓺꓻꓼꓽ٠۰܁·・"
+SLASHES = "∕⁄⧸╱〵\u0337\u0338／＼⧵﹨᜵⁁⳹ノ丿丶ⳆⳇɁʔॽːः։׃꞉：﹕︰＠﹫．。｡․‥…ꓸꓹꓺꓻꓼꓽ٠۰܁·・ꞏᐧⵈ᛫•‧⸱"
 NEVER_AFTER_A_HOST = sorted(set(SLASHES) - set("："))
 ENDS_OF_A_HOST = {"", "/", "?", "#", ":"}
 TEXTS = st.lists(
@@ -53,6 +53,79 @@ def test_nothing_that_looks_like_a_part_of_an_address_follows_or_joins_a_host(ch
 
 def test_a_slash_that_is_none_does_not_hide_the_host():
     assert Shown("https://paypal.com∕signin.evil.example").links == []
+
+
+# ---- a sentence after a host, in a script without spaces
+
+
+@pytest.mark.parametrize(
+    ("text", "links"),
+    [
+        ("詳しくはhttps://example.comを見て", ["https://example.com"]),
+        ("访问https://example.com吧。再见", ["https://example.com"]),
+        ("ดูที่https://example.comครับ", ["https://example.com"]),
+        ("http://localhostを見て https://1.2.3.4を見て", ["http://localhost", "https://1.2.3.4"]),
+        ("请看 https://example.com。谢谢", ["https://example.com"]),
+        ("看 example.com。很好！a.com。再见。你好", ["example.com", "a.com"]),
+        ("https://example.com|x a.com|b.com", ["https://example.com", "a.com", "b.com"]),
+        # Such endings are in use: in Latin, letters outside ASCII are part of the host.
+        ("https://example.vermögensberater", ["https://example.vermögensberater"]),
+    ],
+)
+def test_a_sentence_may_follow_a_host_without_a_space(text, links):
+    assert [label for label, _ in Shown(text).links] == links
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://paypal.com。evil.example",
+        "https://paypal.com。谢谢.evil.example",
+        "https://paypal.com。谢谢。evil.example",
+        "https://paypal.com。谢谢@evil.example",
+        "https://paypal.comを@evil.example",
+        "https://paypal.comを。evil.example",
+        "https://paypal.comを:80@evil.example",
+        "https://paypal.comノevil",
+        "https://a.をcom/",
+    ],
+)
+def test_a_text_that_leads_elsewhere_as_a_whole_has_no_link(text):
+    assert Shown(text).links == []
+
+
+# ---- numbers
+
+
+@pytest.mark.parametrize(
+    "host", ["2130706433", "0x7f.1", "017700000001", "010.0.0.1", "127.1", "1.2.3.256", "a.1", "0x", "bücher.0X7F"]
+)
+def test_a_number_that_browsers_read_as_another_address_is_no_host(host):
+    assert Shown(f"http://{host}/x").links == []
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://אב.גד/1.2.3.4/",
+        "https://אב.גד/א/1.2.3.4/",
+        "https://אב.גד?1.2.3.4",
+        "https://אב.גד:8080/",
+        "https://مثال.مثال/١.٢",
+        "https://אב.8.8.8.de/",
+        "https://8.אב.example/",
+    ],
+)
+def test_no_digits_stand_before_a_host_that_is_written_from_right_to_left(address):
+    assert Shown(address).links == []
+
+
+@pytest.mark.parametrize("address", ["https://אב.גד/א/a1", "https://אב.גד", "https://אב.example/1", "https://ü.8.de/1"])
+def test_other_digits_are_part_of_an_address(address):
+    assert Shown(address).links == [[address, address]]
+
+
+# ---- all scripts
 
 
 @pytest.mark.parametrize(

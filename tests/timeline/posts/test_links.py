@@ -62,7 +62,7 @@ def test_everything_else_stays_text(text):
 def test_the_html_of_a_link_has_no_needless_attributes():
     assert Shown("Hi @Alice: a.com/?b&c <3").html == (
         'Hi <a href="/@Alice/">@Alice</a>: '
-        '<a href="http://a.com/?b&amp;c" rel="nofollow ugc noopener">a.com/?b&amp;c</a> &lt;3'
+        '<a href="http://a.com/?b&amp;c" rel="nofollow ugc noopener" dir="ltr">a.com/?b&amp;c</a> &lt;3'
     )
 
 
@@ -77,7 +77,7 @@ def test_any_text_reads_as_typed_and_its_links_lead_where_they_say(text):
             assert label == f"@{name[1]}"
             assert resolve(target).url_name == "profile"
         else:
-            assert attributes == {"href": target, "rel": LINK_RELATION}
+            assert attributes == {"href": target, "rel": LINK_RELATION, "dir": "ltr"}
             assert target in {label, f"http://{label}"}
             assert urlsplit(target).scheme in {"http", "https"}
             assert "@" not in urlsplit(target).netloc
@@ -130,7 +130,7 @@ def test_every_page_shows_the_links_and_the_store_keeps_the_text_as_typed(browse
     text = "Hello @Bob, see https://redis.io/?a=1&b=2 & <b>"
     publish(raw, store, alice, text)
     name = '<a href="/@Bob/">@Bob</a>'
-    address = '<a href="https://redis.io/?a=1&amp;b=2" rel="nofollow ugc noopener">https://redis.io/?a=1&amp;b=2</a>'
+    address = '<a href="https://redis.io/?a=1&amp;b=2" rel="nofollow ugc noopener" dir="ltr">https://redis.io/?a=1&amp;b=2</a>'
     expected = f'<p class="body" dir="auto">Hello {name}, see {address} &amp; &lt;b&gt;</p>'
     for client, pages in ((browser(alice), ["/", "/timeline/", "/@Alice/"]), (browser(), ["/", "/@alice/1/"])):
         for page in pages:

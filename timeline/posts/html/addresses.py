@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from timeline.posts.html.hosts import has_known_ending, is_host
+from timeline.posts.html.hosts import digits_move_before, has_known_ending, host_at_the_start
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +28,13 @@ _INVISIBLE = "\xad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff
 _SPACES = rf"\s\x00-\x1f\x7f-\x9f<>\uff5c{_INVISIBLE}"
 _PUNCTUATION = "".join(char for char in map(chr, range(0x10000)) if unicodedata.category(char)[0] == "P")
 _OUTSIDE_HOSTS = re.escape("$+=^`|" + re.sub("[-._]", "", _PUNCTUATION))
-# Characters that look like one of `/ \ ? # : @ .`, or that browsers turn into one (confusables.txt of UTS #39, NFKC);
+# Characters that look like one of `/ \ ? # : @ .` or like a middle dot, or that browsers turn into one of these
+# (confusables.txt of UTS #39, NFKC);
 # of them only punctuation: hosts.py refuses the letters, and nothing else may follow a host. The fullwidth colon and
 # question mark are not here. What stands before them is read as the host, and a Chinese sentence goes on after them.
 _LIKE_PARTS_OF_ADDRESSES = frozenset(
-    ".:\\@%\xb7\u0387\u0589\u05c3\u0609\u060a\u066a\u0701\u0702\u0703\u0704\u16ec\u1735\u1803\u1809\u2024\u2025\u2026\u2030\u2031"
-    "\u2041\u2047\u2048\u2049\u205a\u2cf9\u3002\u30fb\ua4fe\ua60e\ufe12\ufe13\ufe16\ufe19\ufe30\ufe52\ufe55\ufe56\ufe5f\ufe68"
+    ".:\\@%\xb7\u0387\u0589\u05c3\u0609\u060a\u066a\u0701\u0702\u0703\u0704\u16eb\u16ec\u1735\u1803\u1809\u2022\u2024\u2025\u2026\u2027\u2030\u2031"
+    "\u2041\u2047\u2048\u2049\u205a\u2cf9\u2e31\u3002\u30fb\ua4fe\ua60e\ufe12\ufe13\ufe16\ufe19\ufe30\ufe52\ufe55\ufe56\ufe5f\ufe68"
     "\ufe6a\ufe6b\uff03\uff05\uff0e\uff0f\uff20\uff3c\uff61\uff65"
 )
 _NOT_BEFORE_HOSTS = frozenset("/\\:@\uff0f\uff3c\uff20\ufe68\ufe6b")
@@ -41,7 +42,7 @@ _NOT_BEFORE_HOSTS = frozenset("/\\:@\uff0f\uff3c\uff20\ufe68\ufe6b")
 _host_runs = re.compile(f"[^{_SPACES}{_OUTSIDE_HOSTS}]+")
 _word = re.compile(f"[^{_SPACES}]+")
 _mail_name = re.compile(r'[-;:&=+$,".\w]+', re.ASCII)
-_ends = re.compile(f"[{_SPACES}{re.escape(_PUNCTUATION)}]|$").match
+_ends = re.compile(f"[{_SPACES}{re.escape(_PUNCTUATION)}|]|$").match
 _port = re.compile(":[0-9]{1,5}").match
 _CLOSING = dict(zip("([{（「『【《〈", ")]}）」』】》〉", strict=True))
 _NOT_IN_PATH_PIECES = re.escape("".join([*_CLOSING, *_CLOSING.values(), '"']))
@@ -106,10 +107,10 @@ def _end(text: str, run: re.Match[str]) -> tuple[int, int]:
     """The end of the address whose host begins this run, or 0 when it is none; and the end of what was looked at.
 
     Right after a host comes a port, a path, or what ends an address."""
-    host = run[0].rstrip(".")
-    if not is_host(host):
+    host = host_at_the_start(run[0].rstrip("."))
+    if not host:
         return 0, run.end()
-    end = run.start() + len(host)
+    host_end = end = run.start() + len(host)
     if end < run.end():
         return (end if _may_end(text, run.end()) else 0), run.end()
     if port := _port(text, end):
@@ -117,15 +118,22 @@ def _end(text: str, run: re.Match[str]) -> tuple[int, int]:
         if int(port[0][1:]) > HIGHEST_PORT:
             return 0, end
     if text[end : end + 1] in {"/", "?", "#"}:
-        return _end_of_path(text, end)
-    return (end if _may_end(text, end) else 0), end
+        end, done = _end_of_path(text, end)
+    elif _may_end(text, end):
+        done = end
+    else:
+        return 0, end
+    return (0 if digits_move_before(host, text[host_end:end]) else end), done
 
 
 def _may_end(text: str, end: int) -> bool:
-    """Whether an address that is only a host may end here. What looks like more of it must be followed by nothing."""
+    """Whether an address that is only a host may end here. What looks like more of it must be followed by nothing; an
+    ideographic full stop also by a sentence, which has no dot and ends likewise."""
     after, next_after = text[end : end + 1], text[end + 1 : end + 2]
     if not _ends(text, end):
         return False
+    if after == "。" and not next_after.isascii() and (sentence := _host_runs.match(text, end + 1)):
+        return "." not in sentence[0].rstrip(".") and _may_end(text, sentence.end())
     return after not in _LIKE_PARTS_OF_ADDRESSES or (
         _ends(text, end + 1) is not None and next_after not in _LIKE_PARTS_OF_ADDRESSES and next_after not in {"/", "#"}
     )

@@ -2,6 +2,8 @@
 
 import re
 import unicodedata
+from ipaddress import IPv4Address
+from itertools import takewhile
 
 import idna
 
@@ -22,14 +24,18 @@ _COUNTRIES = """
 """
 _ENDINGS = frozenset(f"{_GENERIC} {_COUNTRIES}".split())
 
-# Letters and marks of hosts that look like one of `/ \ ? # : @ .` (confusables.txt of UTS #39, Unicode 13), in small
-# letters.
-_LOOKALIKES = "\u0242\u0294\u02d0\u0903\u097d\u0a83\u2cc7\u30ce\u4e36\u4e3f\ua4f8-\ua4fd"
+# Letters and marks of hosts that look like one of `/ \ ? # : @ .` or like middle dots (confusables.txt of UTS #39,
+# Unicode 13), in small letters.
+_LOOKALIKES = "\u0242\u0294\u02d0\u0903\u097d\u0a83\u1427\u2cc7\u2d48\u30ce\u4e36\u4e3f\ua4f8-\ua4fd\ua78f"
 # IDNA 2008 allows these only beside certain others. Some look like dots, two are invisible.
 _IN_CONTEXT = "\xb7\u0375\u05f3\u05f4\u200c\u200d\u30fb\u0660-\u0669\u06f0-\u06f9"
 _refused = re.compile(f"[{_LOOKALIKES}{_IN_CONTEXT}]").search
 _LABEL = "[A-Za-z0-9\x80-\U0010ffff-]+"
 _are_labels = re.compile(rf"{_LABEL}(?:\.{_LABEL})*").fullmatch
+_is_number = re.compile("[0-9]+|0[xX][0-9A-Fa-f]*").fullmatch  # as a last label, browsers read an IPv4 address
+# Directions of characters, as `unicodedata.bidirectional` has them.
+_FROM_RIGHT = frozenset({"R", "AL"})
+_DIGITS = frozenset({"EN", "AN"})
 _OVERLAY = 1  # the combining class of strokes through the character before
 
 
@@ -40,22 +46,65 @@ def has_known_ending(host: str) -> bool:
 
 
 def is_host(name: str) -> bool:
-    """Whether a name may be a host, without a dot at its end. Letter case does not count."""
+    """Whether a name may be a host, without a dot at its end. Letter case does not count.
+
+    Browsers read `http://2130706433/` as 127.0.0.1. So a host that ends with a number must be a usual IPv4 address."""
     if len(name) > LONGEST_HOST or max(map(len, name.split("."))) > LONGEST_LABEL:
         return False
     if not _are_labels(name) or "-." in f"{name}." or ".-" in f".{name}":
         return False
+    if _is_number(name.rpartition(".")[2]):
+        return _is_ipv4(name)
     return name.isascii() or _is_international(unicodedata.normalize("NFC", name.lower()))
 
 
+def host_at_the_start(name: str) -> str:
+    """The host with which a name begins; empty without one. A sentence in a script without spaces may follow it:
+    `example.comを見て`. No ending has letters of ASCII and of another script than Latin, so nobody has such a host."""
+    if not is_host(name):
+        return ""
+    ending = name.rpartition(".")[2]
+    latin = len("".join(takewhile(_is_latin, ending)))
+    if latin == len(ending) or not any(map(str.isascii, ending)):
+        return name
+    host = name[: latin - len(ending)]
+    return host if latin and is_host(host) else ""
+
+
+def digits_move_before(host: str, rest: str) -> bool:
+    """Whether digits in the rest of an address are shown before its host: those after letters that are written from
+    right to left."""
+    if host.isascii():
+        return False
+    last = next((kind for kind in map(unicodedata.bidirectional, reversed(host)) if kind in _FROM_RIGHT | {"L"}), "L")
+    after = next((kind for kind in map(unicodedata.bidirectional, rest) if kind in _DIGITS | {"L"}), "L")
+    return last in _FROM_RIGHT and after in _DIGITS
+
+
+def _is_ipv4(name: str) -> bool:
+    try:
+        IPv4Address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_latin(char: str) -> bool:
+    return char.isascii() or unicodedata.name(char, "").startswith(("LATIN", "COMBINING"))
+
+
 def _is_international(host: str) -> bool:
-    """Whether the labels with letters outside ASCII are valid in IDNA 2008 and nothing in them looks like more."""
+    """Whether the labels with letters outside ASCII are valid in IDNA 2008 and nothing in them looks like more. Beside
+    a label that is written from right to left, each label must begin with a letter: digits would move."""
     if _refused(host) or _OVERLAY in map(unicodedata.combining, host):
         return False
+    from_right = not _FROM_RIGHT.isdisjoint(map(unicodedata.bidirectional, host))
     try:
         for label in host.split("."):
             if not label.isascii():
                 idna.check_label(label)
+            if from_right:
+                idna.check_bidi(label, check_ltr=True)
     except idna.IDNAError:
         return False
     return True
