@@ -1,6 +1,6 @@
 """What `doctor --fix` removes because it is bad is kept under `damaged:`, for DAMAGED_STAYS seconds."""
 
-from itertools import count
+from itertools import chain, count
 
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
@@ -13,7 +13,7 @@ def move_away(store: Store, key: str) -> None:
     """Move a key to the first name under `damaged:` that is free. Four round trips, one more for each name in use."""
     dumped = store.dump(key)
     if dumped is not None:
-        names = (keys.damaged(key, number) for number in count(1))
+        names = chain([keys.damaged(key)], (keys.damaged_again(key, number) for number in count(2)))
         # The same content is there already when a repair was killed.
         free = next(name for name in names if store.dump(name) in {None, dumped})
         store.restore(free, DAMAGED_STAYS, dumped)

@@ -28,7 +28,8 @@
 | `lease:<job>` | string | the worker that has the job, EX | |
 | `idem:<uid>:<token>` | string | the pid that a form's one-time token became, EX one day | |
 | `throttle:<limit>:<who>` | zset | a rate limit: one member for each counted action, score = when (unix s), EX the limit's window | |
-| `damaged:<key>` | any | a key of the wrong type, or a list or string with a bad value, which `doctor --fix` has moved here, EX 30 days; `damaged:<key>:again:2` and so on when there is one already | |
+| `damaged:<key>` | any | a key of the wrong type, or a list or string with a bad value, which `doctor --fix` has moved here, EX 30 days | |
+| `damaged:<key>:again:<number>` | any | such a key while `damaged:<key>` is there already, numbered from 2, EX 30 days | |
 | `damaged:<key>:values` | hash | bad members with their scores, or bad fields, which `doctor --fix` has removed from the key, EX 30 days; the first of each name | |
 | `health` | string | written by `/readyz`, EX | |
 | `schema` | string | the version of this table that the store follows, now 1; `adopting` while `adopt` is under way | truth |
@@ -142,8 +143,12 @@ def throttle(limit: str, who: str) -> str:
     return f"{PREFIX}throttle:{limit}:{who}"
 
 
-def damaged(key: str, number: int = 1) -> str:
-    return f"{PREFIX}damaged:{key.removeprefix(PREFIX)}{f':again:{number}' if number > 1 else ''}"
+def damaged(key: str) -> str:
+    return f"{PREFIX}damaged:{key.removeprefix(PREFIX)}"
+
+
+def damaged_again(key: str, number: int) -> str:
+    return f"{damaged(key)}:again:{number}"
 
 
 def damaged_values(key: str) -> str:

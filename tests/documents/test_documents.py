@@ -32,7 +32,16 @@ def test_the_key_table_of_the_code_is_in_the_documentation():
 
 def test_every_key_function_has_a_row_and_every_key_matches_a_scan_pattern():
     rows = "\n".join(table_of(keys.__doc__))
-    arguments = {"uid": 7, "pid": 7, "job": "x", "token": "t", "key": "user:7", "limit": "post", "who": "7"}
+    arguments = {
+        "uid": 7,
+        "pid": 7,
+        "job": "x",
+        "token": "t",
+        "key": "user:7",
+        "limit": "post",
+        "who": "7",
+        "number": 2,
+    }
     for name, function in vars(keys).items():
         if getattr(function, "__module__", None) != keys.__name__ or name in NO_KEYS:
             continue

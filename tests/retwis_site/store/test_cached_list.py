@@ -1,8 +1,12 @@
 """Parsing a cached list: tokens, complete-down-to ids and padding; and the merge of the sources."""
 
+from unittest.mock import patch
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from retwis_site.store import ids as store_ids
 from retwis_site.store.cached_list import (
     CUT_ABOVE,
     FIRST_READ,
@@ -14,9 +18,12 @@ from retwis_site.store.cached_list import (
     parse_head,
     parse_whole,
 )
+from retwis_site.store.ids import LARGEST_ID, good_ids, parse_id, stored_numbers
 
 KEY = "posts:1"
 ids = st.integers(min_value=1, max_value=5000)
+ODD = ["", "0", "007", "-7", "+7", " 7", "1,2", "1_0", "٧", "\udcff", "x", str(LARGEST_ID + 1), "9" * 5000]
+TEXTS = st.lists(st.integers(1, LARGEST_ID).map(str), max_size=5)
 
 
 def test_a_rebuilt_list_is_complete_down_to_its_id():
@@ -96,3 +103,28 @@ def test_a_merge_of_uncut_sources_reaches_to_the_beginning(id_sets):
     merged = merge([Slice(sorted(source, reverse=True), has_more=False) for source in id_sets], KEPT)
     assert merged.complete_down_to == 0
     assert set(merged.ids) == set().union(*id_sets)
+
+
+# ---- ids that are all good are parsed together, with the same result as one by one
+
+
+@given(TEXTS)
+def test_good_ids_are_parsed_in_their_order(texts):
+    assert good_ids(texts) == ([int(text) for text in texts] or None)
+
+
+@given(TEXTS, st.sampled_from(ODD) | st.text(max_size=3), TEXTS)
+def test_one_text_that_is_no_id_is_found_among_good_ones(before, odd, after):
+    if parse_id(odd) is None:
+        assert good_ids([*before, odd, *after]) is None
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_what_is_no_number_is_left_out(odd):
+    expected = [1, 0, 2] if odd == "0" else [1, 2]
+    assert stored_numbers("recent", ["1", odd, "2"]) == expected
+
+
+def test_the_entries_of_a_good_list_are_not_looked_at_one_by_one():
+    with patch.object(store_ids, "parse_number", side_effect=AssertionError):
+        assert parse_head("timeline", ["3", "2", "3", "1"] * 25).ids == [3, 2, 1]

@@ -9,7 +9,11 @@ from tests.support.maintenance.doctor_report import VALUES, doctor, report_of
 from tests.support.people import LONG_AGO
 from tests.support.stored_keys import everything
 
-pytestmark = pytest.mark.usefixtures("no_waiting")
+
+@pytest.fixture(autouse=True)
+def no_waiting(monkeypatch):
+    """`cleanup` does not wait for the posts of the last seconds: no process works on them."""
+    monkeypatch.setattr("timeline.posts.checks.post_orphans.time.sleep", lambda seconds: None)
 
 
 @pytest.fixture
