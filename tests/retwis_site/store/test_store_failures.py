@@ -160,7 +160,8 @@ def test_redis_py_sends_no_command_again(store):
 @pytest.mark.real_server
 def test_a_killed_server_is_a_503_until_it_is_started_again(browser, own_server):
     client = browser()
-    with own_server("--appendonly", "yes") as server:
+    # Each second is not enough: while the disk is slow, Redis acknowledges what it writes up to two seconds later.
+    with own_server("--appendonly", "yes", "--appendfsync", "always") as server:
         form = {"username": "Dora", "password1": "correct horse battery", "password2": "correct horse battery"}
         assert client.post("/register/", form).status_code == 302
         client.post("/post/", {"body": "acknowledged", "token": "t"})
