@@ -6,16 +6,15 @@ from collections.abc import Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
 
-SHARES = 4  # one address may fill a quarter of the queue
-
 Place = Future[bool]  # True: the work may begin. False: too many wait already
 PLACE = "retwis.place"  # in a WSGI environment: the request's place in its queue
 
 
 class FairQueue:
-    """At most `at_once` requests are at work. At most `waiting` others wait, of one address a quarter of them.
+    """At most `at_once` requests are at work, and at most `waiting` others wait.
 
-    The addresses take turns: an address with many requests slows down only itself. Each process has its own queue.
+    The addresses take turns, and in a full queue the newest request of the address that has most is refused. So an
+    address with many requests slows down only itself. Each process has its own queue.
     """
 
     def __init__(self, at_once: int, waiting: int) -> None:
@@ -29,13 +28,10 @@ class FairQueue:
         """A place, whose result comes when the work may begin, or at once when it is refused. `leave` must follow."""
         place = Place()
         with self._lock:
-            line = self._lines.get(address) or deque()
-            if len(line) >= self.waiting // SHARES or sum(map(len, self._lines.values())) >= self.waiting:
-                place.set_result(False)
-            else:
-                line.append(place)
-                self._lines[address] = line
-                self._begin()
+            self._lines.setdefault(address, deque()).append(place)
+            self._begin()
+            if sum(map(len, self._lines.values())) > self.waiting:
+                self._refuse_newest(max(self._lines, key=lambda one: (len(self._lines[one]), one == address)))
         return place
 
     def leave(self, place: Place) -> None:
@@ -64,3 +60,10 @@ class FairQueue:
             if place.set_running_or_notify_cancel():
                 self._at_work.add(place)
                 place.set_result(True)
+
+    def _refuse_newest(self, address: str) -> None:
+        place = self._lines[address].pop()
+        if not self._lines[address]:
+            del self._lines[address]
+        if place.set_running_or_notify_cancel():
+            place.set_result(False)

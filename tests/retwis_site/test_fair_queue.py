@@ -39,26 +39,28 @@ def test_only_a_few_begin_and_the_others_when_one_leaves():
     assert not places[3].done()
 
 
-def test_an_address_fills_only_a_quarter_of_the_queue():
-    queue = FairQueue(at_once=1, waiting=8)
-    at_work, *waiting, refused = asked(queue, ALICE, 4)
+def test_one_address_may_fill_the_queue_and_gives_way_to_others():
+    queue = FairQueue(at_once=1, waiting=4)
+    at_work, *waiting, refused = asked(queue, ALICE, 6)
     assert has_begun(at_work)
     assert not any(place.done() for place in waiting)
     assert is_refused(refused)
-    assert not queue.enter(BOB).done()
+    bob = asked(queue, BOB, 2)
+    assert [is_refused(place) for place in waiting] == [False, False, True, True]
+    assert not any(place.done() for place in bob)
+    assert is_refused(queue.enter(ALICE))
+    assert not any(place.done() for place in [*waiting[:2], *bob])
 
 
 def test_all_addresses_together_do_not_fill_more_than_the_queue():
     queue = FairQueue(at_once=1, waiting=8)
-    asked(queue, ALICE, 3)
-    for number in range(6):
-        assert not queue.enter(f"198.51.100.{number}").done()
-    assert is_refused(queue.enter(BOB))
-    assert is_refused(queue.enter(ALICE))
+    asked(queue, ALICE, 1)
+    waiting = [queue.enter(f"198.51.100.{number}") for number in range(9)]
+    assert [is_refused(place) for place in waiting] == [False] * 8 + [True]
 
 
 def test_a_place_is_free_again_when_its_work_begins():
-    queue = FairQueue(at_once=1, waiting=4)
+    queue = FairQueue(at_once=1, waiting=1)
     first, second, refused = asked(queue, ALICE, 3)
     assert is_refused(refused)
     queue.leave(first)
@@ -95,8 +97,9 @@ def test_a_place_is_left_only_once():
 
 
 def test_leaving_after_a_refusal_frees_nothing():
-    queue = FairQueue(at_once=1, waiting=4)
+    queue = FairQueue(at_once=1, waiting=1)
     _, waiting, refused = asked(queue, ALICE, 3)
+    assert is_refused(refused)
     queue.leave(refused)
     assert not waiting.done()
 

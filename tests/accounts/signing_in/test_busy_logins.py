@@ -10,7 +10,6 @@ import pytest
 from django.contrib.auth.hashers import Argon2PasswordHasher
 
 from accounts.signing_in.passwords import HASHING
-from retwis_site.fair_queue import SHARES
 from tests.support.http.rsgi_requests import Headers, Protocol, Scope
 from tests.support.people import NEW_PASSWORD, PASSWORD
 from tests.support.processes.processes import wait_until
@@ -111,9 +110,9 @@ def test_the_page_of_a_refused_login_keeps_the_name(browser, alice):
     assert 'name="next" value="/people/"' in page
 
 
-def test_an_address_that_fills_its_share_is_refused_and_no_other(browser, alice):
+def test_an_address_that_fills_the_queue_is_refused_and_no_other(browser, alice):
     answers = []
-    with busy("127.0.0.1", times=HASHING.waiting // SHARES) as places:
+    with busy("127.0.0.1", times=HASHING.waiting) as places:
         is_refused(browser().post("/login/", LOGIN))
         bob = threading.Thread(target=lambda: answers.append(browser().post("/login/", LOGIN, REMOTE_ADDR="192.0.2.7")))
         bob.start()
