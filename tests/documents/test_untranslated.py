@@ -299,6 +299,7 @@ LIMITS = {
 
 
 def test_the_page_of_a_full_queue_has_only_translated_words(brackets, people, monkeypatch):
+    monkeypatch.setattr(HASHING, "at_once", 0)
     monkeypatch.setattr(HASHING, "waiting", 0)
     answer = browser().post("/login/", {"username": "1", "password": "1"})
     assert answer.status_code == 503

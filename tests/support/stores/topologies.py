@@ -56,7 +56,9 @@ class Tls:
 def administrator(port, users=True, tls=None, name=acl_users.ADMIN):
     """The administrator's client of a server. Without `users`, its `user ...` lines, it signs in as no user."""
     identity = {"username": name, "password": acl_users.PASSWORDS[acl_users.ADMIN]} if users else {}
-    return redis.Redis(port=port, decode_responses=True, **identity, **(tls.client() if tls else {}))
+    return redis.Redis(
+        port=port, decode_responses=True, encoding_errors="replace", **identity, **(tls.client() if tls else {})
+    )
 
 
 class Server:
@@ -150,7 +152,7 @@ class Clustered(RedisCluster):
     def __init__(self, ports):
         nodes = [ClusterNode("127.0.0.1", port) for port in ports]
         identity = {"username": acl_users.ADMIN, "password": acl_users.PASSWORDS[acl_users.ADMIN]}
-        super().__init__(startup_nodes=nodes, decode_responses=True, **identity)
+        super().__init__(startup_nodes=nodes, decode_responses=True, encoding_errors="replace", **identity)
 
     def keys(self, pattern="*"):
         return super().keys(pattern, target_nodes=self.PRIMARIES)
@@ -231,7 +233,9 @@ class Proxied(redis.Redis):
     """A client of the servers behind a proxy; commands without a key go to every server."""
 
     def __init__(self, port, nodes, password=None):
-        super().__init__(port=port, decode_responses=True, protocol=2, driver_info=None, password=password)
+        super().__init__(
+            port=port, decode_responses=True, encoding_errors="replace", protocol=2, driver_info=None, password=password
+        )
         self._nodes = nodes
 
     def keys(self, pattern="*"):

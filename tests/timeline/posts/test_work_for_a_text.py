@@ -1,7 +1,6 @@
 """The work that a text makes is bounded: in steps for any text, and in time for a page of the worst posts."""
 
 import os
-import statistics
 import time
 import warnings
 
@@ -87,6 +86,6 @@ def test_a_page_of_the_worst_posts_is_at_most_20_ms_slower(browser, raw, store, 
             page = client.get("/timeline/")
             taken[name].append(time.thread_time() - begin)
             assert page.content.count(b'class="body"') == EVERYONE_POSTS
-    ordinary_page, worst_page = (statistics.median(taken[name]) * 1000 for name in ("ordinary", "worst"))
+    ordinary_page, worst_page = (min(taken[name]) * 1000 for name in ("ordinary", "worst"))  # noise only adds
     warnings.warn(f"{posts}: {worst_page:.1f} ms instead of {ordinary_page:.1f} ms", stacklevel=1)
     assert worst_page - ordinary_page <= 20, worst[0]
