@@ -1,10 +1,13 @@
 """`doctor` finds every inconsistency, and --fix repairs it and changes nothing else."""
 
+from itertools import chain
+
 import pytest
 from django.contrib.auth import authenticate
 from django.core.management import call_command
 
 from accounts.signing_in.viewer import Viewer
+from retwis_site.maintenance.checks import ids_of
 from tests.support.command_output import said
 from tests.support.maintenance.doctor_report import (
     COUNTERS,
@@ -33,6 +36,7 @@ from tests.support.maintenance.doctor_report import (
 from tests.support.maintenance.healthy_site import ALICE, BOB, CAROL, home_pids
 from tests.support.people import LONG_AGO, PASSWORD
 from tests.support.stored_keys import everything, follower_counts, name_entries, ranking
+from timeline.posts.checks import post_checks
 from timeline.relations.follow import Follows
 
 pytestmark = pytest.mark.usefixtures("no_waiting")
@@ -116,6 +120,20 @@ INCONSISTENCIES = {
     "a counter is gone": (lambda r: r.delete("next_user_id"), {COUNTERS: 1}),
     "a counter is not a number": (lambda r: r.set("next_user_id", "x"), {COUNTERS: 1}),
 }
+
+
+def test_posts_are_put_back_in_whatever_order_they_are_found(site, store, capsys, monkeypatch):
+    """A timeline knows only the newest post. After it is put back, nothing tells that its author had losses."""
+
+    def newest_first(store, pattern):
+        for number in sorted(chain.from_iterable(ids_of(store, pattern)), reverse=True):
+            yield [number]
+
+    monkeypatch.setattr(post_checks, "ids_of", newest_first)
+    before = site.zrange("updates:1", 0, -1)
+    site.delete("updates:1")
+    assert doctor(capsys, "--fix")[0] == 0
+    assert site.zrange("updates:1", 0, -1) == before
 
 
 @pytest.mark.parametrize("case", INCONSISTENCIES)

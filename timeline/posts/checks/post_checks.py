@@ -123,9 +123,8 @@ class PostChecks:
         pipe.execute()
         if not exists.value:
             return False
-        if entries.value or damaged.value or any(place.value is not None for place in places):
-            return True
-        return author in self._authors_with_losses
+        has_losses = author in self._authors_with_losses  # asked always, since after the first repair nobody can tell
+        return has_losses or bool(entries.value or damaged.value) or any(place.value is not None for place in places)
 
     @cached_property
     def _authors_with_losses(self) -> set[int]:
