@@ -18,7 +18,7 @@ from accounts.users.registration import Registration
 from tests.support.people import PASSWORD
 from tests.support.processes.ports import free_port
 from tests.support.processes.processes import run_site
-from tests.support.timing import within
+from tests.support.processes.timing import within
 
 pytestmark = [pytest.mark.real_server, pytest.mark.faults]
 

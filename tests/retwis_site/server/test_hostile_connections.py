@@ -17,7 +17,7 @@ from tests.support.http.http_browser import Browser
 from tests.support.people import PASSWORD
 from tests.support.processes.ports import free_port
 from tests.support.processes.processes import run_site, wait_until
-from tests.support.timing import within
+from tests.support.processes.timing import within
 
 pytestmark = [pytest.mark.faults, pytest.mark.real_server]
 
