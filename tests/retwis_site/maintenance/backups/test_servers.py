@@ -76,3 +76,4 @@ def test_the_embedded_server_is_backed_up_while_the_site_runs(tmp_path):
         assert ended.returncode == 0, ended.stderr
         assert "`doctor` finds 0 errors in it." in ended.stdout
         assert site.browser.open("/timeline/")[0] == 200
+        assert site.stop() == 0  # killed, it would leave the embedded server behind
