@@ -46,8 +46,9 @@ class ValueChecks:
         return [Check("values that are no id, number or text", self.bad_values, self._store.dbsize)]
 
     def bad_values(self) -> Chunks:
-        """Values that `keys.VALUES` does not allow. The repair removes them, and keeps them under `damaged:`. One round
-        trip for each SETS_AT_ONCE keys, and one for each further AT_ONCE members, fields or entries of a long one."""
+        """Values that `keys.VALUES` does not allow. The repair removes them, and keeps them under `damaged:`.
+
+        One round trip reads SETS_AT_ONCE keys. A long key takes one more for each further AT_ONCE values."""
         for names in self._store.scan_keys(keys.matching("*"), AT_ONCE):
             known = [(key, kind) for key in names if (kind := keys.kind_of(key)) in keys.VALUES]
             for some in batches(known, SETS_AT_ONCE):

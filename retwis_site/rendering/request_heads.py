@@ -49,7 +49,7 @@ def _has_long_header(request: HttpRequest) -> bool:
 
 
 def _is_possible(host: str) -> bool:
-    """Whether a Host is short enough and its port exists. Django refuses one that is not in ALLOWED_HOSTS later."""
+    """Whether a Host is short enough and its port exists. Django compares it with ALLOWED_HOSTS later."""
     if len(host) > LONGEST_HOST:
         return False
     _domain, port = split_domain_port(host)

@@ -139,8 +139,8 @@ def _files() -> list[int]:
 
 
 def _socket_of(file: int) -> socket.socket | None:
-    """A second file of the same socket: it stays that socket, whatever becomes of the first. None for other files, and
-    for one that was closed meanwhile."""
+    """A second file of the same socket. It stays open when granian closes the first, so it is never another socket.
+    None when the file is no socket, or is already closed."""
     try:
         copy = os.dup(file)
     except OSError:

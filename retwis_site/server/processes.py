@@ -34,7 +34,7 @@ class _Kept:
 
 
 class Processes:
-    """Processes that run until `stop`. Another process that ends does not concern the rest."""
+    """Processes that run until `stop`. When one ends, the others go on."""
 
     def __init__(self) -> None:
         self._kept: list[_Kept] = []

@@ -56,7 +56,8 @@ class Application:
         address = address_in(environ)
         if not await self._may_begin(address, protocol):
             return
-        if length := int(environ.get("CONTENT_LENGTH") or 0):  # granian refuses one that is no number
+        length = int(environ.get("CONTENT_LENGTH") or 0)  # a number: granian has refused any other text
+        if length:
             await _move_to_loop()
             body = await self._bodies.read(address, protocol, length, settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
             if body.cut_off:
