@@ -58,10 +58,13 @@ class Connections:
         self._reading: dict[int, tuple[float, int]] = {}  # by number: since when, and how much had been read then
         self._logged = -LOGS_EVERY
 
-    def watch(self) -> None:
-        """Start a thread that closes connections over the limits. Does nothing where the system is not Linux."""
+    def watch(self) -> threading.Event:
+        """Start a thread that closes connections over the limits until the event is set. Starts none where the system
+        is not Linux."""
+        stop = threading.Event()
         if sys.platform == "linux":
-            threading.Thread(target=self._watch, name="connections", daemon=True).start()
+            threading.Thread(target=self._watch, args=(stop,), name="connections", daemon=True).start()
+        return stop
 
     def look(self) -> None:
         """Close the connections that are over a limit now."""
@@ -74,9 +77,8 @@ class Connections:
             most = Counter(connection.address for connection in closed).most_common(1)[0][0]
             logger.warning("closed %d connections, most of them from %s: too many, or too slow", len(closed), most)
 
-    def _watch(self) -> None:
-        while True:
-            time.sleep(LOOKS_EVERY)
+    def _watch(self, stop: threading.Event) -> None:
+        while not stop.wait(LOOKS_EVERY):
             try:
                 self.look()
             except (OSError, struct.error):  # no file is left to look with, or an old kernel says less
