@@ -111,21 +111,31 @@ class Outbox:
         self._store.zrem(key, name)
 
     def claim(self, name: str, worker: str, told_to_stop: Callable[[], bool]) -> "Claim | None":
-        """Take a job for `worker` alone, for LEASE seconds; None when another worker has it. At most two round
-        trips."""
+        """Take a job for `worker` alone, for LEASE seconds; None when another worker has it, or has finished it since
+        the list of due jobs was read. Two round trips; one when another worker has it, three when it is finished."""
         if not self._store.set_nx_ex(keys.lease(name), worker, LEASE):
             return None
-        return Claim(self, name, self._attempt(name), told_to_stop)
+        attempt = self._attempt(name)
+        if attempt is None:
+            self.forget(name)
+            return None
+        return Claim(self, name, attempt, told_to_stop)
 
-    def _attempt(self, name: str) -> int:
-        """Count an attempt; returns its number. A count that is no number begins anew: one round trip more."""
+    def _attempt(self, name: str) -> int | None:
+        """Count an attempt; returns its number, or None when the job is no longer in the outbox. A count that is no
+        number begins anew: two round trips more.
+
+        The look comes after the lease. Nobody would finish a job that is no longer there after this worker has died."""
+        pipe = self._store.pipeline()
+        attempt, due = pipe.hincrby(keys.attempts(), name, 1), pipe.zscore(keys.outbox(name), name)
         try:
-            return self._store.hincrby(keys.attempts(), name, 1)
+            pipe.execute()
         except StoreReadOnly:
             raise
         except StoreRefused:
             self._store.hset(keys.attempts(), {name: "1"})
-            return 1
+            return 1 if self._store.zscore(keys.outbox(name), name) is not None else None
+        return attempt.value if due.value is not None else None
 
     def renew(self, name: str) -> None:
         """Keep a claimed job for another LEASE seconds. One round trip."""

@@ -1,11 +1,11 @@
 """Large sorted sets, a chunk at a time."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import TypeVar
 
 from retwis_site.store.client import Store
-from retwis_site.store.ids import stored_ids
+from retwis_site.store.replies import Reply
 
 AT_ONCE = 500  # members
 SETS_AT_ONCE = 50  # sorted sets of which one round trip reads AT_ONCE members each
@@ -61,13 +61,26 @@ def newest_first_of_each(store: Store, keys_of: Mapping[int, str]) -> Iterator[t
                 yield from ((number, member, score) for member, score in rows)
 
 
-def empty(store: Store, key: str, remove: Callable[[list[int]], None]) -> Iterator[None]:
-    """Empty a sorted set of ids in chunks, the lowest scores first. `remove` removes what a chunk leads to, before the
-    chunk leaves the set: after a kill, the set still leads to it. Two round trips a chunk and those of `remove`."""
-    pipe = store.pipeline()
+def emptied(store: Store, key: str) -> Iterator[list[str]]:
+    """The first AT_ONCE members of a sorted set, the lowest scores first, again and again until the set is empty. The
+    caller removes each chunk from the set, after what it leads to: after a kill, the set still leads there. One round
+    trip a chunk."""
     while members := store.zrange(key, 0, AT_ONCE - 1):
-        remove(stored_ids(key, members))
-        for member in members:
-            pipe.zrem(key, member)
-        pipe.execute()
-        yield
+        yield members
+
+
+def heads(store: Store, keys_of: Mapping[int, str]) -> list[tuple[int, str]]:
+    """The first members of many sorted sets, named by ids: at most AT_ONCE rows (id, member) together. Two round trips;
+    one when all sets are empty."""
+    pipe = store.pipeline()
+    sizes = [(number, key, pipe.zcard(key)) for number, key in keys_of.items()]
+    pipe.execute()
+    room = AT_ONCE
+    asked: list[tuple[int, Reply[list[str]]]] = []
+    for number, key, size in sizes:
+        some = min(size.value, room)
+        if some:
+            asked.append((number, pipe.zrange(key, 0, some - 1)))
+        room -= some
+    pipe.execute()
+    return [(number, member) for number, members in asked for member in members.value]

@@ -13,7 +13,7 @@
 | `users_by_followers` | zset | uids, score = number of followers, set from ZCARD `followers:`; no user without followers | |
 | `following:<uid>` | zset | uids this user follows, score = since when (unix s) | official, truth |
 | `followers:<uid>` | zset | the mirror of `following:` | official |
-| `post:<pid>` | hash | `user_id`, `time` (unix s), `body`; imported posts may have `reply_to`, `root` (pids) and `reply_to_user` (uid); a deleted post: `deleted` (unix s), empty body, 30 days | official, truth |
+| `post:<pid>` | hash | `user_id`, `time` (unix s), `body`; imported posts may have `reply_to`, `root` (pids) and `reply_to_user` (uid); `likes`: how many users like it, set from ZCARD `liked_by:`; a deleted post: `deleted` (unix s), empty body, 30 days | official, truth |
 | `posts:<uid>` | list | home timeline: own and followed users' posts, about the newest 1000 | official, cache |
 | `timeline` | list | everyone's newest posts, about 1000 | official, cache |
 | `timeline:<n>` | list | with `TIMELINE_SHARDS` above 1, instead of `timeline`: the posts whose id modulo TIMELINE_SHARDS is `<n>` | cache |
@@ -236,7 +236,14 @@ VALUES: dict[str, str | dict[str, str]] = {
     "users_by_followers": "id",
     "following:*": "id",
     "followers:*": "id",
-    "post:*": {"user_id": "id", "deleted": "number", "reply_to": "id", "root": "id", "reply_to_user": "id"},
+    "post:*": {
+        "user_id": "id",
+        "deleted": "number",
+        "reply_to": "id",
+        "root": "id",
+        "reply_to_user": "id",
+        "likes": "number",
+    },
     "posts:*": "entry",
     "timeline": "entry",
     "timeline:[0-9]*": "entry",

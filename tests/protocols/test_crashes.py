@@ -20,7 +20,8 @@ from tests.support.stored_keys import expected_name_entries, follower_counts, na
 from tests.support.stores.key_layouts import make_due, noted
 from tests.support.stores.seam import killed_before_round_trip
 from timeline.posts.repository import Posts
-from timeline.relations.follow import Follows
+from timeline.relations.follow import FOLLOW, Follows
+from timeline.relations.protocol.edges import Edges
 from timeline.timelines.everyone import EveryoneTimeline
 from timeline.timelines.home import Homes
 
@@ -254,7 +255,7 @@ def test_two_workers_with_one_job_do_no_harm(store, alice, bob, raw):
     Posts(store).publish(1, "Hello", "t")
     for _ in range(2):
         Posts(store).redeliver("post:1:x")
-        Follows(store).finish_follow("follow:2:1:x")
+        Edges(store, FOLLOW).finish("follow:2:1:x")
     assert home(store, bob) == ["Hello"]
     assert raw.zcard("followers:1") == 1
     assert ranking(raw) == {"1": 1}

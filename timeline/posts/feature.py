@@ -22,7 +22,7 @@ FEATURE = Feature(
     jobs={
         "post": lambda store, claim: Posts(store).redeliver(claim.name),
         "fan": lambda store, claim: Posts(store).fan_out(claim),
-        "del": lambda store, claim: Posts(store).finish_delete(claim.name),
+        "del": lambda store, claim: Posts(store).finish_delete(claim),
     },
     limits=(POSTS,),
     inconsistencies=lambda store: PostChecks(store).inconsistencies(),

@@ -3,20 +3,28 @@
 from collections.abc import Iterator
 
 from retwis_site.store import keys
-from retwis_site.store.chunks import empty
+from retwis_site.store.chunks import emptied
 from retwis_site.store.client import Store
+from retwis_site.store.ids import stored_ids
 from timeline.posts.repository import Posts
+from timeline.relations.removal import remove_edges_to_posts
 
 
 def remove_posts(store: Store, uid: int) -> Iterator[None]:
-    """Delete all posts of a user, in chunks. Each chunk leaves `updates:` last, since `updates:` leads to the posts.
+    """Delete all posts of a user with their likes, in chunks. Each chunk leaves `updates:` last, since `updates:` leads
+    to the posts.
 
-    A post of another author that is in the set by mistake is only removed from the set. Four round trips a chunk."""
+    A post of another author that is in the set by mistake is only removed from the set. Five round trips a chunk, and
+    those of `remove_edges_to_posts`."""
+    key = keys.updates(uid)
     pipe = store.pipeline()
-
-    def remove(pids: list[int]) -> None:
-        authors = [(pid, pipe.hget(keys.post(pid), "user_id")) for pid in pids]
+    for members in emptied(store, key):
+        authors = [(pid, pipe.hget(keys.post(pid), "user_id")) for pid in stored_ids(key, members)]
         pipe.execute()
-        Posts(store).mark_deleted([pid for pid, author in authors if author.value == str(uid)])
-
-    return empty(store, keys.updates(uid), remove)
+        own = [pid for pid, author in authors if author.value == str(uid)]
+        Posts(store).mark_deleted(own)
+        yield from remove_edges_to_posts(store, dict.fromkeys(own, uid))
+        for member in members:
+            pipe.zrem(key, member)
+        pipe.execute()
+        yield

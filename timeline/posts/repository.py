@@ -14,6 +14,7 @@ from retwis_site.exceptions import StoreError
 from retwis_site.jobs.outbox import OWNER_GIVES_UP, Claim, Outbox, job_id
 from retwis_site.store import keys
 from retwis_site.store.cached_list import queue_cut
+from retwis_site.store.chunks import AT_ONCE
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce, stored_id, stored_ids, stored_time
 from retwis_site.store.replies import Reply
@@ -21,6 +22,7 @@ from timeline.posts.entities import NoSuchPost, PostDeleted, Published
 from timeline.posts.post_ids import post_ids
 from timeline.posts.reading.post_reader import forget
 from timeline.posts.reading.records import Record, ask_post, existing
+from timeline.relations.removal import ask_edges_to_post, remove_edges_to_posts
 
 TOKEN_LIVES = 24 * 3600  # seconds that a form's one-time token is kept
 DELETED_STAYS = 30 * 24 * 3600  # seconds that the page of a deleted post answers 410
@@ -181,7 +183,7 @@ class Posts:
         """Add a post to its author's `updates:`. Returns False when the post or its author's account is deleted.
 
         The deletion is read after the write. Either this read sees it, or the ZREM of the deletion comes later. Two
-        round trips; three for a deleted post, four for a deleted account. Raises StoreError when the post's hash is
+        round trips; three for a deleted post, five for a deleted account. Raises StoreError when the post's hash is
         gone: `cleanup` took it for an orphan while an old form was sent again.
         """
         pipe = self._store.pipeline()
@@ -196,29 +198,61 @@ class Posts:
             if not is_deleted(account_deleted.value):
                 return True
             self.mark_deleted([pid])
+            for _ in remove_edges_to_posts(self._store, {pid: uid}):
+                pass  # only someone who has guessed its address can have liked it
         self._store.zrem(keys.updates(uid), str(pid))
         if author is None:
             raise StoreError(REMOVED_BY_CLEANUP)
         return False
 
     def delete(self, uid: int, pid: int) -> None:
-        """Delete a post of user `uid`. Six round trips. Raises NoSuchPost (also for another author's), PostDeleted."""
+        """Delete a post of user `uid`, and the likes of it: up to AT_ONCE here, more of them by a worker. Five round
+        trips; at most twelve more with likes. Raises NoSuchPost (also for another author's), PostDeleted.
+
+        Commit: the HSET of `deleted`."""
         author, deleted = self._store.hmget(keys.post(pid), ["user_id", "deleted"])
         if author != str(uid):
             raise NoSuchPost(pid)
         if deleted is not None:
             raise PostDeleted(pid)
         job = self._outbox.add(f"del:{pid}:{uid}:{nonce()}")
-        self.finish_delete(job.name)
+        self._hide(pid)
+        edges = self._unlist(uid, pid)
+        if edges > AT_ONCE:
+            self._outbox.replace(job.name, f"del:{pid}:{uid}:{nonce()}")
+            return
+        if edges and any(job.expired() for _ in remove_edges_to_posts(self._store, {pid: uid})):
+            return  # Too slow: stop. The worker that claims this job finishes it.
+        self._outbox.done(job.name)
 
-    def finish_delete(self, job: str) -> None:
-        """The job `del:<pid>:<uid>:<nonce>`, for its owner and for a worker: finish the deletion. Four round trips."""
-        pid, uid = job_id(job, 1), job_id(job, 2)
+    def finish_delete(self, claim: Claim) -> bool:
+        """The job `del:<pid>:<uid>:<nonce>`, for a worker: finish the deletion. Returns False when its turn ended
+        before all likes were removed. Five round trips, and those of `remove_edges_to_posts`.
+
+        A post whose hash has expired is not marked again: that would make a hash."""
+        pid, uid = job_id(claim.name, 1), job_id(claim.name, 2)
+        author, deleted = self._store.hmget(keys.post(pid), ["user_id", "deleted"])
+        if author is not None and deleted is None:
+            self._hide(pid)
+        self._unlist(uid, pid)
+        if not claim.carry_out_for_a_turn(remove_edges_to_posts(self._store, {pid: uid})):
+            return False
+        self._outbox.done(claim.name)
+        return True
+
+    def _hide(self, pid: int) -> None:
         self._store.hset(keys.post(pid), {"deleted": str(int(time.time())), "body": ""})
         forget(pid)
-        self._store.zrem(keys.updates(uid), str(pid))
-        self._store.expire(keys.post(pid), DELETED_STAYS)
-        self._outbox.done(job)
+
+    def _unlist(self, uid: int, pid: int) -> int:
+        """Remove a deleted post from its author's posts; returns how many edges lead to it. One round trip. An edge
+        that comes later sees the deletion itself."""
+        pipe = self._store.pipeline()
+        pipe.zrem(keys.updates(uid), str(pid))
+        pipe.expire(keys.post(pid), DELETED_STAYS)
+        edges = ask_edges_to_post(pipe, pid)
+        pipe.execute()
+        return edges.value
 
     def mark_deleted(self, pids: Sequence[int]) -> None:
         """Delete posts of a deleted account. Their ids stay in `updates:`, which leads to them. One round trip."""

@@ -1,95 +1,57 @@
-"""Follows: `following:` is the truth, `followers:` its mirror. Both hold the uid and the unix second of each follow.
-
-The order of the commands in every write was checked by exploring every interleaving with crashes in a model.
-"""
+"""Follows: `following:` is the truth, `followers:` its mirror. Both hold the uid and the unix second of each follow."""
 
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
 
-from accounts.users.deletion import is_deleted
-from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
-from retwis_site.store.ids import nonce, stored_ids, stored_score
+from retwis_site.store.ids import stored_ids
 from retwis_site.store.replies import Answer, Reply
 from timeline.relations.entities import FollowCounts, InCommon
-from timeline.relations.ranking import Ranking
+from timeline.relations.protocol.edges import Edges
+from timeline.relations.protocol.relation import Edge, Effect, Relation
+from timeline.relations.protocol.targets import PERSON
+from timeline.relations.ranking import RANKING
 
 COMPARED = 10_000  # members of the smaller set that a comparison looks up
 LATEST = 100  # users that `LatestFollowed` has at most: 2 KB
 FIRST_SHARED = 4  # uids that a comparison returns
 
 
+def _drop_home(pipe: Pipe, edge: Edge, score: float | None, fact: object) -> None:
+    """The next read rebuilds the home with (or without) their posts, so no other backfill is needed."""
+    pipe.unlink(keys.home(edge.who))
+
+
+FOLLOW = Relation(
+    kind="follow",
+    truth=keys.following,
+    target=PERSON,
+    mirror=keys.followers,
+    count=RANKING,
+    effects=(Effect(_drop_home),),
+)
+
+
+def follow_edge(me: int, them: int) -> Edge:
+    return Edge(me, str(them), owner=them)
+
+
 class Follows:
-    """All follows. An edge is one follow: from a follower to a followed user."""
+    """All follows: from a follower to a followed user."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
-        self._outbox = Outbox(store)
-        self._ranking = Ranking(store)
-
-    # ---- writing
+        self._edges = Edges(store, FOLLOW)
 
     def follow(self, me: int, them: int) -> None:
-        """Let `me` follow `them`; a second follow keeps the first date. Commit: the ZADD to `following:`. Eight round
-        trips."""
-        job = self._outbox.add(f"follow:{me}:{them}:{nonce()}")
-        self._store.zadd_nx(keys.following(me), {str(them): int(time.time())})
-        self.finish_follow(job.name)
+        """Let `me` follow `them`; a second follow keeps the first date. Round trips as for `Edges.set`."""
+        self._edges.set(follow_edge(me, them), int(time.time()))
 
     def unfollow(self, me: int, them: int) -> None:
-        """Let `me` no longer follow `them`. Commit: the ZREM from `following:`. Eight round trips."""
-        job = self._outbox.add(f"follow:{me}:{them}:{nonce()}")
-        self._store.zrem(keys.following(me), str(them))
-        self.finish_follow(job.name)
-
-    def mend(self, me: int, them: int) -> None:
-        """Make `followers:` match `following:` again, for one edge. Seven round trips."""
-        job = self._outbox.add(f"follow:{me}:{them}:{nonce()}")
-        self.finish_follow(job.name)
-
-    def finish_follow(self, job: str) -> None:
-        """The job `follow:<me>:<them>:<nonce>`, for its owner and for a worker: carry out what follows the commit.
-
-        It makes the mirror match, drops the home of `me` and counts the followers of `them` anew. The next read
-        rebuilds the home with (or without) their posts, so no other backfill is needed. Six round trips; two more each
-        time that another process changes the edge meanwhile.
-
-        The accounts are read after the mirror was written. Either this read sees a deletion, and the edge is removed
-        again, or the worker that removes the account sees the edge.
-        """
-        me, them = job_id(job, 1), job_id(job, 2)
-        pipe = self._store.pipeline()
-        since = self._store.zscore(keys.following(me), str(them))
-        while True:
-            if since is None:
-                self._store.zrem(keys.followers(them), str(me))
-            else:
-                self._store.zadd(keys.followers(them), {str(me): stored_score(keys.following(me), str(them), since)})
-            since_now = pipe.zscore(keys.following(me), str(them))
-            followers = pipe.zcard(keys.followers(them))
-            deleted = [pipe.hget(keys.user(uid), "deleted") for uid in (me, them)]
-            pipe.execute()
-            if since_now.value is not None and any(is_deleted(each.value) for each in deleted):
-                self._store.zrem(keys.following(me), str(them))
-                since = None
-                continue
-            if since_now.value == since:
-                break
-            since = since_now.value
-        pipe.unlink(keys.home(me))
-        self._ranking.queue_place(pipe, them, followers.value)
-        pipe.execute()
-        self._ranking.settle({them: followers.value})
-        self._outbox.done(job)
-
-
-def finish_follow(store: Store, claim: Claim) -> None:
-    """The job `follow:<follower>:<followed>:<nonce>`. Six round trips; two more each time that another process changes
-    the edge meanwhile."""
-    Follows(store).finish_follow(claim.name)
+        """Let `me` no longer follow `them`. Round trips as for `Edges.unset`."""
+        self._edges.unset(follow_edge(me, them))
 
 
 def ask_follow_counts(pipe: Pipe, uid: int) -> Answer[FollowCounts]:

@@ -12,7 +12,9 @@ from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, batches, newest_first_of_each
 from retwis_site.store.client import Store
 from retwis_site.store.ids import stored_id, stored_score
-from timeline.relations.ranking import Ranking
+from timeline.relations.like import LIKES as LIKE_COUNT
+from timeline.relations.protocol.counts import Counts
+from timeline.relations.ranking import RANKING
 
 
 def read_follows(store: Store) -> Iterator[list[Line]]:
@@ -67,7 +69,13 @@ def _write(store: Store, edges: Edges, truth: Callable[[int], str], mirror: Call
 def rank(store: Store) -> None:
     """Count the followers of all users. Four round trips for each 500 users with followers."""
     for uids in ids_of(store, "followers:*"):
-        Ranking(store).recount(uids)
+        Counts(store, RANKING).recount(uids)
+
+
+def count_likes(store: Store) -> None:
+    """Count the likes of all posts. Four round trips for each 500 posts with likes."""
+    for pids in ids_of(store, "liked_by:*"):
+        Counts(store, LIKE_COUNT).recount(pids)
 
 
 FOLLOWS = SiteLines(
@@ -85,4 +93,5 @@ LIKES = SiteLines(
     write=write_likes,
     users=("user",),
     posts=("post",),
+    finish=count_likes,
 )

@@ -59,9 +59,9 @@ old passwords that were replaced: 1 found, {1}
 stale entries in auths: 2 found, {2}
 orphaned user: hashes: 3 found, {3}
 stale entries in users_by_name: 3 found, {3}
+likes of posts that do not exist: 1 found, {1}
 orphaned post: hashes: 1 found, {1}
 deleted posts without an expiry: 1 found, {1}
-likes of posts that do not exist: 1 found, {1}
 lists with dead ids: 2 found, {2}
 home timelines of unknown users: 2 found, {2}
 global timelines of another number of shards: 1 found, {1}

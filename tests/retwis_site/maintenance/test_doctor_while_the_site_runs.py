@@ -14,7 +14,7 @@ from timeline.posts.checks import post_checks
 from timeline.posts.checks.post_checks import PostChecks
 from timeline.posts.entities import PostDeleted
 from timeline.posts.repository import Posts
-from timeline.relations.checks import follow_checks
+from timeline.relations.checks import edge_checks
 from timeline.relations.checks.ranking_checks import RankingChecks
 from timeline.relations.follow import Follows
 
@@ -95,6 +95,6 @@ def test_an_operation_between_reading_and_comparing_is_no_error(site, store, cap
             operation(store)
         yield from chunks
 
-    for module in (post_checks, follow_checks):
+    for module in (post_checks, edge_checks):
         monkeypatch.setattr(module, "members_of", read_then_operate)
     assert doctor(capsys)[:2] == (0, {})

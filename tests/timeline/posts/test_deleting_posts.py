@@ -33,8 +33,10 @@ def test_the_commands_go_out_in_the_order_of_the_protocol(store, alice, sent):
         ("HSET", "post:1"),
         ("ZREM", "updates:1"),
         ("EXPIRE", "post:1"),
+        ("ZCARD", "liked_by:1"),
         ("ZREM", "outbox"),
     ]
+    assert len(sent.round_trips) == 5
     assert sent.commands[2][2::2] == ("deleted", "body")
 
 

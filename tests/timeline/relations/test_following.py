@@ -6,8 +6,10 @@ import time
 import pytest
 
 from tests.support.stored_keys import follower_counts, ranking
-from timeline.relations.follow import Follows
-from timeline.relations.ranking import Ranking
+from timeline.relations.follow import FOLLOW, Follows
+from timeline.relations.protocol.counts import Counts
+from timeline.relations.protocol.edges import Edges
+from timeline.relations.ranking import RANKING, Ranking
 
 
 def test_following_writes_both_sides_with_the_same_date(browser, alice, bob, raw):
@@ -24,16 +26,16 @@ def test_following_writes_both_sides_with_the_same_date(browser, alice, bob, raw
 
 
 def test_the_commands_go_out_in_the_order_of_the_protocol(store, alice, bob, sent):
+    look = [("ZSCORE", "following:1"), ("HGET", "user:1"), ("HGET", "user:2"), ("ZCARD", "followers:2")]
     for verb, write in (("follow", "ZADD"), ("unfollow", "ZREM")):
         sent.round_trips.clear()
         getattr(Follows(store), verb)(1, 2)
         assert [[command[:2] for command in round_trip.commands] for round_trip in sent.round_trips] == [
             [("ZADD", "outbox")],
-            [(write, "following:1")],
-            [("ZSCORE", "following:1")],
-            [(write, "followers:2")],
-            [("ZSCORE", "following:1"), ("ZCARD", "followers:2"), ("HGET", "user:1"), ("HGET", "user:2")],
-            [("UNLINK", "posts:1"), (write, "users_by_followers")],
+            [(write, "following:1"), *look],
+            [(write, "followers:2"), ("UNLINK", "posts:1")],
+            look,
+            [(write, "users_by_followers")],
             [("ZCARD", "followers:2")],  # alone: on several servers the commands of one round trip have no order
             [("ZREM", "outbox")],
         ]
@@ -86,11 +88,11 @@ def test_a_follow_adds_older_posts_to_the_home_and_an_unfollow_removes_them(brow
 
 def test_the_mirror_is_made_to_match_the_truth(store, alice, bob, raw):
     raw.zadd("followers:2", {"1": 5})  # without the truth
-    Follows(store).finish_follow("follow:1:2:x")
+    Edges(store, FOLLOW).finish("follow:1:2:x")
     assert not raw.exists("followers:2")
     assert not raw.exists("users_by_followers")
     raw.zadd("following:1", {"2": 7})  # without the mirror
-    Follows(store).finish_follow("follow:1:2:x")
+    Edges(store, FOLLOW).finish("follow:1:2:x")
     assert raw.zscore("followers:2", "1") == 7
     assert ranking(raw) == {"2": 1}
 
@@ -109,27 +111,27 @@ def test_the_ranking_counts_followers_and_leaves_out_users_without_any(store, al
 @pytest.mark.parametrize("meanwhile", [["30"], ["30", "31"], ["30", "31", "32", "33"]])
 def test_a_count_that_changes_while_it_is_written_is_written_again(store, alice, bob, raw, monkeypatch, meanwhile):
     new_followers = iter(meanwhile)
-    real = Ranking.queue_place
+    real = Ranking.queue
 
     def queue_place_while_another_user_follows(self, pipe, uid, count):
         real(self, pipe, uid, count)
         if follower := next(new_followers, None):
             raw.zadd("followers:2", {follower: 1})
 
-    monkeypatch.setattr(Ranking, "queue_place", queue_place_while_another_user_follows)
+    monkeypatch.setattr(Ranking, "queue", queue_place_while_another_user_follows)
     Follows(store).follow(1, 2)
     assert ranking(raw) == {"2": 1 + len(meanwhile)}
     assert raw.zcard("outbox") == 0
 
 
 def test_a_count_that_drops_to_zero_while_it_is_written_is_removed(store, alice, bob, raw, monkeypatch):
-    real = Ranking.queue_place
+    real = Ranking.queue
 
     def queue_place_while_all_unfollow(self, pipe, uid, count):
         real(self, pipe, uid, count)
         raw.delete("followers:2")
 
-    monkeypatch.setattr(Ranking, "queue_place", queue_place_while_all_unfollow)
+    monkeypatch.setattr(Ranking, "queue", queue_place_while_all_unfollow)
     Follows(store).follow(1, 2)
     assert not raw.exists("users_by_followers")
 
@@ -138,7 +140,7 @@ def test_many_users_are_recounted_in_three_round_trips(store, raw, round_trips):
     for uid in range(1, 40):
         raw.zadd(f"followers:{uid}", {str(other): 1 for other in range(100, 100 + uid)})
     raw.zadd("users_by_followers", {"3": 9, "40": 7, "41": 8})
-    assert len(round_trips(lambda: Ranking(store).recount(range(1, 41))).round_trips) == 3
+    assert len(round_trips(lambda: Counts(store, RANKING).recount(range(1, 41))).round_trips) == 3
     assert ranking(raw) == follower_counts(raw) | {"41": 8}
 
 

@@ -7,11 +7,10 @@ from functools import partial
 from retwis_site.jobs.outbox import OWNER_GIVES_UP
 from retwis_site.maintenance.checks import Check, Chunks, Finding, confirmed, ids_of
 from retwis_site.store import keys
-from retwis_site.store.chunks import empty
 from retwis_site.store.client import Store
 from retwis_site.store.ids import stored_time
 from timeline.posts.checks.post_checks import PostChecks, at_work_on
-from timeline.posts.repository import DELETED_STAYS, Posts
+from timeline.posts.repository import DELETED_STAYS
 
 
 class PostOrphans:
@@ -19,7 +18,6 @@ class PostOrphans:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._posts = Posts(store)
         self._checks = PostChecks(store)
 
     def orphans(self) -> list[Check]:
@@ -27,7 +25,6 @@ class PostOrphans:
         return [
             Check("orphaned post: hashes", self.orphaned_posts, size),
             Check("deleted posts without an expiry", self.lasting_tombstones, size),
-            Check("likes of posts that do not exist", self.likes_of_missing_posts, size),
         ]
 
     def orphaned_posts(self) -> Chunks:
@@ -77,21 +74,3 @@ class PostOrphans:
         asked = [(pid, pipe.hexists(keys.post(pid), "deleted"), pipe.ttl(keys.post(pid))) for pid in pids]
         pipe.execute()
         return [pid for pid, deleted, seconds in asked if deleted.value and seconds.value == -1]
-
-    def likes_of_missing_posts(self) -> Chunks:
-        """`liked_by:` sets of posts that are deleted or do not exist."""
-        for batch in ids_of(self._store, "liked_by:*"):
-            _, missing = self._posts.read(batch)
-            yield [Finding(keys.liked_by(pid), partial(self._remove_likes, pid)) for pid in missing]
-
-    def _remove_likes(self, pid: int) -> None:
-        """Remove the truth first. The mirror goes last, since it leads to the truth."""
-        pipe = self._store.pipeline()
-
-        def remove(uids: list[int]) -> None:
-            for uid in uids:
-                pipe.zrem(keys.likes(uid), str(pid))
-            pipe.execute()
-
-        for _ in empty(self._store, keys.liked_by(pid), remove):
-            pass

@@ -5,13 +5,15 @@ from dataclasses import dataclass
 from functools import partial
 
 from accounts.users.checks.unknown_users import unknown
-from retwis_site.jobs.outbox import Outbox
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, ids_of
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import parse_id
 from retwis_site.store.replies import Answer
-from timeline.relations.ranking import Ranking
+from timeline.relations.checks.count_checks import miscounted
+from timeline.relations.follow import FOLLOW
+from timeline.relations.protocol.counts import Counts
+from timeline.relations.ranking import RANKING
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class RankingChecks:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._ranking = Ranking(store)
+        self._counts = Counts(store, RANKING)
 
     def inconsistencies(self) -> list[Check]:
         def ranked() -> int:
@@ -50,14 +52,14 @@ class RankingChecks:
             yield [
                 Finding(
                     f"user {place.uid} has {place.followers} followers, but is ranked with {place.ranked or 0:.0f}",
-                    partial(self._ranking.recount, [place.uid]),
+                    partial(self._counts.recount, [place.uid]),
                 )
                 for place in wrong
             ]
 
     def _rank_all(self) -> None:
         for uids in ids_of(self._store, "followers:*"):
-            self._ranking.recount(uids)
+            self._counts.recount(uids)
 
     def without_followers(self) -> Chunks:
         """Users without followers, or that do not exist."""
@@ -73,30 +75,10 @@ class RankingChecks:
         if unknown(self._store, [uid]):
             self._store.zrem(keys.users_by_followers(), str(uid))
         else:
-            self._ranking.recount([uid])  # the user may have followers by now
+            self._counts.recount([uid])  # the user may have followers by now
 
     def _wrong(self, uids: Sequence[int]) -> list[Place]:
-        """The users that are miscounted in the same way twice, with no job at work on their followers in between.
-
-        One look alone may find a job in progress: a user with many followers is followed all the time."""
-        suspects = self._look(uids)
-        if not suspects:
-            return []
-        jobs = [beginning.split(":") for beginning in Outbox(self._store).under_way()]
-        in_progress = {job[2] for job in jobs if job[0] == "follow" and len(job) == 3}
-        deleted = sorted({job[1] for job in jobs if job[0] == "gone" and len(job) == 2})
-        in_progress |= self._removed_from([str(place.uid) for place in suspects], deleted)
-        again = self._look([place.uid for place in suspects if str(place.uid) not in in_progress])
-        return [place for place in again if place in suspects]
-
-    def _removed_from(self, members: Sequence[str], deleted: Sequence[str]) -> set[str]:
-        """The accounts under deletion, and the members that they still follow: a member is recounted before that edge
-        is removed. At most one round trip; none without an account under deletion."""
-        pipe = self._store.pipeline()
-        asked = [pipe.zmscore(keys.following(parse_id(uid) or 0), members) for uid in deleted]
-        pipe.execute()
-        followed = {member for scores in asked for member in _with_scores(members, scores.value)}
-        return followed.union(deleted)
+        return miscounted(self._store, FOLLOW, uids, self._look, lambda place: place.uid)
 
     def _look(self, uids: Sequence[int]) -> list[Place]:
         """The users that are miscounted now. One round trip."""
@@ -115,7 +97,3 @@ class RankingChecks:
             return Place(uid, ranked.value, followers.value if is_ranked else None)
 
         return Answer(read)
-
-
-def _with_scores(members: Sequence[str], scores: Sequence[float | None]) -> list[str]:
-    return [member for member, score in zip(members, scores, strict=True) if score is not None]

@@ -1,0 +1,85 @@
+"""The number of edges to a target, where it is shown or sorted by. It is counted anew after each change.
+
+Several processes may change the edges to one target at once, and each makes the others' counts out of date. So a
+process counts again after it has written, and writes again while the count has changed. The last process to write has
+thus seen that its count is right. Counting again takes its own round trip, because on several servers the commands of
+one round trip have no order.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from retwis_site.store import keys
+from retwis_site.store.client import Pipe, Store
+from retwis_site.store.ids import parse_number
+from retwis_site.store.replies import Answer, Reply
+from timeline.relations.protocol.targets import ask_post_exists
+
+
+class Count(Protocol):
+    """Where the number of edges to a target stands."""
+
+    def ask(self, pipe: Pipe, target: int) -> Reply[int] | Answer[int]:
+        """What the number must be."""
+
+    def ask_written(self, pipe: Pipe, target: int) -> Answer[float]:
+        """What the number is; 0 where none is written."""
+
+    def queue(self, pipe: Pipe, target: int, number: int) -> None:
+        """Write the number. 0 is written by removing it."""
+
+
+@dataclass(frozen=True)
+class PostCount:
+    """A number in a field of `post:<pid>`.
+
+    A count makes no hash: a post that is deleted, or whose hash has expired, has the count 0, and 0 removes the field.
+    When the hash expires just before a number is written, the next look finds no author and removes the field again.
+    """
+
+    name: str  # of the field
+    mirror: Callable[[int], str]
+
+    def ask(self, pipe: Pipe, target: int) -> Answer[int]:
+        size, exists = pipe.zcard(self.mirror(target)), ask_post_exists(pipe, str(target))
+        return Answer(lambda: size.value if exists.value else 0)
+
+    def ask_written(self, pipe: Pipe, target: int) -> Answer[float]:
+        stored = pipe.hget(keys.post(target), self.name)
+        return Answer(lambda: parse_number(stored.value or "") or 0)
+
+    def queue(self, pipe: Pipe, target: int, number: int) -> None:
+        if number:
+            pipe.hset(keys.post(target), {self.name: str(number)})
+        else:
+            pipe.hdel(keys.post(target), self.name)
+
+
+class Counts:
+    """The numbers of edges of one relation."""
+
+    def __init__(self, store: Store, count: Count) -> None:
+        self._store = store
+        self._count = count
+
+    def write(self, numbers: Mapping[int, int]) -> None:
+        """Write counts (by target), and correct those that have changed since they were read. Two round trips; two more
+        each time that one has changed meanwhile. None without counts."""
+        while numbers:
+            pipe = self._store.pipeline()
+            for target, number in numbers.items():
+                self._count.queue(pipe, target, number)
+            pipe.execute()
+            now = self._read(numbers)
+            numbers = {target: number for target, number in now.items() if number != numbers[target]}
+
+    def recount(self, targets: Collection[int]) -> None:
+        """Count the edges to these targets anew. Three round trips for all together; two more as for `write`."""
+        self.write(self._read(targets))
+
+    def _read(self, targets: Collection[int]) -> dict[int, int]:
+        pipe = self._store.pipeline()
+        asked = {target: self._count.ask(pipe, target) for target in targets}
+        pipe.execute()
+        return {target: number.value for target, number in asked.items()}

@@ -1,0 +1,167 @@
+"""One protocol for every relation: follows, likes and all that are built as they are.
+
+The truth of an edge is in a sorted set of the person. All else follows from it: the mirror, the count and the effects.
+Every step can run twice. tests/model/ explores every interleaving of this protocol, with crashes.
+
+1. Add the job. What follows is thus found by a worker.
+2. Commit: write the truth. The first look goes with it.
+3. Write the mirror and the effects.
+4. Look again. A deletion commits first and looks at edges afterwards: one of the two sees the other. An edge that must
+   not stand is taken back. When the look differs from what was written, write again.
+5. Write the count of the last look.
+6. Count again; while it differs, write again.
+7. Remove the job.
+"""
+
+import time
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+
+from retwis_site.jobs.outbox import OWNER_GIVES_UP, JobHandler, Outbox
+from retwis_site.store.client import Pipe, Store
+from retwis_site.store.ids import stored_score, whole
+from timeline.relations.protocol.counts import Counts
+from timeline.relations.protocol.looks import Look, Seen
+from timeline.relations.protocol.relation import Edge, Relation, Scores
+
+
+class Edges:
+    """The edges of one relation."""
+
+    def __init__(self, store: Store, relation: Relation) -> None:
+        self._store = store
+        self._relation = relation
+        self._outbox = Outbox(store)
+
+    # ---- the verbs
+
+    def set(self, edge: Edge, score: float) -> None:
+        """Set an edge. Seven round trips; four for a relation without mirror and effects; three more for an edge that
+        is taken back, two more each time that another process changes it meanwhile."""
+        job, deadline = self._begin(edge)
+        pipe = self._store.pipeline()
+        if self._relation.scores is Scores.UNTIL:
+            pipe.zadd(self._relation.truth(edge.who), {edge.target: score})
+        else:
+            pipe.zadd_nx(self._relation.truth(edge.who), {edge.target: whole(score)})
+        self._finish_after(pipe, {edge: job}, deadline)
+
+    def unset(self, edge: Edge) -> None:
+        """Remove an edge. A repost is removed only if it is `edge.own_post`. Round trips as for `set`."""
+        job, deadline = self._begin(edge)
+        pipe = self._store.pipeline()
+        self._queue_removal(pipe, edge, edge.own_post)
+        self._finish_after(pipe, {edge: job}, deadline)
+
+    def mend(self, edges: Collection[Edge]) -> bool:
+        """Make all that follows from these edges right, and take back those that must not stand. At most nine round
+        trips for all together, and more as for `set`. Returns False when the store was too slow: the worker that claims
+        the jobs finishes them.
+
+        Each edge has a job: when this process dies, a count that it has written may be wrong, and the edge that led to
+        the count may be gone."""
+        deadline = time.monotonic() + OWNER_GIVES_UP
+        jobs = {edge: self._relation.job(edge) for edge in edges}
+        pipe = self._store.pipeline()
+        for job in jobs.values():
+            self._outbox.queue_add(pipe, job)
+        pipe.execute()
+        return self._finish_after(pipe, jobs, deadline)
+
+    def finish(self, job: str) -> bool:
+        """Carry out what follows the commit of a job, for a worker. Returns False when the store was too slow. Six
+        round trips, and more as for `set`."""
+        deadline = time.monotonic() + OWNER_GIVES_UP
+        return self._finish_after(self._store.pipeline(), {self._relation.edge(job): job}, deadline)
+
+    # ---- the steps
+
+    def _begin(self, edge: Edge) -> tuple[str, float]:
+        job = self._outbox.add(self._relation.job(edge))
+        return job.name, job.deadline
+
+    def _finish_after(self, pipe: Pipe, jobs: Mapping[Edge, str], deadline: float) -> bool:
+        """Execute `pipe` together with the first look; then finish the jobs."""
+        look = Look(pipe, self._relation, jobs)
+        pipe.execute()
+        stand = self._reconcile(look.seen, deadline)
+        if stand is None:
+            return False
+        for edge, stands in stand.items():
+            self._relation.afterwards(self._store, edge, stands)
+        for job in jobs.values():
+            self._outbox.queue_done(pipe, job)
+        pipe.execute()
+        return True
+
+    def reconcile(self, edges: Collection[Edge]) -> bool:
+        """Like `mend`, for edges that another job has led to: without jobs of their own. At most seven round trips."""
+        pipe = self._store.pipeline()
+        look = Look(pipe, self._relation, edges)
+        pipe.execute()
+        return self._reconcile(look.seen, time.monotonic() + OWNER_GIVES_UP) is not None
+
+    def _reconcile(self, seen: dict[Edge, Seen], deadline: float) -> dict[Edge, bool] | None:
+        """Make mirrors, effects and counts match the truth. Returns which edges stand; None when it took too long: the
+        lease of the job is about to end, and a late write would undo the work of another process."""
+        stand: dict[Edge, bool] = {}
+        counts: dict[int, int] = {}
+        while seen:
+            if time.monotonic() > deadline:
+                return None
+            seen = self._take_back(seen)
+            self._write(seen)
+            pipe = self._store.pipeline()
+            look = Look(pipe, self._relation, seen)
+            pipe.execute()
+            counts |= look.counts
+            stand |= {edge: now.score is not None for edge, now in look.seen.items()}
+            seen = {edge: now for edge, now in look.seen.items() if now != seen[edge]}
+        if self._relation.count is not None:
+            Counts(self._store, self._relation.count).write(counts)
+        return stand
+
+    def _take_back(self, seen: dict[Edge, Seen]) -> dict[Edge, Seen]:
+        """Remove the truth of the edges that must not stand. First what only its score leads to."""
+        refused = [(edge, now.score) for edge, now in seen.items() if now.score is not None and not now.allowed]
+        pipe = self._store.pipeline()
+        for edge, score in refused:
+            for effect in self._relation.effects:
+                effect.withdraw(pipe, edge, score)
+        pipe.execute()
+        for edge, score in refused:
+            self._queue_removal(pipe, edge, score)
+        pipe.execute()
+        return seen | {edge: replace(seen[edge], score=None) for edge, _ in refused}
+
+    def _queue_removal(self, pipe: Pipe, edge: Edge, score: float) -> None:
+        """Remove the truth. Of an edge with its own post only the one with this score: the person may have undone it
+        and set it again."""
+        key = self._relation.truth(edge.who)
+        if self._relation.scores is Scores.OWN_POST:
+            pipe.zremrangebyscore(key, str(whole(score)), str(whole(score)))
+        else:
+            pipe.zrem(key, edge.target)
+
+    def _write(self, seen: Mapping[Edge, Seen]) -> None:
+        """Write what follows from the truth, but the counts. One round trip; none where nothing follows."""
+        pipe = self._store.pipeline()
+        for edge, now in seen.items():
+            self._queue_mirror(pipe, edge, now.score)
+            for effect, fact in zip(self._relation.effects, now.facts, strict=True):
+                effect.queue(pipe, edge, now.score, fact)
+        pipe.execute()
+
+    def _queue_mirror(self, pipe: Pipe, edge: Edge, score: float | None) -> None:
+        if self._relation.mirror is None:
+            return
+        key, who = self._relation.mirror(int(edge.target)), str(edge.who)
+        if score is None:
+            pipe.zrem(key, who)
+        else:
+            pipe.zadd(key, {who: stored_score(self._relation.truth(edge.who), edge.target, score)})
+
+
+def handler(relation: Relation) -> JobHandler:
+    """What a worker does for the jobs of a relation."""
+    return lambda store, claim: Edges(store, relation).finish(claim.name)

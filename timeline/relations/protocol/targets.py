@@ -1,0 +1,50 @@
+"""What edges lead to: people, posts and tags."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from accounts.users.deletion import is_deleted
+from retwis_site.store import keys
+from retwis_site.store.client import Pipe
+from retwis_site.store.ids import parse_id
+from retwis_site.store.replies import Answer
+
+
+@dataclass(frozen=True)
+class Target:
+    """A kind of target. `ask_exists` asks whether one is there and not deleted: at most one command."""
+
+    ask_exists: Callable[[Pipe, str], Answer[bool]]
+    is_person: bool = False
+    has_author: bool = False
+
+    def is_valid(self, member: str) -> bool:
+        """Whether a member of the truth names a target of this kind."""
+        return parse_id(member) is not None or not (self.is_person or self.has_author)
+
+
+def ask_person_exists(pipe: Pipe, uid: str) -> Answer[bool]:
+    """Whether an account is not deleted. One command."""
+    deleted = pipe.hget(keys.user(int(uid)), "deleted")
+    return Answer(lambda: not is_deleted(deleted.value))
+
+
+def ask_post_exists(pipe: Pipe, pid: str) -> Answer[bool]:
+    """Whether a post is there and not deleted. The hash of a deleted post expires: then it has no author. One
+    command."""
+    fields = pipe.hmget(keys.post(int(pid)), ["user_id", "deleted"])
+
+    def read() -> bool:
+        author, deleted = fields.value
+        return author is not None and deleted is None
+
+    return Answer(read)
+
+
+def _always(pipe: Pipe, tag: str) -> Answer[bool]:
+    return Answer(lambda: True)
+
+
+PERSON = Target(ask_person_exists, is_person=True)
+POST = Target(ask_post_exists, has_author=True)
+TAG = Target(_always)
