@@ -67,6 +67,24 @@ def test_a_job_that_fails_again_and_again_becomes_a_dead_letter(raw, alice, caps
     assert "dead letter after 5 attempts" in log.text
 
 
+@pytest.mark.parametrize("count", ["1", "no number"])
+def test_a_job_that_another_worker_has_finished_meanwhile_does_not_run(raw, store, alice, bob, count):
+    """This worker has read its name before. If it died in the middle, no one would finish its work."""
+    raw.zadd("outbox", {"user:1": LONG_AGO, "follow:1:2:abc": LONG_AGO + 1})
+    raw.zadd("followers:2", {"1": LONG_AGO})  # the job would remove it
+
+    def finish_job_of_follow():
+        if raw.exists("lease:user:1"):  # the list of due jobs has been read
+            raw.zrem("outbox", "follow:1:2:abc")
+            raw.hset("attempts", "follow:1:2:abc", count)
+
+    with before_each_round_trip(finish_job_of_follow):
+        assert drain(store, "worker") == 1
+    assert raw.zrange("followers:2", 0, -1) == ["1"]
+    assert raw.zcard("outbox") == 0
+    assert (raw.keys("lease:*"), raw.hgetall("attempts")) == ([], {})
+
+
 def test_more_than_a_hundred_jobs_are_finished_in_one_run(raw, capsys):
     for uid in range(1, 151):
         add_overdue_job(raw, f"user:{uid}")

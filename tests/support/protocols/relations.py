@@ -1,0 +1,77 @@
+"""The relations of people to people and to posts, for tests that are the same for all of them."""
+
+from dataclasses import dataclass
+
+from retwis_site.store import keys
+from timeline.relations.follow import FOLLOW, follow_edge
+from timeline.relations.like import LIKE
+from timeline.relations.protocol.edges import Edges
+from timeline.relations.protocol.relation import Edge, Relation
+
+ALICE, BOB, CAROL = 1, 2, 3
+BOBS_POST, CAROLS_POST = 1, 2  # of the small site
+
+
+@dataclass(frozen=True)
+class Case:
+    """A relation, with the keys that tests read. Each edge leads to bob or to his post."""
+
+    relation: Relation
+    target: int
+    truth: str  # prefixes of the keys
+    mirror: str
+
+    def edge(self, who):
+        return follow_edge(who, self.target) if self.relation is FOLLOW else Edge(who, str(self.target), BOB)
+
+    def set(self, store, who):
+        return lambda: Edges(store, self.relation).set(self.edge(who), 7)
+
+    def unset(self, store, who):
+        return lambda: Edges(store, self.relation).unset(self.edge(who))
+
+    def change(self, store, verb, who):
+        return (self.set if verb == "set" else self.unset)(store, who)
+
+    def scores(self, raw, who):
+        """The scores of an edge in its truth and in its mirror."""
+        return raw.zscore(f"{self.truth}:{who}", self.target), raw.zscore(f"{self.mirror}:{self.target}", who)
+
+    def count(self, raw):
+        if self.relation is FOLLOW:
+            return raw.zscore("users_by_followers", self.target)
+        stored = raw.hget(f"post:{self.target}", "likes")
+        return None if stored is None else int(stored)
+
+
+CASES = {
+    "follow": Case(FOLLOW, BOB, "following", "followers"),
+    "like": Case(LIKE, BOBS_POST, "likes", "liked_by"),
+}
+
+
+def _edges(raw, prefix):
+    return {
+        (int(key.partition(":")[2]), int(member)): score
+        for key in raw.keys(f"{prefix}:*")
+        for member, score in raw.zrange(key, 0, -1, withscores=True)
+    }
+
+
+def assert_relations_agree(raw, where):
+    """Each mirror and each count agrees with its truth, no edge leads from or to what is deleted, and no count has made
+    the hash of a post."""
+    for case in CASES.values():
+        truth = _edges(raw, case.truth)
+        assert {(who, target): score for (target, who), score in _edges(raw, case.mirror).items()} == truth, where
+        for who, target in truth:
+            assert not raw.hexists(keys.user(who), "deleted"), (where, who)
+            key = keys.user(target) if case.relation is FOLLOW else keys.post(target)
+            assert raw.exists(key), (where, key)
+            assert not raw.hexists(key, "deleted"), (where, key)
+    followers = {key.partition(":")[2]: raw.zcard(key) for key in raw.keys("followers:*")}
+    assert dict(raw.zrange("users_by_followers", 0, -1, withscores=True)) == followers, where
+    for key in raw.keys("post:*"):
+        assert raw.hexists(key, "user_id"), (where, key)
+        likes = raw.zcard(f"liked_by:{key.partition(':')[2]}")
+        assert raw.hget(key, "likes") == (str(likes) if likes else None), (where, key)

@@ -1,0 +1,165 @@
+"""Likes: both sides of an edge and the number in the post, also when the post or the user is deleted."""
+
+import time
+
+import pytest
+
+from retwis_site.jobs.worker import drain
+from retwis_site.store import keys
+from tests.support.people import LONG_AGO
+from tests.support.removed_accounts import delete_and_remove
+from tests.support.stored_keys import everything, publish
+from tests.support.stores.key_layouts import noted
+from tests.support.stores.seam import before_round_trip
+from timeline.posts.repository import Posts
+from timeline.relations.like import Likes
+
+ALICE, BOB, CAROL = 1, 2, 3
+
+
+@pytest.fixture
+def pid(store, raw, alice, bob, carol):
+    """A post of bob's."""
+    return publish(raw, store, bob, "Hello")
+
+
+def test_a_like_writes_both_sides_with_the_same_date_and_the_number(store, raw, pid):
+    before = int(time.time())
+    Likes(store).like(ALICE, pid, BOB)
+    [(member, since)] = raw.zrange("likes:1", 0, -1, withscores=True)
+    assert member == str(pid)
+    assert before <= since <= time.time()
+    assert raw.zrange(f"liked_by:{pid}", 0, -1, withscores=True) == [("1", since)]
+    assert raw.hget(f"post:{pid}", "likes") == "1"
+    Likes(store).like(CAROL, pid, BOB)
+    assert raw.hget(f"post:{pid}", "likes") == "2"
+    assert noted(raw) == []
+
+
+def test_a_second_like_keeps_the_first_date(store, raw, pid):
+    raw.zadd("likes:1", {pid: LONG_AGO})
+    Likes(store).like(ALICE, pid, BOB)
+    assert raw.zscore("likes:1", pid) == raw.zscore(f"liked_by:{pid}", ALICE) == LONG_AGO
+
+
+def test_unlike_removes_both_sides_and_the_last_one_the_number(store, raw, pid):
+    before = everything(raw)
+    Likes(store).like(ALICE, pid, BOB)
+    Likes(store).like(CAROL, pid, BOB)
+    Likes(store).unlike(ALICE, pid, BOB)
+    assert raw.hget(f"post:{pid}", "likes") == "1"
+    assert not raw.exists("likes:1")
+    Likes(store).unlike(CAROL, pid, BOB)
+    assert everything(raw) == before
+
+
+def test_unlike_without_a_like_is_harmless(store, raw, pid):
+    before = everything(raw)
+    Likes(store).unlike(ALICE, pid, BOB)
+    assert everything(raw) == before
+
+
+def test_the_commands_go_out_in_the_order_of_the_protocol(store, pid, sent):
+    post, mirror = f"post:{pid}", f"liked_by:{pid}"
+    count = [("ZCARD", mirror), ("HMGET", post)]
+    look = [("ZSCORE", "likes:1"), ("HGET", "user:1"), ("HMGET", post), *count]
+    for verb, write, written in (("like", "ZADD", "HSET"), ("unlike", "ZREM", "HDEL")):
+        sent.round_trips.clear()
+        getattr(Likes(store), verb)(ALICE, pid, BOB)
+        assert [[command[:2] for command in round_trip.commands] for round_trip in sent.round_trips] == [
+            [("ZADD", "outbox")],
+            [(write, "likes:1"), *look],
+            [(write, mirror)],
+            look,
+            [(written, post)],
+            count,
+            [("ZREM", "outbox")],
+        ]
+    names = [command[3] for command in sent.commands if command[:2] == ("ZADD", "outbox")]
+    assert [name.rpartition(":")[0] for name in names] == [f"like:1:{pid}:2"]
+
+
+def test_a_like_of_a_post_with_many_likes_costs_the_same(store, raw, pid, round_trips):
+    raw.zadd(f"liked_by:{pid}", {1000 + number: 1 for number in range(3000)})
+    assert len(round_trips(lambda: Likes(store).like(ALICE, pid, BOB)).round_trips) == 7
+    assert raw.hget(f"post:{pid}", "likes") == "3001"
+
+
+@pytest.mark.parametrize("gone", ["deleted", "expired", "never there"])
+def test_a_like_of_a_post_that_is_not_there_is_taken_back(store, raw, pid, gone, round_trips):
+    if gone == "deleted":
+        Posts(store).delete(BOB, pid)
+    else:
+        raw.delete(f"post:{pid}")
+    pid = pid if gone != "never there" else 99
+    before = everything(raw)
+    assert len(round_trips(lambda: Likes(store).like(ALICE, pid, BOB)).round_trips) <= 10
+    assert everything(raw) == before
+
+
+def test_a_post_is_deleted_with_its_likes(store, raw, pid, bob):
+    other = publish(raw, store, bob, "Other")
+    for uid in (ALICE, CAROL):
+        Likes(store).like(uid, pid, BOB)
+        Likes(store).like(uid, other, BOB)
+    Posts(store).delete(BOB, pid)
+    assert raw.keys(f"liked_by:{pid}") == []
+    assert raw.zrange("likes:1", 0, -1) == raw.zrange("likes:3", 0, -1) == [str(other)]
+    assert raw.hgetall(f"post:{pid}").keys() == {"user_id", "time", "body", "deleted"}
+    assert raw.hget(f"post:{other}", "likes") == "2"
+    assert noted(raw) == []
+
+
+def test_deleting_a_post_costs_the_same_for_any_number_of_likes(store, raw, pid, round_trips):
+    def like(uids):
+        raw.zadd(f"liked_by:{pid}", dict.fromkeys(uids, 7))
+        for uid in uids:
+            raw.zadd(f"likes:{uid}", {pid: 7})
+
+    like(range(10, 500))
+    assert len(round_trips(lambda: Posts(store).delete(BOB, pid)).round_trips) == 16
+    assert raw.keys("likes:*") == raw.keys("liked_by:*") == []
+
+
+def test_more_likes_than_a_chunk_are_left_to_a_worker(store, raw, pid, round_trips):
+    raw.zadd(f"liked_by:{pid}", dict.fromkeys(range(10, 700), 7))
+    raw.zadd("likes:10", {pid: 7})
+    assert len(round_trips(lambda: Posts(store).delete(BOB, pid)).round_trips) == 5
+    [job] = noted(raw)
+    assert job.startswith(f"del:{pid}:{BOB}:")
+    assert raw.hexists(f"post:{pid}", "deleted")
+    assert drain(store, "worker") == 1
+    assert raw.keys("likes:*") == raw.keys("liked_by:*") == noted(raw) == []
+
+
+def test_a_worker_that_deletes_an_expired_post_makes_no_hash(store, raw, pid):
+    Likes(store).like(ALICE, pid, BOB)
+    raw.delete(f"post:{pid}")
+    raw.zadd("outbox", {f"del:{pid}:{BOB}:x": LONG_AGO})
+    assert drain(store, "worker") == 1
+    assert raw.keys("post:*") == raw.keys("likes:*") == raw.keys("liked_by:*") == []
+
+
+def test_the_likes_of_a_deleted_account_go_with_it_and_the_numbers_follow(store, raw, pid, alice):
+    for uid in (ALICE, CAROL):
+        Likes(store).like(uid, pid, BOB)
+    delete_and_remove(store, alice)
+    assert not raw.exists("likes:1")
+    assert raw.zrange(f"liked_by:{pid}", 0, -1) == ["3"]
+    assert raw.hget(f"post:{pid}", "likes") == "1"
+
+
+def test_the_likes_of_the_posts_of_a_deleted_account_go_with_them(store, raw, pid, bob):
+    for uid in (ALICE, CAROL):
+        Likes(store).like(uid, pid, BOB)
+    delete_and_remove(store, bob)
+    assert raw.keys("likes:*") == raw.keys("liked_by:*") == []
+    assert not raw.hexists(keys.post(pid), "likes")
+    assert noted(raw) == []
+
+
+@pytest.mark.parametrize("step", range(7))
+def test_a_number_that_changes_while_it_is_written_is_written_again(store, raw, pid, step):
+    with before_round_trip(step, lambda: raw.zadd(f"liked_by:{pid}", {"30": 1})):
+        Likes(store).like(ALICE, pid, BOB)
+    assert raw.hget(f"post:{pid}", "likes") == "2" or step == 6

@@ -1,0 +1,231 @@
+"""Relations that have no mirror, a score that changes, a post of their own, or an effect on others fit the protocol."""
+
+import pytest
+
+from retwis_site.jobs.worker import drain
+from retwis_site.store import keys
+from retwis_site.store.replies import Answer
+from tests.support.stored_keys import everything, publish, ranking
+from tests.support.stores.key_layouts import noted
+from tests.support.stores.seam import before_round_trip, killed_before_round_trip
+from timeline.relations.follow import FOLLOW, Follows, follow_edge
+from timeline.relations.protocol.counts import PostCount
+from timeline.relations.protocol.edges import Edges
+from timeline.relations.protocol.relation import Edge, Effect, Relation, Scores
+from timeline.relations.protocol.removal import remove_truths
+from timeline.relations.protocol.targets import PERSON, POST, TAG
+
+ALICE, BOB = 1, 2
+MINUTE = 60
+
+BOOKMARK = Relation("bookmark", lambda uid: f"bookmarks:{uid}", POST)
+MUTE = Relation("mute", lambda uid: f"muted:{uid}", PERSON, scores=Scores.UNTIL)
+TAG_FOLLOW = Relation("tag", lambda uid: f"tags_of:{uid}", TAG)
+
+
+@pytest.fixture
+def pid(store, raw, alice, bob):
+    """A post of bob's."""
+    return publish(raw, store, bob, "Hello")
+
+
+@pytest.mark.parametrize(
+    ("relation", "key", "target", "about"),
+    [(BOOKMARK, "bookmarks:1", "1", ":2"), (MUTE, "muted:1", "2", ""), (TAG_FOLLOW, "tags_of:1", "python", "")],
+)
+def test_a_relation_without_a_mirror_takes_four_round_trips(
+    store, raw, pid, round_trips, sent, relation, key, target, about
+):
+    edge = Edge(ALICE, target, BOB if relation is not TAG_FOLLOW else 0)
+    sent.round_trips.clear()
+    Edges(store, relation).set(edge, 7)
+    assert len(sent.round_trips) == 4
+    assert raw.zrange(key, 0, -1, withscores=True) == [(target, 7)]
+    job = sent.round_trips[0].commands[0][3]
+    assert job.rpartition(":")[0] == f"{relation.kind}:1:{target}{about}"
+    assert relation.edge(job) == edge
+    assert len(round_trips(lambda: Edges(store, relation).unset(edge)).round_trips) == 4
+    assert not raw.exists(key)
+    assert noted(raw) == []
+
+
+def test_an_edge_without_a_mirror_to_a_deleted_target_is_taken_back(store, raw, pid):
+    raw.hset(f"post:{pid}", "deleted", 5)
+    Edges(store, BOOKMARK).set(Edge(ALICE, str(pid), BOB), 7)
+    assert not raw.exists("bookmarks:1")
+
+
+def test_setting_an_edge_again_keeps_its_date_or_replaces_its_end(store, raw, pid):
+    for score in (7, 9):
+        Edges(store, BOOKMARK).set(Edge(ALICE, str(pid), BOB), score)
+        Edges(store, MUTE).set(Edge(ALICE, "2", BOB), score)
+    assert raw.zscore("bookmarks:1", pid) == 7
+    assert raw.zscore("muted:1", BOB) == 9
+    Edges(store, MUTE).set(Edge(ALICE, "2", BOB), float("inf"))
+    assert raw.zscore("muted:1", BOB) == float("inf")
+
+
+@pytest.mark.parametrize(
+    ("relation", "key", "target"), [(BOOKMARK, "bookmarks:1", "1"), (TAG_FOLLOW, "tags_of:1", "x")]
+)
+def test_edges_without_a_mirror_go_with_the_account(store, raw, pid, relation, key, target):
+    Edges(store, relation).set(Edge(ALICE, target), 7)
+    raw.hset("user:1", "deleted", 5)
+    for _ in remove_truths(store, relation, ALICE):
+        pass
+    assert not raw.exists(key)
+    assert noted(raw) == []
+
+
+# ---- an edge that makes a post
+
+
+def _withdraw(pipe, who, own_post):
+    pipe.zrem(keys.updates(who), str(own_post))
+    pipe.unlink(keys.post(own_post))
+
+
+def _deliver(pipe, edge, score, fact):
+    if score == edge.own_post:
+        pipe.zadd(keys.updates(edge.who), {str(edge.own_post): edge.own_post})
+    else:
+        _withdraw(pipe, edge.who, edge.own_post)
+
+
+REPOST = Relation(
+    "repost",
+    lambda uid: f"reposts:{uid}",
+    POST,
+    mirror=lambda pid: f"reposted_by:{pid}",
+    count=PostCount("reposts", lambda pid: f"reposted_by:{pid}"),
+    effects=(Effect(_deliver, withdraw=lambda pipe, edge, score: _withdraw(pipe, edge.who, int(score))),),
+    scores=Scores.OWN_POST,
+)
+
+
+def repost(store, raw, pid, own_post):
+    raw.hset(f"post:{own_post}", mapping={"user_id": ALICE, "repost_of": pid})
+    Edges(store, REPOST).set(Edge(ALICE, str(pid), BOB, own_post), own_post)
+
+
+def test_the_second_of_two_reposts_is_withdrawn(store, raw, pid):
+    for own_post in (50, 51):
+        repost(store, raw, pid, own_post)
+    assert raw.zscore("reposts:1", pid) == raw.zscore(f"reposted_by:{pid}", ALICE) == 50
+    assert raw.zrange("updates:1", 0, -1) == ["50"]
+    assert not raw.exists("post:51")
+    assert raw.hget(f"post:{pid}", "reposts") == "1"
+
+
+def test_an_old_undo_does_not_remove_a_newer_repost(store, raw, pid):
+    repost(store, raw, pid, 50)
+    Edges(store, REPOST).unset(Edge(ALICE, str(pid), BOB, 50))
+    assert not raw.exists("reposts:1", "post:50", "updates:1")
+    repost(store, raw, pid, 51)
+    Edges(store, REPOST).unset(Edge(ALICE, str(pid), BOB, 50))
+    assert raw.zscore("reposts:1", pid) == raw.zscore(f"reposted_by:{pid}", ALICE) == 51
+    assert raw.zrange("updates:1", 0, -1) == ["51"]
+
+
+def test_a_repost_of_a_deleted_post_is_withdrawn_with_its_own_post(store, raw, pid):
+    raw.hset(f"post:{pid}", "deleted", 5)
+    repost(store, raw, pid, 50)
+    assert not raw.exists("reposts:1", "post:50", "updates:1", f"reposted_by:{pid}")
+    assert not raw.hexists(f"post:{pid}", "reposts")
+
+
+# ---- an edge that ends others
+
+
+def _not_blocked(pipe, edge, score):
+    blocks = [
+        pipe.zscore(f"blocked:{one}", str(other)) for one, other in ((edge.who, edge.owner), (edge.owner, edge.who))
+    ]
+    return Answer(lambda: all(block.value is None for block in blocks))
+
+
+BLOCKABLE_FOLLOW = Relation(
+    "follow", FOLLOW.truth, PERSON, FOLLOW.mirror, FOLLOW.count, (_not_blocked,), FOLLOW.effects
+)
+
+
+def _end_follows(store, edge, stands):
+    follows = [follow_edge(edge.who, edge.owner), follow_edge(edge.owner, edge.who)]
+    Edges(store, BLOCKABLE_FOLLOW).reconcile(follows)
+
+
+BLOCK = Relation(
+    "block", lambda uid: f"blocked:{uid}", PERSON, lambda uid: f"blocked_by:{uid}", afterwards=_end_follows
+)
+
+
+def block(store):
+    Edges(store, BLOCK).set(follow_edge(ALICE, BOB), 7)
+
+
+def test_a_block_ends_the_follows_both_ways(store, raw, alice, bob):
+    Follows(store).follow(ALICE, BOB)
+    Follows(store).follow(BOB, ALICE)
+    block(store)
+    assert raw.zscore("blocked:1", BOB) == raw.zscore("blocked_by:2", ALICE) == 7
+    assert raw.keys("following:*") == raw.keys("followers:*") == []
+    assert ranking(raw) == {}
+    assert noted(raw) == []
+
+
+@pytest.mark.parametrize("step", range(8))
+def test_a_follow_during_a_block_does_not_stand(store, raw, alice, bob, step):
+    with before_round_trip(step, lambda: block(store)):
+        Edges(store, BLOCKABLE_FOLLOW).set(follow_edge(BOB, ALICE), 7)
+    assert raw.keys("following:*") == raw.keys("followers:*") == [] or step == 7
+    assert ranking(raw) == ({} if step < 7 else {"1": 1})
+
+
+# ---- jobs
+
+
+def test_a_job_of_an_older_version_is_finished(store, raw, alice, bob):
+    raw.zadd("following:1", {"2": 7})
+    raw.zadd("outbox", {"follow:1:2:0123456789ab": 5})
+    assert drain(store, "worker") == 1
+    assert raw.zrange("followers:2", 0, -1, withscores=True) == [("1", 7)]
+    assert ranking(raw) == {"2": 1}
+    assert noted(raw) == []
+
+
+@pytest.mark.parametrize(
+    ("relation", "job"),
+    [
+        (FOLLOW, "follow:x:2:n"),
+        (FOLLOW, "follow:1:0:n"),
+        (FOLLOW, "follow:1"),
+        (BOOKMARK, "bookmark:1:7"),
+        (BOOKMARK, "bookmark:1:7:x:n"),
+        (REPOST, "repost:1:7:2:0:n"),
+    ],
+)
+def test_a_malformed_job_is_refused(relation, job):
+    with pytest.raises((ValueError, IndexError)):
+        relation.edge(job)
+
+
+def test_a_process_that_is_too_slow_leaves_its_job_to_a_worker(store, raw, alice, bob, monkeypatch):
+    """Its lease is about to end. A late write would undo the work of the worker."""
+    monkeypatch.setattr("retwis_site.jobs.outbox.OWNER_GIVES_UP", -1.0)
+    Follows(store).follow(ALICE, BOB)
+    assert raw.zcard("following:1") == 1
+    assert raw.zcard("followers:2") == 0
+    assert len(noted(raw)) == 1
+
+
+def test_an_edge_that_died_before_its_mirror_is_mended_in_one_go_with_others(
+    store, raw, alice, bob, carol, round_trips
+):
+    edges = [follow_edge(ALICE, BOB), follow_edge(ALICE, 3), follow_edge(3, BOB)]
+    for edge in edges:
+        killed_before_round_trip(2, lambda edge=edge: Follows(store).follow(edge.who, edge.owner))
+    before = everything(raw)
+    assert "followers:2" not in before
+    assert len(round_trips(lambda: Edges(store, FOLLOW).mend(edges)).round_trips) == 7
+    assert ranking(raw) == {"2": 2, "3": 1}
+    assert len(noted(raw)) == 3  # those of the killed requests, for a worker
