@@ -27,7 +27,8 @@ from tests.support.removed_accounts import (
 from tests.support.stored_keys import everything
 from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import before_round_trip
-from timeline.relations.follow import Follows
+from timeline.relations.follow import FOLLOW, follow_edge
+from timeline.relations.protocol.edges import Edges
 
 
 @pytest.fixture
@@ -61,7 +62,7 @@ def test_doctor_finds_data_that_is_left_and_repeats_the_deletion(store, site, al
     delete_and_remove(store, alice)
     leave_data(site)
     site.delete("users_by_followers")
-    Follows(store).mend(BOB, CAROL)
+    Edges(store, FOLLOW).mend([follow_edge(BOB, CAROL)])
     assert doctor_findings(capsys)[0].get(DATA_LEFT) == 1
     assert doctor_findings(capsys, "--fix")[0][DATA_LEFT] == 1
     assert doctor_findings(capsys)[0] == {}

@@ -43,6 +43,7 @@ def make_site_with_every_key(raw, store):
     raw.zadd("outbox:1", {"post:2:abc": LONG_AGO})
     raw.zadd("likes:2", {"1": LONG_AGO})
     raw.zadd("liked_by:1", {"2": LONG_AGO})
+    raw.hset("post:1", "likes", "1")
     raw.zadd("recent", {"1": 1})
     raw.zadd("recent:3", {"2": 2})
     raw.rpush("timeline:2", "-0")

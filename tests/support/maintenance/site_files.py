@@ -44,6 +44,7 @@ def make_full_site(raw, store):
 def like(raw, uid, pid, when):
     raw.zadd(f"likes:{uid}", {pid: when})
     raw.zadd(f"liked_by:{pid}", {uid: when})
+    raw.hincrby(f"post:{pid}", "likes", 1)
 
 
 def empty(raw):

@@ -6,7 +6,8 @@ from retwis_site.rendering.dates import LAST, iso
 from retwis_site.store.ids import LARGEST_ID
 from retwis_site.store.local_cache import Memory
 from tests.support.stored_posts import write_posts
-from timeline.relations.follow import Follows
+from timeline.relations.follow import FOLLOW, follow_edge
+from timeline.relations.protocol.edges import Edges
 
 PAGES = ["/", "/timeline/", "/@bob/", "/@bob/1/", "/@bob/followers/", "/people/", "/@bob/atom/", "/timeline/rss/"]
 
@@ -38,7 +39,7 @@ def test_infinite_times_are_no_error(browser, raw, alice, bob, when, url):
 
 def test_a_follow_with_an_infinite_time_is_repaired(store, raw, alice, bob):
     raw.zadd("following:1", {"2": "inf"})
-    Follows(store).mend(1, 2)
+    Edges(store, FOLLOW).mend([follow_edge(1, 2)])
     assert raw.zscore("followers:2", "1") == LARGEST_ID
 
 
