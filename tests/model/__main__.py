@@ -1,0 +1,54 @@
+"""`python -m tests.model [words of a name]` explores the scenarios and prints what was found.
+
+The exit status is 0 when all is as it must be. All of them take about fifteen minutes.
+
+Each scenario runs twice: with the commands of a round trip in the order of the code, and backwards.
+"""
+
+import sys
+
+from tests.model.core import Result
+from tests.model.drafts import DRAFTS
+from tests.model.protocol import Relations
+from tests.model.scenarios import scenarios
+
+
+def main(words: str) -> bool:
+    """Explore every scenario whose name has these words; then the drafts. Returns whether all is as it must be."""
+    good = True
+    for scenario in scenarios():
+        if words not in scenario.name:
+            continue
+        for backwards in (False, True):
+            protocol = Relations(backwards)
+            explorer = scenario.explorer(protocol)
+            result = explorer.explore(scenario.check(protocol))
+            good &= bool(result.errors) == scenario.fails_by_design
+            order = "backwards" if backwards else "forwards"
+            _print(scenario.name, order, result)
+            for error in list(result.errors)[: 1 if words and not scenario.fails_by_design else 0]:
+                for line in explorer.example(scenario.check(protocol), error):
+                    _line(f"    {line}")
+    by_name = {scenario.name: scenario for scenario in scenarios()}
+    for draft, name in DRAFTS:
+        if words in draft.__name__:
+            protocol = draft()
+            result = by_name[name].explorer(protocol).explore(by_name[name].check(protocol))
+            good &= bool(result.errors)
+            _print(f"draft {draft.__name__}: {name}", "forwards", result)
+    return good
+
+
+def _print(name: str, order: str, result: Result) -> None:
+    how = "complete" if result.complete else "LIMIT REACHED"
+    errors = "; ".join(f"{error} ({number})" for error, number in result.errors.items()) or "no errors"
+    _line(f"{name} ({order}): {result.states} states, {result.ends} ends, {how}, {result.seconds:.0f} s: {errors}")
+
+
+def _line(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(not main(" ".join(sys.argv[1:])))
