@@ -16,7 +16,10 @@ MOST_MODULES = 12
 
 # Modules that do not know requests: the layers below pages, and the repositories of the features.
 WITHOUT_REQUESTS = ("retwis_site/store", "retwis_site/jobs", "retwis_site/maintenance", "accounts/users")
-REPOSITORIES = ("timeline/posts/repository.py", "timeline/relations/follow.py")
+REPOSITORIES = ("timeline/posts/repository.py", "timeline/relations/follow.py", "timeline/relations/like.py")
+REPOSITORIES += tuple(
+    f"timeline/relations/protocol/{name}.py" for name in ("edges", "looks", "relation", "counts", "targets", "removal")
+)
 REPOSITORIES += tuple(
     f"timeline/posts/reading/{name}.py" for name in ("post_reader", "records", "one_post", "visibility")
 )

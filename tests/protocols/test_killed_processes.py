@@ -21,9 +21,11 @@ from tests.support.maintenance.downloads import download_file
 from tests.support.maintenance.site_files import empty, export, import_
 from tests.support.people import NEW_PASSWORD, PASSWORD, give_old_password, register
 from tests.support.processes.victims import KILLED, Cut, Victims
+from tests.support.protocols.relations import CASES, assert_relations_agree
 from tests.support.stored_keys import expected_name_entries, follower_counts, name_entries, publish, ranking
 from tests.support.stores import acl_users
 from timeline.relations.follow import Follows
+from timeline.relations.like import Likes
 from timeline.timelines.everyone import EveryoneTimeline
 from timeline.timelines.home import Homes
 
@@ -36,7 +38,7 @@ FEWEST = 8  # commands of an action; with fewer, its commands were not counted
 
 
 class Scene:
-    """A site on its own server, made anew for each kill: bob and carol follow alice, who has one post."""
+    """A site on its own server, made anew for each kill: bob and carol follow alice, and like her one post."""
 
     def __init__(self, cut, victims, administrator):
         self.cut = cut
@@ -51,6 +53,8 @@ class Scene:
         for fan in (BOB, CAROL):
             Follows(store).follow(fan, ALICE)
         self.pid = publish(self.raw, store, self.alice, "Before")
+        for fan in (BOB, CAROL):
+            Likes(store).like(fan, self.pid, ALICE)
         for login in (self.alice, self.bob):  # carol has no home yet
             self.home(login)
         self.everyone()
@@ -100,6 +104,7 @@ def kill_at_every_command(scene, capsys, work, check):
         where = f"killed after {commands} commands, the last {scene.cut.last}"
         assert ended in {0, KILLED}, where
         scene.finish_jobs()
+        assert_relations_agree(scene.raw, where)
         check(scene, where, ended == 0)
         assert_no_inconsistencies(capsys, where)
         if ended == 0:
@@ -201,6 +206,25 @@ def test_a_follow_or_unfollow(scene, capsys, verb):
         assert ranking(scene.raw) == follower_counts(scene.raw), where
         assert scene.home(scene.bob) == (["By carol", "Before"] if since else ["Before"]), where
         assert not through or (since is not None) == (verb == "follow"), where
+
+    kill_at_every_command(scene, capsys, work, check)
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_edges_that_a_worker_finishes(scene, capsys, case):
+    """Two requests have died: alice's after it has set her edge, carol's after it has removed hers."""
+
+    def work(scene):
+        case.set(connect(), CAROL)()
+        scene.raw.zadd(f"{case.truth}:{ALICE}", {case.target: 7})
+        scene.raw.zrem(f"{case.truth}:{CAROL}", case.target)
+        for who in (ALICE, CAROL):
+            scene.raw.zadd("outbox", {case.relation.job(case.edge(who)): 1})
+        return {"command": ["deliver", "--once"]}
+
+    def check(scene, where, through):
+        assert case.scores(scene.raw, ALICE) == (7, 7), where
+        assert case.scores(scene.raw, CAROL) == (None, None), where
 
     kill_at_every_command(scene, capsys, work, check)
 
