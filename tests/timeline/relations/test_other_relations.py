@@ -23,6 +23,13 @@ MUTE = Relation("mute", lambda uid: f"muted:{uid}", PERSON, scores=Scores.UNTIL)
 TAG_FOLLOW = Relation("tag", lambda uid: f"tags_of:{uid}", TAG)
 
 
+@pytest.fixture(autouse=True)
+def may_use_their_keys(rights):
+    """These keys are not in the key table, and a real server refuses them."""
+    names = ("bookmarks", "muted", "tags_of", "reposts", "reposted_by", "blocked", "blocked_by")
+    rights(*(f"~{name}:*" for name in names))
+
+
 @pytest.fixture
 def pid(store, raw, alice, bob):
     """A post of bob's."""
