@@ -51,7 +51,7 @@ def add_fields(raw, value):
     raw.hset("attempts", "follow:2:1:abc", value)
     raw.zadd("outbox", {"follow:2:1:abc": LONG_AGO})
     raw.hset("post:4", "user_id", value)
-    raw.hset("post:3", mapping={"time": value, "reply_to": value, "root": value, "reply_to_user": value})
+    raw.hset("post:3", mapping=dict.fromkeys(("time", "reply_to", "root", "reply_to_user", "likes"), value))
     raw.hset("post:2", "deleted", value)
     raw.set(f"idem:1:{TOKEN}", value, ex=900)
     raw.zadd("throttle:post:1", {value: LONG_AGO})

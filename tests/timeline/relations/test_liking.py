@@ -5,7 +5,7 @@ import time
 import pytest
 
 from retwis_site.jobs.worker import drain
-from retwis_site.store import keys
+from retwis_site.store import chunks, keys
 from tests.support.people import LONG_AGO
 from tests.support.removed_accounts import delete_and_remove
 from tests.support.stored_keys import everything, publish
@@ -155,6 +155,19 @@ def test_the_likes_of_the_posts_of_a_deleted_account_go_with_them(store, raw, pi
     delete_and_remove(store, bob)
     assert raw.keys("likes:*") == raw.keys("liked_by:*") == []
     assert not raw.hexists(keys.post(pid), "likes")
+    assert noted(raw) == []
+
+
+def test_the_likes_of_many_posts_of_a_deleted_account_go_in_chunks(store, raw, pid, bob, monkeypatch):
+    """The first chunk has the likes of some posts, and a part of those of another one."""
+    monkeypatch.setattr(chunks, "AT_ONCE", 5)
+    pids = [pid, *(publish(raw, store, bob, f"post {number}") for number in range(3))]
+    for one in pids:
+        for uid in (ALICE, CAROL, 50):
+            Likes(store).like(uid, one, BOB)
+    delete_and_remove(store, bob)
+    assert raw.keys("likes:*") == raw.keys("liked_by:*") == []
+    assert [raw.hget(f"post:{one}", "likes") for one in pids] == [None] * 4
     assert noted(raw) == []
 
 
