@@ -1,9 +1,9 @@
 """The job that removes a deleted account: every feature removes its part of it.
 
 The field `deleted` of `user:<uid>` is the truth; all else follows from it, a chunk at a time, so an account of any size
-takes the same memory. Each part removes last the set that leads to its chunks: when a worker is killed, the next one
-finds there what is left to do. A request that follows or posts at the same time reads `deleted` after its write. So
-either it sees the deletion and takes its write back, or the write is found here.
+takes the same memory. Each part either removes last the set that leads to its chunks, or adds a job for each member:
+when a worker is killed, the next one finds there what is left to do. A request that follows or posts at the same time
+reads `deleted` after its write. So either it sees the deletion and takes its write back, or the write is found here.
 """
 
 from collections.abc import Iterator
@@ -17,8 +17,8 @@ from retwis_site.store.client import Store
 
 
 def finish_deletion(store: Store, claim: Claim) -> bool:
-    """The job `gone:<uid>:<nonce>`. Returns False when its turn ended before all was removed. Four to six round trips a
-    chunk. An account that is not deleted is left alone: its deletion never reached its commit.
+    """The job `gone:<uid>:<nonce>`. Returns False when its turn ended before all was removed. Five to eleven round
+    trips a chunk. An account that is not deleted is left alone: its deletion never reached its commit.
     """
     uid = job_id(claim.name, 1)
     deleted = store.hget(keys.user(uid), "deleted")

@@ -207,7 +207,7 @@ class Posts:
 
     def delete(self, uid: int, pid: int) -> None:
         """Delete a post of user `uid`, and the likes of it: up to AT_ONCE here, more of them by a worker. Five round
-        trips; at most twelve more with likes. Raises NoSuchPost (also for another author's), PostDeleted.
+        trips; eleven more with likes. Raises NoSuchPost (also for another author's), PostDeleted.
 
         Commit: the HSET of `deleted`."""
         author, deleted = self._store.hmget(keys.post(pid), ["user_id", "deleted"])

@@ -158,7 +158,7 @@ BLOCKABLE_FOLLOW = Relation(
 
 def _end_follows(store, edge, stands):
     follows = [follow_edge(edge.who, edge.owner), follow_edge(edge.owner, edge.who)]
-    Edges(store, BLOCKABLE_FOLLOW).reconcile(follows)
+    return Edges(store, BLOCKABLE_FOLLOW).reconcile(follows)
 
 
 BLOCK = Relation(
@@ -178,6 +178,28 @@ def test_a_block_ends_the_follows_both_ways(store, raw, alice, bob):
     assert raw.keys("following:*") == raw.keys("followers:*") == []
     assert ranking(raw) == {}
     assert noted(raw) == []
+
+
+def test_a_block_that_is_killed_in_the_middle_is_finished_by_a_worker(store, raw, alice, bob):
+    for step in range(1, 11):
+        Follows(store).follow(ALICE, BOB)
+        killed_before_round_trip(step, lambda: block(store))
+        jobs = noted(raw)
+        for job in jobs:
+            Edges(store, BLOCK).finish(job)
+        assert noted(raw) == []
+        blocked = raw.zscore("blocked:1", BOB)
+        assert raw.zscore("blocked_by:2", ALICE) == blocked
+        assert raw.zscore("following:1", BOB) is None or blocked is None, step
+        assert ranking(raw) == ({"2": 1} if raw.exists("following:1") else {})
+        raw.delete("blocked:1", "blocked_by:2")
+
+
+def test_a_block_whose_follows_take_too_long_keeps_its_job(store, raw, alice, bob, monkeypatch):
+    Follows(store).follow(ALICE, BOB)
+    monkeypatch.setattr(Edges, "reconcile", lambda self, follows: False)
+    block(store)
+    assert len(noted(raw)) == 1
 
 
 @pytest.mark.parametrize("step", range(8))

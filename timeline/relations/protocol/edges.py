@@ -87,8 +87,8 @@ class Edges:
         stand = self._reconcile(look.seen, deadline)
         if stand is None:
             return False
-        for edge, stands in stand.items():
-            self._relation.afterwards(self._store, edge, stands)
+        if not all(self._relation.afterwards(self._store, edge, stands) for edge, stands in stand.items()):
+            return False
         for job in jobs.values():
             self._outbox.queue_done(pipe, job)
         pipe.execute()

@@ -1,7 +1,7 @@
 """What a relation is, such as following or liking, and an edge of it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum, auto
 
 from retwis_site.jobs.outbox import job_id
@@ -56,8 +56,8 @@ class Effect:
 Condition = Callable[[Pipe, Edge, Reply[float | None]], Answer[bool]]
 
 
-def _nothing_more(store: Store, edge: Edge, stands: bool) -> None:
-    return None
+def _nothing_more(store: Store, edge: Edge, stands: bool) -> bool:
+    return True
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,9 @@ class Relation:
     conditions: tuple[Condition, ...] = ()
     effects: tuple[Effect, ...] = ()
     scores: Scores = Scores.SINCE
-    # What else follows once the edge agrees with its mirror, before its job is done. It gets whether the edge stands.
-    afterwards: Callable[[Store, Edge, bool], None] = field(default=_nothing_more)
+    # What else follows once the edge agrees with its mirror, before its job is done: a block ends follows. It gets
+    # whether the edge stands, and returns False when the store was too slow: then the job stays.
+    afterwards: Callable[[Store, Edge, bool], bool] = _nothing_more
 
     def job(self, edge: Edge) -> str:
         """A new job about an edge: `<kind>:<who>:<target>:<nonce>`. Before the nonce stand the author of a post (0: not
