@@ -9,7 +9,7 @@ from retwis_site.maintenance.checks import Check, Chunks, Finding, confirmed, id
 from retwis_site.maintenance.damaged import ask_damaged
 from retwis_site.store import keys
 from retwis_site.store.client import Store
-from retwis_site.store.ids import stored_id, stored_score
+from retwis_site.store.ids import stored_id, stored_score, whole
 from timeline.relations.protocol.edges import Edges
 from timeline.relations.protocol.relation import Relation
 from timeline.relations.protocol.removal import edges_of, remove_mirrors
@@ -72,7 +72,8 @@ class EdgeChecks:
             yield from sets_of_unknown_users(self._store, side.pattern, side.own)
 
     def entries(self, side: Side) -> Chunks:
-        """Entries of one side that are missing from the other side, or whose other user does not exist."""
+        """Entries of one side that are missing from the other side or have another date there, or whose user does not
+        exist."""
 
         def under_way(entry: Entry) -> set[str]:
             who, target = side.ends(*entry)
@@ -102,7 +103,12 @@ class EdgeChecks:
         return [
             entry
             for entry, own, other, exists in asked
-            if own.value is not None and (other.value is None or (exists is not None and not exists.value))
+            if own.value is not None
+            and (
+                other.value is None
+                or (side is self._truth and whole(own.value) != whole(other.value))  # the mirror has another date
+                or (exists is not None and not exists.value)
+            )
         ]
 
     def _repair(self, side: Side, number: int, member: int) -> None:

@@ -37,6 +37,7 @@ INCONSISTENCIES = {
     "liked_by: lacks a like": (lambda r: r.zrem("liked_by:1", 2), {LIKES: 1, NUMBERS: 1}),
     "liked_by: is gone": (lambda r: r.delete("liked_by:1"), {LIKES: 2, NUMBERS: 1}),
     "liked_by: has a like too many": (lambda r: r.zadd("liked_by:4", {"2": 5}), {LIKED_BY: 1, NUMBERS: 1}),
+    "liked_by: has another date": (lambda r: r.zadd("liked_by:1", {"2": 5}), {LIKES: 1}),
     "an unknown user likes a post": (lambda r: r.zadd("liked_by:1", {"99": 5}), {LIKED_BY: 1, NUMBERS: 1}),
     "likes: of an unknown user": (lambda r: r.zadd("likes:99", {"1": 5}), {OF_UNKNOWN: 1, LIKES: 1}),
     "a like of a deleted post": (lambda r: r.zadd("likes:3", {"2": 5}), {LIKES: 1}),
