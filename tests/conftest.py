@@ -16,10 +16,11 @@ from django.core.cache import caches
 from django.test import Client
 
 from accounts.users.entities import Login
-from retwis_site.store import embedded, ids, snowflake
+from retwis_site.store import ids, snowflake
 from retwis_site.store.client import Store, connect
 from retwis_site.store.connection.recorder import Recording, keys_of, recording, recording_process
 from retwis_site.store.local_cache import Memory
+from retwis_site.store.server import embedded
 from tests.support.people import register
 from tests.support.processes.ports import free_port
 from tests.support.processes.processes import end, run_server, run_site

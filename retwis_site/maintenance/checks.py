@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from retwis_site.jobs.outbox import Outbox
-from retwis_site.store import keys
+from retwis_site.store import key_kinds
 from retwis_site.store.client import Store
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import parse_id
@@ -57,8 +57,8 @@ def confirmed(
 
 def ids_of(store: Store, pattern: str) -> Iterator[list[int]]:
     """The ids of all keys of a kind, such as `user:*`. Yields chunks, which may be empty."""
-    for names in store.scan_keys(keys.matching(pattern), AT_ONCE):
-        yield [number for name in names if (number := keys.number(name)) is not None]
+    for names in store.scan_keys(key_kinds.matching(pattern), AT_ONCE):
+        yield [number for name in names if (number := key_kinds.number(name)) is not None]
 
 
 def members_of(store: Store, pattern: str) -> Iterator[list[tuple[int, int, float]]]:
@@ -67,8 +67,8 @@ def members_of(store: Store, pattern: str) -> Iterator[list[tuple[int, int, floa
 
     One round trip reads the first AT_ONCE members of each set in a chunk of keys. Longer sets take one round trip more
     for each further AT_ONCE members."""
-    for names in store.scan_keys(keys.matching(pattern), AT_ONCE):
-        owned = [(name, number) for name in names if (number := keys.number(name)) is not None]
+    for names in store.scan_keys(key_kinds.matching(pattern), AT_ONCE):
+        owned = [(name, number) for name in names if (number := key_kinds.number(name)) is not None]
         pipe = store.pipeline()
         first = [(key, number, pipe.zscan(key, 0, AT_ONCE)) for key, number in owned]
         pipe.execute()

@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from django.conf import settings
 
 from retwis_site.features import Line, SiteLines, site_lines
-from retwis_site.store import keys, schema
+from retwis_site.store import key_kinds, keys, schema
 from retwis_site.store.client import Store
 from retwis_site.store.schema import UNFINISHED
 from retwis_site.store.snowflake import SMALLEST
@@ -22,7 +22,7 @@ AT_ONCE = 500  # keys that are removed in one round trip
 _WITHOUT_USERS = {"schema", "health", "throttle:*", "lease:*", "attempts", "timeline", "timeline:[0-9]*"}
 
 _KINDS: dict[str, list[str]] = defaultdict(list)  # the part before the colon -> patterns of the key table
-for _pattern in keys.ALL:
+for _pattern in key_kinds.ALL:
     _KINDS[_pattern.partition(":")[0]].append(_pattern)
 
 
@@ -125,14 +125,14 @@ def is_used(store: Store) -> bool:
         return counter != UNFINISHED
     return any(
         kind is not None and kind not in _WITHOUT_USERS
-        for names in store.scan_keys(keys.matching("*"), AT_ONCE)
+        for names in store.scan_keys(key_kinds.matching("*"), AT_ONCE)
         for kind in map(kind_of, names)
     )
 
 
 def _clear(store: Store) -> None:
     """Remove every key of the key table except the counters."""
-    for names in store.scan_keys(keys.matching("*"), AT_ONCE):
+    for names in store.scan_keys(key_kinds.matching("*"), AT_ONCE):
         pipe = store.pipeline()
         for name in names:
             if kind_of(name) and name not in counters():

@@ -9,7 +9,7 @@ from retwis_site.features import features
 from retwis_site.jobs.outbox import LEASE
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, ids_of
 from retwis_site.maintenance.damaged import move_away
-from retwis_site.store import keys
+from retwis_site.store import key_kinds, keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import LONGEST_LOGGED, parse_id, parse_number
 
@@ -47,8 +47,8 @@ class KeyChecks:
 
     def wrong_types(self) -> Chunks:
         """Keys whose type is not that of the key table. The store refuses every command on them."""
-        for names in self._store.scan_keys(keys.matching("*"), AT_ONCE):
-            expected = {key: keys.TYPES[kind] for key in names if (kind := keys.kind_of(key))}
+        for names in self._store.scan_keys(key_kinds.matching("*"), AT_ONCE):
+            expected = {key: key_kinds.TYPES[kind] for key in names if (kind := key_kinds.kind_of(key))}
             pipe = self._store.pipeline()
             asked = [(key, wanted, pipe.type(key)) for key, wanted in expected.items()]
             pipe.execute()
@@ -99,7 +99,7 @@ class KeyChecks:
     def without_expiry(self) -> Chunks:
         """Temporary keys that have no expiry. The repair sets one."""
         for pattern, seconds in self._temporary.items():
-            for names in self._store.scan_keys(keys.matching(pattern), AT_ONCE):
+            for names in self._store.scan_keys(key_kinds.matching(pattern), AT_ONCE):
                 pipe = self._store.pipeline()
                 asked = [(key, pipe.ttl(key)) for key in names]
                 pipe.execute()

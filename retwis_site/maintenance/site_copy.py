@@ -13,7 +13,7 @@ from typing import Any
 from retwis_site.exceptions import StoreError, StoreRefused
 from retwis_site.maintenance import filling
 from retwis_site.maintenance.filling import CannotFill, counters, kind_of
-from retwis_site.store import keys
+from retwis_site.store import key_kinds, keys
 from retwis_site.store.client import Pipe, Store, connect_exactly
 from retwis_site.store.replies import Answer, Reply
 from retwis_site.store.schema import UNFINISHED
@@ -22,7 +22,7 @@ AT_ONCE = 500  # keys that are read in one round trip, and about the number of f
 
 # Not copied: lists are caches that the next read rebuilds; leases and `health` belong to processes of the old site.
 NOT_COPIED = {"lease:*", "health"}
-COPIED = {kind: is_type for kind, is_type in keys.TYPES.items() if is_type != "list" and kind not in NOT_COPIED}
+COPIED = {kind: is_type for kind, is_type in key_kinds.TYPES.items() if is_type != "list" and kind not in NOT_COPIED}
 
 
 class CannotCopy(CannotFill):
@@ -179,7 +179,7 @@ def _refuse_replicas(source: Store) -> None:
 
 def _holder(store: Store, name: str) -> Store | None:
     """The server that has a key. Servers behind a proxy do not know each other, so each one is asked."""
-    pattern = keys.matching(name.removeprefix(keys.PREFIX))
+    pattern = key_kinds.matching(name.removeprefix(keys.PREFIX))
     return next((server for server in store.servers() if any(server.scan_keys(pattern, 10_000))), None)
 
 
@@ -192,7 +192,7 @@ def _chunks(store: Store) -> Iterator[tuple[Store, list[Key]]]:
     """All keys to be copied, in chunks, with the server that has them. A key whose type differs from the key table is
     skipped: it is inconsistent, or belongs to another program."""
     for server in store.servers():
-        for names in server.scan_keys(keys.matching("*"), AT_ONCE):
+        for names in server.scan_keys(key_kinds.matching("*"), AT_ONCE):
             named = [(name, kind) for name in names if (kind := kind_of(name)) in COPIED]
             pipe = server.pipeline()
             states = [(name, kind, pipe.type(name), pipe.pttl(name)) for name, kind in named]

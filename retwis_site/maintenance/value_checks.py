@@ -12,7 +12,7 @@ from redis.client import NEVER_DECODE
 
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding
 from retwis_site.maintenance.damaged import keep, move_away
-from retwis_site.store import keys
+from retwis_site.store import key_kinds
 from retwis_site.store.cached_list import MARKS
 from retwis_site.store.chunks import SETS_AT_ONCE, batches
 from retwis_site.store.client import Store
@@ -26,7 +26,7 @@ def _is_entry(text: str) -> bool:
     return parse_number(text.removeprefix("-")) is not None or (text.startswith(MARKS) and not text.startswith("-"))
 
 
-# By what `keys.VALUES` says of a value.
+# By what `key_kinds.VALUES` says of a value.
 IS: dict[str, Callable[[str], bool]] = {
     "id": lambda text: parse_id(text) is not None,
     "number": lambda text: parse_number(text) is not None,
@@ -46,11 +46,11 @@ class ValueChecks:
         return [Check("values that are no id, number or text", self.bad_values, self._store.dbsize)]
 
     def bad_values(self) -> Chunks:
-        """Values that `keys.VALUES` does not allow. The repair removes them, and keeps them under `damaged:`.
+        """Values that `key_kinds.VALUES` does not allow. The repair removes them, and keeps them under `damaged:`.
 
         One round trip reads SETS_AT_ONCE keys. A long key takes one more for each further AT_ONCE values."""
-        for names in self._store.scan_keys(keys.matching("*"), AT_ONCE):
-            known = [(key, kind) for key in names if (kind := keys.kind_of(key)) in keys.VALUES]
+        for names in self._store.scan_keys(key_kinds.matching("*"), AT_ONCE):
+            known = [(key, kind) for key in names if (kind := key_kinds.kind_of(key)) in key_kinds.VALUES]
             for some in batches(known, SETS_AT_ONCE):
                 pipe = self._store.pipeline()
                 asked = [(key, kind, pipe.send(*_first_read(key, kind), **AS_BYTES)) for key, kind in some]
@@ -60,7 +60,7 @@ class ValueChecks:
 
     def _findings(self, key: str, kind: str, reply: Any) -> Iterator[Finding]:
         """The findings in one key, from the reply to its first read."""
-        holds, type_ = keys.VALUES[kind], keys.TYPES[kind]
+        holds, type_ = key_kinds.VALUES[kind], key_kinds.TYPES[kind]
         if isinstance(holds, dict):
             for (name, what), value in zip(holds.items(), reply, strict=True):
                 if value is not None and not _is(what, value):
@@ -110,10 +110,10 @@ class ValueChecks:
         self._store.hset(key, {"deleted": "0"})
 
     def _of_member(self, key: str, kind: str, member: bytes, score: float) -> Iterator[Finding]:
-        if not _is(str(keys.VALUES[kind]), member):
+        if not _is(str(key_kinds.VALUES[kind]), member):
             yield Finding(f"{key} has {_shown(member)}", partial(self._remove, "ZREM", key, member, score))
             return
-        right = whole(score) if kind in keys.TIMED else int(member) if kind in keys.SCORED_BY_ID else score
+        right = whole(score) if kind in key_kinds.TIMED else int(member) if kind in key_kinds.SCORED_BY_ID else score
         if abs(right - score) >= 1:
             what = f"{key} has the score {score:g}"
             yield Finding(what, partial(self._store.send, "ZADD", key, right, member))
@@ -126,7 +126,7 @@ class ValueChecks:
 
 def _first_read(key: str, kind: str) -> tuple[str | int, ...]:
     """The command that reads a key, or the first members, fields or entries of a long one."""
-    holds = keys.VALUES[kind]
+    holds = key_kinds.VALUES[kind]
     if isinstance(holds, dict):
         return ("HMGET", key, *holds)
     return {
@@ -134,7 +134,7 @@ def _first_read(key: str, kind: str) -> tuple[str | int, ...]:
         "zset": ("ZSCAN", key, 0, "COUNT", AT_ONCE),
         "list": ("LRANGE", key, 0, AT_ONCE - 1),
         "string": ("GET", key),
-    }[keys.TYPES[kind]]
+    }[key_kinds.TYPES[kind]]
 
 
 def _is(holds: str, value: bytes) -> bool:

@@ -18,9 +18,9 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from retwis_site.exceptions import StoreError
 from retwis_site.maintenance.checks import Check
 from retwis_site.maintenance.examination import Examination
-from retwis_site.store import embedded
 from retwis_site.store.client import Store, connect
 from retwis_site.store.connection import addresses
+from retwis_site.store.server import embedded
 from retwis_site.store.server.program import EmbeddedServerError
 
 T_co = TypeVar("T_co", covariant=True)

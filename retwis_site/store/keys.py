@@ -6,14 +6,14 @@
 |---|---|---|---|
 | `next_user_id`, `next_post_id` | string | counters | official, truth |
 | `users` | hash | lower-cased username -> uid | official, truth |
-| `user:<uid>` | hash | `username` (as typed), `password` (Django hash), or `old_password` until the first login (the hash of another Retwis), `auth` (the secret of the session); ours: `name` (display name), `bio`, `language` (a code, such as `de`), `seen` (the highest post id that home has shown), `deleted` (unix s; nothing of a deleted account is shown) | official, truth |
+| `user:<uid>` | hash | `username` (as typed), `password` (Django hash), or `old_password` until the first login (the hash of another Retwis), `auth` (the secret of the session); ours: `name` (display name), `bio`, `language` (a code, such as `de`), `seen` (the highest post id that home has shown), `noticed` (notices are read up to here, unix s), `pinned` (the post that stands first on the profile), `deleted` (unix s; nothing of a deleted account is shown) | official, truth |
 | `auths` | hash | secret -> uid; may hold stale entries, never trusted alone | official |
 | `users_by_time` | zset | username as typed, score = registration (unix s) | official |
 | `users_by_name` | zset | `<folded name>:<uid>`, score 0: by which a prefix of a username or display name is found; may hold stale entries, never trusted alone | |
 | `users_by_followers` | zset | uids, score = number of followers, set from ZCARD `followers:`; no user without followers | |
 | `following:<uid>` | zset | uids this user follows, score = since when (unix s) | official, truth |
 | `followers:<uid>` | zset | the mirror of `following:` | official |
-| `post:<pid>` | hash | `user_id`, `time` (unix s), `body`; imported posts may have `reply_to`, `root` (pids) and `reply_to_user` (uid); `likes`: how many users like it, set from ZCARD `liked_by:`; a deleted post: `deleted` (unix s), empty body, 30 days | official, truth |
+| `post:<pid>` | hash | `user_id`, `time` (unix s), `body`; of a reply `reply_to` (the post answered), `root` (the first post of the thread), `reply_to_user` (the author answered), `above` (the nearest posts above it, nearest first); `quote` (the quoted post); `repost_of` (this id is a repost and has no body); `mentions` (uids); `edited` (unix s of the last change); `likes`, `reposts`, `replies`, `quotes`: counts, set from ZCARD of the mirrors; a deleted post: `deleted` (unix s), empty body, 30 days | official, truth |
 | `posts:<uid>` | list | home timeline: own and followed users' posts, about the newest 1000 | official, cache |
 | `timeline` | list | everyone's newest posts, about 1000 | official, cache |
 | `timeline:<n>` | list | with `TIMELINE_SHARDS` above 1, instead of `timeline`: the posts whose id modulo TIMELINE_SHARDS is `<n>` | cache |
@@ -21,6 +21,22 @@
 | `updates:<uid>` | zset | the user's own post ids, member = score = pid; never trimmed | truth |
 | `likes:<uid>` | zset | pids of the posts that this user likes, score = since when (unix s) | truth |
 | `liked_by:<pid>` | zset | the mirror of `likes:` | |
+| `reposts:<uid>` | zset | pids of the posts that this user has reposted, score = the id of the repost, a post of its own | truth |
+| `reposted_by:<pid>` | zset | the mirror of `reposts:`: uids, score = the id of the repost | |
+| `bookmarks:<uid>` | zset | pids, score = since when (unix s) | truth |
+| `blocked:<uid>` | zset | uids that this user blocks, score = since when (unix s) | truth |
+| `blocked_by:<uid>` | zset | the mirror of `blocked:` | |
+| `muted:<uid>` | zset | uids that this user mutes, score = until when (unix s, or +inf) | truth |
+| `muted_reposts:<uid>` | zset | uids whose reposts this user hides, score = until when (unix s, or +inf) | truth |
+| `muted_threads:<uid>` | zset | the first posts of threads that make no notices for this user, score = since when (unix s) | truth |
+| `tags_of:<uid>` | zset | folded tags that this user follows, score = since when (unix s) | truth |
+| `thread:<pid>` | zset | every post below the first post of a thread, member = score = pid | |
+| `replies_to:<pid>` | zset | the replies to this post itself, member = score = pid | |
+| `quotes_of:<pid>` | zset | the posts that quote this post, member = score = pid | |
+| `edits:<pid>` | hash | the earlier texts of a post: since when each stood (unix s) -> the text | truth |
+| `tag:<folded>` | zset | the posts with this hashtag, member = score = pid | |
+| `tags` | hash | folded tag -> its spelling when it was first used | truth |
+| `notices:<uid>` | zset | what others did that concerns this user: `<kind>:<what>:<who>`, score = when (unix s); the newest 1000 | truth |
 | `outbox` | zset | unfinished jobs, score = when a worker may take the job over (unix s) | truth |
 | `outbox:<n>` | zset | with `OUTBOX_SHARDS` above 1, instead of `outbox`: the jobs about some of the ids | truth |
 | `attempts` | hash | job -> number of times that a worker has claimed it; 1 again after a worker released it | |
@@ -41,8 +57,6 @@ be rebuilt from these. Cache: a list that may disappear at any moment; the next 
 from zlib import crc32
 
 from django.conf import settings
-
-from retwis_site.store.ids import parse_id
 
 PREFIX: str = settings.REDIS_KEY_PREFIX
 
@@ -115,6 +129,70 @@ def likes(uid: int) -> str:
 
 def liked_by(pid: int) -> str:
     return f"{PREFIX}liked_by:{pid}"
+
+
+def reposts(uid: int) -> str:
+    return f"{PREFIX}reposts:{uid}"
+
+
+def reposted_by(pid: int) -> str:
+    return f"{PREFIX}reposted_by:{pid}"
+
+
+def bookmarks(uid: int) -> str:
+    return f"{PREFIX}bookmarks:{uid}"
+
+
+def blocked(uid: int) -> str:
+    return f"{PREFIX}blocked:{uid}"
+
+
+def blocked_by(uid: int) -> str:
+    return f"{PREFIX}blocked_by:{uid}"
+
+
+def muted(uid: int) -> str:
+    return f"{PREFIX}muted:{uid}"
+
+
+def muted_reposts(uid: int) -> str:
+    return f"{PREFIX}muted_reposts:{uid}"
+
+
+def muted_threads(uid: int) -> str:
+    return f"{PREFIX}muted_threads:{uid}"
+
+
+def tags_of(uid: int) -> str:
+    return f"{PREFIX}tags_of:{uid}"
+
+
+def thread(pid: int) -> str:
+    return f"{PREFIX}thread:{pid}"
+
+
+def replies_to(pid: int) -> str:
+    return f"{PREFIX}replies_to:{pid}"
+
+
+def quotes_of(pid: int) -> str:
+    return f"{PREFIX}quotes_of:{pid}"
+
+
+def edits(pid: int) -> str:
+    return f"{PREFIX}edits:{pid}"
+
+
+def tag(folded: str) -> str:
+    return f"{PREFIX}tag:{folded}"
+
+
+def tags() -> str:
+    return f"{PREFIX}tags"
+
+
+def notices(uid: int) -> str:
+    return f"{PREFIX}notices:{uid}"
 
 
 def outbox(job: str) -> str:
@@ -190,96 +268,3 @@ def _shards(name: str, shards: int) -> list[str]:
 def whatever_shards(name: str) -> list[str]:
     """Every name that a split key has with any number of shards."""
     return [f"{PREFIX}{name}", *_shards(name, settings.MOST_SHARDS)]
-
-
-# SCAN pattern of each kind of key -> the type that its keys must have.
-TYPES = {
-    "next_user_id": "string",
-    "next_post_id": "string",
-    "users": "hash",
-    "user:*": "hash",
-    "auths": "hash",
-    "users_by_time": "zset",
-    "users_by_name": "zset",
-    "users_by_followers": "zset",
-    "following:*": "zset",
-    "followers:*": "zset",
-    "post:*": "hash",
-    "posts:*": "list",
-    "timeline": "list",
-    "timeline:[0-9]*": "list",
-    "recent": "zset",
-    "recent:[0-9]*": "zset",
-    "updates:*": "zset",
-    "likes:*": "zset",
-    "liked_by:*": "zset",
-    "outbox": "zset",
-    "outbox:[0-9]*": "zset",
-    "attempts": "hash",
-    "set_aside": "zset",
-    "lease:*": "string",
-    "idem:*": "string",
-    "throttle:*": "zset",
-    "health": "string",
-    "schema": "string",
-}
-ALL = (*TYPES, "damaged:*")
-
-# SCAN pattern of each kind of key -> what its members, entries or value must be; of a hash, the values of all fields or
-# of these. `entry`: an id, or a mark of a cached list. Checks of features look at the others.
-VALUES: dict[str, str | dict[str, str]] = {
-    "users": "id",
-    "user:*": {"seen": "id", "deleted": "number"},
-    "auths": "id",
-    "users_by_time": "text",
-    "users_by_name": "text",
-    "users_by_followers": "id",
-    "following:*": "id",
-    "followers:*": "id",
-    "post:*": {
-        "user_id": "id",
-        "deleted": "number",
-        "reply_to": "id",
-        "root": "id",
-        "reply_to_user": "id",
-        "likes": "number",
-    },
-    "posts:*": "entry",
-    "timeline": "entry",
-    "timeline:[0-9]*": "entry",
-    "recent": "id",
-    "recent:[0-9]*": "id",
-    "updates:*": "id",
-    "likes:*": "id",
-    "liked_by:*": "id",
-    "outbox": "text",
-    "outbox:[0-9]*": "text",
-    "attempts": "number",
-    "set_aside": "text",
-    "idem:*": "id",
-    "schema": "version",
-}
-# The kinds of sorted sets whose scores are unix seconds, and those whose scores are the members.
-TIMED = {"users_by_time", "following:*", "followers:*", "likes:*", "liked_by:*", "outbox", "outbox:[0-9]*", "set_aside"}
-SCORED_BY_ID = {"recent", "recent:[0-9]*"}
-
-
-def matching(pattern: str) -> str:
-    """The SCAN pattern for one of `ALL`, with the prefix; glob characters in the prefix are escaped."""
-    escaped = "".join(f"\\{char}" if char in r"*?[]^\\" else char for char in PREFIX)
-    return f"{escaped}{pattern}"
-
-
-def kind_of(key: str) -> str | None:
-    """The pattern in `TYPES` of a key. None for a key that is not in the key table, such as `user:settings`."""
-    own = key.removeprefix(PREFIX)
-    kind, colon, _ = own.partition(":")
-    if kind in SPLIT and colon:
-        return f"{kind}:[0-9]*" if key in whatever_shards(kind) else None
-    pattern = f"{kind}:*" if kind in {"lease", "idem", "throttle"} or number(key) is not None else own
-    return pattern if pattern in TYPES else None
-
-
-def number(key: str) -> int | None:
-    """The id in a key such as `post:12`; None for other keys, such as `post:12:likes` or `user:settings`."""
-    return parse_id(key.removeprefix(PREFIX).partition(":")[2])

@@ -16,7 +16,7 @@ from django.conf import settings
 from accounts.users.entities import User
 from accounts.users.names import entries
 from accounts.users.repository import new_secret
-from retwis_site.store import keys
+from retwis_site.store import key_kinds, keys
 from retwis_site.store.chunks import batches
 from retwis_site.store.client import Pipe, Store
 from timeline.demo.texts import bio, display_name, post_body, usernames
@@ -195,8 +195,8 @@ def flush(store: Store) -> int:
     """Delete every key of the key table with the KEY_PREFIX, and nothing else. Returns their number."""
     deleted = 0
     pipe = store.pipeline()
-    for pattern in keys.ALL:
-        for batch in store.scan_keys(keys.matching(pattern), BATCH):
+    for pattern in key_kinds.ALL:
+        for batch in store.scan_keys(key_kinds.matching(pattern), BATCH):
             removed = [pipe.unlink(key) for key in batch]
             pipe.execute()
             deleted += sum(number.value for number in removed)

@@ -11,11 +11,41 @@ from retwis_site.exceptions import Gone, NotFound
 LONGEST_POST = 280  # characters
 
 
+class Counts(NamedTuple):
+    """How often others have acted on a post."""
+
+    likes: int = 0
+    reposts: int = 0
+    replies: int = 0
+    quotes: int = 0
+
+
+NO_COUNTS = Counts()
+
+
+class Links(NamedTuple):
+    """The other posts and the people that a post names. Only an edit changes them, and only `mentions`."""
+
+    reply_to: int | None = None  # the post that this one answers
+    root: int | None = None  # the first post of the thread
+    reply_to_user: int | None = None  # uid of the author answered
+    above: tuple[int, ...] = ()  # the nearest posts above this one in the thread, nearest first
+    quote: int | None = None  # the quoted post
+    repost_of: int | None = None  # the post that this id reposts
+    mentions: tuple[int, ...] | None = None  # uids; None: the post is older than mentions, or has no `@name`
+
+
+NO_LINKS = Links()
+
+
 class Post(NamedTuple):  # Python makes and compares tuples faster than dataclasses, and a page has up to 50 posts
     pid: int
     author: User
     body: str
     time: int  # unix seconds
+    links: Links = NO_LINKS
+    counts: Counts = NO_COUNTS
+    edited: int | None = None  # unix seconds of the last change
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,15 +31,15 @@ def read_posts(store: Store) -> Iterator[list[Line]]:
 def _lines(store: Store, listed: Sequence[tuple[int, int]]) -> list[Line]:
     """The lines of posts, given as (uid of the author, pid); none for a post that is deleted or another author's."""
     pipe = store.pipeline()
-    asked = [(uid, pid, pipe.hmget(keys.post(pid), (*FIELDS, *REPLY_FIELDS))) for uid, pid in listed]
+    asked = [(uid, pid, pipe.hmget(keys.post(pid), FIELDS)) for uid, pid in listed]
     pipe.execute()
     lines: list[Line] = []
     for uid, pid, fields in asked:
-        post = record_from(pid, *fields.value[: len(FIELDS)])
+        post = record_from(pid, *fields.value)
         if post is not None and post.uid == uid:
             line: Line = {"type": "post", "id": pid, "user": uid, "time": iso(post.time), "text": post.body}
-            reply = zip(REPLY_FIELDS, fields.value[len(FIELDS) :], strict=True)
-            lines.append(line | {field: number for field, text in reply if (number := stored_id(keys.post(pid), text))})
+            reply = {field: getattr(post.links, field) for field in REPLY_FIELDS}
+            lines.append(line | {field: number for field, number in reply.items() if number is not None})
     return lines
 
 

@@ -15,13 +15,13 @@ from redis.backoff import NoBackoff
 from redis.connection import SSLConnection
 from redis.retry import Retry
 
-from retwis_site.store import embedded
 from retwis_site.store.connection.addresses import Options, parsed, require_named_store, urls
 from retwis_site.store.connection.cluster import ClusterTransport
 from retwis_site.store.connection.cluster_slots import SlotMap
 from retwis_site.store.connection.pool import Pool
 from retwis_site.store.connection.sentinel import Sentinels
 from retwis_site.store.connection.transport import OneServer, Transport
+from retwis_site.store.server import embedded
 
 
 def transport(options: Options) -> Transport:

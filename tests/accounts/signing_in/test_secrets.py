@@ -320,7 +320,7 @@ SOURCES = [
 ALLOWED = {
     "subprocess": {f"retwis_site/store/{name}.py" for name in ("embedded", "server/program", "server/temporary")},
     "socket": {
-        "retwis_site/store/embedded.py",
+        "retwis_site/store/server/embedded.py",
         "retwis_site/management/commands/serve.py",
         "retwis_site/management/commands/deliver.py",
         "retwis_site/server/connections.py",

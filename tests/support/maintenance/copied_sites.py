@@ -44,6 +44,15 @@ def make_site_with_every_key(raw, store):
     raw.zadd("likes:2", {"1": LONG_AGO})
     raw.zadd("liked_by:1", {"2": LONG_AGO})
     raw.hset("post:1", "likes", "1")
+    for kind in ("reposts", "reposted_by", "bookmarks", "blocked", "blocked_by", "muted_threads", "tags_of"):
+        raw.zadd(f"{kind}:1", {"2": LONG_AGO})
+    for kind in ("muted", "muted_reposts"):
+        raw.zadd(f"{kind}:1", {"3": "+inf"})
+    for key in ("thread:1", "replies_to:1", "quotes_of:1", "tag:redis"):
+        raw.zadd(key, {"3": 3})
+    raw.zadd("notices:1", {"like:1:2": LONG_AGO})
+    raw.hset("edits:1", LONG_AGO, "Grüsse, 世界")
+    raw.hset("tags", "redis", "Redis")
     raw.zadd("recent", {"1": 1})
     raw.zadd("recent:3", {"2": 2})
     raw.rpush("timeline:2", "-0")

@@ -13,7 +13,7 @@ from pathlib import Path
 import redis
 from django.conf import settings
 
-from retwis_site.store import embedded
+from retwis_site.store.server import embedded
 from tests.support.http.http_browser import Browser
 from tests.support.stores import acl_users
 
@@ -134,7 +134,7 @@ def contents(folder):
 
 OTHER_PROCESS = """
 import sys
-from retwis_site.store import embedded
+from retwis_site.store.server import embedded
 with embedded.running():
     print((embedded.folder() / "server.pid").read_text().strip(), flush=True)
     sys.stdin.read()

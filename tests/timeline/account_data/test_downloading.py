@@ -265,7 +265,7 @@ def test_a_long_file_is_on_the_disk_without_a_name(store, alice, long_data, sett
 def test_only_one_chunk_is_in_memory_at_a_time(store, raw, alice, monkeypatch):
     monkeypatch.setattr(chunks, "AT_ONCE", 50)
     monkeypatch.setattr(export_module, "IN_MEMORY", 1000)
-    write_posts(raw, 1, range(1, 3001))
+    write_posts(raw, 1, range(1, 5001))
     make_file(store, alice).close()  # fills the caches
     tracemalloc.start()
     try:

@@ -3,7 +3,7 @@
 import pytest
 from django.core.management import CommandError, call_command
 
-from retwis_site.store import keys
+from retwis_site.store import key_kinds, keys
 from tests.support.demo_community import DEMO_LOGIN, members, seed
 from tests.support.stored_keys import everything, follower_counts, ranking
 from timeline.demo import seeding
@@ -84,7 +84,7 @@ def test_flush_with_a_prefix_deletes_only_keys_with_the_prefix(raw, rights, monk
     for key in foreign:
         raw.hset(key, "name", "foreign")
     monkeypatch.setattr(keys, "PREFIX", prefix)
-    rights("resetkeys", *(f"~{keys.matching(pattern)}" for pattern in keys.ALL))
+    rights("resetkeys", *(f"~{key_kinds.matching(pattern)}" for pattern in key_kinds.ALL))
     raw.hset(f"{prefix}user:999", "username", "own")
     raw.set(f"{prefix}celery", "foreign")
     seed("--flush", "--noinput", users=3, posts=2, follows=1)

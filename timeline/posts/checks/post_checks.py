@@ -11,7 +11,7 @@ from retwis_site.store import keys
 from retwis_site.store.cached_list import parse_whole
 from retwis_site.store.client import Store
 from retwis_site.store.ids import nonce, stored_id
-from timeline.posts.reading.records import FIELDS
+from timeline.posts.reading.records import BASIC
 from timeline.posts.repository import Posts
 
 Entry = tuple[int, int, float]  # of an `updates:`: the uid of the set, member, score
@@ -53,7 +53,7 @@ class PostChecks:
         asked = [
             (
                 (uid, pid, score),
-                pipe.hmget(keys.post(pid), FIELDS),
+                pipe.hmget(keys.post(pid), BASIC),
                 pipe.zscore(keys.updates(uid), str(pid)),  # another process may have removed the entry
             )
             for uid, pid, score in chunk
@@ -66,7 +66,7 @@ class PostChecks:
         ]
 
     def _repair_entry(self, uid: int, pid: int) -> None:
-        author, when, body, deleted = self._store.hmget(keys.post(pid), FIELDS)
+        author, when, body, deleted = self._store.hmget(keys.post(pid), BASIC)
         if deleted is not None or (author or str(uid)) != str(uid) or (author, body) == (None, None):
             self._store.zrem(keys.updates(uid), str(pid))
             return
@@ -147,7 +147,7 @@ def at_work_on(pid: str) -> set[str]:
 
 
 def _matches(entry: Entry, author: str | None, when: str | None, body: str | None, deleted: str | None) -> bool:
-    """Whether an entry of `updates:` matches the fields FIELDS of the post that it names."""
+    """Whether an entry of `updates:` matches the fields BASIC of the post that it names."""
     uid, pid, score = entry
     is_whole = body is not None and deleted is None and _is_time(when)
     return author == str(uid) and is_whole and pid == score

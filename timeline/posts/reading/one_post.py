@@ -30,12 +30,12 @@ class OnePost:
         self._score = pipe.zscore(keys.updates(them), str(self._pid))
 
     def result(self) -> Record:
-        author, when, body, deleted = self._fields.value
+        author, when, body, deleted, *further = self._fields.value
         if author != str(self._author):
             raise NoSuchPost(self._pid)
         if deleted is not None:
             raise PostDeleted(self._pid)
-        found = record_from(self._pid, author, when, body, deleted)
+        found = record_from(self._pid, author, when, body, deleted, *further)
         if found is None:
             raise NoSuchPost(self._pid)
         # Without the entry, its request died before the commit. The official Retwis has no `updates:`.

@@ -120,4 +120,4 @@ def _by_author_in(people: Mapping[int, User], post: Post) -> Post | None:
     author = people.get(post.author.uid)
     if author is None:
         return None
-    return post if author == post.author else Post(post.pid, author, post.body, post.time)
+    return post if author == post.author else post._replace(author=author)

@@ -1,17 +1,20 @@
 """Posts as they are stored, for the worker, checks and the download. Pages read posts through `PostReader`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from accounts.users.entities import User
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe
-from retwis_site.store.ids import stored_id, stored_time
+from retwis_site.store.ids import parse_number, stored_id, stored_ids, stored_time
 from retwis_site.store.local_cache import Hints
 from retwis_site.store.replies import Answer
-from timeline.posts.entities import Post
+from timeline.posts.entities import NO_COUNTS, NO_LINKS, Counts, Links, Post
 
-FIELDS = ("user_id", "time", "body", "deleted")
+LINKS = ("reply_to", "root", "reply_to_user", "above", "quote", "repost_of", "mentions")  # as in `Links`
+COUNTS = ("likes", "reposts", "replies", "quotes")  # as in `Counts`
+BASIC = ("user_id", "time", "body", "deleted")  # what every post has
+FIELDS = (*BASIC, *LINKS, "edited", *COUNTS)
 
 # pid -> uid of the author, for the posts that were read last: 2 MB. With it, a page asks for posts and authors at once.
 _authors_by_pid: Hints[int] = Hints(1 << 17)
@@ -24,9 +27,12 @@ class Record(NamedTuple):
     uid: int
     time: int  # unix seconds
     body: str
+    links: Links = NO_LINKS
+    counts: Counts = NO_COUNTS
+    edited: int | None = None  # unix seconds
 
     def by(self, author: User) -> Post:
-        return Post(self.pid, author, self.body, self.time)
+        return Post(self.pid, author, self.body, self.time, self.links, self.counts, self.edited)
 
 
 def ask_post(pipe: Pipe, pid: int) -> Answer[Record | None]:
@@ -35,15 +41,35 @@ def ask_post(pipe: Pipe, pid: int) -> Answer[Record | None]:
     return Answer(lambda: record_from(pid, *fields.value))
 
 
-def record_from(pid: int, uid: str | None, when: str | None, body: str | None, deleted: str | None) -> Record | None:
-    """A post from its fields FIELDS; None when it is missing or deleted, or has no author."""
-    if uid is None or body is None or deleted is not None:
+def record_from(
+    pid: int, uid: str | None, when: str | None, body: str | None, deleted: str | None, *further: str | None
+) -> Record | None:
+    """A post from its fields FIELDS; None when it is missing or deleted, or has no author, or no text."""
+    if uid is None or deleted is not None:
         return None
-    author = stored_id(keys.post(pid), uid)
-    if author is None:
+    key = keys.post(pid)
+    author = stored_id(key, uid)
+    links, counts, edited = _further(key, further) if any(further) else (NO_LINKS, NO_COUNTS, None)
+    if author is None or (body is None and links.repost_of is None):
         return None
     _authors_by_pid.put(pid, author)
-    return Record(pid, author, stored_time(keys.post(pid), when), body)
+    return Record(pid, author, stored_time(key, when), body or "", links, counts, edited)
+
+
+def _further(key: str, fields: Sequence[str | None]) -> tuple[Links, Counts, int | None]:
+    """What only some posts have."""
+    reply_to, root, reply_to_user, above, quote, repost_of, mentions, edited, *counts = fields
+    links = Links(
+        stored_id(key, reply_to),
+        stored_id(key, root),
+        stored_id(key, reply_to_user),
+        tuple(stored_ids(key, (above or "").split())),
+        stored_id(key, quote),
+        stored_id(key, repost_of),
+        None if mentions is None else tuple(stored_ids(key, mentions.split())),
+    )
+    numbers = Counts(*(parse_number(count or "") or 0 for count in counts))
+    return links, numbers, None if edited is None else stored_time(key, edited)
 
 
 def existing(asked: Mapping[int, Answer[Record | None]]) -> tuple[list[Record], list[int]]:

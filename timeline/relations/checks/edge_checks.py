@@ -7,7 +7,7 @@ from functools import partial
 from accounts.users.checks.unknown_users import sets_of_unknown_users, unknown
 from retwis_site.maintenance.checks import Check, Chunks, Finding, confirmed, ids_of, members_of
 from retwis_site.maintenance.damaged import ask_damaged
-from retwis_site.store import keys
+from retwis_site.store import key_kinds, keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import stored_id, stored_score, whole
 from timeline.relations.protocol.edges import Edges
@@ -33,7 +33,7 @@ class Side:
 
     @property
     def pattern(self) -> str:
-        return keys.kind_of(self.own(1)) or ""
+        return key_kinds.kind_of(self.own(1)) or ""
 
 
 class EdgeChecks:

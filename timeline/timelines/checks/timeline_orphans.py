@@ -5,7 +5,7 @@ from functools import partial
 
 from accounts.users.repository import ask_user
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, confirmed, ids_of
-from retwis_site.store import keys
+from retwis_site.store import key_kinds, keys
 from retwis_site.store.cached_list import TimelineList
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_id
@@ -33,7 +33,7 @@ class TimelineOrphans:
         """Ids of missing or deleted posts in homes and in the global timeline."""
         existing: set[int] = set()
         for pattern in ("posts:*", "timeline", "timeline:[0-9]*"):
-            for batch in self._store.scan_keys(keys.matching(pattern), AT_ONCE):
+            for batch in self._store.scan_keys(key_kinds.matching(pattern), AT_ONCE):
                 findings = []
                 for key in batch:
                     entries = self._store.lrange(key, 0, -1)

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 import redis
 
-from retwis_site.store import embedded
+from retwis_site.store.server import embedded
 from retwis_site.store.server.program import EmbeddedServerError
 from tests.support.processes.processes import (
     alive,

@@ -1,0 +1,134 @@
+"""The kinds of keys of the table in `keys.py`: which key is of which kind, and what a key of a kind must hold."""
+
+from retwis_site.store import keys
+from retwis_site.store.ids import parse_id
+
+# SCAN pattern of each kind of key -> the type that its keys must have.
+TYPES = {
+    "next_user_id": "string",
+    "next_post_id": "string",
+    "users": "hash",
+    "user:*": "hash",
+    "auths": "hash",
+    "users_by_time": "zset",
+    "users_by_name": "zset",
+    "users_by_followers": "zset",
+    "following:*": "zset",
+    "followers:*": "zset",
+    "post:*": "hash",
+    "posts:*": "list",
+    "timeline": "list",
+    "timeline:[0-9]*": "list",
+    "recent": "zset",
+    "recent:[0-9]*": "zset",
+    "updates:*": "zset",
+    "likes:*": "zset",
+    "liked_by:*": "zset",
+    "reposts:*": "zset",
+    "reposted_by:*": "zset",
+    "bookmarks:*": "zset",
+    "blocked:*": "zset",
+    "blocked_by:*": "zset",
+    "muted:*": "zset",
+    "muted_reposts:*": "zset",
+    "muted_threads:*": "zset",
+    "tags_of:*": "zset",
+    "thread:*": "zset",
+    "replies_to:*": "zset",
+    "quotes_of:*": "zset",
+    "edits:*": "hash",
+    "tag:*": "zset",
+    "tags": "hash",
+    "notices:*": "zset",
+    "outbox": "zset",
+    "outbox:[0-9]*": "zset",
+    "attempts": "hash",
+    "set_aside": "zset",
+    "lease:*": "string",
+    "idem:*": "string",
+    "throttle:*": "zset",
+    "health": "string",
+    "schema": "string",
+}
+ALL = (*TYPES, "damaged:*")
+
+# SCAN pattern of each kind of key -> what its members, entries or value must be; of a hash, the values of all fields or
+# of these. `entry`: an id, or a mark of a cached list. Checks of features look at the others.
+VALUES: dict[str, str | dict[str, str]] = {
+    "users": "id",
+    "user:*": {"seen": "id", "noticed": "number", "pinned": "id", "deleted": "number"},
+    "auths": "id",
+    "users_by_time": "text",
+    "users_by_name": "text",
+    "users_by_followers": "id",
+    "following:*": "id",
+    "followers:*": "id",
+    "post:*": {
+        "user_id": "id",
+        "deleted": "number",
+        "reply_to": "id",
+        "root": "id",
+        "reply_to_user": "id",
+        "quote": "id",
+        "repost_of": "id",
+        "edited": "number",
+        **dict.fromkeys(("likes", "reposts", "replies", "quotes"), "number"),
+    },
+    "posts:*": "entry",
+    "timeline": "entry",
+    "timeline:[0-9]*": "entry",
+    "recent": "id",
+    "recent:[0-9]*": "id",
+    "updates:*": "id",
+    "likes:*": "id",
+    "liked_by:*": "id",
+    "reposts:*": "id",
+    "reposted_by:*": "id",
+    "bookmarks:*": "id",
+    "blocked:*": "id",
+    "blocked_by:*": "id",
+    "muted:*": "id",
+    "muted_reposts:*": "id",
+    "muted_threads:*": "id",
+    "tags_of:*": "text",
+    "thread:*": "id",
+    "replies_to:*": "id",
+    "quotes_of:*": "id",
+    "edits:*": "text",
+    "tag:*": "id",
+    "tags": "text",
+    "notices:*": "text",
+    "outbox": "text",
+    "outbox:[0-9]*": "text",
+    "attempts": "number",
+    "set_aside": "text",
+    "idem:*": "id",
+    "schema": "version",
+}
+# The kinds of sorted sets whose scores are unix seconds, and those whose scores are the members.
+TIMED = {
+    *("users_by_time", "following:*", "followers:*", "likes:*", "liked_by:*", "bookmarks:*"),
+    *("blocked:*", "blocked_by:*", "muted_threads:*", "tags_of:*", "notices:*", "outbox", "outbox:[0-9]*", "set_aside"),
+}
+SCORED_BY_ID = {"recent", "recent:[0-9]*", "thread:*", "replies_to:*", "quotes_of:*", "tag:*"}
+
+
+def matching(pattern: str) -> str:
+    """The SCAN pattern for one of `ALL`, with the prefix; glob characters in the prefix are escaped."""
+    escaped = "".join(f"\\{char}" if char in r"*?[]^\\" else char for char in keys.PREFIX)
+    return f"{escaped}{pattern}"
+
+
+def kind_of(key: str) -> str | None:
+    """The pattern in `TYPES` of a key. None for a key that is not in the key table, such as `user:settings`."""
+    own = key.removeprefix(keys.PREFIX)
+    kind, colon, _ = own.partition(":")
+    if kind in keys.SPLIT and colon:
+        return f"{kind}:[0-9]*" if key in keys.whatever_shards(kind) else None
+    pattern = f"{kind}:*" if kind in {"lease", "idem", "throttle", "tag"} or number(key) is not None else own
+    return pattern if pattern in TYPES else None
+
+
+def number(key: str) -> int | None:
+    """The id in a key such as `post:12`; None for other keys, such as `post:12:likes` or `user:settings`."""
+    return parse_id(key.removeprefix(keys.PREFIX).partition(":")[2])
