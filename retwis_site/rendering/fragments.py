@@ -262,6 +262,11 @@ def joined(parts: Iterable[str]) -> Html:
     return Html("".join([_escaped(part) for part in parts]))
 
 
+def with_line_breaks(html: Html) -> Html:
+    """The HTML of a text, for where no stylesheet shows its line breaks, such as a feed."""
+    return Html(html.replace("\r\n", "\n").replace("\n", "<br>"))
+
+
 def active_language() -> str:
     """The code of the language of this request."""
     return get_language() or settings.LANGUAGE_CODE

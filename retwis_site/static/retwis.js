@@ -13,6 +13,15 @@
 
   // ---- the counter of the characters left
 
+  /** The text as the server stores it: at most two line breaks in a row, and no spaces at the ends of lines. */
+  const normalised = (text) =>
+    text
+      .split(/\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/)
+      .map((line) => (/^[\p{C}\p{Z}\s]*$/u.test(line) ? "" : line.trimEnd()))
+      .join("\n")
+      .replace(/\n{3,}/g, "\n\n")
+      .trim();
+
   /** Update a counter whenever its text changes. */
   const updateCounter = (counter, longest) => {
     const text = document.getElementById(counter.htmlFor.value);
@@ -21,7 +30,7 @@
 
     const count = () => {
       const before = left;
-      left = longest - [...text.value.trim()].length; // the server counts characters too, not UTF-16 code units
+      left = longest - [...normalised(text.value)].length; // the server counts characters too, not UTF-16 code units
       counter.textContent = left;
       counter.classList.toggle("over", left < 0);
       // A pasted text can pass one or both limits at once.

@@ -16,7 +16,7 @@ from retwis_site.features import features
 from retwis_site.store import keys
 from retwis_site.store.ids import LARGEST_ID
 from tests.support.asvs import DOCUMENT, part, requirements, rows
-from timeline.posts import drafts
+from timeline.posts.composing import drafts
 from timeline.posts.entities import LONGEST_POST
 
 ROOT = Path(settings.BASE_DIR)

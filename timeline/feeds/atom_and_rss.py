@@ -24,7 +24,7 @@ from accounts.users.entities import User
 from accounts.users.names import isolated
 from retwis_site.http.public_cache import publicly_cached
 from retwis_site.rendering.dates import moment_of
-from retwis_site.rendering.fragments import Fragment
+from retwis_site.rendering.fragments import Fragment, with_line_breaks
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import connect
 from timeline.posts.entities import Page, Post
@@ -130,7 +130,8 @@ class PostsFeed(Feed):  # type: ignore[type-arg]
 
     def item_description(self, item: Item) -> str:
         """The whole text as HTML, with the same links as on pages. Addresses are absolute."""
-        return FEED_TEXT.fill(self.language, text=html_of(item.post.body, self.language, item.origin))
+        text = html_of(item.post.body, self.language, item.origin)
+        return FEED_TEXT.fill(self.language, text=with_line_breaks(text))
 
     def item_link(self, item: Item) -> str:
         return reverse("post", args=[item.post.author.username, item.post.pid])

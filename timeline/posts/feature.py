@@ -6,11 +6,11 @@ from retwis_site.features import AccountSet, Feature
 from retwis_site.http.cookies import PersonalCookie
 from retwis_site.http.form_fields import FormField
 from retwis_site.store import keys
-from timeline.posts import drafts
 from timeline.posts.account_lines import account_lines
 from timeline.posts.checks.adoption import PostAdoption
 from timeline.posts.checks.post_checks import PostChecks, at_work_on
 from timeline.posts.checks.post_orphans import PostOrphans
+from timeline.posts.composing import drafts
 from timeline.posts.limits import POSTS
 from timeline.posts.removal import remove_posts
 from timeline.posts.repository import TOKEN_LIVES, Posts

@@ -19,8 +19,8 @@ from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
 from timeline.people.entities import Suggested
 from timeline.people.suggestions import Suggestions
-from timeline.posts import drafts
-from timeline.posts.forms import PostForm
+from timeline.posts.composing import drafts
+from timeline.posts.composing.forms import PostForm
 from timeline.posts.html.composer import composer_with, empty_composer
 from timeline.posts.limits import POSTS
 from timeline.posts.repository import Posts

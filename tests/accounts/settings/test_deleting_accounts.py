@@ -14,7 +14,7 @@ from retwis_site.store.rate_limits import RateLimits
 from tests.support.people import NEW_PASSWORD, PASSWORD
 from tests.support.stored_keys import everything, name_entries, publish
 from tests.support.stores.key_layouts import noted
-from timeline.posts import drafts
+from timeline.posts.composing import drafts
 from timeline.relations.follow import Follows
 from timeline.timelines import unread
 

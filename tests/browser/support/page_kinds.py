@@ -20,7 +20,7 @@ from tests.browser.support.steps import (
     write,
 )
 from tests.browser.support.world import LONGEST_WORD
-from timeline.posts import drafts
+from timeline.posts.composing import drafts
 from timeline.posts.repository import Posts
 
 

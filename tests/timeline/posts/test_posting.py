@@ -127,18 +127,14 @@ def test_a_client_without_a_token_may_post(browser, alice, raw):
 @pytest.mark.parametrize(
     ("typed", "stored"),
     [
-        ("two\r\nlines", "two lines"),
-        ("two\nlines", "two lines"),
-        ("two\u2028lines", "two lines"),
         ("  around  ", "around"),
-        ("a\r\n\r\nb", "a  b"),
         ("<b>&amp;\"'", "<b>&amp;\"'"),
         ("👩‍👩‍👧‍👦 مرحبا שלום", "👩‍👩‍👧‍👦 مرحبا שלום"),
         ("x" * 280, "x" * 280),
         ("😀" * 280, "😀" * 280),
     ],
 )
-def test_the_typed_text_is_stored_in_one_line(browser, alice, raw, typed, stored):
+def test_the_typed_text_is_stored(browser, alice, raw, typed, stored):
     assert browser(alice).post("/post/", {"body": typed, "token": "t"}).status_code == 302
     assert raw.hget("post:1", "body") == stored
 

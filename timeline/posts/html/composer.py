@@ -4,7 +4,7 @@ from django.template.loader import render_to_string
 
 from accounts.signing_in.html.pages import Rendering
 from retwis_site.rendering.fragments import Fragment, Html
-from timeline.posts.forms import PostForm, new_token
+from timeline.posts.composing.forms import PostForm, new_token
 
 COMPOSER = Fragment(
     "timeline/posts/_composer.html", slots=("uid", "token", "csrf_token"), constants={"form": PostForm()}

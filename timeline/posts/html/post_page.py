@@ -9,7 +9,7 @@ from retwis_site.rendering.dates import iso
 from retwis_site.rendering.pages import origin_of
 from timeline.posts.entities import Post
 from timeline.posts.html.post_cards import cards
-from timeline.posts.html.texts import beginning_of
+from timeline.posts.html.texts import beginning_of, shortened
 
 IN_TITLE = 60  # characters of the text
 IN_DESCRIPTION = 300  # characters of the text; longer than a post, but a foreign database may have longer ones
@@ -32,7 +32,7 @@ def post_page(request: HttpRequest, by: Rendering, post: Post) -> HttpResponse:
         title_text=beginning_of(post.body, IN_TITLE),
         shown_name=post.author.shown_name,
         origin=origin_of(request),
-        description=beginning_of(post.body, IN_DESCRIPTION),
+        description=shortened(post.body, IN_DESCRIPTION),
         iso=iso(post.time),
         posts=cards([post], by),
     )

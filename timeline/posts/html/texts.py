@@ -1,10 +1,14 @@
 """A text with its links as HTML, and the beginning of a text."""
 
+import re
+
 from django.utils.text import Truncator
 
 from accounts.users.html import at
 from retwis_site.rendering.fragments import Fragment, Html, escaped, joined
 from timeline.posts.html.links import Segment, may_have_links, segments
+
+_line_breaks = re.compile(r"[\r\n]+")
 
 LINK = Fragment("timeline/posts/_link.html", slots=("address", "text"))
 MENTION = Fragment("timeline/posts/_mention.html", slots=("origin", "at", "text"))
@@ -26,7 +30,12 @@ def _segment(part: Segment, language: str, origin: str) -> str:
 
 
 def beginning_of(text: str, length: int) -> str:
-    """The beginning of a text: at most `length` characters. Marks over letters do not count. Only a few times as many
-    characters are looked at: a foreign database may have texts of any length, and sorting 10,000 marks after a letter
-    takes most of a second."""
+    """The beginning of a text in one line, for titles: at most `length` characters, as `shortened` counts them."""
+    return shortened(_line_breaks.sub(" ", text[: 4 * length]), length)
+
+
+def shortened(text: str, length: int) -> str:
+    """The beginning of a text, with its line breaks: at most `length` characters. Marks over letters do not count. Only
+    a few times as many characters are looked at: a foreign database may have texts of any length, and sorting 10,000
+    marks after a letter takes most of a second."""
     return text if len(text) <= length else Truncator(text[: 4 * length]).chars(length)

@@ -1,7 +1,6 @@
 """The composer: the form of a new post, and its validation."""
 
 import secrets
-import unicodedata
 from typing import Any
 
 from django import forms
@@ -10,11 +9,12 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from retwis_site.http.validators import MaxLength
+from timeline.posts.composing.line_breaks import normalised
 from timeline.posts.entities import LONGEST_POST
 
 
 class PostField(forms.CharField):
-    """A post's text in one line: a line break becomes a space.
+    """A post's text. Its line breaks are normalised before its characters are counted.
 
     A validator checks the length. With `max_length` the browser would cut pasted text without a word.
     """
@@ -23,9 +23,7 @@ class PostField(forms.CharField):
         super().__init__(validators=[MaxLength(LONGEST_POST)], **kwargs)
 
     def to_python(self, value: Any) -> str:
-        text = " ".join(str(super().to_python(value)).splitlines()).strip()
-        # A text of spaces and invisible characters alone is an empty post.
-        return text if any(unicodedata.category(char)[0] not in "CZ" for char in text) else ""
+        return normalised(str(super().to_python(value)))
 
 
 class PostForm(forms.Form):
