@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from unittest import mock
 
 from timeline.posts.entities import LONGEST_POST
-from timeline.posts.html import addresses, hosts, links
+from timeline.posts.parsing import addresses, hosts, links, tags
 from timeline.posts.html.texts import html_of
 
 PIECES = [
@@ -57,6 +57,10 @@ PIECES = [
         "@alice",
         "a@",
         "@a.de",
+        "#a",
+        "#कि",
+        "＃",
+        "#می\u200cخ",
         "-",
         "_",
         "\\",
@@ -164,6 +168,10 @@ class _Counting:
         self.looked_at.append(found.end() if found else len(text))
         return found
 
+    def sub(self, new, text):
+        self.looked_at.append(len(text))
+        return self.pattern.sub(new, text)
+
     def finditer(self, text, *limits):
         self.looked_at.append(len(text[slice(*limits)] if limits else text))
         return self.pattern.finditer(text, *limits)
@@ -179,9 +187,9 @@ def steps_of(text: str) -> int:
         steps += event == "line"
         return count
 
-    html_of("@a a.de", "en")  # renders the templates
+    html_of("@a a.de #a", "en")  # renders the templates
     with ExitStack() as patched:
-        for module in (addresses, hosts, links):
+        for module in (addresses, hosts, links, tags):
             for name, value in vars(module).items():
                 if isinstance(value, re.Pattern):
                     patched.enter_context(mock.patch.object(module, name, _Counting(value, looked_at)))

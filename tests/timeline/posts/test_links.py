@@ -12,8 +12,8 @@ from tests.support.http.answers import LINK_RELATION
 from tests.support.stored_keys import publish
 from tests.support.texts.shown_links import LINKED, Shown
 from timeline.posts.entities import LONGEST_POST
-from timeline.posts.html import links
-from timeline.posts.html.addresses import MOST_LABELS
+from timeline.posts.parsing import links
+from timeline.posts.parsing.addresses import MOST_LABELS
 
 PROFILE = re.compile(r"/@([A-Za-z0-9_]{1,30})/")
 PLAIN_TEXTS = [

@@ -6,7 +6,7 @@ from django.utils.text import Truncator
 
 from accounts.users.html import at
 from retwis_site.rendering.fragments import Fragment, Html, escaped, joined
-from timeline.posts.html.links import Segment, may_have_links, segments
+from timeline.posts.parsing.links import Segment, may_have_links, segments
 
 _line_breaks = re.compile(r"[\r\n]+")
 

@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from timeline.posts.html.hosts import digits_move_before, has_known_ending, host_at_the_start
+from timeline.posts.parsing.hosts import digits_move_before, has_known_ending, host_at_the_start
 
 
 @dataclass(frozen=True, slots=True)
