@@ -10,8 +10,8 @@ from contextlib import ExitStack
 from unittest import mock
 
 from timeline.posts.entities import LONGEST_POST
-from timeline.posts.parsing import addresses, hosts, links, tags
 from timeline.posts.html.texts import html_of
+from timeline.posts.parsing import addresses, hosts, links, tags
 
 PIECES = [
     *["http://", "https://", "HTTPS://", "://", "//", "ftp://", "mailto:", "www.", "localhost", "http", "https"],

@@ -61,8 +61,8 @@ def folded(name: str) -> str:
 
 
 def _may_be_a_tag(run: str) -> bool:
-    """Whether a run of the characters of tags is short enough and has a letter."""
-    return len(run) <= LONGEST_TAG and any(char != "_" and char.isidentifier() for char in run)
+    """Whether a run of the characters of tags has a letter, and is short enough, also when folded."""
+    return max(len(run), len(folded(run))) <= LONGEST_TAG and any(char != "_" and char.isidentifier() for char in run)
 
 
 def _end_of_name(text: str, start: int, end: int) -> int:
@@ -79,8 +79,8 @@ def _continues(char: str) -> bool:
 
 
 def _is_joiner(text: str, start: int, at: int, end: int) -> bool:
-    """Whether this character is a joiner that a word needs (UAX #31, 2.3): after a virama, or between letters that would
-    join. It stands before another letter, so that no tag ends with something unseen."""
+    """Whether this character is a joiner that a word needs (UAX #31, 2.3): after a virama, or between letters that
+    would join. It stands before another letter, so that no tag ends with something unseen."""
     if text[at] not in _JOINERS or at == start or at + 1 == end or not text[at + 1].isidentifier():
         return False
     before = text[at - 1]
