@@ -7,3 +7,22 @@ def write_posts(raw, uid, pids):
         raw.hset(f"post:{pid}", mapping={"user_id": uid, "time": 1_700_000_000 + pid, "body": f"post {pid}"})
         raw.zadd(f"updates:{uid}", {pid: pid})
     raw.set("next_post_id", max([*pids, int(raw.get("next_post_id") or 0)]))
+
+
+def write_answer(raw, uid, pid, parent, **fields):
+    """Write a post that answers `parent`, with all that publishing writes but homes. `fields` go into its hash."""
+    author, root, above = raw.hmget(f"post:{parent}", "user_id", "root", "above")
+    nearest = [str(parent), *(above or "").split()][:20]
+    links = {"reply_to": parent, "root": root or parent, "reply_to_user": author, "above": " ".join(nearest)}
+    write_posts(raw, uid, [pid])
+    raw.hset(f"post:{pid}", mapping={**links, **fields})
+    raw.zadd(f"replies_to:{parent}", {pid: pid})
+    raw.zadd(f"thread:{root or parent}", {pid: pid})
+    raw.hset(f"post:{parent}", "replies", raw.zcard(f"replies_to:{parent}"))
+
+
+def delete_answered(raw, pid):
+    """Delete a post that has answers: it keeps its place in the thread."""
+    uid = raw.hget(f"post:{pid}", "user_id")
+    raw.hset(f"post:{pid}", mapping={"deleted": 1_800_000_000, "body": ""})
+    raw.zrem(f"updates:{uid}", pid)

@@ -48,6 +48,14 @@ class Post(NamedTuple):  # Python makes and compares tuples faster than dataclas
     edited: int | None = None  # unix seconds of the last change
 
 
+class Unavailable(NamedTuple):
+    """A post that this viewer does not see. It keeps its place in a thread while posts below it are shown."""
+
+    pid: int
+    links: Links
+    is_deleted: bool  # by its author, alone or with the account; else it is hidden from this viewer
+
+
 @dataclass(frozen=True, slots=True)
 class Published:
     """The post of a form: a new one, or, when the token was used before, the first one, with the first text."""

@@ -83,6 +83,29 @@ def ask_latest_followed(pipe: Pipe, me: int) -> Answer[LatestFollowed]:
     return Answer(lambda: LatestFollowed(frozenset(members.value), len(members.value) < LATEST))
 
 
+class FollowedPeople:
+    """Whether a user follows the people of one page: `uid in followed`, for those that it was asked about."""
+
+    def __init__(self, me: int, latest: LatestFollowed) -> None:
+        """`latest`: what this request has read. It asks about others only where a user follows more than these."""
+        self._me = me
+        self._latest = latest
+        self._asked: set[int] = set()
+        self._answers: list[Answer[set[int]]] = []
+
+    def ask(self, pipe: Pipe, uids: Collection[int]) -> None:
+        """Ask about these people, unless it is known already. At most one command."""
+        if self._latest.are_all:
+            return
+        unknown = {uid for uid in uids if uid not in self._asked and str(uid) not in self._latest.members}
+        if unknown:
+            self._asked |= unknown
+            self._answers.append(ask_followed(pipe, self._me, unknown))
+
+    def __contains__(self, uid: int) -> bool:
+        return str(uid) in self._latest.members or any(uid in answer.value for answer in self._answers)
+
+
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """Finds the members that two sorted sets of uids share: reads the smaller set and looks its members up in the

@@ -13,8 +13,8 @@ from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.replies import Answer, Reply
-from timeline.posts.entities import Post
-from timeline.posts.reading.records import FIELDS, Record, cached_author, record_from
+from timeline.posts.entities import Post, Unavailable
+from timeline.posts.reading.records import FIELDS, Record, cached_answered, cached_author, links_of_deleted, record_from
 from timeline.posts.reading.visibility import Rule
 
 # An entry has a post of some 350 bytes, so all have 3 MB; 7 MB if every text is as long as can be.
@@ -44,8 +44,8 @@ class PostReader:
     def read(self, pids: Sequence[int]) -> tuple[list[Post], list[int]]:
         """The posts that the viewer sees, in the order of `pids`, and the ids of posts that do not exist.
 
-        One round trip, two when the author of a post is not cached; none while the page asks for nothing that can
-        change at any moment.
+        One round trip, two when the author of a post is not cached, or whom it answers; none while the page asks for
+        nothing that can change at any moment.
         """
         pipe = self._store.pipeline()
         reading = self.ask(pipe, pids)
@@ -58,10 +58,10 @@ class PostReader:
         reading.ask(pipe)
         return reading
 
-    def ask_about(self, pipe: Pipe, authors: set[int]) -> Answer[dict[int, User]]:
-        """Ask for authors, and what the rules must know about them."""
+    def ask_about(self, pipe: Pipe, authors: set[int], answered: set[int]) -> Answer[dict[int, User]]:
+        """Ask for authors, and what the rules must know about them and about the people whom they answer."""
         for rule in self.rules:
-            rule.ask(pipe, authors)
+            rule.ask(pipe, authors | answered)
         return ask_people(pipe, authors - self.people.keys())
 
 
@@ -74,33 +74,48 @@ class Reading:
         self._cached = _posts.some(pids)
         self._asked: dict[int, Reply[list[str | None]]] = {}
         self._authors: set[int] = set()
+        self._answered: set[int] = set()  # the people whom the posts answer
 
     def ask(self, pipe: Pipe) -> None:
-        me, cached, authors = self._reader.me, self._cached, self._authors
+        me, cached, authors, answered = self._reader.me, self._cached, self._authors, self._answered
         for pid in self._pids:
             post = cached.get(pid)
             if post is not None and post.author.uid != me:
                 authors.add(post.author.uid)
+                if post.links.reply_to_user is not None:
+                    answered.add(post.links.reply_to_user)
                 continue
             self._asked[pid] = pipe.hmget(keys.post(pid), FIELDS)
-            author = cached_author(pid)
+            author, other = cached_author(pid), cached_answered(pid)
             if author is not None:
                 authors.add(author)
-        self._people = self._reader.ask_about(pipe, authors)
+            if other is not None:
+                answered.add(other)
+        self._people = self._reader.ask_about(pipe, authors, answered)
 
     def posts(self, pipe: Pipe) -> tuple[list[Post], list[int]]:
-        """As for `PostReader.read`. One round trip more when the author of a post was not cached."""
+        """As for `PostReader.read`. One round trip more when the author of a post was not cached, or whom it
+        answers."""
         records = {pid: record_from(pid, *fields.value) for pid, fields in self._asked.items()}
         people = self._reader.people | self._people.value
-        unknown = {record.uid for record in records.values() if record is not None} - self._authors
-        if unknown:
-            late = self._reader.ask_about(pipe, unknown)
-            pipe.execute()
+        found = [record for record in records.values() if record is not None]
+        unknown = {record.uid for record in found} - self._authors
+        answered = {uid for record in found if (uid := record.links.reply_to_user)} - self._answered - self._authors
+        if unknown or answered:
+            late = self._reader.ask_about(pipe, unknown, answered)
+            pipe.execute()  # nothing is sent while no rule asks
             people |= late.value
-        posts = self._put_together(records, people)
+        self._existing = posts = self._put_together(records, people)
         for rule in self._reader.rules:
             posts = rule.visible(posts)
+        self._visible = {post.pid for post in posts}
         return posts, [pid for pid, record in records.items() if record is None]
+
+    def unavailable(self) -> list[Unavailable]:
+        """The posts that `posts` has left out and that still say which posts they answer. Call it after `posts`."""
+        hidden = [Unavailable(post.pid, post.links, False) for post in self._existing if post.pid not in self._visible]
+        deleted = ((pid, links_of_deleted(pid, fields.value)) for pid, fields in self._asked.items())
+        return hidden + [Unavailable(pid, links, True) for pid, links in deleted if links is not None]
 
     def _put_together(self, records: Mapping[int, Record | None], people: Mapping[int, User]) -> list[Post]:
         """The posts whose authors have an account."""

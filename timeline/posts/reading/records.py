@@ -18,6 +18,7 @@ FIELDS = (*BASIC, *LINKS, "edited", *COUNTS)
 
 # pid -> uid of the author, for the posts that were read last: 2 MB. With it, a page asks for posts and authors at once.
 _authors_by_pid: Hints[int] = Hints(1 << 17)
+_answered_by_pid: Hints[int] = Hints(1 << 16)  # pid of an answer -> uid of the author answered: 1 MB
 
 
 class Record(NamedTuple):
@@ -53,7 +54,15 @@ def record_from(
     if author is None or (body is None and links.repost_of is None):
         return None
     _authors_by_pid.put(pid, author)
+    if links.reply_to_user is not None:
+        _answered_by_pid.put(pid, links.reply_to_user)
     return Record(pid, author, stored_time(key, when), body or "", links, counts, edited)
+
+
+def links_of_deleted(pid: int, fields: Sequence[str | None]) -> Links | None:
+    """The place of a deleted post in its thread, from its fields FIELDS; None for any other post."""
+    uid, _, _, deleted, *further = fields
+    return None if uid is None or deleted is None else _further(keys.post(pid), further)[0]
 
 
 def _further(key: str, fields: Sequence[str | None]) -> tuple[Links, Counts, int | None]:
@@ -81,3 +90,8 @@ def existing(asked: Mapping[int, Answer[Record | None]]) -> tuple[list[Record], 
 def cached_author(pid: int) -> int | None:
     """The uid of the author; None when this process has not cached it. No round trip."""
     return _authors_by_pid.get(pid)
+
+
+def cached_answered(pid: int) -> int | None:
+    """The uid of the author whom a post answers; None when this process has not cached it. No round trip."""
+    return _answered_by_pid.get(pid)

@@ -6,7 +6,7 @@ from accounts.users.entities import User, Visitor
 from retwis_site.store import local_cache
 from retwis_site.store.local_cache import Memory
 from tests.support.clock import Clock
-from tests.support.stored_posts import write_posts
+from tests.support.stored_posts import delete_answered, write_answer, write_posts
 from timeline.posts.reading import records
 from timeline.posts.reading.post_reader import PostReader
 from timeline.posts.reading.visibility import PostsBy, PostsOfFollowed
@@ -127,3 +127,36 @@ def test_a_user_who_follows_many_is_asked_about_the_other_authors_once(store, po
     asked = [command for command in recorded.commands if command[0] == "ZMSCORE"]
     assert asked == [("ZMSCORE", "following:1", "2")]
     assert read(store, rules=[PostsOfFollowed(1, latest.value)])[0] == [6, 5, 4, 3, 2, 1]
+
+
+def test_whom_a_known_post_answers_is_asked_in_the_same_round_trip(store, posts, raw, round_trips, clock):
+    write_answer(raw, 2, 7, parent=3)
+    latest = LatestFollowed(frozenset({"2"}), are_all=False)
+
+    def page():
+        return read(store, User(1, "Alice"), [PostsOfFollowed(1, latest)], pids=[7, 5])
+
+    first = commands(round_trips(page))
+    assert first[1:] == [["ZMSCORE following:1", "HMGET user:2"]]
+    clock.sleep(6)
+    assert commands(round_trips(page)) == [["HMGET post:7", "HMGET post:5", "ZMSCORE following:1", "HMGET user:2"]]
+    assert page() == ([5], [])
+
+
+# ---- the places of posts that are not shown
+
+
+def test_a_reading_names_what_it_has_left_out_with_its_place_in_the_thread(store, posts, raw):
+    write_answer(raw, 2, 7, parent=3)
+    write_answer(raw, 1, 8, parent=7)
+    write_answer(raw, 3, 9, parent=8)
+    delete_answered(raw, 8)
+    reader = PostReader(store, Visitor(), [PostsBy(2)])
+    for _ in range(2):  # from the store, then from the cache
+        pipe = store.pipeline()
+        reading = reader.ask(pipe, [7, 8, 9, 10])
+        pipe.execute()
+        found, _ = reading.posts(pipe)
+        assert [post.pid for post in found] == [7]
+        left_out = {one.pid: (one.links.reply_to, one.is_deleted) for one in reading.unavailable()}
+        assert left_out == {8: (7, True), 9: (8, False)}
