@@ -6,7 +6,7 @@
 |---|---|---|---|
 | `next_user_id`, `next_post_id` | string | counters | official, truth |
 | `users` | hash | lower-cased username -> uid | official, truth |
-| `user:<uid>` | hash | `username` (as typed), `password` (Django hash), or `old_password` until the first login (the hash of another Retwis), `auth` (the secret of the session); ours: `name` (display name), `bio`, `language` (a code, such as `de`), `seen` (the highest post id that home has shown), `noticed` (notices are read up to here, unix s), `pinned` (the post that stands first on the profile), `deleted` (unix s; nothing of a deleted account is shown) | official, truth |
+| `user:<uid>` | hash | `username` (as typed), `password` (Django hash), or `old_password` until the first login (the hash of another Retwis), `auth` (the secret of the session); ours: `name` (display name), `bio`, `language` (a code, such as `de`), `seen` (the highest post id that home has shown), `noticed` (notices are read up to here, unix s), `quiet` (kinds of notices that are turned off, with spaces between), `pinned` (the post that stands first on the profile), `deleted` (unix s; nothing of a deleted account is shown) | official, truth |
 | `auths` | hash | secret -> uid; may hold stale entries, never trusted alone | official |
 | `users_by_time` | zset | username as typed, score = registration (unix s) | official |
 | `users_by_name` | zset | `<folded name>:<uid>`, score 0: by which a prefix of a username or display name is found; may hold stale entries, never trusted alone | |
@@ -36,7 +36,7 @@
 | `edits:<pid>` | hash | the earlier texts of a post: since when each stood (unix s) -> the text | truth |
 | `tag:<folded>` | zset | the posts with this hashtag, member = score = pid | |
 | `tags` | hash | folded tag -> its spelling when it was first used | truth |
-| `notices:<uid>` | zset | what others did that concerns this user: `<kind>:<what>:<who>`, score = when (unix s); the newest 1000 | truth |
+| `notices:<uid>` | zset | what others did that concerns this user: `<kind>:<what>:<who>`, score = when (unix s), the newest 1000; the member `up_to_here` has `noticed` as its score, so that one round trip counts the new ones | truth |
 | `outbox` | zset | unfinished jobs, score = when a worker may take the job over (unix s) | truth |
 | `outbox:<n>` | zset | with `OUTBOX_SHARDS` above 1, instead of `outbox`: the jobs about some of the ids | truth |
 | `attempts` | hash | job -> number of times that a worker has claimed it; 1 again after a worker released it | |

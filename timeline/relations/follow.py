@@ -9,8 +9,10 @@ from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import stored_ids
 from retwis_site.store.replies import Answer, Reply
+from timeline.notices.entities import Kind
 from timeline.relations.entities import FollowCounts, InCommon
 from timeline.relations.protocol.edges import Edges
+from timeline.relations.protocol.notifying import notice_of
 from timeline.relations.protocol.relation import Edge, Effect, Relation
 from timeline.relations.protocol.targets import PERSON
 from timeline.relations.ranking import RANKING
@@ -31,7 +33,7 @@ FOLLOW = Relation(
     target=PERSON,
     mirror=keys.followers,
     count=RANKING,
-    effects=(Effect(_drop_home),),
+    effects=(Effect(_drop_home), notice_of(Kind.FOLLOW)),
 )
 
 

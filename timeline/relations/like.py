@@ -4,8 +4,10 @@ import time
 
 from retwis_site.store import keys
 from retwis_site.store.client import Store
+from timeline.notices.entities import Kind
 from timeline.relations.protocol.counts import PostCount
 from timeline.relations.protocol.edges import Edges
+from timeline.relations.protocol.notifying import notice_of
 from timeline.relations.protocol.relation import Edge, Relation
 from timeline.relations.protocol.targets import POST
 
@@ -16,7 +18,7 @@ LIKE = Relation(
     target=POST,
     mirror=keys.liked_by,
     count=LIKES,
-    effects=(),  # a notice to the author will stand here
+    effects=(notice_of(Kind.LIKE),),
 )
 
 

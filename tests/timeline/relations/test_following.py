@@ -26,14 +26,16 @@ def test_following_writes_both_sides_with_the_same_date(browser, alice, bob, raw
 
 
 def test_the_commands_go_out_in_the_order_of_the_protocol(store, alice, bob, sent):
-    look = [("ZSCORE", "following:1"), ("HGET", "user:1"), ("HGET", "user:2"), ("ZCARD", "followers:2")]
-    for verb, write in (("follow", "ZADD"), ("unfollow", "ZREM")):
+    welcome = [("ZSCORE", "blocked:2"), ("ZSCORE", "blocked:1"), ("ZSCORE", "muted:2"), ("HMGET", "user:2")]
+    look = [("ZSCORE", "following:1"), ("HGET", "user:1"), ("HGET", "user:2"), *welcome, ("ZCARD", "followers:2")]
+    added, removed = [("ZADD", "notices:2"), ("ZREMRANGEBYRANK", "notices:2")], [("ZREM", "notices:2")]
+    for verb, write, notice in (("follow", "ZADD", added), ("unfollow", "ZREM", removed)):
         sent.round_trips.clear()
         getattr(Follows(store), verb)(1, 2)
         assert [[command[:2] for command in round_trip.commands] for round_trip in sent.round_trips] == [
             [("ZADD", "outbox")],
             [(write, "following:1"), *look],
-            [(write, "followers:2"), ("UNLINK", "posts:1")],
+            [(write, "followers:2"), ("UNLINK", "posts:1"), *notice],
             look,
             [(write, "users_by_followers")],
             [("ZCARD", "followers:2")],  # alone: on several servers the commands of one round trip have no order

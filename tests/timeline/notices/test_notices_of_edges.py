@@ -1,0 +1,147 @@
+"""Notices of follows and likes: written with the mirror, removed by the undo, and none where they are not welcome."""
+
+import time
+
+import pytest
+
+from tests.support.people import LONG_AGO
+from tests.support.removed_accounts import delete_and_remove
+from tests.support.stored_keys import everything, publish
+from tests.support.stores.key_layouts import noted
+from tests.support.stores.seam import before_round_trip
+from timeline.notices.inbox import KEPT, MARK, Inbox
+from timeline.posts.repository import Posts
+from timeline.relations.follow import Follows
+from timeline.relations.like import Likes
+
+ALICE, BOB, CAROL = 1, 2, 3
+
+
+@pytest.fixture
+def pid(store, raw, alice, bob, carol):
+    """A post of bob's."""
+    return publish(raw, store, bob, "Hello")
+
+
+def notices(raw, uid=BOB):
+    return raw.zrange(f"notices:{uid}", 0, -1)
+
+
+def test_a_like_gives_the_author_a_notice_with_its_date(store, raw, pid):
+    Likes(store).like(ALICE, pid, BOB)
+    assert raw.zrange("notices:2", 0, -1, withscores=True) == [(f"like:{pid}:1", raw.zscore("likes:1", pid))]
+    assert raw.keys("notices:*") == ["notices:2"]
+
+
+def test_a_follow_gives_the_followed_a_notice(store, raw, alice, bob):
+    Follows(store).follow(ALICE, BOB)
+    assert raw.zrange("notices:2", 0, -1, withscores=True) == [("follow:2:1", raw.zscore("following:1", BOB))]
+
+
+def test_an_undo_removes_the_notice(store, raw, pid):
+    before = everything(raw)
+    Likes(store).like(ALICE, pid, BOB)
+    Likes(store).unlike(ALICE, pid, BOB)
+    Follows(store).follow(ALICE, BOB)
+    Follows(store).unfollow(ALICE, BOB)
+    assert everything(raw) == before
+
+
+def test_a_second_like_keeps_the_notice_as_it_is(store, raw, pid):
+    Likes(store).like(ALICE, pid, BOB)
+    raw.zadd("notices:2", {f"like:{pid}:1": LONG_AGO})
+    Likes(store).like(ALICE, pid, BOB)
+    assert raw.zscore("notices:2", f"like:{pid}:1") == LONG_AGO
+
+
+def test_a_like_of_ones_own_post_gives_no_notice(store, raw, pid):
+    Likes(store).like(BOB, pid, BOB)
+    assert raw.keys("notices:*") == []
+
+
+@pytest.mark.parametrize(
+    ("key", "member", "score"),
+    [
+        ("blocked:2", "1", LONG_AGO),
+        ("blocked:1", "2", LONG_AGO),
+        ("muted:2", "1", "+inf"),
+        ("muted:2", "1", 2**40),
+    ],
+)
+def test_blocked_and_muted_people_cause_no_notice(store, raw, pid, key, member, score):
+    raw.zadd(key, {member: score})
+    Likes(store).like(ALICE, pid, BOB)
+    assert notices(raw) == []
+    assert raw.zscore("likes:1", pid) is not None
+
+
+@pytest.mark.parametrize(("key", "member", "score"), [("muted:2", "1", LONG_AGO), ("muted:1", "2", "+inf")])
+def test_a_mute_that_has_ended_and_one_by_the_other_change_nothing(store, raw, pid, key, member, score):
+    """Otherwise the muted would learn of it."""
+    raw.zadd(key, {member: score})
+    Likes(store).like(ALICE, pid, BOB)
+    assert notices(raw) == [f"like:{pid}:1"]
+
+
+def test_a_kind_that_is_turned_off_gives_no_notice(store, raw, pid):
+    raw.hset("user:2", "quiet", "like mention")
+    Likes(store).like(ALICE, pid, BOB)
+    Follows(store).follow(ALICE, BOB)
+    assert notices(raw) == ["follow:2:1"]
+
+
+@pytest.mark.parametrize("is_reply", [False, True])
+def test_a_muted_thread_gives_no_notice(store, raw, pid, is_reply):
+    if is_reply:
+        raw.hset(f"post:{pid}", "root", "77")
+    raw.zadd("muted_threads:2", {"77" if is_reply else pid: LONG_AGO})
+    Likes(store).like(ALICE, pid, BOB)
+    assert notices(raw) == []
+
+
+def test_the_newest_thousand_are_kept(store, raw, pid):
+    raw.zadd("notices:2", {f"like:{number}:3": number for number in range(1, KEPT + 50)})
+    Likes(store).like(ALICE, pid, BOB)
+    assert KEPT <= raw.zcard("notices:2") <= KEPT + 1
+    assert notices(raw)[-1] == f"like:{pid}:1"
+    assert raw.zscore("notices:2", "like:1:3") is None
+
+
+def test_a_notice_costs_no_round_trip(store, raw, pid, round_trips):
+    raw.zadd("notices:2", {f"like:{number}:3": number for number in range(1, KEPT)})
+    assert len(round_trips(lambda: Likes(store).like(ALICE, pid, BOB)).round_trips) == 7
+
+
+@pytest.mark.parametrize("step", range(8))
+def test_a_block_while_a_like_is_under_way_is_seen(store, raw, pid, step):
+    """The block removes the notices that it finds; what is written later sees the block."""
+
+    def block():
+        raw.zadd("blocked:2", {"1": int(time.time())})
+        Inbox(store, BOB).remove_those_by([ALICE])
+
+    with before_round_trip(step, block):
+        Likes(store).like(ALICE, pid, BOB)
+    assert notices(raw) == [] or step > 5  # the last look was made
+
+
+def test_the_notices_of_a_deleted_post_go_with_its_likes(store, raw, pid):
+    Likes(store).like(ALICE, pid, BOB)
+    Likes(store).like(CAROL, pid, BOB)
+    Posts(store).delete(BOB, pid)
+    assert raw.keys("notices:*") == noted(raw) == []
+
+
+@pytest.mark.parametrize("step", range(7))
+def test_a_like_of_a_post_whose_author_leaves_meanwhile_leaves_no_notice(store, raw, pid, bob, step):
+    with before_round_trip(step, lambda: delete_and_remove(store, bob)):
+        Likes(store).like(ALICE, pid, BOB)
+    assert raw.keys("notices:*") == [] or step > 5
+
+
+def test_the_mark_of_the_reader_is_no_notice_and_stays(store, raw, pid):
+    Inbox(store, BOB).set_read(LONG_AGO)
+    Likes(store).like(ALICE, pid, BOB)
+    assert notices(raw) == [MARK, f"like:{pid}:1"]
+    Likes(store).unlike(ALICE, pid, BOB)
+    assert notices(raw) == [MARK]

@@ -1,0 +1,78 @@
+"""Notices of replies, quotes and mentions."""
+
+import pytest
+
+from tests.support.people import LONG_AGO
+from tests.support.stores.seam import before_round_trip
+from timeline.notices.of_posts import NewPost, PostNotices
+
+ALICE, BOB, CAROL = 1, 2, 3
+PID, QUOTED = 10, 5
+
+
+@pytest.fixture(autouse=True)
+def posts(raw, alice, bob, carol):
+    """Post 10 is alice's, post 5 carol's."""
+    raw.hset(f"post:{PID}", mapping={"user_id": ALICE, "time": LONG_AGO, "body": "Hello"})
+    raw.hset(f"post:{QUOTED}", mapping={"user_id": CAROL, "time": LONG_AGO, "body": "Old"})
+
+
+def post(**given):
+    return NewPost(PID, ALICE, LONG_AGO, **given)
+
+
+def notices(raw):
+    return {key: raw.zrange(key, 0, -1, withscores=True) for key in raw.keys("notices:*")}
+
+
+def test_a_post_tells_each_person_once_with_its_date(store, raw):
+    PostNotices(store).write(post(answered=BOB, quote=QUOTED, mentions=(ALICE, BOB, CAROL)))
+    assert notices(raw) == {"notices:2": [("reply:10:1", LONG_AGO)], "notices:3": [("quote:10:1", LONG_AGO)]}
+
+
+def test_people_who_are_only_mentioned_are_told_so(store, raw):
+    PostNotices(store).write(post(answered=BOB, mentions=(CAROL,)))
+    assert notices(raw) == {"notices:2": [("reply:10:1", LONG_AGO)], "notices:3": [("mention:10:1", LONG_AGO)]}
+
+
+def test_a_post_that_concerns_no_one_costs_nothing(store, raw, round_trips):
+    assert round_trips(lambda: PostNotices(store).write(post(mentions=(ALICE,)))).round_trips == []
+
+
+@pytest.mark.parametrize(("given", "expected"), [({"answered": BOB}, 3), ({"quote": QUOTED, "answered": BOB}, 4)])
+def test_the_round_trips_are_fixed(store, raw, round_trips, given, expected):
+    for mentions in ((), tuple(range(20, 60))):
+        recorded = round_trips(lambda: PostNotices(store).write(post(**given, mentions=mentions)))  # noqa: B023
+        assert len(recorded.round_trips) == expected
+
+
+def test_a_muted_thread_is_silent(store, raw):
+    raw.hset(f"post:{PID}", "root", 4)
+    raw.zadd("muted_threads:2", {4: LONG_AGO})
+    PostNotices(store).write(post(answered=BOB, mentions=(CAROL,)))
+    assert notices(raw).keys() == {"notices:3"}
+
+
+def test_the_deletion_of_the_post_removes_them(store, raw):
+    told = post(answered=BOB, quote=QUOTED)
+    PostNotices(store).write(told)
+    PostNotices(store).remove(told)
+    assert notices(raw) == {}
+
+
+@pytest.mark.parametrize("deleted", ["post:10", "user:1"])
+@pytest.mark.parametrize("step", range(3))
+def test_a_deletion_meanwhile_leaves_none(store, raw, deleted, step):
+    """Before the last look. A later deletion removes what it finds."""
+    with before_round_trip(step, lambda: raw.hset(deleted, "deleted", LONG_AGO)):
+        PostNotices(store).write(post(answered=BOB))
+    assert notices(raw) == {}
+
+
+def test_an_edit_tells_new_people_alone_and_takes_back_what_it_no_longer_says(store, raw):
+    PostNotices(store).write(post(answered=BOB, mentions=(CAROL,)))
+    raw.zrem("notices:2", "reply:10:1")  # so a second one would be seen
+    PostNotices(store).write_mentions(post(answered=BOB, mentions=(BOB,)), before=(CAROL,))
+    assert notices(raw) == {}
+    PostNotices(store).write_mentions(post(answered=BOB, mentions=(BOB, CAROL)), before=(BOB,))
+    assert notices(raw) == {"notices:3": [("mention:10:1", LONG_AGO)]}

@@ -1,0 +1,98 @@
+"""The notices that a post causes: to the author answered, to the author quoted, and to the people mentioned."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from accounts.users.deletion import is_deleted
+from retwis_site.store import keys
+from retwis_site.store.client import Store
+from retwis_site.store.ids import stored_id
+from timeline.notices.entities import Kind, Notice
+from timeline.notices.welcome import Welcome, ask_welcome, queue_notice
+
+
+class NewPost(NamedTuple):
+    """What of a post decides whom it concerns."""
+
+    pid: int
+    author: int
+    time: int  # unix seconds
+    answered: int | None = None  # uid of the author whom it answers
+    quote: int | None = None  # the quoted post
+    mentions: tuple[int, ...] = ()  # uids
+
+
+class PostNotices:
+    """The notices of posts. It runs under the job of the post: a process that dies leaves the rest to a worker."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def write(self, post: NewPost) -> None:
+        """Tell everyone whom a new or edited post concerns. None without such people, else three round trips; one more
+        with a quote, two more each time that what decides changes meanwhile.
+
+        Looks again after it has written. A deletion or a block commits first and removes notices afterwards: one of
+        the two sees the other."""
+        notices = self._notices(post)
+        if not notices:
+            return
+        seen = self._look(post, notices)
+        while True:
+            self._queue(post, notices, seen)
+            now = self._look(post, notices)
+            if now == seen:
+                return
+            seen = now
+
+    def remove(self, post: NewPost) -> None:
+        """Take back all notices of a deleted post. One round trip; one more with a quote."""
+        self._remove(self._notices(post))
+
+    def write_mentions(self, post: NewPost, before: tuple[int, ...]) -> None:
+        """What an edit changes: people who are mentioned now and were not before are told, the notices of those who are
+        no longer mentioned go. Round trips as for `write`, and one more."""
+        others = {who for who in (post.answered, self._author(post.quote)) if who}
+        left = [uid for uid in before if uid not in {*post.mentions, *others}]
+        self._remove({uid: Notice(Kind.MENTION, post.pid, post.author) for uid in left})
+        new = tuple(uid for uid in post.mentions if uid not in {*before, *others})
+        self.write(post._replace(answered=None, quote=None, mentions=new))
+
+    def _notices(self, post: NewPost) -> dict[int, Notice]:
+        """The notices of a post by owner: one each, the first of BY_POSTS. At most one round trip."""
+        kinds = dict.fromkeys(post.mentions, Kind.MENTION)
+        if quoted := self._author(post.quote):
+            kinds[quoted] = Kind.QUOTE
+        if post.answered:
+            kinds[post.answered] = Kind.REPLY
+        kinds.pop(post.author, None)
+        return {owner: Notice(kind, post.pid, post.author) for owner, kind in kinds.items()}
+
+    def _author(self, pid: int | None) -> int | None:
+        """The author of a post; None when it is gone. One round trip; none without a post."""
+        return stored_id(keys.post(pid), self._store.hget(keys.post(pid), "user_id")) if pid else None
+
+    def _look(self, post: NewPost, notices: Mapping[int, Notice]) -> tuple[bool, dict[int, Welcome]]:
+        """Whether the post stands, and who wants to know of it. One round trip."""
+        pipe = self._store.pipeline()
+        fields = pipe.hmget(keys.post(post.pid), ["user_id", "deleted"])
+        account_deleted = pipe.hget(keys.user(post.author), "deleted")
+        asked = {owner: ask_welcome(pipe, owner, notice, post.pid) for owner, notice in notices.items()}
+        pipe.execute()
+        author, deleted = fields.value
+        stands = author is not None and deleted is None and not is_deleted(account_deleted.value)
+        return stands, {owner: welcome.value for owner, welcome in asked.items()}
+
+    def _queue(self, post: NewPost, notices: Mapping[int, Notice], seen: tuple[bool, Mapping[int, Welcome]]) -> None:
+        """Write what a look has found. One round trip."""
+        stands, welcome = seen
+        pipe = self._store.pipeline()
+        for owner, notice in notices.items():
+            queue_notice(pipe, owner, notice, post.time if stands else None, welcome[owner])
+        pipe.execute()
+
+    def _remove(self, notices: Mapping[int, Notice]) -> None:
+        pipe = self._store.pipeline()
+        for owner, notice in notices.items():
+            pipe.zrem(keys.notices(owner), notice.member)
+        pipe.execute()
