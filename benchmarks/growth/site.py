@@ -26,6 +26,7 @@ from retwis_site.store.connection.transport import OneServer
 from retwis_site.store.local_cache import Memory
 from tests.support.stores.topologies import Server
 from timeline.demo import seeding
+from timeline.posts.entities import NewPost
 from timeline.posts.reading.one_post import one_post
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows
@@ -90,7 +91,7 @@ class Site:
             "profile": lambda me: Profiles(self.store).page(self.viewer(me), name, None),
             "global timeline": lambda me: EveryoneTimeline(self.store).page(self.viewer(me), None, 50),
             "post": lambda me: one_post(self.viewer(me), name, pid),
-            "publish": lambda me: Posts(self.store).publish(me, "Hello to everybody out there", token()),
+            "publish": lambda me: Posts(self.store).publish(me, NewPost("Hello to everybody out there"), token()),
             "follow": lambda me: Follows(self.store).follow(me, int(uid or 0)),
         }
 

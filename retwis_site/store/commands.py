@@ -63,6 +63,11 @@ class Commands(ABC):
         return self.send("UNLINK", key)
 
     @command
+    def persist(self, key: str) -> int:
+        """Let the key expire no more; 1 when it had an expiry."""
+        return self.send("PERSIST", key)
+
+    @command
     def ttl(self, key: str) -> int:
         """Seconds until the key expires; -1 without an expiry, -2 without the key."""
         return self.send("TTL", key)
@@ -100,6 +105,11 @@ class Commands(ABC):
     @command
     def hmget(self, key: str, fields: Sequence[str]) -> list[str | None]:
         return self.send("HMGET", key, *fields)
+
+    @command
+    def hgetall(self, key: str) -> dict[str, str]:
+        """All fields. Only for hashes that are bounded."""
+        return self.send("HGETALL", key)
 
     @command
     def hset(self, key: str, fields: Mapping[str, str]) -> int:

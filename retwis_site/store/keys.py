@@ -13,7 +13,7 @@
 | `users_by_followers` | zset | uids, score = number of followers, set from ZCARD `followers:`; no user without followers | |
 | `following:<uid>` | zset | uids this user follows, score = since when (unix s) | official, truth |
 | `followers:<uid>` | zset | the mirror of `following:` | official |
-| `post:<pid>` | hash | `user_id`, `time` (unix s), `body`; of a reply `reply_to` (the post answered), `root` (the first post of the thread), `reply_to_user` (the author answered), `above` (the nearest posts above it, nearest first); `quote` (the quoted post); `repost_of` (this id is a repost and has no body); `mentions` (uids); `edited` (unix s of the last change); `likes`, `reposts`, `replies`, `quotes`: counts, set from ZCARD of the mirrors; a deleted post: `deleted` (unix s), empty body, 30 days | official, truth |
+| `post:<pid>` | hash | `user_id`, `time` (unix s), `body`; of a reply `reply_to` (the post answered), `root` (the first post of the thread), `reply_to_user` (the author answered), `above` (the nearest posts above it, nearest first); `quote` (the quoted post); `repost_of` (this id is a repost and has no body); `mentions` (uids); `edited` (unix s of the last change); `likes`, `reposts`, `replies`, `quotes`: counts, set from ZCARD of the mirrors; a deleted post: `deleted` (unix s), empty body, 30 days, or longer while it has replies | official, truth |
 | `posts:<uid>` | list | home timeline: own and followed users' posts, about the newest 1000 | official, cache |
 | `timeline` | list | everyone's newest posts, about 1000 | official, cache |
 | `timeline:<n>` | list | with `TIMELINE_SHARDS` above 1, instead of `timeline`: the posts whose id modulo TIMELINE_SHARDS is `<n>` | cache |

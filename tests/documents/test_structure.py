@@ -23,6 +23,10 @@ REPOSITORIES += tuple(
 REPOSITORIES += tuple(
     f"timeline/posts/reading/{name}.py" for name in ("post_reader", "records", "one_post", "visibility")
 )
+REPOSITORIES += tuple(
+    f"timeline/posts/writing/{name}.py"
+    for name in ("publication", "delivery", "deletion", "standing", "looks", "listings", "targets")
+)
 REPOSITORIES += tuple(f"timeline/timelines/{name}.py" for name in ("home", "everyone", "profile", "everyone_list"))
 REPOSITORIES += tuple(f"timeline/people/{name}.py" for name in ("directory", "follow_pages", "suggestions"))
 

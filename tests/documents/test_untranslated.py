@@ -22,6 +22,7 @@ from retwis_site.store.client import Store
 from tests.support.http.translations import forget_words
 from tests.support.people import PASSWORD, WEAK_PASSWORDS, register
 from tests.support.stored_keys import publish
+from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows
 
@@ -272,7 +273,7 @@ NEW = {"username": "5", "password1": PASSWORD, "password2": PASSWORD}
     ],
 )
 def test_responses_to_forms_have_only_translated_words(brackets, people, store, url, form):
-    Posts(store).publish(1, "1", "1")
+    Posts(store).publish(1, NewPost("1"), "1")
     for client in (browser(), browser(people["one"])):
         assert bare(client.post(url, form, follow=True)) == []
         assert bare(client.get("/")) == []  # shows the message of the form, if any

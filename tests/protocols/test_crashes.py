@@ -19,7 +19,9 @@ from tests.support.people import LONG_AGO, PASSWORD, give_old_password, register
 from tests.support.stored_keys import expected_name_entries, follower_counts, name_entries, ranking
 from tests.support.stores.key_layouts import make_due, noted
 from tests.support.stores.seam import killed_before_round_trip
+from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
+from timeline.posts.writing.delivery import Delivery
 from timeline.relations.follow import FOLLOW, Follows
 from timeline.relations.protocol.edges import Edges
 from timeline.timelines.everyone import EveryoneTimeline
@@ -46,7 +48,7 @@ def test_a_post(store, layout, alice, bob, raw, monkeypatch, step):
     Follows(store).follow(2, 1)
     home(store, bob)
     home(store, alice)
-    killed = killed_before_round_trip(step, lambda: Posts(store).publish(1, "Hello", "t"))
+    killed = killed_before_round_trip(step, lambda: Posts(store).publish(1, NewPost("Hello"), "t"))
     committed = noted(raw) != [] or not killed
     finish_jobs(store, raw)
     expected = ["Hello"] if committed else []
@@ -55,7 +57,7 @@ def test_a_post(store, layout, alice, bob, raw, monkeypatch, step):
     assert [post.body for post in page.posts] == expected
     assert raw.zcard("updates:1") == len(expected)
     # A second click gives the same post, also after a killed first one.
-    Posts(store).publish(1, "Hello again", "t")
+    Posts(store).publish(1, NewPost("Hello again"), "t")
     assert len(home(store, bob)) == 1
     assert raw.zcard("updates:1") == 1
     assert noted(raw) == []
@@ -84,7 +86,7 @@ def test_a_registration(store, layout, raw, monkeypatch, step):
 @pytest.mark.parametrize("verb", ["follow", "unfollow"])
 @pytest.mark.parametrize("step", STEPS)
 def test_a_follow_or_unfollow(store, layout, alice, bob, raw, monkeypatch, step, verb):
-    Posts(store).publish(2, "Hello", "t")
+    Posts(store).publish(2, NewPost("Hello"), "t")
     if verb == "unfollow":
         Follows(store).follow(1, 2)
     home(store, alice)
@@ -115,7 +117,7 @@ def test_a_follow_or_unfollow_of_a_user_with_other_followers(
 def test_a_deletion(store, layout, alice, bob, raw, monkeypatch, step):
     layout.begin_at(1)
     Follows(store).follow(2, 1)
-    Posts(store).publish(1, "Hello", "t")
+    Posts(store).publish(1, NewPost("Hello"), "t")
     home(store, bob)
     killed_before_round_trip(step, lambda: Posts(store).delete(1, 1))
     finish_jobs(store, raw)
@@ -131,7 +133,7 @@ def test_the_deletion_of_an_account(store, layout, alice, bob, raw, monkeypatch,
     layout.begin_at(1)
     Follows(store).follow(2, 1)
     Follows(store).follow(1, 2)
-    Posts(store).publish(1, "Hello", "t")
+    Posts(store).publish(1, NewPost("Hello"), "t")
     home(store, bob)
     before = raw.hgetall("user:1")
     killed = killed_before_round_trip(step, lambda: AccountDeletion(store).delete(alice.user, alice.secret))
@@ -231,16 +233,16 @@ def test_a_new_display_name_after_a_killed_one(store, alice, raw, monkeypatch, s
 @pytest.mark.parametrize("step", STEPS)
 def test_a_rebuild(store, alice, bob, raw, monkeypatch, step):
     Follows(store).follow(1, 2)
-    Posts(store).publish(2, "Hello", "t")
+    Posts(store).publish(2, NewPost("Hello"), "t")
     killed_before_round_trip(step, lambda: home(store, alice))
-    Posts(store).publish(2, "again", "u")
+    Posts(store).publish(2, NewPost("again"), "u")
     assert home(store, alice) == ["again", "Hello"]
     assert raw.ttl(keys.home(1)) > 0 or step == 1
 
 
 def test_a_redelivery_drops_homes_instead_of_pushing_old_ids(store, alice, bob, raw, sent):
     Follows(store).follow(2, 1)
-    Posts(store).publish(1, "Hello", "t")
+    Posts(store).publish(1, NewPost("Hello"), "t")
     home(store, bob)
     raw.zadd("outbox", {"post:1:x": 1})
     sent.round_trips.clear()
@@ -252,9 +254,9 @@ def test_a_redelivery_drops_homes_instead_of_pushing_old_ids(store, alice, bob, 
 
 def test_two_workers_with_one_job_do_no_harm(store, alice, bob, raw):
     Follows(store).follow(2, 1)
-    Posts(store).publish(1, "Hello", "t")
+    Posts(store).publish(1, NewPost("Hello"), "t")
     for _ in range(2):
-        Posts(store).redeliver("post:1:x")
+        Delivery(store).redeliver("post:1:x")
         Edges(store, FOLLOW).finish("follow:2:1:x")
     assert home(store, bob) == ["Hello"]
     assert raw.zcard("followers:1") == 1

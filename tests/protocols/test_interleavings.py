@@ -38,6 +38,7 @@ from tests.support.protocols.small_site import (
 )
 from tests.support.stored_keys import expected_name_entries, follower_counts, name_entries, ranking
 from timeline.account_data.restoring import OldPost, Restoring
+from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows
 
@@ -63,7 +64,7 @@ def impatient_worker(store):
 def post_for_many(store, uid):
     def publish():
         with override_settings(DELIVER_INLINE_LIMIT=0):
-            Posts(store).publish(uid, f"by {uid}", "t")
+            Posts(store).publish(uid, NewPost(f"by {uid}"), "t")
 
     return publish
 

@@ -15,7 +15,8 @@ from retwis_site.store import cached_list, chunks
 from tests.support.protocols.site_checks import CLOCK
 from tests.support.protocols.site_machine import SiteMachine
 from timeline.people import follow_pages
-from timeline.posts import post_ids, repository
+from timeline.posts import post_ids
+from timeline.posts.writing import deletion, delivery
 from timeline.timelines import everyone, everyone_list, home, pagination, profile
 
 EXAMPLES, STEPS = 60, 100
@@ -52,7 +53,8 @@ MODULES = (
     post_ids,
     cached_list,
     pagination,
-    repository,
+    deletion,
+    delivery,
     profile,
     everyone_list,
 )

@@ -202,7 +202,7 @@ def test_a_deletion_of_a_post_with_likes_that_is_killed_is_finished_by_a_worker(
 ):
     """Up to a chunk of likes is removed at once, more by a worker in chunks."""
     monkeypatch.setattr(chunks, "AT_ONCE", 5)
-    monkeypatch.setattr("timeline.posts.repository.AT_ONCE", 5)
+    monkeypatch.setattr("timeline.posts.writing.deletion.AT_ONCE", 5)
     make_small_site(raw, layout)
     raw.zadd("liked_by:1", {10 + number: 7 for number in range(likes)})
     for number in range(likes):

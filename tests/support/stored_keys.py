@@ -3,6 +3,7 @@
 from accounts.users.names import entry
 from retwis_site.store import keys
 from tests.support.people import LONG_AGO
+from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 
 
@@ -49,5 +50,5 @@ def add_overdue_job(raw, job):
 
 def publish(raw, store, author, body):
     """Publish a post and return its id."""
-    Posts(store).publish(author.user.uid, body, body.replace(" ", "-"))
+    Posts(store).publish(author.user.uid, NewPost(body), body.replace(" ", "-"))
     return int(raw.get("next_post_id"))

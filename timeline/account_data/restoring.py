@@ -23,7 +23,9 @@ from retwis_site.store.client import Store
 from retwis_site.store.ids import NOT_UTF_8, nonce, parse_id, stored_ids
 from retwis_site.store.snowflake import SMALLEST, made_at
 from timeline.posts.post_ids import post_ids
-from timeline.posts.repository import FOLLOWERS_AT_ONCE, Posts
+from timeline.posts.repository import Posts
+from timeline.posts.writing.deletion import mark_deleted
+from timeline.posts.writing.delivery import FOLLOWERS_AT_ONCE
 
 TOO_SLOW = "the store was too slow; run the command again: it goes on where it stopped"
 
@@ -181,7 +183,7 @@ class Restoring:
                 self._ids.queue_as_recent(pipe, pid)
         pipe.execute()
         if self._store.hget(keys.user(self._uid), "deleted") is not None:
-            Posts(self._store).mark_deleted(pids)
+            mark_deleted(self._store, pids)
             for pid in pids:
                 pipe.zrem(keys.updates(self._uid), str(pid))
             pipe.execute()

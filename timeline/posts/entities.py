@@ -1,12 +1,17 @@
 """Posts, and pages of posts."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from django.utils.translation import gettext_lazy as _
 
 from accounts.users.entities import User
 from retwis_site.exceptions import Gone, NotFound
+
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise as StrPromise
 
 LONGEST_POST = 280  # characters
 
@@ -57,6 +62,15 @@ class Unavailable(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class NewPost:
+    """A post as its author has written it. A repost as `reply_to` or `quote` means the post that it reposts."""
+
+    body: str
+    reply_to: int | None = None  # the post that this one answers
+    quote: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Published:
     """The post of a form: a new one, or, when the token was used before, the first one, with the first text."""
 
@@ -72,6 +86,30 @@ class PostDeleted(Gone):
     """The author deleted this post."""
 
     message = _("This post was deleted by its author.")
+
+
+class TargetRefused(Exception):
+    """A post cannot be answered or quoted."""
+
+    message: StrPromise  # the sentence on the page
+
+
+class TargetMissing(TargetRefused):
+    """There is no post with this id."""
+
+    message = _("The post that you answer or quote does not exist.")
+
+
+class TargetDeleted(TargetRefused):
+    """The post, or the account of its author, is deleted."""
+
+    message = _("The post that you answer or quote was deleted.")
+
+
+class TargetBlocked(TargetRefused):
+    """Its author and the writer block each other, one way or both."""
+
+    message = _("You cannot answer or quote this person: one of you blocks the other.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,16 +13,20 @@ from timeline.posts.checks.post_orphans import PostOrphans
 from timeline.posts.composing import drafts
 from timeline.posts.limits import POSTS
 from timeline.posts.removal import remove_posts
-from timeline.posts.repository import TOKEN_LIVES, Posts
 from timeline.posts.site_lines import POSTS as POST_LINES
+from timeline.posts.writing.deletion import Deletion
+from timeline.posts.writing.delivery import Delivery
+from timeline.posts.writing.publication import TOKEN_LIVES
+from timeline.posts.writing.standing import Standing
 from timeline.relations.site_lines import LIKES as LIKE_LINES
 
 FEATURE = Feature(
     urls="timeline.posts.urls",
     jobs={
-        "post": lambda store, claim: Posts(store).redeliver(claim.name),
-        "fan": lambda store, claim: Posts(store).fan_out(claim),
-        "del": lambda store, claim: Posts(store).finish_delete(claim),
+        "post": lambda store, claim: Delivery(store).redeliver(claim.name),
+        "fan": lambda store, claim: Delivery(store).fan_out(claim),
+        "del": lambda store, claim: Deletion(store).finish(claim),
+        "stone": lambda store, claim: Standing(store).finish(claim),
     },
     limits=(POSTS,),
     inconsistencies=lambda store: PostChecks(store).inconsistencies(),
@@ -33,6 +37,12 @@ FEATURE = Feature(
     site_lines=(POST_LINES, LIKE_LINES),  # likes name posts, so they come after them
     account_sets=(AccountSet(keys.updates, lambda uid, pid: at_work_on(pid)),),
     remove_account=remove_posts,
-    form_fields={"publish": (FormField("body", "textarea", _("Your post")), FormField("token", "hidden"))},
+    form_fields={
+        "publish": (
+            FormField("body", "textarea", _("Your post")),
+            FormField("token", "hidden"),
+            *(FormField(name, "hidden") for name in ("reply_to", "quote")),
+        )
+    },
     cookies=(PersonalCookie(drafts.COOKIE),),
 )

@@ -6,7 +6,8 @@ from retwis_site.store import keys
 from retwis_site.store.chunks import emptied
 from retwis_site.store.client import Store
 from retwis_site.store.ids import stored_ids
-from timeline.posts.repository import Posts
+from timeline.posts.writing.deletion import mark_deleted
+from timeline.posts.writing.standing import Standing
 from timeline.relations.removal import remove_edges_to_posts
 
 
@@ -15,14 +16,16 @@ def remove_posts(store: Store, uid: int) -> Iterator[None]:
     to the posts.
 
     A post of another author that is in the set by mistake is only removed from the set. Five round trips a chunk, and
-    those of `remove_edges_to_posts`."""
+    those of `Standing.settle` and `remove_edges_to_posts`."""
     key = keys.updates(uid)
     pipe = store.pipeline()
     for members in emptied(store, key):
         authors = [(pid, pipe.hget(keys.post(pid), "user_id")) for pid in stored_ids(key, members)]
         pipe.execute()
         own = [pid for pid, author in authors if author.value == str(uid)]
-        Posts(store).mark_deleted(own)
+        mark_deleted(store, own)
+        while not Standing(store).settle(own):
+            yield
         yield from remove_edges_to_posts(store, dict.fromkeys(own, uid))
         for member in members:
             pipe.zrem(key, member)

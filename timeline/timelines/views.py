@@ -21,6 +21,7 @@ from timeline.people.entities import Suggested
 from timeline.people.suggestions import Suggestions
 from timeline.posts.composing import drafts
 from timeline.posts.composing.forms import PostForm
+from timeline.posts.entities import TargetRefused
 from timeline.posts.html.composer import composer_with, empty_composer
 from timeline.posts.limits import POSTS
 from timeline.posts.repository import Posts
@@ -92,17 +93,16 @@ def publish(request: RetwisRequest) -> HttpResponse:
     try:
         author = request.viewer.require_user()
         if not form.is_valid():
-            found = Homes(connect()).page(request.viewer, None)
-            by = rendering(request)
-            suggested = _suggested(found, None)
-            response = home_page(request, by, found, composer_with(form, by), suggested=suggested, status=422)
-            unread.keep_last_read(request, response, found)
-            return response
+            return _with_errors(request, form)
     except NotSignedIn:
         return _signed_out(request, form)
     RateLimits(connect()).count(POSTS, str(author.uid))
     body = form.cleaned_data["body"]
-    published = Posts(connect()).publish(author.uid, body, form.cleaned_data["token"])
+    try:
+        published = Posts(connect()).publish(author.uid, form.new_post, form.cleaned_data["token"])
+    except TargetRefused as refused:
+        form.refuse(refused)
+        return _with_errors(request, form)
     response = redirect("home")
     if published.body == body:
         messages.success(request, _("Posted."), extra_tags="posted")
@@ -111,6 +111,16 @@ def publish(request: RetwisRequest) -> HttpResponse:
         text = _("This form was already posted. Your new text is below. You can post it now.")
         messages.error(request, text)
         drafts.keep(response, body)
+    return response
+
+
+def _with_errors(request: RetwisRequest, form: PostForm) -> HttpResponse:
+    """Home with what was typed, and why it was not posted. Raises NotSignedIn."""
+    found = Homes(connect()).page(request.viewer, None)
+    by = rendering(request)
+    suggested = _suggested(found, None)
+    response = home_page(request, by, found, composer_with(form, by), suggested=suggested, status=422)
+    unread.keep_last_read(request, response, found)
     return response
 
 

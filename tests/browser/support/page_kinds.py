@@ -21,6 +21,7 @@ from tests.browser.support.steps import (
 )
 from tests.browser.support.world import LONGEST_WORD
 from timeline.posts.composing import drafts
+from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 
 
@@ -130,7 +131,7 @@ def home_with_a_deletion_to_confirm(world):
 def home_with_something_new(world):
     """With a post that is new since the last visit."""
     world.member.goto("/")
-    Posts(connect()).publish(world.other_uid, "New since the last visit", secrets.token_hex(8))
+    Posts(connect()).publish(world.other_uid, NewPost("New since the last visit"), secrets.token_hex(8))
     world.member.goto("/")
     expect(post(world.member, "New since the last visit").first).to_be_visible()
     return world.member
@@ -140,7 +141,7 @@ def home_when_something_arrives(world):
     page = world.reader
     page.clock.install()
     page.goto("/")
-    Posts(connect()).publish(world.other_uid, "Just now", secrets.token_hex(8))
+    Posts(connect()).publish(world.other_uid, NewPost("Just now"), secrets.token_hex(8))
     page.clock.fast_forward(120_000)
     expect(page.get_by_role("link", name="1 new post")).to_be_visible()
     return page

@@ -15,6 +15,7 @@ from retwis_site.http.language import _best_match
 from retwis_site.log_lines import LONGEST_LINE, BoundedLine
 from retwis_site.rendering.request_heads import LONGEST_HEADER, LONGEST_HOST
 from retwis_site.store.local_cache import Memory
+from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 
 PAGES = ["/", "/timeline/", "/timeline/atom/", "/@Alice/rss/", "/@Alice/", "/@Alice/1/", "/robots.txt", "/sitemap.xml"]
@@ -99,7 +100,7 @@ def test_no_page_keeps_a_host(alice, store, settings, path):
     """With ALLOWED_HOSTS=.example.com an attacker has as many names as they like."""
     settings.ALLOWED_HOSTS = [".example.com"]
     for number in range(20):
-        Posts(store).publish(alice.user.uid, f"Hello @bob {number}", f"t{number}")
+        Posts(store).publish(alice.user.uid, NewPost(f"Hello @bob {number}"), f"t{number}")
     ask(path, host="example.com")
     before = kept(), entries()
     for number in range(300):

@@ -21,6 +21,7 @@ from tests.support.http import hostile_requests
 from tests.support.http.hostile_requests import Request
 from tests.support.http.http_browser import Browser
 from tests.support.people import PASSWORD, SECRET
+from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 
 pytestmark = [pytest.mark.real_server, pytest.mark.faults]
@@ -38,7 +39,7 @@ def site(served_by_one_worker, raw, store):
     raw.hset(f"user:{login.user.uid}", "auth", SECRET)
     raw.hset("auths", SECRET, str(login.user.uid))
     for number in range(20):
-        Posts(store).publish(login.user.uid, f"Hello @bob and https://example.com/{number}", f"t{number}")
+        Posts(store).publish(login.user.uid, NewPost(f"Hello @bob and https://example.com/{number}"), f"t{number}")
     return served_by_one_worker
 
 

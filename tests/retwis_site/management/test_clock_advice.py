@@ -9,6 +9,7 @@ from django.core.management.base import SystemCheckError
 from retwis_site.store import snowflake
 from retwis_site.store.snowflake import Snowflakes
 from tests.support.people import register
+from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 
 
@@ -45,11 +46,11 @@ def test_counted_ids_need_no_clock(store, capsys, never_set, settings):
 
 def test_doctor_says_that_a_post_has_an_id_of_a_time_that_has_not_come(store, capsys, monkeypatch):
     alice = register(store, "Alice")
-    Posts(store).publish(alice.user.uid, "Now", "t")
+    Posts(store).publish(alice.user.uid, NewPost("Now"), "t")
     assert not {"retwis.E005", "retwis.W016"} & advice(capsys).keys()
     ahead = Snowflakes(0, clock=lambda: snowflake.time.time() + 3600)
     monkeypatch.setattr(snowflake, "_process", ahead)
-    pid = Posts(store).publish(alice.user.uid, "In an hour", "u").pid
+    pid = Posts(store).publish(alice.user.uid, NewPost("In an hour"), "u").pid
     assert f"post {pid} is of a time that has not come" in advice(capsys)["retwis.W016"]
 
 

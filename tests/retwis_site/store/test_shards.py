@@ -15,6 +15,7 @@ from tests.support.command_output import said
 from tests.support.people import LONG_AGO
 from tests.support.stored_posts import write_posts
 from tests.support.stores.key_layouts import noted
+from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows
 from timeline.timelines.everyone import EveryoneTimeline
@@ -36,7 +37,7 @@ def pids(page):
 
 def test_each_post_is_written_to_one_list_and_all_are_read_as_one(store, raw, alice):
     for number in range(1, 11):
-        Posts(store).publish(1, f"Post {number}", f"t{number}")
+        Posts(store).publish(1, NewPost(f"Post {number}"), f"t{number}")
     assert [raw.lrange(f"timeline:{number}", 0, -1) for number in range(4)] == [
         ["8", "4"], ["9", "5", "1"], ["10", "6", "2"], ["7", "3"]
     ]  # fmt: skip
@@ -82,7 +83,7 @@ def test_each_list_is_trimmed_to_its_share(store, raw, alice):
     for _ in range(4 * 276):
         raw.lpush("timeline:1", "1")
         raw.incr("next_post_id")
-    Posts(store).publish(1, "Hello", "t")
+    Posts(store).publish(1, NewPost("Hello"), "t")
     assert raw.llen(keys.timeline(4 * 276 + 1)) == KEPT // 4
 
 
@@ -124,7 +125,7 @@ def test_doctor_finds_a_missing_post_and_lists_of_another_number_of_shards(store
 
 def test_doctor_restores_missing_ids_in_recent(store, raw, alice, capsys, settings):
     settings.POST_IDS = "snowflake"
-    made = [Posts(store).publish(1, "Hello", f"t{number}").pid for number in range(8)]
+    made = [Posts(store).publish(1, NewPost("Hello"), f"t{number}").pid for number in range(8)]
     Posts(store).delete(1, made[0])
     before = {key: raw.zrange(key, 0, -1) for key in raw.keys("recent:*")}
     gone = made[5]
@@ -148,7 +149,7 @@ def test_posts_are_found_after_the_number_of_lists_changes(store, raw, alice, se
     made = []
     for number, shards in enumerate([before, after, before, after]):
         settings.TIMELINE_SHARDS = shards
-        made += [Posts(store).publish(1, "Hello", f"t{number}-{again}").pid for again in range(5)]
+        made += [Posts(store).publish(1, NewPost("Hello"), f"t{number}-{again}").pid for again in range(5)]
         call_command("doctor", "--fix", stdout=io.StringIO())  # lists of the other number of shards must not be used
         assert pids(global_page(store)) == made[::-1]
 
@@ -157,7 +158,7 @@ def test_all_jobs_about_one_id_are_in_one_outbox(store, raw, alice, bob, sent, s
     settings.DELIVER_INLINE_LIMIT = 0
     Follows(store).follow(2, 1)
     sent.round_trips.clear()
-    pid = Posts(store).publish(1, "Hello", "t").pid
+    pid = Posts(store).publish(1, NewPost("Hello"), "t").pid
     outboxes = {command[1] for command in sent.commands if command[0] in ("ZADD", "ZREM") and "outbox" in command[1]}
     assert len(outboxes) == 1
     [job] = noted(raw)
@@ -203,7 +204,7 @@ def test_posts_of_several_threads_are_all_listed(store, raw, alice, bob, setting
 
     def write(author):
         for number in range(25):
-            Posts(store).publish(author, "Hello", f"t{number}")
+            Posts(store).publish(author, NewPost("Hello"), f"t{number}")
 
     threads = [threading.Thread(target=write, args=(login.user.uid,)) for login in (alice, bob) for _ in range(1)]
     for thread in threads:

@@ -19,6 +19,7 @@ from retwis_site.store.client import connect
 from retwis_site.store.ids import LARGEST_ID, parse_id
 from retwis_site.store.snowflake import EPOCH, STEP, TRIES, Snowflakes, made_at
 from tests.support.people import register
+from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 from timeline.timelines.everyone import EveryoneTimeline
 from timeline.timelines.home import Homes
@@ -129,7 +130,7 @@ def test_the_search_for_a_free_id_ends(store, raw, alice, monkeypatch, sent):
     for number in taken:
         raw.hset(f"post:{number}", "user_id", "99")
         raw.hset(f"user:{number}", "username", "Ghost")
-    for write in (lambda: Posts(store).publish(alice.user.uid, "Hello", "t"), lambda: register(store, "bob")):
+    for write in (lambda: Posts(store).publish(alice.user.uid, NewPost("Hello"), "t"), lambda: register(store, "bob")):
         monkeypatch.setattr(snowflake, "make", iter(taken).__next__)
         before = len(sent.round_trips)
         with pytest.raises(WrongClock, match="Set the clock of this machine, and give each machine its own NODE_ID"):
@@ -169,7 +170,7 @@ def test_an_invalid_setting_is_an_error_that_names_it(name, value):
 def test_posts_and_users_get_snowflake_ids_and_no_counter_is_used(store, raw):
     before = int(time.time())
     alice = register(store, "Alice")
-    pid = Posts(store).publish(alice.user.uid, "Hello", "t").pid
+    pid = Posts(store).publish(alice.user.uid, NewPost("Hello"), "t").pid
     assert before <= made_at(alice.user.uid) <= made_at(pid) <= time.time()
     assert raw.hget("users", "alice") == str(alice.user.uid)
     assert raw.zrange(f"updates:{alice.user.uid}", 0, -1, withscores=True) == [(str(pid), pid)]
@@ -179,25 +180,25 @@ def test_posts_and_users_get_snowflake_ids_and_no_counter_is_used(store, raw):
 
 
 def test_a_post_makes_as_many_round_trips_as_with_a_counter(store, alice, round_trips, settings):
-    claimed = round_trips(lambda: Posts(store).publish(alice.user.uid, "Hello", "t"))
+    claimed = round_trips(lambda: Posts(store).publish(alice.user.uid, NewPost("Hello"), "t"))
     settings.POST_IDS = "incr"
-    counted = round_trips(lambda: Posts(store).publish(alice.user.uid, "Hello", "u"))
+    counted = round_trips(lambda: Posts(store).publish(alice.user.uid, NewPost("Hello"), "u"))
     assert len(claimed.round_trips) == len(counted.round_trips)
 
 
 def test_an_id_that_another_process_has_claimed_is_not_used(store, raw, alice, next_ids):
     raw.hset("post:50", mapping={"user_id": "99", "time": "1", "body": "Mine"})
     next_ids(50, 51)
-    assert Posts(store).publish(alice.user.uid, "Hello", "t").pid == 51
+    assert Posts(store).publish(alice.user.uid, NewPost("Hello"), "t").pid == 51
     assert raw.hgetall("post:50") == {"user_id": "99", "time": "1", "body": "Mine"}
     assert raw.hget("post:51", "body") == "Hello"
 
 
 def test_the_id_of_a_deleted_post_is_not_used_again(store, raw, alice, next_ids):
     next_ids(50, 50, 51)
-    Posts(store).publish(alice.user.uid, "Hello", "t")
+    Posts(store).publish(alice.user.uid, NewPost("Hello"), "t")
     Posts(store).delete(alice.user.uid, 50)
-    assert Posts(store).publish(alice.user.uid, "Hello", "u").pid == 51
+    assert Posts(store).publish(alice.user.uid, NewPost("Hello"), "u").pid == 51
 
 
 def test_two_registrations_with_the_same_id_are_two_users(store, raw, next_ids):
@@ -211,8 +212,8 @@ def test_two_registrations_with_the_same_id_are_two_users(store, raw, next_ids):
 
 def test_a_second_click_releases_its_id(store, raw, alice, next_ids):
     next_ids(50, 51)
-    first = Posts(store).publish(alice.user.uid, "Hello", "t")
-    assert Posts(store).publish(alice.user.uid, "Hello again", "t") == first
+    first = Posts(store).publish(alice.user.uid, NewPost("Hello"), "t")
+    assert Posts(store).publish(alice.user.uid, NewPost("Hello again"), "t") == first
     assert raw.keys("post:*") == ["post:50"]
 
 
@@ -221,16 +222,16 @@ def test_a_second_click_does_not_change_a_post_of_another_user_with_the_same_id(
     raw.hset("post:50", mapping={"user_id": "99", "time": "1"})
     next_ids(51, 52)
     with pytest.raises(StoreError, match="send it once more"):
-        Posts(store).publish(alice.user.uid, "Hello", "t")
+        Posts(store).publish(alice.user.uid, NewPost("Hello"), "t")
     assert raw.hgetall("post:50") == {"user_id": "99", "time": "1"}
-    assert Posts(store).publish(alice.user.uid, "Hello", "t").pid == 52
+    assert Posts(store).publish(alice.user.uid, NewPost("Hello"), "t").pid == 52
 
 
 def test_snowflake_ids_follow_after_counted_ids(store, raw, settings, alice, bob):
     settings.POST_IDS = "incr"
-    old = [Posts(store).publish(bob.user.uid, f"Old {number}", f"old{number}").pid for number in range(3)]
+    old = [Posts(store).publish(bob.user.uid, NewPost(f"Old {number}"), f"old{number}").pid for number in range(3)]
     settings.POST_IDS = "snowflake"
-    new = [Posts(store).publish(alice.user.uid, f"New {number}", f"new{number}").pid for number in range(3)]
+    new = [Posts(store).publish(alice.user.uid, NewPost(f"New {number}"), f"new{number}").pid for number in range(3)]
     expected = sorted(old + new, reverse=True)
     assert expected[:3] == new[::-1]
     for _ in range(2):
@@ -243,7 +244,7 @@ def test_snowflake_ids_follow_after_counted_ids(store, raw, settings, alice, bob
 def test_recent_keeps_the_newest_ids_and_the_timeline_ends_with_them(store, raw, alice, monkeypatch):
     for module in ("posts.post_ids", "timelines.everyone_list"):
         monkeypatch.setattr(f"timeline.{module}.RECENT", 10)
-    pids = [Posts(store).publish(alice.user.uid, "Hello", f"t{number}").pid for number in range(15)]
+    pids = [Posts(store).publish(alice.user.uid, NewPost("Hello"), f"t{number}").pid for number in range(15)]
     assert raw.zrange("recent", 0, -1) == [str(pid) for pid in pids[5:]]
     raw.delete("timeline")
     found = EveryoneTimeline(store).page(Viewer(store, ""), None, 50)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from retwis_site.exceptions import StoreError
 from retwis_site.store.client import connect
 from tests.support.people import register
+from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows
 
@@ -29,7 +30,7 @@ class Author:
     def post(self, text):
         while True:
             try:
-                Posts(connect()).publish(self.uid, text, text)
+                Posts(connect()).publish(self.uid, NewPost(text), text)
                 self.acknowledged.append(text)
                 return
             except StoreError:

@@ -27,7 +27,7 @@ from tests.support.protocols.site_checks import CLOCK, KILLED, NO_ID, SiteChecks
 from tests.support.protocols.site_model import ModelPost, Person
 from tests.support.stores.key_layouts import noted
 from timeline.people.entities import Show
-from timeline.posts.entities import NoSuchPost, PostDeleted, Published
+from timeline.posts.entities import NewPost, NoSuchPost, PostDeleted, Published
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows
 from timeline.timelines.everyone import EveryoneTimeline
@@ -224,7 +224,7 @@ class SiteMachine(SiteChecks):
         """Send a form of a user whose account was deleted meanwhile. The post is removed."""
         self.finish()
         before = set(self.model.posts)
-        published = self.carry_out(lambda: Posts(self.store).publish(*form[:1], body, form[1]), dies)
+        published = self.carry_out(lambda: Posts(self.store).publish(*form[:1], NewPost(body), form[1]), dies)
         self.settle()
         pid = int(self.raw.get(f"idem:{form[0]}:{form[1]}") or 0)
         if published is not KILLED and pid not in before:
@@ -234,7 +234,7 @@ class SiteMachine(SiteChecks):
         me, token = form
         limit = INLINE_LIMIT if self.late < MOST_LATE else 1000
         with override_settings(DELIVER_INLINE_LIMIT=limit):
-            published = self.carry_out(lambda: Posts(self.store).publish(me, body, token), dies)
+            published = self.carry_out(lambda: Posts(self.store).publish(me, NewPost(body), token), dies)
         if not self.unsettled and form not in self.became:
             assert (published.pid in self.waiting()) == (len(self.model.followers(me)) > limit)
         return published

@@ -7,7 +7,7 @@ from retwis_site.jobs.worker import drain
 from retwis_site.store.local_cache import Memory
 from tests.support.stored_posts import write_posts
 from tests.support.stores.key_layouts import make_due, noted
-from timeline.posts.entities import NoSuchPost, PostDeleted
+from timeline.posts.entities import NewPost, NoSuchPost, PostDeleted
 from timeline.posts.repository import Posts
 from timeline.timelines.everyone import EveryoneTimeline
 from timeline.timelines.home import Homes
@@ -49,7 +49,7 @@ def delete(store, uid, pid):
 
 
 def post(store, uid, token="t"):  # noqa: S107
-    return lambda: Posts(store).publish(uid, f"by {uid}", token)
+    return lambda: Posts(store).publish(uid, NewPost(f"by {uid}"), token)
 
 
 def finish_jobs(store, raw):

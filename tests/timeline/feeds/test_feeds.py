@@ -213,9 +213,10 @@ def test_behind_a_proxy_with_https_addresses_are_public():
 import json
 from tests.support.people import register
 from retwis_site.store.client import connect
+from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 register(connect(), "Alice")
-Posts(connect()).publish(1, "Hello @bob", "t")
+Posts(connect()).publish(1, NewPost("Hello @bob"), "t")
 there = {{"host": "retwis.example", "x-forwarded-proto": "https"}}
 urls = {[*FEEDS, "/robots.txt", "/sitemap.xml", "/sitemap-people.xml"]!r}
 print(json.dumps([Client(headers=there).get(url).content.decode() for url in urls]))

@@ -3,6 +3,7 @@
 import re
 import time
 
+from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 
 
@@ -24,20 +25,24 @@ def test_the_page_of_a_deleted_post_answers_410_for_thirty_days(browser, alice, 
 
 
 def test_the_commands_go_out_in_the_order_of_the_protocol(store, alice, sent):
-    Posts(store).publish(1, "oops", "t")
+    Posts(store).publish(1, NewPost("oops"), "t")
     sent.round_trips.clear()
     Posts(store).delete(1, 1)
-    assert [(c[0], c[1]) for c in sent.commands] == [
-        ("HMGET", "post:1"),
-        ("ZADD", "outbox"),
-        ("HSET", "post:1"),
-        ("ZREM", "updates:1"),
-        ("EXPIRE", "post:1"),
-        ("ZCARD", "liked_by:1"),
-        ("ZREM", "outbox"),
+    look = [("HMGET", "post:1"), ("ZCARD", "replies_to:1"), ("HGETALL", "edits:1")]
+    steps = [[(c[0], c[1]) for c in round_trip.commands] for round_trip in sent.round_trips]
+    assert steps[3][:1] + steps[3][-3:] == [("ZREM", "updates:1"), *look]
+    assert {name for name, _ in steps[3][1:-3]} == {"ZCARD"}  # edges to the post
+    assert steps[:3] + steps[4:] == [
+        [("HMGET", "post:1")],
+        [("ZADD", "outbox")],
+        [("HSET", "post:1")],
+        [("HDEL", "post:1"), ("HDEL", "post:1"), ("EXPIRE", "post:1")],
+        look,
+        [("HSET", "post:1")],
+        [("ZREM", "outbox")],
     ]
-    assert len(sent.round_trips) == 5
-    assert sent.commands[2][2::2] == ("deleted", "body")
+    assert sent.round_trips[2].commands[0][2::2] == ("deleted",)
+    assert sent.round_trips[6].commands[0][2:] == ("body", "")  # the text is the last to go
 
 
 def test_a_deleted_post_disappears_from_every_timeline(browser, alice, bob):
@@ -56,7 +61,7 @@ def test_dead_ids_that_leave_a_page_short_are_removed_from_the_list(browser, sto
     client.get("/")
     posts = Posts(store)
     for number in range(30):
-        posts.publish(1, f"post {number}", f"t{number}")
+        posts.publish(1, NewPost(f"post {number}"), f"t{number}")
     for pid in range(25, 31):
         posts.delete(1, pid)
     client.get("/")
@@ -94,7 +99,7 @@ def test_after_deleting_the_viewer_returns_to_the_page_with_the_button(browser, 
 
 
 def test_the_delete_button_opens_with_a_first_click_and_names_its_post(browser, store, alice, raw):
-    Posts(store).publish(1, 'A "quoted" text that is longer than forty characters <b>', "t")
+    Posts(store).publish(1, NewPost('A "quoted" text that is longer than forty characters <b>'), "t")
     page = browser(alice).get("/@alice/").content.decode()
     [details] = re.findall(r'<details class="delete">.*?</details>', page, re.DOTALL)
     named = 'aria-label="Delete this post: A &quot;quoted&quot; text that is longer than for…"'

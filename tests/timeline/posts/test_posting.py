@@ -10,7 +10,7 @@ import pytest
 from accounts.signing_in.viewer import Viewer
 from retwis_site.store.client import Store
 from tests.support.people import PASSWORD
-from timeline.posts.entities import Published
+from timeline.posts.entities import NewPost, Published
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows
 from timeline.timelines.home import Homes
@@ -47,7 +47,7 @@ def test_a_post_writes_the_keys_of_the_official_retwis(browser, alice, raw):
 def test_the_commands_go_out_in_the_order_of_the_protocol(store, alice, bob, sent):
     Follows(store).follow(bob.user.uid, alice.user.uid)
     sent.round_trips.clear()
-    Posts(store).publish(1, "Hello", "t1")
+    Posts(store).publish(1, NewPost("Hello"), "t1")
     assert [[(c[0], c[1]) for c in round_trip.commands] for round_trip in sent.round_trips] == [
         [("INCR", "next_post_id")],
         [("SET", "idem:1:t1")],
@@ -55,12 +55,12 @@ def test_the_commands_go_out_in_the_order_of_the_protocol(store, alice, bob, sen
             ("HSETNX", "post:1"),
             ("HSETNX", "post:1"),
             ("HSETNX", "post:1"),
-            ("HGET", "post:1"),
+            ("HMGET", "post:1"),
             ("ZCARD", "followers:1"),
         ],
         [("ZADD", "outbox")],
         [("ZADD", "updates:1")],
-        [("HMGET", "post:1"), ("HGET", "user:1")],
+        [("HMGET", "post:1"), ("ZCARD", "replies_to:1"), ("HGETALL", "edits:1"), ("HGET", "user:1")],
         [("LPUSHX", "posts:1"), ("LPUSH", "timeline")],
         [("ZSCAN", "followers:1")],
         [("LPUSHX", "posts:2")],
@@ -72,7 +72,7 @@ def test_a_post_is_pushed_into_existing_homes_and_creates_none(store, alice, bob
     Follows(store).follow(2, 1)
     Follows(store).follow(3, 1)
     Homes(store).page(Viewer(store, bob.secret), None)
-    Posts(store).publish(1, "Hello", "t1")
+    Posts(store).publish(1, NewPost("Hello"), "t1")
     assert raw.lrange("posts:2", 0, 0) == ["1"]
     assert not raw.exists("posts:3")
     assert not raw.exists("posts:1")
@@ -90,7 +90,7 @@ def test_a_second_click_is_the_same_post(browser, alice, raw):
 
 def test_eight_clicks_at_once_are_one_post(store, alice, raw):
     with ThreadPoolExecutor(8) as pool:
-        pids = set(pool.map(lambda _: Posts(store).publish(1, "Hello", "t1").pid, range(8)))
+        pids = set(pool.map(lambda _: Posts(store).publish(1, NewPost("Hello"), "t1").pid, range(8)))
     assert len(pids) == 1
     pid = pids.pop()
     assert raw.keys("post:*") == [f"post:{pid}"]
@@ -100,15 +100,15 @@ def test_eight_clicks_at_once_are_one_post(store, alice, raw):
 
 def test_a_second_click_on_a_deleted_post_does_not_bring_it_back(store, alice, raw):
     posts = Posts(store)
-    pid = posts.publish(1, "Hello", "t1").pid
+    pid = posts.publish(1, NewPost("Hello"), "t1").pid
     posts.delete(1, pid)
-    assert posts.publish(1, "Hello", "t1") == Published(pid, "")
+    assert posts.publish(1, NewPost("Hello"), "t1") == Published(pid, "")
     assert raw.hget(f"post:{pid}", "body") == ""
     assert raw.zcard("updates:1") == 0
 
 
 def test_two_users_with_the_same_token_have_two_posts(store, alice, bob):
-    assert Posts(store).publish(1, "mine", "t1").pid != Posts(store).publish(2, "mine too", "t1").pid
+    assert Posts(store).publish(1, NewPost("mine"), "t1").pid != Posts(store).publish(2, NewPost("mine too"), "t1").pid
 
 
 def test_every_composer_has_its_own_token(browser, alice):
@@ -238,7 +238,7 @@ def test_after_an_empty_chunk_of_followers_the_delivery_continues(store, alice, 
         Homes(store).page(Viewer(store, reader.secret), None)
     replies = iter([(7, [("2", 1.0)]), (8, []), (0, [("3", 1.0)])])
     monkeypatch.setattr(Store, "zscan", lambda store, key, cursor, count: next(replies))
-    Posts(store).publish(1, "Hello", "t1")
+    Posts(store).publish(1, NewPost("Hello"), "t1")
     assert list(replies) == []
     assert raw.lindex("posts:2", 0) == raw.lindex("posts:3", 0) == "1"
     assert raw.zcard("outbox") == 0
@@ -249,7 +249,7 @@ def test_lists_are_cut_when_they_grow_long(store, alice, bob, raw):
     for key in ("posts:1", "posts:2", "timeline"):
         raw.rpush(key, "0", *range(1100, 0, -1))
     raw.set("next_post_id", 1100)
-    Posts(store).publish(1, "Hello", "t1")
+    Posts(store).publish(1, NewPost("Hello"), "t1")
     for key in ("posts:1", "posts:2", "timeline"):
         assert raw.llen(key) == 1000
         assert raw.lindex(key, 0) == "1101"
@@ -258,7 +258,7 @@ def test_lists_are_cut_when_they_grow_long(store, alice, bob, raw):
 def test_an_owner_that_is_too_slow_leaves_its_job_to_a_worker(store, alice, bob, raw, monkeypatch):
     Follows(store).follow(2, 1)
     monkeypatch.setattr("retwis_site.jobs.outbox.OWNER_GIVES_UP", -1.0)
-    Posts(store).publish(1, "Hello", "t1")
+    Posts(store).publish(1, NewPost("Hello"), "t1")
     assert raw.zrange("updates:1", 0, -1) == ["1"]
     [job] = raw.zrange("outbox", 0, -1)
     assert job.startswith("post:1:")

@@ -6,6 +6,7 @@ import pytest
 
 from retwis_site.store import snowflake
 from retwis_site.store.snowflake import Snowflakes
+from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows
 
@@ -27,7 +28,7 @@ class Machine:
 
     def publish(self, uid, text):
         self._monkeypatch.setattr(snowflake, "make", self._ids.make)
-        return Posts(self._store).publish(uid, text, text.replace(" ", "-")).pid
+        return Posts(self._store).publish(uid, NewPost(text), text.replace(" ", "-")).pid
 
 
 @pytest.fixture

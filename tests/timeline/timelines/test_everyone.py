@@ -7,6 +7,7 @@ import pytest
 from retwis_site.store.local_cache import Memory
 from tests.support.people import register
 from tests.support.stored_posts import write_posts
+from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 
 POST = re.compile(r'id="post-(\d+)"')
@@ -45,7 +46,7 @@ def test_it_is_rebuilt_from_existing_posts(browser, alice, bob, raw):
 def test_a_push_to_a_missing_list_does_not_make_it_complete(browser, store, alice, raw):
     write_posts(raw, 1, [1, 2, 3])
     raw.delete("timeline")
-    Posts(store).publish(1, "new", "t")
+    Posts(store).publish(1, NewPost("new"), "t")
     assert raw.lrange("timeline", 0, -1) == ["4"]
     assert shown(browser()) == [4, 3, 2, 1]
 

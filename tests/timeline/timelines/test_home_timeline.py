@@ -12,6 +12,7 @@ from retwis_site.store.client import Store
 from retwis_site.store.local_cache import Memory
 from tests.support.people import register
 from tests.support.stored_posts import write_posts
+from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows
 from timeline.timelines import home as homes_module
@@ -115,7 +116,7 @@ def test_pages_show_every_post_once_from_the_newest_to_the_first(store, alice, b
 def test_a_new_post_does_not_move_the_next_page(store, alice, raw):
     write_posts(raw, 1, range(1, 46))
     first = Homes(store).page(Viewer(store, alice.secret), None).page
-    Posts(store).publish(1, "meanwhile", "t")
+    Posts(store).publish(1, NewPost("meanwhile"), "t")
     second = Homes(store).page(Viewer(store, alice.secret), first.older).page
     assert [post.pid for post in second.posts] == list(range(25, 5, -1))
 
@@ -125,7 +126,7 @@ def test_after_many_pushes_a_home_lacks_no_post(store, alice, bob, raw):
     all_pages(store, alice)
     posts = Posts(store)
     for number in range(1250):
-        posts.publish(2, f"post {number}", f"t{number}")
+        posts.publish(2, NewPost(f"post {number}"), f"t{number}")
     assert 1000 <= raw.llen("posts:1") <= 1100
     assert not any(entry.startswith(("b", "-")) for entry in raw.lrange("posts:1", 0, -1))
     assert all_pages(store, alice) == list(range(1250, 0, -1))

@@ -13,6 +13,7 @@ from retwis_site.store.client import Store
 from retwis_site.store.ids import nonce, stored_id
 from timeline.posts.reading.records import BASIC
 from timeline.posts.repository import Posts
+from timeline.posts.writing.delivery import Delivery
 
 Entry = tuple[int, int, float]  # of an `updates:`: the uid of the set, member, score
 Written = tuple[int, int]  # pid, uid of the author
@@ -138,12 +139,12 @@ class PostChecks:
     def _put_back(self, pid: int) -> None:
         """Deliver a post again: this adds it to `updates:` and drops the homes, which may lack it."""
         job = Outbox(self._store).add(f"post:{pid}:{nonce()}")
-        self._posts.redeliver(job.name)
+        Delivery(self._store).redeliver(job.name)
 
 
 def at_work_on(pid: str) -> set[str]:
     """The beginnings of the names of all jobs that may be at work on a post."""
-    return {f"{kind}:{pid}" for kind in ("post", "fan", "del", "restore")}
+    return {f"{kind}:{pid}" for kind in ("post", "fan", "del", "restore", "edit", "stone")}
 
 
 def _matches(entry: Entry, author: str | None, when: str | None, body: str | None, deleted: str | None) -> bool:

@@ -10,7 +10,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import stored_time
 from timeline.posts.checks.post_checks import PostChecks, at_work_on
-from timeline.posts.repository import DELETED_STAYS
+from timeline.posts.writing.standing import DELETED_STAYS
 
 
 class PostOrphans:

@@ -9,8 +9,9 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from retwis_site.http.validators import MaxLength
+from retwis_site.store.ids import parse_id
 from timeline.posts.composing.line_breaks import normalised
-from timeline.posts.entities import LONGEST_POST
+from timeline.posts.entities import LONGEST_POST, NewPost, TargetMissing, TargetRefused
 
 
 class PostField(forms.CharField):
@@ -26,6 +27,20 @@ class PostField(forms.CharField):
         return normalised(str(super().to_python(value)))
 
 
+class PostIdField(forms.CharField):
+    """The id of another post; None when the form names none."""
+
+    def __init__(self) -> None:
+        super().__init__(required=False, widget=forms.HiddenInput)
+
+    def clean(self, value: Any) -> int | None:
+        text = super().clean(value)
+        pid = parse_id(text)
+        if text and pid is None:
+            raise forms.ValidationError(TargetMissing.message)
+        return pid
+
+
 class PostForm(forms.Form):
     longest = LONGEST_POST
     body = PostField(
@@ -39,9 +54,21 @@ class PostForm(forms.Form):
         required=False, widget=forms.HiddenInput, validators=[RegexValidator(r"\A[A-Za-z0-9_-]{1,64}\Z")]
     )
 
+    reply_to = PostIdField()
+    quote = PostIdField()
+
     def clean_token(self) -> str:
         """The form's token; a new one for a client that sends none."""
         return self.cleaned_data["token"] or new_token()
+
+    @property
+    def new_post(self) -> NewPost:
+        """What a valid form says."""
+        return NewPost(*(self.cleaned_data[name] for name in ("body", "reply_to", "quote")))
+
+    def refuse(self, why: TargetRefused) -> None:
+        """Make the form invalid: the post that it names cannot be answered or quoted."""
+        self.add_error("reply_to" if self.cleaned_data["reply_to"] else "quote", forms.ValidationError(why.message))
 
 
 def new_token() -> str:

@@ -67,8 +67,15 @@ def links_of_deleted(pid: int, fields: Sequence[str | None]) -> Links | None:
 
 def _further(key: str, fields: Sequence[str | None]) -> tuple[Links, Counts, int | None]:
     """What only some posts have."""
-    reply_to, root, reply_to_user, above, quote, repost_of, mentions, edited, *counts = fields
-    links = Links(
+    edited, *counts = fields[len(LINKS) :]
+    numbers = Counts(*(parse_number(count or "") or 0 for count in counts))
+    return links_from(key, fields[: len(LINKS)]), numbers, None if edited is None else stored_time(key, edited)
+
+
+def links_from(key: str, fields: Sequence[str | None]) -> Links:
+    """The links in the fields LINKS of this post."""
+    reply_to, root, reply_to_user, above, quote, repost_of, mentions = fields
+    return Links(
         stored_id(key, reply_to),
         stored_id(key, root),
         stored_id(key, reply_to_user),
@@ -77,8 +84,15 @@ def _further(key: str, fields: Sequence[str | None]) -> tuple[Links, Counts, int
         stored_id(key, repost_of),
         None if mentions is None else tuple(stored_ids(key, mentions.split())),
     )
-    numbers = Counts(*(parse_number(count or "") or 0 for count in counts))
-    return links, numbers, None if edited is None else stored_time(key, edited)
+
+
+def link_fields(links: Links) -> dict[str, str]:
+    """The fields of a post that hold these links, as `record_from` reads them."""
+    return {
+        name: " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+        for name, value in zip(LINKS, links, strict=True)
+        if value is not None and (value or name == "mentions")
+    }
 
 
 def existing(asked: Mapping[int, Answer[Record | None]]) -> tuple[list[Record], list[int]]:

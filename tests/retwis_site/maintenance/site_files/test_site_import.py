@@ -16,7 +16,7 @@ from tests.support.maintenance.site_files import empty, export, import_, like, o
 from tests.support.people import LONG_AGO, PASSWORD, register
 from tests.support.stored_keys import everything, expected_name_entries, name_entries
 from tests.support.stores.seam import before_each_round_trip, undisturbed
-from timeline.posts.entities import NoSuchPost, PostDeleted
+from timeline.posts.entities import NewPost, NoSuchPost, PostDeleted
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows
 
@@ -86,7 +86,9 @@ def test_new_people_and_posts_get_new_ids(full_site, store, tmp_path):
     empty(full_site)
     import_(tmp_path / "site.jsonl")
     assert register(store, "erin").user.uid == 5
-    assert Posts(store).publish(5, "hello", "token").pid == 6  # 5 was a deleted account's: links to it lead nowhere
+    assert (
+        Posts(store).publish(5, NewPost("hello"), "token").pid == 6
+    )  # 5 was a deleted account's: links to it lead nowhere
 
 
 def test_the_name_of_a_deleted_account_stays_taken(full_site, store, tmp_path, browser):
@@ -207,12 +209,12 @@ def people_who_write(raw, store):
             newest = int(raw.get("next_user_id"))
             if kind == "register":
                 login = register(store, f"new{number}")
-                Posts(store).publish(login.user.uid, f"hello {number}", f"t{number}")
+                Posts(store).publish(login.user.uid, NewPost(f"hello {number}"), f"t{number}")
             elif kind == "follow":
                 Follows(store).follow(1, newest)
                 Follows(store).follow(newest, 1)
             elif kind == "post":
-                Posts(store).publish(1, f"post {number}", f"t{number}")
+                Posts(store).publish(1, NewPost(f"post {number}"), f"t{number}")
             elif kind == "like":
                 like(raw, 1, int(raw.get("next_post_id")), LONG_AGO)
             elif kind == "delete post":

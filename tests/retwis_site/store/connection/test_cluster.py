@@ -13,6 +13,7 @@ from tests.support.processes.processes import wait_until
 from tests.support.processes.writers import Load
 from tests.support.stores import acl_users, topologies
 from tests.support.stores.cluster_moves import migrate, on_its_way
+from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 
 pytestmark = pytest.mark.cluster
@@ -106,7 +107,7 @@ def test_no_post_is_lost_when_replicas_become_primaries_under_load(with_replicas
 def test_a_killed_primary_is_a_503_until_its_replica_takes_over(with_replicas, browser):
     servers, raw = with_replicas
     alice = register(connect(), "alice")
-    Posts(connect()).publish(alice.user.uid, "Hello", "t")
+    Posts(connect()).publish(alice.user.uid, NewPost("Hello"), "t")
     holder = raw.nodes_manager.get_node_from_slot(raw.keyslot("user:1"))
     [victim] = [server for server in servers if server.port == holder.port]
     wait_until(lambda: victim.client.execute_command("WAIT", 1, 1000), "the replica")

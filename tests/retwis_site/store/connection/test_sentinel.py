@@ -12,6 +12,7 @@ from retwis_site.store.client import connect
 from tests.support.people import register
 from tests.support.processes.processes import wait_until
 from tests.support.stores import acl_users, topologies
+from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 
 pytestmark = pytest.mark.sentinel
@@ -36,7 +37,7 @@ def primary_and_replica(moved):
 def test_a_primary_that_fails_is_replaced(primary_and_replica, browser, fault):
     primary, replica = primary_and_replica
     alice = register(connect(), "alice")
-    Posts(connect()).publish(alice.user.uid, "Hello", "t")
+    Posts(connect()).publish(alice.user.uid, NewPost("Hello"), "t")
     client = browser(alice)
     assert client.get("/").status_code == 200
     assert primary.client.execute_command("WAIT", 1, 2000) == 1

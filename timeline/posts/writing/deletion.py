@@ -1,0 +1,85 @@
+"""The deletion of posts."""
+
+import time
+from collections.abc import Sequence
+
+from retwis_site.jobs.outbox import Claim, Outbox, job_id
+from retwis_site.store import keys
+from retwis_site.store.chunks import AT_ONCE
+from retwis_site.store.client import Store
+from retwis_site.store.ids import nonce
+from timeline.posts.entities import NO_LINKS, NoSuchPost, PostDeleted
+from timeline.posts.reading.post_reader import forget
+from timeline.posts.writing.looks import Look
+from timeline.posts.writing.standing import Standing
+from timeline.relations.removal import ask_edges_to_post, remove_edges_to_posts
+
+
+class Deletion:
+    """Deletes single posts. Deleted accounts: `posts/removal.py`."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._outbox = Outbox(store)
+        self._standing = Standing(store)
+
+    def delete(self, uid: int, pid: int) -> None:
+        """Delete a post of user `uid`, and the likes of it: up to AT_ONCE here, more of them by a worker. Eight round
+        trips; two more each for an answer and for a quote, eleven more with likes. Raises NoSuchPost (also for another
+        author's), PostDeleted.
+
+        Commit: the HSET of `deleted`. A post with replies stays in its thread, without its text."""
+        author, deleted = self._store.hmget(keys.post(pid), ["user_id", "deleted"])
+        if author != str(uid):
+            raise NoSuchPost(pid)
+        if deleted is not None:
+            raise PostDeleted(pid)
+        job = self._outbox.add(f"del:{pid}:{uid}:{nonce()}")
+        mark_deleted(self._store, [pid])
+        look, edges = self._unlist(uid, pid)
+        if not self._standing.agree({}, look):
+            return  # Too slow: stop. The worker that claims this job finishes it.
+        if edges > AT_ONCE:
+            self._outbox.replace(job.name, f"del:{pid}:{uid}:{nonce()}")
+            return
+        if edges and any(job.expired() for _ in remove_edges_to_posts(self._store, {pid: uid})):
+            return
+        self._outbox.done(job.name)
+
+    def finish(self, claim: Claim) -> bool:
+        """The job `del:<pid>:<uid>:<nonce>`, for a worker: finish the deletion. Returns False when its turn ended
+        before all likes were removed, or the store was too slow.
+
+        A post whose hash has expired is not marked again: that would make a hash."""
+        pid, uid = job_id(claim.name, 1), job_id(claim.name, 2)
+        author, deleted = self._store.hmget(keys.post(pid), ["user_id", "deleted"])
+        if author is not None and deleted is None:
+            mark_deleted(self._store, [pid])
+        look, _ = self._unlist(uid, pid)
+        if not self._standing.agree({}, look):
+            return False
+        if not claim.carry_out_for_a_turn(remove_edges_to_posts(self._store, {pid: uid})):
+            return False
+        self._outbox.done(claim.name)
+        return True
+
+    def _unlist(self, uid: int, pid: int) -> tuple[Look, int]:
+        """Remove a deleted post from its author's posts; returns how it stands, and how many edges lead to it. An edge
+        that comes later sees the deletion itself. One round trip."""
+        pipe = self._store.pipeline()
+        pipe.zrem(keys.updates(uid), str(pid))
+        edges = ask_edges_to_post(pipe, pid)
+        look = Look(pipe, {pid: NO_LINKS})
+        pipe.execute()
+        return look, edges.value
+
+
+def mark_deleted(store: Store, pids: Sequence[int]) -> None:
+    """The commit of a deletion. What follows is written by `Standing.settle`, which also removes the texts. One round
+    trip."""
+    now = str(int(time.time()))
+    pipe = store.pipeline()
+    for pid in pids:
+        pipe.hset(keys.post(pid), {"deleted": now})
+        forget(pid)
+    pipe.execute()

@@ -1,0 +1,160 @@
+"""A published post comes to its author's posts, its listings, and the timelines of its author and followers."""
+
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping
+
+from django.conf import settings
+
+from accounts.users.deletion import is_deleted
+from retwis_site.exceptions import StoreError
+from retwis_site.jobs.outbox import Claim, Job, Outbox, job_id
+from retwis_site.store import keys
+from retwis_site.store.cached_list import queue_cut
+from retwis_site.store.client import Pipe, Store
+from retwis_site.store.ids import nonce, stored_id, stored_ids, stored_time
+from retwis_site.store.replies import Reply
+from timeline.posts.entities import NO_LINKS
+from timeline.posts.post_ids import post_ids
+from timeline.posts.writing.deletion import mark_deleted
+from timeline.posts.writing.looks import Look, Seen
+from timeline.posts.writing.standing import Standing
+from timeline.relations.removal import remove_edges_to_posts
+
+FOLLOWERS_AT_ONCE = 2048  # homes pushed to in one round trip; an inline delivery has one such chunk
+FOLLOWERS_READ = 4 * FOLLOWERS_AT_ONCE  # followers read in one round trip; the next read waits for all pushes sent
+
+PUSHED_WITHIN = 60  # seconds; the id of an older post would be too low for the head of a home
+
+REMOVED_BY_CLEANUP = "cleanup removed this post before the form was sent again; send it once more"
+
+
+class Delivery:
+    """Brings posts to where they are read."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._outbox = Outbox(store)
+        self._ids = post_ids(store)
+        self._standing = Standing(store)
+
+    def deliver(self, job: Job, uid: int, pid: int, now: Seen, followers: int) -> None:
+        """Deliver a new post whose `job` was just added. Up to DELIVER_INLINE_LIMIT followers get it here, more of them
+        from a worker. Seven round trips, and up to two more where lists are cut; for an answer or a quote those of
+        `Standing.agree`."""
+        look = self._list(uid, pid, {pid: now})
+        if not self._settle(pid, {pid: now}, look):
+            return  # Too slow: stop. The worker that claims this job finishes it.
+        if look is not None:
+            self._push_own(uid, pid)
+            if followers > settings.DELIVER_INLINE_LIMIT:
+                self._outbox.replace(job.name, f"fan:{pid}:{nonce()}")
+                return
+            if any(job.expired() for _ in self._push(uid, pid)):
+                return
+        self._outbox.done(job.name)
+
+    def fan_out(self, claim: Claim) -> bool:
+        """The job `fan:<pid>:<nonce>`: push a post into its followers' homes. Returns False when the worker had to stop
+        before the end. Later attempts, and a late first one, drop the homes instead, as `redeliver`."""
+        pid = job_id(claim.name, 1)
+        author, when = self._store.hmget(keys.post(pid), ["user_id", "time"])
+        if claim.attempt > 1 or time.time() - stored_time(keys.post(pid), when) > PUSHED_WITHIN:
+            return self.redeliver(claim.name)
+        uid = stored_id(keys.post(pid), author)
+        look = self._list(uid, pid, {}) if uid is not None else None
+        if not self._settle(pid, {}, look):
+            return False
+        if uid is not None and look is not None and not claim.carry_out(self._push(uid, pid)):
+            return False
+        self._outbox.done(claim.name)
+        return True
+
+    def redeliver(self, job: str) -> bool:
+        """The job `post:<pid>:<nonce>`: finish a delivery that its owner left. Returns False when the store was too
+        slow.
+
+        Homes are dropped and rebuilt by their next read. A push would put old ids at the head of a list.
+        """
+        pid = job_id(job, 1)
+        author = stored_id(keys.post(pid), self._store.hget(keys.post(pid), "user_id"))
+        look = self._list(author, pid, {}) if author is not None else None
+        if not self._settle(pid, {}, look):
+            return False
+        if author is not None and look is not None:
+            pipe = self._store.pipeline()
+            pipe.unlink(keys.home(author))
+            pipe.unlink(keys.timeline(pid))
+            pipe.execute()
+            for members in self._store.zset_members(keys.followers(author), FOLLOWERS_AT_ONCE):
+                for follower in stored_ids(keys.followers(author), members):
+                    pipe.unlink(keys.home(follower))
+                pipe.execute()
+        self._outbox.done(job)
+        return True
+
+    def _list(self, uid: int, pid: int, written: Mapping[int, Seen]) -> Look | None:
+        """Add a post to its author's `updates:` and, when it is known (`written`), to its listings. Returns how it
+        stands; None when the post or its author's account is deleted.
+
+        The deletion is read after the write. Either this read sees it, or the ZREM of the deletion comes later. Two
+        round trips; three for a deleted post, five for a deleted account. Raises StoreError when the post's hash is
+        gone: `cleanup` took it for an orphan while an old form was sent again.
+        """
+        pipe = self._store.pipeline()
+        pipe.zadd(keys.updates(uid), {str(pid): pid})
+        self._ids.queue_as_recent(pipe, pid)
+        for now in written.values():
+            self._standing.queue(pipe, pid, now)
+        pipe.execute()
+        look = Look(pipe, {pid: written[pid].links if pid in written else NO_LINKS})
+        account_deleted = pipe.hget(keys.user(uid), "deleted")
+        pipe.execute()
+        now = look.seen[pid]
+        if now.exists and not now.deleted:
+            if not is_deleted(account_deleted.value):
+                return look
+            mark_deleted(self._store, [pid])
+            for _ in remove_edges_to_posts(self._store, {pid: uid}):
+                pass  # only someone who has guessed its address can have liked it
+        self._store.zrem(keys.updates(uid), str(pid))
+        if not now.exists:
+            raise StoreError(REMOVED_BY_CLEANUP)
+        return None
+
+    def _settle(self, pid: int, written: Mapping[int, Seen], look: Look | None) -> bool:
+        """Make the listings match. `look`: None for a deleted post, which is read again."""
+        return self._standing.settle([pid]) if look is None else self._standing.agree(written, look)
+
+    def _push_own(self, uid: int, pid: int) -> None:
+        """Push a new post into its author's home and the global timeline. One round trip, two where a list is cut."""
+        pipe = self._store.pipeline()
+        home = pipe.lpushx(keys.home(uid), str(pid))
+        timeline = pipe.lpush(keys.timeline(pid), str(pid))
+        pipe.execute()
+        queue_cut(pipe, keys.home(uid), home.value)
+        queue_cut(pipe, keys.timeline(pid), timeline.value, shards=settings.TIMELINE_SHARDS)
+        pipe.execute()
+
+    def _push(self, uid: int, pid: int) -> Iterator[int]:
+        """Push a new post into its followers' homes; yields the number of homes after each chunk. Two round trips a
+        chunk, one more where homes are cut. The store works on one chunk while the next is made."""
+        sent: deque[tuple[list[str], Reply[list[int]]]] = deque()  # homes with their new lengths
+
+        def pushes() -> Iterator[Pipe]:
+            for members in self._store.zset_members(keys.followers(uid), FOLLOWERS_READ):
+                followers = stored_ids(keys.followers(uid), members)
+                for start in range(0, len(followers), FOLLOWERS_AT_ONCE):
+                    chunk = followers[start : start + FOLLOWERS_AT_ONCE]
+                    homes = [keys.home(follower) for follower in chunk]
+                    pipe = self._store.pipeline()
+                    sent.append((homes, pipe.lpushx_each(homes, str(pid))))
+                    yield pipe
+
+        cuts = self._store.pipeline()
+        for _ in self._store.stream(pushes()):
+            homes, lengths = sent.popleft()
+            for home, length in zip(homes, lengths.value, strict=True):
+                queue_cut(cuts, home, length)
+            cuts.execute()
+            yield len(homes)

@@ -1,0 +1,106 @@
+"""A new post: from the form to its commit."""
+
+import time
+
+from retwis_site.exceptions import StoreError
+from retwis_site.jobs.outbox import OWNER_GIVES_UP, Outbox
+from retwis_site.store import keys
+from retwis_site.store.client import Store
+from retwis_site.store.ids import nonce, stored_id
+from timeline.posts.entities import NewPost, Published, TargetRefused
+from timeline.posts.post_ids import post_ids
+from timeline.posts.reading.records import LINKS, link_fields, links_from
+from timeline.posts.writing.delivery import REMOVED_BY_CLEANUP, Delivery
+from timeline.posts.writing.looks import Seen
+from timeline.posts.writing.targets import links_of
+
+TOKEN_LIVES = 24 * 3600  # seconds that a form's one-time token is kept
+
+
+class Publication:
+    """Publishes posts."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._outbox = Outbox(store)
+        self._ids = post_ids(store)
+        self._delivery = Delivery(store)
+
+    def publish(self, uid: int, new: NewPost, token: str) -> Published:
+        """Publish a post and deliver it. A second click on the form has the same `token` and gives the same post.
+
+        Commit: the ZADD to the outbox. Ten round trips for any number of followers, and up to two more where lists are
+        cut; four more for an answer or a quote, six for both, one more where a repost is named. Up to
+        DELIVER_INLINE_LIMIT followers get the post here, more of them from a worker. A second click on a published or
+        deleted post costs three round trips. It drops the author's home, because the first request may have died before
+        that push. When the first request died before its commit, the second click finishes it, with the first text
+        (HSETNX). Raises StoreError; TargetMissing, TargetDeleted and TargetBlocked for what it answers or quotes.
+        """
+        deadline = time.monotonic() + OWNER_GIVES_UP
+        try:
+            links = links_of(self._store, uid, new)
+        except TargetRefused:
+            published = self._already_published(uid, token)
+            if published is None:
+                raise
+            return published
+        new_pid = self._ids.take(uid)
+        pid = self._claim_token(uid, token, new_pid)
+        if pid != new_pid:
+            self._ids.give_back(new_pid)
+            published = self._published_before(uid, pid, token)
+            if published is not None:
+                return published
+        pipe = self._store.pipeline()
+        fields = {"user_id": str(uid), "time": str(int(time.time())), **link_fields(links), "body": new.body}
+        for name, value in fields.items():
+            pipe.hsetnx(keys.post(pid), name, value)
+        stored = pipe.hmget(keys.post(pid), ["body", *LINKS])
+        followers = pipe.zcard(keys.followers(uid))
+        pipe.execute()
+        if time.monotonic() > deadline:  # `cleanup` may take the hash for an orphan by now
+            raise StoreError("the store was too slow for this post; send it again")
+        body, *stored_links = stored.value
+        now = Seen(exists=True, links=links_from(keys.post(pid), stored_links), body=body or "")
+        job = self._outbox.add(f"post:{pid}:{nonce()}")
+        self._delivery.deliver(job, uid, pid, now, followers.value)
+        return Published(pid, now.body)
+
+    def _already_published(self, uid: int, token: str) -> Published | None:
+        """The post of this token; None when the form was not sent before. Two round trips."""
+        key = keys.idem(uid, token)
+        pid = stored_id(key, self._store.get(key))
+        return self._published_before(uid, pid, token) if pid is not None else None
+
+    def _claim_token(self, uid: int, token: str, new_pid: int) -> int:
+        """The id of the token's post: `new_pid`, or the id that an earlier click has given it."""
+        key = keys.idem(uid, token)
+        while not self._store.set_nx_ex(key, str(new_pid), TOKEN_LIVES):
+            first_pid = self._store.get(key)
+            if first_pid is None:  # it has just expired: claim it again
+                continue
+            pid = stored_id(key, first_pid)
+            if pid is not None:
+                return pid
+            self._store.unlink(key)
+        return new_pid
+
+    def _published_before(self, uid: int, pid: int, token: str) -> Published | None:
+        """A post that an earlier click has published, even if it is deleted by now; None when that click died before.
+
+        Raises StoreError when the id has another author: `cleanup` removed the hash, and another post got the id. Then
+        the token can be used again.
+        """
+        pipe = self._store.pipeline()
+        pipe.hsetnx(keys.post(pid), "user_id", str(uid))
+        fields = pipe.hmget(keys.post(pid), ["user_id", "deleted", "body"])
+        score = pipe.zscore(keys.updates(uid), str(pid))
+        pipe.unlink(keys.home(uid))
+        pipe.execute()
+        author, deleted, body = fields.value
+        if author != str(uid):
+            self._store.unlink(keys.idem(uid, token))
+            raise StoreError(REMOVED_BY_CLEANUP)
+        if deleted is not None:
+            return Published(pid, "")
+        return Published(pid, body or "") if score.value is not None else None
