@@ -129,6 +129,7 @@ FEATURES = [
     "timeline.posts",
     "timeline.people",
     "timeline.timelines",
+    "timeline.conversation",
     "timeline.notifications",
     "timeline.feeds",
     "timeline.account_data",

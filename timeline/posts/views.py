@@ -1,25 +1,15 @@
-"""The page of one post, and the deletion of a post."""
+"""The deletion of a post."""
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse, HttpResponseRedirect
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_safe
 
 from accounts.signing_in.guards import change, login_required, page_of_form
-from accounts.signing_in.html.pages import rendering
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import User
 from retwis_site.store.client import connect
-from timeline.posts.html.post_page import post_page
-from timeline.posts.reading.one_post import one_post
 from timeline.posts.repository import Posts
-
-
-@require_safe
-def post(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
-    found = one_post(request.viewer, username, pid)
-    return post_page(request, rendering(request), found)
 
 
 @change

@@ -59,12 +59,15 @@ def test_the_title_begins_with_the_author_and_the_text(page):
 def test_behind_an_https_proxy_the_canonical_address_is_the_public_one():
     code = """
 from django.test import RequestFactory
-from timeline.posts import views
+from timeline.conversation import views
+from timeline.conversation.entities import ThreadPage
 from timeline.posts.entities import Post
 from accounts.users.entities import User, Visitor
 class Viewer:
     user = Visitor()
-views.one_post = lambda viewer, name, pid: Post(pid, User(1, "Alice"), "Hello", 1)
+alice = User(1, "Alice")
+page = ThreadPage(alice, Post(1, alice, "Hello", 1), [], False, [], None)
+views.Threads.page = lambda self, viewer, name, pid, after: page
 request = RequestFactory().get("/@alice/1/", headers={"host": "retwis.example", "x-forwarded-proto": "https"})
 request.viewer = Viewer()
 print(*[line.strip() for line in views.post(request, "alice", 1).content.decode().splitlines() if "example" in line])

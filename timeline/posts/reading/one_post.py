@@ -1,12 +1,12 @@
-"""The page of one post. It says why a post is not there, so it reads the post itself and caches nothing."""
+"""One post of a user. It says why a post is not there, so it reads the post itself and caches nothing."""
 
 from functools import partial
 
 from accounts.signing_in.viewer import Viewer
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe
-from timeline.posts.entities import NoSuchPost, Post, PostDeleted
-from timeline.posts.reading.records import FIELDS, Record, record_from
+from timeline.posts.entities import NO_LINKS, NoSuchPost, Post, PostDeleted, Unavailable
+from timeline.posts.reading.records import FIELDS, Record, links_of_deleted, record_from
 
 
 def one_post(viewer: Viewer, username: str, pid: int) -> Post:
@@ -42,3 +42,10 @@ class OnePost:
         if self._score.value is None and not self._pipe.is_gated:
             raise NoSuchPost(self._pid)
         return found
+
+    def or_unavailable(self) -> Record | Unavailable:
+        """The post, also when it is deleted: then its place in a thread. Raises NoSuchPost."""
+        try:
+            return self.result()
+        except PostDeleted:
+            return Unavailable(self._pid, links_of_deleted(self._pid, self._fields.value) or NO_LINKS, True)

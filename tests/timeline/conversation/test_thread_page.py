@@ -1,0 +1,236 @@
+"""The page of a post: what it answers above it, the answers below it."""
+
+import re
+
+import pytest
+
+from retwis_site.store import local_cache
+from retwis_site.store.local_cache import Memory
+from tests.support.clock import Clock
+from tests.support.http.page_text import CANONICAL, meta_tags, text_of
+from tests.support.stored_posts import delete_answered, write_answer, write_posts
+from timeline.conversation.threads import ANSWERS
+from timeline.relations.follow import Follows
+
+POST = re.compile(r'id="post-(\d+)"')
+DELETED = "This post was deleted by its author."
+
+
+@pytest.fixture
+def shown(browser, alice, bob, carol):
+    """The ids on a page, in its order; as a visitor sees it, or a signed-in user."""
+
+    def ids(path, login=None):
+        return [int(pid) for pid in POST.findall(browser(login).get(path).content.decode())]
+
+    return ids
+
+
+def write_chain(raw, uid, first, last):
+    """Posts that answer one another, from `first` on."""
+    write_posts(raw, uid, [first])
+    for pid in range(first + 1, last + 1):
+        write_answer(raw, uid, pid, parent=pid - 1)
+
+
+def test_a_post_stands_below_what_it_answers_and_above_its_answers(shown, raw):
+    write_posts(raw, 1, [1])
+    write_answer(raw, 2, 2, parent=1)
+    write_answer(raw, 3, 3, parent=2)
+    write_answer(raw, 1, 4, parent=3)
+    write_answer(raw, 1, 5, parent=1)
+    assert shown("/@Alice/1/") == [1, 5, 2, 3, 4]
+    assert shown("/@bob/2/") == [1, 2, 3, 4]
+    assert shown("/@Alice/4/") == [1, 2, 3, 4]
+    assert shown("/@Alice/5/") == [1, 5]
+
+
+def test_the_authors_answers_come_first_then_those_of_followed_people_then_the_others(
+    shown, raw, store, alice, bob, carol
+):
+    write_posts(raw, 1, [1])
+    for uid, pid in ((2, 2), (3, 3), (1, 4), (2, 5), (3, 6), (1, 7)):
+        write_answer(raw, uid, pid, parent=1)
+    assert shown("/@Alice/1/") == [1, 4, 7, 2, 3, 5, 6]
+    Follows(store).follow(2, 3)
+    assert shown("/@Alice/1/", bob) == [1, 4, 7, 3, 6, 2, 5]
+
+
+def test_the_order_is_the_same_for_someone_who_follows_many(shown, raw, store, bob):
+    write_posts(raw, 1, [1])
+    for uid, pid in ((2, 2), (3, 3)):
+        write_answer(raw, uid, pid, parent=1)
+    raw.zadd("following:2", {"3": 1, **{str(100 + number): 5 for number in range(120)}})
+    assert shown("/@Alice/1/", bob) == [1, 3, 2]
+
+
+def test_a_page_shows_twenty_posts_above_and_leads_to_the_first_of_them(shown, browser, raw):
+    write_chain(raw, 1, 1, 25)
+    assert shown("/@Alice/24/") == [*range(4, 26)]
+    page = browser().get("/@Alice/24/").content.decode()
+    assert re.search(r'href="/@Alice/4/">Show the posts above<', page)
+    assert shown("/@Alice/21/") == [*range(1, 26)]
+    assert "Show the posts above" not in browser().get("/@Alice/21/").content.decode()
+
+
+def test_an_answer_of_an_import_that_names_no_posts_above_shows_the_one_it_answers(shown, raw):
+    write_chain(raw, 1, 1, 3)
+    raw.hdel("post:3", "above", "root")
+    assert shown("/@Alice/3/") == [2, 3]
+
+
+def test_a_branch_that_forks_often_continues_on_the_page_of_its_last_post(shown, browser, raw):
+    write_posts(raw, 1, [1])
+    write_answer(raw, 2, 2, parent=1)
+    for last in range(2, 12, 2):
+        write_answer(raw, 2, last + 1, parent=last)
+        write_answer(raw, 3, last + 2, parent=last)
+    assert shown("/@Alice/1/") == [1, 2, 3, 4, 5, 6, 7, 8]
+    page = browser().get("/@Alice/1/").content.decode()
+    assert re.search(r'href="/@carol/8/">Continue this branch<', page)
+    assert sorted(shown("/@carol/8/")[-4:]) == [9, 10, 11, 12]
+
+
+def test_a_long_thread_continues_behind_a_link(shown, browser, raw):
+    write_posts(raw, 1, [1])
+    answers = range(2, 2 * ANSWERS + 52)
+    for pid in answers:
+        write_answer(raw, 2 + pid % 2, pid, parent=1)
+    path, seen, pages = "/@Alice/1/", [], 0
+    while path:
+        page = browser().get(path).content.decode()
+        top, *rest = (int(pid) for pid in POST.findall(page))
+        assert top == 1
+        seen += rest
+        pages += 1
+        more = re.search(r'href="(\?after=\d+)"', page)
+        path = more and f"/@Alice/1/{more[1]}"
+    assert seen == [*answers]
+    assert pages == 3
+
+
+def test_a_later_page_leads_back_to_the_first_answers(browser, alice, raw):
+    write_posts(raw, 1, [1])
+    write_answer(raw, 1, 2, parent=1)
+    page = browser().get("/@Alice/1/?after=2").content.decode()
+    assert re.search(r'href="/@Alice/1/">Back to the first answers<', page)
+    assert CANONICAL.findall(page) == []
+    assert browser().get("/@Alice/1/?after=x").status_code == 400
+
+
+# ---- deleted and hidden posts
+
+
+def test_a_deleted_post_keeps_its_place_above_and_below(shown, browser, raw):
+    write_chain(raw, 1, 1, 4)
+    delete_answered(raw, 2)
+    for path in ("/@Alice/1/", "/@Alice/3/", "/@Alice/4/"):
+        assert shown(path) == [1, 2, 3, 4]
+        answer = browser().get(path)
+        assert text_of(answer).count(DELETED) == 1
+        assert "post 2" not in answer.content.decode()
+
+
+def test_the_page_of_a_deleted_post_with_answers_shows_them_and_says_that_it_is_gone(shown, browser, raw):
+    write_chain(raw, 1, 1, 3)
+    delete_answered(raw, 2)
+    answer = browser().get("/@Alice/2/")
+    assert answer.status_code == 410
+    assert shown("/@Alice/2/") == [1, 2, 3]
+    assert DELETED in text_of(answer)
+    assert "og:title" not in meta_tags(answer.content.decode())
+    assert CANONICAL.findall(answer.content.decode()) == []
+
+
+def test_the_page_of_a_deleted_post_without_answers_is_gone(browser, alice, raw):
+    write_chain(raw, 1, 1, 2)
+    delete_answered(raw, 2)
+    answer = browser().get("/@Alice/2/")
+    assert answer.status_code == 410
+    assert 'id="post-1"' not in answer.content.decode()
+
+
+def test_a_deleted_answer_without_answers_is_not_shown(shown, raw):
+    write_chain(raw, 1, 1, 2)
+    delete_answered(raw, 2)
+    assert shown("/@Alice/1/") == [1]
+
+
+def test_an_answer_of_a_deleted_account_keeps_its_place(shown, browser, raw):
+    write_posts(raw, 1, [1])
+    write_answer(raw, 2, 2, parent=1)
+    write_answer(raw, 3, 3, parent=2)
+    raw.hset("user:2", "deleted", 1)
+    Memory.clear_all()
+    assert shown("/@carol/3/") == [1, 2, 3]
+    assert "post 2" not in browser().get("/@carol/3/").content.decode()
+
+
+def test_an_id_above_that_leads_to_no_post_has_a_place(shown, raw):
+    write_chain(raw, 1, 1, 3)
+    raw.delete("post:1")
+    assert shown("/@Alice/3/") == [1, 2, 3]
+
+
+def test_bad_values_of_a_thread_are_skipped(shown, raw):
+    write_chain(raw, 1, 1, 3)
+    raw.zadd("replies_to:1", {"x": 1})
+    raw.zadd("thread:1", {"-5": 2, "99": 99})
+    raw.hset("post:3", "above", "2 y 1 0")
+    assert shown("/@Alice/1/") == [1, 2, 3]
+    assert shown("/@Alice/3/") == [1, 2, 3]
+
+
+def test_a_post_that_claims_to_answer_itself_is_shown_once(shown, raw):
+    write_posts(raw, 1, [1])
+    raw.hset("post:1", mapping={"reply_to": 1, "root": 1, "above": "1"})
+    raw.zadd("replies_to:1", {"1": 1})
+    assert shown("/@Alice/1/") == [1]
+
+
+# ---- round trips
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(local_cache, "time", clock)
+    return clock
+
+
+@pytest.mark.parametrize("size", [10, 1000])
+def test_a_long_thread_takes_as_many_round_trips_as_a_short_one(
+    browser, alice, bob, carol, raw, clock, round_trips, size
+):
+    """`size` answers to the first post, and as many to the first answer, by three people in turn."""
+    write_posts(raw, 1, [1])
+    pipe = raw.pipeline(transaction=False)
+    pids = range(2, 2 * size)
+    for pid in pids:
+        parent, links = (1, "1") if pid < size else (2, "2 1")
+        fields = {"reply_to": parent, "root": 1, "reply_to_user": 1, "above": links}
+        pipe.hset(f"post:{pid}", mapping={"user_id": pid % 3 + 1, "time": pid, "body": f"post {pid}", **fields})
+        pipe.zadd(f"updates:{pid % 3 + 1}", {pid: pid})
+        pipe.zadd(f"replies_to:{parent}", {pid: pid})
+        pipe.zadd("thread:1", {pid: pid})
+    pipe.execute()
+    client = browser(bob)
+
+    def trips(path):
+        return len(round_trips(lambda: client.get(path)).round_trips)
+
+    client.get("/@Alice/")  # who bob is, and who has the names
+    client.get("/@carol/")
+    for path, cold, warm, at_once in (("/@Alice/1/", 3, 2, 2), ("/@carol/2/", 4, 3, 3)):
+        clock.sleep(6)  # the posts are read again
+        assert trips(path) <= cold
+        clock.sleep(6)
+        assert trips(path) == warm
+        assert trips(path) <= at_once
+
+
+def test_a_post_without_answers_takes_one_round_trip(browser, alice, bob, raw, clock, round_trips):
+    write_chain(raw, 1, 1, 2)
+    client = browser(bob)
+    client.get("/@Alice/2/")
+    assert len(round_trips(lambda: client.get("/@Alice/2/")).round_trips) == 1

@@ -1,0 +1,17 @@
+"""The page of a thread."""
+
+from dataclasses import dataclass
+
+from accounts.users.entities import User
+from timeline.conversation.branches import Branch
+from timeline.posts.entities import Post, Unavailable
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadPage:
+    author: User
+    post: Post | Unavailable
+    above: list[Post | Unavailable]  # what the post answers, the first of the thread first; none on later pages
+    begins_higher: bool  # the thread has posts above these
+    answers: list[Branch]
+    after: int | None  # the cursor of the next page of answers; None on the last page

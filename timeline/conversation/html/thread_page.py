@@ -1,0 +1,96 @@
+"""The page of a post, with its thread."""
+
+from collections.abc import Iterable, Sequence
+
+from django.http import HttpRequest, HttpResponse
+
+from accounts.signing_in.html.pages import Page, Rendering
+from accounts.users.html import at
+from accounts.users.names import isolated
+from retwis_site.rendering.dates import iso
+from retwis_site.rendering.fragments import EITHER, Fragment
+from retwis_site.rendering.pages import origin_of
+from timeline.conversation.branches import Answer, Branch
+from timeline.conversation.entities import ThreadPage
+from timeline.posts.entities import Post, Unavailable
+from timeline.posts.html.post_cards import cards
+from timeline.posts.html.texts import beginning_of, shortened
+
+IN_TITLE = 60  # characters of the text
+IN_DESCRIPTION = 300  # characters of the text; longer than a post, but a foreign database may have longer ones
+
+THREAD = Page(
+    "timeline/conversation/thread.html",
+    here="post",
+    slots=(
+        *("at", "pid", "title_name", "title_text", "shown_name", "origin", "description", "iso"),
+        *("above", "higher_at", "higher_pid", "post", "answers", "after"),
+    ),
+    shape=dict.fromkeys(("is_there", "later", "higher", "has_above", "has_answers", "has_more"), EITHER),
+)
+BRANCH = Fragment(
+    "timeline/conversation/_branch.html",
+    slots=("posts", "branches", "at", "pid"),
+    shape={"forks": EITHER, "more": ("", "branch", "others")},
+)
+UNAVAILABLE = Fragment("timeline/conversation/_unavailable.html", slots=("pid",), shape={"is_deleted": EITHER})
+
+
+def thread_page(request: HttpRequest, by: Rendering, found: ThreadPage) -> HttpResponse:
+    """Status 410 for a deleted post, which has answers."""
+    post = found.post if isinstance(found.post, Post) else None
+    highest = found.above[0] if found.above else None
+    higher = highest if isinstance(highest, Post) and found.begins_higher else None
+    text = post.body if post else ""
+    return THREAD.answer(
+        request,
+        by,
+        status=410 if isinstance(found.post, Unavailable) and found.post.is_deleted else 200,
+        is_there=post is not None,
+        later="after" in request.GET,
+        at=at(found.author.username),
+        pid=found.post.pid,
+        title_name=isolated(found.author),
+        title_text=beginning_of(text, IN_TITLE),
+        shown_name=found.author.shown_name,
+        origin=origin_of(request),
+        description=shortened(text, IN_DESCRIPTION),
+        iso=iso(post.time) if post else "",
+        has_above=bool(found.above),
+        higher=higher is not None,
+        higher_at=at(higher.author.username) if higher else "",
+        higher_pid=higher.pid if higher else "",
+        above=_in_a_row(found.above, by),
+        post=_in_a_row([found.post], by),
+        has_answers=bool(found.answers),
+        answers=_branches(found.answers, by),
+        has_more=found.after is not None,
+        after=found.after or "",
+    )
+
+
+def _branches(branches: Iterable[Branch], by: Rendering) -> bytes:
+    return b"".join([_branch(branch, by) for branch in branches])
+
+
+def _branch(branch: Branch, by: Rendering) -> bytes:
+    """Where it continues elsewhere, it leads to the page of its last post that the viewer sees."""
+    seen = next((post for post in reversed(branch.posts) if isinstance(post, Post)), None)
+    more = ("others" if branch.forks else "branch") if branch.has_more and seen else ""
+    return BRANCH.fill_as_sent(
+        by.language,
+        posts=_in_a_row(branch.posts, by),
+        forks=bool(branch.forks),
+        branches=_branches(branch.forks, by),
+        more=more,
+        at=at(seen.author.username) if seen else "",
+        pid=seen.pid if seen else "",
+    )
+
+
+def _in_a_row(posts: Sequence[Answer], by: Rendering) -> bytes:
+    return b"".join([cards([post], by) if isinstance(post, Post) else _unavailable(post, by) for post in posts])
+
+
+def _unavailable(post: Unavailable, by: Rendering) -> bytes:
+    return UNAVAILABLE.fill_as_sent(by.language, pid=post.pid, is_deleted=post.is_deleted)

@@ -1,0 +1,149 @@
+"""Threads: a post, what it answers, and the answers to it.
+
+The work is bounded, however long the thread is: a page has the first ANSWERS answers to the post itself, and whatever
+stands below them among the next IN_THREAD posts of the thread. What is below these is on the pages of these.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+
+from accounts.signing_in.viewer import Viewer
+from accounts.users.entities import User
+from retwis_site.store import keys
+from retwis_site.store.client import Pipe, Store
+from retwis_site.store.ids import stored_ids
+from timeline.conversation.branches import Answer, Rank, branches
+from timeline.conversation.entities import ThreadPage
+from timeline.posts.entities import NO_LINKS, Links, Post, PostDeleted, Unavailable
+from timeline.posts.reading.one_post import OnePost
+from timeline.posts.reading.post_reader import PostReader
+from timeline.posts.reading.records import Record
+from timeline.relations.follow import FollowedPeople, LatestFollowed, ask_latest_followed
+
+ANSWERS = 100  # answers to the post itself that a page has
+IN_THREAD = 200  # posts of the thread among which a page finds the answers to answers
+
+FOLLOWS_NOBODY = LatestFollowed(frozenset(), are_all=True)
+
+
+class Threads:
+    """All threads."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def page(self, viewer: Viewer, username: str, pid: int, after: int | None) -> ThreadPage:
+        """A post of `username` with what it answers, and the answers to it above the cursor: first the author's own,
+        then those of people whom the viewer follows, then the others, each oldest first.
+
+        Two round trips with cached uids, however long the thread is; one for a post without answers that is cached. One
+        more for answers to a post that is an answer itself, and one while the author of a post is not cached. Raises
+        NoSuchUser, AccountDeleted, NoSuchPost, and PostDeleted for a deleted post without answers.
+        """
+        author, asked = viewer.ask_about(username, partial(_ThreadQuestion, pid, after))
+        found, links = asked.post, asked.post.links
+        direct = asked.answers[:ANSWERS]
+        below = asked.below
+        if direct and links.root is not None and links.root != pid:
+            below = self._in_thread(links.root, max(pid, after or 0))
+        here = set(direct)
+        above = [higher for higher in _above(links) if higher != pid] if after is None else []
+        followed = FollowedPeople(viewer.uid or 0, asked.followed)
+        reader = PostReader(self._store, viewer.user, [_AsksWhomTheViewerFollows(followed)], [author])
+        posts = self._read(reader, dict.fromkeys([*above, pid, *direct, *below]))
+        answers = [post for post in posts.values() if post.links.reply_to != pid or post.pid in here]
+        page = ThreadPage(
+            author,
+            _as_it_is_now(posts.get(pid), found, author),
+            [posts.get(higher) or Unavailable(higher, NO_LINKS, True) for higher in reversed(above)],
+            begins_higher=bool(above) and _answers_another(posts.get(above[-1])),
+            answers=branches(pid, answers, _rank(author.uid, followed)),
+            after=direct[-1] if len(asked.answers) > ANSWERS else None,
+        )
+        if isinstance(found, Unavailable) and not page.answers and page.after is None:
+            raise PostDeleted(pid)
+        return page
+
+    def _in_thread(self, root: int, above: int) -> list[int]:
+        """The next posts of a thread above an id. One round trip."""
+        pids = self._store.zrangebyscore(keys.thread(root), f"({above}", "+inf", IN_THREAD)
+        return stored_ids(keys.thread(root), pids)
+
+    def _read(self, reader: PostReader, pids: dict[int, None]) -> dict[int, Answer]:
+        """The posts by id, also those that are not shown. Round trips as for `PostReader.read`."""
+        pipe = self._store.pipeline()
+        reading = reader.ask(pipe, [*pids])
+        pipe.execute()
+        posts, _ = reading.posts(pipe)
+        all_of_them: list[Answer] = [*reading.unavailable(), *posts]
+        return {post.pid: post for post in all_of_them}
+
+
+def _as_it_is_now(shown: Answer | None, found: Record | Unavailable, author: User) -> Answer:
+    """The post as the first round trip has found it. `shown` may be older, but says whether the viewer sees it."""
+    if isinstance(found, Unavailable):
+        return found
+    return shown if isinstance(shown, Unavailable) else found.by(author)
+
+
+def _above(links: Links) -> tuple[int, ...]:
+    """The nearest posts above, nearest first. An import may know only the post answered."""
+    return links.above or ((links.reply_to,) if links.reply_to else ())
+
+
+def _answers_another(post: Answer | None) -> bool:
+    return post is not None and post.links.reply_to is not None
+
+
+def _rank(author: int, followed: FollowedPeople) -> Rank:
+    def rank(answer: Answer) -> tuple[int, int]:
+        if not isinstance(answer, Post):
+            return 2, answer.pid
+        uid = answer.author.uid
+        return (0 if uid == author else 1 if uid in followed else 2), answer.pid
+
+    return rank
+
+
+class _AsksWhomTheViewerFollows:
+    """A rule that hides nothing: the order of the answers depends on whom the viewer follows."""
+
+    def __init__(self, followed: FollowedPeople) -> None:
+        self._followed = followed
+
+    def ask(self, pipe: Pipe, people: set[int]) -> None:
+        self._followed.ask(pipe, people)
+
+    def visible(self, posts: list[Post]) -> list[Post]:
+        return posts
+
+
+@dataclass(frozen=True, slots=True)
+class _AskedThread:
+    """What the first round trip of a thread says."""
+
+    post: Record | Unavailable
+    answers: list[int]  # to the post itself: those of a page, and one more
+    below: list[int]  # of the thread, if the post is its first
+    followed: LatestFollowed
+
+
+class _ThreadQuestion:
+    def __init__(self, pid: int, after: int | None) -> None:
+        self._pid = pid
+        self._above = "-inf" if after is None else f"({after}"
+        self._post = OnePost(pid)
+
+    def queue(self, pipe: Pipe, me: int | None, them: int) -> None:
+        self._post.queue(pipe, me, them)
+        self._answers = pipe.zrangebyscore(keys.replies_to(self._pid), self._above, "+inf", ANSWERS + 1)
+        self._below = pipe.zrangebyscore(keys.thread(self._pid), self._above, "+inf", IN_THREAD)
+        self._followed = None if me is None else ask_latest_followed(pipe, me)
+
+    def result(self) -> _AskedThread:
+        return _AskedThread(
+            self._post.or_unavailable(),
+            stored_ids(keys.replies_to(self._pid), self._answers.value),
+            stored_ids(keys.thread(self._pid), self._below.value),
+            FOLLOWS_NOBODY if self._followed is None else self._followed.value,
+        )

@@ -1,0 +1,7 @@
+from django.urls import path
+
+from timeline.conversation import views
+
+urlpatterns = [
+    path("@<username:username>/<id:pid>/", views.post, name="post"),
+]
