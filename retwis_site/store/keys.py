@@ -33,7 +33,7 @@
 | `thread:<pid>` | zset | every post below the first post of a thread, member = score = pid | |
 | `replies_to:<pid>` | zset | the replies to this post itself, member = score = pid | |
 | `quotes_of:<pid>` | zset | the posts that quote this post, member = score = pid | |
-| `edits:<pid>` | hash | the earlier texts of a post: since when each stood (unix s) -> the text | truth |
+| `edits:<pid>` | hash | the texts of an edited post, the first one included: since when each stands (unix s) -> the text; `body` is the newest | truth |
 | `tag:<folded>` | zset | the posts with this hashtag, member = score = pid | |
 | `tags` | hash | folded tag -> its spelling when it was first used | truth |
 | `notices:<uid>` | zset | what others did that concerns this user: `<kind>:<what>:<who>`, score = when (unix s), the newest 1000; the member `up_to_here` has `noticed` as its score, so that one round trip counts the new ones | truth |

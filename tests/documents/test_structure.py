@@ -25,7 +25,7 @@ REPOSITORIES += tuple(
 )
 REPOSITORIES += tuple(
     f"timeline/posts/writing/{name}.py"
-    for name in ("publication", "delivery", "deletion", "standing", "looks", "listings", "targets")
+    for name in ("publication", "delivery", "deletion", "editing", "standing", "looks", "listings", "targets")
 )
 REPOSITORIES += tuple(f"timeline/timelines/{name}.py" for name in ("home", "everyone", "profile", "everyone_list"))
 REPOSITORIES += tuple(f"timeline/conversation/{name}.py" for name in ("threads", "branches"))

@@ -88,6 +88,12 @@ class PostDeleted(Gone):
     message = _("This post was deleted by its author.")
 
 
+class TooManyEdits(Exception):
+    """A post has as many texts as it may have."""
+
+    message = _("This post was edited too often. Delete it and write a new one.")
+
+
 class TargetRefused(Exception):
     """A post cannot be answered or quoted."""
 

@@ -16,6 +16,7 @@ from timeline.posts.removal import remove_posts
 from timeline.posts.site_lines import POSTS as POST_LINES
 from timeline.posts.writing.deletion import Deletion
 from timeline.posts.writing.delivery import Delivery
+from timeline.posts.writing.editing import Editing
 from timeline.posts.writing.publication import TOKEN_LIVES
 from timeline.posts.writing.standing import Standing
 from timeline.relations.site_lines import LIKES as LIKE_LINES
@@ -26,6 +27,7 @@ FEATURE = Feature(
         "post": lambda store, claim: Delivery(store).redeliver(claim.name),
         "fan": lambda store, claim: Delivery(store).fan_out(claim),
         "del": lambda store, claim: Deletion(store).finish(claim),
+        "edit": lambda store, claim: Editing(store).finish(claim),
         "stone": lambda store, claim: Standing(store).finish(claim),
     },
     limits=(POSTS,),

@@ -10,6 +10,7 @@ from retwis_site.store.client import Store
 from timeline.posts.entities import NewPost, Published
 from timeline.posts.reading.records import Record, ask_post, existing
 from timeline.posts.writing.deletion import Deletion
+from timeline.posts.writing.editing import Editing
 from timeline.posts.writing.publication import Publication
 
 
@@ -22,6 +23,10 @@ class Posts:
     def publish(self, uid: int, new: NewPost, token: str) -> Published:
         """As `Publication.publish`."""
         return Publication(self._store).publish(uid, new, token)
+
+    def edit(self, uid: int, pid: int, body: str) -> bool:
+        """As `Editing.edit`."""
+        return Editing(self._store).edit(uid, pid, body)
 
     def delete(self, uid: int, pid: int) -> None:
         """As `Deletion.delete`."""

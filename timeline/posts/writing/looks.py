@@ -5,15 +5,14 @@ from typing import NamedTuple
 
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe
-from retwis_site.store.ids import note_bad, parse_number, stored_time
+from retwis_site.store.ids import stored_time
 from retwis_site.store.replies import Answer
 from timeline.posts.entities import NO_LINKS, Links
+from timeline.posts.reading.history import Version, ask_versions
 from timeline.posts.reading.records import LINKS, links_from
 from timeline.posts.writing.listings import QUOTES, listings_of
 
 FOREVER = -1  # TTL of a key without an expiry
-
-Texts = tuple[tuple[int, str], ...]  # of an edited post: since when each stood (unix seconds); the newest last
 
 
 class Seen(NamedTuple):
@@ -25,12 +24,12 @@ class Seen(NamedTuple):
     links: Links = NO_LINKS
     body: str = ""
     edited: int | None = None  # unix seconds
-    texts: Texts = ()
+    texts: tuple[Version, ...] = ()  # of an edited post; the newest last
 
     @property
     def text(self) -> str:
         """The text that the post must have: the newest one."""
-        return self.texts[-1][1] if self.texts else self.body
+        return self.texts[-1].text if self.texts else self.body
 
     @property
     def stands_in(self) -> set[str]:
@@ -43,7 +42,7 @@ class Seen(NamedTuple):
     @property
     def may_stand_in(self) -> set[str]:
         """The keys of the listings of all its texts."""
-        texts = {self.body, *(text for _, text in self.texts)}
+        texts = {self.body, *(version.text for version in self.texts)}
         return {one.key for text in texts for one in listings_of(self.links, text)}
 
 
@@ -94,7 +93,7 @@ def _ask_seen(pipe: Pipe, pid: int) -> Answer[Seen]:
     key = keys.post(pid)
     fields = pipe.hmget(key, ("user_id", "deleted", "body", "edited", *LINKS))
     replies = pipe.zcard(keys.replies_to(pid))
-    texts = ask_texts(pipe, pid)
+    texts = ask_versions(pipe, pid)
 
     def read() -> Seen:
         author, deleted, body, edited, *links = fields.value
@@ -107,21 +106,6 @@ def _ask_seen(pipe: Pipe, pid: int) -> Answer[Seen]:
             edited=None if edited is None else stored_time(key, edited),
             texts=texts.value,
         )
-
-    return Answer(read)
-
-
-def ask_texts(pipe: Pipe, pid: int) -> Answer[Texts]:
-    """All texts of an edited post, the one that stands last; none for a post that was never edited. One command."""
-    key = keys.edits(pid)
-    stored = pipe.hgetall(key)
-
-    def read() -> Texts:
-        texts = [(parse_number(since), since, text) for since, text in stored.value.items()]
-        for number, since, _ in texts:
-            if number is None:
-                note_bad(key, since)
-        return tuple(sorted((number, text) for number, _, text in texts if number is not None))
 
     return Answer(read)
 

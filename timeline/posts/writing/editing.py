@@ -1,0 +1,97 @@
+"""A new text for a post. The earlier ones stay readable: `reading/history.py`.
+
+The newest text in `edits:` is the one that stands; `body` and `edited` follow from it. So of two edits at once both are
+kept, and all processes agree which one is the last.
+"""
+
+import time
+from typing import NamedTuple
+
+from retwis_site.jobs.outbox import Claim, Outbox, job_id
+from retwis_site.store import keys
+from retwis_site.store.client import Store
+from retwis_site.store.ids import nonce, stored_time
+from timeline.posts.entities import NO_LINKS, NoSuchPost, PostDeleted, TooManyEdits
+from timeline.posts.reading.history import Version
+from timeline.posts.writing.looks import Look, Seen
+from timeline.posts.writing.standing import Standing
+
+MOST_TEXTS = 100  # of a post, the first one included
+
+
+class Before(NamedTuple):
+    """A post that is to be edited."""
+
+    seen: Seen
+    since: int  # its text stands since this unix second
+
+
+class Editing:
+    """Changes the texts of posts."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._outbox = Outbox(store)
+        self._standing = Standing(store)
+
+    def edit(self, uid: int, pid: int, body: str) -> bool:
+        """Give a post of user `uid` a new text. Returns False when it has this text already. Six round trips, and those
+        of `Standing.agree` for an answer or a quote. Raises NoSuchPost (also for another author's, and for a repost),
+        PostDeleted, TooManyEdits.
+
+        Commit: the HSETNX of the new text in `edits:`."""
+        before = self._editable(uid, pid)
+        if before.seen.text == body:
+            return False
+        if len(before.seen.texts) >= MOST_TEXTS:
+            raise TooManyEdits
+        job = self._outbox.add(f"edit:{pid}:{uid}:{nonce()}")
+        now = self._commit(pid, before, body)
+        pipe = self._store.pipeline()
+        self._standing.queue(pipe, pid, now, before.seen)
+        pipe.execute()
+        look = Look(pipe, {pid: now.links})
+        pipe.execute()
+        if self._standing.agree({pid: now}, look):  # else too slow: the worker that claims this job finishes it
+            self._outbox.done(job.name)
+        return True
+
+    def finish(self, claim: Claim) -> bool:
+        """The job `edit:<pid>:<uid>:<nonce>`, for a worker: finish an edit. Returns False when the store was too
+        slow."""
+        if not self._standing.settle([job_id(claim.name, 1)]):
+            return False
+        self._outbox.done(claim.name)
+        return True
+
+    def _editable(self, uid: int, pid: int) -> Before:
+        pipe = self._store.pipeline()
+        fields = pipe.hmget(keys.post(pid), ["user_id", "time"])
+        look = Look(pipe, {pid: NO_LINKS})
+        pipe.execute()
+        author, when = fields.value
+        seen = look.seen[pid]
+        if author != str(uid) or seen.links.repost_of is not None:
+            raise NoSuchPost(pid)
+        if seen.deleted:
+            raise PostDeleted(pid)
+        if seen.texts:
+            return Before(seen, seen.texts[-1].since)
+        return Before(seen, stored_time(keys.post(pid), when))
+
+    def _commit(self, pid: int, before: Before, body: str) -> Seen:
+        """Add the new text, and before it the first one, which is in the hash alone. Returns the post as it is then.
+
+        A second has one text, so an edit in the same second as the last one takes the next second."""
+        key, since = keys.edits(pid), max(int(time.time()), before.since + 1)
+        pipe = self._store.pipeline()
+        if not before.seen.texts:
+            pipe.hsetnx(key, str(before.since), before.seen.body)
+        added = pipe.hsetnx(key, str(since), body)
+        pipe.execute()
+        is_added = added.value
+        while not is_added:  # another edit has this second
+            since += 1
+            is_added = self._store.hsetnx(key, str(since), body)
+        texts = before.seen.texts or (Version(before.since, before.seen.body),)
+        return before.seen._replace(body=body, edited=since, texts=(*texts, Version(since, body)))
