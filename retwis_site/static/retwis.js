@@ -64,7 +64,20 @@
     updateCounter(form.querySelector(".counter"), Number(form.dataset.longest));
   };
   document.querySelectorAll(".composer").forEach(setUpComposer);
-  document.querySelector("form[action='/logout/']")?.addEventListener("submit", () => sessionStorage.clear());
+  document.querySelector("[formaction='/logout/']")?.addEventListener("click", () => sessionStorage.clear());
+
+  // ---- menus: one is open at a time, and a click elsewhere or Escape closes it
+
+  const closeMenus = (but) => {
+    for (const menu of document.querySelectorAll("details.menu[open]")) if (menu !== but) menu.open = false;
+  };
+  document.addEventListener("click", ({ target }) => closeMenus(target.closest("details.menu")));
+  document.addEventListener("keydown", ({ key }) => {
+    const open = document.querySelector("details.menu[open]");
+    if (key !== "Escape" || !open) return;
+    if (open.contains(document.activeElement)) open.querySelector("summary").focus();
+    closeMenus();
+  });
 
   // ---- posts that arrive while the page is open
 

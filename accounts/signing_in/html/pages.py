@@ -15,12 +15,12 @@ from retwis_site.rendering import pages
 from retwis_site.rendering.fragments import EITHER, NOTHING, Fragment, Html, active_language, escaped
 from retwis_site.rendering.theme import THEMES, theme_of
 
-HERE = ("", "login", "register", "own_profile")  # the pages to which the viewer's links lead
+HERE = ("", "own_profile", "settings")  # the pages to which the viewer's menu leads
 
 SESSION = Fragment(
     "accounts/signing_in/_session.html",
     slots=("at", "avatar", "shown_name"),
-    shape={"signed_in": EITHER, "here": HERE},
+    shape={"here": HERE},
 )
 
 
@@ -81,15 +81,13 @@ class Page(Fragment):
 
 
 def session(by: Rendering, here: str) -> Html:
-    """The viewer's links in the header. `here`: the page that they may mark as the current one."""
-    here = here if here in HERE else ""
-    if not isinstance(by.user, User):
-        return SESSION.fill(by.language, signed_in=False, here=here, at="", avatar=NOTHING, shown_name="")
+    """The menu of a signed-in viewer; nothing for a visitor. `here`: the page that it may mark as the current one."""
     user = by.user
+    if not isinstance(user, User):
+        return NOTHING
     return SESSION.fill(
         by.language,
-        signed_in=True,
-        here=here,
+        here=here if here in HERE else "",
         at=at(user.username),
         avatar=avatar(user.uid),
         shown_name=user.shown_name,

@@ -79,7 +79,7 @@ def test_every_user_on_a_page_has_a_picture(browser, raw, store, alice, bob):
     pid = publish(raw, store, bob, "hello")
     client = browser(alice)
     shown = {
-        "/": [1, 1, 2],
+        "/": [1, 2, 1],
         "/timeline/": [1, 2],
         "/@bob/": [1, 2, 2],
         f"/@bob/{pid}/": [1, 2],

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.support.accessibility import findings
-from tests.browser.support.steps import said
+from tests.browser.support.steps import log_out, said
 from tests.browser.support.themes import is_dark
 
 
@@ -34,7 +34,7 @@ def test_a_visitor_chooses_too_and_a_logout_changes_nothing(window, alice):
     assert is_dark(visitor)
     page = window(alice, color_scheme="light")
     choose(page, "Dark")
-    page.get_by_role("button", name="Log out").click()
+    log_out(page)
     said(page, "You are logged out")
     assert is_dark(page)
 

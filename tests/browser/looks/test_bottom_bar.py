@@ -1,9 +1,9 @@
-"""On a phone the main links are a bar at the bottom."""
+"""On a phone the main links are a bar at the bottom. Wider screens have two columns, or three."""
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.support.windows import PHONE, WIDE
+from tests.browser.support.windows import PHONE, TABLET, WIDE
 from tests.support.stored_keys import publish
 
 THUMB = 48  # pixels high at least
@@ -52,6 +52,18 @@ def test_the_bar_hides_nothing_of_the_pages_end(page):
     assert box["y"] + box["height"] <= bar["y"]
 
 
-def test_on_a_wide_screen_the_ways_are_at_the_top(page):
+@pytest.mark.parametrize("size", [WIDE, TABLET], ids=["wide", "tablet"])
+def test_on_a_wider_screen_the_links_are_a_column_beside_the_posts(page, size):
+    page.set_viewport_size(size)
+    posts = page.get_by_role("article").first.bounding_box()
+    boxes = [link.bounding_box() for link in links(page).all()]
+    assert all(box["x"] + box["width"] <= posts["x"] for box in boxes)
+    assert len({box["x"] for box in boxes}) == 1
+
+
+def test_a_wide_screen_has_a_third_column(page):
     page.set_viewport_size(WIDE)
-    assert all(link.bounding_box()["y"] < 80 for link in links(page).all())
+    posts, aside = page.get_by_role("article").first, page.get_by_role("complementary")
+    assert aside.bounding_box()["x"] >= posts.bounding_box()["x"] + posts.bounding_box()["width"]
+    page.set_viewport_size(TABLET)
+    assert aside.bounding_box()["y"] > posts.bounding_box()["y"] + posts.bounding_box()["height"]

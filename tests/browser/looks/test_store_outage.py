@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.support.served import outage
-from tests.browser.support.steps import composer, post, said, write
+from tests.browser.support.steps import account_menu, composer, post, said, write
 from tests.support.stores.store_faults import down, hanging
 
 TEXT = 'Typed <meanwhile> & "kept", 여러분'
@@ -51,4 +51,4 @@ def test_a_page_that_could_not_be_read_is_there_after_trying_again(window, site,
         expect(page.get_by_role("heading", name="Temporarily unavailable")).to_be_visible()
     page.get_by_role("link", name="Try again").click()
     expect(composer(page)).to_be_visible()
-    expect(page.get_by_role("button", name="Log out")).to_be_visible()
+    expect(account_menu(page)).to_be_visible()

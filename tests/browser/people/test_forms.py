@@ -4,7 +4,16 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.support.steps import composer, fill_in_login, fill_in_registration, post, said, sign_up, write
+from tests.browser.support.steps import (
+    composer,
+    fill_in_login,
+    fill_in_registration,
+    log_out,
+    post,
+    said,
+    sign_up,
+    write,
+)
 from tests.support.people import PASSWORD
 
 
@@ -122,7 +131,7 @@ def test_whoever_changes_the_password_logs_in_with_the_new_one(window, console, 
     is_wrong(main.get_by_label("Current password"), "Wrong password.")
     fill_in(PASSWORD)
     said(page, "Your password was changed")
-    page.get_by_role("button", name="Log out").click()
+    log_out(page)
     page.goto("/login/")
     fill_in_login(page, alice.user.username, "battery staple horse")
     said(page, f"Welcome back, {alice.user.username}.")

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.support.steps import composer, post, said, sign_up, write
+from tests.browser.support.steps import composer, log_out, post, said, sign_up, write
 
 
 def counter(page):
@@ -91,7 +91,7 @@ def test_what_was_posted_does_not_come_back(page):
 
 def test_nobody_finds_the_text_of_who_used_the_browser_before(page, name):
     composer(page).fill("Nobody else's business")
-    page.get_by_role("button", name="Log out").click()
+    log_out(page)
     said(page, "You are logged out")
     sign_up(page, name("Grace"))
     expect(composer(page)).to_have_value("")

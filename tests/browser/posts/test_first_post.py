@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.support.steps import AGE, fill_in_registration, nothing_scrolls_sideways, post, said, write
+from tests.browser.support.steps import AGE, fill_in_registration, log_out, nothing_scrolls_sideways, post, said, write
 from tests.browser.support.windows import PHONE
 
 WAYS = {
@@ -53,7 +53,7 @@ def test_logging_out_leads_to_the_welcome_page_on_every_device(window, alice, ra
     phone, desk = window(alice, viewport=PHONE), window(alice)
     phone.goto("/")
     desk.goto("/")
-    desk.get_by_role("button", name="Log out").click()
+    log_out(desk)
     said(desk, "You are logged out")
     phone.reload()
     expect(phone.get_by_role("main").get_by_role("link", name="Log in", exact=True)).to_be_visible()

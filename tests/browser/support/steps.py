@@ -70,6 +70,18 @@ def go_to_profile(page: Page, name: str) -> None:
     expect(page.get_by_role("heading", name=name, exact=True)).to_be_visible()
 
 
+def account_menu(page: Page) -> Locator:
+    """The menu of the signed-in user, which is opened."""
+    menu = page.get_by_role("banner").get_by_role("group")
+    if not menu.get_by_role("button", name="Log out").is_visible():
+        menu.locator("summary").click()
+    return menu
+
+
+def log_out(page: Page) -> None:
+    account_menu(page).get_by_role("button", name="Log out").click()
+
+
 def nothing_scrolls_sideways(page: Page) -> None:
     width, shown = page.evaluate("() => [document.scrollingElement.scrollWidth, document.scrollingElement.clientWidth]")
     assert width <= shown, f"{page.url} is {width} px wide in a window of {shown}"

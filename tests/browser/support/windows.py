@@ -15,6 +15,7 @@ FLAGS = [
     "--no-first-run",
 ]
 WIDE = {"width": 1280, "height": 800}
+TABLET = {"width": 800, "height": 1000}
 PHONE = {"width": 360, "height": 740}
 
 

@@ -29,9 +29,9 @@ EDGES = [
     *product(["--edge"], ["--paper", "--surface", "--sunken"]),
     *product(["--call-edge", "--link", "--danger"], ["--paper", "--surface"]),
 ]
-# The header has some colours of its own.
-HEADER_TEXTS = [(name, "--pine") for name in ("--ink", "--muted", "--link")]
-HEADER_EDGES = [(name, "--pine") for name in ("--edge", "--marigold", "--call")]
+# The welcome has some colours of its own.
+PITCH_TEXTS = [(name, "--pine") for name in ("--ink", "--muted", "--link")]
+PITCH_EDGES = [(name, "--pine") for name in ("--edge", "--marigold", "--call")]
 
 
 def tokens(selector, after=0):
@@ -40,14 +40,14 @@ def tokens(selector, after=0):
     return dict(re.findall(r"(--[\w-]+): (#[0-9a-f]{3,6});", CSS[start : CSS.index("}", start)]))
 
 
-def with_header_link(names):
-    """Adds the header's `--link: var(--mint)`, which `tokens` does not read."""
+def with_own_link(names):
+    """Adds the welcome's `--link: var(--mint)`, which `tokens` does not read."""
     return {**names, "--link": names["--mint"]}
 
 
 LIGHT = tokens(":root")
 DARK = {**LIGHT, **tokens(CHOSEN_DARK)}
-HEADER = tokens(".top, .pitch")
+PITCH = tokens(".pitch")
 THEMES = {"light": LIGHT, "dark": DARK}
 
 
@@ -71,10 +71,10 @@ def test_text_and_controls_have_enough_contrast_in_both_themes(theme):
 
 
 @pytest.mark.parametrize("theme", THEMES)
-def test_the_header_has_enough_contrast_in_both_themes(theme):
-    names = with_header_link({**THEMES[theme], **HEADER})
-    assert too_faint(names, HEADER_TEXTS, 4.5) == {}
-    assert too_faint(names, HEADER_EDGES, 3) == {}
+def test_the_welcome_has_enough_contrast_in_both_themes(theme):
+    names = with_own_link({**THEMES[theme], **PITCH})
+    assert too_faint(names, PITCH_TEXTS, 4.5) == {}
+    assert too_faint(names, PITCH_EDGES, 3) == {}
 
 
 def test_the_dark_theme_is_the_same_by_system_and_by_choice():
@@ -129,13 +129,13 @@ def metas(page, name):
 
 @pytest.mark.parametrize("url", ["/", "/login/", "/nothing/"])
 def test_a_page_names_its_theme_and_colours(browser, url):
-    headers = {"light": LIGHT["--pine"], "dark": DARK["--pine"]}
+    papers = {"light": LIGHT["--paper"], "dark": DARK["--paper"]}
     client = browser()
     page = client.get(url).content.decode()
     assert metas(page, "color-scheme") == [("light dark", "")]
-    media = {theme: f' media="(prefers-color-scheme: {theme})"' for theme in headers}
-    assert metas(page, "theme-color") == [(headers[theme], media[theme]) for theme in headers]
-    for theme, colour in headers.items():
+    media = {theme: f' media="(prefers-color-scheme: {theme})"' for theme in papers}
+    assert metas(page, "theme-color") == [(papers[theme], media[theme]) for theme in papers]
+    for theme, colour in papers.items():
         client.cookies["theme"] = theme
         page = client.get(url).content.decode()
         assert f'<html lang="en" dir="ltr" data-theme="{theme}">' in page
