@@ -43,6 +43,30 @@ class Links(NamedTuple):
 NO_LINKS = Links()
 
 
+class Acted(NamedTuple):
+    """What the viewer has done with a post."""
+
+    liked: bool = False
+    reposted: bool = False
+    bookmarked: bool = False
+
+
+NOT_ACTED = Acted()
+
+
+class Context(NamedTuple):
+    """What one page shows with a post. It depends on the viewer and on the page, so it is made for each page."""
+
+    acted: Acted = NOT_ACTED
+    listed: int | None = None  # the id in the list, when that is a repost of this post
+    reposted_by: tuple[User, ...] = ()  # whose reposts of it the page has, in the order of the page
+    answered: User | None = None  # the author answered; None also when their account is deleted
+    quoted: Post | None = None  # None also when the viewer cannot see it
+
+
+NO_CONTEXT = Context()
+
+
 class Post(NamedTuple):  # Python makes and compares tuples faster than dataclasses, and a page has up to 50 posts
     pid: int
     author: User
@@ -51,6 +75,17 @@ class Post(NamedTuple):  # Python makes and compares tuples faster than dataclas
     links: Links = NO_LINKS
     counts: Counts = NO_COUNTS
     edited: int | None = None  # unix seconds of the last change
+    context: Context = NO_CONTEXT
+
+    @property
+    def listed(self) -> int:
+        """The id by which the list of the page has this post: its own, or that of a repost. Cursors are made of it."""
+        return self.context.listed or self.pid
+
+    @property
+    def listed_by(self) -> User:
+        """Who has put it into the list: its author, or who reposted it."""
+        return self.author if self.context.listed is None else self.context.reposted_by[0]
 
 
 class Unavailable(NamedTuple):

@@ -8,7 +8,9 @@ from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import LARGEST_ID, stored_names
 from timeline.posts.entities import Page
+from timeline.posts.reading.acted import LatestActed, ask_latest_acted
 from timeline.posts.reading.post_reader import PostReader
+from timeline.posts.reading.visibility import NoReposts
 from timeline.timelines.entities import EveryonePage
 from timeline.timelines.everyone_list import EveryoneList
 from timeline.timelines.pagination import fill
@@ -31,8 +33,8 @@ class EveryoneTimeline:
         most four more where many of the newest posts are deleted. A missing list costs six or more to rebuild.
         """
 
-        entries, newest_users = viewer.ask(partial(_EveryoneQuestion, self._list, before))
-        shown = PostReader(self._store, viewer.user).read
+        entries, newest_users, acted = viewer.ask(partial(_EveryoneQuestion, self._list, before))
+        shown = PostReader(self._store, viewer.user, [NoReposts()], acted=acted).read
         content = self._list.page(entries, before)
         filled = fill([pid for pid in content.ids if before is None or pid < before], size, shown)
         posts, dead, older = filled.posts, filled.dead, filled.older
@@ -48,7 +50,7 @@ class EveryoneTimeline:
 
 
 class _EveryoneQuestion:
-    """Asks for the entries of the global timeline, and for the newest users."""
+    """Asks for the entries of the global timeline, for the newest users, and for what the viewer did last."""
 
     def __init__(self, timeline: EveryoneList, before: int | None) -> None:
         self._list = timeline
@@ -57,6 +59,8 @@ class _EveryoneQuestion:
     def queue(self, pipe: Pipe, me: int | None) -> None:
         self._entries = self._list.ask_page(pipe, self._before)
         self._newest_users = pipe.zrevrange(keys.users_by_time(), 0, NEWEST_USERS - 1)
+        self._acted = ask_latest_acted(pipe, me)
 
-    def result(self) -> tuple[list[Sequence[str]], list[str]]:
-        return self._entries.value, stored_names(keys.users_by_time(), self._newest_users.value)
+    def result(self) -> tuple[list[Sequence[str]], list[str], LatestActed]:
+        newest = stored_names(keys.users_by_time(), self._newest_users.value)
+        return self._entries.value, newest, self._acted.value

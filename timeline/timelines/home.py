@@ -14,6 +14,7 @@ from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import stored_id, stored_ids
 from retwis_site.store.replies import Answer
 from timeline.posts.entities import Page, Post
+from timeline.posts.reading.acted import LatestActed, ask_latest_acted
 from timeline.posts.reading.post_reader import PostReader
 from timeline.posts.reading.records import cached_author
 from timeline.posts.reading.visibility import PostsOfFollowed
@@ -47,9 +48,10 @@ class Homes:
         sources = HomeSources(self._store, owner.uid, asked.followed)
         content = self.list_of(owner.uid).page(asked.entries, before, sources.newest)
         listed = content.ids if before is None else [pid for pid in content.ids if pid < before]
-        read = PostReader(self._store, owner, [PostsOfFollowed(owner.uid, sources.followed)]).read
+        rules = [PostsOfFollowed(owner.uid, sources.followed)]
+        read = PostReader(self._store, owner, rules, acted=asked.acted).read
         page = self._page(sources, listed, content.complete_down_to, before, read)
-        if before is None and (newest := snowflake.newest(post.pid for post in page.posts)):
+        if before is None and (newest := snowflake.newest(post.listed for post in page.posts)):
             self._write_seen(owner.uid, newest, asked.seen)
         return HomePage(owner, asked.counts, page, asked.seen, listed, content.complete_down_to > 0)
 
@@ -102,7 +104,7 @@ def _below_the_list(sources: "HomeSources", posts: list[Post], below: int | None
     more, _ = read(pids)
     page = [*posts, *more][:POSTS_A_PAGE]
     if len(posts) + len(more) > POSTS_A_PAGE:
-        return Page(page, page[-1].pid)
+        return Page(page, page[-1].listed)
     has_more = len(merged.ids) > POSTS_A_PAGE or merged.complete_down_to
     return Page(page, pids[-1] if pids and has_more else None)
 
@@ -177,6 +179,7 @@ class _AskedHome:
     counts: FollowCounts
     seen: int | None
     followed: LatestFollowed
+    acted: LatestActed
 
 
 class _HomeQuestion:
@@ -190,11 +193,12 @@ class _HomeQuestion:
         self._counts = ask_follow_counts(pipe, me)
         self._seen = pipe.hget(keys.user(me), "seen")
         self._followed = ask_latest_followed(pipe, me)
+        self._acted = ask_latest_acted(pipe, me)
 
     def result(self) -> _AskedHome:
         seen = stored_id(keys.user(self._me), self._seen.value)
         seen = None if seen is not None and snowflake.is_ahead(seen) else seen
-        return _AskedHome(self._entries.value, self._counts.value, seen, self._followed.value)
+        return _AskedHome(self._entries.value, self._counts.value, seen, self._followed.value, self._acted.value)
 
 
 class _ListQuestion:

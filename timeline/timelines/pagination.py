@@ -36,5 +36,5 @@ def fill(candidates: Sequence[int], size: int, shown: Shown) -> Filled:
         read, posts, dead = [*read, *further], [*posts, *more], [*dead, *more_dead]
     last = read[-1] if read else None
     if len(posts) > size:
-        return Filled(posts[:size], dead, last, posts[size - 1].pid)
+        return Filled(posts[:size], dead, last, posts[size - 1].listed)
     return Filled(posts, dead, last, last if len(candidates) > len(read) else None)

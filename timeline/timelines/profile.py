@@ -17,6 +17,7 @@ from retwis_site.store.replies import Answer, Reply
 from timeline.people.entities import About, KnownFollowers, Relation
 from timeline.people.join_dates import ask_join_dates
 from timeline.posts.entities import Page, Post
+from timeline.posts.reading.acted import LatestActed, ask_latest_acted
 from timeline.posts.reading.post_reader import PostReader
 from timeline.posts.reading.visibility import PostsBy
 from timeline.posts.repository import Posts
@@ -52,7 +53,7 @@ class Profiles:
         has_more = asked.has_more or len(pids) > POSTS_A_PAGE
         older = pids[:POSTS_A_PAGE][-1] if pids and has_more else None
         mine = asked.mine
-        reader = PostReader(self._store, viewer.user, [PostsBy(person.uid)], [person])
+        reader = PostReader(self._store, viewer.user, [PostsBy(person.uid)], [person], asked.acted)
         cached = mine and _cached_comparisons(mine, person)
         to_make = _comparisons(mine, person.uid, asked.counts) if mine and not cached else None
         posts, joined, made = self._read(reader, pids[:POSTS_A_PAGE], person, to_make)
@@ -144,6 +145,7 @@ class AskedProfile:
     bio: str
     counts: FollowCounts
     mine: Mine | None  # None for a visitor, and on the viewer's own profile
+    acted: LatestActed
 
 
 class _ProfileQuestion:
@@ -156,13 +158,13 @@ class _ProfileQuestion:
         self._bio = pipe.hget(keys.user(them), "bio")
         self._counts = ask_follow_counts(pipe, them)
         self._mine = _ask_mine(pipe, me, them) if me is not None and me != them else None
+        self._acted = ask_latest_acted(pipe, me)
 
     def result(self) -> AskedProfile:
         pids = stored_ids(self._updates, self._members.value)
         mine = None if self._mine is None else self._mine.value
-        return AskedProfile(
-            pids, len(self._members.value) > POSTS_A_PAGE, self._bio.value or "", self._counts.value, mine
-        )
+        has_more = len(self._members.value) > POSTS_A_PAGE
+        return AskedProfile(pids, has_more, self._bio.value or "", self._counts.value, mine, self._acted.value)
 
 
 def _ask_mine(pipe: Pipe, me: int, them: int) -> Answer[Mine]:

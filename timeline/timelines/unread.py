@@ -47,24 +47,24 @@ def unread_posts(home: HomePage, last_read: int) -> UnreadPosts:
     """The unread posts of a first page. Own posts do not count, and posts that this page knows to be dead or hidden."""
     if _newest(home) <= last_read:
         return NO_UNREAD_POSTS
-    unread = [post for post in home.page.posts if post.pid > last_read]
-    count = sum(post.author.uid != home.viewer.uid and not snowflake.is_ahead(post.pid) for post in unread)
+    unread = [post for post in home.page.posts if post.listed > last_read]
+    count = sum(post.listed_by.uid != home.viewer.uid and not snowflake.is_ahead(post.listed) for post in unread)
     if len(unread) < len(home.page.posts) or home.page.older is None:
         return UnreadPosts(count, has_more=False, resume_before=None, has_divider=len(unread) < len(home.page.posts))
-    on_later_pages = [pid for pid in home.listed if last_read < pid < unread[-1].pid]
+    on_later_pages = [pid for pid in home.listed if last_read < pid < unread[-1].listed]
     has_more = home.has_more and all(pid > last_read for pid in home.listed)
     return UnreadPosts(count + len(on_later_pages), has_more, resume_before=last_read + 1)
 
 
 def _newest(home: HomePage) -> int:
-    return snowflake.newest(post.pid for post in home.page.posts)
+    return snowflake.newest(post.listed for post in home.page.posts)
 
 
 def starts_at_last_read(home: HomePage, before: int | None, last_read: int | None) -> bool:
     """Whether a later page begins with the last read post: all unread posts are on the pages before it."""
     if before is None or last_read is None or before <= last_read:
         return False
-    return not home.page.posts or home.page.posts[0].pid <= last_read
+    return not home.page.posts or home.page.posts[0].listed <= last_read
 
 
 def keep_last_read(request: HttpRequest, response: HttpResponse, home: HomePage) -> None:

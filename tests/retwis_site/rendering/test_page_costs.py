@@ -10,12 +10,12 @@ from timeline.relations.follow import Follows
 
 # (path, reader): (round trips, commands) with warm caches, and the same with empty caches.
 COSTS = {
-    ("/", "alice"): ((2, 13), (5, 31)),
-    ("/?before=121", "alice"): ((2, 13), (5, 31)),
-    ("/@Alice/", "alice"): ((2, 28), (4, 31)),
-    ("/@bob/", "alice"): ((1, 13), (6, 42)),
+    ("/", "alice"): ((2, 16), (5, 34)),
+    ("/?before=121", "alice"): ((2, 16), (5, 34)),
+    ("/@Alice/", "alice"): ((2, 31), (4, 34)),
+    ("/@bob/", "alice"): ((1, 16), (6, 45)),
     ("/@bob/", "a visitor"): ((1, 6), (3, 28)),
-    ("/timeline/", "alice"): ((2, 20), (4, 57)),
+    ("/timeline/", "alice"): ((2, 23), (4, 60)),
     ("/timeline/", "a visitor"): ((1, 2), (3, 55)),
     ("/", "a visitor"): ((1, 2), (3, 25)),
     ("/@bob/2/", "alice"): ((1, 9), (4, 12)),

@@ -1,11 +1,13 @@
 """`PostReader`: every list of posts is read through it.
 
-A process keeps three things: the author of each post, which never changes; for seconds, each post; for seconds, each
-user (`accounts/users/repository.py`). Post and user are kept apart, so a page is never older than the older of the two.
-A viewer's own posts are always read, so authors see at once what they did, on every worker.
+A process keeps what never changes of a post: its author, and the post and the person that it names. For seconds it
+keeps each post and each user (`accounts/users/repository.py`). Post and user are kept apart, so a page is never older
+than the older of the two. What the viewer has done with a post is always read. So are the viewer's own posts, and those
+on which they have acted a moment ago: people see at once what they did, on every worker.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from accounts.users.entities import User, Visitor
 from accounts.users.repository import ask_people
@@ -13,9 +15,18 @@ from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.replies import Answer, Reply
-from timeline.posts.entities import Post, Unavailable
-from timeline.posts.reading.records import FIELDS, Record, cached_answered, cached_author, links_of_deleted, record_from
-from timeline.posts.reading.visibility import Rule
+from timeline.posts.entities import NO_LINKS, NOT_ACTED, Acted, Context, Links, Post, Unavailable
+from timeline.posts.reading.acted import NOTHING_READ, LatestActed, ask_acted
+from timeline.posts.reading.records import (
+    FIELDS,
+    Record,
+    cached_answered,
+    cached_author,
+    cached_named,
+    links_of_deleted,
+    record_from,
+)
+from timeline.posts.reading.visibility import Rule, rules_of
 
 # An entry has a post of some 350 bytes, so all have 3 MB; 7 MB if every text is as long as can be.
 _posts: Memory[int, Post] = Memory(size=5000, seconds=5)
@@ -26,26 +37,41 @@ def forget(pid: int) -> None:
     _posts.forget(pid)
 
 
+STEPS = 3  # a repost names its original, that names the post that it quotes, and that names its author
+
+
 class PostReader:
-    """Reads the posts of one page for one viewer. Every list of posts is read through it."""
+    """Reads the posts of one page for one viewer. Every list of posts is read through it. No post comes twice."""
 
     def __init__(
-        self, store: Store, viewer: User | Visitor, rules: Sequence[Rule] = (), people: Iterable[User] = ()
+        self,
+        store: Store,
+        viewer: User | Visitor,
+        rules: Sequence[Rule] = (),
+        people: Iterable[User] = (),
+        acted: LatestActed = NOTHING_READ,
+        fresh: Collection[int] = (),
     ) -> None:
-        """`rules`: those of the page. `people`: users that this request has just read; they are not read again."""
+        """`rules`: those of the page. `people` and `acted`: what this request has just read; it is not read again.
+        `fresh`: posts that are read even when they are cached."""
         self._store = store
-        self.rules = rules  # rules of every page, such as blocks and mutes, belong before them
+        self.rules = rules
         self.people = {user.uid: user for user in people}
         self.me: int | None = None
         if isinstance(viewer, User):
             self.me = viewer.uid
             self.people[viewer.uid] = viewer
+        self.rules_of_viewer = rules_of(self.me)
+        self.acted = acted
+        self.fresh = fresh
+        self.shown: set[int] = set()  # the posts that the page has by now
 
     def read(self, pids: Sequence[int]) -> tuple[list[Post], list[int]]:
-        """The posts that the viewer sees, in the order of `pids`, and the ids of posts that do not exist.
+        """The posts that the viewer sees, in the order of `pids`, and the ids of posts that do not exist. The id of a
+        repost stands for the post that it reposts.
 
-        One round trip, two when the author of a post is not cached, or whom it answers; none while the page asks for
-        nothing that can change at any moment.
+        One round trip; for a visitor none while the posts are cached, unless a rule asks. At most STEPS more where this
+        process does not know yet whom and what a post names: one when it does not know its author.
         """
         pipe = self._store.pipeline()
         reading = self.ask(pipe, pids)
@@ -53,16 +79,23 @@ class PostReader:
         return reading.posts(pipe)
 
     def ask(self, pipe: Pipe, pids: Sequence[int]) -> "Reading":
-        """Ask for these posts, their authors, and what the rules must know."""
+        """Ask for these posts, the posts and people that they name, and what the rules must know."""
         reading = Reading(self, pids)
         reading.ask(pipe)
         return reading
 
-    def ask_about(self, pipe: Pipe, authors: set[int], answered: set[int]) -> Answer[dict[int, User]]:
-        """Ask for authors, and what the rules must know about them and about the people whom they answer."""
-        for rule in self.rules:
-            rule.ask(pipe, authors | answered)
-        return ask_people(pipe, authors - self.people.keys())
+    def ask_about(self, pipe: Pipe, people: set[int]) -> Answer[dict[int, User]]:
+        """Ask for people, and what the rules must know about them."""
+        for rule in (*self.rules_of_viewer, *self.rules):
+            rule.ask(pipe, people)
+        return ask_people(pipe, people - self.people.keys())
+
+
+class _Asked(NamedTuple):
+    """What one round trip is asked about posts and people."""
+
+    people: Answer[dict[int, User]]
+    acted: Answer[dict[int, Acted]] | None  # None when nothing must be asked
 
 
 class Reading:
@@ -71,62 +104,141 @@ class Reading:
     def __init__(self, reader: PostReader, pids: Sequence[int]) -> None:
         self._reader = reader
         self._pids = pids
-        self._cached = _posts.some(pids)
-        self._asked: dict[int, Reply[list[str | None]]] = {}
-        self._authors: set[int] = set()
-        self._answered: set[int] = set()  # the people whom the posts answer
+        self._cached: dict[int, Post] = {}
+        self._fields: dict[int, Reply[list[str | None]]] = {}  # of posts that are not cached
+        self._records: dict[int, Record | None] = {}
+        self._uids: set[int] = set()  # the people that were asked for
+        self._people = reader.people.copy()
+        self._acted: dict[int, Acted] = {}
 
     def ask(self, pipe: Pipe) -> None:
-        me, cached, authors, answered = self._reader.me, self._cached, self._authors, self._answered
-        for pid in self._pids:
-            post = cached.get(pid)
-            if post is not None and post.author.uid != me:
-                authors.add(post.author.uid)
-                if post.links.reply_to_user is not None:
-                    answered.add(post.links.reply_to_user)
-                continue
-            self._asked[pid] = pipe.hmget(keys.post(pid), FIELDS)
-            author, other = cached_author(pid), cached_answered(pid)
-            if author is not None:
-                authors.add(author)
-            if other is not None:
-                answered.add(other)
-        self._people = self._reader.ask_about(pipe, authors, answered)
+        self._last = self._ask_for(pipe, self._pids, ())
 
     def posts(self, pipe: Pipe) -> tuple[list[Post], list[int]]:
-        """As for `PostReader.read`. One round trip more when the author of a post was not cached, or whom it
-        answers."""
-        records = {pid: record_from(pid, *fields.value) for pid, fields in self._asked.items()}
-        people = self._reader.people | self._people.value
-        found = [record for record in records.values() if record is not None]
-        unknown = {record.uid for record in found} - self._authors
-        answered = {uid for record in found if (uid := record.links.reply_to_user)} - self._answered - self._authors
-        if unknown or answered:
-            late = self._reader.ask_about(pipe, unknown, answered)
-            pipe.execute()  # nothing is sent while no rule asks
-            people |= late.value
-        self._existing = posts = self._put_together(records, people)
+        """As for `PostReader.read`, after its first round trip."""
+        self._read_replies()
+        for _ in range(STEPS):
+            posts, people = self._not_asked_for()
+            if not posts and not people:
+                break
+            self._last = self._ask_for(pipe, posts, people)
+            pipe.execute()
+            self._read_replies()
+        visible = self._existing = self._put_together()
+        for rule in self._reader.rules_of_viewer:
+            visible = rule.visible(visible)
+        seen = {post.pid: post for post in visible}
+        listed = [seen[pid] for pid in self._pids if pid in seen]
         for rule in self._reader.rules:
-            posts = rule.visible(posts)
-        self._visible = {post.pid for post in posts}
-        return posts, [pid for pid, record in records.items() if record is None]
+            listed = rule.visible(listed)
+        dead = [pid for pid in self._pids if pid not in self._cached and self._records[pid] is None]
+        shown = self._in_context(listed, seen)
+        self._shown = {post.pid for post in shown}
+        return shown, dead
 
     def unavailable(self) -> list[Unavailable]:
         """The posts that `posts` has left out and that still say which posts they answer. Call it after `posts`."""
-        hidden = [Unavailable(post.pid, post.links, False) for post in self._existing if post.pid not in self._visible]
-        deleted = ((pid, links_of_deleted(pid, fields.value)) for pid, fields in self._asked.items())
+        listed = set(self._pids)
+        left_out = (post for post in self._existing if post.pid in listed and post.pid not in self._shown)
+        hidden = [Unavailable(post.pid, post.links, False) for post in left_out]
+        fields = ((pid, self._fields[pid].value) for pid in self._pids if pid in self._fields)
+        deleted = ((pid, links_of_deleted(pid, its_fields)) for pid, its_fields in fields)
         return hidden + [Unavailable(pid, links, True) for pid, links in deleted if links is not None]
 
-    def _put_together(self, records: Mapping[int, Record | None], people: Mapping[int, User]) -> list[Post]:
-        """The posts whose authors have an account."""
-        read = {pid: one.by(people[one.uid]) for pid, one in records.items() if one is not None and one.uid in people}
-        read = _posts.put_all(read)
-        posts = []
-        for pid in self._pids:
-            post = read.get(pid) if pid in records else _by_author_in(people, self._cached[pid])
-            if post is not None:
-                posts.append(post)
-        return posts
+    def _ask_for(self, pipe: Pipe, pids: Iterable[int], people: Iterable[int]) -> _Asked:
+        """Ask for posts and people, and for those that the posts name, as far as this process knows them."""
+        me, fresh = self._reader.me, self._reader.fresh
+        uids, asked = set(people), []
+        for _ in range(STEPS):
+            pids = [pid for pid in dict.fromkeys(pids) if pid not in self._cached and pid not in self._fields]
+            if not pids:
+                break
+            asked += pids
+            cached = _posts.some(pids)
+            named: list[int] = []
+            for pid in pids:
+                post = cached.get(pid)
+                if post is not None and post.author.uid != me and pid not in fresh:
+                    self._cached[pid] = post
+                    named += _named(post.links)
+                    uids.update(_people_of(post.author.uid, post.links))
+                else:
+                    self._fields[pid] = pipe.hmget(keys.post(pid), FIELDS)
+                    named += filter(None, [cached_named(pid)])
+                    uids.update(filter(None, (cached_author(pid), cached_answered(pid))))
+            pids = named
+        uids -= self._uids
+        self._uids |= uids
+        return _Asked(self._reader.ask_about(pipe, uids), self._ask_acted(pipe, asked))
+
+    def _ask_acted(self, pipe: Pipe, pids: Iterable[int]) -> Answer[dict[int, Acted]] | None:
+        me, latest = self._reader.me, self._reader.acted
+        if me is None:
+            return None
+        unknown = [pid for pid in pids if not latest.knows(self._cached.get(pid))]
+        return ask_acted(pipe, me, unknown) if unknown else None
+
+    def _read_replies(self) -> None:
+        """Read what the last round trip says."""
+        new = {pid: record_from(pid, *self._fields[pid].value) for pid in self._fields.keys() - self._records.keys()}
+        self._records |= new
+        self._people |= self._last.people.value
+        if self._last.acted is not None:
+            self._acted |= self._last.acted.value
+
+    def _not_asked_for(self) -> tuple[list[int], list[int]]:
+        """The posts and the people that only the last round trip has named."""
+        known = {pid: one.links for pid, one in (self._cached | self._records).items() if one is not None}
+        named = [each for pid in self._pids if pid in known for each in _named(known[pid])]
+        originals = [known[pid].repost_of for pid in self._pids if pid in known]
+        named += [each for pid in originals if pid in known for each in _named(known[pid])]
+        posts = [pid for pid in named if pid not in self._cached and pid not in self._fields]
+        people = {uid for one in self._records.values() if one is not None for uid in _people_of(one.uid, one.links)}
+        return posts, list(people - self._uids)
+
+    def _put_together(self) -> list[Post]:
+        """All posts, also those that others name, whose authors have an account."""
+        people = self._people
+        read = {
+            pid: one.by(people[one.uid]) for pid, one in self._records.items() if one is not None and one.uid in people
+        }
+        cached = (_by_author_in(people, post) for post in self._cached.values())
+        return [*_posts.put_all(read).values(), *(post for post in cached if post is not None)]
+
+    def _in_context(self, listed: Sequence[Post], seen: Mapping[int, Post]) -> list[Post]:
+        """Each post once, in the place where it comes first. A repost stands for its original."""
+        found: dict[int, tuple[Post, int, dict[User, None]]] = {}
+        for entry in listed:
+            repost_of = entry.links.repost_of
+            post = entry if repost_of is None else seen.get(repost_of)
+            if post is None or post.links.repost_of is not None or post.pid in self._reader.shown:
+                continue
+            _, _, reposted_by = found.setdefault(post.pid, (post, entry.pid, {}))
+            if post is not entry:
+                reposted_by[entry.author] = None
+        self._reader.shown.update(found)
+        return [self._one_in_context(*entry, seen) for entry in found.values()]
+
+    def _one_in_context(self, post: Post, listed: int, reposted_by: Iterable[User], seen: Mapping[int, Post]) -> Post:
+        acted, links = self._acted.get(post.pid) or self._reader.acted.of(post.pid), post.links
+        if links is NO_LINKS and acted == NOT_ACTED and not reposted_by:
+            return post
+        answered = self._people.get(links.reply_to_user) if links.reply_to_user else None
+        quoted = seen.get(links.quote) if links.quote else None
+        if quoted is not None and quoted.links.repost_of is not None:
+            quoted = None
+        as_listed = None if listed == post.pid else listed
+        return post._replace(context=Context(acted, as_listed, tuple(reposted_by), answered, quoted))
+
+
+def _named(links: Links) -> Sequence[int]:
+    """The post that is shown with a post, or instead of it."""
+    named = links.repost_of or links.quote
+    return () if named is None else (named,)
+
+
+def _people_of(author: int, links: Links) -> Sequence[int]:
+    return (author,) if links.reply_to_user is None else (author, links.reply_to_user)
 
 
 def _by_author_in(people: Mapping[int, User], post: Post) -> Post | None:

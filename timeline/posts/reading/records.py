@@ -18,7 +18,9 @@ FIELDS = (*BASIC, *LINKS, "edited", *COUNTS)
 
 # pid -> uid of the author, for the posts that were read last: 2 MB. With it, a page asks for posts and authors at once.
 _authors_by_pid: Hints[int] = Hints(1 << 17)
-_answered_by_pid: Hints[int] = Hints(1 << 16)  # pid of an answer -> uid of the author answered: 1 MB
+# pid -> the post that it reposts or quotes, and pid -> uid of the author that it answers: 1 MB each.
+_named_by_pid: Hints[int] = Hints(1 << 16)
+_answered_by_pid: Hints[int] = Hints(1 << 16)
 
 
 class Record(NamedTuple):
@@ -54,8 +56,9 @@ def record_from(
     if author is None or (body is None and links.repost_of is None):
         return None
     _authors_by_pid.put(pid, author)
-    if links.reply_to_user is not None:
-        _answered_by_pid.put(pid, links.reply_to_user)
+    if links is not NO_LINKS:
+        _named_by_pid.put(pid, links.repost_of or links.quote or 0)
+        _answered_by_pid.put(pid, links.reply_to_user or 0)
     return Record(pid, author, stored_time(key, when), body or "", links, counts, edited)
 
 
@@ -74,6 +77,8 @@ def _further(key: str, fields: Sequence[str | None]) -> tuple[Links, Counts, int
 
 def links_from(key: str, fields: Sequence[str | None]) -> Links:
     """The links in the fields LINKS of this post."""
+    if not any(fields) and fields[-1] is None:
+        return NO_LINKS
     reply_to, root, reply_to_user, above, quote, repost_of, mentions = fields
     return Links(
         stored_id(key, reply_to),
@@ -106,6 +111,11 @@ def cached_author(pid: int) -> int | None:
     return _authors_by_pid.get(pid)
 
 
+def cached_named(pid: int) -> int | None:
+    """The post that this one reposts or quotes; None also when this process has not cached it. No round trip."""
+    return _named_by_pid.get(pid)
+
+
 def cached_answered(pid: int) -> int | None:
-    """The uid of the author whom a post answers; None when this process has not cached it. No round trip."""
+    """The uid of the author that this post answers; None also when this process has not cached it. No round trip."""
     return _answered_by_pid.get(pid)

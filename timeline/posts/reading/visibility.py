@@ -1,9 +1,11 @@
 """Which posts a viewer sees: rules, which `PostReader` applies to every list of posts.
 
-Before the rules, the reader leaves out deleted posts and posts of deleted accounts. What depends on the viewer or on
-the page is a rule.
+Before the rules, the reader leaves out deleted posts and posts of deleted accounts. What depends on the viewer is a
+rule of every page (`rules_of`); it hides a post also where another post reposts or quotes it. What depends on the page
+is a rule of that page: it decides about the entries of the list. A repost is an entry by the person who reposts.
 """
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from retwis_site.store.client import Pipe
@@ -20,6 +22,11 @@ class Rule(Protocol):
     def visible(self, posts: list[Post]) -> list[Post]:
         """The posts that the viewer sees, in the same order. The rule was asked about all their authors, and about the
         people whom they answer."""
+
+
+def rules_of(me: int | None) -> Sequence[Rule]:
+    """The rules of every page for this viewer; None for a visitor."""
+    return ()
 
 
 class PostsOfFollowed:
@@ -56,3 +63,13 @@ class PostsBy:
 
     def visible(self, posts: list[Post]) -> list[Post]:
         return [post for post in posts if post.author.uid == self._author]
+
+
+class NoReposts:
+    """Only what people wrote. Everyone's timeline has each post once already."""
+
+    def ask(self, pipe: Pipe, authors: set[int]) -> None:
+        """Nothing to ask."""
+
+    def visible(self, posts: list[Post]) -> list[Post]:
+        return [post for post in posts if post.links.repost_of is None]

@@ -40,7 +40,7 @@ def listing(
 
 def _with_line(page: Page, by: Rendering, last_read: int | None) -> bytes:
     posts = page.posts
-    if last_read is None or not snowflake.newest(post.pid for post in posts) > last_read >= posts[-1].pid:
+    if last_read is None or not snowflake.newest(post.listed for post in posts) > last_read >= posts[-1].listed:
         return cards(posts, by)
-    above = sum(post.pid > last_read for post in posts)
+    above = sum(post.listed > last_read for post in posts)
     return cards(posts[:above], by) + STOPPED.fill_as_sent(by.language) + cards(posts[above:], by)

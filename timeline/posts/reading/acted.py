@@ -1,0 +1,69 @@
+"""What the viewer has done with the posts of a page: liked, reposted, bookmarked."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+
+from retwis_site.store import keys
+from retwis_site.store.client import Pipe
+from retwis_site.store.replies import Answer
+from timeline.posts.entities import NOT_ACTED, Acted, Post
+
+LATEST = 50  # entries of each kind that `LatestActed` has at most
+CLOCKS_DIFFER = 60  # seconds; the clocks of two servers never differ by so much
+
+
+def ask_acted(pipe: Pipe, me: int, pids: Sequence[int]) -> Answer[dict[int, Acted]]:
+    """By id, what `me` has done with these posts (at least one). Three commands."""
+    members = [str(pid) for pid in pids]
+    asked = [pipe.zmscore(key(me), members) for key in (keys.likes, keys.reposts, keys.bookmarks)]
+
+    def read() -> dict[int, Acted]:
+        rows = zip(pids, *(scores.value for scores in asked), strict=True)
+        return {pid: Acted(*(score is not None for score in scores)) for pid, *scores in rows}
+
+    return Answer(read)
+
+
+@dataclass(frozen=True, slots=True)
+class LatestActed:
+    """What the viewer has liked, reposted and bookmarked last.
+
+    A page can ask it before it knows which posts it has. Nobody acts on a post before it is published, so for most
+    pages it is all that the page must know."""
+
+    liked: frozenset[str]  # ids as text
+    reposted: frozenset[str]
+    bookmarked: frozenset[str]
+    since: float  # unix seconds: later likes and bookmarks are all known
+    since_id: float  # reposts with higher ids are all known
+
+    def knows(self, post: Post | None) -> bool:
+        """Whether all is known about this post; None: a post of which nothing is known yet."""
+        if self.since == self.since_id == -inf:
+            return True
+        return post is not None and post.time > self.since + CLOCKS_DIFFER and post.pid > self.since_id
+
+    def of(self, pid: int) -> Acted:
+        member = str(pid)
+        acted = member in self.liked, member in self.reposted, member in self.bookmarked
+        return Acted(*acted) if True in acted else NOT_ACTED
+
+
+NOTHING_READ = LatestActed(frozenset(), frozenset(), frozenset(), inf, inf)
+
+
+def ask_latest_acted(pipe: Pipe, me: int | None) -> Answer[LatestActed]:
+    """Three commands; none for a visitor, None."""
+    if me is None:
+        return Answer(lambda: NOTHING_READ)
+    of_each = (keys.likes, keys.reposts, keys.bookmarks)
+    asked = [pipe.zrevrange_withscores(key(me), 0, LATEST - 1) for key in of_each]
+
+    def read() -> LatestActed:
+        rows = [reply.value for reply in asked]
+        likes, reposts, bookmarks = (each[-1][1] if len(each) >= LATEST else -inf for each in rows)
+        liked, reposted, bookmarked = (frozenset(member for member, _ in each) for each in rows)
+        return LatestActed(liked, reposted, bookmarked, max(likes, bookmarks), reposts)
+
+    return Answer(read)
