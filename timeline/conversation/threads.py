@@ -15,6 +15,7 @@ from retwis_site.store.ids import stored_ids
 from timeline.conversation.branches import Answer, Rank, branches
 from timeline.conversation.entities import ThreadPage
 from timeline.posts.entities import NO_LINKS, Links, Post, PostDeleted, Unavailable
+from timeline.posts.reading.acted import LatestActed, ask_latest_acted
 from timeline.posts.reading.one_post import OnePost
 from timeline.posts.reading.post_reader import PostReader
 from timeline.posts.reading.records import Record
@@ -49,7 +50,8 @@ class Threads:
         here = set(direct)
         above = [higher for higher in _above(links) if higher != pid] if after is None else []
         followed = FollowedPeople(viewer.uid or 0, asked.followed)
-        reader = PostReader(self._store, viewer.user, [_AsksWhomTheViewerFollows(followed)], [author])
+        rules = [_AsksWhomTheViewerFollows(followed)]
+        reader = PostReader(self._store, viewer.user, rules, [author], asked.acted)
         posts = self._read(reader, dict.fromkeys([*above, pid, *direct, *below]))
         answers = [post for post in posts.values() if post.links.reply_to != pid or post.pid in here]
         page = ThreadPage(
@@ -83,7 +85,9 @@ def _as_it_is_now(shown: Answer | None, found: Record | Unavailable, author: Use
     """The post as the first round trip has found it. `shown` may be older, but says whether the viewer sees it."""
     if isinstance(found, Unavailable):
         return found
-    return shown if isinstance(shown, Unavailable) else found.by(author)
+    if shown is None:
+        return found.by(author)
+    return found.by(author)._replace(context=shown.context) if isinstance(shown, Post) else shown
 
 
 def _above(links: Links) -> tuple[int, ...]:
@@ -126,6 +130,7 @@ class _AskedThread:
     answers: list[int]  # to the post itself: those of a page, and one more
     below: list[int]  # of the thread, if the post is its first
     followed: LatestFollowed
+    acted: LatestActed
 
 
 class _ThreadQuestion:
@@ -139,6 +144,7 @@ class _ThreadQuestion:
         self._answers = pipe.zrangebyscore(keys.replies_to(self._pid), self._above, "+inf", ANSWERS + 1)
         self._below = pipe.zrangebyscore(keys.thread(self._pid), self._above, "+inf", IN_THREAD)
         self._followed = None if me is None else ask_latest_followed(pipe, me)
+        self._acted = ask_latest_acted(pipe, me)
 
     def result(self) -> _AskedThread:
         return _AskedThread(
@@ -146,4 +152,5 @@ class _ThreadQuestion:
             stored_ids(keys.replies_to(self._pid), self._answers.value),
             stored_ids(keys.thread(self._pid), self._below.value),
             FOLLOWS_NOBODY if self._followed is None else self._followed.value,
+            self._acted.value,
         )

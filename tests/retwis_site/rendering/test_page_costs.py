@@ -18,7 +18,7 @@ COSTS = {
     ("/timeline/", "alice"): ((2, 23), (4, 60)),
     ("/timeline/", "a visitor"): ((1, 2), (3, 55)),
     ("/", "a visitor"): ((1, 2), (3, 25)),
-    ("/@bob/2/", "alice"): ((1, 9), (4, 12)),
+    ("/@bob/2/", "alice"): ((1, 12), (4, 15)),
     ("/@bob/2/", "a visitor"): ((1, 6), (3, 8)),
     ("/@Alice/followers/", "alice"): ((1, 5), (4, 8)),
     ("/@bob/following/", "a visitor"): ((1, 3), (3, 6)),
