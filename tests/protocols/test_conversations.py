@@ -1,0 +1,180 @@
+"""Replies, quotes, deletions and edits survive kills and each other: all that follows from the posts agrees with them.
+
+The protocol is explored in tests/model/. Here the real code runs.
+"""
+
+import pytest
+
+from accounts.users.deletion import AccountDeletion
+from accounts.users.entities import User
+from retwis_site.jobs.worker import drain
+from tests.support.protocols.conversations import (
+    BOBS_POST,
+    answer,
+    assert_conversations_agree,
+    edit,
+    make_thread,
+    quote,
+    removal,
+)
+from tests.support.protocols.interleaving import Schedule
+from tests.support.protocols.small_site import ALICE, BOB, CAROL, finish_jobs, make_small_site
+from tests.support.stores.key_layouts import noted
+from tests.support.stores.seam import before_round_trip, killed_before_round_trip
+from timeline.posts.writing.standing import Standing
+
+RUNS = 20  # seeds for each scenario
+NAMES = {ALICE: "alice", BOB: "bob", CAROL: "carol"}
+LAST_STEP = 18
+
+
+def delete_account(store, uid):
+    return lambda: AccountDeletion(store).delete(User(uid, NAMES[uid]), f"secret{uid}")
+
+
+def worker(store):
+    return lambda: drain(store, "worker")
+
+
+CHANGES = {
+    "answer": lambda s, first, second: answer(s, BOB, second),
+    "quote": lambda s, first, second: quote(s, BOB, first),
+    "edit": lambda s, first, second: edit(s, ALICE, first, "another text"),
+    "delete the last": lambda s, first, second: removal(s, CAROL, second),
+    "delete the middle": lambda s, first, second: removal(s, ALICE, first),
+    "delete the first": lambda s, first, second: removal(s, BOB, BOBS_POST),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("step", range(LAST_STEP))
+def test_a_killed_change_has_no_effect_or_its_full_effect(store, raw, layout, change, step):
+    make_small_site(raw, layout)
+    work = CHANGES[change](store, *make_thread(store))
+    killed_before_round_trip(step, work)
+    finish_jobs(store, raw)
+    assert_conversations_agree(raw, step)
+    work()
+    assert noted(raw) == []
+    assert_conversations_agree(raw, step)
+
+
+@pytest.mark.parametrize("step", range(22))
+def test_a_killed_deletion_below_tombstones_takes_them_along(store, raw, layout, step):
+    make_small_site(raw, layout)
+    first, second = make_thread(store)
+    removal(store, ALICE, first)()
+    removal(store, BOB, BOBS_POST)()
+    killed_before_round_trip(step, removal(store, CAROL, second))
+    finish_jobs(store, raw)
+    assert_conversations_agree(raw, step)
+    if raw.hexists(f"post:{second}", "deleted"):
+        assert raw.keys("thread:*") == raw.keys("replies_to:*") == []
+
+
+@pytest.mark.parametrize("second_kill", range(1, 9))
+@pytest.mark.parametrize("first_kill", range(3, 12))
+def test_a_worker_that_is_killed_too_leaves_the_job_to_the_next_one(store, raw, layout, first_kill, second_kill):
+    make_small_site(raw, layout)
+    first, second = make_thread(store)
+    removal(store, ALICE, first)()
+    killed_before_round_trip(first_kill, removal(store, CAROL, second))
+    killed_before_round_trip(second_kill, lambda: finish_jobs(store, raw))
+    finish_jobs(store, raw)
+    assert_conversations_agree(raw, (first_kill, second_kill))
+
+
+@pytest.mark.parametrize("step", range(LAST_STEP))
+@pytest.mark.parametrize("change", ["answer", "quote", "edit"])
+@pytest.mark.parametrize("gone", ["the post", "the author", "the writer"])
+def test_a_change_during_a_deletion_agrees_with_it(store, raw, layout, change, gone, step):
+    make_small_site(raw, layout)
+    first, second = make_thread(store)
+
+    def deletion():
+        if gone == "the post":
+            for uid, pid in ((ALICE, first), (CAROL, second)):
+                removal(store, uid, pid)()
+        else:
+            delete_account(store, {"the author": ALICE, "the writer": BOB}[gone])()
+            finish_jobs(store, raw)
+
+    with before_round_trip(step, deletion):
+        CHANGES[change](store, first, second)()
+    finish_jobs(store, raw)
+    assert_conversations_agree(raw, step)
+
+
+def finish_again(store, pid):
+    """Another worker has the job of a post."""
+    return lambda: Standing(store).settle([pid])
+
+
+SCENARIOS = {
+    "two answers, and the post is deleted": lambda s, one, two: [
+        answer(s, BOB, two),
+        answer(s, ALICE, two, "u"),
+        removal(s, CAROL, two),
+    ],
+    "an answer to a post and the deletion of the answer below": lambda s, one, two: [
+        answer(s, BOB, one),
+        removal(s, CAROL, two),
+        removal(s, ALICE, one),
+    ],
+    "all of a thread is deleted": lambda s, one, two: [
+        removal(s, CAROL, two),
+        removal(s, ALICE, one),
+        removal(s, BOB, BOBS_POST),
+    ],
+    "an answer while all of a thread is deleted": lambda s, one, two: [
+        answer(s, BOB, two),
+        removal(s, CAROL, two),
+        removal(s, ALICE, one),
+    ],
+    "a double click and a deletion": lambda s, one, two: [
+        answer(s, BOB, two),
+        answer(s, BOB, two),
+        removal(s, CAROL, two),
+    ],
+    "two quotes and a deletion": lambda s, one, two: [quote(s, BOB, one), quote(s, CAROL, one), removal(s, ALICE, one)],
+    "two edits": lambda s, one, two: [edit(s, ALICE, one, "b"), edit(s, ALICE, one, "c"), finish_again(s, one)],
+    "two edits and a deletion": lambda s, one, two: [
+        edit(s, ALICE, one, "b"),
+        edit(s, ALICE, one, "c"),
+        removal(s, ALICE, one),
+    ],
+    "an answer and the deletion of its writer": lambda s, one, two: [
+        answer(s, BOB, two),
+        delete_account(s, BOB),
+        worker(s),
+        removal(s, CAROL, two),
+    ],
+    "the accounts of two of three are deleted": lambda s, one, two: [
+        delete_account(s, ALICE),
+        delete_account(s, CAROL),
+        worker(s),
+        answer(s, BOB, two),
+    ],
+}
+
+
+@pytest.mark.parametrize("kills", [0, 2])
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_interleaved_changes_agree_with_the_posts(store, raw, layout, scenario, kills):
+    for seed in range(RUNS):
+        make_small_site(raw, layout)
+        works = SCENARIOS[scenario](store, *make_thread(store))
+        schedule = Schedule(seed, kills)
+        schedule.run({str(number): work for number, work in enumerate(works)})
+        assert schedule.errors == [], seed
+        finish_jobs(store, raw)
+        assert_conversations_agree(raw, seed)
+
+
+def test_both_texts_of_two_edits_are_kept(store, raw, layout):
+    for seed in range(RUNS):
+        make_small_site(raw, layout)
+        schedule = Schedule(seed, 0)
+        schedule.run({text: edit(store, BOB, BOBS_POST, text) for text in ("b", "c")})
+        assert schedule.errors == [], seed
+        assert set(raw.hvals(f"edits:{BOBS_POST}")) == {"post 1", "b", "c"}, seed

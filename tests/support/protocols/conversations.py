@@ -1,0 +1,80 @@
+"""Replies, quotes and edits on the small site, and what must hold of them."""
+
+import contextlib
+
+from tests.support.protocols.small_site import ALICE, CAROL, delete
+from timeline.posts.entities import NewPost, NoSuchPost, PostDeleted, TargetRefused
+from timeline.posts.repository import Posts
+
+BOBS_POST = 1  # of the small site
+
+
+def answer(store, uid, to, token="t"):  # noqa: S107
+    def work():
+        with contextlib.suppress(TargetRefused):  # deleted meanwhile
+            return Posts(store).publish(uid, NewPost(f"{uid} answers {to}", reply_to=to), f"{token}{to}").pid
+
+    return work
+
+
+def quote(store, uid, of, token="q"):  # noqa: S107
+    def work():
+        with contextlib.suppress(TargetRefused):
+            return Posts(store).publish(uid, NewPost(f"{uid} quotes {of}", quote=of), f"{token}{of}").pid
+
+    return work
+
+
+def edit(store, uid, pid, text):
+    def work():
+        with contextlib.suppress(NoSuchPost, PostDeleted):
+            Posts(store).edit(uid, pid, text)
+
+    return work
+
+
+def removal(store, uid, pid):
+    return lambda: delete(store, uid, pid)
+
+
+def make_thread(store):
+    """Alice answers bob's post, and carol answers alice. Returns the ids of the two answers."""
+    first = answer(store, ALICE, BOBS_POST)()
+    return first, answer(store, CAROL, first)()
+
+
+def _entries(raw, prefix):
+    return {
+        (int(key.partition(":")[2]), int(member))
+        for key in raw.keys(f"{prefix}:*")
+        for member in raw.zrange(key, 0, -1)
+    }
+
+
+def assert_conversations_agree(raw, where):
+    """Threads, replies, quotes, their numbers, expiries and texts follow from the posts. For a site without jobs."""
+    posts = {int(key.partition(":")[2]): raw.hgetall(key) for key in raw.keys("post:*")}
+    expected = {"thread": set(), "replies_to": set(), "quotes_of": set()}
+    replies = _entries(raw, "replies_to")
+    answered = {to for to, _ in replies}
+    for pid, post in posts.items():
+        published = raw.zscore(f"updates:{post['user_id']}", pid) is not None
+        if "deleted" in post:
+            assert not published, (where, pid)
+            assert post["body"] == "", (where, pid)
+            assert not raw.exists(f"edits:{pid}"), (where, pid)
+            assert (raw.ttl(f"post:{pid}") == -1) == (pid in answered), (where, pid)
+        if "reply_to" in post and (published or ("deleted" in post and pid in answered)):
+            expected["thread"].add((int(post["root"]), pid))
+            expected["replies_to"].add((int(post["reply_to"]), pid))
+        if "quote" in post and published:
+            expected["quotes_of"].add((int(post["quote"]), pid))
+        texts = {int(since): text for since, text in raw.hgetall(f"edits:{pid}").items()}
+        if texts:
+            assert (int(post["edited"]), post["body"]) == max(texts.items()), (where, pid)
+    for prefix, entries in expected.items():
+        assert _entries(raw, prefix) == entries, (where, prefix)
+    for pid, post in posts.items():
+        for field, prefix in (("replies", "replies_to"), ("quotes", "quotes_of")):
+            number = 0 if "deleted" in post else raw.zcard(f"{prefix}:{pid}")
+            assert post.get(field) == (str(number) if number else None), (where, pid, field)
