@@ -36,6 +36,7 @@
 | `edits:<pid>` | hash | the texts of an edited post, the first one included: since when each stands (unix s) -> the text; `body` is the newest | truth |
 | `tag:<folded>` | zset | the posts with this hashtag, member = score = pid | |
 | `tags` | hash | folded tag -> its spelling when it was first used | truth |
+| `tags_by_name` | zset | folded tags with their marks apart (NFD), score 0: by which the beginning of a tag is found | |
 | `notices:<uid>` | zset | what others did that concerns this user: `<kind>:<what>:<who>`, score = when (unix s), the newest 1000; the member `up_to_here` has `noticed` as its score, so that one round trip counts the new ones | truth |
 | `outbox` | zset | unfinished jobs, score = when a worker may take the job over (unix s) | truth |
 | `outbox:<n>` | zset | with `OUTBOX_SHARDS` above 1, instead of `outbox`: the jobs about some of the ids | truth |
@@ -189,6 +190,10 @@ def tag(folded: str) -> str:
 
 def tags() -> str:
     return f"{PREFIX}tags"
+
+
+def tags_by_name() -> str:
+    return f"{PREFIX}tags_by_name"
 
 
 def notices(uid: int) -> str:

@@ -56,9 +56,13 @@ def segments(text: str) -> list[Segment]:
 
 def names_in(text: str) -> list[str]:
     """The usernames that a text mentions, as typed first, in their order; none twice in another letter case."""
-    if "@" not in text:
+    if "@" not in text:  # most texts
         return []
-    return list({part.name.lower(): part.name for part in reversed(segments(text)) if part.name}.values())[::-1]
+    found: dict[str, str] = {}
+    for part in segments(text):
+        if part.name:
+            found.setdefault(part.name.lower(), part.name)
+    return list(found.values())
 
 
 def tags_in(text: str) -> dict[str, str]:

@@ -60,6 +60,12 @@ def folded(name: str) -> str:
     return unicodedata.normalize("NFKC", _DOTTED_I.sub("i", unicodedata.normalize("NFKD", caseless)))
 
 
+def in_index(folded_tag: str) -> str:
+    """The form of a folded tag in `tags_by_name`, by whose beginning it is found. Letters and their marks are apart, as
+    they are typed: the beginning of a Korean syllable is then the beginning of its letters."""
+    return unicodedata.normalize("NFD", folded_tag)
+
+
 def _may_be_a_tag(run: str) -> bool:
     """Whether a run of the characters of tags has a letter, and is short enough, also when folded."""
     return max(len(run), len(folded(run))) <= LONGEST_TAG and any(char != "_" and char.isidentifier() for char in run)

@@ -14,6 +14,7 @@ from retwis_site.store.ids import nonce, stored_time
 from timeline.posts.entities import NO_LINKS, NoSuchPost, PostDeleted, TooManyEdits
 from timeline.posts.reading.history import Version
 from timeline.posts.writing.looks import Look, Seen
+from timeline.posts.writing.mentions import mentioned
 from timeline.posts.writing.standing import Standing
 
 MOST_TEXTS = 100  # of a post, the first one included
@@ -35,9 +36,9 @@ class Editing:
         self._standing = Standing(store)
 
     def edit(self, uid: int, pid: int, body: str) -> bool:
-        """Give a post of user `uid` a new text. Returns False when it has this text already. Six round trips, and those
-        of `Standing.agree` for an answer or a quote. Raises NoSuchPost (also for another author's, and for a repost),
-        PostDeleted, TooManyEdits.
+        """Give a post of user `uid` a new text. Returns False when it has this text already. Six round trips, one more
+        for a text with an @name, and those of `Standing.agree` for an answer or a quote. Raises NoSuchPost (also for
+        another author's, and for a repost), PostDeleted, TooManyEdits.
 
         Commit: the HSETNX of the new text in `edits:`."""
         before = self._editable(uid, pid)
@@ -46,7 +47,7 @@ class Editing:
         if len(before.seen.texts) >= MOST_TEXTS:
             raise TooManyEdits
         job = self._outbox.add(f"edit:{pid}:{uid}:{nonce()}")
-        now = self._commit(pid, before, body)
+        now = self._commit(pid, before, body, mentioned(self._store, body))
         pipe = self._store.pipeline()
         self._standing.queue(pipe, pid, now, before.seen)
         pipe.execute()
@@ -79,7 +80,7 @@ class Editing:
             return Before(seen, seen.texts[-1].since)
         return Before(seen, stored_time(keys.post(pid), when))
 
-    def _commit(self, pid: int, before: Before, body: str) -> Seen:
+    def _commit(self, pid: int, before: Before, body: str, mentions: tuple[int, ...] | None) -> Seen:
         """Add the new text, and before it the first one, which is in the hash alone. Returns the post as it is then.
 
         A second has one text, so an edit in the same second as the last one takes the next second."""
@@ -94,4 +95,5 @@ class Editing:
             since += 1
             is_added = self._store.hsetnx(key, str(since), body)
         texts = before.seen.texts or (Version(before.since, before.seen.body),)
-        return before.seen._replace(body=body, edited=since, texts=(*texts, Version(since, body)))
+        links = before.seen.links._replace(mentions=mentions)
+        return before.seen._replace(links=links, body=body, edited=since, texts=(*texts, Version(since, body)))

@@ -1,4 +1,5 @@
-"""The sorted sets in which a post stands because of what its hash says: the thread, the replies to a post, its quotes.
+"""The sorted sets in which a post stands because of what its hash says: the thread, the replies to a post, its quotes,
+the posts with a tag.
 
 The hash is the truth, and a listing follows from it (`standing.py`). Member and score of each entry are the post's id.
 """
@@ -6,7 +7,10 @@ The hash is the truth, and a listing follows from it (`standing.py`). Member and
 from typing import NamedTuple
 
 from retwis_site.store import keys
+from retwis_site.store.client import Pipe
 from timeline.posts.entities import Links
+from timeline.posts.parsing.links import tags_in
+from timeline.posts.parsing.tags import in_index
 from timeline.relations.protocol.counts import PostCount
 
 REPLIES = PostCount("replies", keys.replies_to)
@@ -21,8 +25,8 @@ class Listing(NamedTuple):
 
 
 def listings_of(links: Links, body: str) -> list[Listing]:
-    """The listings of a post with these links and this text. A set that follows from the text belongs here, too: an
-    edit then moves the post from the sets of the old text to those of the new one."""
+    """The listings of a post with these links and this text. An edit moves the post from the
+    sets of the old text to those of the new one."""
     listings = []
     if links.root is not None:
         listings.append(Listing(keys.thread(links.root), has_tombstones=True))
@@ -30,4 +34,13 @@ def listings_of(links: Links, body: str) -> list[Listing]:
         listings.append(Listing(keys.replies_to(links.reply_to), has_tombstones=True))
     if links.quote is not None:
         listings.append(Listing(keys.quotes_of(links.quote)))
+    listings += [Listing(keys.tag(tag)) for tag in tags_in(body)]
     return listings
+
+
+def queue_spellings(pipe: Pipe, body: str) -> None:
+    """Write how the tags of a text were first spelled, and by what beginning they are found. Both stay when no post has
+    the tag any more."""
+    for tag, spelling in tags_in(body).items():
+        pipe.hsetnx(keys.tags(), tag, spelling)
+        pipe.zadd(keys.tags_by_name(), {in_index(tag): 0})

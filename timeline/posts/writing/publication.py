@@ -12,6 +12,7 @@ from timeline.posts.post_ids import post_ids
 from timeline.posts.reading.records import LINKS, link_fields, links_from
 from timeline.posts.writing.delivery import REMOVED_BY_CLEANUP, Delivery
 from timeline.posts.writing.looks import Seen
+from timeline.posts.writing.mentions import mentioned
 from timeline.posts.writing.targets import links_of
 
 TOKEN_LIVES = 24 * 3600  # seconds that a form's one-time token is kept
@@ -30,11 +31,12 @@ class Publication:
         """Publish a post and deliver it. A second click on the form has the same `token` and gives the same post.
 
         Commit: the ZADD to the outbox. Ten round trips for any number of followers, and up to two more where lists are
-        cut; four more for an answer or a quote, six for both, one more where a repost is named. Up to
-        DELIVER_INLINE_LIMIT followers get the post here, more of them from a worker. A second click on a published or
-        deleted post costs three round trips. It drops the author's home, because the first request may have died before
-        that push. When the first request died before its commit, the second click finishes it, with the first text
-        (HSETNX). Raises StoreError; TargetMissing, TargetDeleted and TargetBlocked for what it answers or quotes.
+        cut; one more for a text with an @name, four more for an answer or a quote, six for both, one more where a
+        repost is named. Up to DELIVER_INLINE_LIMIT followers get the post here, more of them from a worker. A second
+        click on a published or deleted post costs three round trips. It drops the author's home, because the first
+        request may have died before that push. When the first request died before its commit, the second click finishes
+        it, with the first text (HSETNX). Raises StoreError; TargetMissing, TargetDeleted and TargetBlocked for what it
+        answers or quotes.
         """
         deadline = time.monotonic() + OWNER_GIVES_UP
         try:
@@ -44,6 +46,7 @@ class Publication:
             if published is None:
                 raise
             return published
+        links = links._replace(mentions=mentioned(self._store, new.body))
         new_pid = self._ids.take(uid)
         pid = self._claim_token(uid, token, new_pid)
         if pid != new_pid:

@@ -4,7 +4,8 @@ What decides is read, what follows is written, and then it is read again. While 
 of two processes that change a post and its replies at once, the last to write has seen what the other one did. Every
 step can run twice, and a job in the outbox leads here until all agrees.
 
-- A published post stands in its listings, and its text is the newest one in `edits:`.
+- A published post stands in its listings, and its text is the newest one in `edits:`, whose names
+  are its mentions.
 - A deleted post with replies is a tombstone: it keeps its place in the thread, and its hash does not expire.
 - A deleted post without replies stands nowhere, and its hash expires.
 
@@ -21,8 +22,9 @@ from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce
 from timeline.posts.entities import NO_LINKS
 from timeline.posts.reading.post_reader import forget
-from timeline.posts.writing.listings import QUOTES, REPLIES
+from timeline.posts.writing.listings import QUOTES, REPLIES, queue_spellings
 from timeline.posts.writing.looks import Look, Parent, Seen
+from timeline.posts.writing.mentions import mentioned
 from timeline.relations.protocol.counts import Counts
 
 DELETED_STAYS = 30 * 24 * 3600  # seconds that the page of a deleted post without replies answers 410
@@ -96,9 +98,16 @@ class Standing:
                 pipe.persist(keys.post(pid))
             else:
                 pipe.expire(keys.post(pid), DELETED_STAYS)
-        elif now.texts:
+            return
+        queue_spellings(pipe, now.text)
+        if now.texts:
             since, text = now.texts[-1]
-            pipe.hset(keys.post(pid), {"body": text, "edited": str(since)})
+            fields = {"body": text, "edited": str(since)}
+            if now.links.mentions is None:
+                pipe.hdel(keys.post(pid), "mentions")
+            else:
+                fields["mentions"] = " ".join(map(str, now.links.mentions))
+            pipe.hset(keys.post(pid), fields)
 
     def _write_until_same(self, written: Mapping[int, Seen], look: Look, deadline: float) -> Settled | None:
         """None when it took too long: a late write would undo the work of another process."""
@@ -107,6 +116,7 @@ class Standing:
         while changed := {pid: now for pid, now in settled.seen.items() if now != last.get(pid)}:
             if time.monotonic() > deadline:
                 return None
+            changed = {pid: self._with_mentions(now) for pid, now in changed.items()}
             pipe = self._store.pipeline()
             for pid, now in changed.items():
                 self.queue(pipe, pid, now, last.get(pid))
@@ -118,6 +128,13 @@ class Standing:
             settled.parents.update(look.parents)
             settled.quotes.update(look.quotes)
         return settled
+
+    def _with_mentions(self, now: Seen) -> Seen:
+        """The post with the mentions of its newest text. One round trip for an edited post whose text has an @name,
+        else none."""
+        if now.deleted or not now.texts:
+            return now
+        return now._replace(links=now.links._replace(mentions=mentioned(self._store, now.text)))
 
     def _remove_texts(self, seen: Mapping[int, Seen]) -> None:
         """One round trip; none without deleted posts that have a text."""
