@@ -1,4 +1,6 @@
-"""Posts that are written directly into their keys."""
+"""Posts and tags that are written directly into their keys."""
+
+from timeline.posts.parsing.tags import folded, in_index
 
 
 def write_posts(raw, uid, pids):
@@ -26,3 +28,12 @@ def delete_answered(raw, pid):
     uid = raw.hget(f"post:{pid}", "user_id")
     raw.hset(f"post:{pid}", mapping={"deleted": 1_800_000_000, "body": ""})
     raw.zrem(f"updates:{uid}", pid)
+
+
+def write_tag(raw, spelling, pids):
+    """Give posts a tag, without changing their texts."""
+    name = folded(spelling)
+    raw.hsetnx("tags", name, spelling)
+    raw.zadd("tags_by_name", {in_index(name): 0})
+    for pid in pids:
+        raw.zadd(f"tag:{name}", {pid: pid})
