@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.module_loading import import_string
 
@@ -106,6 +107,7 @@ class Feature:
     remove_account: Callable[[Store, int], Iterable[object]] | None = None
     form_fields: Mapping[str, Sequence[FormField]] = field(default_factory=dict)  # by the name of the form's address
     cookies: Sequence[PersonalCookie] = ()
+    after_login: Callable[[HttpRequest, HttpResponse, int], None] | None = None  # may set cookies for this uid
     # What `serve` does first on the embedded server. The second argument prints a line at once; the returned text is
     # printed below the address of the site.
     before_serving: Callable[[Store, Callable[[str], None]], str] | None = None

@@ -27,7 +27,15 @@ def signed_in(request: RetwisRequest, login: Login, after: str) -> HttpResponse:
     rotate_token(request)
     response = HttpResponseRedirect(after)
     cookies.keep(response, settings.AUTH_COOKIE, login.secret, COOKIE_LIVES)
+    for feature in features():
+        if feature.after_login is not None:
+            feature.after_login(request, response, login.user.uid)
     return response
+
+
+def said_at_login(request: RetwisRequest) -> list[str]:
+    """What waits in the browser's cookies for the user who logs in, in sentences."""
+    return [str(cookie.at_login) for cookie in _personal() if cookie.at_login and cookie.name in request.COOKIES]
 
 
 def take_back_at_logout(response: HttpResponse) -> None:

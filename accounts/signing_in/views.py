@@ -14,7 +14,7 @@ from accounts.signing_in.guards import change, own_page
 from accounts.signing_in.html.pages import form_page
 from accounts.signing_in.limits import REGISTRATIONS
 from accounts.signing_in.middleware import RetwisRequest
-from accounts.signing_in.responses import log_account_event, signed_in, take_back_at_logout
+from accounts.signing_in.responses import log_account_event, said_at_login, signed_in, take_back_at_logout
 from accounts.signing_in.sessions import Sessions
 from accounts.users.entities import NameTaken
 from accounts.users.registration import Registration
@@ -30,7 +30,9 @@ def register(request: RetwisRequest) -> HttpResponse:
     if request.method != "POST":
         if request.user.is_authenticated:
             return redirect("home")
-        return form_page(request, "accounts/signing_in/register.html", {"form": RegisterForm()})
+        return form_page(
+            request, "accounts/signing_in/register.html", {"form": RegisterForm(), "said": said_at_login(request)}
+        )
     form = RegisterForm(request.POST)
     if form.is_valid():
         limits = RateLimits(connect())
@@ -47,7 +49,9 @@ def register(request: RetwisRequest) -> HttpResponse:
             messages.success(request, text % {"name": login.user.username})
             log_account_event(request, "registered", login.user)
             return signed_in(request, login, "/")
-    return form_page(request, "accounts/signing_in/register.html", {"form": form}, status=422)
+    return form_page(
+        request, "accounts/signing_in/register.html", {"form": form, "said": said_at_login(request)}, status=422
+    )
 
 
 @sensitive_post_parameters()
@@ -57,11 +61,11 @@ def login(request: RetwisRequest) -> HttpResponse:
         after = own_page(request, request.GET.get("next", ""))
         if request.user.is_authenticated:
             return HttpResponseRedirect(after)
-        return form_page(request, "accounts/signing_in/login.html", {"form": LoginForm(request=request), "next": after})
+        return _login_page(request, LoginForm(request=request), after)
     after = own_page(request, request.POST.get("next", ""))
     form = LoginForm(request.POST, request=request)
     if not form.is_valid() or form.login is None:
-        return form_page(request, "accounts/signing_in/login.html", {"form": form, "next": after}, status=422)
+        return _login_page(request, form, after, status=422)
     has_language = form.login.language in CODES
     if has_language:
         activate(form.login.language)
@@ -71,6 +75,11 @@ def login(request: RetwisRequest) -> HttpResponse:
     if has_language:
         keep_language(response, form.login.language)
     return response
+
+
+def _login_page(request: RetwisRequest, form: LoginForm, after: str, status: int = 200) -> HttpResponse:
+    context = {"form": form, "next": after, "said": said_at_login(request)}
+    return form_page(request, "accounts/signing_in/login.html", context, status)
 
 
 @change

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from django.conf import settings
 from django.http import HttpResponse
+from django.utils.functional import Promise
 
 
 @dataclass(frozen=True)
@@ -12,6 +13,7 @@ class PersonalCookie:
 
     name: str
     outlives_logout: bool = False
+    at_login: str | Promise = ""  # what the login page says to a browser that has this cookie
 
 
 def keep(response: HttpResponse, name: str, value: str, seconds: int) -> None:

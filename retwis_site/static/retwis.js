@@ -58,9 +58,19 @@
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
     });
 
+    const discard = form.querySelector("[formaction$='/discard/']");
+    const offerToDiscard = () => {
+      discard.hidden = !text.value;
+    };
+    text.addEventListener("input", offerToDiscard);
+    form.addEventListener("submit", ({ submitter }) => {
+      if (submitter === discard) sessionStorage.removeItem(draft);
+    });
+
     if (document.querySelector(".message.posted")) sessionStorage.removeItem(draft);
     else if (!text.value || (text.value === fromServer && sessionStorage.getItem(base) === fromServer))
       text.value = sessionStorage.getItem(draft) ?? text.value;
+    offerToDiscard();
     updateCounter(form.querySelector(".counter"), Number(form.dataset.longest));
   };
   document.querySelectorAll(".composer").forEach(setUpComposer);

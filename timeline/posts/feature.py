@@ -43,8 +43,9 @@ FEATURE = Feature(
         "publish": (
             FormField("body", "textarea", _("Your post")),
             FormField("token", "hidden"),
-            *(FormField(name, "hidden") for name in ("reply_to", "quote")),
+            *(FormField(name, "hidden") for name in ("as", "reply_to", "quote")),
         )
     },
-    cookies=(PersonalCookie(drafts.COOKIE),),
+    cookies=(PersonalCookie(drafts.COOKIE, at_login=_("Your post is kept. Log in to send it.")),),
+    after_login=drafts.give_to,
 )

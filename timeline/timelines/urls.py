@@ -5,7 +5,6 @@ from timeline.timelines import views
 urlpatterns = [
     path("", views.home, name="home"),
     path("new/", views.arrivals, name="arrivals"),
-    path("post/", views.publish, name="publish"),
     path("timeline/", views.everyone, name="timeline"),
     path("@<username:username>/", views.profile, name="profile"),
 ]

@@ -102,7 +102,7 @@ def home_with_a_text_that_is_too_long(world):
 def home_with_a_draft(world):
     """With a text that was posted before the login."""
     page = world.member
-    draft = base64.urlsafe_b64encode(b"Not posted yet").decode()
+    draft = f"{drafts.NOBODY}...{base64.urlsafe_b64encode(b'Not posted yet').decode()}"
     page.context.add_cookies([{"name": drafts.COOKIE, "value": draft, "url": world.site.browser.origin}])
     page.goto("/")
     expect(composer(page)).to_have_value("Not posted yet")

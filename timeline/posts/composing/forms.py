@@ -1,7 +1,7 @@
 """The composer: the form of a new post, and its validation."""
 
 import secrets
-from typing import Any
+from typing import Any, Self
 
 from django import forms
 from django.core.validators import RegexValidator
@@ -56,6 +56,19 @@ class PostForm(forms.Form):
 
     reply_to = PostIdField()
     quote = PostIdField()
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.answers = bool(self["reply_to"].value())
+        if self.answers:
+            self.auto_id = "reply_%s"  # a page may have both kinds
+            self.fields["body"].label = _("Your reply")
+            self.fields["body"].widget.attrs["placeholder"] = _("Write a reply")
+
+    @classmethod
+    def of(cls, post: NewPost) -> Self:
+        """The form with what was written before."""
+        return cls(initial={"body": post.body, "reply_to": post.reply_to, "quote": post.quote})
 
     def clean_token(self) -> str:
         """The form's token; a new one for a client that sends none."""

@@ -20,7 +20,7 @@ from timeline.timelines.html import listing
 EVERYONE = Page(
     "timeline/timelines/everyone.html",
     here="timeline",
-    slots=("origin", "newest_users", *listing.SLOTS),
+    slots=("origin", "newest_users", "composer", *listing.SLOTS),
     shape=listing.SHAPE,
 )
 WELCOME = Page(
@@ -31,20 +31,21 @@ PROFILE = Page(
     here="profile",
     slots=(
         *("uid", *PERSON, "username", "username_in_title", "title_name", "shown_name"),
-        *("origin", "description", "counts", "bio", "joined", "next", "button", "in_common"),
+        *("origin", "description", "counts", "bio", "joined", "next", "button", "in_common", "composer"),
         *listing.SLOTS,
     ),
     shape={"is_me": EITHER, "follows_me": EITHER, "has_bio": EITHER, **listing.SHAPE},
 )
 
 
-def everyone_page(request: HttpRequest, by: Rendering, found: EveryonePage) -> HttpResponse:
+def everyone_page(request: HttpRequest, by: Rendering, found: EveryonePage, composer: Html) -> HttpResponse:
     """The global timeline."""
     return EVERYONE.answer(
         request,
         by,
         origin=origin_of(request),
         newest_users=newest_users(found.newest_users, by.language),
+        composer=composer,
         **listing.listing(request, found.page, by, at_the_cap=found.at_the_cap),
     )
 
@@ -59,7 +60,7 @@ def welcome_page(request: HttpRequest, by: Rendering, found: EveryonePage) -> Ht
     )
 
 
-def profile_page(request: HttpRequest, by: Rendering, found: ProfilePage) -> HttpResponse:
+def profile_page(request: HttpRequest, by: Rendering, found: ProfilePage, composer: Html) -> HttpResponse:
     """A user's profile with their posts."""
     owner, relation, bio = found.person, found.relation, found.about.bio
     can_follow = by.me is not None and not relation.is_me
@@ -83,6 +84,7 @@ def profile_page(request: HttpRequest, by: Rendering, found: ProfilePage) -> Htt
         next=quote(f"/@{in_path(owner.username)}/"),
         button=follow_button(owner, relation.following, by) if can_follow else NOTHING,
         in_common=_in_common(found, by),
+        composer=composer,
         **listing.listing(request, found.page, by),
     )
 

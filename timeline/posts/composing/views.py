@@ -1,0 +1,146 @@
+"""Writing a post: the page of the composer, publishing, and discarding a draft."""
+
+from collections.abc import Sequence
+from urllib.parse import unquote, urlencode
+
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseRedirect
+from django.urls import resolve, reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from accounts.signing_in.guards import change, login_required, page_of_form, to_login
+from accounts.signing_in.html.pages import form_page, rendering
+from accounts.signing_in.middleware import RetwisRequest
+from accounts.users.entities import NotSignedIn, User
+from accounts.users.repository import Users
+from retwis_site.rendering.error_pages import error_page
+from retwis_site.rendering.kept_fields import kept_fields
+from retwis_site.store.client import connect
+from retwis_site.store.ids import parse_id
+from retwis_site.store.rate_limits import RateLimits
+from timeline.posts.composing import drafts
+from timeline.posts.composing.drafts import Draft
+from timeline.posts.composing.forms import PostForm
+from timeline.posts.entities import NewPost, NoSuchPost, Post, TargetRefused
+from timeline.posts.html.compose_page import compose_page
+from timeline.posts.html.composer import composer, composer_with
+from timeline.posts.limits import POSTS
+from timeline.posts.reading.post_reader import PostReader
+from timeline.posts.repository import Posts
+
+
+@require_safe
+@login_required
+def compose(request: RetwisRequest, me: User) -> HttpResponse:
+    """At most three round trips. Raises NoSuchPost for a post that this viewer does not see."""
+    reply_to, quote = (_named(request.GET.get(name)) for name in ("reply_to", "quote"))
+    by = rendering(request)
+    pids = [pid for pid in (reply_to, quote) if pid is not None]
+    above = _seen(request, pids)
+    if len(above) < len(set(pids)):
+        raise NoSuchPost(pids)
+    return compose_page(request, by, composer(request, by, reply_to=reply_to, quote=quote), above)
+
+
+@change
+def publish(request: RetwisRequest) -> HttpResponse:
+    """Round trips: those of `Posts.publish`, and one for the rate limit. An invalid form makes none of these."""
+    form = PostForm(request.POST)
+    written_by = parse_id(request.POST.get("as", ""))
+    try:
+        me = request.viewer.require_user()
+    except NotSignedIn:
+        return _signed_out(request, form, written_by)
+    if written_by not in (None, me.uid):
+        return _by_another(request, me, form, written_by)
+    if not form.is_valid():
+        return _with_errors(request, form)
+    RateLimits(connect()).count(POSTS, str(me.uid))
+    post = form.new_post
+    try:
+        published = Posts(connect()).publish(me.uid, post, form.cleaned_data["token"])
+    except TargetRefused as refused:
+        form.refuse(refused)
+        return _with_errors(request, form)
+    if published.body == post.body:
+        response = HttpResponseRedirect(_after(request, me, post, published.pid))
+        messages.success(request, _("Posted."), extra_tags="posted")
+        drafts.forget(request, response)
+    else:  # the user went back in the browser, changed the text and sent the form again
+        text = _("This form was already posted. Your new text is below. You can post it now.")
+        messages.error(request, text)
+        response = HttpResponseRedirect(_composer_of(post))
+        drafts.keep(response, Draft(post, me.uid))
+    return response
+
+
+@change
+def discard(request: RetwisRequest) -> HttpResponse:
+    """Throw away what the composer holds. No round trip."""
+    messages.success(request, _("Discarded."))
+    response = HttpResponseRedirect(_where_one_was(request))
+    drafts.forget(request, response)
+    return response
+
+
+def _named(pid: str | None) -> int | None:
+    """The id in an address; None without one. Raises NoSuchPost."""
+    found = parse_id(pid or "")
+    if pid is not None and found is None:
+        raise NoSuchPost(pid)
+    return found
+
+
+def _seen(request: RetwisRequest, pids: Sequence[int]) -> list[Post]:
+    """Those of these posts that the viewer sees. No round trip without posts."""
+    return PostReader(connect(), request.viewer.user).read(list(dict.fromkeys(pids)))[0] if pids else []
+
+
+def _composer_of(post: NewPost) -> str:
+    """The address of the page on which this post can be written."""
+    named = {"reply_to": post.reply_to, "quote": post.quote}
+    query = urlencode({name: pid for name, pid in named.items() if pid is not None})
+    return f"{reverse('compose')}?{query}" if query else reverse("compose")
+
+
+def _where_one_was(request: RetwisRequest) -> str:
+    """The page that has the form; the home page instead of the composer's own."""
+    page = page_of_form(request)
+    return "/" if page.startswith(reverse("compose")) else page
+
+
+def _after(request: RetwisRequest, me: User, post: NewPost, pid: int) -> str:
+    """The page that has the form. After a reply: the reply in the thread that is open, or on its own page."""
+    if post.reply_to is None:
+        return _where_one_was(request)
+    path = page_of_form(request).partition("?")[0]
+    if resolve(unquote(path)).url_name == "post":
+        return f"{path}#post-{pid}"
+    return reverse("post", args=[me.username, pid])
+
+
+def _with_errors(request: RetwisRequest, form: PostForm) -> HttpResponse:
+    by = rendering(request)
+    named = (parse_id(form[name].value() or "") for name in ("reply_to", "quote"))
+    above = _seen(request, [pid for pid in named if pid is not None])
+    return compose_page(request, by, composer_with(form, by), above, status=422)
+
+
+def _signed_out(request: RetwisRequest, form: PostForm, written_by: int | None) -> HttpResponse:
+    """Keep a post until its author has logged in. An invalid post is answered at once, with status 422."""
+    if not form.is_valid():
+        why = " ".join(str(error) for errors in form.errors.values() for error in errors)
+        text = _("You are not logged in, and your post is not valid: %(why)s") % {"why": why}
+        return error_page(request, 422, _("Not posted"), text, kept_fields(request))
+    post = form.new_post
+    response = to_login("/" if post.reply_to is None and post.quote is None else _composer_of(post))
+    drafts.keep(response, Draft(post, written_by))
+    return response
+
+
+def _by_another(request: RetwisRequest, me: User, form: PostForm, written_by: int) -> HttpResponse:
+    """409: the form was made for another user, and someone has logged in since, in another tab. One round trip."""
+    author = Users(connect()).people([written_by]).get(written_by)
+    context = {"form": form, "uid": me.uid, "me": me.username, "author": author.username if author else ""}
+    return form_page(request, "timeline/posts/another_author.html", context, status=409)
