@@ -19,7 +19,7 @@ from timeline.posts.writing.delivery import Delivery
 from timeline.posts.writing.editing import Editing
 from timeline.posts.writing.publication import TOKEN_LIVES
 from timeline.posts.writing.standing import Standing
-from timeline.relations.site_lines import LIKES as LIKE_LINES
+from timeline.relations.lines.site_lines import ABOUT_POSTS
 
 FEATURE = Feature(
     urls="timeline.posts.urls",
@@ -36,7 +36,7 @@ FEATURE = Feature(
     adoption=lambda store: PostAdoption(store).checks(),
     temporary_keys={"idem:*": TOKEN_LIVES},
     account_lines=account_lines,
-    site_lines=(POST_LINES, LIKE_LINES),  # likes name posts, so they come after them
+    site_lines=(POST_LINES, *ABOUT_POSTS),
     account_sets=(AccountSet(keys.updates, lambda uid, pid: at_work_on(pid)),),
     remove_account=remove_posts,
     form_fields={

@@ -1,19 +1,21 @@
-"""Follows and likes, their counts, and the ranking of users by their number of followers."""
+"""Relations: their edges and counts, and the ranking of users by their number of followers."""
 
 from retwis_site.features import AccountSet, Feature
 from retwis_site.maintenance.checks import Check
 from retwis_site.store import keys
 from retwis_site.store.client import Store
-from timeline.relations.account_lines import account_lines
+from timeline.relations.actions.limits import FOLLOWS
 from timeline.relations.checks.count_checks import PostCountChecks
 from timeline.relations.checks.edge_checks import EdgeChecks
 from timeline.relations.checks.ranking_checks import RankingChecks
+from timeline.relations.checks.truth_checks import TruthChecks
 from timeline.relations.follow import FOLLOW
 from timeline.relations.like import LIKE, LIKES
-from timeline.relations.limits import FOLLOWS
+from timeline.relations.lines.account_lines import account_lines
+from timeline.relations.lines.site_lines import ABOUT_PEOPLE
 from timeline.relations.protocol.edges import handler
-from timeline.relations.removal import RELATIONS, remove_relations
-from timeline.relations.site_lines import FOLLOWS as FOLLOW_LINES
+from timeline.relations.protocol.relation import Relation
+from timeline.relations.removal import RELATIONS, WITHOUT_MIRROR, remove_relations
 
 
 def _inconsistencies(store: Store) -> list[Check]:
@@ -22,21 +24,32 @@ def _inconsistencies(store: Store) -> list[Check]:
         *RankingChecks(store).inconsistencies(),
         *EdgeChecks(store, LIKE).inconsistencies(),
         *PostCountChecks(store, LIKE, LIKES).inconsistencies(),
+        *(check for relation in WITHOUT_MIRROR for check in TruthChecks(store, relation).inconsistencies()),
     ]
 
 
+def _orphans(store: Store) -> list[Check]:
+    return [
+        *EdgeChecks(store, LIKE).orphans(),
+        *(check for relation in WITHOUT_MIRROR for check in TruthChecks(store, relation).orphans()),
+    ]
+
+
+def _account_set(relation: Relation) -> AccountSet:
+    return AccountSet(relation.truth, lambda uid, target: {f"{relation.kind}:{uid}:{target}"})
+
+
 FEATURE = Feature(
-    urls="timeline.relations.urls",
+    urls="timeline.relations.actions.urls",
     jobs={relation.kind: handler(relation) for relation in RELATIONS},
     limits=(FOLLOWS,),
     inconsistencies=_inconsistencies,
-    orphans=lambda store: EdgeChecks(store, LIKE).orphans(),
+    orphans=_orphans,
     account_lines=account_lines,
-    site_lines=(FOLLOW_LINES,),
+    site_lines=ABOUT_PEOPLE,
     account_sets=(
-        AccountSet(keys.following, lambda uid, them: {f"follow:{uid}:{them}"}),
+        *map(_account_set, RELATIONS),
         AccountSet(keys.followers, lambda uid, them: {f"follow:{them}:{uid}"}),
-        AccountSet(keys.likes, lambda uid, pid: {f"like:{uid}:{pid}"}),
     ),
     remove_account=remove_relations,
 )

@@ -13,7 +13,7 @@ from timeline.notices.entities import Kind
 from timeline.relations.entities import FollowCounts, InCommon
 from timeline.relations.protocol.edges import Edges
 from timeline.relations.protocol.notifying import notice_of
-from timeline.relations.protocol.relation import Edge, Effect, Relation
+from timeline.relations.protocol.relation import Edge, Effect, Relation, to_person
 from timeline.relations.protocol.targets import PERSON
 from timeline.relations.ranking import RANKING
 
@@ -37,10 +37,6 @@ FOLLOW = Relation(
 )
 
 
-def follow_edge(me: int, them: int) -> Edge:
-    return Edge(me, str(them), owner=them)
-
-
 class Follows:
     """All follows: from a follower to a followed user."""
 
@@ -49,11 +45,11 @@ class Follows:
 
     def follow(self, me: int, them: int) -> None:
         """Let `me` follow `them`; a second follow keeps the first date. Round trips as for `Edges.set`."""
-        self._edges.set(follow_edge(me, them), int(time.time()))
+        self._edges.set(to_person(me, them), int(time.time()))
 
     def unfollow(self, me: int, them: int) -> None:
         """Let `me` no longer follow `them`. Round trips as for `Edges.unset`."""
-        self._edges.unset(follow_edge(me, them))
+        self._edges.unset(to_person(me, them))
 
 
 def ask_follow_counts(pipe: Pipe, uid: int) -> Answer[FollowCounts]:

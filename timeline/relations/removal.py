@@ -4,13 +4,17 @@ from collections.abc import Iterator, Mapping
 
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.replies import Answer
+from timeline.relations.bookmark import BOOKMARK
 from timeline.relations.follow import FOLLOW
 from timeline.relations.like import LIKE
+from timeline.relations.mute import MUTE, MUTE_REPOSTS, MUTE_THREAD
 from timeline.relations.protocol.counts import Counts
 from timeline.relations.protocol.removal import remove_mirrors, remove_truths
 from timeline.relations.ranking import RANKING
+from timeline.relations.tag_follow import TAG_FOLLOW
 
-RELATIONS = (LIKE, FOLLOW)
+RELATIONS = (FOLLOW, MUTE, MUTE_REPOSTS, TAG_FOLLOW, LIKE, BOOKMARK, MUTE_THREAD)
+WITHOUT_MIRROR = tuple(relation for relation in RELATIONS if relation.mirror is None)
 TO_PEOPLE = tuple(relation for relation in RELATIONS if relation.mirror and relation.target.is_person)
 TO_POSTS = tuple(relation for relation in RELATIONS if relation.mirror and relation.target.has_author)
 

@@ -27,8 +27,9 @@ from tests.support.removed_accounts import (
 from tests.support.stored_keys import everything
 from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import before_round_trip
-from timeline.relations.follow import FOLLOW, follow_edge
+from timeline.relations.follow import FOLLOW
 from timeline.relations.protocol.edges import Edges
+from timeline.relations.protocol.relation import to_person
 
 
 @pytest.fixture
@@ -62,7 +63,7 @@ def test_doctor_finds_data_that_is_left_and_repeats_the_deletion(store, site, al
     delete_and_remove(store, alice)
     leave_data(site)
     site.delete("users_by_followers")
-    Edges(store, FOLLOW).mend([follow_edge(BOB, CAROL)])
+    Edges(store, FOLLOW).mend([to_person(BOB, CAROL)])
     assert doctor_findings(capsys)[0].get(DATA_LEFT) == 1
     assert doctor_findings(capsys, "--fix")[0][DATA_LEFT] == 1
     assert doctor_findings(capsys)[0] == {}

@@ -48,6 +48,9 @@ def add_orphans(raw):
     raw.persist("post:2")
     raw.zadd("liked_by:2", {"1": LONG_AGO})
     raw.zadd("likes:1", {"2": LONG_AGO})
+    raw.zadd("muted:1", {"2": LONG_AGO, "99": "+inf"})
+    raw.zadd("muted_reposts:1", {"2": LONG_AGO})
+    raw.zadd("bookmarks:1", {"2": LONG_AGO})
     raw.persist("idem:1:First")
     raw.set("lease:gone", "a worker")
     raw.hset("attempts", "follow:1:2:x", 3)
@@ -60,6 +63,9 @@ stale entries in auths: 2 found, {2}
 orphaned user: hashes: 3 found, {3}
 stale entries in users_by_name: 3 found, {3}
 likes of posts that do not exist: 1 found, {1}
+entries of muted: that lead nowhere or have ended: 2 found, {2}
+entries of muted_reposts: that lead nowhere or have ended: 1 found, {1}
+entries of bookmarks: that lead nowhere or have ended: 1 found, {1}
 orphaned post: hashes: 1 found, {1}
 deleted posts without an expiry: 1 found, {1}
 lists with dead ids: 2 found, {2}
@@ -79,7 +85,7 @@ def add_post(raw, pid):
 def test_cleanup_finds_nothing_on_a_healthy_site(site, capsys):
     before = everything(site)
     out = said(capsys, "cleanup")
-    assert out.count("0 found, 0 removed") == 13
+    assert out.count("0 found, 0 removed") == 16
     assert out.endswith("Nothing to clean up.\n")
     assert everything(site) == before
 

@@ -11,7 +11,7 @@ from retwis_site.exceptions import TooOften
 from retwis_site.store.rate_limits import RateLimits
 from tests.support.people import NEW_PASSWORD, PASSWORD, register
 from timeline.posts.limits import POSTS
-from timeline.relations.limits import FOLLOWS
+from timeline.relations.actions.limits import FOLLOWS
 
 OTHER_ADDRESS = "198.51.100.7"
 ADDRESS = "127.0.0.1"

@@ -6,6 +6,7 @@ import json
 from django.core.management import call_command
 
 from accounts.users.deletion import AccountDeletion
+from retwis_site.features import site_lines
 from retwis_site.jobs.worker import drain
 from retwis_site.maintenance.site_files.lines import encoded, end
 from retwis_site.store import schema
@@ -15,12 +16,11 @@ from tests.support.stored_keys import publish
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows
 
-TYPES = ("user", "follow", "post", "like")
-
 
 def make_full_site(raw, store):
     """alice (1), bob (2) and carol (3), dave (4) is deleted. bob and carol follow alice. Posts 1, 3 and 4 are alice's,
-    bob's and carol's; post 2 was deleted; post 4 answers post 1. carol likes posts 3 and 1."""
+    bob's and carol's; post 2 was deleted; post 4 answers post 1. carol likes posts 3 and 1. bob mutes
+    carol for ever, and carol's reposts for a time; he follows a tag, has a bookmark of post 1 and mutes its thread."""
     alice, bob, carol, dave = (register(store, name) for name in ("Alice", "bob", "carol", "Dave"))
     Follows(store).follow(2, 1)
     Follows(store).follow(3, 1)
@@ -36,9 +36,18 @@ def make_full_site(raw, store):
     raw.zadd("users_by_name", {"carola:3": 0})
     like(raw, 3, 3, LONG_AGO + 5)
     like(raw, 3, 1, LONG_AGO)
+    add_edges_without_mirrors(raw)
     AccountDeletion(store).delete(dave.user, dave.secret)
     drain(store, "a worker")
     schema.mark(store)
+
+
+def add_edges_without_mirrors(raw):
+    raw.zadd("muted:2", {"3": "+inf"})
+    raw.zadd("muted_reposts:2", {"3": 4_000_000_000})
+    raw.zadd("tags_of:2", {"python": LONG_AGO})
+    raw.zadd("bookmarks:2", {"1": LONG_AGO})
+    raw.zadd("muted_threads:2", {"1": LONG_AGO})
 
 
 def like(raw, uid, pid, when):
@@ -75,7 +84,7 @@ def site_file(lines, **head):
     """A complete file with these lines, as bytes."""
     first = {"type": "site", "format": "retwis-site", "version": 1, "exported_at": "2026-11-20T15:04:05Z", "schema": 1}
     content = b"".join(map(encoded, [first | head, *lines]))
-    counts = {type_: sum(line["type"] == type_ for line in lines) for type_ in TYPES}
+    counts = {type_: sum(line["type"] == type_ for line in lines) for type_ in site_lines()}
     return content + encoded(end(counts, {"user": 0, "post": 0}, hashlib.sha256(content).hexdigest()))
 
 

@@ -1,12 +1,15 @@
-"""The relations of people to people and to posts, for tests that are the same for all of them."""
+"""All relations, for tests that are the same for each of them."""
 
 from dataclasses import dataclass
 
 from retwis_site.store import keys
-from timeline.relations.follow import FOLLOW, follow_edge
+from timeline.relations.bookmark import BOOKMARK
+from timeline.relations.follow import FOLLOW
 from timeline.relations.like import LIKE
+from timeline.relations.mute import MUTE, MUTE_REPOSTS, MUTE_THREAD
 from timeline.relations.protocol.edges import Edges
-from timeline.relations.protocol.relation import Edge, Relation
+from timeline.relations.protocol.relation import Edge, Relation, to_person
+from timeline.relations.tag_follow import TAG_FOLLOW
 
 ALICE, BOB, CAROL = 1, 2, 3
 BOBS_POST, CAROLS_POST = 1, 2  # of the small site
@@ -14,15 +17,21 @@ BOBS_POST, CAROLS_POST = 1, 2  # of the small site
 
 @dataclass(frozen=True)
 class Case:
-    """A relation, with the keys that tests read. Each edge leads to bob or to his post."""
+    """A relation, with the keys that tests read. Each edge leads to bob or to his post, or to a thread or a tag."""
 
     relation: Relation
-    target: int
+    target: int | str
     truth: str  # prefixes of the keys
-    mirror: str
+    mirror: str | None = None
+
+    @property
+    def round_trips(self):
+        return 7 if self.mirror else 4
 
     def edge(self, who):
-        return follow_edge(who, self.target) if self.relation is FOLLOW else Edge(who, str(self.target), BOB)
+        if self.relation.target.is_person:
+            return to_person(who, self.target)
+        return Edge(who, str(self.target), BOB if self.relation.target.has_author else 0)
 
     def set(self, store, who):
         return lambda: Edges(store, self.relation).set(self.edge(who), 7)
@@ -34,8 +43,9 @@ class Case:
         return (self.set if verb == "set" else self.unset)(store, who)
 
     def scores(self, raw, who):
-        """The scores of an edge in its truth and in its mirror."""
-        return raw.zscore(f"{self.truth}:{who}", self.target), raw.zscore(f"{self.mirror}:{self.target}", who)
+        """The scores of an edge in its truth and in its mirror; twice the first where the relation has no mirror."""
+        score = raw.zscore(f"{self.truth}:{who}", self.target)
+        return score, raw.zscore(f"{self.mirror}:{self.target}", who) if self.mirror else score
 
     def count(self, raw):
         if self.relation is FOLLOW:
@@ -47,12 +57,18 @@ class Case:
 CASES = {
     "follow": Case(FOLLOW, BOB, "following", "followers"),
     "like": Case(LIKE, BOBS_POST, "likes", "liked_by"),
+    "bookmark": Case(BOOKMARK, BOBS_POST, "bookmarks"),
+    "mute": Case(MUTE, BOB, "muted"),
+    "mute of reposts": Case(MUTE_REPOSTS, BOB, "muted_reposts"),
+    "mute of a thread": Case(MUTE_THREAD, BOBS_POST, "muted_threads"),
+    "follow of a tag": Case(TAG_FOLLOW, "python", "tags_of"),
 }
+WITH_MIRRORS = {name: case for name, case in CASES.items() if case.mirror}
 
 
 def _edges(raw, prefix):
     return {
-        (int(key.partition(":")[2]), int(member)): score
+        (int(key.partition(":")[2]), member): score
         for key in raw.keys(f"{prefix}:*")
         for member, score in raw.zrange(key, 0, -1, withscores=True)
     }
@@ -63,10 +79,14 @@ def assert_relations_agree(raw, where):
     the hash of a post."""
     for case in CASES.values():
         truth = _edges(raw, case.truth)
-        assert {(who, target): score for (target, who), score in _edges(raw, case.mirror).items()} == truth, where
-        for who, target in truth:
+        for who, _ in truth:
             assert not raw.hexists(keys.user(who), "deleted"), (where, who)
-            key = keys.user(target) if case.relation is FOLLOW else keys.post(target)
+        if case.mirror is None:
+            continue
+        mirror = {(int(who), str(target)): score for (target, who), score in _edges(raw, case.mirror).items()}
+        assert mirror == truth, where
+        for _, target in truth:
+            key = keys.user(target) if case.relation.target.is_person else keys.post(target)
             assert raw.exists(key), (where, key)
             assert not raw.hexists(key, "deleted"), (where, key)
     followers = {key.partition(":")[2]: raw.zcard(key) for key in raw.keys("followers:*")}

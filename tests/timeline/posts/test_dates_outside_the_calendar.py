@@ -6,8 +6,9 @@ from retwis_site.rendering.dates import LAST, iso
 from retwis_site.store.ids import LARGEST_ID
 from retwis_site.store.local_cache import Memory
 from tests.support.stored_posts import write_posts
-from timeline.relations.follow import FOLLOW, follow_edge
+from timeline.relations.follow import FOLLOW
 from timeline.relations.protocol.edges import Edges
+from timeline.relations.protocol.relation import to_person
 
 PAGES = ["/", "/timeline/", "/@bob/", "/@bob/1/", "/@bob/followers/", "/people/", "/@bob/atom/", "/timeline/rss/"]
 
@@ -39,7 +40,7 @@ def test_infinite_times_are_no_error(browser, raw, alice, bob, when, url):
 
 def test_a_follow_with_an_infinite_time_is_repaired(store, raw, alice, bob):
     raw.zadd("following:1", {"2": "inf"})
-    Edges(store, FOLLOW).mend([follow_edge(1, 2)])
+    Edges(store, FOLLOW).mend([to_person(1, 2)])
     assert raw.zscore("followers:2", "1") == LARGEST_ID
 
 

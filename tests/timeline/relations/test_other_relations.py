@@ -8,10 +8,10 @@ from retwis_site.store.replies import Answer
 from tests.support.stored_keys import everything, publish, ranking
 from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import before_round_trip, killed_before_round_trip
-from timeline.relations.follow import FOLLOW, Follows, follow_edge
+from timeline.relations.follow import FOLLOW, Follows
 from timeline.relations.protocol.counts import PostCount
 from timeline.relations.protocol.edges import Edges
-from timeline.relations.protocol.relation import Edge, Effect, Relation, Scores
+from timeline.relations.protocol.relation import Edge, Effect, Relation, Scores, to_person
 from timeline.relations.protocol.removal import remove_truths
 from timeline.relations.protocol.targets import PERSON, POST, TAG
 
@@ -157,7 +157,7 @@ BLOCKABLE_FOLLOW = Relation(
 
 
 def _end_follows(store, edge, stands):
-    follows = [follow_edge(edge.who, edge.owner), follow_edge(edge.owner, edge.who)]
+    follows = [to_person(edge.who, edge.owner), to_person(edge.owner, edge.who)]
     return Edges(store, BLOCKABLE_FOLLOW).reconcile(follows)
 
 
@@ -167,7 +167,7 @@ BLOCK = Relation(
 
 
 def block(store):
-    Edges(store, BLOCK).set(follow_edge(ALICE, BOB), 7)
+    Edges(store, BLOCK).set(to_person(ALICE, BOB), 7)
 
 
 def test_a_block_ends_the_follows_both_ways(store, raw, alice, bob):
@@ -205,7 +205,7 @@ def test_a_block_whose_follows_take_too_long_keeps_its_job(store, raw, alice, bo
 @pytest.mark.parametrize("step", range(8))
 def test_a_follow_during_a_block_does_not_stand(store, raw, alice, bob, step):
     with before_round_trip(step, lambda: block(store)):
-        Edges(store, BLOCKABLE_FOLLOW).set(follow_edge(BOB, ALICE), 7)
+        Edges(store, BLOCKABLE_FOLLOW).set(to_person(BOB, ALICE), 7)
     assert raw.keys("following:*") == raw.keys("followers:*") == [] or step == 7
     assert ranking(raw) == ({} if step < 7 else {"1": 1})
 
@@ -250,7 +250,7 @@ def test_a_process_that_is_too_slow_leaves_its_job_to_a_worker(store, raw, alice
 def test_an_edge_that_died_before_its_mirror_is_mended_in_one_go_with_others(
     store, raw, alice, bob, carol, round_trips
 ):
-    edges = [follow_edge(ALICE, BOB), follow_edge(ALICE, 3), follow_edge(3, BOB)]
+    edges = [to_person(ALICE, BOB), to_person(ALICE, 3), to_person(3, BOB)]
     for edge in edges:
         killed_before_round_trip(2, lambda edge=edge: Follows(store).follow(edge.who, edge.owner))
     before = everything(raw)

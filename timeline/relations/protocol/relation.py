@@ -22,6 +22,11 @@ class Edge:
     own_post: int = 0  # the post that this edge makes; 0: none
 
 
+def to_person(who: int, them: int) -> Edge:
+    """The edge of a relation between two people."""
+    return Edge(who, str(them), owner=them)
+
+
 class Scores(Enum):
     """What the scores of the truth say."""
 
@@ -89,10 +94,10 @@ class Relation:
     def edge(self, job: str) -> Edge:
         """The edge of a job. Raises ValueError and IndexError for a malformed name."""
         who, target = job_id(job, 1), job.split(":")[2]
-        owner = job_id(job, 2) if self.target.is_person else 0
+        number = 0 if self.target.is_text else job_id(job, 2)
+        owner = number if self.target.is_person else 0
         own_post = 0
         if self.target.has_author:
-            job_id(job, 2)
             owner = _number(job, 3)
         if self.scores is Scores.OWN_POST:
             own_post = job_id(job, 4)

@@ -1,4 +1,4 @@
-"""What edges lead to: people, posts and tags."""
+"""What edges lead to: people, posts, threads and tags."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,10 +17,11 @@ class Target:
     ask_exists: Callable[[Pipe, str], Answer[bool]]
     is_person: bool = False
     has_author: bool = False
+    is_text: bool = False  # its name is no id
 
     def is_valid(self, member: str) -> bool:
         """Whether a member of the truth names a target of this kind."""
-        return parse_id(member) is not None or not (self.is_person or self.has_author)
+        return self.is_text or parse_id(member) is not None
 
 
 def ask_person_exists(pipe: Pipe, uid: str) -> Answer[bool]:
@@ -41,10 +42,11 @@ def ask_post_exists(pipe: Pipe, pid: str) -> Answer[bool]:
     return Answer(read)
 
 
-def _always(pipe: Pipe, tag: str) -> Answer[bool]:
+def _always(pipe: Pipe, target: str) -> Answer[bool]:
     return Answer(lambda: True)
 
 
 PERSON = Target(ask_person_exists, is_person=True)
 POST = Target(ask_post_exists, has_author=True)
-TAG = Target(_always)
+THREAD = Target(_always)  # it stays when its first post is deleted
+TAG = Target(_always, is_text=True)

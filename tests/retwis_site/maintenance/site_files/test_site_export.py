@@ -11,6 +11,7 @@ import pytest
 import zstandard
 from django.core.management import CommandError, call_command
 
+from retwis_site.features import site_lines
 from retwis_site.store import chunks
 from tests.support.maintenance.site_files import export, of_type, parsed
 from tests.support.people import LONG_AGO
@@ -20,13 +21,16 @@ from tests.support.stores.seam import Killed, failing_store, killed_before_round
 def test_the_lines_come_in_order_between_a_head_and_an_end(full_site, tmp_path):
     lines = parsed(export(tmp_path / "site.jsonl"))
     types = [line["type"] for line in lines]
-    assert types == ["site", *["user"] * 4, *["follow"] * 2, *["post"] * 3, *["like"] * 2, "end"]
+    assert types == [
+        *("site", *["user"] * 4, *["follow"] * 2, "mute", "mute_reposts", "follow_tag"),
+        *(*["post"] * 3, *["like"] * 2, "bookmark", "mute_thread", "end"),
+    ]
     assert {name: lines[0][name] for name in ("format", "version", "schema")} == {
         "format": "retwis-site",
         "version": 1,
         "schema": 1,
     }
-    assert lines[-1]["counts"] == {"user": 4, "follow": 2, "post": 3, "like": 2}
+    assert lines[-1]["counts"] == {type_: types.count(type_) for type_ in site_lines()}
     assert lines[-1]["largest"] == {"user": 4, "post": 5}  # post 5 was a deleted account's
 
 
@@ -140,7 +144,7 @@ def test_the_ending_compresses_the_file(full_site, tmp_path, name, open_):
     packed = export(tmp_path / name)
     content = open_(packed)
     content = content if isinstance(content, bytes) else content.read()
-    assert [line["type"] for line in parsed(content)][::12] == ["site", "end"]
+    assert [line["type"] for line in parsed(content)][::17] == ["site", "end"]
 
 
 def test_a_pipe_gets_the_file_and_nothing_else(full_site, tmp_path, monkeypatch):
@@ -148,7 +152,7 @@ def test_a_pipe_gets_the_file_and_nothing_else(full_site, tmp_path, monkeypatch)
     monkeypatch.setattr(sys, "stdout", out)
     call_command("export", "-")
     lines = parsed(out.buffer.getvalue())
-    assert (lines[0]["type"], lines[-1]["type"], len(lines)) == ("site", "end", 13)
+    assert (lines[0]["type"], lines[-1]["type"], len(lines)) == ("site", "end", 18)
 
 
 def test_only_its_owner_can_read_the_file_and_is_told_about_the_passwords(full_site, tmp_path, capsys):

@@ -10,8 +10,8 @@ from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import User
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
+from timeline.relations.actions.limits import FOLLOWS
 from timeline.relations.follow import Follows
-from timeline.relations.limits import FOLLOWS
 
 
 @change

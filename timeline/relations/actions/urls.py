@@ -1,6 +1,6 @@
 from django.urls import path
 
-from timeline.relations import views
+from timeline.relations.actions import views
 
 urlpatterns = [
     path("@<username:username>/follow/", views.follow, name="follow"),

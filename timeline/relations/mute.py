@@ -1,0 +1,65 @@
+"""Mutes: of people (`muted:`), of their reposts (`muted_reposts:`), and of threads (`muted_threads:`).
+
+The score of a person is until when the mute lasts, in unix seconds, or `+inf`. Nothing leads from the muted to a mute:
+they never learn of it.
+"""
+
+import time
+from math import inf
+
+from retwis_site.store import keys
+from retwis_site.store.client import Store
+from timeline.relations.protocol.edges import Edges
+from timeline.relations.protocol.relation import Edge, Relation, Scores, to_person
+from timeline.relations.protocol.targets import PERSON, THREAD
+
+A_DAY = 24 * 3600  # seconds
+FOREVER = inf
+
+MUTE = Relation(kind="mute", truth=keys.muted, target=PERSON, scores=Scores.UNTIL)
+MUTE_REPOSTS = Relation(kind="mute_reposts", truth=keys.muted_reposts, target=PERSON, scores=Scores.UNTIL)
+MUTE_THREAD = Relation(kind="mute_thread", truth=keys.muted_threads, target=THREAD)
+
+
+def in_days(days: int) -> float:
+    """The unix second in which a mute of so many days ends."""
+    return time.time() // 1 + days * A_DAY
+
+
+class Mutes:
+    """Mutes of people: of all that they post, or of their reposts alone."""
+
+    def __init__(self, store: Store) -> None:
+        self._all = Edges(store, MUTE)
+        self._reposts = Edges(store, MUTE_REPOSTS)
+
+    def mute(self, me: int, them: int, until: float = FOREVER) -> None:
+        """Hide `them` from `me`, until a unix second. Muting again replaces the end. Round trips as for `Edges.set`."""
+        self._all.set(to_person(me, them), until)
+
+    def unmute(self, me: int, them: int) -> None:
+        """Show `them` to `me` again. Round trips as for `Edges.unset`."""
+        self._all.unset(to_person(me, them))
+
+    def mute_reposts(self, me: int, them: int, until: float = FOREVER) -> None:
+        """Hide the reposts of `them` from `me`, as `mute`."""
+        self._reposts.set(to_person(me, them), until)
+
+    def unmute_reposts(self, me: int, them: int) -> None:
+        """Show the reposts of `them` to `me` again, as `unmute`."""
+        self._reposts.unset(to_person(me, them))
+
+
+class MutedThreads:
+    """Threads of which a user gets no notices. A thread is named by its first post."""
+
+    def __init__(self, store: Store) -> None:
+        self._edges = Edges(store, MUTE_THREAD)
+
+    def mute(self, me: int, root: int) -> None:
+        """Let `me` get no notices of a thread. Round trips as for `Edges.set`."""
+        self._edges.set(Edge(me, str(root)), int(time.time()))
+
+    def unmute(self, me: int, root: int) -> None:
+        """Let `me` get notices of a thread again. Round trips as for `Edges.unset`."""
+        self._edges.unset(Edge(me, str(root)))
