@@ -5,6 +5,7 @@ from retwis_site.maintenance.checks import Check
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from timeline.relations.actions.limits import FOLLOWS
+from timeline.relations.block import BLOCK
 from timeline.relations.checks.count_checks import PostCountChecks
 from timeline.relations.checks.edge_checks import EdgeChecks
 from timeline.relations.checks.ranking_checks import RankingChecks
@@ -21,6 +22,7 @@ from timeline.relations.removal import RELATIONS, WITHOUT_MIRROR, remove_relatio
 def _inconsistencies(store: Store) -> list[Check]:
     return [
         *EdgeChecks(store, FOLLOW).inconsistencies(),
+        *EdgeChecks(store, BLOCK).inconsistencies(),
         *RankingChecks(store).inconsistencies(),
         *EdgeChecks(store, LIKE).inconsistencies(),
         *PostCountChecks(store, LIKE, LIKES).inconsistencies(),
@@ -50,6 +52,7 @@ FEATURE = Feature(
     account_sets=(
         *map(_account_set, RELATIONS),
         AccountSet(keys.followers, lambda uid, them: {f"follow:{them}:{uid}"}),
+        AccountSet(keys.blocked_by, lambda uid, them: {f"block:{them}:{uid}"}),
     ),
     remove_account=remove_relations,
 )

@@ -11,6 +11,7 @@ from retwis_site.store.ids import stored_ids
 from retwis_site.store.replies import Answer, Reply
 from timeline.notices.entities import Kind
 from timeline.relations.entities import FollowCounts, InCommon
+from timeline.relations.protocol.blocks import ask_not_blocked
 from timeline.relations.protocol.edges import Edges
 from timeline.relations.protocol.notifying import notice_of
 from timeline.relations.protocol.relation import Edge, Effect, Relation, to_person
@@ -33,6 +34,7 @@ FOLLOW = Relation(
     target=PERSON,
     mirror=keys.followers,
     count=RANKING,
+    conditions=(ask_not_blocked,),
     effects=(Effect(_drop_home), notice_of(Kind.FOLLOW)),
 )
 

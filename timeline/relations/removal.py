@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.replies import Answer
+from timeline.relations.block import BLOCK
 from timeline.relations.bookmark import BOOKMARK
 from timeline.relations.follow import FOLLOW
 from timeline.relations.like import LIKE
@@ -13,7 +14,7 @@ from timeline.relations.protocol.removal import remove_mirrors, remove_truths
 from timeline.relations.ranking import RANKING
 from timeline.relations.tag_follow import TAG_FOLLOW
 
-RELATIONS = (FOLLOW, MUTE, MUTE_REPOSTS, TAG_FOLLOW, LIKE, BOOKMARK, MUTE_THREAD)
+RELATIONS = (FOLLOW, BLOCK, MUTE, MUTE_REPOSTS, TAG_FOLLOW, LIKE, BOOKMARK, MUTE_THREAD)
 WITHOUT_MIRROR = tuple(relation for relation in RELATIONS if relation.mirror is None)
 TO_PEOPLE = tuple(relation for relation in RELATIONS if relation.mirror and relation.target.is_person)
 TO_POSTS = tuple(relation for relation in RELATIONS if relation.mirror and relation.target.has_author)

@@ -19,8 +19,9 @@ from timeline.relations.follow import Follows
 
 def make_full_site(raw, store):
     """alice (1), bob (2) and carol (3), dave (4) is deleted. bob and carol follow alice. Posts 1, 3 and 4 are alice's,
-    bob's and carol's; post 2 was deleted; post 4 answers post 1. carol likes posts 3 and 1. bob mutes
-    carol for ever, and carol's reposts for a time; he follows a tag, has a bookmark of post 1 and mutes its thread."""
+    bob's and carol's; post 2 was deleted; post 4 answers post 1. carol likes posts 3 and 1. bob blocks and
+    mutes carol for ever, and carol's reposts for a time; he follows a tag, has a bookmark of post 1, and mutes its
+    thread."""
     alice, bob, carol, dave = (register(store, name) for name in ("Alice", "bob", "carol", "Dave"))
     Follows(store).follow(2, 1)
     Follows(store).follow(3, 1)
@@ -36,13 +37,15 @@ def make_full_site(raw, store):
     raw.zadd("users_by_name", {"carola:3": 0})
     like(raw, 3, 3, LONG_AGO + 5)
     like(raw, 3, 1, LONG_AGO)
-    add_edges_without_mirrors(raw)
+    add_further_edges(raw)
     AccountDeletion(store).delete(dave.user, dave.secret)
     drain(store, "a worker")
     schema.mark(store)
 
 
-def add_edges_without_mirrors(raw):
+def add_further_edges(raw):
+    raw.zadd("blocked:2", {"3": LONG_AGO})
+    raw.zadd("blocked_by:3", {"2": LONG_AGO})
     raw.zadd("muted:2", {"3": "+inf"})
     raw.zadd("muted_reposts:2", {"3": 4_000_000_000})
     raw.zadd("tags_of:2", {"python": LONG_AGO})

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from retwis_site.store import keys
+from timeline.relations.block import BLOCK
 from timeline.relations.bookmark import BOOKMARK
 from timeline.relations.follow import FOLLOW
 from timeline.relations.like import LIKE
@@ -23,10 +24,7 @@ class Case:
     target: int | str
     truth: str  # prefixes of the keys
     mirror: str | None = None
-
-    @property
-    def round_trips(self):
-        return 7 if self.mirror else 4
+    round_trips: int = 4
 
     def edge(self, who):
         if self.relation.target.is_person:
@@ -50,13 +48,16 @@ class Case:
     def count(self, raw):
         if self.relation is FOLLOW:
             return raw.zscore("users_by_followers", self.target)
+        if self.relation.count is None:
+            return None
         stored = raw.hget(f"post:{self.target}", "likes")
         return None if stored is None else int(stored)
 
 
 CASES = {
-    "follow": Case(FOLLOW, BOB, "following", "followers"),
-    "like": Case(LIKE, BOBS_POST, "likes", "liked_by"),
+    "follow": Case(FOLLOW, BOB, "following", "followers", 7),
+    "like": Case(LIKE, BOBS_POST, "likes", "liked_by", 7),
+    "block": Case(BLOCK, BOB, "blocked", "blocked_by", 10),
     "bookmark": Case(BOOKMARK, BOBS_POST, "bookmarks"),
     "mute": Case(MUTE, BOB, "muted"),
     "mute of reposts": Case(MUTE_REPOSTS, BOB, "muted_reposts"),

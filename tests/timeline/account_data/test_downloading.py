@@ -45,6 +45,7 @@ def site(store, raw, alice, bob, carol):
     raw.zadd("users_by_time", {"Alice": LONG_AGO})
     raw.zadd("following:1", {"2": LONG_AGO + 100})
     raw.zadd("followers:1", {"3": LONG_AGO + 200})
+    raw.zadd("blocked:1", {"3": LONG_AGO + 200})
     raw.zadd("muted:1", {"3": "+inf"})
     raw.zadd("muted_reposts:1", {"2": 1_800_000_000})
     raw.zadd("tags_of:1", {"python": LONG_AGO + 100})
@@ -88,6 +89,7 @@ def test_it_has_all_data_of_the_user(browser, alice, site):
         },
         {"type": "following", "id": 2, "username": "bob", "since": "2023-11-14T22:15:00Z"},
         {"type": "follower", "id": 3, "username": "carol", "since": "2023-11-14T22:16:40Z"},
+        {"type": "block", "id": 3, "username": "carol", "since": "2023-11-14T22:16:40Z"},
         {"type": "mute", "id": 3, "username": "carol", "until": None},
         {"type": "mute_reposts", "id": 2, "username": "bob", "until": "2027-01-15T08:00:00Z"},
         {"type": "follow_tag", "tag": "python", "since": "2023-11-14T22:15:00Z"},
@@ -101,7 +103,7 @@ def test_it_has_all_data_of_the_user(browser, alice, site):
             "text": "Hello there",
             "address": "http://testserver/@Alice/1/",
         },
-        {"type": "end", "lines": 12},
+        {"type": "end", "lines": 13},
     ]
 
 
@@ -253,8 +255,8 @@ def make_file(store, login):
 
 def test_each_chunk_takes_two_round_trips(store, alice, long_data, round_trips):
     recorded = round_trips(lambda: make_file(store, alice).close())
-    # The account, the users whom alice follows, her followers and six other relations (none), and her posts.
-    assert len(recorded.round_trips) == 1 + 3 * 2 + 1 + 6 + 2 + 7 * 2
+    # The account, the users whom alice follows, her followers and seven other relations (none), and her posts.
+    assert len(recorded.round_trips) == 1 + 3 * 2 + 1 + 7 + 2 + 7 * 2
     assert not any(len(round_trip.commands) > 5 for round_trip in recorded.round_trips)
 
 

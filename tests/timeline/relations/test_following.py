@@ -26,8 +26,10 @@ def test_following_writes_both_sides_with_the_same_date(browser, alice, bob, raw
 
 
 def test_the_commands_go_out_in_the_order_of_the_protocol(store, alice, bob, sent):
+    people = [("HGET", "user:1"), ("HGET", "user:2")]
+    blocks = [("ZSCORE", "blocked:1"), ("ZSCORE", "blocked:2")]
     welcome = [("ZSCORE", "blocked:2"), ("ZSCORE", "blocked:1"), ("ZSCORE", "muted:2"), ("HMGET", "user:2")]
-    look = [("ZSCORE", "following:1"), ("HGET", "user:1"), ("HGET", "user:2"), *welcome, ("ZCARD", "followers:2")]
+    look = [("ZSCORE", "following:1"), *people, *blocks, *welcome, ("ZCARD", "followers:2")]
     added, removed = [("ZADD", "notices:2"), ("ZREMRANGEBYRANK", "notices:2")], [("ZREM", "notices:2")]
     for verb, write, notice in (("follow", "ZADD", added), ("unfollow", "ZREM", removed)):
         sent.round_trips.clear()

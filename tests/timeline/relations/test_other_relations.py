@@ -1,13 +1,12 @@
-"""Relations that have no mirror, a score that changes, a post of their own, or an effect on others fit the protocol."""
+"""Relations that have no mirror, a score that changes, or a post of their own fit the protocol."""
 
 import pytest
 
 from retwis_site.jobs.worker import drain
 from retwis_site.store import keys
-from retwis_site.store.replies import Answer
 from tests.support.stored_keys import everything, publish, ranking
 from tests.support.stores.key_layouts import noted
-from tests.support.stores.seam import before_round_trip, killed_before_round_trip
+from tests.support.stores.seam import killed_before_round_trip
 from timeline.relations.follow import FOLLOW, Follows
 from timeline.relations.protocol.counts import PostCount
 from timeline.relations.protocol.edges import Edges
@@ -26,7 +25,7 @@ TAG_FOLLOW = Relation("tag", lambda uid: f"tags_of:{uid}", TAG)
 @pytest.fixture(autouse=True)
 def may_use_their_keys(rights):
     """These keys are not in the key table, and a real server refuses them."""
-    names = ("bookmarks", "muted", "tags_of", "reposts", "reposted_by", "blocked", "blocked_by")
+    names = ("bookmarks", "muted", "tags_of", "reposts", "reposted_by")
     rights(*(f"~{name}:*" for name in names))
 
 
@@ -139,75 +138,6 @@ def test_a_repost_of_a_deleted_post_is_withdrawn_with_its_own_post(store, raw, p
     repost(store, raw, pid, 50)
     assert not raw.exists("reposts:1", "post:50", "updates:1", f"reposted_by:{pid}")
     assert not raw.hexists(f"post:{pid}", "reposts")
-
-
-# ---- an edge that ends others
-
-
-def _not_blocked(pipe, edge, score):
-    blocks = [
-        pipe.zscore(f"blocked:{one}", str(other)) for one, other in ((edge.who, edge.owner), (edge.owner, edge.who))
-    ]
-    return Answer(lambda: all(block.value is None for block in blocks))
-
-
-BLOCKABLE_FOLLOW = Relation(
-    "follow", FOLLOW.truth, PERSON, FOLLOW.mirror, FOLLOW.count, (_not_blocked,), FOLLOW.effects
-)
-
-
-def _end_follows(store, edge, stands):
-    follows = [to_person(edge.who, edge.owner), to_person(edge.owner, edge.who)]
-    return Edges(store, BLOCKABLE_FOLLOW).reconcile(follows)
-
-
-BLOCK = Relation(
-    "block", lambda uid: f"blocked:{uid}", PERSON, lambda uid: f"blocked_by:{uid}", afterwards=_end_follows
-)
-
-
-def block(store):
-    Edges(store, BLOCK).set(to_person(ALICE, BOB), 7)
-
-
-def test_a_block_ends_the_follows_both_ways(store, raw, alice, bob):
-    Follows(store).follow(ALICE, BOB)
-    Follows(store).follow(BOB, ALICE)
-    block(store)
-    assert raw.zscore("blocked:1", BOB) == raw.zscore("blocked_by:2", ALICE) == 7
-    assert raw.keys("following:*") == raw.keys("followers:*") == []
-    assert ranking(raw) == {}
-    assert noted(raw) == []
-
-
-def test_a_block_that_is_killed_in_the_middle_is_finished_by_a_worker(store, raw, alice, bob):
-    for step in range(1, 11):
-        Follows(store).follow(ALICE, BOB)
-        killed_before_round_trip(step, lambda: block(store))
-        jobs = noted(raw)
-        for job in jobs:
-            Edges(store, BLOCK).finish(job)
-        assert noted(raw) == []
-        blocked = raw.zscore("blocked:1", BOB)
-        assert raw.zscore("blocked_by:2", ALICE) == blocked
-        assert raw.zscore("following:1", BOB) is None or blocked is None, step
-        assert ranking(raw) == ({"2": 1} if raw.exists("following:1") else {})
-        raw.delete("blocked:1", "blocked_by:2")
-
-
-def test_a_block_whose_follows_take_too_long_keeps_its_job(store, raw, alice, bob, monkeypatch):
-    Follows(store).follow(ALICE, BOB)
-    monkeypatch.setattr(Edges, "reconcile", lambda self, follows: False)
-    block(store)
-    assert len(noted(raw)) == 1
-
-
-@pytest.mark.parametrize("step", range(8))
-def test_a_follow_during_a_block_does_not_stand(store, raw, alice, bob, step):
-    with before_round_trip(step, lambda: block(store)):
-        Edges(store, BLOCKABLE_FOLLOW).set(to_person(BOB, ALICE), 7)
-    assert raw.keys("following:*") == raw.keys("followers:*") == [] or step == 7
-    assert ranking(raw) == ({} if step < 7 else {"1": 1})
 
 
 # ---- jobs

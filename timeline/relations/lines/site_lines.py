@@ -1,5 +1,6 @@
 """The lines about relations in the file of a whole site."""
 
+from timeline.relations.block import BLOCK
 from timeline.relations.bookmark import BOOKMARK
 from timeline.relations.follow import FOLLOW
 from timeline.relations.like import LIKE
@@ -10,6 +11,7 @@ from timeline.relations.tag_follow import TAG_FOLLOW
 FOLLOWS = EdgeLines(FOLLOW, "follower", "followed", "since").lines()
 ABOUT_PEOPLE = (
     FOLLOWS,
+    EdgeLines(BLOCK, "user", "blocked", "since").lines(),
     EdgeLines(MUTE, "user", "muted", "until").lines(),
     EdgeLines(MUTE_REPOSTS, "user", "muted", "until").lines(),
     EdgeLines(TAG_FOLLOW, "user", "tag", "since").lines(),

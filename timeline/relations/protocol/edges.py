@@ -87,7 +87,7 @@ class Edges:
         stand = self._reconcile(look.seen, deadline)
         if stand is None:
             return False
-        if not all(self._relation.afterwards(self._store, edge, stands) for edge, stands in stand.items()):
+        if not self._relation.afterwards(self._store, stand):
             return False
         for job in jobs.values():
             self._outbox.queue_done(pipe, job)

@@ -1,6 +1,6 @@
 """What a relation is, such as following or liking, and an edge of it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 
@@ -61,7 +61,7 @@ class Effect:
 Condition = Callable[[Pipe, Edge, Reply[float | None]], Answer[bool]]
 
 
-def _nothing_more(store: Store, edge: Edge, stands: bool) -> bool:
+def _nothing_more(store: Store, stand: Mapping[Edge, bool]) -> bool:
     return True
 
 
@@ -77,9 +77,9 @@ class Relation:
     conditions: tuple[Condition, ...] = ()
     effects: tuple[Effect, ...] = ()
     scores: Scores = Scores.SINCE
-    # What else follows once the edge agrees with its mirror, before its job is done: a block ends follows. It gets
-    # whether the edge stands, and returns False when the store was too slow: then the job stays.
-    afterwards: Callable[[Store, Edge, bool], bool] = _nothing_more
+    # What else follows once edges agree with their mirrors, before their jobs are done: a block ends follows. It gets
+    # which of them stand, and returns False when the store was too slow: then the jobs stay.
+    afterwards: Callable[[Store, Mapping[Edge, bool]], bool] = _nothing_more
 
     def job(self, edge: Edge) -> str:
         """A new job about an edge: `<kind>:<who>:<target>:<nonce>`. Before the nonce stand the author of a post (0: not

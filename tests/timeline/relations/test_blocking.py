@@ -1,0 +1,122 @@
+"""A block ends the follows both ways and removes the notices; while it stands, no follow between the two does."""
+
+import time
+
+import pytest
+
+from retwis_site.jobs.worker import drain
+from tests.support.removed_accounts import delete_and_remove
+from tests.support.stored_keys import everything, publish, ranking
+from tests.support.stores.key_layouts import make_due, noted
+from tests.support.stores.seam import before_round_trip, killed_before_round_trip
+from timeline.relations.block import BlockedPeople
+from timeline.relations.follow import Follows
+from timeline.relations.like import Likes
+from timeline.relations.protocol.blocks import NO_BLOCKS, Blocks, ask_blocks
+from timeline.relations.protocol.edges import Edges
+
+ALICE, BOB, CAROL = 1, 2, 3
+
+pytestmark = pytest.mark.usefixtures("alice", "bob", "carol")
+
+
+def blocks_between(store, me, them):
+    pipe = store.pipeline()
+    found = ask_blocks(pipe, me, them)
+    pipe.execute()
+    return found.value
+
+
+def test_a_block_is_written_on_both_sides_with_its_date(store, raw):
+    before = everything(raw)
+    BlockedPeople(store).block(ALICE, BOB)
+    since = raw.zscore("blocked:1", BOB)
+    assert since <= time.time() < since + 60
+    assert raw.zscore("blocked_by:2", ALICE) == since
+    assert blocks_between(store, ALICE, BOB) == Blocks(mine=True, theirs=False)
+    assert blocks_between(store, BOB, ALICE) == Blocks(mine=False, theirs=True)
+    assert blocks_between(store, None, ALICE) == blocks_between(store, ALICE, ALICE) == NO_BLOCKS
+    BlockedPeople(store).unblock(ALICE, BOB)
+    assert everything(raw) == before
+
+
+def test_a_block_ends_the_follows_both_ways(store, raw):
+    Follows(store).follow(ALICE, BOB)
+    Follows(store).follow(BOB, ALICE)
+    Follows(store).follow(CAROL, ALICE)
+    BlockedPeople(store).block(ALICE, BOB)
+    assert raw.keys("following:*") == ["following:3"]
+    assert ranking(raw) == {"1": 1}
+    assert noted(raw) == []
+
+
+def test_a_block_removes_the_notices_of_the_other_and_leaves_those_of_others(store, raw, alice):
+    pid = publish(raw, store, alice, "Hello")
+    for uid in (BOB, CAROL):
+        Likes(store).like(uid, pid, ALICE)
+    Follows(store).follow(ALICE, BOB)
+    BlockedPeople(store).block(ALICE, BOB)
+    assert raw.zrange("notices:1", 0, -1) == [f"like:{pid}:{CAROL}"]
+    assert raw.zrange("notices:2", 0, -1) == []
+
+
+@pytest.mark.parametrize(("me", "them"), [(ALICE, BOB), (BOB, ALICE)])
+def test_neither_can_follow_the_other(store, raw, me, them):
+    BlockedPeople(store).block(ALICE, BOB)
+    before = everything(raw)
+    Follows(store).follow(me, them)
+    assert everything(raw) == before
+
+
+def test_the_follows_do_not_come_back(store, raw):
+    Follows(store).follow(ALICE, BOB)
+    BlockedPeople(store).block(ALICE, BOB)
+    BlockedPeople(store).unblock(ALICE, BOB)
+    assert raw.keys("following:*") == raw.keys("blocked*") == []
+    Follows(store).follow(BOB, ALICE)
+    assert raw.zscore("followers:1", BOB)
+
+
+def test_the_round_trips_are_few_and_fixed(store, raw, alice, round_trips):
+    pid = publish(raw, store, alice, "Hello")
+    Likes(store).like(BOB, pid, ALICE)
+    Follows(store).follow(ALICE, BOB)
+    assert len(round_trips(lambda: BlockedPeople(store).block(ALICE, BOB)).round_trips) == 14
+    assert len(round_trips(lambda: BlockedPeople(store).unblock(ALICE, BOB)).round_trips) == 10
+    assert len(round_trips(lambda: BlockedPeople(store).block(ALICE, BOB)).round_trips) == 12
+
+
+@pytest.mark.parametrize("step", range(1, 14))
+def test_a_block_that_is_killed_is_finished_by_a_worker(store, raw, step):
+    Follows(store).follow(ALICE, BOB)
+    killed_before_round_trip(step, lambda: BlockedPeople(store).block(ALICE, BOB))
+    make_due(raw)
+    drain(store, "worker")
+    assert noted(raw) == []
+    blocked = raw.zscore("blocked:1", BOB)
+    assert raw.zscore("blocked_by:2", ALICE) == blocked
+    assert (raw.zscore("following:1", BOB) is None) == (blocked is not None)
+    assert ranking(raw) == ({} if blocked else {"2": 1})
+
+
+def test_a_block_whose_follows_take_too_long_keeps_its_job(store, raw, monkeypatch):
+    monkeypatch.setattr(Edges, "reconcile", lambda self, follows: False)
+    BlockedPeople(store).block(ALICE, BOB)
+    assert len(noted(raw)) == 1
+
+
+@pytest.mark.parametrize("step", range(8))
+def test_a_follow_during_a_block_does_not_stand(store, raw, step):
+    with before_round_trip(step, lambda: BlockedPeople(store).block(ALICE, BOB)):
+        Follows(store).follow(BOB, ALICE)
+    assert raw.keys("following:*") == raw.keys("followers:*") == [] or step == 7
+    assert ranking(raw) == ({} if step < 7 else {"1": 1})
+
+
+@pytest.mark.parametrize("who", ["alice", "bob"])
+def test_the_blocks_of_a_deleted_account_go_with_it(store, raw, request, who):
+    BlockedPeople(store).block(ALICE, BOB)
+    BlockedPeople(store).block(BOB, CAROL)
+    delete_and_remove(store, request.getfixturevalue(who))
+    assert raw.keys("blocked*") == ([] if who == "bob" else raw.keys("blocked*"))
+    assert not raw.exists("blocked:1")
