@@ -1,18 +1,21 @@
 """The page of a post, with its thread."""
 
 from collections.abc import Iterable, Sequence
+from urllib.parse import quote
 
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 
 from accounts.signing_in.html.pages import Page, Rendering
 from accounts.users.html import at
 from accounts.users.names import isolated
 from retwis_site.rendering.dates import iso
-from retwis_site.rendering.fragments import EITHER, Fragment
+from retwis_site.rendering.fragments import EITHER, NOTHING, Fragment
 from retwis_site.rendering.pages import origin_of
 from timeline.conversation.branches import Answer, Branch
 from timeline.conversation.entities import ThreadPage
 from timeline.posts.entities import Post, Unavailable
+from timeline.posts.html.composer import composer
 from timeline.posts.html.post_cards import cards
 from timeline.posts.html.texts import beginning_of, shortened
 
@@ -24,7 +27,7 @@ THREAD = Page(
     here="post",
     slots=(
         *("at", "pid", "title_name", "title_text", "shown_name", "origin", "description", "iso"),
-        *("above", "higher_at", "higher_pid", "post", "answers", "after"),
+        *("above", "higher_at", "higher_pid", "post", "composer", "next", "answers", "after"),
     ),
     shape=dict.fromkeys(("is_there", "later", "higher", "has_above", "has_answers", "has_more"), EITHER),
 )
@@ -62,6 +65,8 @@ def thread_page(request: HttpRequest, by: Rendering, found: ThreadPage) -> HttpR
         higher_pid=higher.pid if higher else "",
         above=_in_a_row(found.above, by),
         post=_in_a_row([found.post], by),
+        composer=composer(request, by, reply_to=post.pid) if post else NOTHING,
+        next=quote(reverse("post", args=[found.author.username, found.post.pid])),
         has_answers=bool(found.answers),
         answers=_branches(found.answers, by),
         has_more=found.after is not None,
