@@ -1,73 +1,68 @@
-"""A picture for each user, made from the uid alone: three crossing threads, like the two in the site's logo.
+"""A picture for each user: a shape in two hues, which follow from the uid, and the initials of the shown name.
 
-It has no input from users: no name, no text. It is inline SVG of about 320 bytes. The stylesheet sets its size, and
-widens the lines without a colour of their own, which are the gaps between threads.
+Inline SVG of about 200 bytes. It takes nothing else from users than letters and digits, which need no escaping. The
+stylesheet sets its size, the font of the letters and their colour.
 """
 
-from itertools import combinations, permutations, product
+import re
+from functools import lru_cache
 
 from retwis_site.rendering.fragments import Html
 
-# Dark backgrounds and light threads: the contrast of each pair is at least 4 to 1.
-GROUNDS = ("#053", "#055", "#146", "#238", "#427", "#515", "#612", "#630", "#440", "#345")
-THREADS = ("#aec", "#fb4", "#f98", "#9cf", "#cbf", "#fec")
-ROWS = (2, 4, 6)  # y coordinates, of 0 to 8, at which threads begin, meet and end
-
-HEAD = (
-    '<svg class="avatar" viewBox="0 0 8 8" fill="none" stroke="{0}" aria-hidden="true">'
-    '<path fill="{0}" d="M0 0h8v8H0z"/>'
+# White letters are legible on both. Each ground stands out from each shade, and from the page in both themes.
+GROUNDS = (
+    *("#cf3030", "#aa5913", "#816d0e", "#4e7c0e", "#1d7c3d", "#1d7c6f"),
+    *("#227591", "#2f6ec6", "#5e5ed9", "#864dd5", "#b62ec2", "#c62f7a"),
 )
-_HEADS = [HEAD.format(ground) for ground in GROUNDS]
+SHADES = (
+    *("#711414", "#522e0f", "#41380b", "#283d0b", "#0b411d", "#0b413a"),
+    *("#0e3e4e", "#13386c", "#1e1ea9", "#48188b", "#611268", "#6c1340"),
+)
+SHAPES = (
+    "M0 8 8 0v8z",
+    "M0 0l8 8H0z",
+    "M4 .8a3.2 3.2 0 0 1 0 6.4 3.2 3.2 0 0 1 0-6.4z",
+    "M0 4h8v4H0z",
+    "M4 0h4v8H4z",
+    "M4 0 8 4 4 8 0 4z",
+    "M0 8a8 8 0 0 1 8-8v8z",
+    "M2.5 0h3v8h-3z",
+    "M0 2.5h8v3H0z",
+    "M0 0h4v4H0zM4 4h4v4H4z",
+    "M4 0 8 8H0z",
+    "M0 0h3L0 3zM8 8H5l3-3zM8 0v3L5 0zM0 8V5l3 3z",
+)
+SVG = (
+    '<svg class="avatar" viewBox="0 0 8 8" aria-hidden="true"><path fill="{}" d="M0 0h8v8H0z"/><path fill="{}" d="{}"/>'
+    '<text x="4" y="4">{}</text></svg>'
+)
 
-Thread = tuple[int, int, int]  # its row at the left, in the middle and at the right
+NUMBER = len(GROUNDS) * (len(SHADES) - 1) * len(SHAPES)  # a shade has another hue than its ground
+_STRIDE = 977  # near NUMBER / 1.618, so successive uids differ most; no common factor, so all NUMBER differ
 
-
-def _crossings(first: Thread, second: Thread) -> int:
-    """The number of times that two threads cross: 0, 1 or 2."""
-    left, middle, right = (a - b for a, b in zip(first, second, strict=True))
-    return (left * middle < 0) + (middle * right < 0)
-
-
-def _svg_template(threads: tuple[Thread, ...]) -> str:
-    """The paths of the threads, each above those before it. The number of its colour, 0 to 2, stands in braces."""
-    svg = ""
-    for number, thread in enumerate(threads):
-        path = _path(*thread)
-        gap = f'<path d="{path}"/>' if any(_crossings(thread, below) for below in threads[:number]) else ""
-        svg += f'{gap}<path stroke="{{{ROWS.index(thread[0])}}}" d="{path}"/>'
-    return svg
-
-
-def _path(left: int, middle: int, right: int) -> str:
-    """A line from the left edge to the right: two halves, each a curve or straight, without a corner between them."""
-    first, second = middle - left, right - middle
-    path = f"M0 {left}c2 0 2 {first} 4 {first}" if first else f"M0 {left}h4"
-    if not second:
-        path += "h4"
-    else:
-        path += f"s2 {second} 4 {second}" if first else f"c2 0 2 {second} 4 {second}"
-    return path.replace(" -", "-")
+# The first character of each word; in the middle of one, a capital before a small letter: the C of DanielJCosta.
+_INITIALS = re.compile(r"(?<![^\W_])[^\W_]|(?<=[A-Za-z])[A-Z](?=[a-z])")
 
 
-# All sets of threads with two crossings or more, each with the highest or the lowest thread on top.
-SHAPES = [
-    _svg_template(ordered)
-    for middle, right in product(permutations(ROWS), repeat=2)
-    for threads in [tuple(zip(ROWS, middle, right, strict=True))]
-    if sum(_crossings(*pair) for pair in combinations(threads, 2)) >= 2
-    for ordered in (threads, threads[::-1])
-]
-_COLOURS = list(permutations(THREADS, len(ROWS)))
-# The threads in all colours, 2 MB: a page shows twenty pictures, and to format one takes three times as long.
-_THREADS = [[f"{shape.format(*colours)}</svg>" for colours in _COLOURS] for shape in SHAPES]
-
-NUMBER = len(SHAPES) * len(_COLOURS) * len(GROUNDS)
-_STRIDE = 45_983  # near NUMBER / 1.618, so successive uids differ most; no common factor, so all NUMBER differ
-
-
-def avatar(uid: int) -> Html:
-    """The user's picture, `<svg class="avatar">`. Two users share one only when their uids differ by a multiple of
-    NUMBER."""
+@lru_cache(maxsize=5000)
+def avatar(uid: int, name: str) -> Html:
+    """The user's picture, `<svg class="avatar">`. `name`: as it is shown. The shape and the hues of two users are the
+    same only when their uids differ by a multiple of NUMBER."""
     rest, ground = divmod(uid * _STRIDE % NUMBER, len(GROUNDS))
-    shape, colours = divmod(rest, len(_COLOURS))
-    return Html(_HEADS[ground] + _THREADS[shape][colours])
+    shape, hue = divmod(rest, len(SHADES) - 1)
+    shade = SHADES[(ground + 1 + hue) % len(SHADES)]
+    return Html(SVG.format(GROUNDS[ground], shade, SHAPES[shape], initials(name)))
+
+
+def initials(name: str) -> str:
+    """At most two letters or digits: those with which the first and the last word begin. One in a script without
+    capitals, whose letters may join."""
+    found = _INITIALS.findall(name)
+    if not found:
+        return ""
+    first, last = found[0].title()[:1], found[-1].title()[:1]
+    return first + last if len(found) > 1 and not (_is_caseless(first) or _is_caseless(last)) else first
+
+
+def _is_caseless(character: str) -> bool:
+    return character.isalpha() and character.lower() == character.upper()

@@ -20,7 +20,7 @@ def name_of(person: User, language: str) -> Html:
 
 def person(user: User, language: str) -> dict[str, Any]:
     """The slots PERSON: the picture, the username in addresses, and the name."""
-    return {"avatar": avatar(user.uid), "at": at(user.username), "name": name_of(user, language)}
+    return {"avatar": avatar(user.uid, user.shown_name), "at": at(user.username), "name": name_of(user, language)}
 
 
 @lru_cache(maxsize=5000)

@@ -89,7 +89,7 @@ def session(by: Rendering, here: str) -> Html:
         by.language,
         here=here if here in HERE else "",
         at=at(user.username),
-        avatar=avatar(user.uid),
+        avatar=avatar(user.uid, user.shown_name),
         shown_name=user.shown_name,
     )
 

@@ -382,7 +382,7 @@ def test_the_sites_own_hashes_are_sha_256():
 
 
 FRAGMENTS = "retwis_site/rendering/fragments.py"
-MAKE_HTML = {FRAGMENTS, "accounts/users/avatars.py"}  # a picture is made from a number alone
+MAKE_HTML = {FRAGMENTS, "accounts/users/avatars.py"}  # a picture is made from a number, letters and digits
 
 
 def test_only_fragments_and_pictures_are_marked_as_safe_for_a_page():

@@ -31,11 +31,9 @@ def _own_drawings():
     """A pattern for exactly the icons of the templates and every avatar."""
     templates = [path.read_text() for path in (Path(settings.BASE_DIR) / "templates").rglob("*.html")]
     icons = {drawing for text in templates for drawing in re.findall(r"<svg.*?</svg>", text, re.DOTALL)}
-    colours = dict.fromkeys("012", f"(?:{'|'.join(avatars.THREADS)})")
-    shapes = [re.sub(r"\\{(\d)\\}", lambda found: colours[found[1]], re.escape(shape)) for shape in avatars.SHAPES]
-    ground = f"(?P<ground>{'|'.join(avatars.GROUNDS)})"
-    head = re.escape(avatars.HEAD.format("GROUND")).replace("GROUND", ground, 1).replace("GROUND", "(?P=ground)")
-    avatar = f"{head}(?:{'|'.join(shapes)})</svg>"
+    drawn = re.escape(avatars.SVG).replace(re.escape("{}"), "{}")
+    alternatives = ["|".join(map(re.escape, known)) for known in (avatars.GROUNDS, avatars.SHADES, avatars.SHAPES)]
+    avatar = drawn.format(*[f"(?:{known})" for known in alternatives], r"[^\W_]{0,2}")
     return re.compile("|".join([avatar, *map(re.escape, icons)]))
 
 
