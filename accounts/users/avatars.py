@@ -57,7 +57,7 @@ def avatar(uid: int, name: str) -> Html:
 def initials(name: str) -> str:
     """At most two letters or digits: those with which the first and the last word begin. One in a script without
     capitals, whose letters may join."""
-    found = _INITIALS.findall(name)
+    found: list[str] = _INITIALS.findall(name)
     if not found:
         return ""
     first, last = found[0].title()[:1], found[-1].title()[:1]

@@ -11,7 +11,7 @@ from functools import partial
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from accounts.users.names import LONGEST_DISPLAY_NAME, folded, in_one_line, parse
-from accounts.users.repository import PERSON, ask_owner, ask_owners, person
+from accounts.users.repository import ask_owner, ask_owners
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.commands import Scored
@@ -21,7 +21,7 @@ from timeline.people.cursors import NameCursor, ScoreCursor, ask_start_rank
 from timeline.people.entities import ListedPerson, PeopleList, SearchResult
 from timeline.people.follow_pages import PEOPLE_A_PAGE
 from timeline.people.join_dates import ask_join_dates
-from timeline.relations.follow import ask_followed
+from timeline.people.listed import ask_listed
 
 LONGEST_QUERY = LONGEST_DISPLAY_NAME  # characters
 LONGEST_INPUT = 4 * LONGEST_QUERY  # characters, with invisible ones, and with combining marks apart from letters
@@ -123,20 +123,10 @@ class People:
     def _listed(self, viewer: Viewer, uids: Collection[int]) -> dict[int, ListedPerson]:
         """People by uid, in the order of `uids`, without unknown uids and deleted accounts. `joined` is None. At most
         one round trip; none without uids."""
-        me = viewer.uid
-        uids = list(dict.fromkeys(uids))
         pipe = self._store.pipeline()
-        asked = {uid: (pipe.hmget(keys.user(uid), (*PERSON, "bio")), pipe.zcard(keys.followers(uid))) for uid in uids}
-        followed = ask_followed(pipe, me, uids) if me is not None and uids else None
+        listed = ask_listed(pipe, viewer.uid, uids)
         pipe.execute()
-        following = followed.value if followed else set()
-        listed = {}
-        for uid, (fields, followers) in asked.items():
-            *stored, bio = fields.value
-            user = person(uid, stored)
-            if user is not None:
-                listed[uid] = ListedPerson(user, bio or "", followers.value, None, uid == me, uid in following)
-        return listed
+        return listed.value
 
 
 class _FirstRows:

@@ -44,10 +44,22 @@ class Show(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class ListedPerson:
+    """One row of a list of people."""
+
+    user: User
+    bio: str
+    followers: int
+    joined: int | None  # unix seconds; None in search results, and when the store has no date
+    is_me: bool
+    following: bool  # the viewer follows this user
+
+
+@dataclass(frozen=True, slots=True)
 class FollowRow:
     """One row of a followers or following page."""
 
-    user: User
+    listed: ListedPerson
     since: int  # unix seconds
     follows_me: bool = False  # this user follows the viewer
 
@@ -67,18 +79,6 @@ class By(StrEnum):
 
     NEWEST = ""
     FOLLOWERS = "followers"
-
-
-@dataclass(frozen=True, slots=True)
-class ListedPerson:
-    """One row of a list of people."""
-
-    user: User
-    bio: str
-    followers: int
-    joined: int | None  # unix seconds; None in search results, and when the store has no date
-    is_me: bool
-    following: bool  # the viewer follows this user
 
 
 @dataclass(frozen=True, slots=True)

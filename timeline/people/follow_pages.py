@@ -4,8 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from accounts.signing_in.viewer import Viewer
-from accounts.users.entities import User, Visitor
-from accounts.users.repository import ask_people
+from accounts.users.entities import User
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.commands import Scored
@@ -14,6 +13,7 @@ from retwis_site.store.local_cache import Memory
 from retwis_site.store.replies import Answer
 from timeline.people.cursors import ScoreCursor, ask_start_rank
 from timeline.people.entities import FollowRow, PeoplePage, Show
+from timeline.people.listed import ask_listed
 from timeline.relations.follow import COMPARED
 
 PEOPLE_A_PAGE = 20
@@ -34,8 +34,8 @@ class FollowPages:
     def followers_page(
         self, viewer: Viewer, username: str, before: ScoreCursor | None, show: Show = Show.ALL
     ) -> PeoplePage:
-        """The followers of `username`, newest first. Two round trips with cached uids, three for a later page; one less
-        while the names are cached. Raises NoSuchUser, AccountDeleted.
+        """The followers of `username`, newest first. Two round trips with cached uids, three for a later page. Raises
+        NoSuchUser, AccountDeleted.
 
         A `show` that leaves rows out costs one round trip more: COMPARED rows are read and compared with the other
         side. When less than a page of them fits, the page is short, and the next one begins below them."""
@@ -56,7 +56,7 @@ class FollowPages:
         fitting = compared if show is Show.ALL else self._fitting(compared, other(person.uid), show)
         # On the viewer's own followers page every row follows the viewer, so no row says it.
         says_who_follows = (side, viewer.uid) != (keys.followers, person.uid)
-        edges = self._edges(fitting[:PEOPLE_A_PAGE], viewer.user, viewer.uid if says_who_follows else None)
+        edges = self._edges(fitting[:PEOPLE_A_PAGE], viewer.uid, says_who_follows)
         if len(fitting) > PEOPLE_A_PAGE:
             last, further = fitting[PEOPLE_A_PAGE - 1], False
         elif has_more and compared:
@@ -86,16 +86,15 @@ class FollowPages:
         mutual = show is Show.MUTUAL
         return [row for row, score in zip(rows, scores, strict=True) if (score is not None) == mutual]
 
-    def _edges(self, rows: Sequence[Row], viewer: User | Visitor, me: int | None) -> list[FollowRow]:
-        """The rows with users, without deleted accounts; and whether each follows `me`, unless `me` is None. At most
-        one round trip; none while all is cached."""
+    def _edges(self, rows: Sequence[Row], me: int | None, says_who_follows: bool) -> list[FollowRow]:
+        """The rows with people, without deleted accounts; if asked for, whether each follows `me`. One round trip; none
+        without rows."""
         uids = [uid for uid, _ in rows]
-        just_read = {viewer.uid: viewer} if isinstance(viewer, User) else {}
         pipe = self._store.pipeline()
-        asked = ask_people(pipe, [uid for uid in uids if uid not in just_read])
-        follow_me = _ask_follow_me(pipe, me, uids) if me is not None else None
+        listed = ask_listed(pipe, me, uids)
+        follow_me = _ask_follow_me(pipe, me, uids) if me is not None and says_who_follows else None
         pipe.execute()
-        people = asked.value | just_read
+        people = listed.value
         my_followers = follow_me.value if follow_me else set()
         return [FollowRow(people[uid], since, uid in my_followers) for uid, since in rows if uid in people]
 

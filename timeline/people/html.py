@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 from accounts.signing_in.html.pages import Page, Rendering
 from accounts.users.html import PERSON, at, person
@@ -46,8 +47,8 @@ LISTED = Fragment(
 )
 FOLLOW_ROW = Fragment(
     "timeline/people/_follow_row.html",
-    slots=(*PERSON, "iso", "exact", "day"),
-    shape={"follows_me": EITHER},
+    slots=(*PERSON, "bio", "iso", "exact", "day", "button"),
+    shape={"follows_me": EITHER, "has_bio": EITHER},
 )
 SUGGESTED = Fragment("timeline/people/_suggested.html", slots=(*PERSON, "button"), numbers=("followers",))
 SUGGESTIONS = Fragment("timeline/people/_suggestions.html", slots=("rows",))
@@ -69,32 +70,34 @@ def listed(people: Sequence[ListedPerson], by: Rendering) -> Html:
 
 
 def _listed(one: ListedPerson, by: Rendering) -> Html:
+    return LISTED.fill(by.language, **_row(one, by), followers=one.followers, joined=join_date(one.joined, by.language))
+
+
+def _row(one: ListedPerson, by: Rendering) -> dict[str, Any]:
+    """What all rows of people show: the person, the bio, and the button."""
     can_follow = by.me is not None and not one.is_me
-    return LISTED.fill(
-        by.language,
-        has_bio=bool(one.bio),
+    return {
         **person(one.user, by.language),
-        bio=beginning_of(one.bio, BIO_IN_LISTS),
-        followers=one.followers,
-        joined=join_date(one.joined, by.language),
-        button=follow_button(one.user, one.following, by) if can_follow else NOTHING,
-    )
+        "has_bio": bool(one.bio),
+        "bio": beginning_of(one.bio, BIO_IN_LISTS),
+        "button": follow_button(one.user, one.following, by) if can_follow else NOTHING,
+    }
 
 
-def follow_rows(rows: Sequence[FollowRow], language: str) -> Html:
+def follow_rows(rows: Sequence[FollowRow], by: Rendering) -> Html:
     """The rows of a followers or following page."""
-    return joined(_follow_row(row, language) for row in rows)
+    return joined(_follow_row(row, by) for row in rows)
 
 
-def _follow_row(row: FollowRow, language: str) -> Html:
-    iso, exact = moment(row.since, language)
+def _follow_row(row: FollowRow, by: Rendering) -> Html:
+    iso, exact = moment(row.since, by.language)
     return FOLLOW_ROW.fill(
-        language,
+        by.language,
         follows_me=row.follows_me,
-        **person(row.user, language),
+        **_row(row.listed, by),
         iso=iso,
         exact=exact,
-        day=day(row.since, language),
+        day=day(row.since, by.language),
     )
 
 

@@ -48,7 +48,7 @@ def _follow_page(request: RetwisRequest, found: PeoplePage, which: Show, side: s
         **person(owner, by.language),
         title_name=isolated(owner),
         shown_name=owner.shown_name,
-        rows=follow_rows(found.edges, by.language),
+        rows=follow_rows(found.edges, by),
         newest_at=f"{request.path}?show={which}" if which else request.path,
         here_at=request.path,
         older=found.older or "",

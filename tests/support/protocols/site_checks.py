@@ -193,7 +193,7 @@ class SiteChecks(RuleBasedStateMachine):
         assert {page.person for page in pages} == {person.user}
         assert edges_on(pages) == expected
         if row < len(expected):
-            since, uid = expected[row].since, expected[row].user.uid
+            since, uid = expected[row].since, expected[row].listed.user.uid
             assert edges_on(all_pages(read, str(ScoreCursor(since, uid)))) == expected[row + 1 :]
             rest = [edge for edge in expected if edge.since <= since]
             assert edges_on(all_pages(read, str(ScoreCursor(since, NO_ID)))) == rest

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from accounts.users.entities import User
 from accounts.users.names import entry
-from timeline.people.entities import FollowRow, KnownFollowers, Relation, Show
+from timeline.people.entities import FollowRow, KnownFollowers, ListedPerson, Relation, Show
 from timeline.posts.entities import Post
 from timeline.relations.entities import FollowCounts, InCommon
 
@@ -73,10 +73,15 @@ class Model:
         newest_first = sorted(people, key=lambda one: (people[one], str(one)), reverse=True)
         mine = {} if viewer is None or (side, viewer) == ("followers", uid) else self.followers(viewer)
         return [
-            FollowRow(self.people[one].user, people[one], one in mine)
+            FollowRow(self.listed(viewer, one), people[one], one in mine)
             for one in newest_first
             if show is Show.ALL or (one in others) == (show is Show.MUTUAL)
         ]
+
+    def listed(self, viewer: int | None, uid: int) -> ListedPerson:
+        followed = viewer is not None and uid in self.following(viewer)
+        person = self.people[uid]
+        return ListedPerson(person.user, person.bio, len(self.followers(uid)), None, uid == viewer, followed)
 
     def counts(self, me: int) -> FollowCounts:
         return FollowCounts(len(self.following(me)), len(self.followers(me)))

@@ -35,7 +35,7 @@ def add_users(raw, number):
 
 def names(page):
     text = page.content.decode()
-    people = text[text.index('<ul class="panel people">') :] if '<ul class="panel people">' in text else ""
+    people = text.partition('<ul class="panel people listed"')[2]
     return re.findall(r'<a class="name" href="/@(\w+)/"', people)
 
 
@@ -45,7 +45,7 @@ def read_all_pages(store, side, show, name="alice"):
     while True:
         Memory.clear_all()
         page = getattr(FollowPages(store), f"{side}_page")(Viewer(store, ""), name, score_cursor(before), show)
-        found += [edge.user.uid for edge in page.edges]
+        found += [edge.listed.user.uid for edge in page.edges]
         pages += 1
         if page.older is None:
             return found, pages
@@ -146,12 +146,16 @@ def test_when_the_last_row_of_a_page_moves_the_next_page_leaves_no_row_out(store
     read = FollowPages(store).followers_page
     first = read(Viewer(store, ""), "alice", None, show)
     second = read(Viewer(store, ""), "alice", score_cursor(first.older), show)
-    assert [edge.user.uid for edge in second.edges] == [FIRST + 5, FIRST + 4, FIRST + 3]
+    assert [edge.listed.user.uid for edge in second.edges] == [FIRST + 5, FIRST + 4, FIRST + 3]
     raw.zrem("followers:1", FIRST + 3)
     if change != "removed":
         raw.zadd("followers:1", {FIRST + 3: 5000 if change == "moved up" else 10})
     third = read(Viewer(store, ""), "alice", score_cursor(second.older), show)
-    assert [edge.user.uid for edge in third.edges] == [FIRST + 5, FIRST + 4, FIRST + 8]  # all rows of that second again
+    assert [edge.listed.user.uid for edge in third.edges] == [
+        FIRST + 5,
+        FIRST + 4,
+        FIRST + 8,
+    ]  # all rows of that second again
 
 
 @pytest.mark.parametrize("number", [1, 40, 300])
@@ -222,10 +226,28 @@ def test_the_marks_take_no_round_trip_of_their_own(browser, alice, round_trips):
     for_visitor = len(round_trips(lambda: browser().get("/@bob/followers/")).round_trips)
     Memory.clear_all()
     assert len(round_trips(lambda: client.get("/@bob/followers/")).round_trips) == for_visitor + 1  # for the viewer
-    assert len(round_trips(lambda: client.get("/@bob/followers/")).round_trips) == 1
+    assert len(round_trips(lambda: client.get("/@bob/followers/")).round_trips) == 2
 
 
 def test_a_visitor_reads_followers_without_an_account(store, alice):
     viewer = Viewer(store, "")
     FollowPages(store).followers_page(viewer, "alice", None)
     assert viewer.user == Visitor()
+
+
+@pytest.mark.parametrize("side", ["followers", "following"])
+def test_each_row_has_the_bio_and_a_button_for_the_viewer(browser, raw, store, alice, bob, side):
+    for me, them in ((1, 2), (2, 1)):
+        Follows(store).follow(me, them)
+    raw.hset("user:2", "bio", "Bakes <bread>")
+    page = browser(alice).get(f"/@Alice/{side}/").content.decode()
+    assert '<p class="bio" dir="auto">Bakes &lt;bread&gt;</p>' in page
+    assert 'aria-label="Unfollow bob"><span>Following</span><span>Unfollow</span></button>' in page
+    assert 'class="follow"' not in browser().get(f"/@Alice/{side}/").content.decode()
+    assert 'class="follow"' not in browser(alice).get(f"/@bob/{side}/").content.decode()  # nobody follows themselves
+
+
+def test_a_picture_leads_to_the_profile_and_is_skipped_by_keyboards_and_screen_readers(browser, store, alice, bob):
+    Follows(store).follow(1, 2)
+    page = browser(alice).get("/@Alice/following/").content.decode()
+    assert '<a class="face" href="/@bob/" tabindex="-1" aria-hidden="true"><svg class="avatar"' in page
