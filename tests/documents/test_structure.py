@@ -28,7 +28,7 @@ REPOSITORIES += tuple(
     for name in ("publication", "delivery", "deletion", "editing", "standing", "looks", "listings", "targets")
 )
 REPOSITORIES += tuple(f"timeline/timelines/{name}.py" for name in ("home", "everyone", "profile", "everyone_list"))
-REPOSITORIES += tuple(f"timeline/conversation/{name}.py" for name in ("threads", "branches"))
+REPOSITORIES += tuple(f"timeline/conversation/{name}.py" for name in ("threads", "branches", "quotes"))
 REPOSITORIES += tuple(f"timeline/people/{name}.py" for name in ("directory", "follow_pages", "suggestions"))
 
 

@@ -1,0 +1,28 @@
+"""The page of the posts that quote a post."""
+
+from django.http import HttpRequest, HttpResponse
+
+from accounts.signing_in.html.pages import Page, Rendering
+from accounts.users.html import at
+from accounts.users.names import isolated
+from timeline.conversation.quotes import QuotesPage
+from timeline.timelines.html import listing
+
+QUOTES = Page(
+    "timeline/conversation/quotes.html",
+    here="quotes",
+    slots=("at", "pid", "title_name", "shown_name", *listing.SLOTS),
+    shape=listing.SHAPE,
+)
+
+
+def quotes_page(request: HttpRequest, by: Rendering, found: QuotesPage) -> HttpResponse:
+    return QUOTES.answer(
+        request,
+        by,
+        at=at(found.author.username),
+        pid=found.pid,
+        title_name=isolated(found.author),
+        shown_name=found.author.shown_name,
+        **listing.listing(request, found.page, by),
+    )
