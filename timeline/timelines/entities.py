@@ -1,10 +1,11 @@
 """Pages of posts."""
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from accounts.users.entities import User
 from timeline.people.entities import About, Relation
-from timeline.posts.entities import Page
+from timeline.posts.entities import Page, Post
 from timeline.relations.entities import FollowCounts
 
 
@@ -25,6 +26,13 @@ class EveryonePage:
     at_the_cap: bool  # older posts exist, but this timeline does not keep them
 
 
+class Tab(StrEnum):
+    """Which posts of a user a profile shows."""
+
+    POSTS = "posts"  # what they wrote to everyone, and what they reposted
+    REPLIES = "replies"  # these, and their answers to others
+
+
 @dataclass(frozen=True, slots=True)
 class ProfilePage:
     person: User
@@ -32,3 +40,5 @@ class ProfilePage:
     counts: FollowCounts
     relation: Relation
     page: Page
+    pinned: Post | None  # shown first; it may stand in `page`, too
+    tab: Tab

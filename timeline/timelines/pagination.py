@@ -34,6 +34,13 @@ def fill(candidates: Sequence[int], size: int, shown: Shown) -> Filled:
         further = candidates[size : size + READ_MORE]
         more, more_dead = shown(further)
         read, posts, dead = [*read, *further], [*posts, *more], [*dead, *more_dead]
+    return filled_page(candidates, size, read, posts, dead)
+
+
+def filled_page(
+    candidates: Sequence[int], size: int, read: Sequence[int], posts: list[Post], dead: list[int]
+) -> Filled:
+    """The page, when the first candidates, `read`, have been read."""
     last = read[-1] if read else None
     if len(posts) > size:
         return Filled(posts[:size], dead, last, posts[size - 1].listed)

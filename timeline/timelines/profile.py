@@ -11,7 +11,7 @@ from accounts.users.repository import Users
 from retwis_site.store import keys
 from retwis_site.store.cached_list import KEPT
 from retwis_site.store.client import Pipe, Store
-from retwis_site.store.ids import stored_ids
+from retwis_site.store.ids import stored_id, stored_ids
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.replies import Answer, Reply
 from timeline.people.entities import About, KnownFollowers, Relation
@@ -19,12 +19,12 @@ from timeline.people.join_dates import ask_join_dates
 from timeline.posts.entities import Page, Post
 from timeline.posts.reading.acted import LatestActed, ask_latest_acted
 from timeline.posts.reading.post_reader import PostReader
-from timeline.posts.reading.visibility import PostsBy
+from timeline.posts.reading.visibility import NoAnswersToOthers, PostsBy, Rule
 from timeline.posts.repository import Posts
 from timeline.relations.entities import FollowCounts, InCommon
 from timeline.relations.follow import Comparison, Shared, ask_follow_counts, ask_followed, compare
-from timeline.timelines.entities import ProfilePage
-from timeline.timelines.pagination import POSTS_A_PAGE
+from timeline.timelines.entities import ProfilePage, Tab
+from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, Filled, filled_page
 
 MOST_NAMED = 2  # followers that the viewer follows; a profile names these and counts the others
 SETTLED_AFTER = 60  # seconds after a follow; the clocks of two servers never differ by so much
@@ -41,27 +41,40 @@ class Profiles:
         self._users = Users(store)
 
     def page(self, viewer: Viewer, username: str, before: int | None) -> ProfilePage:
-        """A user's posts below the cursor, newest first. Raises NoSuchUser, AccountDeleted.
+        """What a user wrote to everyone below the cursor, newest first, and their pinned post on the first page. Raises
+        NoSuchUser, AccountDeleted.
 
-        One round trip with cached uids while posts and join date are cached, else two. A signed-in viewer on another
-        user's profile needs a third for the comparisons, and one more while the users that both know are not cached.
-        Comparisons are cached for seconds, and only while the viewer follows and unfollows nobody, on any worker.
+        One round trip with cached uids while posts and join date are cached, else two. One more where many of the posts
+        answer others. A signed-in viewer on another user's profile needs a third for the comparisons, and one more
+        while the users that both know are not cached. Comparisons are cached for seconds, and only while the viewer
+        follows and unfollows nobody, on any worker.
         """
+        return self._page(viewer, username, before, Tab.POSTS)
 
+    def page_with_replies(self, viewer: Viewer, username: str, before: int | None) -> ProfilePage:
+        """As `page`, with the answers to others and without a pinned post."""
+        return self._page(viewer, username, before, Tab.REPLIES)
+
+    def _page(self, viewer: Viewer, username: str, before: int | None, tab: Tab) -> ProfilePage:
         person, asked = viewer.ask_about(username, partial(_ProfileQuestion, before))
         pids = asked.pids or self._not_adopted(person.uid, before)
-        has_more = asked.has_more or len(pids) > POSTS_A_PAGE
-        older = pids[:POSTS_A_PAGE][-1] if pids and has_more else None
+        pinned = asked.pinned if tab is Tab.POSTS and before is None else None
+        rules: list[Rule] = [PostsBy(person.uid)]
+        if tab is Tab.POSTS:
+            rules.append(NoAnswersToOthers(pinned))
         mine = asked.mine
-        reader = PostReader(self._store, viewer.user, [PostsBy(person.uid)], [person], asked.acted)
         cached = mine and _cached_comparisons(mine, person)
         to_make = _comparisons(mine, person.uid, asked.counts) if mine and not cached else None
-        posts, joined, made = self._read(reader, pids[:POSTS_A_PAGE], person, to_make)
-        if mine and made and mine.follows.are_settled():
-            _compared.put((mine.uid, person.uid), (mine.follows, made))
-        common = cached or made
+        reader = PostReader(self._store, viewer.user, rules, [person], asked.acted)
+        read = self._read(reader, pids, pinned, person, to_make)
+        if mine and read.common and mine.follows.are_settled():
+            _compared.put((mine.uid, person.uid), (mine.follows, read.common))
+        common = cached or read.common
         relation = self._relation(mine, common) if mine and common else Relation(is_me=viewer.uid == person.uid)
-        return ProfilePage(person, About(asked.bio, joined), asked.counts, relation, Page(posts, older))
+        about = About(asked.bio, read.joined)
+        older = read.filled.older or (read.filled.last if asked.has_more else None)
+        page = Page(read.filled.posts, older)
+        return ProfilePage(person, about, asked.counts, relation, page, read.pinned, tab)
 
     def _not_adopted(self, uid: int, before: int | None) -> list[int]:
         """The own posts in a user's home, newest first, for a database of the official Retwis that was not adopted: it
@@ -73,13 +86,14 @@ class Profiles:
         return sorted((record.pid for record in records if record.uid == uid), reverse=True)
 
     def _read(
-        self, reader: PostReader, pids: list[int], person: User, compared: "Comparisons | None"
-    ) -> tuple[list[Post], int | None, "Common | None"]:
-        """The posts, the join date (unix seconds) and the results of the comparisons. No round trip while all is
-        cached, else one; two with comparisons."""
+        self, reader: PostReader, pids: list[int], pinned: int | None, person: User, compared: "Comparisons | None"
+    ) -> "_Read":
+        """What the later round trips of a profile say. None while all is cached, else one; two with comparisons, or
+        where the first posts do not fill the page."""
         comparisons = compared or ()
         pipe = self._store.pipeline()
-        reading = reader.ask(pipe, pids)
+        first = pids[:POSTS_A_PAGE]
+        reading = reader.ask(pipe, first if pinned is None or pinned in first else [*first, pinned])
         smaller: dict[str, Reply[list[str]]] = {}  # by key: comparisons may share it
         for comparison in comparisons:
             if comparison.smaller not in smaller:
@@ -87,10 +101,16 @@ class Profiles:
         dates = ask_join_dates(pipe, [person])
         pipe.execute()
         posts, _ = reading.posts(pipe)
+        shown_first = next((post for post in posts if post.pid == pinned), None)
+        posts = [post for post in posts if post is not shown_first or pinned in first]
         shared = [comparison.ask_shared(pipe, smaller[comparison.smaller].value) for comparison in comparisons]
+        rest = pids[POSTS_A_PAGE : POSTS_A_PAGE + READ_MORE] if len(posts) < POSTS_A_PAGE else []
+        reading = reader.ask(pipe, rest)
         pipe.execute()
-        joined = dates.value.get(person.uid)
-        return posts, joined, Common(*(answer.value for answer in shared)) if shared else None
+        more, _ = reading.posts(pipe)
+        filled = filled_page(pids, POSTS_A_PAGE, [*first, *rest], [*posts, *more], [])
+        common = Common(*(answer.value for answer in shared)) if shared else None
+        return _Read(filled, shown_first, dates.value.get(person.uid), common)
 
     def _relation(self, mine: "Mine", common: "Common") -> Relation:
         """How viewer and user are related. At most one round trip; none while the named users are cached."""
@@ -137,12 +157,23 @@ class Follows(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class _Read:
+    """What the later round trips of a profile say."""
+
+    filled: Filled
+    pinned: Post | None
+    joined: int | None  # unix seconds
+    common: "Common | None"
+
+
+@dataclass(frozen=True, slots=True)
 class AskedProfile:
     """What the first round trip of a profile says."""
 
-    pids: list[int]  # of a page, and one more
-    has_more: bool  # than a page; some of them may be no ids
+    pids: list[int]  # those that may be read, and one more
+    has_more: bool  # than these; some of the members may be no ids
     bio: str
+    pinned: int | None
     counts: FollowCounts
     mine: Mine | None  # None for a visitor, and on the viewer's own profile
     acted: LatestActed
@@ -154,17 +185,20 @@ class _ProfileQuestion:
 
     def queue(self, pipe: Pipe, me: int | None, them: int) -> None:
         self._updates = keys.updates(them)
-        self._members = pipe.zrevrangebyscore(self._updates, self._below, "-inf", POSTS_A_PAGE + 1)
-        self._bio = pipe.hget(keys.user(them), "bio")
+        self._members = pipe.zrevrangebyscore(self._updates, self._below, "-inf", POSTS_A_PAGE + READ_MORE + 1)
+        self._user = keys.user(them)
+        self._about = pipe.hmget(self._user, ["bio", "pinned"])
         self._counts = ask_follow_counts(pipe, them)
         self._mine = _ask_mine(pipe, me, them) if me is not None and me != them else None
         self._acted = ask_latest_acted(pipe, me)
 
     def result(self) -> AskedProfile:
         pids = stored_ids(self._updates, self._members.value)
+        bio, pinned = self._about.value
         mine = None if self._mine is None else self._mine.value
-        has_more = len(self._members.value) > POSTS_A_PAGE
-        return AskedProfile(pids, has_more, self._bio.value or "", self._counts.value, mine, self._acted.value)
+        has_more = len(self._members.value) > POSTS_A_PAGE + READ_MORE
+        pinned_pid = stored_id(self._user, pinned)
+        return AskedProfile(pids, has_more, bio or "", pinned_pid, self._counts.value, mine, self._acted.value)
 
 
 def _ask_mine(pipe: Pipe, me: int, them: int) -> Answer[Mine]:

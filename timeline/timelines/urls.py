@@ -7,4 +7,7 @@ urlpatterns = [
     path("new/", views.arrivals, name="arrivals"),
     path("timeline/", views.everyone, name="timeline"),
     path("@<username:username>/", views.profile, name="profile"),
+    path("@<username:username>/replies/", views.replies, name="replies"),
+    path("@<username:username>/<id:pid>/pin/", views.pin, name="pin"),
+    path("@<username:username>/<id:pid>/unpin/", views.unpin, name="unpin"),
 ]

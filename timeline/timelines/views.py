@@ -1,11 +1,15 @@
 """The pages with timelines."""
 
-from django.http import HttpResponse
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpResponse, HttpResponseRedirect
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from accounts.signing_in.guards import change, login_required, page_of_form
 from accounts.signing_in.html.pages import rendering
 from accounts.signing_in.middleware import RetwisRequest
-from accounts.users.entities import NotSignedIn
+from accounts.users.entities import NotSignedIn, User
 from retwis_site.rendering.fragments import active_language
 from retwis_site.rendering.pages import answer
 from retwis_site.store.cached_list import FIRST_TRUSTED
@@ -20,6 +24,7 @@ from timeline.timelines.everyone import EVERYONE_POSTS, EveryoneTimeline
 from timeline.timelines.home import Homes
 from timeline.timelines.html.home_page import arrivals_html, home_page, unread_html
 from timeline.timelines.html.public_pages import everyone_page, profile_page, welcome_page
+from timeline.timelines.pins import Pins
 from timeline.timelines.profile import Profiles
 
 WELCOME_POSTS = 20
@@ -88,3 +93,35 @@ def profile(request: RetwisRequest, username: str) -> HttpResponse:
     found = Profiles(connect()).page(request.viewer, username, before)
     by = rendering(request)
     return profile_page(request, by, found, composer(request, by))
+
+
+@require_safe
+def replies(request: RetwisRequest, username: str) -> HttpResponse:
+    before = post_cursor(request.GET.get("before"))
+    found = Profiles(connect()).page_with_replies(request.viewer, username, before)
+    by = rendering(request)
+    return profile_page(request, by, found, composer(request, by))
+
+
+@change
+@login_required
+def pin(request: RetwisRequest, me: User, username: str, pid: int) -> HttpResponse:
+    _require_own(request, me, username)
+    Pins(connect()).pin(me.uid, pid)
+    messages.success(request, _("Pinned to your profile."))
+    return HttpResponseRedirect(page_of_form(request))
+
+
+@change
+@login_required
+def unpin(request: RetwisRequest, me: User, username: str, pid: int) -> HttpResponse:
+    _require_own(request, me, username)
+    Pins(connect()).unpin(me.uid, pid)
+    messages.success(request, _("No longer pinned."))
+    return HttpResponseRedirect(page_of_form(request))
+
+
+def _require_own(request: RetwisRequest, me: User, username: str) -> None:
+    """Raises PermissionDenied for the post of another user."""
+    if request.viewer.find(username).uid != me.uid:
+        raise PermissionDenied(_("Only its author can pin a post."))

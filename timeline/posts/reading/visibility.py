@@ -52,6 +52,24 @@ class PostsOfFollowed:
         return uid == self._me or uid in self._followed
 
 
+class NoAnswersToOthers:
+    """What an author wrote to everyone: no answers to others. A thread of one's own is written to everyone."""
+
+    def __init__(self, shown_anyway: int | None) -> None:
+        """`shown_anyway`: the id of the pinned post."""
+        self._shown_anyway = shown_anyway
+
+    def ask(self, pipe: Pipe, people: set[int]) -> None:
+        """Nothing to ask."""
+
+    def visible(self, posts: list[Post]) -> list[Post]:
+        return [
+            post
+            for post in posts
+            if post.links.reply_to_user in (None, post.author.uid) or post.pid == self._shown_anyway
+        ]
+
+
 class PostsBy:
     """The posts of one user. A foreign database may list other users' posts as theirs."""
 

@@ -12,9 +12,11 @@ from retwis_site.http.url_converters import in_path
 from retwis_site.rendering.fragments import EITHER, NOTHING, Html, joined
 from retwis_site.rendering.pages import origin_of
 from timeline.people.html import join_date, newest_users
+from timeline.posts.entities import Page as PostsPage
+from timeline.posts.html.post_cards import cards
 from timeline.posts.html.texts import html_of
 from timeline.relations.html import COMMON_FOLLOWERS, COMMON_FOLLOWING, counts_of, follow_button, known_followers
-from timeline.timelines.entities import EveryonePage, ProfilePage
+from timeline.timelines.entities import EveryonePage, ProfilePage, Tab
 from timeline.timelines.html import listing
 
 EVERYONE = Page(
@@ -31,10 +33,14 @@ PROFILE = Page(
     here="profile",
     slots=(
         *("uid", *PERSON, "username", "username_in_title", "title_name", "shown_name"),
-        *("origin", "description", "counts", "bio", "joined", "next", "button", "in_common", "composer"),
+        *("origin", "description", "counts", "bio", "joined", "next", "button", "in_common", "composer", "pinned"),
         *listing.SLOTS,
     ),
-    shape={"is_me": EITHER, "follows_me": EITHER, "has_bio": EITHER, **listing.SHAPE},
+    shape={
+        **dict.fromkeys(("is_me", "follows_me", "has_bio", "has_pinned"), EITHER),
+        "tab": [tab.value for tab in Tab],
+        **listing.SHAPE,
+    },
 )
 
 
@@ -61,7 +67,10 @@ def welcome_page(request: HttpRequest, by: Rendering, found: EveryonePage) -> Ht
 
 
 def profile_page(request: HttpRequest, by: Rendering, found: ProfilePage, composer: Html) -> HttpResponse:
-    """A user's profile with their posts."""
+    """A user's profile with their posts, or with their posts and replies."""
+    pinned = [found.pinned] if found.pinned else []
+    others = [post for post in found.page.posts if post.pid not in {one.pid for one in pinned}]
+    shown = listing.listing(request, PostsPage(others, found.page.older), by)
     owner, relation, bio = found.person, found.relation, found.about.bio
     can_follow = by.me is not None and not relation.is_me
     return PROFILE.answer(
@@ -70,6 +79,9 @@ def profile_page(request: HttpRequest, by: Rendering, found: ProfilePage, compos
         is_me=relation.is_me,
         follows_me=relation.follows_me,
         has_bio=bool(bio),
+        tab=found.tab.value,
+        has_pinned=bool(pinned),
+        pinned=cards(pinned, by),
         uid=owner.uid,
         username=owner.username,
         username_in_title=owner.username.lower(),
@@ -85,7 +97,7 @@ def profile_page(request: HttpRequest, by: Rendering, found: ProfilePage, compos
         button=follow_button(owner, relation.following, by) if can_follow else NOTHING,
         in_common=_in_common(found, by),
         composer=composer,
-        **listing.listing(request, found.page, by),
+        **{**shown, "is_empty": shown["is_empty"] and not pinned},
     )
 
 
