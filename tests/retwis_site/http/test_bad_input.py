@@ -11,7 +11,15 @@ from tests.support.stored_keys import everything
 from tests.support.stored_posts import write_posts
 
 HOSTILE = "<script>alert('x')</script>\"&"
-POST_ONLY = ["/post/", "/logout/", "/@Alice/follow/", "/@Alice/unfollow/", "/@Alice/1/delete/"]
+POST_ONLY = [
+    "/post/",
+    "/logout/",
+    "/@Alice/follow/",
+    "/@Alice/unfollow/",
+    "/@Alice/1/delete/",
+    "/@Alice/1/pin/",
+    "/@Alice/1/unpin/",
+]
 PAGES = ["/timeline/", "/@Alice/", "/@Alice/1/", "/@Alice/followers/", "/@Alice/following/", "/livez", "/readyz"]
 
 
