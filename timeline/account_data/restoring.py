@@ -26,6 +26,7 @@ from timeline.posts.post_ids import post_ids
 from timeline.posts.repository import Posts
 from timeline.posts.writing.deletion import mark_deleted
 from timeline.posts.writing.delivery import FOLLOWERS_AT_ONCE
+from timeline.posts.writing.standing import Standing
 
 TOO_SLOW = "the store was too slow; run the command again: it goes on where it stopped"
 
@@ -184,6 +185,7 @@ class Restoring:
         pipe.execute()
         if self._store.hget(keys.user(self._uid), "deleted") is not None:
             mark_deleted(self._store, pids)
+            Standing(self._store).settle(pids)  # the jobs of the posts stay in the outbox
             for pid in pids:
                 pipe.zrem(keys.updates(self._uid), str(pid))
             pipe.execute()

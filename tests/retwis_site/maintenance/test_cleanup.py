@@ -38,6 +38,7 @@ def add_orphans(raw):
     raw.hset("user:52", "password", "hash")
     raw.zadd("users_by_name", {"ghost:99": 0, "alicia:1": 0, "alice": 0})
     raw.hset("post:60", mapping={"user_id": "1", "time": int(time.time()) - 120, "body": "Never sent"})
+    raw.hset("edits:2", LONG_AGO, "Second")
     raw.lpush("posts:1", "998", "2", "998")
     raw.rpush("timeline", "999")
     raw.rpush("timeline:3", "1")
@@ -68,7 +69,8 @@ entries of muted: that lead nowhere or have ended: 2 found, {2}
 entries of muted_reposts: that lead nowhere or have ended: 1 found, {1}
 entries of bookmarks: that lead nowhere or have ended: 1 found, {1}
 orphaned post: hashes: 1 found, {1}
-deleted posts without an expiry: 1 found, {1}
+deleted posts without replies and without an expiry: 1 found, {1}
+texts of posts that are deleted or do not exist: 1 found, {1}
 lists with dead ids: 2 found, {2}
 home timelines of unknown users: 2 found, {2}
 global timelines of another number of shards: 1 found, {1}

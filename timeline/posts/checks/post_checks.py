@@ -15,6 +15,8 @@ from timeline.posts.reading.records import BASIC
 from timeline.posts.repository import Posts
 from timeline.posts.writing.delivery import Delivery
 
+KINDS_OF_JOBS = ("post", "fan", "del", "restore", "edit", "stone")  # those whose name begins with the id of a post
+
 Entry = tuple[int, int, float]  # of an `updates:`: the uid of the set, member, score
 Written = tuple[int, int]  # pid, uid of the author
 
@@ -144,7 +146,7 @@ class PostChecks:
 
 def at_work_on(pid: str) -> set[str]:
     """The beginnings of the names of all jobs that may be at work on a post."""
-    return {f"{kind}:{pid}" for kind in ("post", "fan", "del", "restore", "edit", "stone")}
+    return {f"{kind}:{pid}" for kind in KINDS_OF_JOBS}
 
 
 def _matches(entry: Entry, author: str | None, when: str | None, body: str | None, deleted: str | None) -> bool:

@@ -10,6 +10,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import stored_time
 from timeline.posts.checks.post_checks import PostChecks, at_work_on
+from timeline.posts.writing.looks import FOREVER
 from timeline.posts.writing.standing import DELETED_STAYS
 
 
@@ -24,7 +25,7 @@ class PostOrphans:
         size = self._store.dbsize
         return [
             Check("orphaned post: hashes", self.orphaned_posts, size),
-            Check("deleted posts without an expiry", self.lasting_tombstones, size),
+            Check("deleted posts without replies and without an expiry", self.lasting_tombstones, size),
         ]
 
     def orphaned_posts(self) -> Chunks:
@@ -62,7 +63,7 @@ class PostOrphans:
         return [Finding(keys.post(pid), partial(self._store.unlink, keys.post(pid))) for pid in orphans]
 
     def lasting_tombstones(self) -> Chunks:
-        """Hashes of deleted posts without an expiry."""
+        """Hashes of deleted posts without replies that never expire."""
         for batch in ids_of(self._store, "post:*"):
             lasting = confirmed(self._store, self._lasting(batch), lambda pid: at_work_on(str(pid)), self._lasting)
             yield [
@@ -71,6 +72,13 @@ class PostOrphans:
 
     def _lasting(self, pids: Sequence[int]) -> list[int]:
         pipe = self._store.pipeline()
-        asked = [(pid, pipe.hexists(keys.post(pid), "deleted"), pipe.ttl(keys.post(pid))) for pid in pids]
+        asked = [
+            (pid, pipe.hexists(keys.post(pid), "deleted"), pipe.ttl(keys.post(pid)), pipe.zcard(keys.replies_to(pid)))
+            for pid in pids
+        ]
         pipe.execute()
-        return [pid for pid, deleted, seconds in asked if deleted.value and seconds.value == -1]
+        return [
+            pid
+            for pid, deleted, seconds, replies in asked
+            if deleted.value and seconds.value == FOREVER and not replies.value
+        ]
