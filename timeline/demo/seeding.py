@@ -20,6 +20,10 @@ from retwis_site.store import key_kinds, keys
 from retwis_site.store.chunks import batches
 from retwis_site.store.client import Pipe, Store
 from timeline.demo.texts import bio, display_name, post_body, usernames
+from timeline.posts.entities import NO_LINKS
+from timeline.posts.parsing.links import tags_in
+from timeline.posts.parsing.tags import in_index
+from timeline.posts.writing.listings import listings_of
 
 OLDEST_USER = 400 * 86400  # seconds ago
 NEWEST_USER = 2 * 86400  # seconds ago
@@ -148,14 +152,24 @@ class Community:
         ages = sorted((self._rng.random() ** 1.5 * OLDEST_POST for _ in range(self._plan.posts)), reverse=True)
         authors = self._rng.choices(range(1, self._plan.users + 1), cum_weights=self._weights, k=self._plan.posts)
         updates: dict[int, dict[str, int]] = {}
+        listed: dict[str, dict[str, int]] = {}  # by key
+        spellings: dict[str, str] = {}
         for pid, (age, author) in enumerate(zip(ages, authors, strict=True), 1):
             when = int(self._now - age)
             if self._joined[author - 1] > when:  # not registered yet: take an earlier user
                 author = self._rng.randint(1, bisect_right(self._joined, when))
-            yield Step(keys.post(pid), fields={"user_id": str(author), "time": str(when), "body": post_body(self._rng)})
+            body = post_body(self._rng)
+            yield Step(keys.post(pid), fields={"user_id": str(author), "time": str(when), "body": body})
             updates.setdefault(author, {})[str(pid)] = pid
+            for listing in listings_of(NO_LINKS, body):
+                listed.setdefault(listing.key, {})[str(pid)] = pid
+            spellings = tags_in(body) | spellings  # the first spelling stays
         for author, posts in updates.items():
             yield from _spread(keys.updates(author), members=posts)
+        for key, posts in listed.items():
+            yield from _spread(key, members=posts)
+        yield from _spread(keys.tags(), fields=spellings)
+        yield from _spread(keys.tags_by_name(), members={in_index(tag): 0 for tag in spellings})
 
 
 def _spread(key: str, fields: dict[str, str] | None = None, members: dict[str, int] | None = None) -> Iterator[Step]:

@@ -45,10 +45,13 @@ def test_the_keys_are_those_of_the_key_table(raw):
         "following": "zset",
         "followers": "zset",
         "updates": "zset",
+        "tag": "zset",
+        "tags": "hash",
+        "tags_by_name": "zset",
     }
     stored = raw.keys()
     assert {key: raw.type(key) for key in stored} == {key: types[key.partition(":")[0]] for key in stored}
-    assert all(re.fullmatch(r"[a-z_]+(:[1-9][0-9]*)?", key) for key in stored)
+    assert all(re.fullmatch(r"[a-z_]+(:[1-9][0-9]*)?|tag:\w+", key) for key in stored)
     assert {raw.ttl(key) for key in stored} == {-1}
 
 
