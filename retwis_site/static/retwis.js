@@ -44,9 +44,12 @@
 
   // ---- the composer: Ctrl-Enter posts, and a draft is kept until it is posted
 
+  const sent = "draft:sent"; // the key of the draft whose form was sent last
+  if (document.querySelector(".message.posted")) sessionStorage.removeItem(sessionStorage.getItem(sent));
+
   const setUpComposer = (form) => {
     const text = form.querySelector("textarea");
-    const draft = `draft:${form.dataset.of}`;
+    const draft = `draft:${form.dataset.draft}`; // whose it is, and which posts it names
     const base = `${draft}:over`; // the key of the text that the server had put into the form before the user typed
     const fromServer = text.defaultValue;
 
@@ -58,22 +61,31 @@
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
     });
 
-    const discard = form.querySelector("[formaction$='/discard/']");
+    const discard = form.querySelector("[formaction$='/discard/']"); // a form that changes a post has none
     const offerToDiscard = () => {
-      discard.hidden = !text.value;
+      if (discard) discard.hidden = !text.value;
     };
     text.addEventListener("input", offerToDiscard);
     form.addEventListener("submit", ({ submitter }) => {
-      if (submitter === discard) sessionStorage.removeItem(draft);
+      sessionStorage.setItem(sent, draft);
+      if (submitter !== null && submitter === discard) sessionStorage.removeItem(draft);
     });
 
-    if (document.querySelector(".message.posted")) sessionStorage.removeItem(draft);
-    else if (!text.value || (text.value === fromServer && sessionStorage.getItem(base) === fromServer))
+    if (!text.value || (text.value === fromServer && sessionStorage.getItem(base) === fromServer))
       text.value = sessionStorage.getItem(draft) ?? text.value;
     offerToDiscard();
     updateCounter(form.querySelector(".counter"), Number(form.dataset.longest));
   };
-  document.querySelectorAll(".composer").forEach(setUpComposer);
+  const composers = new WeakSet();
+  const setUpComposers = () => {
+    for (const form of document.querySelectorAll(".composer")) {
+      if (composers.has(form)) continue;
+      composers.add(form);
+      setUpComposer(form);
+    }
+  };
+  setUpComposers();
+  document.body.addEventListener("htmx:afterSettle", setUpComposers);
   document.querySelector("[formaction='/logout/']")?.addEventListener("click", () => sessionStorage.clear());
 
   // ---- menus: one is open at a time, and a click elsewhere or Escape closes it

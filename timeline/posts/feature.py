@@ -41,11 +41,12 @@ FEATURE = Feature(
     account_sets=(AccountSet(keys.updates, lambda uid, pid: at_work_on(pid)),),
     remove_account=remove_posts,
     form_fields={
+        "edit": (FormField("body", "textarea", _("Your post")),),
         "publish": (
             FormField("body", "textarea", _("Your post")),
             FormField("token", "hidden"),
             *(FormField(name, "hidden") for name in ("as", "reply_to", "quote")),
-        )
+        ),
     },
     cookies=(PersonalCookie(drafts.COOKIE, at_login=_("Your post is kept. Log in to send it.")),),
     after_login=drafts.give_to,

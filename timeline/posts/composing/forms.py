@@ -5,6 +5,7 @@ from typing import Any, Self
 
 from django import forms
 from django.core.validators import RegexValidator
+from django.utils.functional import Promise
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
@@ -41,14 +42,23 @@ class PostIdField(forms.CharField):
         return pid
 
 
-class PostForm(forms.Form):
-    longest = LONGEST_POST
-    body = PostField(
-        label=_("What's new?"),
+def _body(label: str | Promise) -> PostField:
+    return PostField(
+        label=label,
         help_text=format_lazy(_("Up to {number} characters"), number=LONGEST_POST),
         error_messages={"required": _("Write something first.")},
-        widget=forms.Textarea(attrs={"rows": 3, "placeholder": _("What's new?"), "dir": "auto"}),
+        widget=forms.Textarea(attrs={"rows": 3, "placeholder": label, "dir": "auto"}),
     )
+
+
+class EditForm(forms.Form):
+    longest = LONGEST_POST
+    body = _body(_("Your post"))
+
+
+class PostForm(forms.Form):
+    longest = LONGEST_POST
+    body = _body(_("What's new?"))
     # Each shown form has its own token; a second click sends the same token, and so gives the same post.
     token = forms.CharField(
         required=False, widget=forms.HiddenInput, validators=[RegexValidator(r"\A[A-Za-z0-9_-]{1,64}\Z")]

@@ -50,8 +50,8 @@ def composer_with(form: PostForm, by: Rendering) -> Html:
         "uid": by.me,
         "token": form["token"].value() or new_token(),
         "csrf_token": by.token,
-        "reply_to": form["reply_to"].value(),
-        "quote": form["quote"].value(),
+        "reply_to": form["reply_to"].value() or "",
+        "quote": form["quote"].value() or "",
         "quotes": bool(form["quote"].value()),
     }
     return render_to_string(COMPOSER.template, context)

@@ -6,6 +6,7 @@ from accounts.signing_in.viewer import Viewer
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe
 from timeline.posts.entities import NO_LINKS, NoSuchPost, Post, PostDeleted, Unavailable
+from timeline.posts.reading.history import Version, ask_versions
 from timeline.posts.reading.records import FIELDS, Record, links_of_deleted, record_from
 
 
@@ -15,6 +16,12 @@ def one_post(viewer: Viewer, username: str, pid: int) -> Post:
 
     author, found = viewer.ask_about(username, partial(OnePost, pid))
     return found.by(author)
+
+
+def texts_of_post(viewer: Viewer, username: str, pid: int) -> tuple[Post, tuple[Version, ...]]:
+    """A post and all its texts, the one that stands now as the last. Round trips and errors as for `one_post`."""
+    author, (found, versions) = viewer.ask_about(username, partial(PostWithTexts, pid))
+    return found.by(author), versions or (Version(found.time, found.body),)
 
 
 class OnePost:
@@ -49,3 +56,18 @@ class OnePost:
             return self.result()
         except PostDeleted:
             return Unavailable(self._pid, links_of_deleted(self._pid, self._fields.value) or NO_LINKS, True)
+
+
+class PostWithTexts:
+    """Asks for one post of a user, and its texts; none for one that was never edited. Raises as OnePost."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._post = OnePost(pid)
+
+    def queue(self, pipe: Pipe, me: int | None, them: int) -> None:
+        self._post.queue(pipe, me, them)
+        self._versions = ask_versions(pipe, self._pid)
+
+    def result(self) -> tuple[Record, tuple[Version, ...]]:
+        return self._post.result(), self._versions.value
