@@ -161,8 +161,8 @@ CURRENT = re.compile(r'<a (?:class="me" )?href="([^"]+)"[^>]* aria-current="page
     [
         ("/", ["/"]),
         ("/timeline/", ["/timeline/"]),
-        ("/@Alice/", ["/@Alice/"]),
-        ("/@bob/", []),
+        ("/@Alice/", ["/@Alice/", "/@Alice/"]),  # in the navigation, and among the tabs
+        ("/@bob/", ["/@bob/"]),
         ("/@bob/followers/", ["/@bob/followers/"]),
         ("/settings/appearance/", ["/settings/appearance/"]),
         ("/nothing/", []),

@@ -67,3 +67,12 @@ def test_the_page_takes_as_many_round_trips_for_many_quotes(browser, alice, bob,
     client = browser(bob)
     client.get("/@Alice/1/quotes/")
     assert len(round_trips(lambda: client.get("/@Alice/1/quotes/")).round_trips) <= 2
+
+
+def test_the_page_of_a_post_leads_to_its_quotes(browser, alice, bob, raw):
+    write_posts(raw, 1, [1])
+    assert "/quotes/" not in browser().get("/@Alice/1/").content.decode()
+    raw.hset("post:1", "quotes", 2)
+    assert re.search(
+        r'href="/@Alice/1/quotes/"><strong>2</strong> quotes<', browser().get("/@Alice/1/").content.decode()
+    )

@@ -10,7 +10,7 @@ from accounts.signing_in.html.pages import Page, Rendering
 from accounts.users.html import at
 from accounts.users.names import isolated
 from retwis_site.rendering.dates import iso
-from retwis_site.rendering.fragments import EITHER, NOTHING, Fragment
+from retwis_site.rendering.fragments import EITHER, NOTHING, Fragment, Html, joined
 from retwis_site.rendering.pages import origin_of
 from timeline.conversation.branches import Answer, Branch
 from timeline.conversation.entities import ThreadPage
@@ -27,7 +27,7 @@ THREAD = Page(
     here="post",
     slots=(
         *("at", "pid", "title_name", "title_text", "shown_name", "origin", "description", "iso"),
-        *("above", "higher_at", "higher_pid", "post", "composer", "next", "answers", "after"),
+        *("above", "higher_at", "higher_pid", "post", "numbers", "composer", "next", "answers", "after"),
     ),
     shape=dict.fromkeys(("is_there", "later", "higher", "has_above", "has_answers", "has_more"), EITHER),
 )
@@ -36,6 +36,8 @@ BRANCH = Fragment(
     slots=("posts", "branches", "at", "pid"),
     shape={"forks": EITHER, "more": ("", "branch", "others")},
 )
+KINDS = ("quotes",)  # of the numbers below a post, as in `Counts`; each has a page
+NUMBER = Fragment("timeline/conversation/_number.html", slots=("at", "pid"), numbers=("number",), shape={"kind": KINDS})
 UNAVAILABLE = Fragment("timeline/conversation/_unavailable.html", slots=("pid",), shape={"is_deleted": EITHER})
 
 
@@ -65,6 +67,7 @@ def thread_page(request: HttpRequest, by: Rendering, found: ThreadPage) -> HttpR
         higher_pid=higher.pid if higher else "",
         above=_in_a_row(found.above, by),
         post=_in_a_row([found.post], by),
+        numbers=_numbers(post, by) if post else NOTHING,
         composer=composer(request, by, reply_to=post.pid) if post else NOTHING,
         next=quote(reverse("post", args=[found.author.username, found.post.pid])),
         has_answers=bool(found.answers),
@@ -72,6 +75,13 @@ def thread_page(request: HttpRequest, by: Rendering, found: ThreadPage) -> HttpR
         has_more=found.after is not None,
         after=found.after or "",
     )
+
+
+def _numbers(post: Post, by: Rendering) -> Html:
+    """How often others have acted on a post, with links to who did."""
+    counted = [(kind, getattr(post.counts, kind)) for kind in KINDS]
+    place = {"at": at(post.author.username), "pid": post.pid}
+    return joined([NUMBER.fill(by.language, kind=kind, number=count, **place) for kind, count in counted if count])
 
 
 def _branches(branches: Iterable[Branch], by: Rendering) -> bytes:
