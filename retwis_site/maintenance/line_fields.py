@@ -26,6 +26,9 @@ def _is_password(value: object) -> bool:
 
 ID = LineField("a whole number from 1 to 2^53 - 1", _is_id)
 OPTIONAL_ID = LineField(ID.what, _is_id, required=False)
+OPTIONAL_IDS = LineField(
+    "a list of ids", lambda value: isinstance(value, list) and all(map(_is_id, value)), required=False
+)
 TIME = LineField("a time such as 2026-11-20T15:04:05Z", _is_time)
 TIME_OR_NULL = LineField(f"{TIME.what}, or null", lambda value: value is None or _is_time(value))
 TEXT = LineField("a text", _is_text)

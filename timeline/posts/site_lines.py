@@ -1,21 +1,41 @@
 """The lines about posts in the file of a whole site."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from accounts.users.site_lines import uids_in_order
-from retwis_site.features import Line, SiteLines
-from retwis_site.maintenance.line_fields import ID, OPTIONAL_ID, TEXT, TIME, seconds
+from retwis_site.features import Line, LineField, SiteLines
+from retwis_site.maintenance.checks import ids_of, members_of
+from retwis_site.maintenance.line_fields import ID, OPTIONAL_ID, OPTIONAL_IDS, TEXT, TIME, seconds
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, batches, newest_first_of_each
 from retwis_site.store.client import Store
 from retwis_site.store.ids import stored_id
 from retwis_site.store.snowflake import SMALLEST
+from timeline.posts.entities import Links
 from timeline.posts.post_ids import post_ids
-from timeline.posts.reading.records import FIELDS, record_from
+from timeline.posts.reading.history import Version, ask_versions
+from timeline.posts.reading.records import FIELDS, link_fields, record_from
+from timeline.posts.writing.listings import QUOTES, REPLIES, listings_of, queue_spellings
+from timeline.posts.writing.targets import MOST_ABOVE
+from timeline.relations.protocol.counts import Counts
 
-REPLY_FIELDS = ("reply_to", "root", "reply_to_user")
+ID_FIELDS = ("reply_to", "root", "reply_to_user", "quote")
+IDS_FIELDS = ("above", "mentions")
+
+
+def _are_texts(value: object) -> bool:
+    """Whether these are the texts of an edited post: each with a time, and the last is the newest."""
+    if not isinstance(value, list) or not value or not all(isinstance(one, dict) for one in value):
+        return False
+    if not all(TIME.accepts(one.get("time")) and TEXT.accepts(one.get("text")) for one in value):
+        return False
+    times = [seconds(one, "time") for one in value]
+    return times == sorted(set(times))
+
+
+TEXTS = LineField("texts with their times, the newest last", _are_texts, required=False)
 
 
 def read_posts(store: Store) -> Iterator[list[Line]]:
@@ -31,16 +51,25 @@ def read_posts(store: Store) -> Iterator[list[Line]]:
 def _lines(store: Store, listed: Sequence[tuple[int, int]]) -> list[Line]:
     """The lines of posts, given as (uid of the author, pid); none for a post that is deleted or another author's."""
     pipe = store.pipeline()
-    asked = [(uid, pid, pipe.hmget(keys.post(pid), FIELDS)) for uid, pid in listed]
+    asked = [(uid, pid, pipe.hmget(keys.post(pid), FIELDS), ask_versions(pipe, pid)) for uid, pid in listed]
     pipe.execute()
     lines: list[Line] = []
-    for uid, pid, fields in asked:
+    for uid, pid, fields, texts in asked:
         post = record_from(pid, *fields.value)
-        if post is not None and post.uid == uid:
+        if post is not None and post.uid == uid and post.links.repost_of is None:
             line: Line = {"type": "post", "id": pid, "user": uid, "time": iso(post.time), "text": post.body}
-            reply = {field: getattr(post.links, field) for field in REPLY_FIELDS}
-            lines.append(line | {field: number for field, number in reply.items() if number is not None})
+            lines.append(line | _links(post.links) | _texts(texts.value))
     return lines
+
+
+def _links(links: Links) -> Line:
+    numbers = {field: getattr(links, field) for field in ID_FIELDS}
+    lists = {"above": list(links.above) or None, "mentions": None if links.mentions is None else list(links.mentions)}
+    return {field: value for field, value in (numbers | lists).items() if value is not None}
+
+
+def _texts(texts: Sequence[Version]) -> Line:
+    return {"texts": [{"time": iso(since), "text": text} for since, text in texts]} if texts else {}
 
 
 def write_posts(store: Store, lines: Sequence[Line]) -> None:
@@ -50,7 +79,15 @@ def write_posts(store: Store, lines: Sequence[Line]) -> None:
     for line in lines:
         pid, uid = line["id"], line["user"]
         fields = {"user_id": str(uid), "time": str(seconds(line, "time")), "body": line["text"]}
-        pipe.hset(keys.post(pid), fields | {field: str(line[field]) for field in REPLY_FIELDS if field in line})
+        texts = {str(seconds(one, "time")): one["text"] for one in line.get("texts", ())}
+        if texts:
+            pipe.hset(keys.edits(pid), texts)
+            fields["edited"], fields["body"] = list(texts.items())[-1]
+        links = _links_of(line)
+        pipe.hset(keys.post(pid), fields | link_fields(links))
+        for listing in listings_of(links, fields["body"]):
+            pipe.zadd(listing.key, {str(pid): pid})
+        queue_spellings(pipe, fields["body"])
         updates[uid][str(pid)] = pid
         if pid >= SMALLEST:  # posts with ids from a counter are found by counting down
             post_ids(store).queue_as_recent(pipe, pid)
@@ -59,12 +96,62 @@ def write_posts(store: Store, lines: Sequence[Line]) -> None:
     pipe.execute()
 
 
+def _links_of(line: Line) -> Links:
+    """The links of a line. A foreign database may not know the first post of a thread: then it is the post answered."""
+    numbers = {field: line.get(field) for field in ID_FIELDS}
+    if numbers["root"] is None:
+        numbers["root"] = numbers["reply_to"]
+    mentions = line.get("mentions")
+    return Links(**numbers, above=tuple(line.get("above", ())), mentions=None if mentions is None else tuple(mentions))
+
+
+def finish_posts(store: Store) -> None:
+    """Write which posts stand above replies whose lines do not say so, and count replies and quotes. Four round trips
+    for each 500 posts with replies or quotes, and up to MOST_ABOVE more for replies that do not say so."""
+    for chunk in members_of(store, "replies_to:*"):
+        for some in batches(chunk, AT_ONCE):
+            _write_above(store, {pid: parent for parent, pid, _ in some})
+    for pattern, count in (("replies_to:*", REPLIES), ("quotes_of:*", QUOTES)):
+        for pids in ids_of(store, pattern):
+            Counts(store, count).recount(pids)
+
+
+def _write_above(store: Store, parents: Mapping[int, int]) -> None:
+    """`parents`: the post answered, by reply."""
+    pipe = store.pipeline()
+    stored = {pid: pipe.hget(keys.post(pid), "above") for pid in parents}
+    pipe.execute()
+    above = {pid: [parents[pid]] for pid, text in stored.items() if text.value is None}
+    climbing = set(above)
+    for _ in range(MOST_ABOVE - 1):
+        asked = {pid: pipe.hget(keys.post(above[pid][-1]), "reply_to") for pid in climbing}
+        pipe.execute()
+        for pid, reply_to in asked.items():
+            parent = stored_id(keys.post(above[pid][-1]), reply_to.value)
+            if parent is None:
+                climbing.discard(pid)
+            else:
+                above[pid].append(parent)
+    for pid, pids in above.items():
+        pipe.hset(keys.post(pid), {"above": " ".join(map(str, pids))})
+    pipe.execute()
+
+
 POSTS = SiteLines(
     type="post",
-    fields=lambda line: {"id": ID, "user": ID, "time": TIME, "text": TEXT, **dict.fromkeys(REPLY_FIELDS, OPTIONAL_ID)},
+    fields=lambda line: {
+        "id": ID,
+        "user": ID,
+        "time": TIME,
+        "text": TEXT,
+        "texts": TEXTS,
+        **dict.fromkeys(ID_FIELDS, OPTIONAL_ID),
+        **dict.fromkeys(IDS_FIELDS, OPTIONAL_IDS),
+    },
     read=read_posts,
     write=write_posts,
     unique=("id",),
     users=("user",),
     counter=keys.next_post_id,
+    finish=finish_posts,
 )

@@ -13,26 +13,27 @@ from retwis_site.store import schema
 from retwis_site.store.local_cache import Memory
 from tests.support.people import LONG_AGO, register
 from tests.support.stored_keys import publish
+from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows
 
 
 def make_full_site(raw, store):
     """alice (1), bob (2) and carol (3), dave (4) is deleted. bob and carol follow alice. Posts 1, 3 and 4 are alice's,
-    bob's and carol's; post 2 was deleted; post 4 answers post 1. carol likes posts 3 and 1. bob blocks and
-    mutes carol for ever, and carol's reposts for a time; he follows a tag, has a bookmark of post 1, and mutes its
-    thread."""
-    alice, bob, carol, dave = (register(store, name) for name in ("Alice", "bob", "carol", "Dave"))
+    bob's and carol's; post 2 was deleted; post 3 is edited; post 4 answers post 1, quotes post 3 and mentions alice.
+    carol likes posts 3 and 1. bob blocks and mutes carol for ever, and carol's reposts for a time; he follows a tag,
+    has a bookmark of post 1, and mutes its thread."""
+    alice, bob, _, dave = (register(store, name) for name in ("Alice", "bob", "carol", "Dave"))
     Follows(store).follow(2, 1)
     Follows(store).follow(3, 1)
     Follows(store).follow(4, 1)
     publish(raw, store, alice, "Grüße, 世界\nand a second line")
     deleted = publish(raw, store, alice, "deleted")
     Posts(store).delete(1, deleted)
-    publish(raw, store, bob, "from bob")
-    publish(raw, store, carol, "to alice")
+    publish(raw, store, bob, "by bob")
+    Posts(store).edit(2, 3, "from bob")
+    Posts(store).publish(3, NewPost("to @alice #now", reply_to=1, quote=3), "to-alice")
     publish(raw, store, dave, "of a deleted account")
-    raw.hset("post:4", mapping={"reply_to": 1, "root": 1, "reply_to_user": 1})
     raw.hset("user:3", mapping={"name": "Carola", "bio": "I was here.", "language": "de"})
     raw.zadd("users_by_name", {"carola:3": 0})
     like(raw, 3, 3, LONG_AGO + 5)
