@@ -110,6 +110,16 @@ def home_with_a_draft(world):
     return page
 
 
+def a_form_of_another_user(world):
+    world.console.expects(409, "/post/")
+    page = world.member
+    page.goto("/")
+    page.evaluate("() => { document.querySelector('[name=as]').value = '2'; }")
+    write(page, LONGEST_WORD)
+    expect(page.get_by_role("heading", name="Post as someone else?")).to_be_visible()
+    return page
+
+
 def profile_with_a_message(world):
     page = world.newcomer
     page.goto(f"/@{world.me}/")
@@ -220,6 +230,10 @@ PAGES = {
     "people, found": at("member", "/people/?q=Follower"),
     "people, no one found": at("visitor", "/people/?q=nobody_at_all"),
     "a post": a_post,
+    "compose": at("member", "/compose/"),
+    "compose, a reply": at("member", "/compose/?reply_to={newest}"),
+    "edit": at("member", "/@{me}/{mine}/edit/"),
+    "history": at("visitor", "/@{me}/{mine}/history/"),
     "settings": at("member", "/settings/"),
     "settings, with errors": settings_with_errors,
     "password": at("member", "/settings/password/"),
@@ -231,6 +245,7 @@ PAGES = {
     "400": at("member", "/?before=nonsense", 400),
     "403": a_form_from_before_a_login,
     "404": at("visitor", "/@nobody_at_all/", 404),
+    "409": a_form_of_another_user,
     "405": at("visitor", "/post/", 405),
     "410": at("visitor", "/@{other}/{deleted}/", 410),
     "410, of a deleted account": at("visitor", "/@{left}/", 410),

@@ -47,6 +47,7 @@ class World:
     other: str
     other_uid: int
     newest: int
+    mine: int
     deleted: int
     left: str
 
@@ -60,6 +61,8 @@ def opened_world(chromium, site, real_server):
     for them in [other, *crowd]:
         Follows(store).follow(me.user.uid, them.user.uid)
         Follows(store).follow(them.user.uid, me.user.uid)
+    mine = publish(raw, store, me, "Written in haste")
+    Posts(store).edit(me.user.uid, mine, f"{LONGEST_WORD}\n\nWritten at leisure")
     for number, author in enumerate(itertools.islice(itertools.cycle([other, me, crowd[0]]), 24)):
         newest = publish(raw, store, author, f"{BODIES[number % len(BODIES)][:270]} {number}")
     rapunzel = register(store, "Rapunzel")
@@ -97,6 +100,7 @@ def opened_world(chromium, site, real_server):
             other.user.username,
             other.user.uid,
             newest,
+            mine,
             deleted,
             left.user.username,
         )
