@@ -111,6 +111,77 @@
     document.title = document.title.replace(/^(\(\S*\) )?/, `(${count}) `); // visible from another tab
   });
 
+  // ---- a line at the top of the window while an answer is slow
+
+  const SLOW = 300; // milliseconds
+  const unanswered = new Set();
+  let untilSlow;
+
+  const markSlow = () => {
+    if (unanswered.size === 0) {
+      clearTimeout(untilSlow);
+      untilSlow = undefined;
+      document.documentElement.classList.remove("slow");
+    } else untilSlow ??= setTimeout(() => document.documentElement.classList.add("slow"), SLOW);
+  };
+  document.addEventListener("htmx:beforeSend", ({ detail }) => {
+    if (detail.elt.matches("[hx-trigger*=every]")) return; // nobody waits for a poll
+    unanswered.add(detail.xhr);
+    markSlow();
+  });
+  document.addEventListener("htmx:afterRequest", ({ detail }) => {
+    unanswered.delete(detail.xhr);
+    markSlow();
+  });
+  document.addEventListener("submit", (event) => {
+    if (event.defaultPrevented) return; // htmx sends it
+    unanswered.add(event);
+    markSlow();
+  });
+  addEventListener("pageshow", () => {
+    unanswered.clear();
+    markSlow();
+  });
+
+  // ---- Back returns to the same place, also among older posts that were loaded in place. Browsers that keep the whole
+  // ---- page need none of this.
+
+  let pagesLoaded = 0;
+
+  /** Note in the browser's history which post is the first in view. */
+  const keepPlace = () => {
+    const post = [...document.querySelectorAll(".post")].find((one) => one.getBoundingClientRect().bottom > 0);
+    if (!pagesLoaded || !post) return;
+    const place = { post: post.id, top: post.getBoundingClientRect().top, pages: pagesLoaded };
+    history.replaceState({ ...history.state, place }, "");
+  };
+  document.addEventListener("htmx:afterSettle", ({ detail }) => {
+    if (!detail.requestConfig?.elt.matches(".pager a")) return;
+    pagesLoaded += 1;
+    keepPlace();
+  });
+  document.addEventListener("click", ({ target }) => {
+    if (target.closest("a[href], button")) keepPlace();
+  }, true);
+
+  /** Load as many pages again, and the noted post. New posts may have come above it: two pages more are looked at. */
+  const returnTo = async ({ post, top, pages }) => {
+    for (let page = 0; page <= pages + 2; page += 1) {
+      const found = document.getElementById(post);
+      const link = document.querySelector(".pager a[hx-get]");
+      if (found && (page >= pages || !link)) return scrollBy(0, found.getBoundingClientRect().top - top);
+      if (!link) return;
+      await new Promise((resolve) => {
+        document.addEventListener("htmx:afterSettle", ({ detail }) => detail.requestConfig?.elt === link && resolve());
+        link.click();
+      });
+    }
+  };
+  document.addEventListener("DOMContentLoaded", () => {
+    const [visit] = performance.getEntriesByType("navigation");
+    if (visit?.type === "back_forward" && history.state?.place) returnTo(history.state.place);
+  });
+
   // ---- swaps: when the focused element was replaced, the first new post gets the focus
 
   let swapping = null;

@@ -1,5 +1,7 @@
 """Older posts load in place down to the end; without scripts, by plain links."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -90,3 +92,35 @@ def test_by_keyboard_the_focus_goes_on_at_the_first_of_the_older_posts(window, a
     page.keyboard.press("Tab")
     reached = posts(page).nth(20)
     assert reached.evaluate("it => it.contains(document.activeElement)")
+
+
+# ---- Back
+
+
+@pytest.mark.parametrize("path", ["/", "/@{name}/"])
+def test_back_returns_to_the_same_place_among_posts_loaded_in_place(window, alice, history, path):
+    page = window(alice)
+    page.goto(path.format(name=alice.user.username))
+    for so_far in (40, POSTS):
+        older(page).click()
+        expect(posts(page)).to_have_count(so_far)
+    place = page.get_by_role("article").filter(has_text="Number 7.")
+    place.scroll_into_view_if_needed()
+    before = place.bounding_box()["y"]
+    place.locator("time").click()
+    expect(page).to_have_url(re.compile(r"/@\w+/\d+/$"))
+    page.go_back()
+    expect(posts(page)).to_have_count(POSTS)
+    expect(place).to_be_in_viewport()
+    page.wait_for_function(
+        "([id, y]) => Math.abs(document.getElementById(id).getBoundingClientRect().y - y) < 3",
+        arg=[place.get_attribute("id"), before],
+    )
+
+
+def test_back_among_the_first_posts_loads_no_others(window, alice, history):
+    page = window(alice)
+    page.goto("/")
+    posts(page).nth(3).locator("time").click()
+    page.go_back()
+    expect(posts(page)).to_have_count(20)
