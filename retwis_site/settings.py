@@ -131,6 +131,7 @@ FEATURES = [
     "timeline.timelines",
     "timeline.conversation",
     "timeline.notifications",
+    "timeline.tags",
     "timeline.feeds",
     "timeline.account_data",
     "timeline.demo",

@@ -1,4 +1,4 @@
-"""Atom and RSS feeds: the newest posts of a user, and of everyone.
+"""Atom and RSS feeds: the newest posts of a user, of a tag, and of everyone.
 
 A feed has what a visitor sees, in the site's own language, also for a signed-in user. So it is the same for everyone,
 and it stays the same until a post or a name changes.
@@ -29,6 +29,9 @@ from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import connect
 from timeline.posts.entities import Page, Post
 from timeline.posts.html.texts import beginning_of, html_of
+from timeline.posts.parsing.tags import folded
+from timeline.tags.entities import Tag
+from timeline.tags.tag_pages import TagPages
 from timeline.timelines.everyone import EVERYONE_POSTS, EveryoneTimeline
 from timeline.timelines.profile import Profiles
 
@@ -62,6 +65,13 @@ class PersonFeedPosts(FeedPosts):
     """The posts of one user."""
 
     person: User
+
+
+@dataclass(frozen=True, slots=True)
+class TagFeedPosts(FeedPosts):
+    """The posts with one tag."""
+
+    tag: Tag
 
 
 class _ValidFeed(SyndicationFeed):
@@ -199,6 +209,29 @@ class TimelineFeed(PostsFeed):
         return reverse(self.address)
 
 
+class TagFeed(PostsFeed):
+    """The newest 20 posts with a tag. As many round trips as a visitor's first page of the tag. Raises NoSuchTag."""
+
+    def get_object(self, request: HttpRequest, tag: str) -> TagFeedPosts:
+        found = TagPages(connect()).page(_visitor(), folded(tag), None)
+        return TagFeedPosts(_items(request, found.page), found.tag)
+
+    def title(self, feed_posts: TagFeedPosts) -> str:
+        return _("#%(tag)s on Retwis") % {"tag": feed_posts.tag.spelling}
+
+    def subtitle(self, feed_posts: TagFeedPosts) -> str:
+        return _("Posts with #%(tag)s, newest first") % {"tag": feed_posts.tag.spelling}
+
+    description = subtitle
+
+    def link(self, feed_posts: TagFeedPosts) -> str:
+        return reverse("tag", args=[feed_posts.tag.folded])
+
+    def feed_url(self, feed_posts: TagFeedPosts) -> str:
+        """With the folded tag; a request may have another spelling."""
+        return reverse(self.address, args=[feed_posts.tag.folded])
+
+
 def _visitor() -> Viewer:
     """A feed has what visitors see, also for a signed-in user."""
     return Viewer(connect(), "")
@@ -213,4 +246,5 @@ _cached = publicly_cached(MAX_AGE)
 profile_atom = _cached(ProfileFeed(Atom, "profile_atom"))
 profile_rss = _cached(ProfileFeed(Rss, "profile_rss"))
 timeline_atom = _cached(TimelineFeed(Atom, "timeline_atom"))
+tag_atom = _cached(TagFeed(Atom, "tag_atom"))
 timeline_rss = _cached(TimelineFeed(Rss, "timeline_rss"))

@@ -5,7 +5,7 @@ import pytest
 from retwis_site.store import local_cache
 from retwis_site.store.local_cache import Memory
 from tests.support.clock import Clock
-from tests.support.stored_posts import write_posts
+from tests.support.stored_posts import write_posts, write_tag
 from timeline.relations.follow import Follows
 
 # (path, reader): (round trips, commands) with warm caches, and the same with empty caches.
@@ -35,6 +35,13 @@ COSTS = {
     ("/@bob/rss/", "a visitor"): ((1, 6), (3, 28)),
     ("/timeline/atom/", "alice"): ((1, 2), (3, 55)),
     ("/timeline/rss/", "a visitor"): ((1, 2), (3, 55)),
+    ("/tags/redis/", "alice"): ((2, 14), (4, 31)),
+    ("/tags/redis/", "a visitor"): ((1, 2), (3, 25)),
+    ("/tags/", "alice"): ((3, 15), (5, 32)),
+    ("/tags/", "a visitor"): ((0, 0), (0, 0)),
+    ("/tags/redis/atom/", "a visitor"): ((1, 2), (3, 25)),
+    ("/complete/?q=@bo", "alice"): ((4, 13), (5, 14)),
+    ("/complete/?q=%23re", "alice"): ((4, 10), (5, 11)),
     ("/robots.txt", "alice"): ((0, 0), (0, 0)),
     ("/sitemap.xml", "alice"): ((1, 1), (1, 1)),
     ("/sitemap-pages.xml", "alice"): ((0, 0), (0, 0)),
@@ -61,6 +68,9 @@ def readers(browser, raw, store, alice, bob, carol):
         raw.zadd(f"following:{follower}", {followed: 1})  # long ago
     for number in range(180):
         write_posts(raw, number % 3 + 1, [number + 1])
+    for tag in ("redis", "django"):
+        write_tag(raw, tag, range(1, 181))
+        raw.zadd("tags_of:1", {tag: 1})
     return {"alice": browser(alice), "a visitor": browser()}
 
 

@@ -6,6 +6,7 @@ from urllib.parse import unquote
 
 TAG = re.compile(r"<[^>]+>")
 NAME_LINK = re.compile(r'<a class="name" href="/@([^"]+)/"')
+POST = re.compile(r'<article class="post[^"]*" id="post-(\d+)"')
 META = re.compile(r'<meta (?:property|name)="([^"]+)" content="([^"]*)">')
 CANONICAL = re.compile(r'<link rel="canonical" href="([^"]*)">')
 
@@ -18,6 +19,11 @@ def text_of(response):
 def names(response):
     """The usernames that the page lists, in its order."""
     return [html.unescape(unquote(name)) for name in NAME_LINK.findall(response.content.decode())]
+
+
+def post_ids(response):
+    """The ids of the posts on the page, in its order."""
+    return [int(pid) for pid in POST.findall(response.content.decode())]
 
 
 def meta_tags(page):

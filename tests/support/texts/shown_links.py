@@ -38,6 +38,7 @@ LINKED = [
     ("👋@alice👋 \u2067@bob\u2069", [("@alice", "/@alice/"), ("@bob", "/@bob/")]),
     ("שלום @alice, 你好 @bob。", [("@alice", "/@alice/"), ("@bob", "/@bob/")]),
     ("@" + "a" * 30, [("@" + "a" * 30, "/@" + "a" * 30 + "/")]),
+    ("#Redis, see #日本.", [("#Redis", "/tags/redis/"), ("#日本", "/tags/%E6%97%A5%E6%9C%AC/")]),
     ("@alice see redis.io", [("@alice", "/@alice/"), ("redis.io", "http://redis.io")]),
 ]
 

@@ -9,6 +9,7 @@ from tests.support.http.security_headers import addresses
 READABLE = {"/", "/timeline/", "/people/", "/@Alice/", "/@Alice/1/", "/@Alice/followers/", "/@Alice/following/"}
 READABLE |= {"/@Alice/replies/", "/@Alice/1/quotes/"}
 READABLE |= {"/@Alice/atom/", "/@Alice/rss/", "/timeline/atom/", "/timeline/rss/"}
+READABLE |= {"/tags/", "/tags/redis/", "/tags/redis/atom/"}
 READABLE |= {"/robots.txt", "/sitemap.xml", "/sitemap-people.xml", "/.well-known/security.txt"}
 READABLE |= {"/livez", "/readyz", "/static/retwis.css", "/apple-touch-icon.png", "/@settings/", "/@Alice/?before=5"}
 

@@ -1,7 +1,7 @@
 """Links in a post's text: web addresses and @names. Everything else stays text."""
 
 import re
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import pytest
 from django.urls import resolve
@@ -14,7 +14,9 @@ from tests.support.texts.shown_links import LINKED, Shown
 from timeline.posts.entities import LONGEST_POST
 from timeline.posts.parsing import links
 from timeline.posts.parsing.addresses import MOST_LABELS
+from timeline.posts.parsing.tags import folded
 
+TAG = re.compile(r"/tags/([^/]+)/")
 PROFILE = re.compile(r"/@([A-Za-z0-9_]{1,30})/")
 PLAIN_TEXTS = [
     "Nothing at all, 3.14 and e.g. this...",
@@ -31,7 +33,7 @@ PLAIN_TEXTS = [
     "https://a_b.example https://example..com https://" + "a" * 64 + ".com foo://example.com xhttp://example.com",
     "a@alice é@alice e\u0301@alice _@alice @@alice",
     "@alicé @alice\u0301 @alice日本 @" + "a" * 31,
-    "@ @- @é #alice",
+    "@ @- @é #1",
     "**bold** [text](x) <b>b</b> `code` &amp; &lt;",
 ]
 FRAGMENTS = [
@@ -76,6 +78,10 @@ def test_any_text_reads_as_typed_and_its_links_lead_where_they_say(text):
             assert set(attributes) == {"href"}
             assert label == f"@{name[1]}"
             assert resolve(target).url_name == "profile"
+        elif name := TAG.fullmatch(target):
+            assert set(attributes) == {"href"}
+            assert folded(label[1:]) == unquote(name[1])
+            assert resolve(unquote(target)).url_name == "tag"
         else:
             assert attributes == {"href": target, "rel": LINK_RELATION, "dir": "ltr"}
             assert target in {label, f"http://{label}"}

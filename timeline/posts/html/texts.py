@@ -1,17 +1,21 @@
 """A text with its links as HTML, and the beginning of a text."""
 
 import re
+from functools import lru_cache
+from urllib.parse import quote
 
 from django.utils.text import Truncator
 
 from accounts.users.html import at
 from retwis_site.rendering.fragments import Fragment, Html, escaped, joined
 from timeline.posts.parsing.links import Segment, may_have_links, segments
+from timeline.posts.parsing.tags import folded
 
 _line_breaks = re.compile(r"[\r\n]+")
 
 LINK = Fragment("timeline/posts/_link.html", slots=("address", "text"))
 MENTION = Fragment("timeline/posts/_mention.html", slots=("origin", "at", "text"))
+TAG = Fragment("timeline/posts/_tag.html", slots=("origin", "tag", "text"))
 
 
 def html_of(text: str, language: str, origin: str = "") -> Html:
@@ -24,9 +28,17 @@ def html_of(text: str, language: str, origin: str = "") -> Html:
 def _segment(part: Segment, language: str, origin: str) -> str:
     if part.name:
         return MENTION.fill(language, origin=origin, at=at(part.name), text=part.text)
+    if part.tag:
+        return TAG.fill(language, origin=origin, tag=tag_in_path(folded(part.tag)), text=part.text)
     if part.address:
         return LINK.fill(language, address=part.address, text=part.text)
     return part.text
+
+
+@lru_cache(maxsize=5000)
+def tag_in_path(folded_tag: str) -> Html:
+    """The folded tag as a part of an address, for `{% url 'tag' tag %}` in a fragment."""
+    return escaped(quote(folded_tag))
 
 
 def beginning_of(text: str, length: int) -> str:

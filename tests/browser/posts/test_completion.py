@@ -1,0 +1,110 @@
+"""While a post is typed, `@` and `#` are completed with people and tags."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.support.accessibility import findings
+from tests.browser.support.steps import composer
+from tests.browser.support.windows import PHONE
+from tests.support.stored_posts import write_tag
+
+
+def suggestions(page):
+    return page.get_by_role("listbox", name="Suggestions")
+
+
+def options(page):
+    return suggestions(page).get_by_role("option")
+
+
+@pytest.fixture
+def tag(raw, name):
+    """A prefix of its own, with two tags: the second is used more."""
+    prefix = name("Topic")
+    write_tag(raw, f"{prefix}_one", [1])
+    write_tag(raw, f"{prefix}_two", [1, 2])
+    return prefix
+
+
+@pytest.fixture
+def page(window, alice):
+    page = window(alice)
+    page.goto("/")
+    return page
+
+
+def test_arrow_keys_choose_and_enter_takes(page, tag):
+    composer(page).press_sequentially(f"About #{tag.lower()}")
+    expect(options(page)).to_have_count(2)
+    assert composer(page).get_attribute("aria-activedescendant") is None
+    composer(page).press("ArrowDown")
+    expect(options(page).first).to_have_attribute("aria-selected", "true")
+    assert composer(page).get_attribute("aria-activedescendant") == "completion-1"
+    composer(page).press("ArrowDown")
+    composer(page).press("Enter")
+    expect(composer(page)).to_have_value(f"About #{tag}_one ")
+    expect(suggestions(page)).to_have_count(0)
+    expect(composer(page)).to_be_focused()
+
+
+def test_tab_takes_the_chosen_line_and_otherwise_leaves_the_field(page, tag):
+    composer(page).press_sequentially(f"#{tag}")
+    expect(options(page)).to_have_count(2)
+    composer(page).press("ArrowUp")
+    composer(page).press("Tab")
+    expect(composer(page)).to_have_value(f"#{tag}_one ")
+    composer(page).press_sequentially(f"#{tag}")
+    expect(options(page)).to_have_count(2)
+    composer(page).press("Tab")
+    expect(composer(page)).not_to_be_focused()
+    expect(suggestions(page)).to_have_count(0)
+
+
+def test_escape_closes_the_list_and_keeps_the_text(page, tag):
+    composer(page).press_sequentially(f"#{tag}")
+    expect(options(page)).to_have_count(2)
+    composer(page).press("Escape")
+    expect(suggestions(page)).to_have_count(0)
+    expect(composer(page)).to_have_value(f"#{tag}")
+
+
+def test_enter_without_a_choice_is_a_line_break(page, tag):
+    composer(page).press_sequentially(f"#{tag}")
+    expect(options(page)).to_have_count(2)
+    composer(page).press("Enter")
+    expect(composer(page)).to_have_value(f"#{tag}\n")
+    expect(suggestions(page)).to_have_count(0)
+
+
+def test_a_name_is_completed_in_the_middle_of_a_text(page, bob):
+    name = bob.user.username
+    composer(page).fill("Hello  there")
+    for _ in range(6):
+        composer(page).press("ArrowLeft")
+    composer(page).press_sequentially(f"@{name[:-1]}")
+    expect(suggestions(page).get_by_role("option", name=f"@{name}")).to_be_visible()
+    suggestions(page).get_by_role("option", name=f"@{name}").click()
+    expect(composer(page)).to_have_value(f"Hello @{name} there")
+
+
+def test_a_mail_address_is_not_completed(page, alice):
+    composer(page).press_sequentially(f"me@{alice.user.username[:3]}")
+    page.wait_for_load_state("networkidle")
+    expect(suggestions(page)).to_have_count(0)
+
+
+@pytest.mark.parametrize("language", ["en", "ar"])
+def test_on_a_phone_the_list_stands_below_the_text_and_nothing_scrolls_sideways(window, alice, tag, language):
+    page = window(alice, viewport=PHONE, has_touch=True, locale=language)
+    page.goto("/")
+    text = page.locator("textarea[name=body]")
+    text.press_sequentially(f"#{tag}")
+    shown = page.get_by_role("option")
+    expect(shown).to_have_count(2)
+    assert shown.first.bounding_box()["height"] >= 44
+    assert shown.first.bounding_box()["y"] >= text.bounding_box()["y"] + text.bounding_box()["height"]
+    width, seen = page.evaluate("() => [document.scrollingElement.scrollWidth, innerWidth]")
+    assert width <= seen
+    assert [found for found in findings(page) if "overlapped by another element" not in found] == []
+    shown.first.tap()
+    expect(text).to_have_value(f"#{tag}_two ")

@@ -1,0 +1,87 @@
+"""`doctor` finds listings of tags that do not agree with the posts, and tags that cannot be found."""
+
+import io
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from tests.support.stored_keys import publish
+from timeline.posts.repository import Posts
+from timeline.tags.tag_checks import TagChecks
+
+
+@pytest.fixture(autouse=True)
+def posts(raw, store, alice):
+    publish(raw, store, alice, "#Redis and #Été")
+    publish(raw, store, alice, "#redis")
+
+
+def findings(store):
+    return [found for check in TagChecks(store).inconsistencies() for chunk in check.search() for found in chunk]
+
+
+def repaired(store):
+    """What was found and repaired, check by check; afterwards nothing is found."""
+    repairs = []
+    for check in TagChecks(store).inconsistencies():
+        found = [one for chunk in check.search() for one in chunk]
+        for one in found:
+            one.repair()
+        repairs += [one.what for one in found]
+    assert findings(store) == []
+    return repairs
+
+
+def test_a_healthy_store_has_no_findings(store):
+    assert findings(store) == []
+    call_command("doctor", stdout=io.StringIO())
+
+
+@pytest.mark.parametrize("damage", ["another text", "no post", "a deleted post"])
+def test_an_entry_that_no_post_explains_is_removed(raw, store, damage):
+    if damage == "a deleted post":
+        Posts(store).delete(1, 2)
+    pid = {"another text": 2, "no post": 99, "a deleted post": 2}[damage]
+    raw.zadd("tag:django", {pid: pid})
+    raw.hset("tags", "django", "Django")
+    raw.zadd("tags_by_name", {"django": 0})
+    assert repaired(store) == [f"tag:django has {pid}"]
+    assert not raw.exists("tag:django")
+
+
+def test_an_entry_of_a_post_under_way_is_no_finding(raw, store):
+    raw.zadd("tag:redis", {"99": 99})
+    raw.zadd("outbox", {"post:99:x": 1})
+    assert findings(store) == []
+
+
+def test_a_lost_spelling_is_read_from_the_oldest_post(raw, store):
+    raw.hdel("tags", "redis")
+    assert repaired(store)[0] == "tag:redis has no spelling"
+    assert raw.hget("tags", "redis") == "Redis"
+
+
+@pytest.mark.parametrize("score", [None, 5])
+def test_a_tag_that_is_not_found_by_its_beginning_is_put_into_the_index(raw, store, score):
+    raw.delete("tags_by_name")
+    if score:
+        raw.zadd("tags_by_name", {"redis": score})
+    assert sorted(repaired(store)) == ["tags_by_name lacks 'redis'", "tags_by_name lacks 'été'"]
+    assert raw.zrange("tags_by_name", 0, -1, withscores=True) == [("e\u0301te\u0301", 0), ("redis", 0)]
+
+
+@pytest.mark.parametrize("entry", ["stray", "Redis", "été"])
+def test_a_stray_entry_of_the_index_is_removed(raw, store, entry):
+    raw.zadd("tags_by_name", {entry: 0})
+    assert repaired(store) == [f"tags_by_name has {entry!r}"]
+    assert raw.zrange("tags_by_name", 0, -1) == ["e\u0301te\u0301", "redis"]
+
+
+def test_doctor_repairs_all_of_it(raw, store):
+    raw.delete("tags", "tags_by_name")
+    raw.zadd("tag:other", {"1": 1})
+    with pytest.raises((CommandError, SystemExit)):
+        call_command("doctor", stdout=io.StringIO())
+    call_command("doctor", "--fix", stdout=io.StringIO())
+    call_command("doctor", stdout=io.StringIO())
+    assert raw.hgetall("tags") == {"redis": "Redis", "été": "Été"}

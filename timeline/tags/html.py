@@ -1,0 +1,122 @@
+"""Tags as HTML."""
+
+from collections.abc import Sequence
+from urllib.parse import quote
+
+from django.http import HttpRequest, HttpResponse
+
+from accounts.signing_in.html.pages import Page, Rendering
+from accounts.users.names import FIRST_STRONG_ISOLATE, POP
+from retwis_site.rendering.fragments import EITHER, NOTHING, Fragment, Html, joined
+from retwis_site.rendering.pages import origin_of
+from timeline.people.entities import ListedPerson
+from timeline.posts.entities import Page as PostPage
+from timeline.posts.html.texts import tag_in_path
+from timeline.tags.entities import FollowedTagsPage, Tag, TagPage, UsedTag
+from timeline.timelines.html import listing
+
+TAG = Page(
+    "timeline/tags/tag.html",
+    here="tag",
+    slots=("tag", "spelling", "title_tag", "origin", "next", "button", *listing.SLOTS),
+    shape=listing.SHAPE,
+)
+TAGS = Page(
+    "timeline/tags/tags.html",
+    here="tags",
+    slots=("tags", *listing.SLOTS),
+    shape={"has_tags": EITHER, **listing.SHAPE},
+)
+COMPLETIONS = Fragment("timeline/tags/_completions.html", slots=("options",))
+PERSON_OPTION = Fragment(
+    "timeline/tags/_person_option.html",
+    slots=("position", "username", "name"),
+    shape={"has_name": EITHER, "following": EITHER},
+)
+TAG_OPTION = Fragment("timeline/tags/_tag_option.html", slots=("position", "spelling"), numbers=("posts",))
+EMPTY_PAGE = PostPage([], None)
+FOLLOWED_TAG = Fragment("timeline/tags/_followed_tag.html", slots=("tag", "spelling", "button"))
+FOLLOW_TAG = Fragment(
+    "timeline/tags/_follow_tag.html",
+    slots=("folded", "tag", "spelling", "csrf_token"),
+    shape={"following": EITHER},
+)
+
+
+def follow_tag_button(tag: Tag, following: bool, by: Rendering) -> Html:
+    """The button for a signed-in viewer."""
+    return FOLLOW_TAG.fill(
+        by.language,
+        following=following,
+        folded=tag.folded,
+        tag=tag_in_path(tag.folded),
+        spelling=tag.spelling,
+        csrf_token=by.token,
+    )
+
+
+def tag_page(request: HttpRequest, by: Rendering, found: TagPage) -> HttpResponse:
+    """The posts of one tag."""
+    tag = found.tag
+    return TAG.answer(
+        request,
+        by,
+        tag=tag_in_path(tag.folded),
+        spelling=tag.spelling,
+        title_tag=_in_title(tag),
+        origin=origin_of(request),
+        next=quote(f"/tags/{tag_in_path(tag.folded)}/"),
+        button=follow_tag_button(tag, found.following, by) if by.me is not None else NOTHING,
+        **listing.listing(request, found.page, by),
+    )
+
+
+def tags_page(request: HttpRequest, by: Rendering, found: FollowedTagsPage) -> HttpResponse:
+    """The posts of the tags that the viewer follows."""
+    rows = joined(
+        FOLLOWED_TAG.fill(
+            by.language,
+            tag=tag_in_path(tag.folded),
+            spelling=tag.spelling,
+            button=follow_tag_button(tag, following=True, by=by),
+        )
+        for tag in found.tags
+    )
+    return TAGS.answer(request, by, has_tags=bool(found.tags), tags=rows, **listing.listing(request, found.page, by))
+
+
+def tags_page_of_visitor(request: HttpRequest, by: Rendering) -> HttpResponse:
+    """What `/tags/` shows without a login."""
+    nothing = listing.listing(request, EMPTY_PAGE, by)
+    return TAGS.answer(request, by, has_tags=False, tags=NOTHING, **nothing)
+
+
+def _in_title(tag: Tag) -> str:
+    """The tag for a title or an attribute. Its writing direction does not change the text around it."""
+    return f"{FIRST_STRONG_ISOLATE}#{tag.spelling}{POP}"
+
+
+def completions(options: Sequence[Html], language: str) -> bytes:
+    """The list that completes what is typed."""
+    return COMPLETIONS.fill_as_sent(language, options=joined(options))
+
+
+def people_options(people: Sequence[ListedPerson], language: str) -> list[Html]:
+    return [
+        PERSON_OPTION.fill(
+            language,
+            has_name=bool(one.user.name),
+            following=one.following,
+            position=position,
+            username=one.user.username,
+            name=one.user.name,
+        )
+        for position, one in enumerate(people, start=1)
+    ]
+
+
+def tag_options(tags: Sequence[UsedTag], language: str) -> list[Html]:
+    return [
+        TAG_OPTION.fill(language, position=position, spelling=one.tag.spelling, posts=one.posts)
+        for position, one in enumerate(tags, start=1)
+    ]

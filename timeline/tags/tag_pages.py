@@ -1,0 +1,104 @@
+"""The posts of one tag, and those of the tags that a user follows."""
+
+from functools import partial
+from typing import NamedTuple
+
+from accounts.signing_in.viewer import Viewer
+from retwis_site.store import keys
+from retwis_site.store.client import Pipe, Store
+from retwis_site.store.ids import stored_ids
+from retwis_site.store.replies import Answer
+from timeline.posts.entities import Page
+from timeline.posts.reading.acted import LatestActed, ask_latest_acted
+from timeline.posts.reading.post_reader import PostReader
+from timeline.relations.tag_follow import ask_follows_tag
+from timeline.tags.entities import FollowedTagsPage, NoSuchTag, Tag, TagPage
+from timeline.tags.following import MOST_FOLLOWED
+from timeline.tags.merging import Newest, merged
+from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, fill
+
+READ = POSTS_A_PAGE + READ_MORE  # ids of one tag
+READ_OF_EACH = 3 * POSTS_A_PAGE  # ids of each followed tag
+
+
+class TagPages:
+    """Pages of posts with tags. Only reads."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def page(self, viewer: Viewer, tag: str, before: int | None) -> TagPage:
+        """The posts with a folded tag below the cursor, newest first. Raises NoSuchTag.
+
+        One round trip while all posts are cached, else two; one more where posts of the page are hidden or deleted,
+        and one while the author of a post is not cached."""
+        asked = viewer.ask(partial(_TagQuestion, tag, before))
+        if asked.spelling is None:
+            raise NoSuchTag(tag)
+        page = self._filled(viewer, asked.posts, asked.acted)
+        return TagPage(Tag(tag, asked.spelling), asked.following, page)
+
+    def of_followed(self, viewer: Viewer, before: int | None) -> FollowedTagsPage:
+        """The posts of the tags that the viewer follows, newest first. Raises NotSignedIn.
+
+        Two round trips while all posts are cached, else three; one without tags; more as for `page`. It does not matter
+        how many tags are followed."""
+        user, (folded, acted) = viewer.ask_as_user(_FollowedTags)
+        if not folded:
+            return FollowedTagsPage(user, [], Page([], None))
+        pipe = self._store.pipeline()
+        spellings = pipe.hmget(keys.tags(), folded)
+        asked = [_ask_posts(pipe, tag, before, READ_OF_EACH) for tag in folded]
+        pipe.execute()
+        tags = [Tag(tag, spelling or tag) for tag, spelling in zip(folded, spellings.value, strict=True)]
+        found = merged([posts.value for posts in asked], READ_OF_EACH)
+        return FollowedTagsPage(user, tags, self._filled(viewer, found, acted))
+
+    def _filled(self, viewer: Viewer, found: Newest, acted: LatestActed) -> Page:
+        filled = fill(found.ids, POSTS_A_PAGE, PostReader(self._store, viewer.user, acted=acted).read)
+        return Page(filled.posts, filled.older or (filled.last if found.has_more else None))
+
+
+class _AskedTag(NamedTuple):
+    """What the first round trip of a tag's page says."""
+
+    spelling: str | None  # None: no post ever had the tag
+    posts: Newest
+    following: bool
+    acted: LatestActed
+
+
+class _TagQuestion:
+    """Asks for the spelling of a tag, the ids of its posts, whether the viewer follows it, and what they did last."""
+
+    def __init__(self, tag: str, before: int | None) -> None:
+        self._tag = tag
+        self._before = before
+
+    def queue(self, pipe: Pipe, me: int | None) -> None:
+        self._spelling = pipe.hget(keys.tags(), self._tag)
+        self._posts = _ask_posts(pipe, self._tag, self._before, READ)
+        self._following = None if me is None else ask_follows_tag(pipe, me, self._tag)
+        self._acted = ask_latest_acted(pipe, me)
+
+    def result(self) -> _AskedTag:
+        following = self._following is not None and self._following.value
+        return _AskedTag(self._spelling.value, self._posts.value, following, self._acted.value)
+
+
+class _FollowedTags:
+    """Asks for the tags that the viewer follows, the follow of last first, and for what the viewer did last."""
+
+    def queue(self, pipe: Pipe, me: int) -> None:
+        self._tags = pipe.zrevrange(keys.tags_of(me), 0, MOST_FOLLOWED - 1)
+        self._acted = ask_latest_acted(pipe, me)
+
+    def result(self) -> tuple[list[str], LatestActed]:
+        return self._tags.value, self._acted.value
+
+
+def _ask_posts(pipe: Pipe, tag: str, before: int | None, number: int) -> Answer[Newest]:
+    """The highest ids of posts with a tag, below the cursor."""
+    key = keys.tag(tag)
+    members = pipe.zrevrangebyscore(key, "+inf" if before is None else f"({before}", "-inf", number)
+    return Answer(lambda: Newest(stored_ids(key, members.value), len(members.value) == number))
