@@ -175,7 +175,7 @@ def test_an_empty_feed_is_valid(browser, alice, kind):
 def test_a_feed_has_the_links_of_the_page_with_absolute_addresses(browser, post, url):
     for body, _ in LINKED:
         post(body)
-    expected = [Shown(body).html.replace('href="/@', 'href="http://testserver/@') for body, _ in LINKED]
+    expected = [Shown(body).html.replace('href="/', 'href="http://testserver/') for body, _ in LINKED]
     shown = dict(zip([body for body, _ in LINKED], expected, strict=True))
     found = {Html(content).words: content for content in contents(root(browser().get(url)))}
     assert len(found) >= 18
