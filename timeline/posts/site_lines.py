@@ -58,7 +58,7 @@ def _lines(store: Store, listed: Sequence[tuple[int, int]]) -> list[Line]:
         post = record_from(pid, *fields.value)
         if post is not None and post.uid == uid and post.links.repost_of is None:
             line: Line = {"type": "post", "id": pid, "user": uid, "time": iso(post.time), "text": post.body}
-            lines.append(line | _links(post.links) | _texts(texts.value))
+            lines.append(line | _links(post.links) | texts_of(texts.value))
     return lines
 
 
@@ -68,7 +68,8 @@ def _links(links: Links) -> Line:
     return {field: value for field, value in (numbers | lists).items() if value is not None}
 
 
-def _texts(texts: Sequence[Version]) -> Line:
+def texts_of(texts: Sequence[Version]) -> Line:
+    """What the line of a post says of its texts: nothing about a post that was never edited."""
     return {"texts": [{"time": iso(since), "text": text} for since, text in texts]} if texts else {}
 
 

@@ -1,9 +1,10 @@
-"""The file of a whole site has replies, quotes, mentions and earlier texts; an import makes threads of them."""
+"""The files of a whole site and of a person have replies, quotes and earlier texts; an import makes threads of them."""
 
 from retwis_site.features import site_lines
 from retwis_site.maintenance.filling import Filling
 from tests.support.maintenance.site_files import person
 from tests.support.protocols.conversations import assert_conversations_agree
+from timeline.posts.account_lines import account_lines
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 from timeline.posts.site_lines import read_posts
@@ -71,3 +72,14 @@ def test_texts_must_have_times_and_the_newest_last():
     assert accepts([{"time": WHEN, "text": "first"}])
     for bad in ([], "first", ["first"], [{"time": WHEN}], [{"time": WHEN, "text": "a"}, {"time": WHEN, "text": "b"}]):
         assert not accepts(bad)
+
+
+def test_the_personal_download_says_what_a_post_answers_and_which_texts_it_had(store, alice, bob, raw):
+    Posts(store).publish(2, NewPost("first"), "1")
+    Posts(store).publish(1, NewPost("well", reply_to=1, quote=1), "2")
+    Posts(store).edit(1, 2, "well, well")
+    raw.hset("post:3", mapping={"user_id": "1", "time": "1", "repost_of": "1"})
+    raw.zadd("updates:1", {"3": 3})
+    [line] = [line for chunk in account_lines(store, alice.user, lambda *arguments: "there") for line in chunk]
+    assert (line["text"], line["reply_to"], line["quote"]) == ("well, well", 1, 1)
+    assert [text["text"] for text in line["texts"]] == ["well", "well, well"]
