@@ -97,7 +97,7 @@ class Feature:
     adoption: Checks = _nothing  # what `adopt` changes in a database of the official Retwis
     temporary_keys: Mapping[str, int] = field(default_factory=dict)  # SCAN pattern -> seconds; each key has an expiry
     # By name, numbers about the signed-in user for every page: `request.viewer.numbers`. The round trip that checks the
-    # viewer asks for them; one command each.
+    # viewer asks for them; at most two commands each.
     viewer_numbers: Mapping[str, AskNumber] = field(default_factory=dict)
     account_lines: AccountLines | None = None  # for the personal download
     site_lines: Sequence[SiteLines] = ()  # for the file of the whole site; a type may name what types before it have

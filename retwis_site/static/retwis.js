@@ -105,11 +105,16 @@
 
   const arrivals = () => document.getElementById("arrivals");
 
-  document.body.addEventListener("htmx:afterSwap", ({ detail }) => {
-    if (detail.target !== arrivals()) return;
-    const { count } = document.getElementById("arrived").dataset;
-    document.title = document.title.replace(/^(\(\S*\) )?/, `(${count}) `); // visible from another tab
-  });
+  /** The number before the title, visible from another tab: new posts that this page can load, and new notices. */
+  const countInTitle = () => {
+    const counts = ["arrived", "news"].map((id) => document.getElementById(id)?.dataset.count).filter(Boolean);
+    const sum = counts.reduce((all, count) => all + parseInt(count, 10), 0);
+    const more = counts.some((count) => count.endsWith("+")) ? "+" : "";
+    document.title = (sum ? `(${sum}${more}) ` : "") + document.title.replace(/^\(\S*\) /, "");
+  };
+  const carriesNumber = (target) => target === arrivals() || target.id === "news";
+  document.body.addEventListener("htmx:afterSwap", ({ detail }) => carriesNumber(detail.target) && countInTitle());
+  document.body.addEventListener("htmx:oobAfterSwap", ({ detail }) => carriesNumber(detail.target) && countInTitle());
 
   // ---- a line at the top of the window while an answer is slow
 

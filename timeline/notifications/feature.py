@@ -1,11 +1,17 @@
-"""Notices: what others did that concerns a user."""
+"""Notices: what others did that concerns a user, their pages, and the number of new ones."""
 
 from retwis_site.features import AccountSet, Feature
+from retwis_site.http.form_fields import FormField
 from retwis_site.store import keys
 from timeline.notices.checks import NoticeChecks, at_work_on
+from timeline.notices.entities import Kind
+from timeline.notices.inbox import ask_new
 from timeline.notices.removal import remove_notices
 
 FEATURE = Feature(
+    urls="timeline.notifications.urls",
+    viewer_numbers={"news": ask_new},
+    form_fields={"notification_settings": tuple(FormField(kind, "hidden") for kind in Kind)},
     inconsistencies=lambda store: NoticeChecks(store).inconsistencies(),
     orphans=lambda store: NoticeChecks(store).orphans(),
     account_sets=(AccountSet(keys.notices, at_work_on),),

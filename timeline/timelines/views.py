@@ -7,10 +7,11 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from accounts.signing_in.guards import change, login_required, page_of_form
+from accounts.signing_in.html.news import news_number, shown_number
 from accounts.signing_in.html.pages import rendering
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import NotSignedIn, User
-from retwis_site.rendering.fragments import active_language
+from retwis_site.rendering.fragments import NOTHING, active_language, joined
 from retwis_site.rendering.pages import answer
 from retwis_site.store.cached_list import FIRST_TRUSTED
 from retwis_site.store.client import connect
@@ -55,16 +56,21 @@ def home(request: RetwisRequest) -> HttpResponse:
 
 @require_safe
 def arrivals(request: RetwisRequest) -> HttpResponse:
-    """What an open home page asks from time to time: 204, or a link when posts have come above `?after=<pid>`."""
+    """What an open home page asks from time to time: a link when posts have come above `?after=<pid>`, and the number
+    of new notices when the page shows another one (`?known=`); else 204."""
     after = post_cursor(request.GET.get("after", ""))
     try:
         count = Homes(connect()).arrived(request.viewer, after or 0)
     except NotSignedIn:
         count = 0
-    if not count:
-        return HttpResponse(status=204)
     language = active_language()
-    return answer(arrivals_html(count, count >= FIRST_TRUSTED, language).encode(), language)
+    html = arrivals_html(count, count >= FIRST_TRUSTED, language) if count else NOTHING
+    number = request.viewer.numbers.get("news", 0)
+    if shown_number(number) != request.GET.get("known", ""):
+        html = joined([html, news_number(number, language, "arrives")])
+    elif not html:
+        return HttpResponse(status=204)
+    return answer(html.encode(), language)
 
 
 def _suggested(found: HomePage, before: int | None) -> tuple[Suggested, ...]:

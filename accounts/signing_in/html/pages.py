@@ -6,6 +6,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 
+from accounts.signing_in.html.news import How, news_link, news_number, shown_number
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.avatars import avatar
 from accounts.users.entities import User, Visitor
@@ -31,6 +32,7 @@ class Rendering:
     language: str
     token: Html  # for the forms of the page; empty for a visitor, whose pages have none
     user: User | Visitor
+    news: int = 0  # the number of new notices
 
     @property
     def me(self) -> int | None:
@@ -41,7 +43,8 @@ class Rendering:
 def rendering(request: RetwisRequest) -> Rendering:
     """Round trips as for `request.viewer.user`."""
     user = request.viewer.user
-    return Rendering(active_language(), escaped(csrf_token(request)) if user.is_authenticated else NOTHING, user)
+    token = escaped(csrf_token(request)) if user.is_authenticated else NOTHING
+    return Rendering(active_language(), token, user, request.viewer.numbers.get("news", 0))
 
 
 class Page(Fragment):
@@ -58,7 +61,7 @@ class Page(Fragment):
     ) -> None:
         super().__init__(
             template,
-            slots=("session", "messages", "csrf_token", *slots),
+            slots=("session", "news", "title_number", "messages", "csrf_token", *slots),
             numbers=numbers,
             shape={"theme": ("", *THEMES), "signed_in": EITHER, **(shape or {})},
             constants={"here": here},
@@ -73,6 +76,7 @@ class Page(Fragment):
             theme=theme_of(request),
             signed_in=by.me is not None,
             session=session(by, here),
+            **frame_of_news(by, here, "waits" if given.get("polls") else "polls"),
             messages=pages.messages(request),
             csrf_token=by.token,
             **given,
@@ -94,6 +98,16 @@ def session(by: Rendering, here: str) -> Html:
     )
 
 
+def frame_of_news(by: Rendering, here: str, how: How) -> dict[str, Html]:
+    """What the frame shows of new notices: the link with their number, and the number before the title. Nothing for a
+    visitor."""
+    if by.me is None:
+        return {"news": NOTHING, "title_number": NOTHING}
+    number = news_number(by.news, by.language, how)
+    title = escaped(f"({shown_number(by.news)}) ") if by.news else NOTHING
+    return {"news": news_link(number, here == "notifications", by.language), "title_number": title}
+
+
 def form_page(request: RetwisRequest, template: str, context: Mapping[str, Any], status: int = 200) -> HttpResponse:
     """A page with a form, rendered for this request. Its template has the context, `user`, and what `pages.page` and
     the frame need."""
@@ -103,5 +117,6 @@ def form_page(request: RetwisRequest, template: str, context: Mapping[str, Any],
         "user": by.user,
         "signed_in": by.me is not None,
         "session": session(by, name),
+        **frame_of_news(by, name, "polls"),
     }
     return pages.page(request, template, {**around, **context}, status)

@@ -37,8 +37,11 @@ def site(alice, bob, store, raw):
 
 
 def pages(client):
-    """The answer of every address that has a page for this client. A streamed answer is a file, not a page."""
-    answers = {url: client.get(url) for name, url in addresses().items() if name not in HEALTH_CHECKS | PUBLIC}
+    """The answer of every address that has a page for this client. A streamed answer is a file, not a page; `news` is
+    a part of one."""
+    answers = {
+        url: client.get(url) for name, url in addresses().items() if name not in {*HEALTH_CHECKS, *PUBLIC, "news"}
+    }
     return {url: answer for url, answer in answers.items() if answer.status_code == 200 and not answer.streaming}
 
 

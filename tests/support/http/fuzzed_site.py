@@ -12,6 +12,7 @@ from tests.support.http.hostile_values import FORM, MARKER, MULTIPART
 from tests.support.people import SECRET
 from tests.support.stored_keys import everything
 from tests.support.stored_posts import write_posts
+from timeline.notices.inbox import MARK
 from timeline.relations.follow import Follows
 
 READING = {"GET", "HGET", "HMGET", "LRANGE", "ZCARD", "ZCOUNT", "ZMSCORE", "ZRANGE", "ZREVRANGE", "ZREVRANGEBYSCORE"}
@@ -22,11 +23,12 @@ CACHES_AND_COUNTS = re.compile(r"posts:|timeline$|health$|throttle:")
 
 def without_unread_state(keys):
     hashes = {
-        key: {name: text for name, text in fields.items() if name != SEEN}
+        key: {name: text for name, text in fields.items() if name not in {SEEN, "noticed"}}
         for key, fields in keys.items()
         if isinstance(fields, dict)
     }
-    return {**keys, **hashes}
+    notices = {key: [row for row in rows if row[0] != MARK] for key, rows in keys.items() if key.startswith("notices:")}
+    return {**keys, **hashes, **notices}
 
 
 class FuzzedSite:

@@ -65,6 +65,7 @@ from timeline.posts.entities import Post
 from accounts.users.entities import User, Visitor
 class Viewer:
     user = Visitor()
+    numbers = {}
 alice = User(1, "Alice")
 page = ThreadPage(alice, Post(1, alice, "Hello", 1), [], False, [], None)
 views.Threads.page = lambda self, viewer, name, pid, after: page

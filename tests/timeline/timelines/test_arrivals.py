@@ -24,7 +24,10 @@ def link(text):
 
 def test_the_page_asks_for_posts_above_its_newest_one(followed):
     text = followed.get("/").content.decode()
-    assert '<div id="arrivals" role="status" hx-get="/new/?after=1" hx-trigger="every 15s"></div>' in text
+    assert (
+        '<div id="arrivals" role="status" hx-get="/new/?after=1" hx-trigger="every 15s" hx-include="#known"></div>'
+        in text
+    )
     assert "arrivals" not in followed.get("/?before=1").content.decode()
 
 
@@ -32,7 +35,7 @@ def test_without_new_posts_the_answer_is_204_in_one_round_trip(followed, round_t
     followed.get("/")
     recorded = round_trips(lambda: followed.get("/new/?after=1"))
     assert [[command[0] for command in round_trip.commands] for round_trip in recorded.round_trips] == [
-        ["HGET", "HMGET", "LRANGE"]
+        ["HGET", "HMGET", "ZREVRANK", "ZCARD", "LRANGE"]
     ]
     answer = followed.get("/new/?after=1")
     assert (answer.status_code, answer.content) == (204, b"")

@@ -1,0 +1,171 @@
+"""The page of notices."""
+
+import re
+
+import pytest
+
+from retwis_site.store.local_cache import Memory
+from tests.support.people import LONG_AGO, register
+from tests.support.stored_keys import publish
+from timeline.notices.inbox import MARK
+from timeline.posts.repository import Posts
+from timeline.relations.follow import Follows
+from timeline.relations.like import Likes
+
+ALICE, BOB, CAROL = 1, 2, 3
+
+
+@pytest.fixture(autouse=True)
+def pid(store, raw, alice, bob, carol):
+    """A post of bob's, number 1; alice's is number 2."""
+    found = publish(raw, store, bob, "Hello there")
+    publish(raw, store, alice, "Mind bob")
+    return found
+
+
+def page(client, query=""):
+    response = client.get(f"/notifications/{query}")
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def texts(html):
+    """What the items say, in order; `|` is the line between new and read."""
+    html = re.sub(r"<svg.*?</svg>", "", html, flags=re.DOTALL)
+    items = re.findall(r'<article.*?</article>|<p class="stopped"', html, re.DOTALL)
+    return ["|" if "stopped" in item else " ".join(re.sub("<[^>]*>", " ", item).split()) for item in items]
+
+
+def deeds(html):
+    return [re.sub(r" \d+ \w+ \d{4},.*", "", text) for text in texts(html)]
+
+
+def test_likes_of_a_post_stand_together_with_the_beginning_of_the_post(browser, store, raw, bob, pid):
+    for number in range(5):
+        uid = register(store, f"person{number}").user.uid
+        Likes(store).like(uid, pid, BOB)
+        raw.zadd("notices:2", {f"like:{pid}:{uid}": LONG_AGO + number})
+    assert deeds(page(browser(bob))) == ["person4 , person3 and 3 others liked your post Hello there"]
+
+
+@pytest.mark.parametrize(
+    ("who", "expected"),
+    [
+        ([ALICE], "Alice liked your post Hello there"),
+        ([ALICE, CAROL], "carol and Alice liked your post Hello there"),
+    ],
+)
+def test_one_and_two_people_are_named(browser, raw, bob, pid, who, expected):
+    raw.zadd("notices:2", {f"like:{pid}:{uid}": LONG_AGO + uid for uid in who})
+    assert deeds(page(browser(bob))) == [expected]
+
+
+def test_follows_of_a_day_stand_together(browser, raw, bob, pid):
+    raw.zadd("notices:2", {"follow:2:1": LONG_AGO, "follow:2:3": LONG_AGO + 1, f"repost:{pid}:1": LONG_AGO - 5})
+    assert deeds(page(browser(bob))) == ["carol and Alice followed you", "Alice reposted your post Hello there"]
+
+
+def test_posts_that_concern_the_viewer_are_cards(browser, raw, bob, pid):
+    raw.zadd("notices:2", {"mention:2:1": LONG_AGO})
+    html = page(browser(bob))
+    assert 'id="post-2"' in html
+    assert "Mind bob" in html
+
+
+def test_mentions_have_a_page_of_their_own_that_makes_nothing_read(browser, raw, bob, pid):
+    raw.zadd("notices:2", {"mention:2:1": LONG_AGO, f"like:{pid}:1": LONG_AGO})
+    html = page(browser(bob), "?only=mentions")
+    assert len(texts(html)) == 1
+    assert "Mind bob" in html
+    assert raw.hget("user:2", "noticed") is None
+
+
+def test_the_first_page_makes_all_read_and_a_line_shows_what_was(browser, store, raw, bob, pid):
+    client = browser(bob)
+    raw.zadd("notices:2", {"follow:2:1": LONG_AGO})
+    assert deeds(page(client)) == ["Alice followed you"]
+    assert raw.hget("user:2", "noticed") == str(LONG_AGO)
+    assert raw.zscore("notices:2", MARK) == LONG_AGO
+    raw.zadd("notices:2", {f"like:{pid}:3": LONG_AGO + 5})
+    assert deeds(page(client)) == ["carol liked your post Hello there", "|", "Alice followed you"]
+    assert deeds(page(client)) == ["carol liked your post Hello there", "Alice followed you"]
+
+
+def test_a_later_page_makes_nothing_read_and_keeps_the_line(browser, raw, bob, pid):
+    raw.zadd("notices:2", {f"follow:2:{ALICE}": LONG_AGO + number * 86400 for number in range(1)})
+    raw.zadd("notices:2", {f"mention:2:{ALICE}": LONG_AGO})
+    raw.hset("user:2", "noticed", LONG_AGO - 1)
+    html = page(browser(bob), f"?before={LONG_AGO + 9}-like:9:9&read={LONG_AGO - 1}")
+    assert len(texts(html)) == 2
+    assert raw.hget("user:2", "noticed") == str(LONG_AGO - 1)
+    html = page(browser(bob), f"?before={LONG_AGO + 9}-like:9:9&read={LONG_AGO}")
+    assert "|" not in texts(html)
+
+
+def test_the_position_never_goes_backwards(browser, raw, bob, pid):
+    raw.zadd("notices:2", {"follow:2:1": LONG_AGO})
+    raw.hset("user:2", "noticed", LONG_AGO + 100)
+    page(browser(bob))
+    assert raw.hget("user:2", "noticed") == str(LONG_AGO + 100)
+
+
+def test_older_notices_are_on_the_next_page(browser, store, raw, bob, pid):
+    for number in range(25):
+        publish(raw, store, bob, f"post {number}")
+        raw.zadd("notices:2", {f"like:{number + 3}:1": LONG_AGO + number})
+    client = browser(bob)
+    html = page(client)
+    assert len(texts(html)) == 20
+    older = re.search(r'href="(\?before=[^"]*)"', html)[1].replace("&amp;", "&")
+    assert len(texts(page(client, older))) == 5
+
+
+def test_what_is_gone_is_left_out(browser, store, raw, bob, pid):
+    Posts(store).delete(ALICE, 2)
+    raw.hset("user:3", "deleted", LONG_AGO)
+    raw.zadd(
+        "notices:2",
+        {"mention:2:1": LONG_AGO, "like:99:1": LONG_AGO, f"repost:{pid}:3": LONG_AGO, "follow:2:77": LONG_AGO},
+    )
+    raw.zadd("notices:2", {f"like:{pid}:1": LONG_AGO + 1, f"like:{pid}:3": LONG_AGO + 2})
+    Memory.clear_all()
+    assert deeds(page(browser(bob))) == ["Alice liked your post Hello there"]
+
+
+def test_without_notices_the_page_says_so(browser, bob, raw):
+    client = browser(bob)
+    assert "Nothing yet" in page(client)
+    assert "Nothing yet" in page(client, "?only=mentions")
+    assert raw.keys("notices:*") == []
+
+
+def test_visitors_are_sent_to_the_login(browser):
+    response = browser().get("/notifications/?only=mentions")
+    assert (response.status_code, response["Location"]) == (302, "/login/?next=%2Fnotifications%2F%3Fonly%3Dmentions")
+
+
+@pytest.mark.parametrize("query", ["?before=x", "?only=likes", "?read=x", "?before=5-like:1"])
+def test_a_wrong_address_is_refused(browser, bob, query):
+    assert browser(bob).get(f"/notifications/{query}").status_code == 400
+
+
+@pytest.mark.parametrize("number", [1, 300])
+def test_the_page_costs_the_same_for_any_number(browser, store, raw, bob, pid, round_trips, number):
+    """One that checks the viewer and reads the notices, one for people and posts, one that makes them read."""
+    raw.zadd("notices:2", {f"like:{pid}:{uid}": LONG_AGO for uid in range(10, 10 + number)})
+    raw.zadd("notices:2", {f"like:{pid}:1": LONG_AGO, "mention:2:1": LONG_AGO, "follow:2:3": LONG_AGO})
+    client = browser(bob)
+    page(client)
+    raw.hset("user:2", "noticed", 1)
+    recorded = round_trips(lambda: page(client))
+    assert len(recorded.round_trips) == 3
+    assert len(round_trips(lambda: page(client)).round_trips) == 2
+
+
+def test_a_follow_and_a_like_by_hand_are_shown(browser, store, alice, bob, pid):
+    client = browser(alice)
+    client.post("/@bob/follow/")
+    Likes(store).like(ALICE, pid, BOB)
+    assert sorted(deeds(page(browser(bob)))) == ["Alice followed you", "Alice liked your post Hello there"]
+    Follows(store).unfollow(ALICE, BOB)
+    assert deeds(page(browser(bob))) == ["Alice liked your post Hello there"]

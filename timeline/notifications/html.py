@@ -1,0 +1,98 @@
+"""Notices as HTML."""
+
+from collections.abc import Sequence
+
+from django.http import HttpResponse
+
+from accounts.signing_in.html.pages import Page, Rendering
+from accounts.signing_in.middleware import RetwisRequest
+from accounts.users.avatars import avatar
+from accounts.users.html import at
+from retwis_site.rendering.dates import moment
+from retwis_site.rendering.fragments import EITHER, Fragment, joined
+from timeline.notices.entities import BY_POSTS, Kind
+from timeline.notifications.grouping import Only, Place
+from timeline.notifications.repository import Item, NotificationsPage
+from timeline.posts.html.post_cards import cards
+from timeline.posts.html.texts import beginning_of
+from timeline.timelines.html.listing import STOPPED
+
+BEGINNING = 80  # characters of the text of a post
+
+NOTIFICATIONS = Page(
+    "timeline/notifications/notifications.html",
+    here="notifications",
+    slots=("items", "older", "read"),
+    shape={"only": tuple(Only), "later": EITHER, "has_items": EITHER, "more": EITHER},
+)
+GROUP = Fragment(
+    "timeline/notifications/_group.html",
+    slots=("avatars", "sentence", "own_at", "pid", "beginning", "iso", "moment"),
+    shape={"kind": (Kind.FOLLOW, Kind.LIKE, Kind.REPOST), "is_new": EITHER},
+)
+SENTENCE = Fragment(
+    "timeline/notifications/_sentence.html",
+    slots=("first", "first_at", "second", "second_at"),
+    numbers=("others",),
+    shape={"kind": (Kind.FOLLOW, Kind.LIKE, Kind.REPOST), "named": (1, 2), "has_others": EITHER},
+)
+
+
+def notifications_page(
+    request: RetwisRequest, by: Rendering, found: NotificationsPage, only: Only, before: Place | None, read: int
+) -> HttpResponse:
+    """The page. `read`: notices up to this date, in unix seconds, had been read before."""
+    return NOTIFICATIONS.answer(
+        request,
+        by,
+        only=only,
+        later=before is not None,
+        has_items=bool(found.items),
+        more=found.older is not None,
+        items=_with_line(found.items, by, read),
+        older=str(found.older or ""),
+        read=read,
+    )
+
+
+def _with_line(items: Sequence[Item], by: Rendering, read: int) -> bytes:
+    """The items, with a line between new and read ones when the page has both."""
+    new = sum(item.group.place.when > read for item in items)
+    html = [_item(item, by, read) for item in items]
+    if 0 < new < len(items):
+        html.insert(new, STOPPED.fill_as_sent(by.language))
+    return b"".join(html)
+
+
+def _item(item: Item, by: Rendering, read: int) -> bytes:
+    if item.post is not None and item.group.kind in BY_POSTS:
+        return cards([item.post], by)
+    iso, when = moment(item.group.place.when, by.language)
+    return GROUP.fill_as_sent(
+        by.language,
+        kind=item.group.kind,
+        is_new=item.group.place.when > read,
+        avatars=joined(avatar(user.uid, user.shown_name) for user in item.people),
+        sentence=_sentence(item, by.language),
+        own_at=at(item.post.author.username) if item.post is not None else "",
+        pid=item.group.what,
+        beginning=beginning_of(item.post.body, BEGINNING) if item.post is not None else "",
+        iso=iso,
+        moment=when,
+    )
+
+
+def _sentence(item: Item, language: str) -> str:
+    first, second = (*item.people, None)[:2]
+    assert first is not None
+    return SENTENCE.fill(
+        language,
+        kind=item.group.kind,
+        named=len(item.people),
+        has_others=item.others > 0,
+        first=first.shown_name,
+        first_at=at(first.username),
+        second=second.shown_name if second else "",
+        second_at=at(second.username) if second else "",
+        others=item.others,
+    )

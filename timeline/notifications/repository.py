@@ -1,0 +1,92 @@
+"""A user's notices, with the people and the posts that they name."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from accounts.signing_in.viewer import Viewer
+from accounts.users.entities import User
+from accounts.users.repository import ask_people
+from retwis_site.exceptions import StoreReadOnly
+from retwis_site.store.client import Pipe, Store
+from timeline.notices.entities import BY_POSTS, Kind
+from timeline.notices.inbox import Inbox, Row, ask_noticed, ask_rows
+from timeline.notifications.grouping import Group, Only, Place, below, grouped
+from timeline.posts.entities import Post
+from timeline.posts.reading.post_reader import PostReader
+
+A_PAGE = 20  # groups
+NAMED = 2  # people of a group
+LOADED = 6  # people of a group: deleted accounts among them are neither named nor counted
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A group with what it names."""
+
+    group: Group
+    people: tuple[User, ...]  # at most NAMED, the newest first
+    others: int
+    post: Post | None  # None for follows
+
+
+@dataclass(frozen=True, slots=True)
+class NotificationsPage:
+    viewer: User
+    items: list[Item]
+    read: int  # unix seconds: notices up to here had been read before
+    older: Place | None  # the cursor of the next page; None on the last page
+
+
+class Notifications:
+    """The notices of a signed-in user."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def page(self, viewer: Viewer, only: Only, before: Place | None) -> NotificationsPage:
+        """The notices below the cursor, newest first. Two round trips with cached uids, however many notices there are;
+        as many more as `PostReader` needs where a post is not known yet. The first page of all notices makes them read:
+        one more when there is a new one. Raises NotSignedIn."""
+        owner, (rows, noticed) = viewer.ask_as_user(_Question)
+        groups = below(grouped(rows), before, only)
+        items = self._items(owner, groups[:A_PAGE])
+        if rows and only is Only.ALL and before is None and rows[0].when > noticed:
+            with suppress(StoreReadOnly):  # it can wait
+                Inbox(self._store, owner.uid).set_read(rows[0].when)
+        older = groups[A_PAGE - 1].place if len(groups) > A_PAGE else None
+        return NotificationsPage(owner, items, noticed, older)
+
+    def _items(self, owner: User, groups: Sequence[Group]) -> list[Item]:
+        """The groups that the viewer may see: without hidden posts and deleted accounts."""
+        pids = dict.fromkeys(group.what for group in groups if group.kind is not Kind.FOLLOW)
+        pipe = self._store.pipeline()
+        reading = PostReader(self._store, owner).ask(pipe, list(pids))
+        people = ask_people(pipe, {uid for group in groups for uid in group.people[:LOADED]})
+        pipe.execute()
+        found, _ = reading.posts(pipe)
+        posts = {post.pid: post for post in found}
+        items = [_item(group, [people.value.get(uid) for uid in group.people[:LOADED]], posts) for group in groups]
+        return [item for item in items if item is not None]
+
+
+def _item(group: Group, loaded: Sequence[User | None], posts: dict[int, Post]) -> Item | None:
+    """None when there is nothing to show: the post is hidden, or all people are deleted."""
+    people = [user for user in loaded if user is not None]
+    post = posts.get(group.what) if group.kind is not Kind.FOLLOW else None
+    if not people or (post is None and group.kind is not Kind.FOLLOW):
+        return None
+    if group.kind in BY_POSTS and post is not None and post.author.uid not in group.people:
+        return None
+    deleted = len(loaded) - len(people)
+    named = tuple(people[:NAMED])
+    return Item(group, named, len(group.people) - deleted - len(named), post)
+
+
+class _Question:
+    def queue(self, pipe: Pipe, me: int) -> None:
+        self._rows = ask_rows(pipe, me)
+        self._noticed = ask_noticed(pipe, me)
+
+    def result(self) -> tuple[list[Row], int]:
+        return self._rows.value, self._noticed.value
