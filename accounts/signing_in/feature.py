@@ -9,6 +9,7 @@ from accounts.signing_in.sessions import finish_auth
 from retwis_site.features import Feature
 from retwis_site.http.cookies import PersonalCookie
 from retwis_site.http.form_fields import FormField
+from retwis_site.rendering import just_changed
 
 _USERNAME = FormField("username", "text", _("Username"))
 
@@ -25,5 +26,5 @@ FEATURE = Feature(
             FormField("password2", "password", _("Repeat password")),
         ),
     },
-    cookies=(PersonalCookie(settings.AUTH_COOKIE),),
+    cookies=(PersonalCookie(settings.AUTH_COOKIE), PersonalCookie(just_changed.COOKIE)),
 )

@@ -14,6 +14,7 @@ from django.utils.functional import SimpleLazyObject
 
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User, Visitor
+from retwis_site.rendering import just_changed
 from retwis_site.store.client import connect
 
 
@@ -29,7 +30,7 @@ class ViewerMiddleware:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        viewer = Viewer(connect(), request.COOKIES.get(settings.AUTH_COOKIE, ""))
+        viewer = Viewer(connect(), request.COOKIES.get(settings.AUTH_COOKIE, ""), just_changed.read(request))
         retwis_request = cast(RetwisRequest, request)
         retwis_request.viewer = viewer
         retwis_request.user = cast(User, SimpleLazyObject(lambda: viewer.user))

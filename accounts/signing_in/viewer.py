@@ -8,7 +8,7 @@ uid a name has. A cached uid is a guess: each request checks it in the pipeline 
 the guess was wrong, the replies are dropped, and a new question is asked.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Generic, Protocol, TypeVar
 
@@ -59,12 +59,14 @@ class QuestionAbout(Protocol[T_co]):
 class Viewer:
     """The viewer of one request, `request.viewer`: a signed-in user or a visitor. `request.user` is its `user`."""
 
-    def __init__(self, store: Store, secret: str) -> None:
-        """`secret`: the value of the sign-in cookie, empty when there is none."""
+    def __init__(self, store: Store, secret: str, just_changed: Collection[int] = ()) -> None:
+        """`secret`: the value of the sign-in cookie, empty when there is none. `just_changed`: posts on which this
+        browser has acted a moment ago."""
         self._store = store
         self.secret = secret if len(secret) <= LONGEST_SECRET else ""
         self._user: User | Visitor | None = None if self.secret else Visitor()  # None until it is checked
         self._numbers: Mapping[str, int] = {}
+        self.just_changed = just_changed
         self.asked = False  # whether the response depends on the viewer
 
     @property

@@ -68,6 +68,18 @@ def day(seconds: int, language: str) -> str:
         return date_format(moment_of(seconds), _("Y-m-d"))
 
 
+def short_day(number: int, today: int, language: str) -> str:
+    """A day as short as it can be: without the year when that is the year of `today`. Both are counted from the
+    epoch."""
+    date = moment_of(number * A_DAY)
+    with override(language):
+        if date.year == moment_of(today * A_DAY).year:
+            # Translators: a day of this year, in the letters of Django's `date` filter, such as "14 Nov"
+            return date_format(date, _("j M"))
+        # Translators: a day of another year, in the letters of Django's `date` filter, such as "14 Nov 2025"
+        return date_format(date, _("j M Y"))
+
+
 def month(seconds: int, language: str) -> str:
     """A month for people."""
     return _month(_in_calendar(seconds) // A_DAY, language)

@@ -28,6 +28,7 @@ from django.utils.translation import get_language, override
 from django.utils.translation.trans_real import translation
 
 from retwis_site.rendering.fragment_checks import Declaration, FragmentError, check
+from retwis_site.rendering.refillable import Refillable
 
 EITHER = (False, True)
 
@@ -96,31 +97,9 @@ class Sendable:
             filled[place] = value if value.__class__ is bytes else _escaped(value).encode()
         return b"".join(filled)
 
-    def with_one_slot(self) -> "Refillable":
-        """The same HTML, to be kept: it takes half the memory. Raises ValueError unless one slot is open, in one
-        place."""
-        head, _, tail = self._pieces
-        return Refillable(head, tail)
-
-
-class Refillable:
-    """HTML with one open slot, which keeps its last value: the age of an old post is the same all day."""
-
-    __slots__ = ("_filled", "_start")
-
-    def __init__(self, head: bytes, tail: bytes) -> None:
-        self._start = len(head)
-        self._filled: tuple[Html | None, bytes, int] = (None, head + tail, len(head))  # value, HTML, end of the value
-
-    def fill(self, value: Html) -> bytes:
-        """The HTML, with this value."""
-        last, html, end = self._filled
-        if last is value:
-            return html
-        filled = value.encode()
-        html = b"".join((html[: self._start], filled, html[end:]))
-        self._filled = value, html, self._start + len(filled)
-        return html
+    def to_keep(self) -> Refillable:
+        """The same HTML, to be kept: it takes half the memory."""
+        return Refillable(self._pieces[::2], [name for _, name in self._places])
 
 
 class _Number(int):

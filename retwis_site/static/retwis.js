@@ -261,7 +261,7 @@
     const on = (name, handle) =>
       document.addEventListener(name, (event) => {
         const form = event.detail.requestConfig?.elt;
-        if (form?.matches("form.follow")) handle(event, form);
+        if (form?.matches("form.follow, .act")) handle(event, form.closest(".acts") ?? form);
       });
 
     on("htmx:beforeSwap", (event, form) => {
@@ -277,8 +277,19 @@
 
   setUpFollowing();
 
+  // ---- actions on a post without a reload: the answer is the page of the post, which has the same row of actions
+
+  document.addEventListener("submit", (event) => {
+    const { submitter: button, target: form } = event;
+    if (form.id !== "act" || !button?.matches(".act")) return;
+    event.preventDefault();
+    const row = `#${button.closest(".acts").id}`;
+    button.setAttribute("hx-select-oob", "#messages:innerHTML");
+    htmx.ajax("POST", button.getAttribute("formaction"), { source: button, target: row, select: row, swap: "outerHTML ignoreTitle:true settle:0ms", values: htmx.values(form) });
+  });
+
   // The second click of a double click meant the first button, not the button that has replaced it.
   document.addEventListener("click", (event) => {
-    if (event.detail > 1 && event.target.closest("form.follow")) event.preventDefault();
+    if (event.detail > 1 && event.target.closest("form.follow, button.act")) event.preventDefault();
   });
 })();

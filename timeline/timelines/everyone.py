@@ -34,7 +34,7 @@ class EveryoneTimeline:
         """
 
         entries, newest_users, acted = viewer.ask(partial(_EveryoneQuestion, self._list, before))
-        shown = PostReader(self._store, viewer.user, [NoReposts()], acted=acted).read
+        shown = PostReader(self._store, viewer.user, [NoReposts()], acted=acted, fresh=viewer.just_changed).read
         content = self._list.page(entries, before)
         filled = fill([pid for pid in content.ids if before is None or pid < before], size, shown)
         posts, dead, older = filled.posts, filled.dead, filled.older

@@ -49,7 +49,7 @@ class Homes:
         content = self.list_of(owner.uid).page(asked.entries, before, sources.newest)
         listed = content.ids if before is None else [pid for pid in content.ids if pid < before]
         rules = [PostsOfFollowed(owner.uid, sources.followed)]
-        read = PostReader(self._store, owner, rules, acted=asked.acted).read
+        read = PostReader(self._store, owner, rules, acted=asked.acted, fresh=viewer.just_changed).read
         page = self._page(sources, listed, content.complete_down_to, before, read)
         if before is None and (newest := snowflake.newest(post.listed for post in page.posts)):
             self._write_seen(owner.uid, newest, asked.seen)

@@ -65,7 +65,7 @@ class Profiles:
         mine = asked.mine
         cached = mine and _cached_comparisons(mine, person)
         to_make = _comparisons(mine, person.uid, asked.counts) if mine and not cached else None
-        reader = PostReader(self._store, viewer.user, rules, [person], asked.acted)
+        reader = PostReader(self._store, viewer.user, rules, [person], asked.acted, viewer.just_changed)
         read = self._read(reader, pids, pinned, person, to_make)
         if mine and read.common and mine.follows.are_settled():
             _compared.put((mine.uid, person.uid), (mine.follows, read.common))

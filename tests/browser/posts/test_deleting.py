@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.support.steps import AGE, post, said, write
+from tests.browser.support.steps import AGE, more, post, said, write
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
@@ -13,6 +13,7 @@ def test_one_click_does_not_delete_and_the_second_does(window, console, alice, r
     write(page, "Not for long")
     its = post(page, "Not for long")
     address = its.get_by_role("link", name=AGE).get_attribute("href")
+    more(its).click()
     its.get_by_text("Delete", exact=True).click()
     confirmation = its.get_by_role("button", name="Yes, delete this post")
     expect(confirmation).to_be_visible()

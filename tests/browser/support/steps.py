@@ -6,7 +6,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.support.people import PASSWORD
 
-AGE = re.compile(r"posted \d+ (second|minute|hour|day)s? ago via web")
+AGE = re.compile(r"^(now|\d+ (min|h))$")  # of a young post on a card
 
 
 def sign_up(page: Page, name: str) -> None:
@@ -48,6 +48,11 @@ def write(page: Page, text: str) -> None:
 def post(page: Page, text: str) -> Locator:
     """The post with that text."""
     return page.get_by_role("article").filter(has_text=text)
+
+
+def more(its: Locator) -> Locator:
+    """What opens the menu of a post."""
+    return its.locator("summary").filter(has_text="More")
 
 
 def said(page: Page, text: str) -> None:

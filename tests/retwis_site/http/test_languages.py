@@ -15,7 +15,7 @@ from tests.support.clock import Clock
 from tests.support.people import PASSWORD
 from tests.support.stored_keys import everything, publish
 from timeline.posts.html import post_cards
-from timeline.posts.html.post_cards import age_of
+from timeline.posts.html.ages import age
 from timeline.relations.follow import Follows
 from timeline.timelines.html.listing import STOPPED
 
@@ -332,7 +332,7 @@ def test_parallel_requests_each_have_their_own_language(browser, monkeypatch):
 )
 def test_an_age_has_the_right_plural(language, words):
     with translation.override(language):
-        ages = [age_of(60 * number, language) for number in (1, 2, 3, 11)]
+        ages = [age(0, 60 * number, language).words for number in (1, 2, 3, 11)]
     assert all(word in age for word, age in zip(words, ages, strict=True)), ages
 
 
@@ -349,10 +349,10 @@ def test_an_age_has_the_exact_time_as_its_title(browser, raw, store, alice):
         client.cookies[COOKIE] = code
         for url in ("/timeline/", "/@Alice/1/"):
             text = get(client, url).content.decode()
-            assert f'<time datetime="2023-11-14T22:13:20Z" title="{title}">' in text
+            assert re.search(f'<time datetime="2023-11-14T22:13:20Z" title="[^"]+ · {title}">', text)
 
 
 def test_the_line_that_other_programs_parse_stays_in_english(browser, raw, store, alice):
     publish(raw, store, alice, "hello")
     text = get(browser(), "/timeline/").content.decode()
-    assert re.search(r'<time datetime="[^"]+" title="[^"]+">posted \d+ seconds ago via web</time>', text)
+    assert re.search(r'<time datetime="[^"]+" title="posted \d+ seconds ago via web · [^"]+">now</time>', text)

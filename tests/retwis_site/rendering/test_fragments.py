@@ -222,18 +222,26 @@ def test_the_name_of_a_slot_may_have_a_number(made):
     assert html.fill("en", **{name: name for name in names}) == "[age2][age][h1_text][text22]"
 
 
-def test_a_part_with_one_open_slot_keeps_its_last_value(made):
-    part = made("{{ who }} {{ age }}!", slots=("who", "age")).prepare("en", who="<alice>").with_one_slot()
-    minute, hour = escaped("a minute"), escaped("1 Stunde für <b>")
-    first = part.fill(minute)
-    assert first == b"&lt;alice&gt; a minute!"
-    assert part.fill(minute) is first
-    assert part.fill(hour).decode() == "&lt;alice&gt; 1 Stunde für &lt;b&gt;!"
-    assert part.fill(minute) == first
+def test_a_kept_part_keeps_how_it_was_filled_last(made):
+    part = made("{{ who }} {{ age }}, {{ age }}{{ likes }}!", slots=("who", "age", "likes")).prepare(
+        "en", who="<alice>"
+    )
+    kept = part.to_keep()
+
+    def fill(age, likes):
+        return kept.filled((age, likes)) or kept.fill((age, likes), {"age": escaped(age), "likes": escaped(likes)})
+
+    assert kept.filled(None) is None
+    first = fill("a minute", "")
+    assert first == b"&lt;alice&gt; a minute, a minute!"
+    assert fill("a minute", "") is first
+    assert fill("1 Stunde für <b>", "23").decode() == "&lt;alice&gt; 1 Stunde für &lt;b&gt;, 1 Stunde für &lt;b&gt;23!"
+    assert kept.filled(("a minute", "")) is None
+    assert fill("a minute", "") == first
 
 
-@pytest.mark.parametrize("source", ["{{ who }} {{ age }}", "{{ age }} {{ age }} {{ who }}"])
-def test_a_part_with_two_open_places_has_not_one_slot(made, source):
-    part = made(source, slots=("who", "age")).prepare("en", **({} if source.startswith("{{ who") else {"who": "alice"}))
-    with pytest.raises(ValueError, match="unpack"):
-        part.with_one_slot()
+def test_a_kept_part_may_begin_and_end_with_a_slot(made):
+    kept = made("{{ who }}{{ age }}", slots=("who", "age")).prepare("en").to_keep()
+    assert kept.fill(1, {"who": escaped("a"), "age": escaped("b")}) == b"ab"
+    assert kept.fill(2, {"who": escaped(""), "age": escaped("ccc")}) == b"ccc"
+    assert kept.fill(3, {"who": escaped("d"), "age": escaped("e")}) == b"de"

@@ -3,11 +3,12 @@
 from retwis_site.rendering import dates
 from retwis_site.rendering.fragments import Fragment
 from retwis_site.store.local_cache import Memory
-from timeline.posts.html import post_cards
+from timeline.posts.html import ages
 
 
 def forget_words():
     Memory.clear_all()
     Fragment.render_anew()
     dates._day.cache_clear()
-    post_cards._words.cache_clear()
+    ages._young.cache_clear()
+    ages._old.cache_clear()

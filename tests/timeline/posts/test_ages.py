@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from tests.support.stored_keys import publish
 from timeline.posts.html import post_cards
-from timeline.posts.html.post_cards import age_of
+from timeline.posts.html.ages import age
+
+NOW = 1_700_000_000  # unix seconds: 14 November 2023, 22:13
 
 
 @pytest.mark.parametrize(
@@ -30,16 +32,39 @@ from timeline.posts.html.post_cards import age_of
     ],
 )
 def test_an_age_is_shown_in_its_largest_unit(seconds, words):
-    assert age_of(seconds, "en") == f"posted {words} ago via web"
+    assert age_of(seconds) == f"posted {words} ago via web"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "short"),
+    [
+        (-5, "now"),
+        (59, "now"),
+        (60, "1 min"),
+        (3599, "59 min"),
+        (3600, "1 h"),
+        (86399, "23 h"),
+        (86400, "13 Nov"),  # a day before NOW
+        (86400 * 317, "1 Jan"),
+        (86400 * 318, "31 Dec 2022"),
+        (10**9, "7 Mar 1992"),
+    ],
+)
+def test_a_card_shows_a_short_age_and_after_a_day_the_date(seconds, short):
+    assert age(NOW - seconds, NOW, "en").short == short
 
 
 @given(st.integers(-200_000, 10**7), st.integers(1, 60))
 def test_an_age_never_gets_smaller(seconds, later):
-    assert in_seconds(age_of(seconds + later, "en")) >= in_seconds(age_of(seconds, "en"))
+    assert in_seconds(age_of(seconds + later)) >= in_seconds(age_of(seconds))
 
 
-def in_seconds(age):
-    number, unit = re.fullmatch(r"posted (\d+) (second|minute|hour|day)s? ago via web", age).groups()
+def age_of(seconds):
+    return age(NOW - seconds, NOW, "en").words
+
+
+def in_seconds(words):
+    number, unit = re.fullmatch(r"posted (\d+) (second|minute|hour|day)s? ago via web", words).groups()
     return int(number) * {"second": 1, "minute": 60, "hour": 3600, "day": 86400}[unit]
 
 

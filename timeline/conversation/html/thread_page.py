@@ -16,7 +16,7 @@ from timeline.conversation.branches import Answer, Branch
 from timeline.conversation.entities import ThreadPage
 from timeline.posts.entities import Post, Unavailable
 from timeline.posts.html.composer import composer
-from timeline.posts.html.post_cards import cards
+from timeline.posts.html.post_cards import card_alone, cards
 from timeline.posts.html.texts import beginning_of, shortened
 
 IN_TITLE = 60  # characters of the text
@@ -66,7 +66,7 @@ def thread_page(request: HttpRequest, by: Rendering, found: ThreadPage) -> HttpR
         higher_at=at(higher.author.username) if higher else "",
         higher_pid=higher.pid if higher else "",
         above=_in_a_row(found.above, by),
-        post=_in_a_row([found.post], by),
+        post=card_alone(found.post, by) if isinstance(found.post, Post) else _unavailable(found.post, by),
         numbers=_numbers(post, by) if post else NOTHING,
         composer=composer(request, by, reply_to=post.pid) if post else NOTHING,
         next=quote(reverse("post", args=[found.author.username, found.post.pid])),

@@ -1,92 +1,144 @@
-"""Posts as HTML."""
+"""Posts as cards. What follows from a post alone is made once and kept; its age, the counts, what the viewer has done,
+who reposted it and the post that it quotes are filled in for each page."""
 
 import time
-from collections.abc import Callable, Sequence
-from functools import lru_cache
+from collections.abc import Sequence
 
 from django.conf import settings
-from django.utils.translation import ngettext, override
 
 from accounts.signing_in.html.pages import Rendering
-from accounts.users.html import PERSON, person
-from retwis_site.rendering.dates import moment
-from retwis_site.rendering.fragments import EITHER, Fragment, Html, Refillable, Sendable, escaped
+from accounts.users.html import PERSON, at, name_of, person
+from retwis_site.rendering.dates import iso, moment
+from retwis_site.rendering.fragments import EITHER, NOTHING, Fragment, Html
+from retwis_site.rendering.refillable import Refillable
 from retwis_site.store.local_cache import Memory
-from timeline.posts.entities import Post
+from timeline.posts.entities import Context, Post
+from timeline.posts.html.actions import actions
+from timeline.posts.html.ages import age
 from timeline.posts.html.texts import beginning_of, html_of
 
 BEGINNING = 40  # characters of a text that tell screen readers which post a button deletes
 
 CARD = Fragment(
     "timeline/posts/_post.html",
-    slots=("pid", *PERSON, "text", "iso", "moment", "age", "beginning", "csrf_token"),
-    shape={"own": EITHER},
+    slots=(
+        *("pid", *PERSON, "text", "iso", "moment", "answered", "answered_at", "reply_to", "beginning"),
+        *("age", "short_age", "reposted", "quoted", "actions"),
+    ),
+    shape={"viewer": ("visitor", "other", "own"), "alone": EITHER, "answers": EITHER, "edited": EITHER},
+)
+QUOTED = Fragment(
+    "timeline/posts/_quoted.html",
+    slots=("at", "pid", "name", "text", "iso", "age", "short_age"),
+    shape={"seen": EITHER},
+)
+REPOSTED = Fragment(
+    "timeline/posts/_reposted.html",
+    slots=("first", "first_at", "second", "second_at"),
+    numbers=("others",),
+    shape={"people": ("1", "2", "2+")},
 )
 
-
-# What of a card follows from the post alone, by pid, language, and whether the post is the viewer's own; and the post
-# that it was made of, since a text or a name may change. Some 11 MB.
-_cards: Memory[tuple[int, str, bool], tuple[Post, Refillable | Sendable]] = Memory(size=6000, seconds=3600)
-_NONE = (None, Refillable(b"", b""))
+# What of a card follows from the post alone, by pid, language, who looks at it and where; and what it was made of. Some
+# 20 MB.
+_cards: Memory[tuple[int, str, str, bool], tuple[object, Refillable]] = Memory(size=6000, seconds=3600)
 
 
 def cards(posts: Sequence[Post], by: Rendering) -> bytes:
     """Posts as HTML, in their order."""
+    return _cards_of(posts, by, alone=False)
+
+
+def card_alone(post: Post, by: Rendering) -> bytes:
+    """A post on its own page."""
+    return _cards_of([post], by, alone=True)
+
+
+def _cards_of(posts: Sequence[Post], by: Rendering, alone: bool) -> bytes:
     now, language, me = int(time.time()), by.language, by.me
-    keys = [(post.pid, language, post.author.uid == me) for post in posts]
+    other = "visitor" if me is None else "other"
+    keys = [(post.pid, language, "own" if post.author.uid == me else other, alone) for post in posts]
     known = _cards.some(keys)
     html = []
     for key, post in zip(keys, posts, strict=True):
-        made_of, card = known.get(key, _NONE)
-        if made_of is not post:
-            if made_of != post:
-                card = _prepared(post, language, own=key[2])
+        made_of = (post.author, post.body, post.links, post.edited, post.context.answered)
+        kept = known.get(key)
+        if kept is None or kept[0] != made_of:
+            kept = (made_of, _kept(post, language, key[2], alone))
             if not settings.DEBUG:  # then a changed template shows at once
-                _cards.put(key, (post, card))
-        age = age_of(now - post.time, language)
-        html.append(card.fill(age) if isinstance(card, Refillable) else card.fill(age=age, csrf_token=by.token))
+                _cards.put(key, kept)
+        html.append(_filled(kept[1], post, by, now))
     return b"".join(html)
 
 
-def _prepared(post: Post, language: str, own: bool) -> Refillable | Sendable:
-    """A card whose age is open, since it differs from page to page; and, for an own post, the token."""
-    iso, when = moment(post.time, language)
-    card = CARD.prepare(
+def _kept(post: Post, language: str, viewer: str, alone: bool) -> Refillable:
+    """A card that is open where pages differ."""
+    date, when = moment(post.time, language)
+    answered = post.context.answered
+    return CARD.prepare(
         language,
-        own=own,
+        viewer=viewer,
+        alone=alone,
+        answers=answered is not None,
+        edited=post.edited is not None,
         pid=post.pid,
         **person(post.author, language),
         text=html_of(post.body, language),
-        iso=iso,
+        iso=date,
         moment=when,
-        beginning=beginning_of(post.body, BEGINNING) if own else "",
+        answered=answered.username if answered else "",
+        answered_at=at(answered.username) if answered else "",
+        reply_to=post.links.reply_to or "",
+        beginning=beginning_of(post.body, BEGINNING) if viewer == "own" else "",
+    ).to_keep()
+
+
+def _filled(card: Refillable, post: Post, by: Rendering, now: int) -> bytes:
+    """The card as this page shows it. To most viewers a post looks the same, so the last HTML often serves again."""
+    context = post.context
+    its_age = age(post.time, now, by.language)
+    reposted = _reposted(context, by.language) if context.reposted_by else NOTHING
+    quoted = _quoted(context.quoted, by.language, now) if post.links.quote else NOTHING
+    state = (its_age, post.counts, context.acted, reposted, quoted)
+    return card.filled(state) or card.fill(
+        state,
+        {
+            "age": its_age.words,
+            "short_age": its_age.short,
+            "reposted": reposted,
+            "quoted": quoted,
+            "actions": actions(post, by),
+        },
     )
-    return card if own else card.with_one_slot()
 
 
-def age_of(seconds: int, language: str) -> Html:
-    """A post's age in words, as in the official Retwis: `posted 0 seconds ago via web`, `1 minute`, `2 hours`,
-    `3 days`."""
-    if seconds < 60:
-        return _words(max(0, seconds), "second", language)
-    if seconds < 3600:
-        return _words(seconds // 60, "minute", language)
-    if seconds < 86400:
-        return _words(seconds // 3600, "hour", language)
-    return _words(seconds // 86400, "day", language)
+def _reposted(context: Context, language: str) -> Html:
+    first, second = (*context.reposted_by, context.reposted_by[0])[:2]
+    others = len(context.reposted_by) - 2
+    return REPOSTED.fill(
+        language,
+        people="2+" if others > 0 else str(len(context.reposted_by)),
+        first=first.shown_name,
+        first_at=at(first.username),
+        second=second.shown_name,
+        second_at=at(second.username),
+        others=max(others, 0),
+    )
 
 
-_PHRASES: dict[str, Callable[[int], str]] = {
-    # The official Retwis writes "seconds" also after one second.
-    "second": lambda n: ngettext("posted %(number)d seconds ago via web", "posted %(number)d seconds ago via web", n),
-    "minute": lambda n: ngettext("posted %(number)d minute ago via web", "posted %(number)d minutes ago via web", n),
-    "hour": lambda n: ngettext("posted %(number)d hour ago via web", "posted %(number)d hours ago via web", n),
-    "day": lambda n: ngettext("posted %(number)d day ago via web", "posted %(number)d days ago via web", n),
-}
-
-
-@lru_cache(maxsize=5000)
-def _words(number: int, unit: str, language: str) -> Html:
-    """The words for `number` units. gettext would compute the plural form each time."""
-    with override(language):
-        return escaped(_PHRASES[unit](number) % {"number": number})
+def _quoted(post: Post | None, language: str, now: int) -> Html:
+    if post is None:
+        empty = dict.fromkeys(QUOTED.slots, NOTHING)
+        return QUOTED.fill(language, seen=False, **empty)
+    its_age = age(post.time, now, language)
+    return QUOTED.fill(
+        language,
+        seen=True,
+        at=at(post.author.username),
+        pid=post.pid,
+        name=name_of(post.author, language),
+        text=html_of(post.body, language),
+        iso=iso(post.time),
+        age=its_age.words,
+        short_age=its_age.short,
+    )

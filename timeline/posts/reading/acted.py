@@ -44,6 +44,11 @@ class LatestActed:
             return True
         return post is not None and post.time > self.since + CLOCKS_DIFFER and post.pid > self.since_id
 
+    @property
+    def any(self) -> bool:
+        """Whether the viewer has done anything."""
+        return bool(self.liked or self.reposted or self.bookmarked)
+
     def of(self, pid: int) -> Acted:
         member = str(pid)
         acted = member in self.liked, member in self.reposted, member in self.bookmarked

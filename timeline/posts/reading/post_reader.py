@@ -117,7 +117,7 @@ class Reading:
     def posts(self, pipe: Pipe) -> tuple[list[Post], list[int]]:
         """As for `PostReader.read`, after its first round trip."""
         self._read_replies()
-        for _ in range(STEPS):
+        for _ in range(STEPS if self._fields else 0):  # of cached posts, all that they name was asked for
             posts, people = self._not_asked_for()
             if not posts and not people:
                 break
@@ -207,17 +207,28 @@ class Reading:
 
     def _in_context(self, listed: Sequence[Post], seen: Mapping[int, Post]) -> list[Post]:
         """Each post once, in the place where it comes first. A repost stands for its original."""
-        found: dict[int, tuple[Post, int, dict[User, None]]] = {}
+        found: dict[int, tuple[Post, int]] = {}
+        reposted_by: dict[int, dict[User, None]] = {}
         for entry in listed:
             repost_of = entry.links.repost_of
             post = entry if repost_of is None else seen.get(repost_of)
             if post is None or post.links.repost_of is not None or post.pid in self._reader.shown:
                 continue
-            _, _, reposted_by = found.setdefault(post.pid, (post, entry.pid, {}))
+            found.setdefault(post.pid, (post, entry.pid))
             if post is not entry:
-                reposted_by[entry.author] = None
+                reposted_by.setdefault(post.pid, {})[entry.author] = None
         self._reader.shown.update(found)
-        return [self._one_in_context(*entry, seen) for entry in found.values()]
+        latest = self._reader.acted
+        if (
+            not reposted_by
+            and not self._acted
+            and not latest.any
+            and all(post.links is NO_LINKS for post, _ in found.values())
+        ):
+            return [post for post, _ in found.values()]
+        return [
+            self._one_in_context(post, listed, reposted_by.get(post.pid, ()), seen) for post, listed in found.values()
+        ]
 
     def _one_in_context(self, post: Post, listed: int, reposted_by: Iterable[User], seen: Mapping[int, Post]) -> Post:
         acted, links = self._acted.get(post.pid) or self._reader.acted.of(post.pid), post.links

@@ -1,0 +1,46 @@
+"""HTML that is kept, with slots that are filled again and again."""
+
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+
+from django.utils.safestring import SafeString
+
+_NEVER = object()  # no state is equal to it
+
+
+class Refillable:
+    """HTML with open slots that keeps how it was filled last: an old post looks the same all day to most viewers."""
+
+    __slots__ = ("_filled", "_names")
+
+    def __init__(self, pieces: Sequence[bytes], names: Sequence[str]) -> None:
+        """`names`: of the slots between the pieces."""
+        self._names = tuple(names)
+        ends = tuple(accumulate(map(len, pieces[:-1])))
+        # What it was filled for, the HTML, and where each slot begins and ends in it.
+        self._filled: tuple[object, bytes, Sequence[tuple[int, int]]] = (
+            _NEVER,
+            b"".join(pieces),
+            [(end, end) for end in ends],
+        )
+
+    def filled(self, state: object) -> bytes | None:
+        """The HTML, when it was filled for an equal `state` last."""
+        last, html, _ = self._filled
+        return html if last == state else None
+
+    def fill(self, state: object, values: Mapping[str, SafeString]) -> bytes:
+        """The HTML with these values, which follow from `state`."""
+        _, html, places = self._filled
+        parts: list[bytes] = []
+        filled: list[tuple[int, int]] = []
+        read = written = 0
+        for name, (start, end) in zip(self._names, places, strict=True):
+            value = values[name].encode()
+            parts += [html[read:start], value]
+            written += start - read
+            filled.append((written, written + len(value)))
+            written, read = written + len(value), end
+        html = b"".join((*parts, html[read:]))
+        self._filled = state, html, filled
+        return html

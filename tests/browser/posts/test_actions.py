@@ -1,0 +1,35 @@
+"""Liking and bookmarking on the card: the page stays, the focus stays, and a second click takes it back."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.support.steps import post, said, stayed, stays, write
+
+
+@pytest.mark.parametrize("action", ["Like", "Bookmark"])
+def test_an_action_in_place_keeps_the_focus(window, alice, raw, action):
+    page = window(alice)
+    page.goto("/")
+    write(page, "Worth it")
+    said(page, "Posted.")
+    stays(page)
+    button = post(page, "Worth it").get_by_role("button", name=action)
+    expect(button).to_have_attribute("aria-pressed", "false")
+    button.focus()
+    button.press("Enter")
+    expect(button).to_have_attribute("aria-pressed", "true")
+    expect(button).to_be_focused()
+    button.press("Enter")
+    expect(button).to_have_attribute("aria-pressed", "false")
+    stayed(page)
+    assert raw.zcard(f"{action.lower()}s:{alice.user.uid}") == 0
+
+
+def test_without_scripts_the_page_comes_back_at_the_post(window, alice, raw):
+    page = window(alice, java_script_enabled=False)
+    page.goto("/")
+    write(page, "Worth it")
+    post(page, "Worth it").get_by_role("button", name="Like").click()
+    expect(post(page, "Worth it").get_by_role("button", name="Like 1")).to_have_attribute("aria-pressed", "true")
+    assert "#post-" in page.url
+    assert raw.zcard(f"likes:{alice.user.uid}") == 1

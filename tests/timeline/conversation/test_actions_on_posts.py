@@ -1,0 +1,131 @@
+"""The buttons of a card: what they do, what the next page shows on every worker, and where they lead."""
+
+import re
+
+import pytest
+
+from retwis_site.rendering import just_changed
+from retwis_site.store.local_cache import Memory
+from tests.support.stored_posts import write_posts
+
+
+@pytest.fixture
+def posts(store, alice, bob, raw):
+    """Posts 1 to 3 by bob, whom alice does not follow."""
+    write_posts(raw, 2, [1, 2, 3])
+    Memory.clear_all()
+
+
+def row(answer, pid):
+    """The row of actions of a card: its words, and its HTML."""
+    found = re.search(rf'<div class="acts" id="acts-{pid}">.*?</div>', answer.content.decode(), re.DOTALL)
+    assert found is not None
+    return " ".join(re.sub(r"<[^>]*>", " ", found[0]).split()), found[0]
+
+
+def test_a_like_and_its_undoing(browser, posts, alice, raw):
+    client = browser(alice)
+    assert 'formaction="/@bob/3/like/" aria-pressed="false"' in row(client.get("/@bob/"), 3)[1]
+    client.post("/@bob/3/like/")
+    assert raw.zrange("likes:1", 0, -1) == ["3"]
+    assert raw.zrange("liked_by:3", 0, -1) == ["1"]
+    words, html = row(client.get("/@bob/"), 3)
+    assert "Like 1" in words
+    assert 'formaction="/@bob/3/unlike/" aria-pressed="true"' in html
+    client.post("/@bob/3/unlike/")
+    assert not raw.exists("likes:1", "liked_by:3")
+    words, html = row(client.get("/@bob/"), 3)
+    assert "Like 1" not in words
+    assert 'aria-pressed="false"' in html
+
+
+def test_a_bookmark_and_its_undoing(browser, posts, alice, raw):
+    client = browser(alice)
+    client.post("/@bob/3/bookmark/")
+    assert raw.zrange("bookmarks:1", 0, -1) == ["3"]
+    assert 'formaction="/@bob/3/unbookmark/" aria-pressed="true"' in row(client.get("/@bob/"), 3)[1]
+    client.post("/@bob/3/unbookmark/")
+    assert not raw.exists("bookmarks:1")
+
+
+@pytest.mark.parametrize("page", ["/@bob/", "/timeline/", "/@bob/3/"])
+def test_a_worker_that_has_cached_the_post_shows_ones_own_action_at_once(browser, posts, alice, raw, page):
+    client, visitor = browser(alice), browser()
+    client.get(page)
+    visitor.get(page)  # this process caches the post
+    client.cookies[just_changed.COOKIE] = "3"  # as the answer of another worker has set it
+    raw.zadd("likes:1", {3: 1_800_000_000})
+    raw.hset("post:3", "likes", 1)
+    words, html = row(client.get(page), 3)
+    assert "Like 1" in words
+    assert 'aria-pressed="true"' in html
+
+
+def test_the_page_of_another_viewer_shows_the_number_and_not_the_state(browser, posts, alice, bob):
+    browser(alice).post("/@bob/3/like/")
+    words, html = row(browser(bob).get("/@bob/"), 3)
+    assert "Like 1" in words
+    assert 'aria-pressed="false"' in html
+
+
+def test_a_visitor_sees_the_numbers_and_no_button(browser, posts, raw):
+    raw.hset("post:3", mapping={"likes": 4, "replies": 2})
+    words, html = row(browser().get("/@bob/"), 3)
+    assert words == "Reply 2 Reposts Likes 4"
+    assert "<button" not in html
+    assert 'href="/@bob/3/#reply"' in html
+    assert 'id="act"' not in browser().get("/@bob/").content.decode()
+
+
+def test_a_visitor_who_sends_the_form_is_led_to_the_login(browser, posts, raw):
+    assert browser().post("/@bob/3/like/")["Location"].startswith("/login/")
+    assert not raw.exists("likes:1")
+
+
+def test_an_action_leads_back_to_the_post_on_the_page_with_the_button(browser, posts, alice):
+    client = browser(alice)
+    answer = client.post("/@bob/3/like/", headers={"referer": "http://testserver/@bob/?before=9"})
+    assert answer["Location"] == "/@bob/?before=9#post-3"
+
+
+def test_the_script_gets_the_page_of_the_post_which_has_the_same_row(browser, posts, alice):
+    answer = browser(alice).post("/@BOB/3/like/", headers={"HX-Request": "true"}, follow=True)
+    assert answer.redirect_chain == [("/@bob/3/#post-3", 302)]
+    assert 'id="like-3" form="act" formaction="/@bob/3/unlike/" aria-pressed="true"' in row(answer, 3)[1]
+
+
+def test_a_page_has_one_form_for_all_actions(browser, posts, alice):
+    page = browser(alice).get("/@bob/").content.decode()
+    assert page.count('<form id="act" method="post">') == 1
+    assert page.count('form="act" formaction="/@bob/') == 6
+    assert page.count("csrfmiddlewaretoken") < 6
+
+
+def test_what_is_not_there_cannot_be_liked(browser, posts, alice, raw):
+    client = browser(alice)
+    raw.hset("post:2", mapping={"deleted": "1", "body": ""})
+    raw.hset("post:20", mapping={"user_id": 2, "time": 1, "repost_of": 3})
+    raw.zadd("updates:2", {20: 20})
+    statuses = {pid: client.post(f"/@bob/{pid}/like/").status_code for pid in (2, 20, 99)}
+    assert statuses == {2: 410, 20: 404, 99: 404}
+    assert client.post("/@alice/3/like/").status_code == 404  # by another author
+    assert client.get("/@bob/3/like/").status_code == 405
+    assert not raw.exists("likes:1")
+
+
+def test_a_like_takes_at_most_ten_round_trips_whatever_the_numbers(browser, posts, alice, raw, round_trips):
+    client = browser(alice)
+    raw.zadd("liked_by:3", {str(uid): 1_700_000_000 for uid in range(1000, 3000)})
+    client.get("/@bob/")
+    recorded = round_trips(lambda: client.post("/@bob/3/like/"))
+    assert len(recorded.round_trips) <= 10
+    assert raw.hget("post:3", "likes") == "2001"
+
+
+@pytest.mark.parametrize("named", ["", "x", "0", "3-" * 500, "-3-", "3-x-2", "9" * 400])
+def test_a_cookie_may_hold_anything(browser, posts, alice, named, round_trips):
+    client = browser(alice)
+    client.get("/@bob/")
+    client.cookies[just_changed.COOKIE] = named
+    recorded = round_trips(lambda: client.get("/@bob/"))
+    assert len([command for command in recorded.commands if command[1].startswith("post:")]) <= just_changed.MOST
