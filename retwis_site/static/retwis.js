@@ -88,6 +88,32 @@
   document.body.addEventListener("htmx:afterSettle", setUpComposers);
   document.querySelector("[formaction='/logout/']")?.addEventListener("click", () => sessionStorage.clear());
 
+  // ---- answering below a card of a list
+
+  /** Open a composer below a card, or close it. Its text is kept. */
+  const answerBelow = async (card, link) => {
+    if (card.nextElementSibling?.matches(".composer")) return card.nextElementSibling.remove();
+    const pid = card.id.replace("post-", "");
+    const answer = await fetch(`/compose/?reply_to=${pid}`).catch(() => null);
+    const page = answer?.ok && new DOMParser().parseFromString(await answer.text(), "text/html");
+    const form = page && page.querySelector(".composer");
+    if (!form) return location.assign(link.href); // the page of the post says what is wrong
+    for (const element of form.querySelectorAll("*"))
+      for (const name of ["id", "for", "aria-describedby"])
+        if (element.hasAttribute(name)) element.setAttribute(name, element.getAttribute(name).replaceAll("id_body", `id_body-${pid}`));
+    card.after(form);
+    setUpComposers();
+    form.querySelector("textarea").focus();
+  };
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a.reply");
+    const isSignedIn = document.querySelector("[formaction='/logout/']");
+    if (!link || !isSignedIn || event.defaultPrevented || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    if (link.pathname === location.pathname) return; // this page has the composer
+    event.preventDefault();
+    answerBelow(link.closest(".post"), link);
+  });
+
   // ---- menus: one is open at a time, and a click elsewhere or Escape closes it
 
   const closeMenus = (but) => {

@@ -7,6 +7,7 @@ from retwis_site.store.client import Store
 from timeline.timelines import unread
 from timeline.timelines.checks.timeline_checks import TimelineChecks
 from timeline.timelines.checks.timeline_orphans import TimelineOrphans
+from timeline.timelines.pins import PIN_LINES, account_lines
 
 
 def _remove_home(store: Store, uid: int) -> tuple[()]:
@@ -19,6 +20,8 @@ FEATURE = Feature(
     urls="timeline.timelines.urls",
     inconsistencies=lambda store: TimelineChecks(store).inconsistencies(),
     orphans=lambda store: TimelineOrphans(store).orphans(),
+    account_lines=account_lines,
+    site_lines=(PIN_LINES,),
     remove_account=_remove_home,
     cookies=(PersonalCookie(unread.COOKIE, outlives_logout=True),),
 )

@@ -18,6 +18,8 @@ COSTS = {
     ("/timeline/", "alice"): ((2, 25), (4, 62)),
     ("/timeline/", "a visitor"): ((1, 2), (3, 55)),
     ("/", "a visitor"): ((1, 2), (3, 25)),
+    ("/@bob/replies/", "alice"): ((1, 18), (6, 47)),
+    ("/@bob/2/quotes/", "a visitor"): ((1, 5), (2, 6)),
     ("/@bob/2/", "alice"): ((1, 14), (4, 17)),
     ("/@bob/2/", "a visitor"): ((1, 6), (3, 8)),
     ("/@Alice/followers/", "alice"): ((2, 10), (4, 12)),

@@ -22,7 +22,7 @@ def make_full_site(raw, store):
     """alice (1), bob (2) and carol (3), dave (4) is deleted. bob and carol follow alice. Posts 1, 3 and 4 are alice's,
     bob's and carol's; post 2 was deleted; post 3 is edited; post 4 answers post 1, quotes post 3 and mentions alice.
     carol likes posts 3 and 1. bob blocks and mutes carol for ever, and carol's reposts for a time; he follows a tag,
-    has a bookmark of post 1, and mutes its thread."""
+    has a bookmark of post 1, and mutes its thread. alice has pinned post 1."""
     alice, bob, _, dave = (register(store, name) for name in ("Alice", "bob", "carol", "Dave"))
     Follows(store).follow(2, 1)
     Follows(store).follow(3, 1)
@@ -52,6 +52,7 @@ def add_further_edges(raw):
     raw.zadd("tags_of:2", {"python": LONG_AGO})
     raw.zadd("bookmarks:2", {"1": LONG_AGO})
     raw.zadd("muted_threads:2", {"1": LONG_AGO})
+    raw.hset("user:1", "pinned", 1)
 
 
 def like(raw, uid, pid, when):

@@ -52,6 +52,7 @@ def site(store, raw, alice, bob, carol):
     raw.zadd("likes:1", {"3": LONG_AGO + 200})
     raw.zadd("bookmarks:1", {"3": LONG_AGO + 210})
     raw.zadd("muted_threads:1", {"3": LONG_AGO + 220})
+    raw.hset("user:1", "pinned", 1)
     raw.hset("post:1", "time", LONG_AGO + 300)
     Memory.clear_all()
     return raw
@@ -103,7 +104,8 @@ def test_it_has_all_data_of_the_user(browser, alice, site):
             "text": "Hello there",
             "address": "http://testserver/@Alice/1/",
         },
-        {"type": "end", "lines": 13},
+        {"type": "pin", "id": 1, "address": "http://testserver/@Alice/1/"},
+        {"type": "end", "lines": 14},
     ]
 
 
@@ -260,8 +262,8 @@ def make_file(store, login):
 
 def test_each_chunk_takes_two_round_trips(store, alice, long_data, round_trips):
     recorded = round_trips(lambda: make_file(store, alice).close())
-    # The account, the users whom alice follows, her followers and seven other relations (none), and her posts.
-    assert len(recorded.round_trips) == 1 + 3 * 2 + 1 + 7 + 2 + 7 * 2
+    # The account, whom alice follows, her followers and seven other relations (none), her posts, and the pinned one.
+    assert len(recorded.round_trips) == 1 + 3 * 2 + 1 + 7 + 2 + 7 * 2 + 1
     assert not any(len(round_trip.commands) > 10 for round_trip in recorded.round_trips)
 
 

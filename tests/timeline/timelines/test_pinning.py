@@ -5,6 +5,7 @@ import re
 import pytest
 
 from tests.support.http.page_text import text_of
+from tests.support.maintenance.site_files import empty, export, import_, make_full_site
 from tests.support.stored_posts import delete_answered, write_answer, write_posts
 from timeline.posts.repository import Posts
 
@@ -49,6 +50,15 @@ def test_a_post_can_be_unpinned(shown, browser, alice, raw):
     client.post("/@Alice/2/unpin/")
     assert shown() == [3, 2, 1]
     assert raw.hget("user:1", "pinned") is None
+
+
+def test_the_profile_offers_its_owner_to_unpin(browser, alice, bob, raw):
+    write_posts(raw, 1, [1])
+    raw.hset("user:1", "pinned", 1)
+    button = 'form="act" formaction="/@Alice/1/unpin/"'
+    assert button in browser(alice).get("/@Alice/").content.decode()
+    assert button not in browser(bob).get("/@Alice/").content.decode()
+    assert button not in browser().get("/@Alice/").content.decode()
 
 
 def test_an_answer_to_someone_can_be_pinned(shown, raw):
@@ -98,3 +108,12 @@ def test_the_feed_has_a_pinned_post_in_its_place(browser, alice, raw):
     raw.hset("user:1", "pinned", 1)
     feed = browser().get("/@Alice/atom/").content.decode()
     assert re.findall(r"<id>http://testserver/@Alice/(\d)/</id>", feed) == ["3", "2", "1"]
+
+
+def test_an_import_of_the_whole_site_brings_pinned_posts_back(raw, store, tmp_path):
+    make_full_site(raw, store)
+    export(tmp_path / "site.jsonl")
+    empty(raw)
+    import_(tmp_path / "site.jsonl")
+    assert raw.hget("user:1", "pinned") == "1"
+    assert raw.hget("user:2", "pinned") is None

@@ -33,7 +33,19 @@ PROFILE = Page(
     here="profile",
     slots=(
         *("uid", *PERSON, "username", "username_in_title", "title_name", "shown_name"),
-        *("origin", "description", "counts", "bio", "joined", "next", "button", "in_common", "composer", "pinned"),
+        *(
+            "origin",
+            "description",
+            "counts",
+            "bio",
+            "joined",
+            "next",
+            "button",
+            "in_common",
+            "composer",
+            "pinned",
+            "pinned_pid",
+        ),
         *listing.SLOTS,
     ),
     shape={
@@ -82,6 +94,7 @@ def profile_page(request: HttpRequest, by: Rendering, found: ProfilePage, compos
         tab=found.tab.value,
         has_pinned=bool(pinned),
         pinned=cards(pinned, by),
+        pinned_pid=found.pinned.pid if found.pinned else "",
         uid=owner.uid,
         username=owner.username,
         username_in_title=owner.username.lower(),

@@ -1,0 +1,62 @@
+"""Answering a post: on its page, and below its card in a list."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.support.steps import composer, post, said
+from tests.support.stored_keys import publish
+
+REPLY = re.compile("^Reply")
+
+
+def answer_box(page):
+    """The composer of the thread, or below the card."""
+    return page.get_by_role("textbox", name=re.compile("reply|answer", re.IGNORECASE))
+
+
+@pytest.fixture
+def answered(raw, store, alice, name):
+    """The text of the post that one answers, and its id."""
+    text = name("How are you")
+    return text, publish(raw, store, alice, text)
+
+
+@pytest.fixture
+def page(window, answered, bob):
+    page = window(bob)
+    page.goto("/timeline/")
+    return page
+
+
+def test_the_reply_link_opens_a_composer_below_the_card(page, raw, answered):
+    text, pid = answered
+    post(page, text).get_by_role("link", name=REPLY).click()
+    expect(answer_box(page)).to_be_focused()
+    answer_box(page).fill("Well said")
+    page.get_by_role("button", name="Reply", exact=True).click()
+    said(page, "Posted.")
+    expect(post(page, text)).to_have_count(1)
+    expect(post(page, "Well said")).to_have_count(1)
+    assert raw.zcard(f"replies_to:{pid}") == 1
+
+
+def test_a_second_click_closes_it_and_a_third_brings_the_text_back(page, answered):
+    link = post(page, answered[0]).get_by_role("link", name=REPLY)
+    link.click()
+    answer_box(page).fill("Half an ans")
+    link.click()
+    expect(answer_box(page)).to_have_count(0)
+    link.click()
+    expect(answer_box(page)).to_have_value("Half an ans")
+    expect(composer(page)).to_have_value("")
+
+
+def test_the_text_of_an_answer_stays_with_its_post(page, alice, answered):
+    composer(page).fill("A post of my own")
+    page.goto(f"/@{alice.user.username}/{answered[1]}/")
+    expect(answer_box(page)).to_have_value("")
+    answer_box(page).fill("An answer")
+    page.goto("/timeline/")
+    expect(composer(page)).to_have_value("A post of my own")
