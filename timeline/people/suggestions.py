@@ -8,6 +8,7 @@ from accounts.users.repository import ask_owner, ask_user
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import stored_ids
+from retwis_site.store.local_cache import Memory
 from timeline.people.entities import Suggested
 from timeline.relations.follow import ask_followed
 
@@ -15,7 +16,12 @@ VOTERS = 20  # people that the user follows, the latest first
 VOTES_EACH = 100  # people that each voter follows, the latest first
 MOST_FOLLOWED = 100  # users from the top of the ranking
 NEWEST = 30  # users, when there is no ranking
+ENOUGH = 5  # people that a user follows; then a home with posts suggests no others
 SPARE = 10  # users that are loaded besides, in case some are deleted
+
+# By uid and the number of people that the user follows, so a follow changes the suggestions. Some 2 MB each.
+_candidates: Memory[tuple[int, int], list[int]] = Memory(size=5000, seconds=300)
+_shown: Memory[tuple[int, int], tuple[Suggested, ...]] = Memory(size=1000, seconds=5)
 
 
 class Suggestions:
@@ -31,6 +37,26 @@ class Suggestions:
 
         At most four round trips. For a user that follows no one two, or three without a ranking.
         """
+        return self._suggested(self._candidates(me)[: count + SPARE])[:count]
+
+    def beside_home(self, me: int, following: int, count: int = 3) -> tuple[Suggested, ...]:
+        """The same for a user that follows `following` people; none when these are ENOUGH. Who is suggested may be five
+        minutes old, what is shown of them five seconds. No round trip while both are cached, one while the first is."""
+        if following >= ENOUGH:
+            return ()
+        key = me, following
+        shown = _shown.get(key)
+        if shown is None:
+            candidates = _candidates.get(key)
+            if candidates is None:
+                candidates = self._candidates(me)[: count + SPARE]
+                _candidates.put(key, candidates)
+            shown = tuple(self._suggested(candidates)[:count])
+            _shown.put(key, shown)
+        return shown
+
+    def _candidates(self, me: int) -> list[int]:
+        """Uids, the best first. At most three round trips."""
         pipe = self._store.pipeline()
         following = pipe.zrevrange(keys.following(me), 0, VOTERS - 1)
         most_followed = pipe.zrevrange(keys.users_by_followers(), 0, MOST_FOLLOWED - 1)
@@ -47,7 +73,7 @@ class Suggestions:
         candidates = [uid for uid in dict.fromkeys([*votes, *others]) if uid != me]
         if voters and candidates:
             candidates = self._in_order(me, candidates, votes)
-        return self._suggested(candidates[: count + SPARE])[:count]
+        return candidates
 
     def _in_order(self, me: int, candidates: Sequence[int], votes: Counter[int]) -> list[int]:
         """The candidates that `me` does not follow, the best first; equals stay in their order. One round trip."""

@@ -74,10 +74,13 @@ def arrivals(request: RetwisRequest) -> HttpResponse:
 
 
 def _suggested(found: HomePage, before: int | None) -> tuple[Suggested, ...]:
-    """People to follow, for a home without posts."""
-    if found.page.posts or found.page.older is not None or before is not None:
+    """People to follow: in a home without posts, and beside that of a user who follows few."""
+    if before is not None:
         return ()
-    return tuple(Suggestions(connect()).for_user(found.viewer.uid))
+    suggestions, uid = Suggestions(connect()), found.viewer.uid
+    if found.page.posts or found.page.older is not None:
+        return suggestions.beside_home(uid, found.counts.following)
+    return tuple(suggestions.for_user(uid))
 
 
 def _welcome(request: RetwisRequest) -> HttpResponse:

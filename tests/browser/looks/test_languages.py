@@ -229,7 +229,7 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways(window, raw, store, alic
         for path in paths:
             page.set_viewport_size({"width": 1280, "height": 900})
             page.goto(path.format(me=alice.user.username, other=bob.user.username))
-            for width in (1280, 360, 320):
+            for width in (1280, 800, 360, 320):
                 page.set_viewport_size({"width": width, "height": 900})
                 nothing_scrolls_sideways(page)
                 if width == 320:

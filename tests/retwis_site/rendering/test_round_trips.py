@@ -26,7 +26,7 @@ def site(request, store, alice, bob, carol, raw):
 
 # page, signed in, warm budget, cold budget. Cold: the caches of viewers, names and authors are empty.
 BUDGETS = [
-    ("/", True, 2, 4),
+    ("/", True, 2, 8),  # cold, it also looks for people to follow
     ("/timeline/", True, 2, 4),
     ("/timeline/", False, 2, 3),
     ("/", False, 2, 3),

@@ -8,8 +8,8 @@ from django.core.management import call_command
 
 from accounts.users.entities import User
 from retwis_site.store import key_kinds, keys
-from tests.support.people import LONG_AGO
-from tests.support.stored_keys import everything, follower_counts, ranking
+from tests.support.people import LONG_AGO, register
+from tests.support.stored_keys import everything, follower_counts, publish, ranking
 from timeline.people import suggestions
 from timeline.people.entities import Suggested
 from timeline.people.suggestions import Suggestions
@@ -238,7 +238,7 @@ def test_suggestions_use_the_key_prefix(store, raw, rights, round_trips, monkeyp
     assert raw.zrange("blog:users_by_followers", 0, -1) == ["2", "3"]
 
 
-def test_only_an_empty_home_asks_for_suggestions(browser, alice, round_trips):
+def test_only_the_first_page_of_a_home_asks_for_suggestions(browser, alice, round_trips):
     client = browser(alice)
 
     def asked(url):
@@ -248,3 +248,36 @@ def test_only_an_empty_home_asks_for_suggestions(browser, alice, round_trips):
 
     assert asked("/")
     assert not asked("/?before=1")
+
+
+def test_a_home_with_posts_has_suggestions_until_the_user_follows_five(browser, store, raw, alice, bob, carol):
+    others = [register(store, f"person{number}").user.uid for number in range(5)]
+    Follows(store).follow(ALICE, 2)
+    Follows(store).follow(2, 3)  # a vote for carol
+    publish(raw, store, bob, "hello")
+    page = browser(alice).get("/").content.decode()
+    assert 'aria-label="Follow carol"' in page[page.index("<aside") :]
+    for uid in others[:4]:
+        Follows(store).follow(ALICE, uid)
+    page = browser(alice).get("/").content.decode()
+    assert 'aria-label="Follow ' not in page
+
+
+def test_suggestions_beside_a_warm_home_take_no_round_trip(browser, store, raw, alice, bob, carol, round_trips):
+    Follows(store).follow(ALICE, 2)
+    Follows(store).follow(2, 3)  # a vote for carol
+    publish(raw, store, bob, "hello")
+    client = browser(alice)
+    client.get("/")
+    recorded = round_trips(lambda: client.get("/"))
+    assert not [command for command in recorded.commands if command[1] == "users_by_followers"]
+
+
+def test_a_follow_changes_the_suggestions_at_once(browser, store, raw, alice, bob, carol):
+    Follows(store).follow(ALICE, 2)
+    Follows(store).follow(2, 3)  # a vote for carol
+    publish(raw, store, bob, "hello")
+    client = browser(alice)
+    assert "Follow carol" in client.get("/").content.decode()
+    Follows(store).follow(ALICE, 3)
+    assert "Follow carol" not in client.get("/").content.decode()
