@@ -140,7 +140,7 @@ class PostsFeed(Feed):  # type: ignore[type-arg]
 
     def item_description(self, item: Item) -> str:
         """The whole text as HTML, with the same links as on pages. Addresses are absolute."""
-        text = html_of(item.post.body, self.language, item.origin)
+        text = html_of(item.post.body, self.language, item.origin, item.post.context.mentioned)
         return FEED_TEXT.fill(self.language, text=with_line_breaks(text))
 
     def item_link(self, item: Item) -> str:

@@ -62,6 +62,8 @@ class Context(NamedTuple):
     reposted_by: tuple[User, ...] = ()  # whose reposts of it the page has, in the order of the page
     answered: User | None = None  # the author answered; None also when their account is deleted
     quoted: Post | None = None  # None also when the viewer cannot see it
+    # The usernames in the text that are links, in lower case. None: all, since nobody has looked them up.
+    mentioned: frozenset[str] | None = None
 
 
 NO_CONTEXT = Context()

@@ -83,7 +83,7 @@ def _kept(post: Post, language: str, viewer: str, alone: bool) -> Refillable:
         edited=post.edited is not None,
         pid=post.pid,
         **person(post.author, language),
-        text=html_of(post.body, language),
+        text=html_of(post.body, language, names=post.context.mentioned),
         iso=date,
         moment=when,
         answered=answered.username if answered else "",

@@ -1,6 +1,7 @@
 """A text with its links as HTML, and the beginning of a text."""
 
 import re
+from collections.abc import Collection
 from functools import lru_cache
 from urllib.parse import quote
 
@@ -18,15 +19,16 @@ MENTION = Fragment("timeline/posts/_mention.html", slots=("origin", "at", "text"
 TAG = Fragment("timeline/posts/_tag.html", slots=("origin", "tag", "text"))
 
 
-def html_of(text: str, language: str, origin: str = "") -> Html:
-    """A text of a user. `origin`, such as `https://retwis.example`, makes the links to profiles absolute."""
+def html_of(text: str, language: str, origin: str = "", names: Collection[str] | None = None) -> Html:
+    """A text of a user. `origin`, such as `https://retwis.example`, makes the links to profiles absolute. `names`: the
+    usernames, in lower case, that are links; None: all."""
     if not may_have_links(text):
         return escaped(text)
-    return joined(_segment(part, language, origin) for part in segments(text))
+    return joined(_segment(part, language, origin, names) for part in segments(text))
 
 
-def _segment(part: Segment, language: str, origin: str) -> str:
-    if part.name:
+def _segment(part: Segment, language: str, origin: str, names: Collection[str] | None) -> str:
+    if part.name and (names is None or part.name.lower() in names):
         return MENTION.fill(language, origin=origin, at=at(part.name), text=part.text)
     if part.tag:
         return TAG.fill(language, origin=origin, tag=tag_in_path(folded(part.tag)), text=part.text)

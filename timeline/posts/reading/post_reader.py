@@ -22,6 +22,7 @@ from timeline.posts.reading.records import (
     Record,
     cached_answered,
     cached_author,
+    cached_mentions,
     cached_named,
     links_of_deleted,
     record_from,
@@ -165,7 +166,7 @@ class Reading:
                 else:
                     self._fields[pid] = pipe.hmget(keys.post(pid), FIELDS)
                     named += filter(None, [cached_named(pid)])
-                    uids.update(filter(None, (cached_author(pid), cached_answered(pid))))
+                    uids.update(filter(None, (cached_author(pid), cached_answered(pid))), cached_mentions(pid))
             pids = named
         uids -= self._uids
         self._uids |= uids
@@ -239,7 +240,13 @@ class Reading:
         if quoted is not None and quoted.links.repost_of is not None:
             quoted = None
         as_listed = None if listed == post.pid else listed
-        return post._replace(context=Context(acted, as_listed, tuple(reposted_by), answered, quoted))
+        mentioned = self._names_of(links.mentions)
+        return post._replace(context=Context(acted, as_listed, tuple(reposted_by), answered, quoted, mentioned))
+
+    def _names_of(self, mentions: tuple[int, ...] | None) -> frozenset[str] | None:
+        if mentions is None:
+            return None
+        return frozenset(self._people[uid].username.lower() for uid in mentions if uid in self._people)
 
 
 def _named(links: Links) -> Sequence[int]:
@@ -249,7 +256,8 @@ def _named(links: Links) -> Sequence[int]:
 
 
 def _people_of(author: int, links: Links) -> Sequence[int]:
-    return (author,) if links.reply_to_user is None else (author, links.reply_to_user)
+    answered = () if links.reply_to_user is None else (links.reply_to_user,)
+    return (author, *answered, *(links.mentions or ()))
 
 
 def _by_author_in(people: Mapping[int, User], post: Post) -> Post | None:

@@ -7,7 +7,7 @@ from accounts.users.entities import User
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe
 from retwis_site.store.ids import parse_number, stored_id, stored_ids, stored_time
-from retwis_site.store.local_cache import Hints
+from retwis_site.store.local_cache import Hints, Memory
 from retwis_site.store.replies import Answer
 from timeline.posts.entities import NO_COUNTS, NO_LINKS, Counts, Links, Post
 
@@ -21,6 +21,8 @@ _authors_by_pid: Hints[int] = Hints(1 << 17)
 # pid -> the post that it reposts or quotes, and pid -> uid of the author that it answers: 1 MB each.
 _named_by_pid: Hints[int] = Hints(1 << 16)
 _answered_by_pid: Hints[int] = Hints(1 << 16)
+# pid -> uids of the people that it mentions; few posts mention somebody. 1 MB.
+_mentions_by_pid: Memory[int, tuple[int, ...]] = Memory(size=5000, seconds=3600)
 
 
 class Record(NamedTuple):
@@ -52,13 +54,17 @@ def record_from(
         return None
     key = keys.post(pid)
     author = stored_id(key, uid)
-    links, counts, edited = _further(key, further) if any(further) else (NO_LINKS, NO_COUNTS, None)
+    links, counts, edited = (
+        _further(key, further) if further.count(None) < len(further) else (NO_LINKS, NO_COUNTS, None)
+    )
     if author is None or (body is None and links.repost_of is None):
         return None
     _authors_by_pid.put(pid, author)
     if links is not NO_LINKS:
         _named_by_pid.put(pid, links.repost_of or links.quote or 0)
         _answered_by_pid.put(pid, links.reply_to_user or 0)
+        if links.mentions:
+            _mentions_by_pid.put(pid, links.mentions)
     return Record(pid, author, stored_time(key, when), body or "", links, counts, edited)
 
 
@@ -119,3 +125,9 @@ def cached_named(pid: int) -> int | None:
 def cached_answered(pid: int) -> int | None:
     """The uid of the author that this post answers; None also when this process has not cached it. No round trip."""
     return _answered_by_pid.get(pid)
+
+
+def cached_mentions(pid: int) -> tuple[int, ...]:
+    """The uids of the people that this post mentions; none also when this process has not cached them. No round
+    trip."""
+    return _mentions_by_pid.get(pid) or ()
