@@ -216,6 +216,7 @@ from retwis_site.store.client import connect
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 register(connect(), "Alice")
+register(connect(), "bob")
 Posts(connect()).publish(1, NewPost("Hello @bob"), "t")
 there = {{"host": "retwis.example", "x-forwarded-proto": "https"}}
 urls = {[*FEEDS, "/robots.txt", "/sitemap.xml", "/sitemap-people.xml"]!r}
