@@ -61,7 +61,7 @@ def _cards_of(posts: Sequence[Post], by: Rendering, alone: bool) -> bytes:
     known = _cards.some(keys)
     html = []
     for key, post in zip(keys, posts, strict=True):
-        made_of = (post.author, post.body, post.links, post.edited, post.context.answered)
+        made_of = (post.author, post.body, post.links, post.edited, post.context.answered, post.context.mentioned)
         kept = known.get(key)
         if kept is None or kept[0] != made_of:
             kept = (made_of, _kept(post, language, key[2], alone))
