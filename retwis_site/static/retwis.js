@@ -113,6 +113,33 @@
     event.preventDefault();
     answerBelow(link.closest(".post"), link);
   });
+  // ---- ages keep growing while the page is open
+
+  const DAY = 1440; // minutes
+  const opened = Date.now();
+
+  /** Update the ages of all posts, in the server's words: the long ones in `title`, and the long or short ones on the page. */
+  const growAges = () => {
+    const phrases = JSON.parse(document.getElementById("ages").dataset.phrases);
+    const plural = new Intl.PluralRules(document.documentElement.lang);
+    for (const time of document.querySelectorAll(".post time[title]")) {
+      const written = new Date(time.dateTime);
+      const minutes = Math.floor((Date.now() - written) / 60_000);
+      const [before, when] = time.title.split(" · ");
+      if (!when || minutes < 1) continue;
+      const isShort = time.textContent !== before;
+      const [unit, size] = minutes < 60 ? ["minute", 1] : minutes < DAY ? ["hour", 60] : ["day", DAY];
+      const number = Math.floor(minutes / size);
+      const says = phrases[unit][plural.select(number)] ?? phrases[unit].other;
+      const [words, short] = says.replaceAll("#", number).split("|");
+      time.title = `${words} · ${when}`;
+      if (!isShort) time.textContent = words;
+      else if (short) time.textContent = short;
+      else if (opened - written < DAY * 60_000) // it was no date yet
+        time.textContent = phrases.months.split("|")[written.getUTCMonth()].replace("#", written.getUTCDate());
+    }
+  };
+  if (document.getElementById("ages")) setInterval(growAges, 60_000);
 
   // ---- menus: one is open at a time, and a click elsewhere or Escape closes it
 

@@ -12,3 +12,4 @@ def forget_words():
     dates._day.cache_clear()
     ages._young.cache_clear()
     ages._old.cache_clear()
+    ages.phrases.cache_clear()

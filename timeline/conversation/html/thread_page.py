@@ -15,6 +15,7 @@ from retwis_site.rendering.pages import origin_of
 from timeline.conversation.branches import Answer, Branch
 from timeline.conversation.entities import ThreadPage
 from timeline.posts.entities import Post, Unavailable
+from timeline.posts.html.ages import phrases
 from timeline.posts.html.composer import composer
 from timeline.posts.html.post_cards import card_alone, cards
 from timeline.posts.html.texts import beginning_of, shortened
@@ -27,7 +28,7 @@ THREAD = Page(
     here="post",
     slots=(
         *("at", "pid", "title_name", "title_text", "shown_name", "origin", "description", "iso"),
-        *("above", "higher_at", "higher_pid", "post", "numbers", "composer", "next", "answers", "after"),
+        *("above", "higher_at", "higher_pid", "post", "numbers", "composer", "next", "answers", "after", "ages"),
     ),
     shape=dict.fromkeys(("is_there", "later", "higher", "has_above", "has_answers", "has_more"), EITHER),
 )
@@ -72,6 +73,7 @@ def thread_page(request: HttpRequest, by: Rendering, found: ThreadPage) -> HttpR
         next=quote(reverse("post", args=[found.author.username, found.post.pid])),
         has_answers=bool(found.answers),
         answers=_branches(found.answers, by),
+        ages=phrases(by.language),
         has_more=found.after is not None,
         after=found.after or "",
     )

@@ -1,7 +1,9 @@
 """The age of a post in words."""
 
+import json
 from collections.abc import Callable
-from functools import lru_cache
+from datetime import UTC, datetime
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from django.utils.translation import gettext, ngettext, override
@@ -61,3 +63,29 @@ def _old(days: int, written: int, today: int, language: str) -> Age:
     """`written`, `today`: days since the epoch."""
     with override(language):
         return Age(escaped(_PHRASES["day"](days) % {"number": days}), escaped(short_day(written, today, language)))
+
+
+# A whole number for each plural category of Unicode, in the languages that have the category.
+_SAMPLES = {"other": 100, "zero": 0, "one": 1, "two": 2, "few": 3, "many": 11}
+
+
+@cache
+def phrases(language: str) -> Html:
+    """What the script needs to let ages grow, as JSON. By unit and plural category, the long and the short words of an
+    age, with `#` for the number; categories with the words of `other` are left out. By month, the short words of a day
+    in it, with `#` for the day."""
+    with override(language):
+        found: dict[str, object] = {unit: _by_category(unit) for unit in _PHRASES if unit != "second"}
+        days = [int(datetime(2026, month, 17, tzinfo=UTC).timestamp()) // A_DAY for month in range(1, 13)]
+        found["months"] = "|".join(short_day(day, day, language).replace("17", "#") for day in days)
+    return escaped(json.dumps(found, ensure_ascii=False, separators=(",", ":")))
+
+
+def _by_category(unit: str) -> dict[str, str]:
+    says = [_PHRASES[unit], _SHORT[unit]] if unit in _SHORT else [_PHRASES[unit]]
+    found: dict[str, str] = {}
+    for category, n in _SAMPLES.items():
+        words = "|".join((say(n) % {"number": n}).replace(str(n), "#") for say in says)
+        if words != found.get("other"):
+            found[category] = words
+    return found

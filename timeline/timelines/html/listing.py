@@ -8,9 +8,10 @@ from accounts.signing_in.html.pages import Rendering
 from retwis_site.rendering.fragments import EITHER, Fragment
 from retwis_site.store import snowflake
 from timeline.posts.entities import Page
+from timeline.posts.html.ages import phrases
 from timeline.posts.html.post_cards import cards
 
-SLOTS = ("posts", "older", "newest_at")
+SLOTS = ("posts", "older", "newest_at", "ages")
 SHAPE = {"later": EITHER, "has_posts": EITHER, "end": ("older", "cap", "beginning"), "is_empty": EITHER}
 
 STOPPED = Fragment("timeline/timelines/_stopped.html")
@@ -35,6 +36,7 @@ def listing(
         "posts": _with_line(page, by, last_read),
         "older": page.older or "",
         "newest_at": request.path,
+        "ages": phrases(by.language),
     }
 
 
