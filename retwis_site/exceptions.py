@@ -18,6 +18,10 @@ class Gone(Exception):
     message: StrPromise  # the sentence on the page
 
 
+class NotShown(Exception):
+    """The viewer must not see this user or post: one of the two people blocks the other."""
+
+
 class BadCursor(Exception):
     """A `?before=`, or another parameter of an address, that no page of the site contains."""
 

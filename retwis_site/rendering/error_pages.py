@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from retwis_site.exceptions import BadCursor, Gone, NotFound, StoreError, StoreReadOnly, TooOften, WrongClock
+from retwis_site.exceptions import BadCursor, Gone, NotFound, NotShown, StoreError, StoreReadOnly, TooOften, WrongClock
 from retwis_site.rendering.kept_fields import KeptField, kept_fields, kept_of
 from retwis_site.rendering.pages import origin_of, page
 from retwis_site.rendering.request_bodies import refusal_of_body
@@ -75,6 +75,8 @@ class ErrorPages:
             return not_found(request, exception)
         if isinstance(exception, Gone):
             return error_page(request, 410, _("Deleted"), str(exception.message))
+        if isinstance(exception, NotShown):
+            return error_page(request, 403, _("Not shown"), _("You cannot see this."))
         if isinstance(exception, BadCursor):
             return error_page(request, 400, _("Invalid address"), _("This list has no page at this address."))
         return None

@@ -15,15 +15,17 @@ from retwis_site.store.rate_limits import RateLimits
 from timeline.conversation.limits import ACTIONS
 from timeline.posts.entities import NoSuchPost, Post
 from timeline.posts.reading.one_post import one_post
+from timeline.posts.writing.reposting import Reposts
 from timeline.relations.bookmark import Bookmarks
 from timeline.relations.like import Likes
+from timeline.relations.mute import MutedThreads
 
-Act = Callable[[Store, int, int, int], None]  # uid of the viewer, id of the post, uid of its author
+Act = Callable[[Store, int, Post], None]  # `int`: the uid of the viewer
 
 
 def _view(act: Act) -> Callable[..., HttpResponseBase]:
     """A view that does this with a post. One round trip finds the post. Raises NoSuchUser, AccountDeleted, NoSuchPost,
-    PostDeleted."""
+    PostDeleted, and NotShown for a post of a person with a block between them and the viewer."""
 
     @change
     @login_required
@@ -31,7 +33,7 @@ def _view(act: Act) -> Callable[..., HttpResponseBase]:
         post = one_post(request.viewer, username, pid)
         if post.links.repost_of is not None:
             raise NoSuchPost(pid)
-        act(connect(), me.uid, pid, post.author.uid)
+        act(connect(), me.uid, post)
         return back_to(request, post)
 
     return view
@@ -40,9 +42,9 @@ def _view(act: Act) -> Callable[..., HttpResponseBase]:
 def _counted(act: Act) -> Act:
     """The same, as often as the limit allows. Undoing is never limited."""
 
-    def counted(store: Store, me: int, pid: int, author: int) -> None:
+    def counted(store: Store, me: int, post: Post) -> None:
         RateLimits(store).count(ACTIONS, str(me))
-        act(store, me, pid, author)
+        act(store, me, post)
 
     return counted
 
@@ -57,7 +59,21 @@ def back_to(request: RetwisRequest, post: Post) -> HttpResponse:
     return response
 
 
-like = _view(_counted(lambda store, *edge: Likes(store).like(*edge)))
-unlike = _view(lambda store, *edge: Likes(store).unlike(*edge))
-bookmark = _view(_counted(lambda store, *edge: Bookmarks(store).add(*edge)))
-unbookmark = _view(lambda store, *edge: Bookmarks(store).remove(*edge))
+def _edge(me: int, post: Post) -> tuple[int, int, int]:
+    """The viewer, the post and its author."""
+    return me, post.pid, post.author.uid
+
+
+def _root(post: Post) -> int:
+    """The first post of the thread."""
+    return post.links.root or post.pid
+
+
+like = _view(_counted(lambda store, me, post: Likes(store).like(*_edge(me, post))))
+unlike = _view(lambda store, me, post: Likes(store).unlike(*_edge(me, post)))
+repost = _view(_counted(lambda store, me, post: Reposts(store).repost(*_edge(me, post))))
+unrepost = _view(lambda store, me, post: Reposts(store).undo(*_edge(me, post)))
+bookmark = _view(_counted(lambda store, me, post: Bookmarks(store).add(*_edge(me, post))))
+unbookmark = _view(lambda store, me, post: Bookmarks(store).remove(*_edge(me, post)))
+mute_thread = _view(_counted(lambda store, me, post: MutedThreads(store).mute(me, _root(post))))
+unmute_thread = _view(lambda store, me, post: MutedThreads(store).unmute(me, _root(post)))

@@ -51,7 +51,7 @@ class Threads:
         above = [higher for higher in _above(links) if higher != pid] if after is None else []
         followed = FollowedPeople(viewer.uid or 0, asked.followed)
         rules = [_AsksWhomTheViewerFollows(followed)]
-        reader = PostReader(self._store, viewer.user, rules, [author], asked.acted, viewer.just_changed)
+        reader = PostReader(self._store, viewer.user, rules, [author], asked.acted, viewer.just_changed, author.uid)
         posts = self._read(reader, dict.fromkeys([*above, pid, *direct, *below]))
         answers = [post for post in posts.values() if post.links.reply_to != pid or post.pid in here]
         page = ThreadPage(

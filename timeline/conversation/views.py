@@ -1,15 +1,23 @@
-"""The page of a post, with its thread, and the posts that quote it."""
+"""The page of a post, with its thread; the posts that quote it; who likes it and who reposts it; the viewer's likes and
+bookmarks."""
 
 from django.http import HttpResponse
 from django.views.decorators.http import require_safe
 
+from accounts.signing_in.guards import to_login
 from accounts.signing_in.html.pages import rendering
 from accounts.signing_in.middleware import RetwisRequest
+from accounts.users.entities import NotSignedIn
 from retwis_site.store.client import connect
+from timeline.conversation.acted_by import ActedBy
+from timeline.conversation.html.acted_by_page import acted_by_page
 from timeline.conversation.html.quotes_page import quotes_page
+from timeline.conversation.html.saved_page import saved_page
 from timeline.conversation.html.thread_page import thread_page
 from timeline.conversation.quotes import Quotes
+from timeline.conversation.saved import SavedPosts
 from timeline.conversation.threads import Threads
+from timeline.people.cursors import score_cursor
 from timeline.timelines.cursors import post_cursor
 
 
@@ -25,3 +33,37 @@ def quotes(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
     before = post_cursor(request.GET.get("before"))
     found = Quotes(connect()).page(request.viewer, username, pid, before)
     return quotes_page(request, rendering(request), found)
+
+
+@require_safe
+def likes_of(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
+    before = score_cursor(request.GET.get("before"))
+    found = ActedBy(connect()).likers(request.viewer, username, pid, before)
+    return acted_by_page(request, rendering(request), found, "likes_of")
+
+
+@require_safe
+def reposts_of(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
+    before = score_cursor(request.GET.get("before"))
+    found = ActedBy(connect()).reposters(request.viewer, username, pid, before)
+    return acted_by_page(request, rendering(request), found, "reposts_of")
+
+
+@require_safe
+def likes(request: RetwisRequest) -> HttpResponse:
+    before = score_cursor(request.GET.get("before"))
+    try:
+        found = SavedPosts(connect()).likes(request.viewer, before)
+    except NotSignedIn:
+        return to_login(request.get_full_path())
+    return saved_page(request, rendering(request), found, "likes")
+
+
+@require_safe
+def bookmarks(request: RetwisRequest) -> HttpResponse:
+    before = score_cursor(request.GET.get("before"))
+    try:
+        found = SavedPosts(connect()).bookmarks(request.viewer, before)
+    except NotSignedIn:
+        return to_login(request.get_full_path())
+    return saved_page(request, rendering(request), found, "bookmarks")

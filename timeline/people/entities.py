@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from accounts.users.entities import User
-from timeline.relations.entities import InCommon
+from timeline.relations.entities import HIDES_NOTHING, Hiding, InCommon
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,7 @@ class Relation:
 
     is_me: bool = False
     following: bool = False  # the viewer follows the owner
+    hiding: Hiding = HIDES_NOTHING
     common_followers: InCommon | None = None  # None for a visitor, and on the viewer's own profile
     common_following: InCommon | None = None  # None in the same cases
     follows_me: bool = False  # the owner follows the viewer

@@ -19,6 +19,7 @@ from timeline.posts.writing.deletion import Deletion
 from timeline.posts.writing.delivery import Delivery
 from timeline.posts.writing.editing import Editing
 from timeline.posts.writing.publication import TOKEN_LIVES
+from timeline.posts.writing.reposting import Reposts
 from timeline.posts.writing.standing import Standing
 from timeline.relations.lines.site_lines import ABOUT_POSTS
 
@@ -26,6 +27,8 @@ FEATURE = Feature(
     urls="timeline.posts.urls",
     jobs={
         "post": lambda store, claim: Delivery(store).redeliver(claim.name),
+        "repost": lambda store, claim: Reposts(store).finish(claim),
+        "spread": lambda store, claim: Reposts(store).fan_out(claim),
         "fan": lambda store, claim: Delivery(store).fan_out(claim),
         "del": lambda store, claim: Deletion(store).finish(claim),
         "edit": lambda store, claim: Editing(store).finish(claim),

@@ -49,7 +49,8 @@ def read_posts(store: Store) -> Iterator[list[Line]]:
 
 
 def _lines(store: Store, listed: Sequence[tuple[int, int]]) -> list[Line]:
-    """The lines of posts, given as (uid of the author, pid); none for a post that is deleted or another author's."""
+    """The lines of posts, given as (uid of the author, pid); none for a post that is
+    deleted or another author's, and for a repost."""
     pipe = store.pipeline()
     asked = [(uid, pid, pipe.hmget(keys.post(pid), FIELDS), ask_versions(pipe, pid)) for uid, pid in listed]
     pipe.execute()

@@ -1,12 +1,34 @@
-"""Numbers of follows and of shared users."""
+"""Numbers of follows and of shared users, and what a user hides."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
 class FollowCounts:
     following: int
     followers: int
+
+
+class Blocks(NamedTuple):
+    """Whether one person blocks another, and the other one them."""
+
+    mine: bool
+    theirs: bool
+
+
+NO_BLOCKS = Blocks(mine=False, theirs=False)
+
+
+class Hiding(NamedTuple):
+    """What a user does not see of another."""
+
+    blocks: Blocks = NO_BLOCKS
+    muted: bool = False
+    reposts_muted: bool = False
+
+
+HIDES_NOTHING = Hiding()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from retwis_site.features import AccountSet, Feature
 from retwis_site.maintenance.checks import Check
 from retwis_site.store import keys
 from retwis_site.store.client import Store
-from timeline.relations.actions.limits import FOLLOWS
+from timeline.relations.actions.limits import BLOCKS, FOLLOWS
 from timeline.relations.block import BLOCK
 from timeline.relations.checks.count_checks import PostCountChecks
 from timeline.relations.checks.edge_checks import EdgeChecks
@@ -17,6 +17,7 @@ from timeline.relations.lines.site_lines import ABOUT_PEOPLE
 from timeline.relations.protocol.edges import handler
 from timeline.relations.protocol.relation import Relation
 from timeline.relations.removal import RELATIONS, WITHOUT_MIRROR, remove_relations
+from timeline.relations.repost import REPOST, REPOSTS
 
 
 def _inconsistencies(store: Store) -> list[Check]:
@@ -26,6 +27,8 @@ def _inconsistencies(store: Store) -> list[Check]:
         *RankingChecks(store).inconsistencies(),
         *EdgeChecks(store, LIKE).inconsistencies(),
         *PostCountChecks(store, LIKE, LIKES).inconsistencies(),
+        *EdgeChecks(store, REPOST).inconsistencies(),
+        *PostCountChecks(store, REPOST, REPOSTS).inconsistencies(),
         *(check for relation in WITHOUT_MIRROR for check in TruthChecks(store, relation).inconsistencies()),
     ]
 
@@ -33,6 +36,7 @@ def _inconsistencies(store: Store) -> list[Check]:
 def _orphans(store: Store) -> list[Check]:
     return [
         *EdgeChecks(store, LIKE).orphans(),
+        *EdgeChecks(store, REPOST).orphans(),
         *(check for relation in WITHOUT_MIRROR for check in TruthChecks(store, relation).orphans()),
     ]
 
@@ -43,8 +47,9 @@ def _account_set(relation: Relation) -> AccountSet:
 
 FEATURE = Feature(
     urls="timeline.relations.actions.urls",
-    jobs={relation.kind: handler(relation) for relation in RELATIONS},
-    limits=(FOLLOWS,),
+    # Reposts are delivered, so `posts` has their jobs.
+    jobs={relation.kind: handler(relation) for relation in RELATIONS if relation is not REPOST},
+    limits=(FOLLOWS, BLOCKS),
     inconsistencies=_inconsistencies,
     orphans=_orphans,
     account_lines=account_lines,

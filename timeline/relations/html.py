@@ -6,7 +6,7 @@ from accounts.signing_in.html.pages import Rendering
 from accounts.users.entities import User
 from accounts.users.html import at
 from retwis_site.rendering.fragments import EITHER, Fragment, Html
-from timeline.relations.entities import InCommon
+from timeline.relations.entities import Hiding, InCommon
 
 COUNTS = Fragment("timeline/relations/_counts.html", slots=("uid", "at"), numbers=("following", "followers"))
 FOLLOW = Fragment(
@@ -23,6 +23,12 @@ COMMON_FOLLOWERS = Fragment(
 )
 COMMON_FOLLOWING = Fragment("timeline/relations/_common_following.html", numbers=("number",), shape={"exact": EITHER})
 
+PERSON_MENU = Fragment(
+    "timeline/relations/_person_menu.html",
+    slots=("at", "username", "csrf_token"),
+    shape={"blocked": EITHER, "muted": EITHER, "reposts_muted": EITHER},
+)
+
 
 def counts_of(person: User, following: int, followers: int, by: Rendering) -> Html:
     """How many `person` follows, and by how many `person` is followed."""
@@ -35,6 +41,19 @@ def follow_button(person: User, following: bool, by: Rendering) -> Html:
         by.language,
         following=following,
         uid=person.uid,
+        at=at(person.username),
+        username=person.username,
+        csrf_token=by.token,
+    )
+
+
+def person_menu(person: User, hiding: Hiding, by: Rendering) -> Html:
+    """For a signed-in viewer: to block and to mute a person, and to undo it."""
+    return PERSON_MENU.fill(
+        by.language,
+        blocked=hiding.blocks.mine,
+        muted=hiding.muted,
+        reposts_muted=hiding.reposts_muted,
         at=at(person.username),
         username=person.username,
         csrf_token=by.token,

@@ -8,9 +8,13 @@ import time
 from math import inf
 
 from retwis_site.store import keys
-from retwis_site.store.client import Store
+from retwis_site.store.client import Pipe, Store
+from retwis_site.store.replies import Answer
+from timeline.relations.entities import Hiding
+from timeline.relations.protocol.blocks import ask_blocks
 from timeline.relations.protocol.edges import Edges
 from timeline.relations.protocol.relation import Edge, Relation, Scores, to_person
+from timeline.relations.protocol.standing import ask_standing
 from timeline.relations.protocol.targets import PERSON, THREAD
 
 A_DAY = 24 * 3600  # seconds
@@ -63,3 +67,10 @@ class MutedThreads:
     def unmute(self, me: int, root: int) -> None:
         """Let `me` get notices of a thread again. Round trips as for `Edges.unset`."""
         self._edges.unset(Edge(me, str(root)))
+
+
+def ask_hiding(pipe: Pipe, me: int, them: int) -> Answer[Hiding]:
+    """What `me` does not see of `them`. Four commands."""
+    blocks = ask_blocks(pipe, me, them)
+    muted, reposts = ask_standing(pipe, MUTE, me, [them]), ask_standing(pipe, MUTE_REPOSTS, me, [them])
+    return Answer(lambda: Hiding(blocks.value, bool(muted.value), bool(reposts.value)))

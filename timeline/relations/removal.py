@@ -12,9 +12,10 @@ from timeline.relations.mute import MUTE, MUTE_REPOSTS, MUTE_THREAD
 from timeline.relations.protocol.counts import Counts
 from timeline.relations.protocol.removal import remove_mirrors, remove_truths
 from timeline.relations.ranking import RANKING
+from timeline.relations.repost import REPOST
 from timeline.relations.tag_follow import TAG_FOLLOW
 
-RELATIONS = (FOLLOW, BLOCK, MUTE, MUTE_REPOSTS, TAG_FOLLOW, LIKE, BOOKMARK, MUTE_THREAD)
+RELATIONS = (FOLLOW, BLOCK, MUTE, MUTE_REPOSTS, TAG_FOLLOW, LIKE, REPOST, BOOKMARK, MUTE_THREAD)
 WITHOUT_MIRROR = tuple(relation for relation in RELATIONS if relation.mirror is None)
 TO_PEOPLE = tuple(relation for relation in RELATIONS if relation.mirror and relation.target.is_person)
 TO_POSTS = tuple(relation for relation in RELATIONS if relation.mirror and relation.target.has_author)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from accounts.users.repository import Users
+from retwis_site.exceptions import NotShown
 from retwis_site.store import keys
 from retwis_site.store.cached_list import KEPT
 from retwis_site.store.client import Pipe, Store
@@ -21,8 +22,9 @@ from timeline.posts.reading.acted import LatestActed, ask_latest_acted
 from timeline.posts.reading.post_reader import PostReader
 from timeline.posts.reading.visibility import NoAnswersToOthers, PostsBy, Rule
 from timeline.posts.repository import Posts
-from timeline.relations.entities import FollowCounts, InCommon
+from timeline.relations.entities import FollowCounts, Hiding, InCommon
 from timeline.relations.follow import Comparison, Shared, ask_follow_counts, ask_followed, compare
+from timeline.relations.mute import ask_hiding
 from timeline.timelines.entities import ProfilePage, Tab
 from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, Filled, filled_page
 
@@ -42,7 +44,7 @@ class Profiles:
 
     def page(self, viewer: Viewer, username: str, before: int | None) -> ProfilePage:
         """What a user wrote to everyone below the cursor, newest first, and their pinned post on the first page. Raises
-        NoSuchUser, AccountDeleted.
+        NoSuchUser, AccountDeleted, NotShown.
 
         One round trip with cached uids while posts and join date are cached, else two. One more where many of the posts
         answer others. A signed-in viewer on another user's profile needs a third for the comparisons, and one more
@@ -57,6 +59,8 @@ class Profiles:
 
     def _page(self, viewer: Viewer, username: str, before: int | None, tab: Tab) -> ProfilePage:
         person, asked = viewer.ask_about(username, partial(_ProfileQuestion, before))
+        if asked.mine and asked.mine.hiding.blocks.theirs:
+            raise NotShown
         pids = asked.pids or self._not_adopted(person.uid, before)
         pinned = asked.pinned if tab is Tab.POSTS and before is None else None
         rules: list[Rule] = [PostsBy(person.uid)]
@@ -65,7 +69,8 @@ class Profiles:
         mine = asked.mine
         cached = mine and _cached_comparisons(mine, person)
         to_make = _comparisons(mine, person.uid, asked.counts) if mine and not cached else None
-        reader = PostReader(self._store, viewer.user, rules, [person], asked.acted, viewer.just_changed)
+        changed, uid = viewer.just_changed, person.uid
+        reader = PostReader(self._store, viewer.user, rules, [person], asked.acted, changed, uid)
         read = self._read(reader, pids, pinned, person, to_make)
         if mine and read.common and mine.follows.are_settled():
             _compared.put((mine.uid, person.uid), (mine.follows, read.common))
@@ -116,6 +121,7 @@ class Profiles:
         """How viewer and user are related. At most one round trip; none while the named users are cached."""
         return Relation(
             following=mine.following,
+            hiding=mine.hiding,
             common_followers=common.followers.number,
             common_following=common.following.number,
             follows_me=mine.follows_me,
@@ -139,6 +145,7 @@ class Mine:
 
     uid: int
     following: bool  # the viewer follows the user
+    hiding: Hiding
     follows_me: bool
     counts: FollowCounts  # of the viewer
     follows: "Follows"  # of the viewer
@@ -205,10 +212,11 @@ def _ask_mine(pipe: Pipe, me: int, them: int) -> Answer[Mine]:
     following, follows_me = ask_followed(pipe, me, [them]), ask_followed(pipe, them, [me])
     counts = ask_follow_counts(pipe, me)
     newest = pipe.zrevrange_withscores(keys.following(me), 0, 0)
+    hiding = ask_hiding(pipe, me, them)
 
     def read() -> Mine:
         follows = Follows(counts.value.following, tuple(newest.value))
-        return Mine(me, them in following.value, me in follows_me.value, counts.value, follows)
+        return Mine(me, them in following.value, hiding.value, me in follows_me.value, counts.value, follows)
 
     return Answer(read)
 

@@ -56,7 +56,7 @@ class PostChecks:
         asked = [
             (
                 (uid, pid, score),
-                pipe.hmget(keys.post(pid), BASIC),
+                pipe.hmget(keys.post(pid), (*BASIC, "repost_of")),
                 pipe.zscore(keys.updates(uid), str(pid)),  # another process may have removed the entry
             )
             for uid, pid, score in chunk
@@ -69,7 +69,8 @@ class PostChecks:
         ]
 
     def _repair_entry(self, uid: int, pid: int) -> None:
-        author, when, body, deleted = self._store.hmget(keys.post(pid), BASIC)
+        author, when, body, deleted, original = self._store.hmget(keys.post(pid), (*BASIC, "repost_of"))
+        body = body if original is None else ""
         if deleted is not None or (author or str(uid)) != str(uid) or (author, body) == (None, None):
             self._store.zrem(keys.updates(uid), str(pid))
             return
@@ -149,10 +150,12 @@ def at_work_on(pid: str) -> set[str]:
     return {f"{kind}:{pid}" for kind in KINDS_OF_JOBS}
 
 
-def _matches(entry: Entry, author: str | None, when: str | None, body: str | None, deleted: str | None) -> bool:
-    """Whether an entry of `updates:` matches the fields BASIC of the post that it names."""
+def _matches(entry: Entry, *fields: str | None) -> bool:
+    """Whether an entry of `updates:` matches the post that it names. `fields`: BASIC, and `repost_of`: a repost has no
+    body."""
     uid, pid, score = entry
-    is_whole = body is not None and deleted is None and _is_time(when)
+    author, when, body, deleted, original = fields
+    is_whole = (body is not None or original is not None) and deleted is None and _is_time(when)
     return author == str(uid) and is_whole and pid == score
 
 

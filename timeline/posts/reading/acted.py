@@ -1,4 +1,4 @@
-"""What the viewer has done with the posts of a page: liked, reposted, bookmarked."""
+"""What the viewer has done with the posts of a page: liked, reposted, bookmarked; and whom the viewer hides."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import Pipe
 from retwis_site.store.replies import Answer
 from timeline.posts.entities import NOT_ACTED, Acted, Post
+from timeline.posts.reading.hidden_people import NO_HIDDEN_READ, LatestHidden, ask_latest_hidden
 
 LATEST = 50  # entries of each kind that `LatestActed` has at most
 CLOCKS_DIFFER = 60  # seconds; the clocks of two servers never differ by so much
@@ -37,6 +38,7 @@ class LatestActed:
     bookmarked: frozenset[str]
     since: float  # unix seconds: later likes and bookmarks are all known
     since_id: float  # reposts with higher ids are all known
+    hidden: LatestHidden  # whom the viewer has blocked and muted last
 
     def knows(self, post: Post | None) -> bool:
         """Whether all is known about this post; None: a post of which nothing is known yet."""
@@ -55,20 +57,21 @@ class LatestActed:
         return Acted(*acted) if True in acted else NOT_ACTED
 
 
-NOTHING_READ = LatestActed(frozenset(), frozenset(), frozenset(), inf, inf)
+NOTHING_READ = LatestActed(frozenset(), frozenset(), frozenset(), inf, inf, NO_HIDDEN_READ)
 
 
 def ask_latest_acted(pipe: Pipe, me: int | None) -> Answer[LatestActed]:
-    """Three commands; none for a visitor, None."""
+    """Seven commands; none for a visitor, None."""
     if me is None:
         return Answer(lambda: NOTHING_READ)
     of_each = (keys.likes, keys.reposts, keys.bookmarks)
     asked = [pipe.zrevrange_withscores(key(me), 0, LATEST - 1) for key in of_each]
+    hidden = ask_latest_hidden(pipe, me)
 
     def read() -> LatestActed:
         rows = [reply.value for reply in asked]
         likes, reposts, bookmarks = (each[-1][1] if len(each) >= LATEST else -inf for each in rows)
         liked, reposted, bookmarked = (frozenset(member for member, _ in each) for each in rows)
-        return LatestActed(liked, reposted, bookmarked, max(likes, bookmarks), reposts)
+        return LatestActed(liked, reposted, bookmarked, max(likes, bookmarks), reposts, hidden.value)
 
     return Answer(read)

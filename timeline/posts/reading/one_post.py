@@ -3,16 +3,18 @@
 from functools import partial
 
 from accounts.signing_in.viewer import Viewer
+from retwis_site.exceptions import NotShown
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe
 from timeline.posts.entities import NO_LINKS, NoSuchPost, Post, PostDeleted, Unavailable
 from timeline.posts.reading.history import Version, ask_versions
 from timeline.posts.reading.records import FIELDS, Record, links_of_deleted, record_from
+from timeline.relations.protocol.blocks import ask_blocks
 
 
 def one_post(viewer: Viewer, username: str, pid: int) -> Post:
     """One post of the user `username`. One round trip with cached uids. Raises NoSuchUser, AccountDeleted, NoSuchPost,
-    PostDeleted."""
+    PostDeleted, NotShown."""
 
     author, found = viewer.ask_about(username, partial(OnePost, pid))
     return found.by(author)
@@ -25,7 +27,7 @@ def texts_of_post(viewer: Viewer, username: str, pid: int) -> tuple[Post, tuple[
 
 
 class OnePost:
-    """Asks for one post of a user. Its `result` raises NoSuchPost, PostDeleted."""
+    """Asks for one post of a user. Its `result` raises NoSuchPost, PostDeleted, NotShown."""
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
@@ -35,8 +37,11 @@ class OnePost:
         self._pipe = pipe
         self._fields = pipe.hmget(keys.post(self._pid), FIELDS)
         self._score = pipe.zscore(keys.updates(them), str(self._pid))
+        self._blocks = ask_blocks(pipe, me, them)
 
     def result(self) -> Record:
+        if any(self._blocks.value):
+            raise NotShown
         author, when, body, deleted, *further = self._fields.value
         if author != str(self._author):
             raise NoSuchPost(self._pid)
@@ -51,7 +56,7 @@ class OnePost:
         return found
 
     def or_unavailable(self) -> Record | Unavailable:
-        """The post, also when it is deleted: then its place in a thread. Raises NoSuchPost."""
+        """The post, also when it is deleted: then its place in a thread. Raises NoSuchPost, NotShown."""
         try:
             return self.result()
         except PostDeleted:

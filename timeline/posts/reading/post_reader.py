@@ -52,9 +52,10 @@ class PostReader:
         people: Iterable[User] = (),
         acted: LatestActed = NOTHING_READ,
         fresh: Collection[int] = (),
+        page_of: int | None = None,
     ) -> None:
         """`rules`: those of the page. `people` and `acted`: what this request has just read; it is not read again.
-        `fresh`: posts that are read even when they are cached."""
+        `fresh`: posts that are read even when they are cached. `page_of`: the person whose page it is."""
         self._store = store
         self.rules = rules
         self.people = {user.uid: user for user in people}
@@ -62,7 +63,7 @@ class PostReader:
         if isinstance(viewer, User):
             self.me = viewer.uid
             self.people[viewer.uid] = viewer
-        self.rules_of_viewer = rules_of(self.me)
+        self.rules_of_viewer = rules_of(self.me, acted.hidden, page_of)
         self.acted = acted
         self.fresh = fresh
         self.shown: set[int] = set()  # the posts that the page has by now

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from retwis_site.store.client import Pipe
 from timeline.posts.entities import Post
+from timeline.posts.reading.hidden_people import HiddenPeople, LatestHidden
 from timeline.relations.follow import FollowedPeople, LatestFollowed
 
 
@@ -17,16 +18,42 @@ class Rule(Protocol):
     """One rule, for one page of one viewer. It may remember what it knows about people while the page is read."""
 
     def ask(self, pipe: Pipe, people: set[int]) -> None:
-        """Ask what the rule must know about these people, unless it knows already. At most one command."""
+        """Ask what the rule must know about these people, unless it knows already. At most one command,
+        four for `NotHidden`."""
 
     def visible(self, posts: list[Post]) -> list[Post]:
         """The posts that the viewer sees, in the same order. The rule was asked about all their authors, and about the
         people whom they answer."""
 
 
-def rules_of(me: int | None) -> Sequence[Rule]:
-    """The rules of every page for this viewer; None for a visitor."""
-    return ()
+def rules_of(me: int | None, latest: LatestHidden, page_of: int | None) -> Sequence[Rule]:
+    """The rules of every page for this viewer; None for a visitor. `latest`: what this request has read; `page_of`: the
+    person whose page it is, if any."""
+    return () if me is None else (NotHidden(HiddenPeople(me, latest), page_of),)
+
+
+class NotHidden:
+    """Neither posts of people whom the viewer blocks or who block the viewer, nor of those whom the viewer mutes, nor
+    reposts by those whose reposts the viewer mutes. On the page of one person, a mute of them hides nothing: the viewer
+    has opened it to see them."""
+
+    def __init__(self, people: HiddenPeople, page_of: int | None) -> None:
+        self._people = people
+        self._page_of = page_of
+
+    def ask(self, pipe: Pipe, people: set[int]) -> None:
+        self._people.ask(pipe, people)
+
+    def visible(self, posts: list[Post]) -> list[Post]:
+        blocked, muted, reposts_muted = self._people.read()
+        hidden, no_reposts = blocked | (muted - {self._page_of}), reposts_muted - {self._page_of}
+        if not hidden and not no_reposts:
+            return posts
+        return [
+            post
+            for post in posts
+            if post.author.uid not in hidden and (post.links.repost_of is None or post.author.uid not in no_reposts)
+        ]
 
 
 class PostsOfFollowed:

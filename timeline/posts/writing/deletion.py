@@ -29,8 +29,8 @@ class Deletion:
         author's), PostDeleted.
 
         Commit: the HSET of `deleted`. A post with replies stays in its thread, without its text."""
-        author, deleted = self._store.hmget(keys.post(pid), ["user_id", "deleted"])
-        if author != str(uid):
+        author, deleted, original = self._store.hmget(keys.post(pid), ["user_id", "deleted", "repost_of"])
+        if author != str(uid) or original is not None:  # a repost is undone, not deleted
             raise NoSuchPost(pid)
         if deleted is not None:
             raise PostDeleted(pid)

@@ -50,7 +50,7 @@ class Delivery:
             if followers > settings.DELIVER_INLINE_LIMIT:
                 self._outbox.replace(job.name, f"fan:{pid}:{nonce()}")
                 return
-            if any(job.expired() for _ in self._push(uid, pid)):
+            if any(job.expired() for _ in self.push_to_followers(uid, pid)):
                 return
         self._outbox.done(job.name)
 
@@ -65,7 +65,7 @@ class Delivery:
         look = self._list(uid, pid, {}) if uid is not None else None
         if not self._settle(pid, {}, look):
             return False
-        if uid is not None and look is not None and not claim.carry_out(self._push(uid, pid)):
+        if uid is not None and look is not None and not claim.carry_out(self.push_to_followers(uid, pid)):
             return False
         self._outbox.done(claim.name)
         return True
@@ -82,16 +82,27 @@ class Delivery:
         if not self._settle(pid, {}, look):
             return False
         if author is not None and look is not None:
-            pipe = self._store.pipeline()
-            pipe.unlink(keys.home(author))
-            pipe.unlink(keys.timeline(pid))
-            pipe.execute()
-            for members in self._store.zset_members(keys.followers(author), FOLLOWERS_AT_ONCE):
-                for follower in stored_ids(keys.followers(author), members):
-                    pipe.unlink(keys.home(follower))
-                pipe.execute()
+            self._store.unlink(keys.timeline(pid))
+            self.drop_homes(author)
         self._outbox.done(job)
         return True
+
+    def drop_homes(self, uid: int) -> None:
+        """Drop the homes of a user and of the user's followers: their next read finds all posts. Two round trips for
+        each FOLLOWERS_AT_ONCE followers, and one more."""
+        self._store.unlink(keys.home(uid))
+        pipe = self._store.pipeline()
+        for members in self._store.zset_members(keys.followers(uid), FOLLOWERS_AT_ONCE):
+            for follower in stored_ids(keys.followers(uid), members):
+                pipe.unlink(keys.home(follower))
+            pipe.execute()
+
+    def push_into_own_home(self, uid: int, pid: int) -> None:
+        """Push a new repost into its author's home. One round trip, two where the list is cut."""
+        home = self._store.lpushx(keys.home(uid), str(pid))
+        pipe = self._store.pipeline()
+        queue_cut(pipe, keys.home(uid), home)
+        pipe.execute()
 
     def _list(self, uid: int, pid: int, written: Mapping[int, Seen]) -> Look | None:
         """Add a post to its author's `updates:` and, when it is known (`written`), to its listings. Returns how it
@@ -136,7 +147,7 @@ class Delivery:
         queue_cut(pipe, keys.timeline(pid), timeline.value, shards=settings.TIMELINE_SHARDS)
         pipe.execute()
 
-    def _push(self, uid: int, pid: int) -> Iterator[int]:
+    def push_to_followers(self, uid: int, pid: int) -> Iterator[int]:
         """Push a new post into its followers' homes; yields the number of homes after each chunk. Two round trips a
         chunk, one more where homes are cut. The store works on one chunk while the next is made."""
         sent: deque[tuple[list[str], Reply[list[int]]]] = deque()  # homes with their new lengths

@@ -1,21 +1,12 @@
 """Blocks between two people: what they refuse, and what they hide."""
 
-from typing import NamedTuple
+from collections.abc import Collection
 
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe
 from retwis_site.store.replies import Answer, Reply
+from timeline.relations.entities import NO_BLOCKS, Blocks
 from timeline.relations.protocol.relation import Edge
-
-
-class Blocks(NamedTuple):
-    """Whether one person blocks another, and the other one them."""
-
-    mine: bool
-    theirs: bool
-
-
-NO_BLOCKS = Blocks(mine=False, theirs=False)
 
 
 def ask_blocks(pipe: Pipe, me: int | None, them: int) -> Answer[Blocks]:
@@ -30,3 +21,27 @@ def ask_not_blocked(pipe: Pipe, edge: Edge, score: Reply[float | None]) -> Answe
     """A `Condition`: no block stands between the two people of an edge. Two commands."""
     blocks = ask_blocks(pipe, edge.who, edge.owner)
     return Answer(lambda: not any(blocks.value))
+
+
+def ask_blocked(pipe: Pipe, me: int, people: Collection[int]) -> Answer[set[int]]:
+    """Those of these people whom `me` blocks or who block `me`. Two commands; none without people."""
+    if not people:
+        return Answer(set[int])
+    members = [str(uid) for uid in people]
+    asked = [pipe.zmscore(key(me), members) for key in (keys.blocked, keys.blocked_by)]
+
+    def read() -> set[int]:
+        rows = zip(people, *(scores.value for scores in asked), strict=True)
+        return {uid for uid, mine, theirs in rows if mine is not None or theirs is not None}
+
+    return Answer(read)
+
+
+class BlocksQuestion:
+    """Asks for the blocks between the viewer and a person, with a page about that person."""
+
+    def queue(self, pipe: Pipe, me: int | None, them: int) -> None:
+        self._blocks = ask_blocks(pipe, me, them)
+
+    def result(self) -> Blocks:
+        return self._blocks.value

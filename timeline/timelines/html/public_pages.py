@@ -15,7 +15,14 @@ from timeline.people.html import join_date, newest_users
 from timeline.posts.entities import Page as PostsPage
 from timeline.posts.html.post_cards import cards
 from timeline.posts.html.texts import html_of
-from timeline.relations.html import COMMON_FOLLOWERS, COMMON_FOLLOWING, counts_of, follow_button, known_followers
+from timeline.relations.html import (
+    COMMON_FOLLOWERS,
+    COMMON_FOLLOWING,
+    counts_of,
+    follow_button,
+    known_followers,
+    person_menu,
+)
 from timeline.timelines.entities import EveryonePage, ProfilePage, Tab
 from timeline.timelines.html import listing
 
@@ -41,6 +48,7 @@ PROFILE = Page(
             "joined",
             "next",
             "button",
+            "menu",
             "in_common",
             "composer",
             "pinned",
@@ -49,7 +57,7 @@ PROFILE = Page(
         *listing.SLOTS,
     ),
     shape={
-        **dict.fromkeys(("is_me", "follows_me", "has_bio", "has_pinned"), EITHER),
+        **dict.fromkeys(("is_me", "is_blocked", "follows_me", "has_bio", "has_pinned"), EITHER),
         "tab": [tab.value for tab in Tab],
         **listing.SHAPE,
     },
@@ -85,6 +93,7 @@ def profile_page(request: HttpRequest, by: Rendering, found: ProfilePage, compos
     shown = listing.listing(request, PostsPage(others, found.page.older), by)
     owner, relation, bio = found.person, found.relation, found.about.bio
     can_follow = by.me is not None and not relation.is_me
+    is_blocked = relation.hiding.blocks.mine
     return PROFILE.answer(
         request,
         by,
@@ -107,7 +116,9 @@ def profile_page(request: HttpRequest, by: Rendering, found: ProfilePage, compos
         bio=html_of(bio, by.language),
         joined=join_date(found.about.joined, by.language),
         next=quote(f"/@{in_path(owner.username)}/"),
-        button=follow_button(owner, relation.following, by) if can_follow else NOTHING,
+        is_blocked=is_blocked,
+        button=follow_button(owner, relation.following, by) if can_follow and not is_blocked else NOTHING,
+        menu=person_menu(owner, relation.hiding, by) if can_follow else NOTHING,
         in_common=_in_common(found, by),
         composer=composer,
         **{**shown, "is_empty": shown["is_empty"] and not pinned},

@@ -1,0 +1,122 @@
+"""The viewer's likes and bookmarks, and the people who like a post or have reposted it."""
+
+import pytest
+
+from tests.support.http.page_text import text_of
+from tests.support.people import LONG_AGO
+from tests.support.stored_keys import publish
+from tests.support.stored_posts import write_posts
+from timeline.posts.repository import Posts
+from timeline.posts.writing.reposting import Reposts
+from timeline.relations.block import BlockedPeople
+from timeline.relations.like import Likes
+
+ALICE, BOB, CAROL = 1, 2, 3
+OWN = {"/likes/": "likes:1", "/bookmarks/": "bookmarks:1"}
+
+each_list = pytest.mark.parametrize(("page", "key"), OWN.items())
+
+
+@pytest.fixture
+def pid(store, raw, alice, bob, carol):
+    """A post of bob's."""
+    return publish(raw, store, bob, "By bob")
+
+
+def shown_posts(response):
+    page = response.content.decode()
+    return [pid for pid in range(1, 60) if f'href="/@bob/{pid}/"' in page]
+
+
+@each_list
+def test_a_list_has_the_latest_first_and_is_only_its_owners(browser, store, raw, alice, bob, pid, page, key):
+    other = publish(raw, store, bob, "Another")
+    raw.zadd(key, {pid: LONG_AGO + 5, other: LONG_AGO})
+    shown = text_of(browser(alice).get(page))
+    assert shown.index("By bob") < shown.index("Another")
+    assert "By bob" not in text_of(browser(bob).get(page))
+    assert browser().get(page)["Location"].startswith("/login/?next=")
+
+
+@each_list
+def test_a_list_without_posts_says_so(browser, alice, pid, page, key):
+    assert "yet." in text_of(browser(alice).get(page))
+
+
+@each_list
+def test_deleted_and_hidden_posts_are_left_out(browser, store, raw, alice, bob, pid, page, key):
+    other = publish(raw, store, bob, "Another")
+    raw.zadd(key, {pid: LONG_AGO, other: LONG_AGO})
+    Posts(store).delete(BOB, other)
+    raw.zadd(key, {other: LONG_AGO})
+    assert "Another" not in text_of(browser(alice).get(page))
+    BlockedPeople(store).block(ALICE, BOB)
+    assert "By bob" not in text_of(browser(alice).get(page))
+
+
+@each_list
+def test_pages_have_each_post_once_also_with_the_same_second(browser, raw, alice, pid, page, key):
+    write_posts(raw, BOB, range(2, 46))
+    raw.zadd(key, dict.fromkeys(range(2, 46), LONG_AGO))
+    client, address, found = browser(alice), page, []
+    while address:
+        response = client.get(address)
+        found += shown_posts(response)
+        content = response.content.decode()
+        before = content.partition("?before=")[2].partition('"')[0]
+        address = f"{page}?before={before}" if "?before=" in content else None
+    assert sorted(found) == list(range(2, 46))
+
+
+@each_list
+def test_the_round_trips_are_fixed(browser, raw, alice, pid, page, key, round_trips):
+    write_posts(raw, BOB, range(2, 46))
+    raw.zadd(key, dict.fromkeys(range(2, 46), LONG_AGO))
+    client = browser(alice)
+    client.get(page)
+    assert len(round_trips(lambda: client.get(page)).round_trips) <= 2
+    assert len(round_trips(lambda: client.get(f"{page}?before={LONG_AGO}-30")).round_trips) <= 4
+    assert client.get(f"{page}?before=x").status_code == 400
+
+
+def test_the_people_who_like_a_post_are_listed(browser, store, alice, pid):
+    for uid in (ALICE, CAROL):
+        Likes(store).like(uid, pid, BOB)
+    shown = text_of(browser().get(f"/@bob/{pid}/likes/"))
+    assert "Alice" in shown
+    assert "carol" in shown
+    assert "Nobody has reposted" in text_of(browser().get(f"/@bob/{pid}/reposts/"))
+
+
+def test_the_people_who_repost_a_post_are_listed(browser, store, alice, pid):
+    Reposts(store).repost(CAROL, pid, BOB)
+    assert "carol" in text_of(browser().get(f"/@bob/{pid}/reposts/"))
+    assert "Nobody has liked" in text_of(browser().get(f"/@bob/{pid}/likes/"))
+
+
+def test_people_with_a_block_between_are_left_out(browser, store, alice, pid):
+    Likes(store).like(CAROL, pid, BOB)
+    BlockedPeople(store).block(CAROL, ALICE)
+    page = browser(alice).get(f"/@bob/{pid}/likes/").content.decode()
+    assert 'href="/@carol/"' not in page
+
+
+def test_more_people_than_a_page_are_on_the_next_one(browser, raw, pid, round_trips):
+    for uid in range(10, 40):
+        raw.hset(f"user:{uid}", "username", f"person{uid}")
+    raw.zadd(f"liked_by:{pid}", dict.fromkeys(range(10, 40), LONG_AGO))
+    client, address = browser(), f"/@bob/{pid}/likes/"
+    client.get(address)
+    first = client.get(address).content.decode()
+    cursor = first.partition("?before=")[2].partition('"')[0]
+    second = client.get(f"{address}?before={cursor}").content.decode()
+    both = [uid for page in (first, second) for uid in range(10, 40) if f'href="/@person{uid}/"' in page]
+    assert sorted(both) == list(range(10, 40))
+    assert len(round_trips(lambda: client.get(address)).round_trips) == 2
+
+
+@pytest.mark.parametrize("which", ["likes", "reposts"])
+def test_a_post_that_is_not_there_has_no_lists(browser, store, alice, pid, which):
+    assert browser().get(f"/@bob/99/{which}/").status_code == 404
+    Posts(store).delete(BOB, pid)
+    assert browser().get(f"/@bob/{pid}/{which}/").status_code == 410

@@ -1,0 +1,103 @@
+"""Nobody sees posts of people whom they block or mute, or who block them: in no list, and not inside other posts."""
+
+import time
+
+import pytest
+
+from tests.support.http.page_text import text_of
+from tests.support.stored_keys import publish
+from timeline.posts.writing.reposting import Reposts
+from timeline.relations.block import BlockedPeople
+from timeline.relations.follow import Follows
+from timeline.relations.mute import Mutes
+
+ALICE, BOB, CAROL = 1, 2, 3
+
+
+@pytest.fixture
+def pid(store, raw, alice, bob, carol):
+    """A post of bob's. alice follows bob and carol."""
+    Follows(store).follow(ALICE, BOB)
+    Follows(store).follow(ALICE, CAROL)
+    publish(raw, store, carol, "By carol")
+    return publish(raw, store, bob, "By bob")
+
+
+HIDES = {
+    "alice blocks bob": lambda store: BlockedPeople(store).block(ALICE, BOB),
+    "bob blocks alice": lambda store: BlockedPeople(store).block(BOB, ALICE),
+    "alice mutes bob": lambda store: Mutes(store).mute(ALICE, BOB),
+    "alice mutes bob for a while": lambda store: Mutes(store).mute(ALICE, BOB, time.time() + 60),
+}
+
+
+@pytest.mark.parametrize("page", ["/", "/timeline/"])
+@pytest.mark.parametrize("hide", HIDES)
+def test_no_list_shows_the_posts(browser, store, alice, pid, page, hide):
+    client = browser(alice)
+    assert "By bob" in text_of(client.get(page))
+    HIDES[hide](store)
+    shown = text_of(client.get(page))
+    assert "By bob" not in shown
+    assert "By carol" in shown
+    assert "By bob" in text_of(browser().get("/timeline/"))
+
+
+def test_a_mute_that_has_ended_hides_nothing(browser, store, alice, pid):
+    Mutes(store).mute(ALICE, BOB, time.time() - 1)
+    assert "By bob" in text_of(browser(alice).get("/"))
+
+
+@pytest.mark.parametrize("hide", HIDES)
+def test_a_repost_by_another_does_not_show_them_either(browser, store, alice, pid, hide):
+    Reposts(store).repost(CAROL, pid, BOB)
+    HIDES[hide](store)
+    assert "By bob" not in text_of(browser(alice).get("/"))
+
+
+def test_the_reposts_of_a_person_are_hidden_and_what_they_write_is_not(browser, store, raw, alice, pid, bob):
+    other = publish(raw, store, bob, "Another by bob")
+    Follows(store).unfollow(ALICE, BOB)
+    Reposts(store).repost(CAROL, other, BOB)
+    client = browser(alice)
+    assert "Another by bob" in text_of(client.get("/"))
+    Mutes(store).mute_reposts(ALICE, CAROL)
+    shown = text_of(client.get("/"))
+    assert "Another by bob" not in shown
+    assert "By carol" in shown
+
+
+def test_the_page_of_a_muted_person_shows_their_posts(browser, store, alice, pid):
+    Mutes(store).mute(ALICE, BOB)
+    client = browser(alice)
+    shown = text_of(client.get("/@bob/"))
+    assert "By bob" in shown
+    assert "Unmute bob" in shown
+    assert "By bob" in text_of(client.get(f"/@bob/{pid}/"))
+
+
+def test_a_blocked_person_is_told_that_there_is_something_to_see_for_others(browser, store, alice, pid):
+    BlockedPeople(store).block(BOB, ALICE)
+    client = browser(alice)
+    for address in ("/@bob/", f"/@bob/{pid}/"):
+        response = client.get(address)
+        assert response.status_code == 403
+        assert "You cannot see this." in text_of(response)
+        assert browser().get(address).status_code == 200
+
+
+def test_the_profile_of_a_person_whom_the_viewer_blocks_has_the_way_back(browser, store, alice, pid):
+    BlockedPeople(store).block(ALICE, BOB)
+    shown = text_of(browser(alice).get("/@bob/"))
+    assert "Unblock bob" in shown
+    assert "By bob" not in shown
+    assert "You block bob." in shown
+    assert 'action="/@bob/follow/"' not in browser(alice).get("/@bob/").content.decode()
+
+
+def test_the_menu_of_a_profile_blocks_and_mutes(browser, alice, pid):
+    page = browser(alice).get("/@bob/").content.decode()
+    for address in ("block", "mute"):
+        assert f'action="/@bob/{address}/"' in page
+    assert 'action="/@Alice/block/"' not in browser(alice).get("/@Alice/").content.decode()
+    assert "/block/" not in browser().get("/@bob/").content.decode()
