@@ -11,6 +11,7 @@ from retwis_site.store.ids import stored_ids
 from retwis_site.store.local_cache import Memory
 from timeline.people.entities import Suggested
 from timeline.relations.follow import ask_followed
+from timeline.relations.protocol.blocks import ask_blocked
 
 VOTERS = 20  # people that the user follows, the latest first
 VOTES_EACH = 100  # people that each voter follows, the latest first
@@ -37,7 +38,7 @@ class Suggestions:
 
         At most four round trips. For a user that follows no one two, or three without a ranking.
         """
-        return self._suggested(self._candidates(me)[: count + SPARE])[:count]
+        return self._suggested(me, self._candidates(me)[: count + SPARE])[:count]
 
     def beside_home(self, me: int, following: int, count: int = 3) -> tuple[Suggested, ...]:
         """The same for a user that follows `following` people; none when these are ENOUGH. Who is suggested may be five
@@ -51,7 +52,7 @@ class Suggestions:
             if candidates is None:
                 candidates = self._candidates(me)[: count + SPARE]
                 _candidates.put(key, candidates)
-            shown = tuple(self._suggested(candidates)[:count])
+            shown = tuple(self._suggested(me, candidates)[:count])
             _shown.put(key, shown)
         return shown
 
@@ -86,9 +87,12 @@ class Suggestions:
         rest = [uid for uid in candidates if uid not in already]
         return sorted(rest, key=lambda uid: (votes[uid], followers[uid] or 0), reverse=True)
 
-    def _suggested(self, uids: Sequence[int]) -> list[Suggested]:
-        """Suggestions in the order of `uids`, without unknown uids and deleted accounts. At most one round trip."""
+    def _suggested(self, me: int, uids: Sequence[int]) -> list[Suggested]:
+        """Suggestions in the order of `uids`, without unknown uids, deleted accounts, and people with a block between
+        them and `me`. At most one round trip."""
         pipe = self._store.pipeline()
         asked = [(ask_user(pipe, uid), pipe.zcard(keys.followers(uid))) for uid in uids]
+        blocked = ask_blocked(pipe, me, uids)
         pipe.execute()
-        return [Suggested(user, followers.value) for answer, followers in asked if (user := answer.value)]
+        found = [Suggested(user, followers.value) for answer, followers in asked if (user := answer.value)]
+        return [one for one in found if one.user.uid not in blocked.value]

@@ -47,6 +47,12 @@ def make_full_site(raw, store):
 def add_further_edges(raw):
     raw.zadd("blocked:2", {"3": LONG_AGO})
     raw.zadd("blocked_by:3", {"2": LONG_AGO})
+    raw.zadd("reposts:2", {"1": 6})
+    raw.zadd("reposted_by:1", {"2": 6})
+    raw.hset("post:6", mapping={"user_id": 2, "time": LONG_AGO, "repost_of": 1})
+    raw.hset("post:1", "reposts", 1)
+    raw.zadd("updates:2", {"6": 6})
+    raw.set("next_post_id", 6)
     raw.zadd("muted:2", {"3": "+inf"})
     raw.zadd("muted_reposts:2", {"3": 4_000_000_000})
     raw.zadd("tags_of:2", {"python": LONG_AGO})

@@ -50,6 +50,9 @@ def site(store, raw, alice, bob, carol):
     raw.zadd("muted_reposts:1", {"2": 1_800_000_000})
     raw.zadd("tags_of:1", {"python": LONG_AGO + 100})
     raw.zadd("likes:1", {"3": LONG_AGO + 200})
+    raw.zadd("reposts:1", {"3": 9})
+    raw.hset("post:9", mapping={"user_id": 1, "time": LONG_AGO + 205, "repost_of": 3})
+    raw.zadd("updates:1", {"9": 9})
     raw.zadd("bookmarks:1", {"3": LONG_AGO + 210})
     raw.zadd("muted_threads:1", {"3": LONG_AGO + 220})
     raw.hset("user:1", "pinned", 1)
@@ -95,6 +98,7 @@ def test_it_has_all_data_of_the_user(browser, alice, site):
         {"type": "mute_reposts", "id": 2, "username": "bob", "until": "2027-01-15T08:00:00Z"},
         {"type": "follow_tag", "tag": "python", "since": "2023-11-14T22:15:00Z"},
         {"type": "like", "id": 3, "since": "2023-11-14T22:16:40Z", "address": "http://testserver/@bob/3/"},
+        {"type": "repost", "id": 3, "since": "2023-11-14T22:16:45Z", "address": "http://testserver/@bob/3/"},
         {"type": "bookmark", "id": 3, "since": "2023-11-14T22:16:50Z", "address": "http://testserver/@bob/3/"},
         {"type": "mute_thread", "id": 3, "since": "2023-11-14T22:17:00Z"},
         {
@@ -105,7 +109,7 @@ def test_it_has_all_data_of_the_user(browser, alice, site):
             "address": "http://testserver/@Alice/1/",
         },
         {"type": "pin", "id": 1, "address": "http://testserver/@Alice/1/"},
-        {"type": "end", "lines": 14},
+        {"type": "end", "lines": 15},
     ]
 
 
@@ -262,8 +266,8 @@ def make_file(store, login):
 
 def test_each_chunk_takes_two_round_trips(store, alice, long_data, round_trips):
     recorded = round_trips(lambda: make_file(store, alice).close())
-    # The account, whom alice follows, her followers and seven other relations (none), her posts, and the pinned one.
-    assert len(recorded.round_trips) == 1 + 3 * 2 + 1 + 7 + 2 + 7 * 2 + 1
+    # The account, whom alice follows, her followers and eight other relations (none), her posts, and the pinned one.
+    assert len(recorded.round_trips) == 1 + 3 * 2 + 1 + 8 + 2 + 7 * 2 + 1
     assert not any(len(round_trip.commands) > 10 for round_trip in recorded.round_trips)
 
 

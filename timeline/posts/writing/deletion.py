@@ -25,8 +25,8 @@ class Deletion:
 
     def delete(self, uid: int, pid: int) -> None:
         """Delete a post of user `uid`, and the likes of it: up to AT_ONCE here, more of them by a worker. Eight round
-        trips; two more each for an answer and for a quote, eleven more with likes. Raises NoSuchPost (also for another
-        author's), PostDeleted.
+        trips; two more each for an answer and for a quote, twelve more with likes or reposts. Raises NoSuchPost (also
+        for another author's), PostDeleted.
 
         Commit: the HSET of `deleted`. A post with replies stays in its thread, without its text."""
         author, deleted, original = self._store.hmget(keys.post(pid), ["user_id", "deleted", "repost_of"])

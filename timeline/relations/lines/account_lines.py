@@ -11,9 +11,11 @@ from retwis_site.store.chunks import newest_first
 from retwis_site.store.client import Store
 from retwis_site.store.ids import stored_ids, stored_score
 from timeline.relations.follow import FOLLOW
+from timeline.relations.lines.repost_lines import account_reposts
 from timeline.relations.protocol.relation import Relation, Scores
 from timeline.relations.protocol.removal import edges_of
 from timeline.relations.removal import RELATIONS
+from timeline.relations.repost import REPOST
 
 
 def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator[list[Line]]:
@@ -27,6 +29,8 @@ def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator
             continue
         if relation.target.is_person:
             yield from _people(store, relation.kind, key, when)
+        elif relation is REPOST:
+            yield from account_reposts(store, owner.uid, address_of)
         elif relation.target.has_author:
             yield from _posts(store, relation, owner.uid, address_of)
         else:

@@ -5,6 +5,7 @@ from timeline.relations.bookmark import BOOKMARK
 from timeline.relations.follow import FOLLOW
 from timeline.relations.like import LIKE
 from timeline.relations.lines.edge_lines import EdgeLines
+from timeline.relations.lines.repost_lines import REPOSTS
 from timeline.relations.mute import MUTE, MUTE_REPOSTS, MUTE_THREAD
 from timeline.relations.tag_follow import TAG_FOLLOW
 
@@ -20,6 +21,7 @@ ABOUT_PEOPLE = (
 LIKES = EdgeLines(LIKE, "user", "post", "time").lines()
 ABOUT_POSTS = (
     LIKES,
+    REPOSTS,
     EdgeLines(BOOKMARK, "user", "post", "time").lines(),
     EdgeLines(MUTE_THREAD, "user", "thread", "since").lines(),
 )
