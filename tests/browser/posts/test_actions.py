@@ -1,4 +1,4 @@
-"""Liking and bookmarking on the card: the page stays, the focus stays, and a second click takes it back."""
+"""Liking, reposting and bookmarking on the card: the page stays, the focus stays, and a second click takes it back."""
 
 import pytest
 from playwright.sync_api import expect
@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 from tests.browser.support.steps import post, said, stayed, stays, write
 
 
-@pytest.mark.parametrize("action", ["Like", "Bookmark"])
+@pytest.mark.parametrize("action", ["Like", "Repost", "Bookmark"])
 def test_an_action_in_place_keeps_the_focus(window, alice, raw, action):
     page = window(alice)
     page.goto("/")

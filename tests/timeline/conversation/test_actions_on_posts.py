@@ -48,6 +48,20 @@ def test_a_bookmark_and_its_undoing(browser, posts, alice, raw):
     assert not raw.exists("bookmarks:1")
 
 
+def test_a_repost_and_its_undoing(browser, posts, alice, raw):
+    client = browser(alice)
+    assert 'formaction="/@bob/3/repost/" aria-pressed="false"' in row(client.get("/@bob/"), 3)[1]
+    client.post("/@bob/3/repost/")
+    assert raw.zrange("reposted_by:3", 0, -1) == ["1"]
+    words, html = row(client.get("/"), 3)  # alice does not follow bob: her repost has brought it here
+    assert "Repost 1" in words
+    assert 'formaction="/@bob/3/unrepost/" aria-pressed="true"' in html
+    client.post("/@bob/3/unrepost/")
+    assert not raw.exists("reposts:1", "reposted_by:3")
+    assert "acts-3" not in client.get("/").content.decode()
+    assert 'formaction="/@bob/3/repost/" aria-pressed="false"' in row(client.get("/@bob/"), 3)[1]
+
+
 @pytest.mark.parametrize("page", ["/@bob/", "/timeline/", "/@bob/3/"])
 def test_a_worker_that_has_cached_the_post_shows_ones_own_action_at_once(browser, posts, alice, raw, page):
     client, visitor = browser(alice), browser()
@@ -97,7 +111,7 @@ def test_the_script_gets_the_page_of_the_post_which_has_the_same_row(browser, po
 def test_a_page_has_one_form_for_all_actions(browser, posts, alice):
     page = browser(alice).get("/@bob/").content.decode()
     assert page.count('<form id="act" method="post">') == 1
-    assert page.count('form="act" formaction="/@bob/') == 6
+    assert page.count('form="act" formaction="/@bob/') == 9
     assert page.count("csrfmiddlewaretoken") < 6
 
 

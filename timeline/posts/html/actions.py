@@ -8,7 +8,7 @@ from timeline.posts.entities import Post
 ACTIONS = Fragment(
     "timeline/posts/_actions.html",
     slots=("pid", "at", "replies", "reposts", "likes"),
-    shape={"can_act": EITHER, "liked": EITHER, "bookmarked": EITHER},
+    shape={"can_act": EITHER, "liked": EITHER, "reposted": EITHER, "bookmarked": EITHER},
 )
 
 
@@ -18,6 +18,7 @@ def actions(post: Post, by: Rendering) -> Html:
         by.language,
         can_act=by.me is not None,
         liked=post.context.acted.liked,
+        reposted=post.context.acted.reposted,
         bookmarked=post.context.acted.bookmarked,
         pid=post.pid,
         at=at(post.author.username),
