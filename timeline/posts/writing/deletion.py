@@ -8,7 +8,8 @@ from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE
 from retwis_site.store.client import Store
 from retwis_site.store.ids import nonce
-from timeline.posts.entities import NO_LINKS, NoSuchPost, PostDeleted
+from timeline.notices.of_posts import NewPost, PostNotices
+from timeline.posts.entities import NO_LINKS, Links, NoSuchPost, PostDeleted
 from timeline.posts.reading.post_reader import forget
 from timeline.posts.writing.looks import Look
 from timeline.posts.writing.standing import Standing
@@ -39,6 +40,7 @@ class Deletion:
         look, edges = self._unlist(uid, pid)
         if not self._standing.agree({}, look):
             return  # Too slow: stop. The worker that claims this job finishes it.
+        PostNotices(self._store).remove(notices_of(pid, uid, look.seen[pid].links))
         if edges > AT_ONCE:
             self._outbox.replace(job.name, f"del:{pid}:{uid}:{nonce()}")
             return
@@ -58,6 +60,7 @@ class Deletion:
         look, _ = self._unlist(uid, pid)
         if not self._standing.agree({}, look):
             return False
+        PostNotices(self._store).remove(notices_of(pid, uid, look.seen[pid].links))
         if not claim.carry_out_for_a_turn(remove_edges_to_posts(self._store, {pid: uid})):
             return False
         self._outbox.done(claim.name)
@@ -72,6 +75,11 @@ class Deletion:
         look = Look(pipe, {pid: NO_LINKS})
         pipe.execute()
         return look, edges.value
+
+
+def notices_of(pid: int, uid: int, links: Links) -> NewPost:
+    """What of a post of user `uid` decides whom it concerns."""
+    return NewPost(pid, uid, int(time.time()), links.reply_to_user, links.quote, links.mentions or ())
 
 
 def mark_deleted(store: Store, pids: Sequence[int]) -> None:

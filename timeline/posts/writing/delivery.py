@@ -14,9 +14,10 @@ from retwis_site.store.cached_list import queue_cut
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce, stored_id, stored_ids, stored_time
 from retwis_site.store.replies import Reply
+from timeline.notices.of_posts import PostNotices
 from timeline.posts.entities import NO_LINKS
 from timeline.posts.post_ids import post_ids
-from timeline.posts.writing.deletion import mark_deleted
+from timeline.posts.writing.deletion import mark_deleted, notices_of
 from timeline.posts.writing.looks import Look, Seen
 from timeline.posts.writing.standing import Standing
 from timeline.relations.removal import remove_edges_to_posts
@@ -41,11 +42,12 @@ class Delivery:
     def deliver(self, job: Job, uid: int, pid: int, now: Seen, followers: int) -> None:
         """Deliver a new post whose `job` was just added. Up to DELIVER_INLINE_LIMIT followers get it here, more of them
         from a worker. Seven round trips, and up to two more where lists are cut; for an answer or a quote those of
-        `Standing.agree`."""
+        `Standing.agree`, and for a post that concerns people those of `PostNotices.write`."""
         look = self._list(uid, pid, {pid: now})
         if not self._settle(pid, {pid: now}, look):
             return  # Too slow: stop. The worker that claims this job finishes it.
         if look is not None:
+            PostNotices(self._store).write(notices_of(pid, uid, look.seen[pid].links))
             self._push_own(uid, pid)
             if followers > settings.DELIVER_INLINE_LIMIT:
                 self._outbox.replace(job.name, f"fan:{pid}:{nonce()}")
@@ -82,6 +84,7 @@ class Delivery:
         if not self._settle(pid, {}, look):
             return False
         if author is not None and look is not None:
+            PostNotices(self._store).write(notices_of(pid, author, look.seen[pid].links))
             self._store.unlink(keys.timeline(pid))
             self.drop_homes(author)
         self._outbox.done(job)
