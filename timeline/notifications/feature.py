@@ -6,6 +6,7 @@ from retwis_site.store import keys
 from timeline.notices.checks import NoticeChecks, at_work_on
 from timeline.notices.entities import Kind
 from timeline.notices.inbox import ask_new
+from timeline.notices.lines import ALL, account_lines
 from timeline.notices.removal import remove_notices
 
 FEATURE = Feature(
@@ -14,6 +15,8 @@ FEATURE = Feature(
     form_fields={"notification_settings": tuple(FormField(kind, "hidden") for kind in Kind)},
     inconsistencies=lambda store: NoticeChecks(store).inconsistencies(),
     orphans=lambda store: NoticeChecks(store).orphans(),
+    account_lines=account_lines,
+    site_lines=ALL,
     account_sets=(AccountSet(keys.notices, at_work_on),),
     remove_account=remove_notices,
 )

@@ -22,7 +22,8 @@ def make_full_site(raw, store):
     """alice (1), bob (2) and carol (3), dave (4) is deleted. bob and carol follow alice. Posts 1, 3 and 4 are alice's,
     bob's and carol's; post 2 was deleted; post 3 is edited; post 4 answers post 1, quotes post 3 and mentions alice.
     carol likes posts 3 and 1. bob blocks and mutes carol for ever, and carol's reposts for a time; he follows a tag,
-    has a bookmark of post 1, and mutes its thread. alice has pinned post 1."""
+    has a bookmark of post 1, and mutes its thread. alice has pinned post 1,
+    has read a notice of bob's repost, and wants none of mentions."""
     alice, bob, _, dave = (register(store, name) for name in ("Alice", "bob", "carol", "Dave"))
     Follows(store).follow(2, 1)
     Follows(store).follow(3, 1)
@@ -58,7 +59,8 @@ def add_further_edges(raw):
     raw.zadd("tags_of:2", {"python": LONG_AGO})
     raw.zadd("bookmarks:2", {"1": LONG_AGO})
     raw.zadd("muted_threads:2", {"1": LONG_AGO})
-    raw.hset("user:1", "pinned", 1)
+    raw.hset("user:1", mapping={"pinned": 1, "noticed": LONG_AGO, "quiet": "mention"})
+    raw.zadd("notices:1", {"repost:1:2": LONG_AGO, "up_to_here": LONG_AGO})
 
 
 def like(raw, uid, pid, when):

@@ -56,6 +56,9 @@ def site(store, raw, alice, bob, carol):
     raw.zadd("bookmarks:1", {"3": LONG_AGO + 210})
     raw.zadd("muted_threads:1", {"3": LONG_AGO + 220})
     raw.hset("user:1", "pinned", 1)
+    raw.delete("notices:1")
+    raw.zadd("notices:1", {"reply:3:2": LONG_AGO + 340, "up_to_here": LONG_AGO + 200})
+    raw.hset("user:1", mapping={"noticed": LONG_AGO + 200, "quiet": "like"})
     raw.hset("post:1", "time", LONG_AGO + 300)
     Memory.clear_all()
     return raw
@@ -109,7 +112,9 @@ def test_it_has_all_data_of_the_user(browser, alice, site):
             "address": "http://testserver/@Alice/1/",
         },
         {"type": "pin", "id": 1, "address": "http://testserver/@Alice/1/"},
-        {"type": "end", "lines": 15},
+        {"type": "notice", "kind": "reply", "id": 2, "username": "bob", "post": 3, "time": "2023-11-14T22:19:00Z"},
+        {"type": "notice_settings", "turned_off": ["like"], "read_until": "2023-11-14T22:16:40Z"},
+        {"type": "end", "lines": 17},
     ]
 
 
@@ -266,8 +271,9 @@ def make_file(store, login):
 
 def test_each_chunk_takes_two_round_trips(store, alice, long_data, round_trips):
     recorded = round_trips(lambda: make_file(store, alice).close())
-    # The account, whom alice follows, her followers and eight other relations (none), her posts, and the pinned one.
-    assert len(recorded.round_trips) == 1 + 3 * 2 + 1 + 8 + 2 + 7 * 2 + 1
+    # The account, whom alice follows, her followers and eight other relations (none), her posts, the pinned
+    # one, her notices (none) and their settings.
+    assert len(recorded.round_trips) == 1 + 3 * 2 + 1 + 8 + 2 + 7 * 2 + 1 + 2
     assert not any(len(round_trip.commands) > 10 for round_trip in recorded.round_trips)
 
 
