@@ -9,7 +9,7 @@ LABELS = {
     Kind.FOLLOW: _("Someone follows you"),
     Kind.LIKE: _("Someone likes your post"),
     Kind.REPOST: _("Someone reposts your post"),
-    Kind.REPLY: _("Someone answers you"),
+    Kind.REPLY: _("Someone replies to you"),
     Kind.QUOTE: _("Someone quotes your post"),
     Kind.MENTION: _("Someone mentions you"),
 }

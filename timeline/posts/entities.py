@@ -140,19 +140,19 @@ class TargetRefused(Exception):
 class TargetMissing(TargetRefused):
     """There is no post with this id."""
 
-    message = _("The post that you answer or quote does not exist.")
+    message = _("The post that you reply to or quote does not exist.")
 
 
 class TargetDeleted(TargetRefused):
     """The post, or the account of its author, is deleted."""
 
-    message = _("The post that you answer or quote was deleted.")
+    message = _("The post that you reply to or quote was deleted.")
 
 
 class TargetBlocked(TargetRefused):
     """Its author and the writer block each other, one way or both."""
 
-    message = _("You cannot answer or quote this person: one of you blocks the other.")
+    message = _("You cannot reply to or quote this person: one of you blocks the other.")
 
 
 @dataclass(frozen=True, slots=True)

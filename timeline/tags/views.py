@@ -66,7 +66,7 @@ def tags(request: RetwisRequest) -> HttpResponse:
 def follow_tag(request: RetwisRequest, me: User, tag: str) -> HttpResponse:
     found = followed_tag(connect(), me.uid, folded(tag))
     if not found.following and found.number >= MOST_FOLLOWED:
-        text = _("You follow %(number)d tags, and that is the most. Unfollow one first.")
+        text = _("You can follow up to %(number)d tags. Unfollow one first.")
         messages.error(request, text % {"number": MOST_FOLLOWED})
     else:
         RateLimits(connect()).count(FOLLOWS, str(me.uid))

@@ -99,7 +99,7 @@ def test_a_form_of_another_tab_asks_before_it_posts(window, console, raw, alice,
     composer(page).fill("Whose is this?")
     sign_in(page.context, bob, site.browser.origin)
     composer(page).press("Control+Enter")
-    names = f"This form was written as @{alice.user.username}. You are signed in as @{bob.user.username}."
+    names = f"This form was written as @{alice.user.username}. You are logged in as @{bob.user.username}."
     expect(page.get_by_role("main")).to_contain_text(names)
     page.get_by_role("button", name=f"Post as @{bob.user.username}").click()
     said(page, "Posted.")
@@ -113,6 +113,6 @@ def test_ctrl_enter_saves_an_edited_post(window, store, raw, alice):
     page.goto(f"/@{alice.user.username}/{pid}/edit/")
     page.get_by_role("textbox", name="Your post").fill("The first text\nin two lines")
     page.get_by_role("textbox", name="Your post").press("Control+Enter")
-    said(page, "Changed.")
+    said(page, "Saved.")
     expect(post(page, "The first text")).to_have_count(1)
     assert raw.hget(f"post:{pid}", "body") == "The first text\nin two lines"

@@ -51,7 +51,7 @@ def test_an_answer_to_an_answer_belongs_to_the_thread_of_the_first_post(browser,
 def test_a_visitor_is_asked_to_log_in_and_comes_back(browser, thread):
     [section] = REPLY.findall(browser().get("/@Alice/1/").content.decode())
     assert "<textarea" not in section
-    assert 'href="/login/?next=/%40Alice/1/">Log in to answer<' in section
+    assert 'href="/login/?next=/%40Alice/1/">Log in to reply<' in section
 
 
 def test_a_deleted_post_cannot_be_answered(browser, thread, bob, raw):

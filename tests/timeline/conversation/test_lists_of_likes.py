@@ -85,13 +85,13 @@ def test_the_people_who_like_a_post_are_listed(browser, store, alice, pid):
     shown = text_of(browser().get(f"/@bob/{pid}/likes/"))
     assert "Alice" in shown
     assert "carol" in shown
-    assert "Nobody has reposted" in text_of(browser().get(f"/@bob/{pid}/reposts/"))
+    assert "No one has reposted" in text_of(browser().get(f"/@bob/{pid}/reposts/"))
 
 
 def test_the_people_who_repost_a_post_are_listed(browser, store, alice, pid):
     Reposts(store).repost(CAROL, pid, BOB)
     assert "carol" in text_of(browser().get(f"/@bob/{pid}/reposts/"))
-    assert "Nobody has liked" in text_of(browser().get(f"/@bob/{pid}/likes/"))
+    assert "No one has liked" in text_of(browser().get(f"/@bob/{pid}/likes/"))
 
 
 def test_people_with_a_block_between_are_left_out(browser, store, alice, pid):

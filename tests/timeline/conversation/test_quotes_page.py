@@ -49,7 +49,7 @@ def test_many_quotes_have_pages(browser, alice, bob, raw):
 
 def test_a_post_without_quotes_says_so(browser, alice, raw):
     write_posts(raw, 1, [1])
-    assert "Nobody has quoted this post yet." in text_of(browser().get("/@Alice/1/quotes/"))
+    assert "No one has quoted this post yet." in text_of(browser().get("/@Alice/1/quotes/"))
 
 
 def test_a_post_that_is_not_there_has_no_quotes(browser, alice, bob, raw):

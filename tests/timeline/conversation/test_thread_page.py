@@ -113,7 +113,7 @@ def test_a_later_page_leads_back_to_the_first_answers(browser, alice, raw):
     write_posts(raw, 1, [1])
     write_answer(raw, 1, 2, parent=1)
     page = browser().get("/@Alice/1/?after=2").content.decode()
-    assert re.search(r'href="/@Alice/1/">Back to the first answers<', page)
+    assert re.search(r'href="/@Alice/1/">Back to the first replies<', page)
     assert CANONICAL.findall(page) == []
     assert browser().get("/@Alice/1/?after=x").status_code == 400
 

@@ -94,7 +94,7 @@ def test_more_than_the_limit_is_refused(browser, raw, tags, alice):
     client = browser(alice)
     follow(client, "redis")
     assert raw.zscore("tags_of:1", "redis") is None
-    assert f"You follow {MOST_FOLLOWED} tags, and that is the most." in text_of(client.get("/tags/redis/"))
+    assert f"You can follow up to {MOST_FOLLOWED} tags." in text_of(client.get("/tags/redis/"))
     raw.zadd("tags_of:1", {"redis": 1})
     follow(client, "redis")  # a second follow is no further one
     assert "You now follow #Redis." in text_of(client.get("/tags/redis/"))

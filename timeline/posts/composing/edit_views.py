@@ -33,7 +33,7 @@ def edit(request: RetwisRequest, me: User, username: str, pid: int) -> HttpRespo
     if post.author.uid != me.uid:
         if request.method != "POST":
             raise PermissionDenied(_("Only its author can edit a post."))
-        text = _("Only its author can edit a post. You are signed in as %(name)s.") % {"name": f"@{me.username}"}
+        text = _("Only its author can edit a post. You are logged in as %(name)s.") % {"name": f"@{me.username}"}
         return error_page(request, 403, _("Not allowed"), text, kept_fields(request))
     if post.links.repost_of is not None:
         raise NoSuchPost(pid)
@@ -43,7 +43,7 @@ def edit(request: RetwisRequest, me: User, username: str, pid: int) -> HttpRespo
         RateLimits(connect()).count(POSTS, str(me.uid))
         try:
             if Posts(connect()).edit(me.uid, pid, form.cleaned_data["body"]):
-                messages.success(request, _("Changed."), extra_tags="posted")
+                messages.success(request, _("Saved."), extra_tags="posted")
             return HttpResponseRedirect(address)
         except TooManyEdits as refused:
             form.add_error("body", str(refused.message))

@@ -4,7 +4,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 ALL, REPOSTS = "all", "reposts"
-FOR_DAYS = (("", _("for ever")), ("1", _("for a day")), ("7", _("for a week")), ("30", _("for 30 days")))
+FOR_DAYS = (("", _("forever")), ("1", _("for a day")), ("7", _("for a week")), ("30", _("for 30 days")))
 
 
 class MuteForm(forms.Form):

@@ -54,7 +54,7 @@ def block(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     else:
         _count(BLOCKS, me)
         BlockedPeople(connect()).block(me.uid, person.uid)
-        text = _("You block %(name)s. Neither of you sees the other while signed in.")
+        text = _("You block %(name)s. Neither of you sees the other while logged in.")
         messages.success(request, text % {"name": person.username})
     return redirect("profile", person.username)
 
@@ -82,10 +82,10 @@ def mute(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     until = FOREVER if form.number_of_days is None else in_days(form.number_of_days)
     if form.only_reposts:
         Mutes(connect()).mute_reposts(me.uid, person.uid, until)
-        text = _("You no longer see reposts of %(name)s.")
+        text = _("You no longer see reposts by %(name)s.")
     else:
         Mutes(connect()).mute(me.uid, person.uid, until)
-        text = _("You no longer see posts of %(name)s. They do not learn of it.")
+        text = _("You no longer see posts by %(name)s. They are not told.")
     messages.success(request, text % {"name": person.username})
     return HttpResponseRedirect(page_of_form(request))
 
@@ -96,10 +96,10 @@ def unmute(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     person = request.viewer.find(username)
     if request.POST.get("what") == REPOSTS:
         Mutes(connect()).unmute_reposts(me.uid, person.uid)
-        text = _("You see reposts of %(name)s again.")
+        text = _("You see reposts by %(name)s again.")
     else:
         Mutes(connect()).unmute(me.uid, person.uid)
-        text = _("You see posts of %(name)s again.")
+        text = _("You see posts by %(name)s again.")
     messages.success(request, text % {"name": person.username})
     return HttpResponseRedirect(page_of_form(request))
 

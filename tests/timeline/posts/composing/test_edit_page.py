@@ -27,7 +27,7 @@ def test_the_new_text_stands_and_the_page_of_the_post_follows(browser, alice, po
     client = browser(alice)
     answer = client.post("/@alice/1/edit/", {"body": "The first text\r\n\r\n\r\nwith more"}, follow=True)
     assert answer.redirect_chain == [("/@Alice/1/", 302)]
-    assert "Changed." in answer.content.decode()
+    assert "Saved." in answer.content.decode()
     assert raw.hget("post:1", "body") == "The first text\n\nwith more"
     assert "The frist text" in raw.hvals("edits:1")
 
@@ -35,7 +35,7 @@ def test_the_new_text_stands_and_the_page_of_the_post_follows(browser, alice, po
 def test_the_same_text_changes_nothing(browser, alice, post, raw):
     answer = browser(alice).post("/@alice/1/edit/", {"body": "The frist text"}, follow=True)
     assert answer.redirect_chain == [("/@Alice/1/", 302)]
-    assert "Changed." not in answer.content.decode()
+    assert "Saved." not in answer.content.decode()
     assert not raw.exists("edits:1")
 
 
@@ -65,7 +65,7 @@ def test_nobody_else_may_edit_and_their_text_is_kept(browser, bob, post, raw):
     assert client.get("/@alice/1/edit/").status_code == 403
     answer = client.post("/@alice/1/edit/", {"body": "Not mine"})
     assert answer.status_code == 403
-    assert "You are signed in as @bob." in answer.content.decode()
+    assert "You are logged in as @bob." in answer.content.decode()
     assert "Not mine</textarea>" in answer.content.decode()
     assert raw.hget("post:1", "body") == "The frist text"
 

@@ -19,7 +19,7 @@ def test_a_form_of_alice_sent_by_bob_asks(browser, alice, bob, raw):
     answer = browser(bob).post("/post/", {"body": "Of <alice>\nor bob?", "token": "t1", "as": "1"})
     page = answer.content.decode()
     assert answer.status_code == 409
-    assert "This form was written as <bdi>@Alice</bdi>. You are signed in as <bdi>@bob</bdi>." in page
+    assert "This form was written as <bdi>@Alice</bdi>. You are logged in as <bdi>@bob</bdi>." in page
     assert "Of &lt;alice&gt;\nor bob?</textarea>" in page
     assert not raw.exists("next_post_id")
     assert 'formaction="/compose/discard/"' in page
@@ -51,7 +51,7 @@ def test_a_form_that_names_no_user_posts_at_once(browser, alice, raw, named):
 def test_the_author_may_have_no_account_any_more(browser, store, alice, bob):
     AccountDeletion(store).delete(alice.user, alice.secret)
     page = browser(bob).post("/post/", {"body": "Hello", "token": "t", "as": "1"}).content.decode()
-    assert "This form was written with another account. You are signed in as <bdi>@bob</bdi>." in page
+    assert "This form was written with another account. You are logged in as <bdi>@bob</bdi>." in page
 
 
 def test_a_login_in_another_tab_makes_the_form_stale_and_its_text_is_kept(browser, alice, bob, raw):

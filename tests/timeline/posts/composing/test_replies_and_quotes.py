@@ -72,7 +72,7 @@ def test_a_post_that_cannot_be_answered_is_named_in_an_error(browser, alice, bob
     answer = browser(alice).post("/post/", {"body": "My text", "token": "t", "reply_to": value})
     page = answer.content.decode()
     assert answer.status_code == 422
-    assert "The post that you answer or quote does not exist." in page
+    assert "The post that you reply to or quote does not exist." in page
     assert "My text</textarea>" in page
     assert raw.zcard("updates:1") == 0
 
