@@ -64,7 +64,7 @@ def test_a_feed_has_the_line_breaks_as_html(browser, alice, raw, store, feed):
     assert "An old silent pond A frog jumps in Splash &amp; silence</title>" in text
 
 
-def test_a_link_ends_with_its_line(browser, alice, raw, store):
+def test_a_link_ends_with_its_line(browser, alice, bob, raw, store):
     publish(raw, store, alice, "https://example.com/a\nb and @alice\n@bob")
     page = browser().get("/timeline/").content.decode()
     assert 'dir="ltr">https://example.com/a</a>\nb and <a href="/@alice/">@alice</a>\n<a' in page
