@@ -44,11 +44,13 @@ LINKED = [
 
 
 class Shown(HTMLParser):
-    """A post's text as a browser parses it: the visible text, every tag, and the text and address of each link."""
+    """A post's text as a browser parses it: the text, every tag, and the text and address of each link. The stylesheet
+    hides the `rests` of long addresses."""
 
     def __init__(self, text):
         super().__init__(convert_charrefs=True)
-        self.text, self.tags, self.links = "", [], []
+        self.text, self.tags, self.links, self.rests = "", [], [], []
+        self._in_rest = False
         post = Post(7, User(1, "Alice"), text, 1_700_000_000)
         html = cards([post], Rendering("en", NOTHING, Visitor())).decode()
         [self.html] = BODY.findall(html)
@@ -56,13 +58,22 @@ class Shown(HTMLParser):
         self.close()
 
     def handle_starttag(self, tag, attrs):
+        if (tag, attrs) == ("span", [("class", "rest")]):
+            self._in_rest = True
+            return
         self.tags.append((tag, dict(attrs)))
         self.links.append(["", dict(attrs).get("href")])
 
     def handle_endtag(self, tag):
+        if self._in_rest:
+            self._in_rest = False
+            assert tag == "span"
+            return
         self.tags.append((f"/{tag}", {}))
 
     def handle_data(self, data):
         self.text += data
+        if self._in_rest:
+            self.rests.append(data)
         if len(self.tags) % 2:
             self.links[-1][0] += data

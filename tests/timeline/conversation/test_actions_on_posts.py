@@ -62,6 +62,15 @@ def test_a_repost_and_its_undoing(browser, posts, alice, raw):
     assert 'formaction="/@bob/3/repost/" aria-pressed="false"' in row(client.get("/@bob/"), 3)[1]
 
 
+def test_the_menu_of_a_card_mutes_and_blocks_its_author(browser, posts, alice, bob):
+    page = browser(alice).get("/@bob/3/").content.decode()
+    assert '<button form="act" formaction="/@bob/mute/" name="what" value="all">Mute bob</button>' in page
+    assert 'form="act" formaction="/@bob/block/"' in page
+    own = browser(bob).get("/@bob/3/").content.decode()
+    assert "/@bob/mute/" not in own
+    assert "/@bob/block/" not in own
+
+
 @pytest.mark.parametrize("page", ["/@bob/", "/timeline/", "/@bob/3/"])
 def test_a_worker_that_has_cached_the_post_shows_ones_own_action_at_once(browser, posts, alice, raw, page):
     client, visitor = browser(alice), browser()
@@ -111,7 +120,7 @@ def test_the_script_gets_the_page_of_the_post_which_has_the_same_row(browser, po
 def test_a_page_has_one_form_for_all_actions(browser, posts, alice):
     page = browser(alice).get("/@bob/").content.decode()
     assert page.count('<form id="act" method="post">') == 1
-    assert page.count('form="act" formaction="/@bob/') == 9
+    assert page.count('form="act" formaction="/@bob/') == 15
     assert page.count("csrfmiddlewaretoken") < 6
 
 

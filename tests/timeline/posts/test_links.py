@@ -68,6 +68,24 @@ def test_the_html_of_a_link_has_no_needless_attributes():
     )
 
 
+@pytest.mark.parametrize(
+    ("address", "rest"),
+    [
+        ("https://example.com/a/b/c/d/e/", ""),
+        ("https://example.com/a/b/c/d/e/f", "f"),
+        ("example.com/?u=https://example.org/", ".org/"),
+        ("https://a.very.long.host.name.example.com/a", "/a"),
+        ("https://a.very.long.host.name.example.com", ""),
+        ("https://a.very.long.host.name.example.com?a", "?a"),
+    ],
+)
+def test_of_a_long_address_the_host_and_a_beginning_are_shown(address, rest):
+    shown = Shown(f"see {address} now")
+    assert "".join(shown.rests) == rest
+    assert shown.text == f"see {address} now"  # as a visitor copies it
+    assert shown.links == [[address, address if address.startswith("https") else f"http://{address}"]]
+
+
 @given(TEXTS)
 def test_any_text_reads_as_typed_and_its_links_lead_where_they_say(text):
     shown = Shown(text)

@@ -22,7 +22,7 @@ BEGINNING = 40  # characters of a text that tell screen readers which post a but
 CARD = Fragment(
     "timeline/posts/_post.html",
     slots=(
-        *("pid", *PERSON, "text", "iso", "moment", "answered", "answered_at", "reply_to", "beginning"),
+        *("pid", "username", *PERSON, "text", "iso", "moment", "answered", "answered_at", "reply_to", "beginning"),
         *("age", "short_age", "reposted", "quoted", "actions"),
     ),
     shape={"viewer": ("visitor", "other", "own"), "alone": EITHER, "answers": EITHER, "edited": EITHER},
@@ -82,6 +82,7 @@ def _kept(post: Post, language: str, viewer: str, alone: bool) -> Refillable:
         answers=answered is not None,
         edited=post.edited is not None,
         pid=post.pid,
+        username=post.author.username,
         **person(post.author, language),
         text=html_of(post.body, language, names=post.context.mentioned),
         iso=date,

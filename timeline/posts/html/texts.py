@@ -8,13 +8,16 @@ from urllib.parse import quote
 from django.utils.text import Truncator
 
 from accounts.users.html import at
-from retwis_site.rendering.fragments import Fragment, Html, escaped, joined
+from retwis_site.rendering.fragments import EITHER, Fragment, Html, escaped, joined
 from timeline.posts.parsing.links import Segment, may_have_links, segments
 from timeline.posts.parsing.tags import folded
 
 _line_breaks = re.compile(r"[\r\n]+")
+_through_host = re.compile(r"(https?://)?[^/?#]*", re.IGNORECASE)
 
-LINK = Fragment("timeline/posts/_link.html", slots=("address", "text"))
+LONGEST_ADDRESS = 30  # characters that are shown of an address; its host is always shown
+
+LINK = Fragment("timeline/posts/_link.html", slots=("address", "text", "rest"), shape={"is_long": EITHER})
 MENTION = Fragment("timeline/posts/_mention.html", slots=("origin", "at", "text"))
 TAG = Fragment("timeline/posts/_tag.html", slots=("origin", "tag", "text"))
 
@@ -33,8 +36,18 @@ def _segment(part: Segment, language: str, origin: str, names: Collection[str] |
     if part.tag:
         return TAG.fill(language, origin=origin, tag=tag_in_path(folded(part.tag)), text=part.text)
     if part.address:
-        return LINK.fill(language, address=part.address, text=part.text)
+        shown = _shown(part.text)
+        rest = part.text[shown:]
+        return LINK.fill(language, is_long=bool(rest), address=part.address, text=part.text[:shown], rest=rest)
     return part.text
+
+
+def _shown(address: str) -> int:
+    """How many characters of an address are shown at once. A host that is cut could be taken for another one."""
+    if len(address) <= LONGEST_ADDRESS:
+        return len(address)
+    host = _through_host.match(address)
+    return max(LONGEST_ADDRESS, host.end() if host else 0)
 
 
 @lru_cache(maxsize=5000)
