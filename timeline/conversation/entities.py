@@ -15,3 +15,4 @@ class ThreadPage:
     begins_higher: bool  # the thread has posts above these
     answers: list[Branch]
     after: int | None  # the cursor of the next page of answers; None on the last page
+    is_muted: bool = False  # by the viewer: they get no notices of the thread

@@ -9,6 +9,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import stored_ids
 from timeline.posts.entities import Page
+from timeline.posts.reading.acted import LatestActed, ask_latest_acted
 from timeline.posts.reading.one_post import OnePost
 from timeline.posts.reading.post_reader import PostReader
 from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, fill
@@ -33,8 +34,9 @@ class Quotes:
         Two round trips with cached uids; one more where many of the quotes are hidden, and those of `PostReader.read`
         while the author of a post is not cached. Raises NoSuchUser, AccountDeleted, NoSuchPost, PostDeleted.
         """
-        author, pids = viewer.ask_about(username, partial(_QuotesQuestion, pid, before))
-        filled = fill(pids, POSTS_A_PAGE, PostReader(self._store, viewer.user).read)
+        author, (pids, acted) = viewer.ask_about(username, partial(_QuotesQuestion, pid, before))
+        reader = PostReader(self._store, viewer.user, acted=acted, fresh=viewer.just_changed)
+        filled = fill(pids, POSTS_A_PAGE, reader.read)
         return QuotesPage(author, pid, Page(filled.posts, filled.older))
 
 
@@ -47,8 +49,9 @@ class _QuotesQuestion:
     def queue(self, pipe: Pipe, me: int | None, them: int) -> None:
         self._post.queue(pipe, me, them)
         most = POSTS_A_PAGE + READ_MORE + 1
+        self._acted = ask_latest_acted(pipe, me)
         self._pids = pipe.zrevrangebyscore(keys.quotes_of(self._pid), self._below, "-inf", most)
 
-    def result(self) -> list[int]:
+    def result(self) -> tuple[list[int], LatestActed]:
         self._post.result()  # which raises for a post that is not there
-        return stored_ids(keys.quotes_of(self._pid), self._pids.value)
+        return stored_ids(keys.quotes_of(self._pid), self._pids.value), self._acted.value

@@ -47,7 +47,8 @@ class SavedPosts:
         if before is not None:
             scored = self._store.zrevrange_withscores(key(me.uid), asked.start, asked.start + MOST - 1)
         scores = dict(stored_rows(key(me.uid), scored))
-        filled = fill([*scores], POSTS_A_PAGE, PostReader(self._store, me, acted=asked.acted).read)
+        reader = PostReader(self._store, me, acted=asked.acted, fresh=viewer.just_changed)
+        filled = fill([*scores], POSTS_A_PAGE, reader.read)
         older = filled.older
         return SavedPage(filled.posts, None if older is None else ScoreCursor(scores[older], older))
 

@@ -14,12 +14,13 @@ from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import stored_ids
 from timeline.conversation.branches import Answer, Rank, branches
 from timeline.conversation.entities import ThreadPage
-from timeline.posts.entities import NO_LINKS, Links, Post, PostDeleted, Unavailable
+from timeline.posts.entities import NO_LINKS, Links, NoSuchPost, Post, PostDeleted, Unavailable
 from timeline.posts.reading.acted import LatestActed, ask_latest_acted
 from timeline.posts.reading.one_post import OnePost
 from timeline.posts.reading.post_reader import PostReader
 from timeline.posts.reading.records import Record
 from timeline.relations.follow import FollowedPeople, LatestFollowed, ask_latest_followed
+from timeline.relations.mute import ask_muted_threads
 
 ANSWERS = 100  # answers to the post itself that a page has
 IN_THREAD = 200  # posts of the thread among which a page finds the answers to answers
@@ -40,9 +41,13 @@ class Threads:
         Two round trips with cached uids, however long the thread is; one for a post without answers that is cached. One
         more for answers to a post that is an answer itself, and one while the author of a post is not cached. Raises
         NoSuchUser, AccountDeleted, NoSuchPost, and PostDeleted for a deleted post without answers.
+
+        The id of a repost gives the post that it reposts, without its thread.
         """
         author, asked = viewer.ask_about(username, partial(_ThreadQuestion, pid, after))
         found, links = asked.post, asked.post.links
+        if links.repost_of is not None:
+            return self._reposted(viewer, pid)
         direct = asked.answers[:ANSWERS]
         below = asked.below
         if direct and links.root is not None and links.root != pid:
@@ -61,10 +66,18 @@ class Threads:
             begins_higher=bool(above) and _answers_another(posts.get(above[-1])),
             answers=branches(pid, answers, _rank(author.uid, followed)),
             after=direct[-1] if len(asked.answers) > ANSWERS else None,
+            is_muted=str(links.root or pid) in asked.muted,
         )
         if isinstance(found, Unavailable) and not page.answers and page.after is None:
             raise PostDeleted(pid)
         return page
+
+    def _reposted(self, viewer: Viewer, repost: int) -> ThreadPage:
+        """Round trips as for `PostReader.read`. Raises NoSuchPost when the viewer does not see the post."""
+        posts, _ = PostReader(self._store, viewer.user, fresh=viewer.just_changed).read([repost])
+        if not posts:
+            raise NoSuchPost(repost)
+        return ThreadPage(posts[0].author, posts[0], [], begins_higher=False, answers=[], after=None)
 
     def _in_thread(self, root: int, above: int) -> list[int]:
         """The next posts of a thread above an id. One round trip."""
@@ -131,6 +144,7 @@ class _AskedThread:
     below: list[int]  # of the thread, if the post is its first
     followed: LatestFollowed
     acted: LatestActed
+    muted: frozenset[str]  # the threads that the viewer has muted, by their first posts
 
 
 class _ThreadQuestion:
@@ -145,6 +159,7 @@ class _ThreadQuestion:
         self._below = pipe.zrangebyscore(keys.thread(self._pid), self._above, "+inf", IN_THREAD)
         self._followed = None if me is None else ask_latest_followed(pipe, me)
         self._acted = ask_latest_acted(pipe, me)
+        self._muted = None if me is None else ask_muted_threads(pipe, me)
 
     def result(self) -> _AskedThread:
         return _AskedThread(
@@ -153,4 +168,5 @@ class _ThreadQuestion:
             stored_ids(keys.thread(self._pid), self._below.value),
             FOLLOWS_NOBODY if self._followed is None else self._followed.value,
             self._acted.value,
+            frozenset() if self._muted is None else self._muted.value,
         )

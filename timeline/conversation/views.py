@@ -2,6 +2,7 @@
 bookmarks."""
 
 from django.http import HttpResponse
+from django.shortcuts import redirect
 from django.views.decorators.http import require_safe
 
 from accounts.signing_in.guards import to_login
@@ -25,6 +26,8 @@ from timeline.timelines.cursors import post_cursor
 def post(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
     after = post_cursor(request.GET.get("after"))
     found = Threads(connect()).page(request.viewer, username, pid, after)
+    if found.post.pid != pid:  # the address of a repost leads to the post
+        return redirect("post", found.author.username, found.post.pid)
     return thread_page(request, rendering(request), found)
 
 

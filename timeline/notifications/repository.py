@@ -1,6 +1,6 @@
 """A user's notices, with the people and the posts that they name."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -50,18 +50,18 @@ class Notifications:
         one more when there is a new one. Raises NotSignedIn."""
         owner, (rows, noticed) = viewer.ask_as_user(_Question)
         groups = below(grouped(rows), before, only)
-        items = self._items(owner, groups[:A_PAGE])
+        items = self._items(owner, viewer.just_changed, groups[:A_PAGE])
         if rows and only is Only.ALL and before is None and rows[0].when > noticed:
             with suppress(StoreReadOnly):  # it can wait
                 Inbox(self._store, owner.uid).set_read(rows[0].when)
         older = groups[A_PAGE - 1].place if len(groups) > A_PAGE else None
         return NotificationsPage(owner, items, noticed, older)
 
-    def _items(self, owner: User, groups: Sequence[Group]) -> list[Item]:
+    def _items(self, owner: User, just_changed: Collection[int], groups: Sequence[Group]) -> list[Item]:
         """The groups that the viewer may see: without hidden posts and deleted accounts."""
         pids = dict.fromkeys(group.what for group in groups if group.kind is not Kind.FOLLOW)
         pipe = self._store.pipeline()
-        reading = PostReader(self._store, owner).ask(pipe, list(pids))
+        reading = PostReader(self._store, owner, fresh=just_changed).ask(pipe, list(pids))
         people = ask_people(pipe, {uid for group in groups for uid in group.people[:LOADED]})
         pipe.execute()
         found, _ = reading.posts(pipe)

@@ -55,7 +55,8 @@ class TagPages:
         return FollowedTagsPage(user, tags, self._filled(viewer, found, acted))
 
     def _filled(self, viewer: Viewer, found: Newest, acted: LatestActed) -> Page:
-        filled = fill(found.ids, POSTS_A_PAGE, PostReader(self._store, viewer.user, acted=acted).read)
+        reader = PostReader(self._store, viewer.user, acted=acted, fresh=viewer.just_changed)
+        filled = fill(found.ids, POSTS_A_PAGE, reader.read)
         return Page(filled.posts, filled.older or (filled.last if found.has_more else None))
 
 

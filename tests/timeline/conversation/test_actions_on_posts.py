@@ -6,7 +6,7 @@ import pytest
 
 from retwis_site.rendering import just_changed
 from retwis_site.store.local_cache import Memory
-from tests.support.stored_posts import write_posts
+from tests.support.stored_posts import write_posts, write_tag
 
 
 @pytest.fixture
@@ -152,3 +152,50 @@ def test_a_cookie_may_hold_anything(browser, posts, alice, named, round_trips):
     client.cookies[just_changed.COOKIE] = named
     recorded = round_trips(lambda: client.get("/@bob/"))
     assert len([command for command in recorded.commands if command[1].startswith("post:")]) <= just_changed.MOST
+
+
+def test_the_page_of_a_post_mutes_its_thread_and_says_so(browser, posts, alice, raw):
+    client = browser(alice)
+    raw.hset("post:3", mapping={"reply_to": 2, "root": 1})
+    assert 'formaction="/@bob/3/mute/">Mute this thread<' in client.get("/@bob/3/").content.decode()
+    client.post("/@bob/3/mute/")
+    for pid in (1, 3):
+        page = client.get(f"/@bob/{pid}/").content.decode()
+        assert "You get no notifications of this thread." in page
+        assert f'formaction="/@bob/{pid}/unmute/"' in page
+    assert "Unmute this thread" not in client.get("/@bob/2/").content.decode()
+    assert "this thread" not in browser().get("/@bob/3/").content.decode()
+
+
+def test_the_page_of_a_post_leads_to_the_people_who_acted_on_it(browser, posts, raw):
+    raw.hset("post:3", mapping={"likes": 4, "reposts": 1})
+    page = browser().get("/@bob/3/").content.decode()
+    assert 'href="/@bob/3/likes/"><strong>4</strong> likes<' in page
+    assert 'href="/@bob/3/reposts/"><strong>1</strong> repost<' in page
+    assert "/likes/" not in browser().get("/@bob/2/").content.decode()
+
+
+def test_the_address_of_a_repost_leads_to_the_post(browser, posts, alice, raw):
+    raw.hset("post:20", mapping={"user_id": 1, "time": 1_700_000_000, "repost_of": 3})
+    raw.zadd("updates:1", {20: 20})
+    assert browser().get("/@Alice/20/")["Location"] == "/@bob/3/"
+    raw.hset("post:3", mapping={"deleted": 1, "body": ""})
+    Memory.clear_all()
+    assert browser().get("/@Alice/20/").status_code == 404
+
+
+@pytest.mark.parametrize("page", ["/@bob/2/quotes/", "/likes/", "/bookmarks/", "/tags/redis/"])
+def test_every_list_shows_ones_own_action_at_once(browser, posts, alice, raw, page):
+    raw.hset("post:3", "quote", 2)
+    raw.zadd("quotes_of:2", {3: 3})
+    raw.zadd("likes:1", {3: 1_800_000_000})
+    raw.zadd("bookmarks:1", {3: 1_800_000_000})
+    write_tag(raw, "redis", [3])
+    client = browser(alice)
+    client.get(page)
+    browser().get("/@bob/")  # this process caches the post
+    raw.hset("post:3", "likes", 8)
+    client.cookies[just_changed.COOKIE] = "3"  # as the answer of another worker has set it
+    words, html = row(client.get(page), 3)
+    assert "Like 8" in words
+    assert 'formaction="/@bob/3/unlike/" aria-pressed="true"' in html

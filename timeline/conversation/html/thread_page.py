@@ -30,14 +30,14 @@ THREAD = Page(
         *("at", "pid", "title_name", "title_text", "shown_name", "origin", "description", "iso"),
         *("above", "higher_at", "higher_pid", "post", "numbers", "composer", "next", "answers", "after", "ages"),
     ),
-    shape=dict.fromkeys(("is_there", "later", "higher", "has_above", "has_answers", "has_more"), EITHER),
+    shape=dict.fromkeys(("is_there", "later", "higher", "has_above", "has_answers", "has_more", "is_muted"), EITHER),
 )
 BRANCH = Fragment(
     "timeline/conversation/_branch.html",
     slots=("posts", "branches", "at", "pid"),
     shape={"forks": EITHER, "more": ("", "branch", "others")},
 )
-KINDS = ("quotes",)  # of the numbers below a post, as in `Counts`; each has a page
+KINDS = ("reposts", "quotes", "likes")  # of the numbers below a post, as in `Counts`; each has a page
 NUMBER = Fragment("timeline/conversation/_number.html", slots=("at", "pid"), numbers=("number",), shape={"kind": KINDS})
 UNAVAILABLE = Fragment("timeline/conversation/_unavailable.html", slots=("pid",), shape={"is_deleted": EITHER})
 
@@ -53,6 +53,7 @@ def thread_page(request: HttpRequest, by: Rendering, found: ThreadPage) -> HttpR
         by,
         status=410 if isinstance(found.post, Unavailable) and found.post.is_deleted else 200,
         is_there=post is not None,
+        is_muted=found.is_muted,
         later="after" in request.GET,
         at=at(found.author.username),
         pid=found.post.pid,
