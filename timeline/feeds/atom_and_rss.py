@@ -156,17 +156,18 @@ class PostsFeed(Feed):  # type: ignore[type-arg]
         return moment_of(item.post.time)
 
     def item_updateddate(self, item: Item) -> datetime:
-        """A post is never changed."""
-        return self.item_pubdate(item)
+        """When the text that stands now was written."""
+        return moment_of(item.post.edited or item.post.time)
 
 
 class ProfileFeed(PostsFeed):
-    """The newest 20 posts of a user. As many round trips as a visitor's first page of the profile. Raises NoSuchUser,
-    AccountDeleted."""
+    """The posts of a user on the first page of the profile, without reposts of others. As many round trips as that page
+    takes for a visitor. Raises NoSuchUser, AccountDeleted."""
 
     def get_object(self, request: HttpRequest, username: str) -> PersonFeedPosts:
         found = Profiles(connect()).page(_visitor(), username, None)
-        return PersonFeedPosts(_items(request, found.page), found.person)
+        items = [item for item in _items(request, found.page) if item.post.author.uid == found.person.uid]
+        return PersonFeedPosts(items, found.person)
 
     def title(self, feed_posts: PersonFeedPosts) -> str:
         return _("%(name)s (@%(username)s) on Retwis") % {

@@ -159,6 +159,21 @@ def test_a_title_has_the_beginning_of_the_text_and_the_content_all_of_it(browser
     assert [Html(content).words for content in contents(feed)] == [long.strip()]
 
 
+def test_feeds_leave_reposts_of_others_out(browser, raw, alice, bob):
+    write_posts(raw, 2, [1])
+    write_posts(raw, 1, [2])
+    raw.hset("post:3", mapping={"user_id": 1, "time": 1_700_000_003, "repost_of": 1})
+    raw.zadd("updates:1", {3: 3})
+    assert titles(root(browser().get("/@Alice/atom/"))) == ["Alice: post 2"]
+
+
+def test_an_entry_says_when_its_text_was_changed(browser, raw, alice):
+    write_posts(raw, 1, [1])
+    raw.hset("post:1", "edited", 1_800_000_000)
+    [entry] = all_of(root(browser().get("/@Alice/atom/")), "atom:entry")
+    assert text(entry, "atom:published") < text(entry, "atom:updated") == "2027-01-15T08:00:00+00:00"
+
+
 @pytest.mark.parametrize("kind", ["atom", "rss"])
 def test_an_empty_feed_is_valid(browser, alice, kind):
     for url in (f"/@Alice/{kind}/", f"/timeline/{kind}/"):
