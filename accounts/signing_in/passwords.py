@@ -76,4 +76,6 @@ def _behind_pages(hashing: Callable[[str, str], T], password: str, other: str) -
 
 def _lower_priority() -> None:
     if sys.platform == "linux":  # elsewhere a priority is that of a process
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
+        thread = threading.get_native_id()
+        # Never above that of the process: one that is not root may not do that, and then nobody could log in.
+        os.setpriority(os.PRIO_PROCESS, thread, max(os.getpriority(os.PRIO_PROCESS, thread), NICENESS))

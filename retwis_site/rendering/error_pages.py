@@ -22,6 +22,8 @@ logger = logging.getLogger("retwis.store")
 security = logging.getLogger("retwis.security")
 
 RETRY_AFTER = 5  # seconds
+# What the frame shows of a viewer. A template logs a name that it lacks, with the exception that led to the page.
+_FRAME_OF_NOBODY = {"signed_in": False, "session": "", "title_number": "", "here": ""}
 _METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST"})
 
 
@@ -30,7 +32,7 @@ def error_page(
 ) -> HttpResponse:
     """A page that says what is wrong. With `kept` it has a form that sends the typed text again."""
     context = {"status": status, "title": title, "text": text, "kept": kept or [], "foreign": _is_foreign(request)}
-    return page(request, "retwis_site/error.html", context, status=status)
+    return page(request, "retwis_site/error.html", {**_FRAME_OF_NOBODY, **context}, status=status)
 
 
 def _is_foreign(request: HttpRequest) -> bool:

@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
-from django.utils.safestring import SafeString
+if TYPE_CHECKING:
+    from retwis_site.rendering.fragments import Html
 
 _NEVER = object()  # no state is equal to it
 
@@ -29,7 +31,7 @@ class Refillable:
         last, html, _ = self._filled
         return html if last == state else None
 
-    def fill(self, state: object, values: Mapping[str, SafeString]) -> bytes:
+    def fill(self, state: object, values: Mapping[str, "Html"]) -> bytes:
         """The HTML with these values, which follow from `state`."""
         _, html, places = self._filled
         parts: list[bytes] = []

@@ -11,6 +11,7 @@ from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.avatars import avatar
 from accounts.users.entities import User, Visitor
 from accounts.users.html import at
+from accounts.users.names import isolated
 from retwis_site.http.csrf import csrf_token
 from retwis_site.rendering import pages
 from retwis_site.rendering.fragments import EITHER, NOTHING, Fragment, Html, active_language, escaped
@@ -20,7 +21,7 @@ HERE = ("", "own_profile", "settings")  # the pages to which the viewer's menu l
 
 SESSION = Fragment(
     "accounts/signing_in/_session.html",
-    slots=("at", "avatar", "shown_name"),
+    slots=("at", "avatar", "shown_name", "isolated_name"),
     shape={"here": HERE},
 )
 
@@ -95,6 +96,7 @@ def session(by: Rendering, here: str) -> Html:
         at=at(user.username),
         avatar=avatar(user.uid, user.shown_name),
         shown_name=user.shown_name,
+        isolated_name=isolated(user),
     )
 
 

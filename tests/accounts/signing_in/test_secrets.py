@@ -318,7 +318,7 @@ SOURCES = [
 ]
 # Modules that run programs, open connections, draw predictable numbers or read unsafe formats, and where each is used.
 ALLOWED = {
-    "subprocess": {f"retwis_site/store/{name}.py" for name in ("embedded", "server/program", "server/temporary")},
+    "subprocess": {f"retwis_site/store/server/{name}.py" for name in ("embedded", "program", "temporary")},
     "socket": {
         "retwis_site/store/server/embedded.py",
         "retwis_site/management/commands/serve.py",

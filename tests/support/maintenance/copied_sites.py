@@ -53,6 +53,7 @@ def make_site_with_every_key(raw, store):
     raw.zadd("notices:1", {"like:1:2": LONG_AGO})
     raw.hset("edits:1", LONG_AGO, "Grüsse, 世界")
     raw.hset("tags", "redis", "Redis")
+    raw.zadd("tags_by_name", {"redis": 0})
     raw.zadd("recent", {"1": 1})
     raw.zadd("recent:3", {"2": 2})
     raw.rpush("timeline:2", "-0")
