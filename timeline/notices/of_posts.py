@@ -1,6 +1,6 @@
 """The notices that a post causes: to the author answered, to the author quoted, and to the people mentioned."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from accounts.users.deletion import is_deleted
@@ -8,6 +8,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import stored_id
 from timeline.notices.entities import Kind, Notice
+from timeline.notices.inbox import queue_remove
 from timeline.notices.welcome import Welcome, ask_welcome, queue_notice
 
 
@@ -34,7 +35,7 @@ class PostNotices:
 
         Looks again after it has written. A deletion or a block commits first and removes notices afterwards: one of
         the two sees the other."""
-        notices = self._notices(post)
+        notices = self._notices(post, self._authors([post]))
         if not notices:
             return
         seen = self._look(post, notices)
@@ -45,32 +46,41 @@ class PostNotices:
                 return
             seen = now
 
-    def remove(self, post: NewPost) -> None:
-        """Take back all notices of a deleted post. One round trip; one more with a quote."""
-        self._remove(self._notices(post))
+    def remove(self, posts: Collection[NewPost]) -> None:
+        """Take back all notices of deleted posts. One round trip; one more with a quote."""
+        authors = self._authors(posts)
+        pipe = self._store.pipeline()
+        for post in posts:
+            for owner, notice in self._notices(post, authors).items():
+                queue_remove(pipe, owner, notice)
+        pipe.execute()
 
     def write_mentions(self, post: NewPost, before: tuple[int, ...]) -> None:
         """What an edit changes: people who are mentioned now and were not before are told, the notices of those who are
         no longer mentioned go. Round trips as for `write`, and one more."""
-        others = {who for who in (post.answered, self._author(post.quote)) if who}
+        others = {post.answered, *self._authors([post]).values()}
         left = [uid for uid in before if uid not in {*post.mentions, *others}]
-        self._remove({uid: Notice(Kind.MENTION, post.pid, post.author) for uid in left})
+        self.remove([post._replace(answered=None, quote=None, mentions=tuple(left))])
         new = tuple(uid for uid in post.mentions if uid not in {*before, *others})
         self.write(post._replace(answered=None, quote=None, mentions=new))
 
-    def _notices(self, post: NewPost) -> dict[int, Notice]:
-        """The notices of a post by owner: one each, the first of BY_POSTS. At most one round trip."""
+    def _notices(self, post: NewPost, authors: Mapping[int, int]) -> dict[int, Notice]:
+        """The notices of a post by owner: one each, the first of BY_POSTS. `authors`: of quoted posts."""
         kinds = dict.fromkeys(post.mentions, Kind.MENTION)
-        if quoted := self._author(post.quote):
+        if quoted := authors.get(post.quote or 0):
             kinds[quoted] = Kind.QUOTE
         if post.answered:
             kinds[post.answered] = Kind.REPLY
         kinds.pop(post.author, None)
         return {owner: Notice(kind, post.pid, post.author) for owner, kind in kinds.items()}
 
-    def _author(self, pid: int | None) -> int | None:
-        """The author of a post; None when it is gone. One round trip; none without a post."""
-        return stored_id(keys.post(pid), self._store.hget(keys.post(pid), "user_id")) if pid else None
+    def _authors(self, posts: Collection[NewPost]) -> dict[int, int]:
+        """The authors of the quoted posts, without those that are gone. One round trip; none without a quote."""
+        pipe = self._store.pipeline()
+        asked = {post.quote: pipe.hget(keys.post(post.quote), "user_id") for post in posts if post.quote}
+        pipe.execute()
+        authors = {pid: stored_id(keys.post(pid), author.value) for pid, author in asked.items()}
+        return {pid: author for pid, author in authors.items() if author}
 
     def _look(self, post: NewPost, notices: Mapping[int, Notice]) -> tuple[bool, dict[int, Welcome]]:
         """Whether the post stands, and who wants to know of it. One round trip."""
@@ -89,10 +99,4 @@ class PostNotices:
         pipe = self._store.pipeline()
         for owner, notice in notices.items():
             queue_notice(pipe, owner, notice, post.time if stands else None, welcome[owner])
-        pipe.execute()
-
-    def _remove(self, notices: Mapping[int, Notice]) -> None:
-        pipe = self._store.pipeline()
-        for owner, notice in notices.items():
-            pipe.zrem(keys.notices(owner), notice.member)
         pipe.execute()

@@ -6,7 +6,9 @@ from retwis_site.store import keys
 from retwis_site.store.chunks import emptied
 from retwis_site.store.client import Store
 from retwis_site.store.ids import stored_ids
-from timeline.posts.writing.deletion import mark_deleted
+from timeline.notices.of_posts import PostNotices
+from timeline.posts.reading.records import LINKS, links_from
+from timeline.posts.writing.deletion import mark_deleted, notices_of
 from timeline.posts.writing.standing import Standing
 from timeline.relations.removal import remove_edges_to_posts
 
@@ -15,17 +17,21 @@ def remove_posts(store: Store, uid: int) -> Iterator[None]:
     """Delete all posts of a user with their likes, in chunks. Each chunk leaves `updates:` last, since `updates:` leads
     to the posts.
 
-    A post of another author that is in the set by mistake is only removed from the set. Five round trips a chunk, and
-    those of `Standing.settle` and `remove_edges_to_posts`."""
+    A post of another author that is in the set by mistake is only removed from the set. Five round trips a chunk, up to
+    two more with notices, and those of `Standing.settle` and `remove_edges_to_posts`."""
     key = keys.updates(uid)
     pipe = store.pipeline()
     for members in emptied(store, key):
-        authors = [(pid, pipe.hget(keys.post(pid), "user_id")) for pid in stored_ids(key, members)]
+        asked = [(pid, pipe.hmget(keys.post(pid), ["user_id", *LINKS])) for pid in stored_ids(key, members)]
         pipe.execute()
-        own = [pid for pid, author in authors if author.value == str(uid)]
+        links = {
+            pid: links_from(keys.post(pid), fields.value[1:]) for pid, fields in asked if fields.value[0] == str(uid)
+        }
+        own = list(links)
         mark_deleted(store, own)
         while not Standing(store).settle(own):
             yield
+        PostNotices(store).remove([notices_of(pid, uid, links[pid], 0) for pid in own])
         yield from remove_edges_to_posts(store, dict.fromkeys(own, uid))
         for member in members:
             pipe.zrem(key, member)

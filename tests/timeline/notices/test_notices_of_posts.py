@@ -56,7 +56,7 @@ def test_a_muted_thread_is_silent(store, raw):
 def test_the_deletion_of_the_post_removes_them(store, raw):
     told = post(answered=BOB, quote=QUOTED)
     PostNotices(store).write(told)
-    PostNotices(store).remove(told)
+    PostNotices(store).remove([told])
     assert notices(raw) == {}
 
 

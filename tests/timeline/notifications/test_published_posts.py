@@ -1,6 +1,13 @@
 """A published post tells the people whom it concerns; its deletion takes that back."""
 
+import pytest
+
+from accounts.users.deletion import AccountDeletion
+from retwis_site.jobs.worker import drain
+from tests.support.people import LONG_AGO
 from tests.support.stored_keys import publish
+from tests.support.stores.key_layouts import make_due
+from tests.support.stores.seam import killed_before_round_trip
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 
@@ -11,4 +18,47 @@ def test_an_answer_that_mentions_gives_one_notice_each(store, raw, alice, bob, c
     assert raw.zrange("notices:2", 0, -1) == [f"reply:{answer}:1"]
     assert raw.zrange("notices:3", 0, -1) == [f"mention:{answer}:1"]
     Posts(store).delete(1, answer)
+    assert raw.keys("notices:*") == []
+
+
+def test_an_edit_tells_new_people_and_takes_back_what_it_no_longer_says(store, raw, alice, bob, carol):
+    pid = publish(raw, store, alice, "Hi @bob")
+    Posts(store).edit(1, pid, "Hi @carol")
+    assert raw.keys("notices:*") == ["notices:3"]
+    assert raw.zrange("notices:3", 0, -1) == [f"mention:{pid}:1"]
+    Posts(store).edit(1, pid, "Hi")
+    assert raw.keys("notices:*") == []
+
+
+def test_the_author_of_an_answer_keeps_the_notice_though_the_name_goes(store, raw, alice, bob):
+    pid = publish(raw, store, bob, "Hello")
+    answer = Posts(store).publish(1, NewPost("Hi @bob", reply_to=pid), "t").pid
+    Posts(store).edit(1, answer, "Hi")
+    assert raw.zrange("notices:2", 0, -1) == [f"reply:{answer}:1"]
+
+
+@pytest.mark.parametrize("step", range(1, 12))
+def test_a_worker_finishes_the_notices_of_a_killed_edit(store, raw, alice, bob, carol, step):
+    pid = publish(raw, store, alice, "Hi @bob")
+    killed_before_round_trip(step, lambda: Posts(store).edit(1, pid, "Hi @carol"))
+    make_due(raw)
+    drain(store, "worker")
+    told = "notices:3" if raw.hget(f"post:{pid}", "mentions") == "3" else "notices:2"
+    assert raw.keys("notices:*") == [told]
+
+
+def test_a_post_that_a_worker_delivers_gives_its_notice_with_the_date_of_the_post(store, raw, alice, bob):
+    pid = publish(raw, store, alice, "Hi @bob")
+    raw.delete("notices:2")
+    raw.hset(f"post:{pid}", "time", LONG_AGO)
+    raw.zadd("outbox", {f"post:{pid}:x": 1})
+    drain(store, "worker")
+    assert raw.zrange("notices:2", 0, -1, withscores=True) == [(f"mention:{pid}:1", LONG_AGO)]
+
+
+def test_a_deleted_account_leaves_no_notices_of_its_posts(store, raw, alice, bob, carol):
+    pid = publish(raw, store, bob, "Hello")
+    Posts(store).publish(1, NewPost("Hi @carol", quote=pid), "t")
+    AccountDeletion(store).delete(alice.user, alice.secret)
+    drain(store, "worker")
     assert raw.keys("notices:*") == []

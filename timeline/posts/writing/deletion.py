@@ -40,7 +40,7 @@ class Deletion:
         look, edges = self._unlist(uid, pid)
         if not self._standing.agree({}, look):
             return  # Too slow: stop. The worker that claims this job finishes it.
-        PostNotices(self._store).remove(notices_of(pid, uid, look.seen[pid].links))
+        PostNotices(self._store).remove([notices_of(pid, uid, look.seen[pid].links, 0)])
         if edges > AT_ONCE:
             self._outbox.replace(job.name, f"del:{pid}:{uid}:{nonce()}")
             return
@@ -60,7 +60,7 @@ class Deletion:
         look, _ = self._unlist(uid, pid)
         if not self._standing.agree({}, look):
             return False
-        PostNotices(self._store).remove(notices_of(pid, uid, look.seen[pid].links))
+        PostNotices(self._store).remove([notices_of(pid, uid, look.seen[pid].links, 0)])
         if not claim.carry_out_for_a_turn(remove_edges_to_posts(self._store, {pid: uid})):
             return False
         self._outbox.done(claim.name)
@@ -77,9 +77,9 @@ class Deletion:
         return look, edges.value
 
 
-def notices_of(pid: int, uid: int, links: Links) -> NewPost:
-    """What of a post of user `uid` decides whom it concerns."""
-    return NewPost(pid, uid, int(time.time()), links.reply_to_user, links.quote, links.mentions or ())
+def notices_of(pid: int, uid: int, links: Links, when: int) -> NewPost:
+    """What of a post of user `uid` decides whom it concerns. `when`: the date of the notices, in unix seconds."""
+    return NewPost(pid, uid, when, links.reply_to_user, links.quote, links.mentions or ())
 
 
 def mark_deleted(store: Store, pids: Sequence[int]) -> None:

@@ -47,7 +47,7 @@ class Delivery:
         if not self._settle(pid, {pid: now}, look):
             return  # Too slow: stop. The worker that claims this job finishes it.
         if look is not None:
-            PostNotices(self._store).write(notices_of(pid, uid, look.seen[pid].links))
+            PostNotices(self._store).write(notices_of(pid, uid, look.seen[pid].links, int(time.time())))
             self._push_own(uid, pid)
             if followers > settings.DELIVER_INLINE_LIMIT:
                 self._outbox.replace(job.name, f"fan:{pid}:{nonce()}")
@@ -79,12 +79,15 @@ class Delivery:
         Homes are dropped and rebuilt by their next read. A push would put old ids at the head of a list.
         """
         pid = job_id(job, 1)
-        author = stored_id(keys.post(pid), self._store.hget(keys.post(pid), "user_id"))
+        stored, when = self._store.hmget(keys.post(pid), ["user_id", "time"])
+        author = stored_id(keys.post(pid), stored)
         look = self._list(author, pid, {}) if author is not None else None
         if not self._settle(pid, {}, look):
             return False
         if author is not None and look is not None:
-            PostNotices(self._store).write(notices_of(pid, author, look.seen[pid].links))
+            PostNotices(self._store).write(
+                notices_of(pid, author, look.seen[pid].links, stored_time(keys.post(pid), when))
+            )
             self._store.unlink(keys.timeline(pid))
             self.drop_homes(author)
         self._outbox.done(job)

@@ -11,8 +11,10 @@ from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import nonce, stored_time
+from timeline.notices.of_posts import PostNotices
 from timeline.posts.entities import NO_LINKS, NoSuchPost, PostDeleted, TooManyEdits
 from timeline.posts.reading.history import Version
+from timeline.posts.writing.deletion import notices_of
 from timeline.posts.writing.looks import Look, Seen
 from timeline.posts.writing.mentions import mentioned
 from timeline.posts.writing.standing import Standing
@@ -37,7 +39,8 @@ class Editing:
 
     def edit(self, uid: int, pid: int, body: str) -> bool:
         """Give a post of user `uid` a new text. Returns False when it has this text already. Six round trips, one more
-        for a text with an @name, and those of `Standing.agree` for an answer or a quote. Raises NoSuchPost (also for
+        for a text with an @name, those of `Standing.agree` for an answer or a quote, and those of
+        `PostNotices.write_mentions` where the people mentioned change. Raises NoSuchPost (also for
         another author's, and for a repost), PostDeleted, TooManyEdits.
 
         Commit: the HSETNX of the new text in `edits:`."""
@@ -54,16 +57,31 @@ class Editing:
         look = Look(pipe, {pid: now.links})
         pipe.execute()
         if self._standing.agree({pid: now}, look):  # else too slow: the worker that claims this job finishes it
+            self._tell(uid, pid, now, before.seen.links.mentions or ())
             self._outbox.done(job.name)
         return True
 
     def finish(self, claim: Claim) -> bool:
         """The job `edit:<pid>:<uid>:<nonce>`, for a worker: finish an edit. Returns False when the store was too
         slow."""
-        if not self._standing.settle([job_id(claim.name, 1)]):
+        pid, uid = job_id(claim.name, 1), job_id(claim.name, 2)
+        if not self._standing.settle([pid]):
             return False
+        pipe = self._store.pipeline()
+        look = Look(pipe, {pid: NO_LINKS})
+        pipe.execute()
+        now = look.seen[pid]
+        if now.texts and not now.deleted:
+            earlier = now.texts[-2].text if len(now.texts) > 1 else ""
+            self._tell(uid, pid, now, mentioned(self._store, earlier) or ())
         self._outbox.done(claim.name)
         return True
+
+    def _tell(self, uid: int, pid: int, now: Seen, before: tuple[int, ...]) -> None:
+        """Write the notices of people who are mentioned now, and remove those of people who were mentioned `before`."""
+        if set(before) != set(now.links.mentions or ()):
+            when = now.edited or int(time.time())
+            PostNotices(self._store).write_mentions(notices_of(pid, uid, now.links, when), before)
 
     def _editable(self, uid: int, pid: int) -> Before:
         pipe = self._store.pipeline()
