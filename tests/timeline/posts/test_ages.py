@@ -83,5 +83,5 @@ def test_each_page_shows_the_present_age(browser, raw, store, alice, bob, monkey
     for seconds, words in [(0, "0 seconds"), (7, "7 seconds"), (61, "1 minute"), (4000, "1 hour"), (90_000, "1 day")]:
         clock.now = written + seconds
         for viewer in (alice, bob):  # alice has the delete button, bob has not
-            [age] = re.findall("posted (.*) ago via web", browser(viewer).get("/@Alice/").content.decode())
+            [age] = re.findall('title="posted (.*) ago via web', browser(viewer).get("/@Alice/").content.decode())
             assert age == words
