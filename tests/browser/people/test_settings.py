@@ -3,13 +3,13 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.support.steps import said
+from tests.browser.support.steps import account_menu, said
 
 
 def open_settings(page):
     """By way of one's own profile."""
     page.goto("/")
-    page.get_by_role("navigation", name="Main").get_by_title("Your profile").click()
+    account_menu(page).get_by_role("link", name="Your profile").click()
     page.get_by_role("link", name="Edit your profile").click()
     expect(page.get_by_role("heading", name="Settings", exact=True)).to_be_visible()
 

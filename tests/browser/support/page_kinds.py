@@ -14,6 +14,7 @@ from tests.browser.support.steps import (
     fill_in_login,
     fill_in_registration,
     follow_button,
+    more,
     post,
     said,
     unfollow_button,
@@ -133,7 +134,9 @@ def profile_with_a_message(world):
 def home_with_a_deletion_to_confirm(world):
     page = world.member
     page.goto("/")
-    page.get_by_text("Delete", exact=True).first.click()
+    own = page.get_by_role("article").filter(has_text="Delete").first
+    more(own).click()
+    own.get_by_text("Delete", exact=True).click()
     expect(page.get_by_role("button", name="Yes, delete this post").first).to_be_visible()
     return page
 
@@ -229,7 +232,19 @@ PAGES = {
     "people, to a visitor": at("visitor", "/people/?by=followers"),
     "people, found": at("member", "/people/?q=Follower"),
     "people, no one found": at("visitor", "/people/?q=nobody_at_all"),
+    "profile, posts and replies": at("member", "/@{other}/replies/"),
     "a post": a_post,
+    "thread": at("member", "/@{me}/{mine}/"),
+    "thread, to a visitor": at("visitor", "/@{me}/{mine}/"),
+    "quotes": at("member", "/@{me}/{mine}/quotes/"),
+    "likes of a post": at("member", "/@{me}/{mine}/likes/"),
+    "likes": at("member", "/likes/"),
+    "bookmarks": at("member", "/bookmarks/"),
+    "notifications": at("member", "/notifications/"),
+    "kinds of notifications": at("member", "/settings/notifications/"),
+    "a tag": at("member", "/tags/bread/"),
+    "a tag, to a visitor": at("visitor", "/tags/bread/"),
+    "followed tags, none": at("member", "/tags/"),
     "compose": at("member", "/compose/"),
     "compose, a reply": at("member", "/compose/?reply_to={newest}"),
     "edit": at("member", "/@{me}/{mine}/edit/"),

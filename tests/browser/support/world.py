@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import secrets
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +16,12 @@ from tests.browser.support.console import Console
 from tests.browser.support.windows import sign_in
 from tests.support.people import register
 from tests.support.stored_keys import publish
+from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
+from timeline.posts.writing.reposting import Reposts
+from timeline.relations.bookmark import Bookmarks
 from timeline.relations.follow import Follows
+from timeline.relations.like import Likes
 
 LONGEST_NAME = "Wolfeschlegelsteinhausenberger"
 LONG_DISPLAY_NAME = "نور الهدى " * 4 + "W" * 10
@@ -34,7 +39,8 @@ BODIES = [
 @dataclass(frozen=True)
 class World:
     """The people and their windows. `visitor` is not signed in, `member` has a full home, `newcomer` an empty one.
-    `reader` is a second window of the member, with a clock that tests move forward."""
+    `reader` is a second window of the member, with a clock that tests move forward. `mine` is a post of the member that
+    others have answered, quoted, liked and reposted."""
 
     site: Any
     server: Any
@@ -52,6 +58,25 @@ class World:
     left: str
 
 
+def converse(store, pid, author, others):
+    """The others act on the post in every way: it is answered on several levels, quoted, liked and reposted."""
+    mine, they = author.user.uid, [them.user.uid for them in others]
+    below = pid
+    for number, uid in enumerate([they[0], mine, they[1], mine]):
+        new = NewPost(f"@{author.user.username} {BODIES[number]} #{LONGEST_NAME} #bread", reply_to=below)
+        below = Posts(store).publish(uid, new, secrets.token_hex(8)).pid
+        if number == 1:
+            fork = below
+    Posts(store).publish(they[2], NewPost(LONGEST_WORD, reply_to=fork), secrets.token_hex(8))
+    for uid in they[:2]:
+        Posts(store).publish(uid, NewPost(LONGEST_WORD, quote=pid), secrets.token_hex(8))
+    for uid in they:
+        Likes(store).like(uid, pid, mine)
+        Reposts(store).repost(uid, pid, mine)
+    Likes(store).like(mine, below, mine)
+    Bookmarks(store).add(mine, pid, mine)
+
+
 @contextlib.contextmanager
 def opened_world(chromium, site, real_server):
     """A World in `site`. All tests of a module share its windows, since opening a window is slow."""
@@ -63,6 +88,7 @@ def opened_world(chromium, site, real_server):
         Follows(store).follow(them.user.uid, me.user.uid)
     mine = publish(raw, store, me, "Written in haste")
     Posts(store).edit(me.user.uid, mine, f"{LONGEST_WORD}\n\nWritten at leisure")
+    converse(store, mine, me, [other, *crowd[:3]])
     for number, author in enumerate(itertools.islice(itertools.cycle([other, me, crowd[0]]), 24)):
         newest = publish(raw, store, author, f"{BODIES[number % len(BODIES)][:270]} {number}")
     rapunzel = register(store, "Rapunzel")
