@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.support.keyboard import every_stop, focus_is_seen, press_tab_until
-from tests.browser.support.steps import composer, follow_button, post, said
+from tests.browser.support.steps import composer, follow_button, more, post, said
 from tests.browser.support.windows import PHONE, WIDE
 from tests.support.people import PASSWORD
 from tests.support.stored_keys import publish
@@ -68,7 +68,10 @@ def test_log_in_post_follow_and_delete_by_keyboard(window, alice, bob, raw, scri
     assert raw.zrange(f"following:{me.uid}", 0, -1) == [str(them.uid)]
 
     page.goto("/")
-    press_tab_until(page, post(page, "Without a mouse").get_by_text("Delete", exact=True))
+    mine = post(page, "Without a mouse")
+    press_tab_until(page, more(mine))
+    page.keyboard.press("Enter")
+    press_tab_until(page, mine.get_by_text("Delete", exact=True))
     page.keyboard.press("Enter")
     press_tab_until(page, page.get_by_role("button", name="Yes, delete this post"))
     page.keyboard.press("Enter")
