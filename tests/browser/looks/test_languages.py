@@ -194,7 +194,7 @@ def test_a_posts_age_is_told_in_words_and_its_moment_to_who_points_at_it(
     raw.hincrby(f"post:{pid}", "time", -86_500)
     page = window(locale=locale)
     page.goto(f"/@{alice.user.username}/")
-    page.locator("time").click()
+    page.get_by_role("article").locator("time").click()
     expect(page.get_by_text(words, exact=True)).to_have_attribute("title", re.compile(f"^{words} · {moment}$"))
 
 

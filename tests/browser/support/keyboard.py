@@ -2,7 +2,7 @@
 
 from playwright.sync_api import Locator, Page
 
-MOST_STOPS = 300
+MOST_STOPS = 400
 
 # What the focused element is, and what is wrong with how it shows that.
 FOCUSED = """
