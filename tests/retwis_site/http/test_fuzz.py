@@ -200,9 +200,14 @@ def test_a_name_from_another_database_has_its_pages(site, name):
 
 def normalised(text):
     """The body of a post with this text; None when the text is refused."""
-    line = " ".join(text.strip().splitlines()).strip()
-    visible = any(unicodedata.category(char)[0] not in "CZ" for char in line)
-    return line if visible and len(line) <= 280 and "\0" not in line else None
+    lines = [line.rstrip() if is_visible(line) else "" for line in text.splitlines()]
+    # Of empty lines in a row one stays.
+    body = "\n".join(line for before, line in zip(["", *lines], lines, strict=False) if before or line).strip()
+    return body if body and len(body) <= 280 and "\0" not in text else None
+
+
+def is_visible(text):
+    return any(unicodedata.category(char)[0] not in "CZ" for char in text)
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=name_of)

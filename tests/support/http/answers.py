@@ -65,6 +65,9 @@ class Page(HTMLParser):
         self.links.append(has.get("href"))
         if self._is_in_post and tag == "a":
             return  # its text belongs to the post
+        if self._is_in_post and tag == "br":
+            self.handle_data("\n")
+            return
         self._is_in_post = (tag, has.get("class")) in {("p", "body"), ("p", "bio")}
         self._texts.append((f"{tag}.{has.get('class') or has.get('name')}", ""))
 

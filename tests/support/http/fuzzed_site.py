@@ -48,6 +48,7 @@ class FuzzedSite:
         raw.hset("post:3", "body", MARKER)
         raw.hset("post:4", mapping={"deleted": 1_700_000_009, "body": ""})
         raw.zrem("updates:1", 4)
+        raw.hset("tags", "alice", "Alice")  # the feed of a tag that nobody has used is a 404
         self.initial = everything(raw)
         for page in (b"/", b"/timeline/"):
             self.browser().get(page)
