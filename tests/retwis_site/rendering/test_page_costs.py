@@ -20,7 +20,7 @@ COSTS = {
     ("/", "a visitor"): ((1, 2), (3, 25)),
     ("/@bob/replies/", "alice"): ((1, 26), (6, 55)),
     ("/@bob/2/quotes/", "a visitor"): ((1, 5), (2, 6)),
-    ("/@bob/2/", "alice"): ((1, 20), (4, 23)),
+    ("/@bob/2/", "alice"): ((1, 21), (4, 24)),
     ("/@bob/2/", "a visitor"): ((1, 6), (3, 8)),
     ("/@Alice/followers/", "alice"): ((2, 12), (4, 14)),
     ("/@bob/following/", "a visitor"): ((2, 7), (3, 8)),
