@@ -17,7 +17,7 @@ def remove_posts(store: Store, uid: int) -> Iterator[None]:
     """Delete all posts of a user with their likes, in chunks. Each chunk leaves `updates:` last, since `updates:` leads
     to the posts.
 
-    A post of another author that is in the set by mistake is only removed from the set. Five round trips a chunk, up to
+    A post of another author that is in the set by mistake is only removed from the set. Four round trips a chunk, up to
     two more with notices, and those of `Standing.settle` and `remove_edges_to_posts`."""
     key = keys.updates(uid)
     pipe = store.pipeline()

@@ -107,6 +107,7 @@ def test_every_cookie_is_bound_to_the_host_and_hidden_from_scripts():
         "__Host-messages",
         "__Host-draft",
         "__Host-since",
+        "__Host-changed",
         "__Host-theme",
         "__Host-language",
     }
@@ -118,7 +119,7 @@ def test_every_cookie_is_bound_to_the_host_and_hidden_from_scripts():
 
 def test_cookies_are_removed_under_the_names_that_were_set():
     removed = {name for name, attributes in cookies() if "Max-Age=0" in attributes}
-    assert removed == {"__Host-auth", "__Host-messages", "__Host-draft", "__Host-theme"}
+    assert removed == {"__Host-auth", "__Host-messages", "__Host-draft", "__Host-changed", "__Host-theme"}
 
 
 def test_messages_are_signed_with_sha256(rf):

@@ -49,6 +49,8 @@ def add_orphans(raw):
     raw.persist("post:2")
     raw.zadd("liked_by:2", {"1": LONG_AGO})
     raw.zadd("likes:1", {"2": LONG_AGO})
+    raw.zadd("reposted_by:2", {"1": 61})
+    raw.zadd("reposts:1", {"2": 61})
     raw.zadd("muted:1", {"2": LONG_AGO, "99": "+inf"})
     raw.zadd("muted_reposts:1", {"2": LONG_AGO})
     raw.zadd("bookmarks:1", {"2": LONG_AGO})
@@ -65,6 +67,7 @@ stale entries in auths: 2 found, {2}
 orphaned user: hashes: 3 found, {3}
 stale entries in users_by_name: 3 found, {3}
 likes of posts that do not exist: 1 found, {1}
+reposts of posts that do not exist: 1 found, {1}
 entries of muted: that lead nowhere or have ended: 2 found, {2}
 entries of muted_reposts: that lead nowhere or have ended: 1 found, {1}
 entries of bookmarks: that lead nowhere or have ended: 1 found, {1}

@@ -63,7 +63,7 @@ class Page(HTMLParser):
         if active or MARK in tag or suspects or (has.get("type") == "password" and has.get("value")):
             self.foreign.append((tag, attrs))
         self.links.append(has.get("href"))
-        if self._is_in_post and tag == "a":
+        if self._is_in_post and tag in {"a", "span"}:
             return  # its text belongs to the post
         if self._is_in_post and tag == "br":
             self.handle_data("\n")
@@ -72,7 +72,7 @@ class Page(HTMLParser):
         self._texts.append((f"{tag}.{has.get('class') or has.get('name')}", ""))
 
     def handle_endtag(self, tag):
-        if self._is_in_post and tag == "a":
+        if self._is_in_post and tag in {"a", "span"}:
             return
         self._is_in_post = False
         self._texts.append(("", ""))

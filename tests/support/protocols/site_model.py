@@ -91,12 +91,16 @@ class Model:
             return Relation(is_me=me == them)
         followers = self.followers(me).keys() & self.followers(them).keys()
         following = self.following(me).keys() & self.following(them).keys()
-        common = [InCommon(len(people), exact=True) for people in (followers, following)]
         known = sorted(self.following(me).keys() & self.followers(them).keys())
         named = tuple(self.people[uid].user for uid in known[:2])
         others = InCommon(len(known) - len(named), exact=True)
-        follows = them in self.following(me), me in self.following(them)
-        return Relation(False, follows[0], *common, follows[1], KnownFollowers(named, others) if known else None)
+        return Relation(
+            following=them in self.following(me),
+            common_followers=InCommon(len(followers), exact=True),
+            common_following=InCommon(len(following), exact=True),
+            follows_me=me in self.following(them),
+            known=KnownFollowers(named, others) if known else None,
+        )
 
     def posts_of(self, authors: Collection[int], before: int | None = None) -> list[Post]:
         """The posts of these authors below a cursor, newest first, without deleted posts."""
