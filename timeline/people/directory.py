@@ -22,6 +22,7 @@ from timeline.people.entities import ListedPerson, PeopleList, SearchResult
 from timeline.people.follow_pages import PEOPLE_A_PAGE
 from timeline.people.join_dates import ask_join_dates
 from timeline.people.listed import ask_listed
+from timeline.relations.protocol.blocks import ask_blocked
 
 LONGEST_QUERY = LONGEST_DISPLAY_NAME  # characters
 LONGEST_INPUT = 4 * LONGEST_QUERY  # characters, with invisible ones, and with combining marks apart from letters
@@ -96,6 +97,14 @@ class People:
         dates = ask_join_dates(pipe, people)
         pipe.execute()
         return dates.value
+
+    def without_blocked(self, me: int, names: Sequence[str]) -> list[str]:
+        """These usernames, without those of people with a block between them and `me`. At most two round trips."""
+        uids = self._uids_of(names)
+        pipe = self._store.pipeline()
+        blocked = ask_blocked(pipe, me, [*uids.values()])
+        pipe.execute()
+        return [name for name in names if uids.get(name) not in blocked.value]
 
     # ---- search
 

@@ -5,6 +5,7 @@ from functools import partial
 
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
+from retwis_site.exceptions import NotShown
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.commands import Scored
@@ -15,6 +16,7 @@ from timeline.people.cursors import ScoreCursor, ask_start_rank
 from timeline.people.entities import FollowRow, PeoplePage, Show
 from timeline.people.listed import ask_listed
 from timeline.relations.follow import COMPARED
+from timeline.relations.protocol.blocks import ask_blocks
 
 PEOPLE_A_PAGE = 20
 
@@ -35,7 +37,7 @@ class FollowPages:
         self, viewer: Viewer, username: str, before: ScoreCursor | None, show: Show = Show.ALL
     ) -> PeoplePage:
         """The followers of `username`, newest first. Two round trips with cached uids, three for a later page. Raises
-        NoSuchUser, AccountDeleted.
+        NoSuchUser, AccountDeleted, and NotShown for a user who blocks the viewer.
 
         A `show` that leaves rows out costs one round trip more: COMPARED rows are read and compared with the other
         side. When less than a page of them fits, the page is short, and the next one begins below them."""
@@ -114,29 +116,45 @@ def _ask_follow_me(pipe: Pipe, me: int, uids: Sequence[int]) -> Answer[set[int]]
     return Answer(read)
 
 
-class _FirstRows:
-    """Asks for the first `count` rows of one side of a user's edges."""
+class _NotIfBlocked:
+    """Asks whether the user blocks the viewer: then nothing of their profile is shown."""
+
+    def queue(self, pipe: Pipe, me: int | None, them: int) -> None:
+        self._blocks = ask_blocks(pipe, me, them)
+
+    def check(self) -> None:
+        """Raises NotShown."""
+        if self._blocks.value.theirs:
+            raise NotShown
+
+
+class _FirstRows(_NotIfBlocked):
+    """Asks for the first `count` rows of one side of a user's edges. Its `result` raises NotShown."""
 
     def __init__(self, side: Side, count: int) -> None:
         self._side = side
         self._count = count
 
     def queue(self, pipe: Pipe, me: int | None, them: int) -> None:
+        super().queue(pipe, me, them)
         self._rows = pipe.zrevrange_withscores(self._side(them), 0, self._count - 1)
 
     def result(self) -> Scored:
+        self.check()
         return self._rows.value
 
 
-class _StartRank:
-    """Asks at which rank a later page begins."""
+class _StartRank(_NotIfBlocked):
+    """Asks at which rank a later page begins. Its `result` raises NotShown."""
 
     def __init__(self, side: Side, before: ScoreCursor) -> None:
         self._side = side
         self._before = before
 
     def queue(self, pipe: Pipe, me: int | None, them: int) -> None:
+        super().queue(pipe, me, them)
         self._rank = ask_start_rank(pipe, self._side(them), str(self._before.uid), self._before.score)
 
     def result(self) -> int:
+        self.check()
         return self._rank.value

@@ -7,8 +7,10 @@ from accounts.signing_in.viewer import Viewer
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import LARGEST_ID, stored_names
+from timeline.people.directory import People
 from timeline.posts.entities import Page
 from timeline.posts.reading.acted import LatestActed, ask_latest_acted
+from timeline.posts.reading.hidden_people import NOBODY_HIDDEN
 from timeline.posts.reading.post_reader import PostReader
 from timeline.posts.reading.visibility import NoReposts
 from timeline.timelines.entities import EveryonePage
@@ -30,10 +32,13 @@ class EveryoneTimeline:
         """`size` posts below the cursor, newest first, and the names of the newest users.
 
         One round trip while the posts of others are cached, else two; one more while the author of a post is not. At
-        most four more where many of the newest posts are deleted. A missing list costs six or more to rebuild.
+        most four more where many of the newest posts are deleted, two for a viewer with blocks or mutes. A missing list
+        costs six or more to rebuild.
         """
 
         entries, newest_users, acted = viewer.ask(partial(_EveryoneQuestion, self._list, before))
+        if viewer.uid is not None and acted.hidden is not NOBODY_HIDDEN:
+            newest_users = People(self._store).without_blocked(viewer.uid, newest_users)
         shown = PostReader(self._store, viewer.user, [NoReposts()], acted=acted, fresh=viewer.just_changed).read
         content = self._list.page(entries, before)
         filled = fill([pid for pid in content.ids if before is None or pid < before], size, shown)

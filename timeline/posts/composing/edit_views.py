@@ -19,6 +19,7 @@ from timeline.posts.composing.forms import EditForm
 from timeline.posts.entities import NoSuchPost, TooManyEdits
 from timeline.posts.html.history_page import history_page
 from timeline.posts.limits import POSTS
+from timeline.posts.reading.acted import NOTHING_READ_MUTES_ASIDE
 from timeline.posts.reading.one_post import one_post, texts_of_post
 from timeline.posts.reading.post_reader import PostReader
 from timeline.posts.repository import Posts
@@ -53,8 +54,9 @@ def edit(request: RetwisRequest, me: User, username: str, pid: int) -> HttpRespo
 
 @require_safe
 def history(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
-    """At most three round trips. Raises NoSuchPost, also for a post that this viewer does not see, and PostDeleted."""
+    """At most three round trips. Raises NoSuchPost, also for a repost, PostDeleted, NotShown."""
     post, texts = texts_of_post(request.viewer, username, pid)
-    if not PostReader(connect(), request.viewer.user).read([pid])[0]:
+    reader = PostReader(connect(), request.viewer.user, acted=NOTHING_READ_MUTES_ASIDE)
+    if post.links.repost_of is not None or not reader.read([pid])[0]:
         raise NoSuchPost(pid)
     return history_page(request, rendering(request), post, texts)

@@ -26,6 +26,7 @@ from timeline.posts.entities import NewPost, NoSuchPost, Post, TargetRefused
 from timeline.posts.html.compose_page import compose_page
 from timeline.posts.html.composer import composer, composer_with
 from timeline.posts.limits import POSTS
+from timeline.posts.reading.acted import NOTHING_READ_MUTES_ASIDE
 from timeline.posts.reading.post_reader import PostReader
 from timeline.posts.repository import Posts
 
@@ -33,12 +34,15 @@ from timeline.posts.repository import Posts
 @require_safe
 @login_required
 def compose(request: RetwisRequest, me: User) -> HttpResponse:
-    """At most three round trips. Raises NoSuchPost for a post that this viewer does not see."""
+    """At most three round trips. Raises NoSuchPost for a post that this viewer does not see, unless a draft waits that
+    names it: its text stays at hand when the post was deleted meanwhile."""
     reply_to, quote = (_named(request.GET.get(name)) for name in ("reply_to", "quote"))
     by = rendering(request)
     pids = [pid for pid in (reply_to, quote) if pid is not None]
     above = _seen(request, pids)
-    if len(above) < len(set(pids)):
+    draft = drafts.kept(request, me.uid)
+    waits = draft is not None and (draft.post.reply_to, draft.post.quote) == (reply_to, quote)
+    if len(above) < len(set(pids)) and not waits:
         raise NoSuchPost(pids)
     return compose_page(request, by, composer(request, by, reply_to=reply_to, quote=quote), above)
 
@@ -93,8 +97,10 @@ def _named(pid: str | None) -> int | None:
 
 
 def _seen(request: RetwisRequest, pids: Sequence[int]) -> list[Post]:
-    """Those of these posts that the viewer sees. No round trip without posts."""
-    return PostReader(connect(), request.viewer.user).read(list(dict.fromkeys(pids)))[0] if pids else []
+    """Those of these posts that the viewer sees, also when their authors are muted: the viewer has asked for them. No
+    round trip without posts."""
+    reader = PostReader(connect(), request.viewer.user, acted=NOTHING_READ_MUTES_ASIDE)
+    return reader.read(list(dict.fromkeys(pids)))[0] if pids else []
 
 
 def _composer_of(post: NewPost) -> str:

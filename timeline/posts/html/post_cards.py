@@ -138,7 +138,7 @@ def _quoted(post: Post | None, language: str, now: int) -> Html:
         at=at(post.author.username),
         pid=post.pid,
         name=name_of(post.author, language),
-        text=html_of(post.body, language),
+        text=html_of(post.body, language, names=post.context.mentioned),
         iso=iso(post.time),
         age=its_age.words,
         short_age=its_age.short,

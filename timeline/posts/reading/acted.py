@@ -1,14 +1,14 @@
 """What the viewer has done with the posts of a page: liked, reposted, bookmarked; and whom the viewer hides."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe
 from retwis_site.store.replies import Answer
 from timeline.posts.entities import NOT_ACTED, Acted, Post
-from timeline.posts.reading.hidden_people import NO_HIDDEN_READ, LatestHidden, ask_latest_hidden
+from timeline.posts.reading.hidden_people import MUTES_ASIDE, NO_HIDDEN_READ, LatestHidden, ask_latest_hidden
 
 LATEST = 50  # entries of each kind that `LatestActed` has at most
 CLOCKS_DIFFER = 60  # seconds; the clocks of two servers never differ by so much
@@ -58,6 +58,7 @@ class LatestActed:
 
 
 NOTHING_READ = LatestActed(frozenset(), frozenset(), frozenset(), inf, inf, NO_HIDDEN_READ)
+NOTHING_READ_MUTES_ASIDE = replace(NOTHING_READ, hidden=MUTES_ASIDE)
 
 
 def ask_latest_acted(pipe: Pipe, me: int | None) -> Answer[LatestActed]:

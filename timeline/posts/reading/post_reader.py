@@ -131,8 +131,8 @@ class Reading:
             visible = rule.visible(visible)
         seen = {post.pid: post for post in visible}
         listed = [seen[pid] for pid in self._pids if pid in seen]
-        for rule in self._reader.rules:
-            listed = rule.visible(listed)
+        for rule_of_page in self._reader.rules:
+            listed = rule_of_page.visible(listed)
         dead = [pid for pid in self._pids if pid not in self._cached and self._records[pid] is None]
         shown = self._in_context(listed, seen)
         self._shown = {post.pid for post in shown}
@@ -228,6 +228,7 @@ class Reading:
             and all(post.links is NO_LINKS for post, _ in found.values())
         ):
             return [post for post, _ in found.values()]
+        self._hidden: set[int] = set().union(*(rule.hidden() for rule in self._reader.rules_of_viewer))
         return [
             self._one_in_context(post, listed, reposted_by.get(post.pid, ()), seen) for post, listed in found.values()
         ]
@@ -236,13 +237,18 @@ class Reading:
         acted, links = self._acted.get(post.pid) or self._reader.acted.of(post.pid), post.links
         if links is NO_LINKS and acted == NOT_ACTED and not reposted_by:
             return post
-        answered = self._people.get(links.reply_to_user) if links.reply_to_user else None
-        quoted = seen.get(links.quote) if links.quote else None
-        if quoted is not None and quoted.links.repost_of is not None:
-            quoted = None
+        names_answered = links.reply_to_user is not None and links.reply_to_user not in self._hidden
+        answered = self._people.get(links.reply_to_user or 0) if names_answered else None
+        quoted = self._as_quoted(seen.get(links.quote) if links.quote else None)
         as_listed = None if listed == post.pid else listed
         mentioned = self._names_of(links.mentions)
         return post._replace(context=Context(acted, as_listed, tuple(reposted_by), answered, quoted, mentioned))
+
+    def _as_quoted(self, post: Post | None) -> Post | None:
+        """A post inside the post that quotes it; None for a repost, which nobody can quote."""
+        if post is None or post.links.repost_of is not None:
+            return None
+        return post._replace(context=Context(mentioned=self._names_of(post.links.mentions)))
 
     def _names_of(self, mentions: tuple[int, ...] | None) -> frozenset[str] | None:
         if mentions is None:

@@ -26,7 +26,7 @@ class Rule(Protocol):
         people whom they answer."""
 
 
-def rules_of(me: int | None, latest: LatestHidden, page_of: int | None) -> Sequence[Rule]:
+def rules_of(me: int | None, latest: LatestHidden, page_of: int | None) -> "Sequence[NotHidden]":
     """The rules of every page for this viewer; None for a visitor. `latest`: what this request has read; `page_of`: the
     person whose page it is, if any."""
     return () if me is None else (NotHidden(HiddenPeople(me, latest), page_of),)
@@ -45,8 +45,7 @@ class NotHidden:
         self._people.ask(pipe, people)
 
     def visible(self, posts: list[Post]) -> list[Post]:
-        blocked, muted, reposts_muted = self._people.read()
-        hidden, no_reposts = blocked | (muted - {self._page_of}), reposts_muted - {self._page_of}
+        hidden, no_reposts = self._read()
         if not hidden and not no_reposts:
             return posts
         return [
@@ -54,6 +53,15 @@ class NotHidden:
             for post in posts
             if post.author.uid not in hidden and (post.links.repost_of is None or post.author.uid not in no_reposts)
         ]
+
+    def hidden(self) -> set[int]:
+        """Those of the people asked about whose posts are hidden. A card does not name them either."""
+        return self._read()[0]
+
+    def _read(self) -> tuple[set[int], set[int]]:
+        """Whose posts are hidden, and whose reposts."""
+        blocked, muted, reposts_muted = self._people.read()
+        return blocked | (muted - {self._page_of}), reposts_muted - {self._page_of}
 
 
 class PostsOfFollowed:

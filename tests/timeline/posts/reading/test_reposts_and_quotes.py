@@ -90,6 +90,9 @@ class NothingOf:
     def visible(self, posts):
         return [post for post in posts if post.author.uid != self.uid]
 
+    def hidden(self):
+        return {self.uid}
+
 
 @pytest.mark.parametrize("hidden", [1, 3], ids=["the author", "who reposted it"])
 def test_a_rule_of_the_viewer_hides_originals_reposts_and_quoted_posts(store, repost, raw, hidden):

@@ -1,0 +1,93 @@
+"""What blocks and mutes hide besides posts: names on cards, lists of people; and what they leave open."""
+
+import pytest
+
+from retwis_site.store.local_cache import Memory
+from tests.support.people import PASSWORD
+from tests.support.stored_posts import write_answer, write_posts
+from timeline.posts.entities import NewPost
+from timeline.posts.repository import Posts
+from timeline.relations.block import BlockedPeople
+from timeline.relations.follow import Follows
+from timeline.relations.mute import Mutes
+
+ALICE, BOB, CAROL = 1, 2, 3
+EITHER_BLOCKS = pytest.mark.parametrize(("who", "whom"), [(ALICE, BOB), (BOB, ALICE)])
+
+pytestmark = pytest.mark.usefixtures("alice", "bob", "carol")
+
+
+def html(client, address):
+    return client.get(address).content.decode()
+
+
+@pytest.mark.parametrize(
+    "address", ["followers/", "following/", "followers/?before=1900000000-9", "followers/?show=mutual"]
+)
+def test_a_user_who_blocks_the_viewer_shows_them_no_followers_and_no_following(browser, store, alice, address):
+    Follows(store).follow(CAROL, BOB)
+    Follows(store).follow(BOB, CAROL)
+    assert browser(alice).get(f"/@bob/{address}").status_code == 200
+    BlockedPeople(store).block(BOB, ALICE)
+    assert browser(alice).get(f"/@bob/{address}").status_code == 403
+    assert browser().get(f"/@bob/{address}").status_code == 200
+
+
+@EITHER_BLOCKS
+def test_blocked_people_are_not_among_the_newest_users(browser, store, alice, who, whom):
+    assert 'href="/@bob/"' in html(browser(alice), "/timeline/")
+    BlockedPeople(store).block(who, whom)
+    page = html(browser(alice), "/timeline/")
+    assert 'href="/@bob/"' not in page
+    assert 'href="/@carol/"' in page
+
+
+@EITHER_BLOCKS
+@pytest.mark.parametrize("address", ["/timeline/", "/@carol/2/", "/@carol/replies/"])
+def test_an_answer_does_not_name_a_blocked_person(browser, store, raw, alice, who, whom, address):
+    write_posts(raw, BOB, [1])
+    write_answer(raw, CAROL, 2, parent=1)
+    assert "Replying to" in html(browser(alice), address)
+    BlockedPeople(store).block(who, whom)
+    Memory.clear_all()
+    page = html(browser(alice), address)
+    assert 'id="post-2"' in page
+    assert "Replying to" not in page
+    assert "Replying to" in html(browser(), address)
+
+
+@pytest.mark.parametrize("address", ["/@bob/1/", "/@bob/1/history/", "/compose/?reply_to=1", "/compose/?quote=1"])
+def test_a_mute_hides_no_post_that_the_viewer_asks_for_but_a_block_does(browser, store, raw, alice, address):
+    write_posts(raw, BOB, [1])
+    Mutes(store).mute(ALICE, BOB)
+    assert "post 1" in html(browser(alice), address)
+    BlockedPeople(store).block(BOB, ALICE)
+    assert "post 1" not in html(browser(alice), address)
+
+
+def test_a_repost_has_no_history(browser, raw, alice, bob):
+    write_posts(raw, BOB, [1])
+    browser(alice).post("/@bob/1/repost/")
+    assert browser().get("/@Alice/2/history/").status_code == 404
+    assert browser().get("/@bob/1/history/").status_code == 200
+
+
+def test_a_quoted_post_has_the_same_links_as_on_its_own_page(browser, store):
+    Posts(store).publish(BOB, NewPost("hello @Carol and @nobody", None, None), "one")
+    Posts(store).publish(CAROL, NewPost("look", None, 1), "two")
+    for address in ("/@bob/1/", "/@carol/2/"):
+        page = html(browser(), address)
+        assert '<a href="/@Carol/"' in page
+        assert 'href="/@nobody/"' not in page
+
+
+def test_a_kept_answer_is_shown_when_the_post_was_deleted_before_the_login(browser, store):
+    Posts(store).publish(BOB, NewPost("hello", None, None), "one")
+    client = browser()
+    to_login = client.post("/post/", {"body": "my long answer", "reply_to": "1"})["Location"]
+    Posts(store).delete(BOB, 1)
+    client.post(to_login, {"username": "Alice", "password": PASSWORD, "next": "/compose/?reply_to=1"})
+    answer = client.get("/compose/?reply_to=1")
+    assert answer.status_code == 200
+    assert "my long answer" in answer.content.decode()
+    assert client.get("/compose/?reply_to=9").status_code == 404
