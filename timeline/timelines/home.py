@@ -7,6 +7,7 @@ from functools import partial
 from itertools import takewhile
 
 from accounts.signing_in.viewer import Viewer
+from accounts.users.entities import User
 from retwis_site.exceptions import StoreReadOnly
 from retwis_site.store import keys, snowflake
 from retwis_site.store.cached_list import FIRST_TRUSTED, KEPT, Merge, Slice, TimelineList, merge
@@ -56,12 +57,12 @@ class Homes:
         return HomePage(owner, asked.counts, page, asked.seen, listed, content.complete_down_to > 0)
 
     def arrived(self, viewer: Viewer, after: int) -> int:
-        """The number of other users' posts above the id `after`, at most FIRST_TRUSTED. One round trip with a cached
-        uid. Raises NotSignedIn.
+        """The number of other users' posts above the id `after` that the viewer would see, at most FIRST_TRUSTED. One
+        round trip with a cached uid while nothing has come; else one more, and those of `PostReader.read`. Raises
+        NotSignedIn.
 
-        Only the list is asked. So the number may include dead ids, posts of users who are no longer followed, and own
-        posts that another process has published. A dropped list, as after a follow, is rebuilt here: until then,
-        nothing is pushed into it.
+        Only the newest POSTS_A_PAGE ids are looked at; those below may be dead or hidden. A dropped list, as after a
+        follow, is rebuilt here: until then, nothing is pushed into it.
         """
         owner, entries = viewer.ask_as_user(partial(_ListQuestion, self))
         content = self.list_of(owner.uid).page(entries, None, HomeSources(self._store, owner.uid).newest)
@@ -69,7 +70,17 @@ class Homes:
             above = [*map(int, filter(str.isdecimal, takewhile(str(after).__ne__, entries)))]
         else:
             above = [pid for pid in content.ids if pid > after]
-        return sum(cached_author(pid) != owner.uid and not snowflake.is_ahead(pid) for pid in above)
+        others = [pid for pid in above if cached_author(pid) != owner.uid and not snowflake.is_ahead(pid)]
+        return self._seen_by(owner, others[:POSTS_A_PAGE]) + len(others[POSTS_A_PAGE:]) if others else 0
+
+    def _seen_by(self, owner: User, pids: Sequence[int]) -> int:
+        """How many posts of others their home would show. One round trip, and those of `PostReader.read`."""
+        pipe = self._store.pipeline()
+        followed, acted = ask_latest_followed(pipe, owner.uid), ask_latest_acted(pipe, owner.uid)
+        pipe.execute()
+        rules = [PostsOfFollowed(owner.uid, followed.value)]
+        posts, _ = PostReader(self._store, owner, rules, acted=acted.value).read(pids)
+        return sum(post.listed_by.uid != owner.uid for post in posts)
 
     def _write_seen(self, me: int, pid: int, seen: int | None) -> None:
         """Store the highest id that the home has shown. One round trip, none when `seen` is not lower."""
