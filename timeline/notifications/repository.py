@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
-from accounts.users.repository import ask_people
 from retwis_site.exceptions import StoreReadOnly
 from retwis_site.store.client import Pipe, Store
 from timeline.notices.entities import BY_POSTS, Kind
@@ -17,7 +16,7 @@ from timeline.posts.reading.post_reader import PostReader
 
 A_PAGE = 20  # groups
 NAMED = 2  # people of a group
-LOADED = 6  # people of a group: deleted accounts among them are neither named nor counted
+LOADED = 6  # people of a group: deleted accounts and hidden people among them are neither named nor counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,20 +57,22 @@ class Notifications:
         return NotificationsPage(owner, items, noticed, older)
 
     def _items(self, owner: User, just_changed: Collection[int], groups: Sequence[Group]) -> list[Item]:
-        """The groups that the viewer may see: without hidden posts and deleted accounts."""
+        """The groups that the viewer may see: without hidden posts and people, and without deleted accounts."""
         pids = dict.fromkeys(group.what for group in groups if group.kind is not Kind.FOLLOW)
         pipe = self._store.pipeline()
-        reading = PostReader(self._store, owner, fresh=just_changed).ask(pipe, list(pids))
-        people = ask_people(pipe, {uid for group in groups for uid in group.people[:LOADED]})
+        reader = PostReader(self._store, owner, fresh=just_changed)
+        reading = reader.ask(pipe, list(pids))
+        people = reader.ask_about(pipe, {uid for group in groups for uid in group.people[:LOADED]})
         pipe.execute()
         found, _ = reading.posts(pipe)
-        posts = {post.pid: post for post in found}
-        items = [_item(group, [people.value.get(uid) for uid in group.people[:LOADED]], posts) for group in groups]
+        posts, hidden = {post.pid: post for post in found}, reader.hidden()
+        shown = {uid: user for uid, user in people.value.items() if uid not in hidden}
+        items = [_item(group, [shown.get(uid) for uid in group.people[:LOADED]], posts) for group in groups]
         return [item for item in items if item is not None]
 
 
 def _item(group: Group, loaded: Sequence[User | None], posts: dict[int, Post]) -> Item | None:
-    """None when there is nothing to show: the post is hidden, or all people are deleted."""
+    """None when there is nothing to show: the post is hidden, or all people are hidden or deleted."""
     people = [user for user in loaded if user is not None]
     post = posts.get(group.what) if group.kind is not Kind.FOLLOW else None
     if not people or (post is None and group.kind is not Kind.FOLLOW):

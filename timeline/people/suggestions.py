@@ -1,7 +1,7 @@
 """People to follow: users that are followed by the people a user follows, and the most followed users."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import chain
 
 from accounts.users.repository import ask_owner, ask_user
@@ -40,9 +40,10 @@ class Suggestions:
         """
         return self._suggested(me, self._candidates(me)[: count + SPARE])[:count]
 
-    def beside_home(self, me: int, following: int, count: int = 3) -> tuple[Suggested, ...]:
+    def beside_home(self, me: int, following: int, blocked: Collection[int], count: int = 3) -> tuple[Suggested, ...]:
         """The same for a user that follows `following` people; none when these are ENOUGH. Who is suggested may be five
-        minutes old, what is shown of them five seconds. No round trip while both are cached, one while the first is."""
+        minutes old, what is shown of them five seconds; `blocked`, whom this request has read, are never shown. No
+        round trip while both are cached, one while the first is."""
         if following >= ENOUGH:
             return ()
         key = me, following
@@ -54,7 +55,7 @@ class Suggestions:
                 _candidates.put(key, candidates)
             shown = tuple(self._suggested(me, candidates)[:count])
             _shown.put(key, shown)
-        return shown
+        return tuple(one for one in shown if one.user.uid not in blocked)
 
     def _candidates(self, me: int) -> list[int]:
         """Uids, the best first. At most three round trips."""

@@ -20,6 +20,11 @@ class LatestHidden(NamedTuple):
     people: tuple[frozenset[int], ...]  # uids, of each kind; a mute that has ended is not among them
     are_all: tuple[bool, ...]  # of each kind, whether there are no others
 
+    @property
+    def blocked(self) -> frozenset[int]:
+        """Those with a block between them and the viewer."""
+        return self.people[0] | self.people[1]
+
 
 NO_HIDDEN_READ = LatestHidden((frozenset(),) * len(KINDS), (False,) * len(KINDS))
 # For a page on which a viewer has asked for a certain post: blocks hide it, mutes do not.

@@ -92,6 +92,10 @@ class PostReader:
             rule.ask(pipe, people)
         return ask_people(pipe, people - self.people.keys())
 
+    def hidden(self) -> set[int]:
+        """Those of the people asked about, here and by posts, whose posts the viewer does not see."""
+        return set().union(*(rule.hidden() for rule in self.rules_of_viewer))
+
 
 class _Asked(NamedTuple):
     """What one round trip is asked about posts and people."""
@@ -228,7 +232,7 @@ class Reading:
             and all(post.links is NO_LINKS for post, _ in found.values())
         ):
             return [post for post, _ in found.values()]
-        self._hidden: set[int] = set().union(*(rule.hidden() for rule in self._reader.rules_of_viewer))
+        self._hidden = self._reader.hidden()
         return [
             self._one_in_context(post, listed, reposted_by.get(post.pid, ()), seen) for post, listed in found.values()
         ]
