@@ -7,14 +7,16 @@ from django.urls import path
 from retwis_site import health, security_txt
 from retwis_site.features import features
 
-# From the last feature to the first, as home and timelines are asked for most. One flat list: Django tries it in turn,
-# and a list of lists takes twice as long.
-urlpatterns = [
-    *(pattern for one in reversed(features()) if one.urls for pattern in import_module(one.urls).urlpatterns),
+_of_the_site = [
     path("livez", health.livez, name="livez"),
     path("readyz", health.readyz, name="readyz"),
     path(".well-known/security.txt", security_txt.security_txt, name="security_txt"),
 ]
+_of_features = [pattern for one in features() if one.urls for pattern in import_module(one.urls).urlpatterns]
+
+# Short addresses first: home, timelines and profiles are asked for most. One flat list: Django tries it in turn, and a
+# list of lists takes twice as long.
+urlpatterns = sorted([*_of_the_site, *_of_features], key=lambda one: str(one.pattern).count("/"))
 
 handler400 = "retwis_site.rendering.error_pages.bad_request"
 handler403 = "retwis_site.rendering.error_pages.permission_denied"

@@ -40,6 +40,7 @@ NOTHING = Html("")
 _SECRET = "".join(secrets.choice("123456789") for _ in range(40))
 _needs_escaping = re.compile("[&<>\"']").search
 _PLACEHOLDER = re.compile(rf"{_SECRET}(\d{{3}})")
+_INDENTATION = re.compile(r"\s*\n\s*")  # of templates, a tenth of a page of posts; the texts of users come in later
 
 
 Places = Sequence[tuple[int, str]]  # the places of slots among pieces of HTML, with the names of the slots
@@ -209,7 +210,7 @@ class Fragment:
             context[name] = _Number(given[name])
             context[name].placeholder = places[name]
         with override(str(language)):
-            html = loader.render_to_string(self.template, context)
+            html = _INDENTATION.sub("\n", loader.render_to_string(self.template, context))
         names = sorted(self._to_fill)
         pieces = _PLACEHOLDER.split(html)
         if any(_SECRET[:8] in piece for piece in pieces):

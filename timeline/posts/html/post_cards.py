@@ -14,7 +14,7 @@ from retwis_site.rendering.refillable import Refillable
 from retwis_site.store.local_cache import Memory
 from timeline.posts.entities import Context, Post
 from timeline.posts.html.actions import actions
-from timeline.posts.html.ages import age
+from timeline.posts.html.ages import Age, age
 from timeline.posts.html.texts import beginning_of, html_of
 
 BEGINNING = 40  # characters of a text that tell screen readers which post a button deletes
@@ -41,7 +41,8 @@ REPOSTED = Fragment(
 
 # What of a card follows from the post alone, by pid, language, who looks at it and where; and what it was made of. Some
 # 20 MB.
-_cards: Memory[tuple[int, str, str, bool], tuple[object, Refillable]] = Memory(size=6000, seconds=3600)
+CardKey = tuple[int, str, str, bool]
+_cards: Memory[CardKey, tuple[object, Refillable]] = Memory(size=6000, seconds=3600)
 
 
 def cards(posts: Sequence[Post], by: Rendering) -> bytes:
@@ -61,14 +62,27 @@ def _cards_of(posts: Sequence[Post], by: Rendering, alone: bool) -> bytes:
     known = _cards.some(keys)
     html = []
     for key, post in zip(keys, posts, strict=True):
-        made_of = (post.author, post.body, post.links, post.edited, post.context.answered, post.context.mentioned)
+        its_age = age(post.time, now, language)
+        quoted = _quoted(post.context.quoted, language, now) if post.links.quote else NOTHING
+        # To most viewers a post looks the same, so the last HTML often serves again. Then `post` is the same object.
+        state = (post, its_age, quoted)
         kept = known.get(key)
-        if kept is None or kept[0] != made_of:
-            kept = (made_of, _kept(post, language, key[2], alone))
-            if not settings.DEBUG:  # then a changed template shows at once
-                _cards.put(key, kept)
-        html.append(_filled(kept[1], post, by, now))
+        filled = kept[1].filled(state) if kept else None
+        if filled is None:
+            filled = _card(key, kept, post, by).fill(state, _differing(post, by, its_age, quoted))
+        html.append(filled)
     return b"".join(html)
+
+
+def _card(key: CardKey, kept: tuple[object, Refillable] | None, post: Post, by: Rendering) -> Refillable:
+    """The card of a post, open where pages differ: `kept`, or a new one when it was made of something else."""
+    made_of = (post.author, post.body, post.links, post.edited, post.context.answered, post.context.mentioned)
+    if kept is None or kept[0] != made_of:
+        _, _, viewer, alone = key
+        kept = (made_of, _kept(post, by.language, viewer, alone))
+        if not settings.DEBUG:  # then a changed template shows at once
+            _cards.put(key, kept)
+    return kept[1]
 
 
 def _kept(post: Post, language: str, viewer: str, alone: bool) -> Refillable:
@@ -94,23 +108,15 @@ def _kept(post: Post, language: str, viewer: str, alone: bool) -> Refillable:
     ).to_keep()
 
 
-def _filled(card: Refillable, post: Post, by: Rendering, now: int) -> bytes:
-    """The card as this page shows it. To most viewers a post looks the same, so the last HTML often serves again."""
-    context = post.context
-    its_age = age(post.time, now, by.language)
-    reposted = _reposted(context, by.language) if context.reposted_by else NOTHING
-    quoted = _quoted(context.quoted, by.language, now) if post.links.quote else NOTHING
-    state = (its_age, post.counts, context.acted, reposted, quoted)
-    return card.filled(state) or card.fill(
-        state,
-        {
-            "age": its_age.words,
-            "short_age": its_age.short,
-            "reposted": reposted,
-            "quoted": quoted,
-            "actions": actions(post, by),
-        },
-    )
+def _differing(post: Post, by: Rendering, its_age: Age, quoted: Html) -> dict[str, Html]:
+    """What may differ from page to page."""
+    return {
+        "age": its_age.words,
+        "short_age": its_age.short,
+        "reposted": _reposted(post.context, by.language) if post.context.reposted_by else NOTHING,
+        "quoted": quoted,
+        "actions": actions(post, by),
+    }
 
 
 def _reposted(context: Context, language: str) -> Html:

@@ -166,8 +166,10 @@ class Reading:
                 post = cached.get(pid)
                 if post is not None and post.author.uid != me and pid not in fresh:
                     self._cached[pid] = post
-                    named += _named(post.links)
-                    uids.update(_people_of(post.author.uid, post.links))
+                    uids.add(post.author.uid)
+                    if post.links is not NO_LINKS:
+                        named += _named(post.links)
+                        uids.update(_people_of(post.author.uid, post.links))
                 else:
                     self._fields[pid] = pipe.hmget(keys.post(pid), FIELDS)
                     named += filter(None, [cached_named(pid)])
