@@ -2,7 +2,7 @@
 
 A topic is (emoji, hashtag, Wikipedia articles, text). Its text has remarks, which may end any post of the topic, and
 then scenes. A scene starts with `*` and is written as `statements // follow-ups // endings`: every statement goes with
-every follow-up and every ending. ` ~ ` separates phrases, and `{a|b}` is a choice inside a phrase.
+every follow-up and every ending. `grammar.py` says how phrases and choices are written.
 """
 
 Topics = tuple[tuple[str, str, str, str], ...]
@@ -24,6 +24,9 @@ ENGLISH: Topics = (
       rang my {mother|aunt|uncle}, who said {"you'll know"|"it depends on the weather"|"less than you think"},
       and now there are {forty|sixty|ninety} dumplings drying all over the {kitchen|house}. // They taste
       exactly right and I have no idea why. ~ We are having the neighbours over, all of them.
+    * {Tonight's|Sunday's|The whole week's} shopping list: ¶ - {leeks|onions|two lemons} ¶ - {red
+      lentils|rice|good bread} ¶ - {patience|more butter|somebody who peels garlic} // What did I
+      forget? ~ The list is longer than the evening.
     * Salt & vinegar {crisps|peanuts|popcorn} {on the sofa|at midnight|for dinner}{ again|, don't judge me|}.
       // A perfect evening. ~ My aunt calls this a balanced diet.""",
     ),
@@ -36,6 +39,9 @@ ENGLISH: Topics = (
     * {The tomatoes|The beans|The strawberries} {survived the hail|have taken over the balcony|are doing
       better than I am}{, somehow|, against all odds|}. // The {slugs|snails|pigeons} {have noticed|are
       circling}. ~ My {neighbour|aunt} {says it's the compost|takes full credit}.
+    * Jobs for {the weekend|Saturday|this week}: ¶ - {tie up the beans|turn the compost|wash the pots}
+      ¶ - {sow lettuce|sharpen the shears|thank the worms} ¶ - sit down and look // I will begin with
+      the {third|last} one.
     * Picked the first {tomato|strawberry|cucumber|pepper} of the year and {ate it standing up|felt like a
       farmer|took eleven photos of it}. // Tiny, but perfect. ~ Worth every mosquito bite.
     * Planted {forty|sixty|a hundred} {tulip|daffodil|crocus} bulbs {in the rain|before breakfast|with a
@@ -84,6 +90,9 @@ ENGLISH: Topics = (
     * Went to the {library|second-hand bookshop|book fair} for {one book|a present|ten minutes} and came out
       with {four|six|seven|nine} {novels|paperbacks|cookbooks}. // The pile by my bed is {structural now|a
       safety issue}. ~ I have no shelf left.
+    * {Read|Finished} this {month|winter|holiday}: ¶ - {one very long novel|two slim ones|poems, slowly}
+      ¶ - {a book about moss|letters of a lighthouse keeper|an atlas} ¶ - half of {something Russian|a
+      manual|my own diary} // The last one wins.
     * Unpopular opinion: {folding the corner|reading the last page first|writing in the margins} is
       {fine|perfectly fine|good, actually}. // Books are for using. ~ Come and argue with me.""",
     ),

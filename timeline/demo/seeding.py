@@ -1,12 +1,11 @@
-"""The demo community in the store: users, follows and posts.
+"""The demo community in the store: users, follows, posts, and what the demo user finds.
 
 The same numbers and seed give the same users, follows and posts. Only the salt of the password and the session secrets
-are random. Times count back from the last full hour.
+are random. Times count back from the last full minute.
 """
 
 import random
 import time
-from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate
@@ -17,17 +16,17 @@ from accounts.users.entities import User
 from accounts.users.names import entries
 from accounts.users.repository import new_secret
 from retwis_site.store import key_kinds, keys
-from retwis_site.store.chunks import batches
-from retwis_site.store.client import Pipe, Store
-from timeline.demo.texts import bio, display_name, post_body, usernames
-from timeline.posts.entities import NO_LINKS
-from timeline.posts.parsing.links import tags_in
-from timeline.posts.parsing.tags import in_index
-from timeline.posts.writing.listings import listings_of
+from retwis_site.store.client import Store
+from timeline.demo.names import DEMO_BIO, bio, display_name, usernames
+from timeline.demo.showcase import FOLLOWED, NOTICED, bookmarked, has_showcase, showcase
+from timeline.demo.steps import Step
+from timeline.demo.stored_posts import StoredPosts, demo_notices
+from timeline.demo.threads import DEMO, DEMO_RESTS, People, Stream
+from timeline.notices.entities import Kind, Notice
+from timeline.notices.inbox import KEPT, MARK
 
 OLDEST_USER = 400 * 86400  # seconds ago
 NEWEST_USER = 2 * 86400  # seconds ago
-OLDEST_POST = 300 * 86400  # seconds ago
 POPULARITY = 0.8  # exponent of the power law that says how many follows and posts a user gets
 BATCH = 1000  # commands in a round trip
 
@@ -42,21 +41,6 @@ class Plan:
     seed: int
 
 
-@dataclass(frozen=True)
-class Step:
-    """One HSET or ZADD: a hash's fields, or a sorted set's members with their scores."""
-
-    key: str
-    fields: dict[str, str] | None = None
-    members: dict[str, int] | None = None
-
-    def queue(self, pipe: Pipe) -> None:
-        if self.fields is not None:
-            pipe.hset(self.key, self.fields)
-        if self.members is not None:
-            pipe.zadd(self.key, self.members)
-
-
 class Community:
     """The commands that write a community."""
 
@@ -65,19 +49,25 @@ class Community:
         self._plan = plan
         self._password = password
         self._rng = random.Random(plan.seed)  # noqa: S311  a demo, not a secret
-        self._now = int(time.time()) // 3600 * 3600
+        self._now = int(time.time()) // 60 * 60
         self._names = [settings.DEMO_USER, *usernames(plan.users - 1, self._rng)]
         spread = (OLDEST_USER - NEWEST_USER) / plan.users
         self._joined = [int(self._now - OLDEST_USER + spread * number) for number in range(plan.users)]
         self._weights = self._power_law()
+        self._has_showcase = has_showcase(plan.users, plan.posts)
+        self._demo_followers: dict[str, int] = {}  # uid -> since when
 
     def steps(self) -> Iterator[Step]:
         """All commands. The `users` hash comes last, and without it a store counts as empty. So a seeding that was
         killed can be repeated."""
+        for step in self._all():
+            yield from step.parts(BATCH)
+
+    def _all(self) -> Iterator[Step]:
         yield from self._users()
         yield from self._follows()
         yield from self._posts()
-        yield from _spread(keys.users(), fields={name.lower(): str(uid) for uid, name in enumerate(self._names, 1)})
+        yield Step(keys.users(), fields={name.lower(): str(uid) for uid, name in enumerate(self._names, 1)})
 
     def _power_law(self) -> list[float]:
         """Cumulative weights, in the order of the users: k^-POPULARITY for the k-th most popular. Ranks are random;
@@ -94,32 +84,37 @@ class Community:
             about = {"name": display_names[uid - 1], "bio": bios[uid - 1]}
             fields = {"username": name, "password": self._password, "auth": secret}
             yield Step(keys.user(uid), fields=fields | {field: text for field, text in about.items() if text})
-        yield from _spread(keys.auths(), fields={secret: str(uid) for uid, secret in enumerate(secrets, 1)})
-        yield from _spread(keys.users_by_time(), members=dict(zip(self._names, self._joined, strict=True)))
+        yield Step(keys.auths(), fields={secret: str(uid) for uid, secret in enumerate(secrets, 1)})
+        yield Step(keys.users_by_time(), members=dict(zip(self._names, self._joined, strict=True)))
         people = [User(uid, name, display_names[uid - 1]) for uid, name in enumerate(self._names, 1)]
         name_index = dict.fromkeys([entry for user in people for entry in entries(user)], 0)
-        yield from _spread(keys.users_by_name(), members=name_index)
+        yield Step(keys.users_by_name(), members=name_index)
 
     def _about(self) -> tuple[list[str], list[str]]:
-        """The display names and bios of all users; the demo user has none. They have their own random generator,
-        so the follows and posts of a seed stay the same."""
+        """The display names and bios of all users; the demo user has only a bio. They have their own random
+        generator, so the follows and posts of a seed stay the same."""
         rng = random.Random(f"{self._plan.seed} about")  # noqa: S311  a demo, not a secret
         display_names = ["", *(display_name(name, rng) for name in self._names[1:])]
-        return display_names, ["", *(bio(rng) for _ in self._names[1:])]
+        return display_names, [DEMO_BIO, *(bio(rng) for _ in self._names[1:])]
 
     def _follows(self) -> Iterator[Step]:
         followers: dict[int, dict[str, int]] = {}
         for me, count in enumerate(self._follow_counts(), 1):
             following: dict[str, int] = {}
             for them in self._chosen(me, count):
-                since = self._rng.randint(max(self._joined[me - 1], self._joined[them - 1]), self._now)
-                following[str(them)] = since
-                followers.setdefault(them, {})[str(me)] = since
-            yield from _spread(keys.following(me), members=following)
-        for them, edges in followers.items():
-            yield from _spread(keys.followers(them), members=edges)
-        counts = {str(them): len(edges) for them, edges in followers.items()}
-        yield from _spread(keys.users_by_followers(), members=counts)
+                latest = self._now - DEMO_RESTS if them == DEMO else self._now
+                following[str(them)] = self._rng.randint(max(self._joined[me - 1], self._joined[them - 1]), latest)
+            if self._has_showcase and me == self._plan.users and following:
+                following.pop(str(DEMO), None) or following.popitem()
+                following[str(DEMO)] = self._now - FOLLOWED
+            for followed, since in following.items():
+                followers.setdefault(int(followed), {})[str(me)] = since
+            yield Step(keys.following(me), members=following)
+        self._demo_followers = followers.get(DEMO, {})
+        for uid, edges in followers.items():
+            yield Step(keys.followers(uid), members=edges)
+        counts = {str(uid): len(edges) for uid, edges in followers.items()}
+        yield Step(keys.users_by_followers(), members=counts)
 
     def _follow_counts(self) -> list[int]:
         """How many users each user follows: uneven numbers with exactly the plan's average, if there are enough."""
@@ -149,35 +144,22 @@ class Community:
 
     def _posts(self) -> Iterator[Step]:
         """Post ids grow with time, and the last weeks have the most posts."""
-        ages = sorted((self._rng.random() ** 1.5 * OLDEST_POST for _ in range(self._plan.posts)), reverse=True)
-        authors = self._rng.choices(range(1, self._plan.users + 1), cum_weights=self._weights, k=self._plan.posts)
-        updates: dict[int, dict[str, int]] = {}
-        listed: dict[str, dict[str, int]] = {}  # by key
-        spellings: dict[str, str] = {}
-        for pid, (age, author) in enumerate(zip(ages, authors, strict=True), 1):
-            when = int(self._now - age)
-            if self._joined[author - 1] > when:  # not registered yet: take an earlier user
-                author = self._rng.randint(1, bisect_right(self._joined, when))
-            body = post_body(self._rng)
-            yield Step(keys.post(pid), fields={"user_id": str(author), "time": str(when), "body": body})
-            updates.setdefault(author, {})[str(pid)] = pid
-            for listing in listings_of(NO_LINKS, body):
-                listed.setdefault(listing.key, {})[str(pid)] = pid
-            spellings = tags_in(body) | spellings  # the first spelling stays
-        for author, posts in updates.items():
-            yield from _spread(keys.updates(author), members=posts)
-        for key, posts in listed.items():
-            yield from _spread(key, members=posts)
-        yield from _spread(keys.tags(), fields=spellings)
-        yield from _spread(keys.tags_by_name(), members={in_index(tag): 0 for tag in spellings})
+        people = People(self._names, self._joined, self._weights)
+        planned = showcase(people, self._now) if self._has_showcase else []
+        drafts = Stream(people, self._now, self._rng).drafts(self._plan.posts, planned)
+        yield from StoredPosts(drafts, self._now).steps()
+        if self._has_showcase:
+            bookmarks = {str(draft.pid): min(self._now, draft.when + 300) for draft in bookmarked(drafts)}
+            yield Step(keys.bookmarks(DEMO), members=bookmarks)
+            yield from self._notices(demo_notices(drafts))
 
-
-def _spread(key: str, fields: dict[str, str] | None = None, members: dict[str, int] | None = None) -> Iterator[Step]:
-    """A large hash or sorted set in several commands, so that no command keeps the server busy for long."""
-    for batch in batches((fields or {}).items(), BATCH):
-        yield Step(key, fields=dict(batch))
-    for scored in batches((members or {}).items(), BATCH):
-        yield Step(key, members=dict(scored))
+    def _notices(self, of_posts: dict[Notice, int]) -> Iterator[Step]:
+        """The notices of the demo user, all but NEWS of them read."""
+        follows = {Notice(Kind.FOLLOW, DEMO, int(uid)): since for uid, since in self._demo_followers.items()}
+        newest = sorted((follows | of_posts).items(), key=lambda row: row[1])[-KEPT:]
+        noticed = self._now - NOTICED
+        yield Step(keys.notices(DEMO), members={notice.member: when for notice, when in newest} | {MARK: noticed})
+        yield Step(keys.user(DEMO), fields={"noticed": str(noticed)})
 
 
 def write(store: Store, batch: list[Step]) -> None:

@@ -1,217 +1,244 @@
-"""Texts of the demo community: usernames, display names, bios and posts.
+"""Texts of the demo community's posts: topics, what a persona writes, and talks.
 
 All texts are drawn from the `random.Random` of the caller, so the same seed gives the same texts. `phrases.py`
-describes the grammar of posts.
+describes the scenes of posts, `phrases_of_talks.py` the talks.
 """
 
 import math
 import random
 import re
+from collections import deque
+from dataclasses import dataclass
+from typing import NamedTuple
 
-from accounts.users.names import LONGEST_BIO
+from timeline.demo.grammar import Phrase, Phrases, phrases, say, sentences
 from timeline.demo.phrases import ENGLISH, Topics
-from timeline.demo.phrases_in_languages import OTHER_LANGUAGES, RIGHT_TO_LEFT, SHORT
+from timeline.demo.phrases_in_languages import OTHER_LANGUAGES, SHORT
+from timeline.demo.phrases_of_talks import ADDITIONS, COMMENTS, REPLIES_TO_THANKS, TAGS_OF_THE_WEEK, TALKS, THANKS
+from timeline.posts.entities import LONGEST_POST
 
-Phrase = tuple[tuple[str, ...], ...]  # the options of each slot, in order; fixed text is a single option
-Phrases = tuple[Phrase, ...]
-Scene = tuple[Phrases, Phrases, Phrases, Phrases, Phrases, Phrases]
-
-POST_LIMIT = 280
-NAME_LIMIT = 30
-RESERVED_NAME = "demo"
-
-
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(text.split())
-
-
-_GIVEN = _words("""Ada Ahmed Aiko Aisha Alba Amara Amir Amina Ana Anders Anouk Aroha Arjun Astrid Bela Bjorn
-    Bruno Camila Carlos Celine Chiara Chidi Chloe Clara Dalia Daniel Dario Deniz Diego Eleni Elif Emeka Emil
-    Erik Esther Eva Farah Fatima Felix Femi Fiona Freya Gabriel Grace Greta Hana Haruto Hassan Hiro Hugo
-    Ibrahim Ifeoma Imani Ines Ingrid Isla Ivan Jack Jamal Javier Jin Joana Jorge Juan Julia Kaito Karim Keiko
-    Kemal Kenji Kofi Kwame Lars Leo Liam Lucia Luis Luka Mads Maeve Malik Maria Marta Martin Mateo Maya Mehmet
-    Mei Mila Miriam Mohan Nadia Naomi Nia Niamh Nikhil Nina Noa Noor Nora Oksana Olga Oliver Omar Oscar Otto
-    Paolo Pavel Pedro Petra Pilar Priya Quinn Rafael Ravi Reza Rosa Ruth Sakura Samir Sara Signe Sofia Soren
-    Sunita Tamar Tariq Thabo Theo Tomas Valentina Vera Victor Wanjiru Wei Wren Yael Yasmin Yuki Yusuf Zahra
-    Zuri""")
-_SURNAMES = _words("""Adeyemi Almeida Andersson Aoki Bakker Banerjee Bello Bianchi Brandt Byrne Campos
-    Castillo Chen Choi Costa Cruz Dahl Desai Dias Dubois Eklund Eze Ferrari Fischer Flores Fujita Garcia Ghosh
-    Greco Haddad Hansen Hashimoto Hayes Hoang Huang Inoue Ito Jansen Joshi Kaplan Kapoor Kimura Kowalski Kumar
-    Laine Levi Lindqvist Lopes Lund Mancini Mehta Mendes Mishra Mori Mwangi Nakamura Navarro Nguyen Novak Obi
-    Okafor Okoye Ortega Otieno Park Patel Pereira Petrov Popescu Ramos Rivera Romano Rossi Saito Santos Sato
-    Sen Silva Soto Suzuki Tanaka Torres Tran Vargas Vega Wagner Walsh Wolff Wright Yamada Zhang""")
-_HOBBIES = _words("""writes plays reads bakes runs codes draws cooks sings paints cycles climbs knits sews
-    gardens travels hikes swims surfs skates teaches builds films photos music books chess trains birds bikes
-    plants maps stars coffee tea bread cats dogs football garden kitchen""")
-_PLACES = _words("""lisbon porto berlin oslo lagos nairobi accra cairo istanbul athens rome turin sevilla lyon
-    ghent vienna prague krakow riga bergen cork glasgow tokyo osaka seoul taipei hanoi mumbai pune dhaka perth
-    lima quito montreal recife""")
-_ADJECTIVES = _words("""sleepy quiet happy slow tiny lucky rusty curious gentle brave salty mellow foggy sunny
-    wandering clumsy midnight cosmic velvet paper electric northern hungry""")
-_NOUNS = _words("""otter heron fox badger sparrow magpie lemur walrus moth turtle panda teapot bicycle lantern
-    pebble cactus mango pickle noodle biscuit dumpling comet meadow pianist baker sailor reader robot""")
-_PREFIXES = _words("the_real_ its_ just_ hey_ hello_ dear_ only_ simply_ call_me_ iam")
-# 14, 69 and 88 have meanings that do not belong in a demo.
-_DIGITS = tuple(f"{n:02d}" for n in (*range(1, 34), *range(64, 100)) if n not in (14, 69, 88))
+FRESH_WITHIN = 50  # posts: none of them has a sentence of another one
+WEEK = 7 * 86400  # seconds
+_TRIES = 30
+_SHARE_OF_SHORT = 0.03
+_SHARE_OF_TAGGED = 0.06  # of the posts of a week
+# How many speakers the languages have, beside English.
+_SPOKEN = {language: 4 if language in {"de", "ar"} else 1 for language in OTHER_LANGUAGES}
 
 # These go with any English post, so that a long timeline need not repeat itself.
-_OPENERS = ("Well.", "Right.", "OK.", "So.", "Hello again.", "Hey all.", "Listen.", "Honestly.", "Hm.")
-_CLOSERS = ("Anyway.", "Carry on.", "As you were.", "That's all.", "More later.", "Just saying.", "Life.")
+_OPENERS = phrases("Well. ~ Right. ~ OK. ~ So. ~ Hello again. ~ Hey all. ~ Listen. ~ Honestly. ~ Hm.")
+_CLOSERS = phrases("Anyway. ~ Carry on. ~ As you were. ~ That's all. ~ More later. ~ Just saying. ~ Life.")
 _LINKS = """
     {More here|My notes|Longer version}: https://example.{com|org}/TAG/{1|2|3|4|5|6}{07|28|34|56|91} ~
     {Today's rabbit hole|Worth knowing|Good background}: https://en.wikipedia.org/wiki/{ARTICLES}
 """
 
 
-def _phrases(text: str) -> Phrases:
-    return tuple(
-        tuple(tuple(slot.split("|")) for slot in re.split("[{}]", phrase) if slot)
-        for phrase in " ".join(text.split()).split(" ~ ")
-        if phrase
-    )
+class Scene(NamedTuple):
+    """What a post of a topic is made of."""
+
+    statements: Phrases
+    follow_ups: Phrases
+    endings: Phrases
+    emoji: Phrases
+    links: Phrases
+    hashtags: Phrases
+
+
+class Talk(NamedTuple):
+    """A question, and what fits as an answer."""
+
+    language: str
+    hashtag: str  # of its topic
+    questions: Phrases
+    answers: Phrases
+
+
+@dataclass(frozen=True)
+class Persona:
+    """Who writes: one or two languages, the first one more often, and two or three topics of `TOPICS`."""
+
+    languages: tuple[str, ...]
+    topics: tuple[int, ...]
 
 
 def _scenes(topics: Topics) -> tuple[Scene, ...]:
     scenes: list[Scene] = []
     for emoji, hashtag, articles, text in topics:
-        links = _phrases(_LINKS.replace("TAG", hashtag[1:]).replace("ARTICLES", articles)) if articles else ()
+        links = phrases(_LINKS.replace("TAG", hashtag[1:]).replace("ARTICLES", articles)) if articles else ()
         remarks, *bodies = re.split(r"^ *\* ", text, flags=re.MULTILINE)
         for body in bodies:
-            statements, follow_ups, endings = (_phrases(part) for part in (*body.split("//"), "", "")[:3])
-            endings += _phrases(remarks)
+            statements, follow_ups, endings = (phrases(part) for part in (*body.split("//"), "", "")[:3])
+            endings += phrases(remarks)
             ways = sum(math.prod(map(len, phrase)) for phrase in statements) * (len(follow_ups + endings) + 1)
-            entry = statements, follow_ups, endings, _phrases(emoji), links, _phrases(hashtag)
-            scenes += [entry] * max(1, ways.bit_length() - 4)  # a scene with more variants is drawn more often
+            scene = Scene(statements, follow_ups, endings, phrases(emoji), links, phrases(hashtag))
+            scenes += [scene] * max(1, ways.bit_length() - 4)  # a scene with more variants is drawn more often
     return tuple(scenes)
 
 
-_SCENES = tuple(_scenes(topics) for topics in (ENGLISH, SHORT, RIGHT_TO_LEFT, OTHER_LANGUAGES))
-_SHARES = (0.89, 0.92, 0.96, 1.0)  # cumulative, in the order of _SCENES
-
-_FIRST, _LAST = (tuple(name.lower() for name in names) for names in (_GIVEN, _SURNAMES))
-_LETTER, _BAR = tuple("abcdefghijklmnoprstuvwyz"), ("_",)
-_NAME_SHAPES: Phrases = (
-    (_FIRST, _BAR, _LETTER), (_FIRST, _BAR, _LAST), (_LETTER, _BAR, _LAST), (_LAST, _BAR, _FIRST),
-    (_GIVEN, _SURNAMES), (_GIVEN, _BAR, _SURNAMES), (_GIVEN, tuple("ABCDEFGHIJKLMNOPRSTVW"), _SURNAMES),
-    (_FIRST, _BAR, _LETTER, _BAR, _LAST), (_FIRST, ("", "_"), _DIGITS), (_FIRST, _BAR, _LAST, _DIGITS),
-    (_GIVEN, tuple(hobby.title() for hobby in _HOBBIES)), (_FIRST, _BAR, _HOBBIES),
-    (_FIRST, ("_in_", "_from_"), _PLACES), (_FIRST, ("_the_",), _NOUNS), (_PREFIXES, _FIRST),
-    (_ADJECTIVES, _BAR, (*_FIRST, *_NOUNS)), (_ADJECTIVES, _BAR, _NOUNS, _DIGITS),
-)  # fmt: skip
-
-
-_SMALL_WORDS = ("from", "in", "the")
-_BADGES = ("🌱", "🚆", "☕", "🐈", "🎹", "📚", "🚲", "⛰️")
-_OTHER_NAMES = ("نور الهدى", "سلمى", "דנה", "日和", "Ελένη", "Зоя", "지우", "アキ")
-_BIOS = _phrases(
-    """
-    {Gardener|Baker|Nurse|Teacher|Librarian|Carpenter|Beekeeper|Night porter|Retired sailor} and {reader
-    of maps|collector of teapots|slow cyclist|bad pianist|morning swimmer|writer of letters}. ~
-    {Mostly|Only|Nothing but} {bread|trains|birds|soup|dogs|rain|crosswords} and {cats|books|tea|long walks|radio}. ~
-    {Here for|Talks about} {the plants|the night trains|the recipes|football|old maps}{, sorry|, sometimes|}. ~
-    {Learning|Still learning} {Portuguese|the cello|to bake|to sail|sign language}{ badly| slowly| at sixty|}. ~
-    I {mend bicycles|count birds|drive a tram|paint boats|tune pianos} in {PLACES}.
-""".replace("PLACES", "|".join(place.title() for place in _PLACES))
+TOPICS = tuple(_scenes((topic,)) for topic in ENGLISH)
+_SCENES = {language: _scenes(topics) for language, topics in OTHER_LANGUAGES.items()}
+_SHORT = _scenes(SHORT)
+_HASHTAGS = [topic[1] for topic in ENGLISH]
+_TALKS = [Talk(language, hashtag, *(phrases(part) for part in text.split("//"))) for language, hashtag, text in TALKS]
+_THANKS, _REPLIES, _COMMENTS, _ADDITIONS = (
+    {language: phrases(text) for language, text in texts.items()}
+    for texts in (THANKS, REPLIES_TO_THANKS, COMMENTS, ADDITIONS)
 )
-_MORE_BIOS = _phrases("""
-    {Opinions|Typos|Puns} are my own. ~ Ask me about {compost|timetables|owls|yeast}. ~
-    More at https://example.{com|org}/{garden|bread|maps|trains} ~ {Cats|Dogs|Coffee|Tea} first.
-""")
-_OTHER_BIOS = (
-    "أقرأ كثيرا وأكتب قليلا.",
-    "Radfahren, Brot, und dann wieder Radfahren.",
-    "אוהבת ספרים, קפה וגשם.",
-    "Aficionada a los trenes nocturnos y a la sopa.",
-    "本とコーヒーと猫。",
-)
+DEMO_PERSONA = Persona(("en",), tuple(_HASHTAGS.index(topic) for topic in ("#tea", "#gardening", "#trains")))
+TALKED = frozenset(talk.language for talk in _TALKS)  # the languages that have talks
 
 
-def _say(phrase: Phrase, rng: random.Random) -> str:
-    draw = rng.random
-    return "".join([slot[int(draw() * len(slot))] for slot in phrase])
-
-
-def usernames(count: int, rng: random.Random) -> list[str]:
-    """`count` usernames in random order, all different also in lower case.
-
-    Each has 1 to NAME_LIMIT characters of [A-Za-z0-9_], and none is RESERVED_NAME in any letter case.
-    """
-    names: list[str] = []
-    taken = {RESERVED_NAME}
-    misses = 0
-    while len(names) < count:
-        name = _say(rng.choice(_NAME_SHAPES), rng)
-        if misses > 20:  # nearly all combinations are taken
-            number = str(rng.randrange(10 * count))
-            name = name[: NAME_LIMIT - len(number)] + number
-        key = name.lower()
-        if key in taken:
-            misses += 1
-        else:
-            misses = 0
-            taken.add(key)
-            names.append(name)
-    return names
-
-
-def display_name(username: str, rng: random.Random) -> str:
-    """A display name: mostly the username in words, such as `Joana from Lisbon`, sometimes a name in another script.
-    Empty for two users of five."""
+def persona(rng: random.Random) -> Persona:
+    """A persona: most write English, some of them another language too, and a few only that one."""
+    topics = tuple(rng.sample(range(len(TOPICS)), rng.choice((2, 2, 3))))
     luck = rng.random()
-    if luck < 0.4:
-        return ""
-    if luck > 0.96:
-        return rng.choice(_OTHER_NAMES)
-    words = re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", username).rstrip("0123456789").split()
-    name = " ".join(word if word in _SMALL_WORDS else word[0].upper() + word[1:] for word in words)
-    name = re.sub(r"\b([A-Z])(?= |$)", r"\1.", name)
-    return f"{name} {rng.choice(_BADGES)}" if luck > 0.9 else name
+    if luck < 0.77:
+        return Persona(("en",), topics)
+    other = rng.choices([*_SPOKEN], [*_SPOKEN.values()])[0]
+    return Persona((other,), topics) if luck < 0.83 else Persona(("en", other), topics)
 
 
-def bio(rng: random.Random) -> str:
-    """A bio: one line of at most LONGEST_BIO characters. Empty for one user of three."""
-    if rng.random() < 0.33:
-        return ""
-    if rng.random() < 0.05:
-        return rng.choice(_OTHER_BIOS)
-    parts = [_say(rng.choice(_BIOS), rng)]
-    if rng.random() < 0.5:
-        parts.append(_say(rng.choice(_MORE_BIOS), rng))
-    return " ".join(parts)[:LONGEST_BIO].rstrip()
+def talks_of(who: Persona, language: str) -> list[Talk]:
+    """The talks that this persona may begin in a language: those of the own topics, or all where there are none."""
+    own = {_HASHTAGS[topic] for topic in who.topics}
+    spoken = [talk for talk in _TALKS if talk.language == language]
+    return [talk for talk in spoken if talk.hashtag in own] or spoken
+
+
+class Writer:
+    """Writes posts one after the other. No sentence stands twice within FRESH_WITHIN posts."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self._rng = rng
+        self._window: deque[set[str]] = deque()
+        self._used: set[str] = set()
+
+    def post(self, who: Persona, language: str, when: int) -> str:
+        """The text of a post that answers nothing: 1 to LONGEST_POST characters, without `@`."""
+        for _ in range(_TRIES):
+            scene = self._rng.choice(self._scenes(who, language))
+            statement = say(self._rng.choice(scene.statements), self._rng)
+            if self._is_fresh(statement):
+                return self._finished(self._parts(scene, statement, language == "en"), scene, when)
+        # This persona has said all: another topic.
+        return self.noted(self._drawn(*(scene.statements for topic in self._rng.sample(TOPICS, 8) for scene in topic)))
+
+    def question(self, talks: list[Talk]) -> tuple[Talk, str]:
+        """The first post of a thread, and its talk."""
+        others = [talk for talk in _TALKS if talk.language == talks[0].language]
+        for talk in (*self._rng.sample(talks, len(talks)), *self._rng.sample(others, len(others))):
+            text = self._drawn(talk.questions)
+            if self._is_fresh(text):
+                break
+        tagged = f"{text} {talk.hashtag}" if self._rng.random() < 0.3 else text
+        return talk, self.noted(tagged)
+
+    def answer(self, talk: Talk) -> str:
+        """An answer to the question of a talk."""
+        return self.noted(self._drawn(talk.answers, _COMMENTS[talk.language]))
+
+    def thanks(self, talk: Talk) -> str:
+        """What the asker says to an answer."""
+        return self.noted(self._drawn(_THANKS[talk.language], _COMMENTS[talk.language]))
+
+    def reply_to_thanks(self, talk: Talk) -> str:
+        """What the one who answered says then."""
+        return self.noted(self._drawn(_REPLIES[talk.language], _COMMENTS[talk.language]))
+
+    def comment(self, language: str) -> str:
+        """What goes with a quoted post."""
+        return self.noted(self._drawn(_COMMENTS.get(language, _COMMENTS["en"]), _COMMENTS["en"]))
+
+    def longer(self, text: str, language: str) -> str:
+        """The new text of the post that was written last, edited; the same one where nothing more fits."""
+        addition = self._drawn(_ADDITIONS.get(language, _ADDITIONS["en"]))
+        edited = f"{text}\n\n{addition}"
+        if len(edited) > LONGEST_POST or not self._is_fresh(addition):
+            return text
+        self._window[-1] |= sentences(addition)
+        self._used |= sentences(addition)
+        return edited
+
+    def noted(self, text: str) -> str:
+        """The text; its sentences are not fresh for the next posts."""
+        said = sentences(text) - self._used
+        self._window.append(said)
+        self._used |= said
+        if len(self._window) > FRESH_WITHIN:
+            self._used -= self._window.popleft()
+        return text
+
+    def _scenes(self, who: Persona, language: str) -> tuple[Scene, ...]:
+        if language != "en":
+            return _SCENES[language]
+        return _SHORT if self._rng.random() < _SHARE_OF_SHORT else TOPICS[self._rng.choice(who.topics)]
+
+    def _is_fresh(self, text: str) -> bool:
+        return self._used.isdisjoint(sentences(text))
+
+    def _drawn(self, *pools: Phrases) -> str:
+        """A fresh phrase of the first pool that has one."""
+        text = ""
+        for pool in pools:
+            for _ in range(_TRIES):
+                text = say(self._rng.choice(pool), self._rng)
+                if self._is_fresh(text):
+                    return text
+        return text
+
+    def _parts(self, scene: Scene, statement: str, is_english: bool) -> list[str]:
+        """The statement, and what may go with it as long as it is fresh."""
+        shape, frame = self._rng.random(), self._rng.random()
+        parts = [statement]
+        if scene.follow_ups and (0.15 < shape < 0.4 or shape > 0.65):
+            some = self._rng.sample(scene.follow_ups, min(len(scene.follow_ups), 2 if shape > 0.9 else 1))
+            self._add(parts, *some)
+        if scene.endings and shape > 0.4:
+            self._add(parts, self._rng.choice(scene.endings))
+        if is_english and frame < 0.1:
+            opener: list[str] = []
+            self._add(opener, self._rng.choice(_OPENERS))
+            return opener + parts
+        if is_english and frame > 0.7 and shape < 0.4:
+            self._add(parts, self._rng.choice(_CLOSERS))
+        return parts
+
+    def _add(self, parts: list[str], *some: Phrase) -> None:
+        for phrase in some:
+            text = say(phrase, self._rng)
+            if self._is_fresh(text):
+                parts.append(text)
+
+    def _finished(self, parts: list[str], scene: Scene, when: int) -> str:
+        """The parts as one text, with a line break, a link, tags or an emoji where luck has it."""
+        manner, extra, breaks, week = (self._rng.random() for _ in range(4))
+        tail = ""
+        if scene.links and extra < 0.07:
+            tail = " " + say(self._rng.choice(scene.links), self._rng)
+            manner = 1.0  # the words before a link need a full stop before them
+        elif scene.hashtags and extra < 0.11:
+            tail = " " + say(self._rng.choice(scene.hashtags), self._rng)
+        elif extra > 0.9:
+            tail = " " + say(self._rng.choice(scene.emoji), self._rng)
+        if week < _SHARE_OF_TAGGED:
+            tail += " " + TAGS_OF_THE_WEEK[when // WEEK % len(TAGS_OF_THE_WEEK)]
+        if not self._is_fresh(tail):  # a link that was there just now
+            tail = ""
+        is_list = any("\n" in part for part in parts)
+        text = ("\n\n" if breaks < 0.1 or is_list else " ").join(parts)
+        if len(text + tail) > LONGEST_POST:
+            text = max(parts, key=len)  # fits with any tail
+        text = text.replace("。 ", "。")  # Japanese puts no blank between sentences
+        if manner < 0.09:
+            text = text.lower()
+        if manner < 0.18:
+            text = text.removesuffix(".")
+        self.noted("\n\n".join([*parts, tail]))
+        return text + tail
 
 
 def post_body(rng: random.Random) -> str:
-    """The text of a post: one line of 1 to POST_LIMIT characters, without `@`, and without blanks at either end."""
-    shape, frame, manner, extra = (rng.random() for _ in range(4))
-    scenes = rng.choices(_SCENES, cum_weights=_SHARES)[0]
-    statements, follow_ups, endings, emoji, links, hashtags = rng.choice(scenes)
-    statement = _say(rng.choice(statements), rng)
-    parts = [statement]
-    if follow_ups and (0.15 < shape < 0.4 or shape > 0.65):
-        some = rng.sample(follow_ups, min(len(follow_ups), 2 if shape > 0.9 else 1))
-        parts += [_say(phrase, rng) for phrase in some]
-    if endings and shape > 0.4:
-        parts.append(_say(rng.choice(endings), rng))
-    if scenes is _SCENES[0] and frame < 0.15:
-        parts.insert(0, rng.choice(_OPENERS))
-    elif scenes is _SCENES[0] and frame > 0.65 and shape < 0.4:
-        parts.append(rng.choice(_CLOSERS))
-
-    tail = ""
-    if links and extra < 0.07:
-        tail = " " + _say(rng.choice(links), rng)
-        manner = 1.0  # the words before a link need a full stop before them
-    elif hashtags and extra < 0.11:
-        tail = " " + _say(rng.choice(hashtags), rng)
-    elif extra > 0.9:
-        tail = " " + _say(rng.choice(emoji), rng)
-
-    text = " ".join(parts)
-    if len(text + tail) > POST_LIMIT:
-        text = statement  # fits with any tail
-    text = text.replace("。 ", "。")  # Japanese puts no blank between sentences
-    if manner < 0.09:
-        text = text.lower()
-    if manner < 0.18:
-        text = text.removesuffix(".")
-    return text + tail
+    """The text of one post by somebody: 1 to LONGEST_POST characters, without `@`."""
+    who = persona(rng)
+    return Writer(rng).post(who, who.languages[-1], 0)

@@ -325,7 +325,7 @@ ALLOWED = {
         "retwis_site/management/commands/deliver.py",
         "retwis_site/server/connections.py",
     },
-    "random": {"timeline/demo/seeding.py", "timeline/demo/texts.py"},
+    "random": {f"timeline/demo/{name}.py" for name in ("seeding", "names", "grammar", "texts", "threads")},
     "http.client": set(),
     "urllib.request": set(),
     "smtplib": set(),
