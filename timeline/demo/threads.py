@@ -22,7 +22,7 @@ DEMO = 1  # uid of the demo user
 DEMO_RESTS = 3600  # seconds
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Draft:
     """A post, or a repost. `pid` and the texts come last, in the order of time."""
 
@@ -90,22 +90,19 @@ class Stream:
 
     def answered_by(self, first: Draft, answers: int) -> list[Draft]:
         """A thread below a post: answers of others, and what its author and they say to each other."""
-        others = [uid for uid in self._speakers.get(first.language, []) if uid != first.author]
         thread: list[Draft] = []
         open_ends: list[Draft] = []  # an answer to each of them fits
         when = first.when
         for _ in range(answers):
             when += int(self._rng.expovariate(1 / 1200)) + 20
-            known = [uid for uid in others if self._people.joined[uid - 1] <= when]
-            if first.when > self._now - 86400:
-                known = [uid for uid in known if uid != DEMO]
-            if when > self._ends(first.author) or not known:
+            other = self._speaker(first, when)
+            if when > self._ends(first.author) or not other:
                 break
             if open_ends and self._rng.random() < 0.45:
                 parent = open_ends.pop(self._rng.randrange(len(open_ends)))
                 author = first.author if parent.author != first.author else parent.above[0].author
             else:
-                parent, author = first, self._rng.choice(known)
+                parent, author = first, other
             draft = Draft(author, when, first.language, answers=parent)
             if len(draft.above) < 3:
                 open_ends.append(draft)
@@ -128,6 +125,16 @@ class Stream:
             later = self._later(post)
             return [post, Draft(self._author(later), later, post.language, quotes=post)]
         return [post]
+
+    def _speaker(self, first: Draft, when: int) -> int | None:
+        """Somebody else who may answer a post; None where nobody is found."""
+        speakers = self._speakers.get(first.language, [])
+        known = bisect_right(speakers, self._people.registered(when))
+        for _ in range(9 if known else 0):
+            uid = speakers[self._rng.randrange(known)]
+            if uid != first.author and (uid != DEMO or first.when < self._now - 86400):
+                return uid
+        return None
 
     def _author(self, when: int) -> int:
         """Somebody who was registered by then."""
