@@ -81,6 +81,15 @@ def test_a_quoted_post_has_the_same_links_as_on_its_own_page(browser, store):
         assert 'href="/@nobody/"' not in page
 
 
+def test_the_earlier_texts_of_a_post_link_no_names_that_nobody_had(browser, store):
+    Posts(store).publish(BOB, NewPost("hello @nobody", None, None), "one")
+    Posts(store).edit(BOB, 1, "hello @Carol and @noone")
+    page = html(browser(), "/@bob/1/history/")
+    assert '<a href="/@Carol/"' in page
+    assert "@nobody" in page
+    assert 'href="/@no' not in page
+
+
 def test_a_kept_answer_is_shown_when_the_post_was_deleted_before_the_login(browser, store):
     Posts(store).publish(BOB, NewPost("hello", None, None), "one")
     client = browser()

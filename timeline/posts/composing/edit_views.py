@@ -56,7 +56,7 @@ def edit(request: RetwisRequest, me: User, username: str, pid: int) -> HttpRespo
 def history(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
     """At most three round trips. Raises NoSuchPost, also for a repost, PostDeleted, NotShown."""
     post, texts = texts_of_post(request.viewer, username, pid)
-    reader = PostReader(connect(), request.viewer.user, acted=NOTHING_READ_MUTES_ASIDE)
-    if post.links.repost_of is not None or not reader.read([pid])[0]:
+    shown, _ = PostReader(connect(), request.viewer.user, acted=NOTHING_READ_MUTES_ASIDE).read([pid])
+    if post.links.repost_of is not None or not shown:
         raise NoSuchPost(pid)
-    return history_page(request, rendering(request), post, texts)
+    return history_page(request, rendering(request), shown[0], texts)

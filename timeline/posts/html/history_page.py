@@ -18,11 +18,15 @@ TEXT = Fragment("timeline/posts/_version.html", slots=("iso", "moment", "text"),
 
 
 def history_page(request: HttpRequest, by: Rendering, post: Post, texts: Sequence[Version]) -> HttpResponse:
-    """`texts`: from the oldest to the one that stands now. The page has the newest first."""
+    """`texts`: from the oldest to the one that stands now. The page has the newest first. The names that the newest
+    text mentions are links in all of them; whom the others meant is not known any more."""
+    names = post.context.mentioned
+    if names is None and len(texts) > 1:
+        names = frozenset()
     rows = []
     for number, version in enumerate(reversed(texts)):
         iso, when = moment(version.since, by.language)
-        text = html_of(version.text, by.language)
+        text = html_of(version.text, by.language, names=names)
         rows.append(TEXT.fill(by.language, is_latest=number == 0, iso=iso, moment=when, text=text))
     return HISTORY.answer(
         request,
