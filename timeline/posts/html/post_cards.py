@@ -39,9 +39,9 @@ REPOSTED = Fragment(
     shape={"people": ("1", "2", "2+")},
 )
 
-# What of a card follows from the post alone, by pid, language, who looks at it and where; and what it was made of. Some
-# 20 MB.
-CardKey = tuple[int, str, str, bool]
+CardKey = tuple[int, str, str, bool]  # pid, language, who looks at it, and whether it stands alone
+
+# What of a card follows from the post alone, and what it was made of. Some 20 MB.
 _cards: Memory[CardKey, tuple[object, Refillable]] = Memory(size=6000, seconds=3600)
 
 
