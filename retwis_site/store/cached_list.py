@@ -78,12 +78,12 @@ def _parsed(key: str, entries: Sequence[str]) -> tuple[list[int], int | None, bo
     """Unique ids, newest first; the highest complete-down-to id, None without one; whether there is a token."""
     if (good := good_ids(entries)) is not None:  # nearly always, of a head
         return sorted(dict.fromkeys(good), reverse=True), None, False
-    decimal = list(filter(str.isdecimal, entries))
+    decimal = [entry for entry in entries if entry.isdecimal() and entry != "0"]  # no post has the id 0
     ids = sorted(dict.fromkeys(stored_numbers(key, decimal)), reverse=True)  # nearly sorted already
     others = list(filterfalse(str.isdecimal, entries))
     complete = stored_numbers(key, [entry[1:] for entry in others if entry.startswith("-")])
-    if ids and ids[-1] == 0:  # no post has the id 0
-        complete.append(ids.pop())
+    if "0" in entries:
+        complete.append(0)
     for entry in others:
         if not entry.startswith(MARKS):
             note_bad(key, entry)
