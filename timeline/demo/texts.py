@@ -134,9 +134,12 @@ class Writer:
         tagged = f"{text} {talk.hashtag}" if self._rng.random() < 0.3 else text
         return talk, self.noted(tagged)
 
-    def answer(self, talk: Talk) -> str:
-        """An answer to the question of a talk."""
-        return self.noted(self._drawn(talk.answers, _COMMENTS[talk.language]))
+    def answer(self, talk: Talk, given: list[Phrase]) -> str:
+        """An answer to the question of a talk, as unlike those `given` before as can be; it is added to them."""
+        rest = tuple(answer for answer in talk.answers if answer not in given) or talk.answers
+        chosen = self._rng.choice(rest)
+        given.append(chosen)
+        return self.noted(self._drawn((chosen,), rest, talk.answers, _COMMENTS[talk.language]))
 
     def thanks(self, talk: Talk) -> str:
         """What the asker says to an answer."""
@@ -225,8 +228,9 @@ class Writer:
             tail += " " + TAGS_OF_THE_WEEK[when // WEEK % len(TAGS_OF_THE_WEEK)]
         if not self._is_fresh(tail):  # a link that was there just now
             tail = ""
-        is_list = any("\n" in part for part in parts)
-        text = ("\n\n" if breaks < 0.1 or is_list else " ").join(parts)
+        lists = [at for at, part in enumerate(parts, 1) if "\n" in part]
+        end = lists[0] if lists else len(parts) - 1 if breaks < 0.1 else len(parts)  # of the first paragraph
+        text = "\n\n".join(" ".join(some) for some in (parts[:end], parts[end:]) if some)
         if len(text + tail) > LONGEST_POST:
             text = max(parts, key=len)  # fits with any tail
         text = text.replace("。 ", "。")  # Japanese puts no blank between sentences

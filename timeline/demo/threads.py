@@ -5,13 +5,14 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from timeline.demo.grammar import Phrase
 from timeline.demo.texts import DEMO_PERSONA, TALKED, Talk, Writer, persona, talks_of
 from timeline.posts.entities import LONGEST_POST
 
 OLDEST_POST = 300 * 86400  # seconds ago
 LONGEST_THREAD = 9  # posts
 SHARE_OF_THREADS, SHARE_OF_REPOSTED, SHARE_OF_QUOTED = 0.12, 0.05, 0.04  # of the posts that answer nothing
-SHARE_OF_EDITED = 0.01
+SHARE_OF_EDITED = 0.01  # of the posts that answer nothing
 EDITED_AFTER = 600  # seconds
 SHARE_OF_DELETED = 0.03  # of the answers that have an answer
 LIKES = 1.3  # exponent of the power law that says how many posts have how many likes
@@ -40,7 +41,8 @@ class Draft:
     pid: int = 0
     text: str = ""
     first_text: str = ""  # of an edited post
-    talk: Talk | None = None
+    talk: Talk | None = None  # of a question
+    given: list[Phrase] = field(default_factory=list)  # the kinds of answers to a question
 
     @property
     def above(self) -> list["Draft"]:
@@ -193,10 +195,13 @@ class Stream:
             draft.text = writer.noted(draft.text) if draft.text else self._text(writer, draft)
             if draft.mentions and not draft.is_planned:
                 self._mention(draft, self._people.names[draft.mentions[0] - 1])
-            elif self._rng.random() < SHARE_OF_EDITED and draft.when < self._now - EDITED_AFTER:
+            elif self._may_be_edited(draft) and self._rng.random() < SHARE_OF_EDITED:
                 edited = writer.longer(draft.text, draft.language)
                 if edited != draft.text:
                     draft.first_text, draft.text = draft.text, edited
+
+    def _may_be_edited(self, draft: Draft) -> bool:
+        return not (draft.answers or draft.quotes) and draft.when < self._now - EDITED_AFTER
 
     def _text(self, writer: Writer, draft: Draft) -> str:
         who = self._personas[draft.author - 1]
@@ -209,8 +214,9 @@ class Stream:
         talk = above[-1].talk if above else None
         if talk is None:
             return writer.post(who, draft.language, draft.when)
-        say = {1: writer.answer, 2: writer.thanks, 3: writer.reply_to_thanks}[len(above)]
-        return say(talk)
+        if len(above) == 1:
+            return writer.answer(talk, above[0].given)
+        return writer.thanks(talk) if len(above) == 2 else writer.reply_to_thanks(talk)
 
     def _mention(self, draft: Draft, name: str) -> None:
         """Name somebody at the end of a post, where that fits."""

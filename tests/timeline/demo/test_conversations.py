@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from random import Random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,7 +11,7 @@ from tests.support.demo_community import seed, stored_posts
 from tests.support.maintenance.doctor_report import doctor
 from tests.support.protocols.conversations import assert_conversations_agree
 from timeline.demo.seeding import Community, Plan
-from timeline.demo.texts import FRESH_WITHIN
+from timeline.demo.texts import FRESH_WITHIN, Writer, persona, talks_of
 
 
 def threads(posts):
@@ -60,6 +61,15 @@ def test_threads_have_tombstones_and_some_posts_are_edited(raw):
         texts = raw.hgetall(f"edits:{pid}")
         assert sorted(map(int, texts)) == [int(post["time"]), int(post["edited"])]
         assert texts[post["edited"]] == post["body"] != texts[post["time"]]
+
+
+def test_the_first_answers_of_a_thread_are_unlike_one_another():
+    rng = Random(1)
+    writer, given = Writer(rng), []
+    talk, _ = writer.question(talks_of(persona(rng), "en"))
+    for _ in talk.answers:
+        writer.answer(talk, given)
+    assert sorted(given) == sorted(talk.answers)
 
 
 def test_few_posts_have_many_likes_and_most_have_none_or_few(raw):
