@@ -15,8 +15,11 @@ Command = tuple  # (name, key, *arguments)
 Database = dict[str, tuple]  # key -> ("h" | "z" | "s", value); a hash and a zset are sorted tuples of pairs
 Steps = Generator[Command, object, object]
 
-READS = frozenset({"HMGET", "ZSCORE", "ZCARD", "ZRANGE"})  # a death before a read is a death before the next write
+READS = frozenset(
+    {"HMGET", "HGETALL", "TTL", "ZSCORE", "ZCARD", "ZRANGE"}
+)  # a death before a read is a death before the next write
 DEAD = -1  # the node of a process that has died
+EXPIRY = "(expiry)"  # the field of a hash that expires
 
 
 def run(db: Database, command: Command) -> tuple[Database, object]:
@@ -37,11 +40,24 @@ def run(db: Database, command: Command) -> tuple[Database, object]:
         return with_value("s", ()), int(key in db)
     if name == "HMGET":
         return db, tuple(pairs.get(one) for one in arguments)
+    if name == "HGETALL":
+        return db, value
+    if name == "HSETNX":
+        return with_value("h", {arguments[0]: arguments[1]} | pairs), int(arguments[0] not in pairs)
+    if name == "EXPIRE":  # the hash of a post; "LAPSE" is the end of it
+        return with_value("h", pairs | {EXPIRY: 1} if pairs else {}), 0
+    if name == "PERSIST":
+        return with_value("h", {one: held for one, held in pairs.items() if one != EXPIRY}), 0
+    if name == "LAPSE":
+        return with_value("h", {} if EXPIRY in pairs else pairs), 0
+    if name == "TTL":  # whether it expires
+        return db, int(EXPIRY in pairs)
     if name == "HSET":
         return with_value("h", pairs | dict(zip(arguments[::2], arguments[1::2], strict=True))), 0
     if name in ("HDEL", "ZREM"):
         kept = {one: held for one, held in pairs.items() if one not in arguments}
-        return with_value("h" if name == "HDEL" else "z", kept), len(pairs) - len(kept)
+        left = {} if set(kept) == {EXPIRY} else kept
+        return with_value("h" if name == "HDEL" else "z", left), len(pairs) - len(kept)
     if name == "HINCRBY":
         return with_value("h", pairs | {arguments[0]: pairs.get(arguments[0], 0) + arguments[1]}), 0
     if name == "ZADD":

@@ -3,37 +3,16 @@
 `timeline/relations/protocol/` follows it. It also has what the site does not have yet: notices, reposts and blocks.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 from tests.model.core import Command, Steps
 from tests.model.entities import LIKE, OUTBOX, RANKING, RELATIONS, REPOST, Edge, Relation, Seen, edge_of, follow_of
+from tests.model.round_trips import RoundTrips
 
 
-class Relations:
-    """The protocol. Each method is a generator of commands.
-
-    `backwards`: the commands of one round trip run in the opposite order. Several servers give them no order.
-    """
-
-    def __init__(self, backwards: bool = False) -> None:
-        self._backwards = backwards
-
-    # ---- round trips
-
-    def _tell(self, commands: Iterable[Command]) -> Steps:
-        """One round trip; the replies are ignored."""
-        commands = tuple(dict.fromkeys(commands))[:: -1 if self._backwards else 1]
-        for command in commands:  # noqa: UP028 (the explorer reads local variables)
-            yield command
-
-    def _ask(self, commands: Iterable[Command]) -> Steps:
-        """One round trip; returns the replies in the order of `commands`."""
-        step = -1 if self._backwards else 1
-        commands, replies = tuple(commands)[::step], []
-        for command in commands:
-            replies.append((yield command))
-        return tuple(replies[::step])
+class Relations(RoundTrips):
+    """The protocol. Each method is a generator of commands."""
 
     # ---- one edge
 

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 
+from retwis_site.jobs.outbox import Outbox
 from retwis_site.store import keys
 from retwis_site.store.chunks import emptied
 from retwis_site.store.client import Store
-from retwis_site.store.ids import stored_ids
+from retwis_site.store.ids import nonce, stored_ids
 from timeline.notices.of_posts import PostNotices
 from timeline.posts.reading.records import LINKS, links_from
 from timeline.posts.writing.deletion import mark_deleted, notices_of
@@ -17,9 +18,13 @@ def remove_posts(store: Store, uid: int) -> Iterator[None]:
     """Delete all posts of a user with their likes, in chunks. Each chunk leaves `updates:` last, since `updates:` leads
     to the posts.
 
-    A post of another author that is in the set by mistake is only removed from the set. Four round trips a chunk, up to
-    two more with notices, and those of `Standing.settle` and `remove_edges_to_posts`."""
+    Each post has a job of its own. Without it, a worker that is killed here could leave a number of replies that no
+    other process corrects: the post that led to it may have left `updates:` meanwhile.
+
+    A post of another author that is in the set by mistake is only removed from the set. Six round trips a chunk, up
+    to two more with notices, and those of `Standing.settle` and `remove_edges_to_posts`."""
     key = keys.updates(uid)
+    outbox = Outbox(store)
     pipe = store.pipeline()
     for members in emptied(store, key):
         asked = [(pid, pipe.hmget(keys.post(pid), ["user_id", *LINKS])) for pid in stored_ids(key, members)]
@@ -28,9 +33,16 @@ def remove_posts(store: Store, uid: int) -> Iterator[None]:
             pid: links_from(keys.post(pid), fields.value[1:]) for pid, fields in asked if fields.value[0] == str(uid)
         }
         own = list(links)
+        jobs = [f"stone:{pid}:{nonce()}" for pid in own]
+        for job in jobs:
+            outbox.queue_add(pipe, job)
+        pipe.execute()
         mark_deleted(store, own)
         while not Standing(store).settle(own):
             yield
+        for job in jobs:
+            outbox.queue_done(pipe, job)
+        pipe.execute()
         PostNotices(store).remove([notices_of(pid, uid, links[pid], 0) for pid in own])
         yield from remove_edges_to_posts(store, dict.fromkeys(own, uid))
         for member in members:

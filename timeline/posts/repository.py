@@ -1,7 +1,7 @@
 """Posts in Redis: publish, edit, delete, and read many at once.
 
-Each verb is a module of `writing/`. The order of the commands in every write was checked by exploring every
-interleaving with crashes in a model.
+Each verb is a module of `writing/`. A model (`tests/model/posts/`) explores the order of their commands in every
+interleaving of two or three changes, with crashes.
 """
 
 from collections.abc import Collection

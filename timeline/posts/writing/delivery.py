@@ -140,8 +140,9 @@ class Delivery:
         return None
 
     def _settle(self, pid: int, written: Mapping[int, Seen], look: Look | None) -> bool:
-        """Make the listings match. `look`: None for a deleted post, which is read again."""
-        return self._standing.settle([pid]) if look is None else self._standing.agree(written, look)
+        """Make the listings match. `look`: None for a deleted post, which is read again; its text, which leads to what
+        was written of it, may be gone by now."""
+        return self._standing.settle([pid], written) if look is None else self._standing.agree(written, look)
 
     def _push_own(self, uid: int, pid: int) -> None:
         """Push a new post into its author's home and the global timeline. One round trip, two where a list is cut."""

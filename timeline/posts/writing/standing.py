@@ -45,16 +45,16 @@ class Standing:
         self._store = store
         self._outbox = Outbox(store)
 
-    def settle(self, pids: Collection[int]) -> bool:
+    def settle(self, pids: Collection[int], written: Mapping[int, Seen] | None = None) -> bool:
         """Make all match for these posts. Returns False when the store was too slow: the worker that claims the jobs
-        finishes them.
+        finishes them. `written`: what was written of them before.
 
         Three round trips for all together; one more for deleted posts with a text, two more each where posts are
         answered and where posts are quoted; more while others change the same posts, and for tombstones above."""
         pipe = self._store.pipeline()
         look = Look(pipe, dict.fromkeys(pids, NO_LINKS))
         pipe.execute()
-        return self.agree({}, look)
+        return self.agree(written or {}, look)
 
     def agree(self, written: Mapping[int, Seen], look: Look) -> bool:
         """As `settle`, for posts that were just read (`look`). `written`: what was written of them before that. No
@@ -84,8 +84,6 @@ class Standing:
 
     def queue(self, pipe: Pipe, pid: int, now: Seen, before: Seen | None = None) -> None:
         """Write what follows from a post as it is now. `before`: what was written of it last."""
-        if not now.exists:
-            return
         stands_in = now.stands_in
         for key in stands_in:
             pipe.zadd(key, {str(pid): pid})
@@ -98,6 +96,8 @@ class Standing:
                 pipe.persist(keys.post(pid))
             else:
                 pipe.expire(keys.post(pid), DELETED_STAYS)
+            return
+        if not now.exists:
             return
         queue_spellings(pipe, now.text)
         if now.texts:
@@ -137,12 +137,17 @@ class Standing:
         return now._replace(links=now.links._replace(mentions=mentioned(self._store, now.text)))
 
     def _remove_texts(self, seen: Mapping[int, Seen]) -> None:
-        """One round trip; none without deleted posts that have a text."""
+        """One round trip; none without deleted posts that have a text, and posts whose hash has expired."""
         pipe = self._store.pipeline()
         for pid, now in seen.items():
-            if now.deleted and now.body:
+            if now.exists and not now.deleted:
+                continue
+            if not now.exists:  # a late edit may have made the hash anew
+                for field in ("body", "edited", "mentions"):
+                    pipe.hdel(keys.post(pid), field)
+            elif now.body:
                 pipe.hset(keys.post(pid), {"body": ""})
-            if now.deleted and now.texts:
+            if now.texts:
                 pipe.unlink(keys.edits(pid))
         pipe.execute()
 

@@ -1,13 +1,18 @@
 """A deleted post keeps its place in the thread while it has replies."""
 
+from contextlib import suppress
+from unittest import mock
+
 import pytest
 
 from accounts.users.deletion import AccountDeletion
 from retwis_site.jobs.worker import drain
 from tests.support.stores.key_layouts import make_due
+from tests.support.stores.seam import Killed, before_round_trip
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
-from timeline.posts.writing.standing import DELETED_STAYS
+from timeline.posts.writing.standing import DELETED_STAYS, Standing
+from timeline.relations.protocol.counts import Counts
 
 
 @pytest.fixture
@@ -81,3 +86,38 @@ def test_a_long_row_of_tombstones_goes_at_once(store, alice, raw):
         Posts(store).delete(1, pid)
     assert raw.keys("thread:*") == raw.keys("replies_to:*") == raw.keys("outbox*") == []
     assert all(raw.ttl(f"post:{pid}") > 0 for pid in range(1, 31))
+
+
+def test_a_post_deleted_before_it_was_listed_leaves_its_tags(store, alice, raw):
+    """The deletion has removed the text that leads there; who lists the post knows it still."""
+    with before_round_trip(6, lambda: Posts(store).delete(1, 1)):
+        Posts(store).publish(1, NewPost("I like #tea"), "1")
+    assert raw.hget("post:1", "deleted")
+    assert raw.keys("tag:*") == raw.keys("updates:*") == raw.keys("outbox*") == []
+
+
+def test_a_number_of_replies_is_right_though_the_removal_of_an_account_was_killed(store, alice, bob, raw):
+    """Its reply has left `updates:` meanwhile: only the job of the reply leads to the number."""
+    Posts(store).publish(1, NewPost("said"), "1")
+    Posts(store).publish(2, NewPost("well", reply_to=1), "2")
+    AccountDeletion(store).delete(bob.user, bob.secret)
+
+    def killed(numbers, more):
+        raw.zrem("updates:2", "2")
+        raise Killed
+
+    with mock.patch.object(Counts, "write", killed), suppress(Killed):
+        drain(store, "worker")
+    assert raw.hget("post:1", "replies") == "1"
+    make_due(raw)
+    drain(store, "another worker")
+    assert raw.hget("post:1", "replies") is None
+    assert raw.keys("outbox*") == []
+
+
+def test_what_follows_from_a_hash_that_has_expired_makes_no_hash(store, alice, raw):
+    raw.hset("post:1", mapping={"body": "too #late", "edited": "5"})
+    raw.hset("edits:1", "5", "too #late")
+    raw.zadd("tag:late", {"1": 1})
+    assert Standing(store).settle([1])
+    assert raw.keys("post:1") == raw.keys("edits:*") == raw.keys("tag:*") == []
