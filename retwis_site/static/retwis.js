@@ -125,14 +125,14 @@
     for (const time of document.querySelectorAll(".post time[title]")) {
       const written = new Date(time.dateTime);
       const minutes = Math.floor((Date.now() - written) / 60_000);
-      const [before, when] = time.title.split(" · ");
-      if (!when || minutes < 1) continue;
+      const [before, when] = time.title.split(" · "); // notices have the date alone
+      if (minutes < 1) continue;
       const isShort = time.textContent !== before;
       const [unit, size] = minutes < 60 ? ["minute", 1] : minutes < DAY ? ["hour", 60] : ["day", DAY];
       const number = Math.floor(minutes / size);
       const says = phrases[unit][plural.select(number)] ?? phrases[unit].other;
       const [words, short] = says.replaceAll("#", number).split("|");
-      time.title = `${words} · ${when}`;
+      if (when) time.title = `${words} · ${when}`;
       if (!isShort) time.textContent = words;
       else if (short) time.textContent = short;
       else if (opened - written < DAY * 60_000) // it was no date yet

@@ -1,5 +1,6 @@
 """Notices as HTML."""
 
+import time
 from collections.abc import Sequence
 
 from django.http import HttpResponse
@@ -13,6 +14,7 @@ from retwis_site.rendering.fragments import EITHER, Fragment, joined
 from timeline.notices.entities import BY_POSTS, Kind
 from timeline.notifications.grouping import Only, Place
 from timeline.notifications.repository import Item, NotificationsPage
+from timeline.posts.html.ages import age, phrases
 from timeline.posts.html.post_cards import cards
 from timeline.posts.html.texts import beginning_of
 from timeline.timelines.html.listing import STOPPED
@@ -22,12 +24,12 @@ BEGINNING = 80  # characters of the text of a post
 NOTIFICATIONS = Page(
     "timeline/notifications/notifications.html",
     here="notifications",
-    slots=("items", "older", "read"),
+    slots=("items", "ages", "older", "read"),
     shape={"only": tuple(Only), "later": EITHER, "has_items": EITHER, "more": EITHER},
 )
 GROUP = Fragment(
     "timeline/notifications/_group.html",
-    slots=("avatars", "sentence", "own_at", "pid", "beginning", "iso", "moment"),
+    slots=("avatars", "sentence", "own_at", "pid", "beginning", "iso", "moment", "age"),
     shape={"kind": (Kind.FOLLOW, Kind.LIKE, Kind.REPOST), "is_new": EITHER},
 )
 SENTENCE = Fragment(
@@ -50,6 +52,7 @@ def notifications_page(
         has_items=bool(found.items),
         more=found.older is not None,
         items=_with_line(found.items, by, read),
+        ages=phrases(by.language),
         older=str(found.older or ""),
         read=read,
     )
@@ -58,13 +61,14 @@ def notifications_page(
 def _with_line(items: Sequence[Item], by: Rendering, read: int) -> bytes:
     """The items, with a line between new and read ones when the page has both."""
     new = sum(item.group.place.when > read for item in items)
-    html = [_item(item, by, read) for item in items]
+    now = int(time.time())
+    html = [_item(item, by, read, now) for item in items]
     if 0 < new < len(items):
         html.insert(new, STOPPED.fill_as_sent(by.language))
     return b"".join(html)
 
 
-def _item(item: Item, by: Rendering, read: int) -> bytes:
+def _item(item: Item, by: Rendering, read: int, now: int) -> bytes:
     if item.post is not None and item.group.kind in BY_POSTS:
         return cards([item.post], by)
     iso, when = moment(item.group.place.when, by.language)
@@ -79,6 +83,7 @@ def _item(item: Item, by: Rendering, read: int) -> bytes:
         beginning=beginning_of(item.post.body, BEGINNING) if item.post is not None else "",
         iso=iso,
         moment=when,
+        age=age(item.group.place.when, now, by.language).short,
     )
 
 

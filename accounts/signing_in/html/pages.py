@@ -17,7 +17,7 @@ from retwis_site.rendering import pages
 from retwis_site.rendering.fragments import EITHER, NOTHING, Fragment, Html, active_language, escaped
 from retwis_site.rendering.theme import THEMES, theme_of
 
-HERE = ("", "own_profile", "settings")  # the pages to which the viewer's menu leads
+HERE = ("", "own_profile", "likes", "bookmarks", "tags", "settings")  # the pages to which the viewer's menu leads
 
 SESSION = Fragment(
     "accounts/signing_in/_session.html",

@@ -197,3 +197,10 @@ def test_the_page_and_the_form_cost_few_round_trips(browser, alice, round_trips)
     assert len(round_trips(lambda: client.post(URL, FORM)).round_trips) == 8  # the viewer, the limit, and six
     assert len(round_trips(lambda: client.post(URL, {**FORM, "bio": "other"})).round_trips) == 3
     assert len(round_trips(lambda: client.post(URL, {**FORM, "bio": "x" * 161})).round_trips) == 1
+
+
+@pytest.mark.parametrize("address", ["/likes/", "/bookmarks/", "/tags/"])
+def test_the_account_menu_leads_to_the_viewers_lists(browser, alice, address):
+    client = browser(alice)
+    assert f'<li><a href="{address}">' in client.get("/").content.decode()
+    assert f'<li><a href="{address}" aria-current="page">' in client.get(address).content.decode()

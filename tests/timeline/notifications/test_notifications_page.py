@@ -1,6 +1,7 @@
 """The page of notices."""
 
 import re
+import time
 
 import pytest
 
@@ -37,7 +38,7 @@ def texts(html):
 
 
 def deeds(html):
-    return [re.sub(r" \d+ \w+ \d{4},.*", "", text) for text in texts(html)]
+    return [re.sub(r" (now|\d+ \w+( \d{4})?)$", "", text) for text in texts(html)]
 
 
 def test_likes_of_a_post_stand_together_with_the_beginning_of_the_post(browser, store, raw, bob, pid):
@@ -169,3 +170,10 @@ def test_a_follow_and_a_like_by_hand_are_shown(browser, store, alice, bob, pid):
     assert sorted(deeds(page(browser(bob)))) == ["Alice followed you", "Alice liked your post Hello there"]
     Follows(store).unfollow(ALICE, BOB)
     assert deeds(page(browser(bob))) == ["Alice liked your post Hello there"]
+
+
+def test_times_are_ages_with_the_date_in_the_title(browser, raw, bob, pid):
+    raw.zadd("notices:2", {"follow:2:1": int(time.time()) - 190})
+    html = page(browser(bob))
+    assert re.search(r'<time datetime="[^"]+" title="\d+ \w+ \d{4}, \d\d:\d\d UTC">3 min</time>', html)
+    assert 'id="ages"' in html

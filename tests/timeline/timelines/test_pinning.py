@@ -56,7 +56,10 @@ def test_the_profile_offers_its_owner_to_unpin(browser, alice, bob, raw):
     write_posts(raw, 1, [1])
     raw.hset("user:1", "pinned", 1)
     button = 'form="act" formaction="/@Alice/1/unpin/"'
-    assert button in browser(alice).get("/@Alice/").content.decode()
+    html = browser(alice).get("/@Alice/").content.decode()
+    assert button in html
+    assert "/@Alice/1/pin/" not in html
+    assert button not in browser(alice).get("/@Alice/1/").content.decode()  # the menu there knows nothing of pins
     assert button not in browser(bob).get("/@Alice/").content.decode()
     assert button not in browser().get("/@Alice/").content.decode()
 

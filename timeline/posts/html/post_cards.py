@@ -8,7 +8,7 @@ from django.conf import settings
 
 from accounts.signing_in.html.pages import Rendering
 from accounts.users.html import PERSON, at, name_of, person
-from retwis_site.rendering.dates import iso, moment
+from retwis_site.rendering.dates import moment
 from retwis_site.rendering.fragments import EITHER, NOTHING, Fragment, Html
 from retwis_site.rendering.refillable import Refillable
 from retwis_site.store.local_cache import Memory
@@ -17,6 +17,7 @@ from timeline.posts.html.actions import actions
 from timeline.posts.html.ages import Age, age
 from timeline.posts.html.texts import beginning_of, html_of
 
+OWN = ("own", "pinned")  # the viewers that wrote the post
 BEGINNING = 40  # characters of a text that tell screen readers which post a button deletes
 
 CARD = Fragment(
@@ -25,11 +26,11 @@ CARD = Fragment(
         *("pid", "username", *PERSON, "text", "iso", "moment", "answered", "answered_at", "reply_to", "beginning"),
         *("age", "short_age", "reposted", "quoted", "actions"),
     ),
-    shape={"viewer": ("visitor", "other", "own"), "alone": EITHER, "answers": EITHER, "edited": EITHER},
+    shape={"viewer": ("visitor", "other", "own", "pinned"), "alone": EITHER, "answers": EITHER, "edited": EITHER},
 )
 QUOTED = Fragment(
     "timeline/posts/_quoted.html",
-    slots=("at", "pid", "name", "text", "iso", "age", "short_age"),
+    slots=("at", "pid", "name", "text", "iso", "moment", "age", "short_age"),
     shape={"seen": EITHER},
 )
 REPOSTED = Fragment(
@@ -55,10 +56,15 @@ def card_alone(post: Post, by: Rendering) -> bytes:
     return _cards_of([post], by, alone=True)
 
 
-def _cards_of(posts: Sequence[Post], by: Rendering, alone: bool) -> bytes:
+def card_pinned(post: Post, by: Rendering) -> bytes:
+    """A post that is pinned to its author's profile, on that page."""
+    return _cards_of([post], by, alone=False, own="pinned")
+
+
+def _cards_of(posts: Sequence[Post], by: Rendering, alone: bool, own: str = "own") -> bytes:
     now, language, me = int(time.time()), by.language, by.me
     other = "visitor" if me is None else "other"
-    keys = [(post.pid, language, "own" if post.author.uid == me else other, alone) for post in posts]
+    keys = [(post.pid, language, own if post.author.uid == me else other, alone) for post in posts]
     known = _cards.some(keys)
     html = []
     for key, post in zip(keys, posts, strict=True):
@@ -104,7 +110,7 @@ def _kept(post: Post, language: str, viewer: str, alone: bool) -> Refillable:
         answered=answered.username if answered else "",
         answered_at=at(answered.username) if answered else "",
         reply_to=post.links.reply_to or "",
-        beginning=beginning_of(post.body, BEGINNING) if viewer == "own" else "",
+        beginning=beginning_of(post.body, BEGINNING) if viewer in OWN else "",
     ).to_keep()
 
 
@@ -138,6 +144,7 @@ def _quoted(post: Post | None, language: str, now: int) -> Html:
         empty = dict.fromkeys(QUOTED.slots, NOTHING)
         return QUOTED.fill(language, seen=False, **empty)
     its_age = age(post.time, now, language)
+    date, when = moment(post.time, language)
     return QUOTED.fill(
         language,
         seen=True,
@@ -145,7 +152,8 @@ def _quoted(post: Post | None, language: str, now: int) -> Html:
         pid=post.pid,
         name=name_of(post.author, language),
         text=html_of(post.body, language, names=post.context.mentioned),
-        iso=iso(post.time),
+        iso=date,
+        moment=when,
         age=its_age.words,
         short_age=its_age.short,
     )

@@ -13,7 +13,7 @@ from retwis_site.rendering.fragments import EITHER, NOTHING, Html, joined
 from retwis_site.rendering.pages import origin_of
 from timeline.people.html import join_date, newest_users
 from timeline.posts.entities import Page as PostsPage
-from timeline.posts.html.post_cards import cards
+from timeline.posts.html.post_cards import card_pinned
 from timeline.posts.html.texts import html_of
 from timeline.relations.html import (
     COMMON_FOLLOWERS,
@@ -52,7 +52,6 @@ PROFILE = Page(
             "in_common",
             "composer",
             "pinned",
-            "pinned_pid",
         ),
         *listing.SLOTS,
     ),
@@ -102,8 +101,7 @@ def profile_page(request: HttpRequest, by: Rendering, found: ProfilePage, compos
         has_bio=bool(bio),
         tab=found.tab.value,
         has_pinned=bool(pinned),
-        pinned=cards(pinned, by),
-        pinned_pid=found.pinned.pid if found.pinned else "",
+        pinned=card_pinned(found.pinned, by) if found.pinned else NOTHING,
         uid=owner.uid,
         username=owner.username,
         username_in_title=owner.username.lower(),
