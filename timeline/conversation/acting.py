@@ -14,7 +14,7 @@ from retwis_site.store.client import Store, connect
 from retwis_site.store.rate_limits import RateLimits
 from timeline.conversation.limits import ACTIONS
 from timeline.posts.entities import NoSuchPost, Post
-from timeline.posts.reading.one_post import one_post
+from timeline.posts.reading.one_post import one_post, one_post_or_hidden
 from timeline.posts.writing.reposting import Reposts
 from timeline.relations.bookmark import Bookmarks
 from timeline.relations.like import Likes
@@ -24,29 +24,41 @@ Act = Callable[[Store, int, Post], None]  # `int`: the uid of the viewer
 
 
 def _view(act: Act) -> Callable[..., HttpResponseBase]:
-    """A view that does this with a post. One round trip finds the post. Raises NoSuchUser, AccountDeleted, NoSuchPost,
-    PostDeleted, and NotShown for a post of a person with a block between them and the viewer."""
+    """A view that does this with a post, as often as the limit allows. One round trip finds the post. Raises
+    NoSuchUser, AccountDeleted, NoSuchPost, PostDeleted, and NotShown for a post of a person with a block between them
+    and the viewer."""
 
     @change
     @login_required
     def view(request: RetwisRequest, me: User, username: str, pid: int) -> HttpResponse:
         post = one_post(request.viewer, username, pid)
-        if post.links.repost_of is not None:
-            raise NoSuchPost(pid)
-        act(connect(), me.uid, post)
+        _refuse_repost(post)
+        store = connect()
+        RateLimits(store).count(ACTIONS, str(me.uid))
+        act(store, me.uid, post)
         return back_to(request, post)
 
     return view
 
 
-def _counted(act: Act) -> Act:
-    """The same, as often as the limit allows. Undoing is never limited."""
+def _undo(act: Act) -> Callable[..., HttpResponseBase]:
+    """As `_view`, for an undo: it is never limited, and no block refuses it. A post that a block hides is on no page,
+    so the page that has the button is opened anew."""
 
-    def counted(store: Store, me: int, post: Post) -> None:
-        RateLimits(store).count(ACTIONS, str(me))
-        act(store, me, post)
+    @change
+    @login_required
+    def view(request: RetwisRequest, me: User, username: str, pid: int) -> HttpResponse:
+        post, is_hidden = one_post_or_hidden(request.viewer, username, pid)
+        _refuse_repost(post)
+        act(connect(), me.uid, post)
+        return HttpResponseRedirect(page_of_form(request)) if is_hidden else back_to(request, post)
 
-    return counted
+    return view
+
+
+def _refuse_repost(post: Post) -> None:
+    if post.links.repost_of is not None:
+        raise NoSuchPost(post.pid)
 
 
 def back_to(request: RetwisRequest, post: Post) -> HttpResponse:
@@ -69,11 +81,11 @@ def _root(post: Post) -> int:
     return post.links.root or post.pid
 
 
-like = _view(_counted(lambda store, me, post: Likes(store).like(*_edge(me, post))))
-unlike = _view(lambda store, me, post: Likes(store).unlike(*_edge(me, post)))
-repost = _view(_counted(lambda store, me, post: Reposts(store).repost(*_edge(me, post))))
-unrepost = _view(lambda store, me, post: Reposts(store).undo(*_edge(me, post)))
-bookmark = _view(_counted(lambda store, me, post: Bookmarks(store).add(*_edge(me, post))))
-unbookmark = _view(lambda store, me, post: Bookmarks(store).remove(*_edge(me, post)))
-mute_thread = _view(_counted(lambda store, me, post: MutedThreads(store).mute(me, _root(post))))
-unmute_thread = _view(lambda store, me, post: MutedThreads(store).unmute(me, _root(post)))
+like = _view(lambda store, me, post: Likes(store).like(*_edge(me, post)))
+unlike = _undo(lambda store, me, post: Likes(store).unlike(*_edge(me, post)))
+repost = _view(lambda store, me, post: Reposts(store).repost(*_edge(me, post)))
+unrepost = _undo(lambda store, me, post: Reposts(store).undo(*_edge(me, post)))
+bookmark = _view(lambda store, me, post: Bookmarks(store).add(*_edge(me, post)))
+unbookmark = _undo(lambda store, me, post: Bookmarks(store).remove(*_edge(me, post)))
+mute_thread = _view(lambda store, me, post: MutedThreads(store).mute(me, _root(post)))
+unmute_thread = _undo(lambda store, me, post: MutedThreads(store).unmute(me, _root(post)))

@@ -68,6 +68,20 @@ def test_a_post_of_a_blocked_person_is_refused(browser, store, alice, raw, pid, 
     assert not raw.exists(KEYS[action])
 
 
+@each_action
+@pytest.mark.parametrize(("who", "whom"), [(ALICE, BOB), (BOB, ALICE)])
+def test_an_undo_works_also_behind_a_block(browser, store, alice, raw, pid, action, who, whom):
+    client = browser(alice)
+    act(client, pid, action)
+    assert raw.exists(KEYS[action])
+    BlockedPeople(store).block(who, whom)
+    response = act(client, pid, UNDO[action])
+    assert (response.status_code, response["Location"]) == (302, "/timeline/?before=90")
+    assert not raw.exists(KEYS[action])
+    in_place = client.post(f"/@bob/{pid}/{UNDO[action]}/", headers={"HX-Request": "true"})
+    assert in_place["Location"] == "/"  # another page than that of the button is opened
+
+
 def test_a_mute_of_an_answer_is_one_of_its_thread(browser, alice, raw, pid):
     raw.hset(f"post:{pid}", mapping={"reply_to": 8, "root": 7})
     act(browser(alice), pid, "mute")

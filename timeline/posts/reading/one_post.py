@@ -20,6 +20,12 @@ def one_post(viewer: Viewer, username: str, pid: int) -> Post:
     return found.by(author)
 
 
+def one_post_or_hidden(viewer: Viewer, username: str, pid: int) -> tuple[Post, bool]:
+    """As `one_post`, also when a block hides the post from the viewer, and whether one does."""
+    author, (found, is_hidden) = viewer.ask_about(username, partial(OnePostOrHidden, pid))
+    return found.by(author), is_hidden
+
+
 def texts_of_post(viewer: Viewer, username: str, pid: int) -> tuple[Post, tuple[Version, ...]]:
     """A post and all its texts, the one that stands now as the last. Round trips and errors as for `one_post`."""
     author, (found, versions) = viewer.ask_about(username, partial(PostWithTexts, pid))
@@ -40,8 +46,16 @@ class OnePost:
         self._blocks = ask_blocks(pipe, me, them)
 
     def result(self) -> Record:
-        if any(self._blocks.value):
+        if self.is_hidden():
             raise NotShown
+        return self.behind_blocks()
+
+    def is_hidden(self) -> bool:
+        """Whether one of the viewer and the author blocks the other."""
+        return any(self._blocks.value)
+
+    def behind_blocks(self) -> Record:
+        """The post, whoever blocks whom. Raises NoSuchPost, PostDeleted."""
         author, when, body, deleted, *further = self._fields.value
         if author != str(self._author):
             raise NoSuchPost(self._pid)
@@ -61,6 +75,19 @@ class OnePost:
             return self.result()
         except PostDeleted:
             return Unavailable(self._pid, links_of_deleted(self._pid, self._fields.value) or NO_LINKS, True)
+
+
+class OnePostOrHidden:
+    """Asks for one post, and whether a block hides it. Its `result` raises NoSuchPost, PostDeleted."""
+
+    def __init__(self, pid: int) -> None:
+        self._post = OnePost(pid)
+
+    def queue(self, pipe: Pipe, me: int | None, them: int) -> None:
+        self._post.queue(pipe, me, them)
+
+    def result(self) -> tuple[Record, bool]:
+        return self._post.behind_blocks(), self._post.is_hidden()
 
 
 class PostWithTexts:
