@@ -12,11 +12,12 @@ from timeline.notices.entities import BY_POSTS, Kind
 from timeline.notices.inbox import Inbox, Row, ask_noticed, ask_rows
 from timeline.notifications.grouping import Group, Only, Place, below, grouped
 from timeline.posts.entities import Post
+from timeline.posts.reading.acted import LatestActed, ask_latest_acted
 from timeline.posts.reading.post_reader import PostReader
 
 A_PAGE = 20  # groups
 NAMED = 2  # people of a group
-LOADED = 6  # people of a group: deleted accounts and hidden people among them are neither named nor counted
+LOADED = 6  # people of a group: deleted accounts among them are neither named nor counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,20 +48,23 @@ class Notifications:
         """The notices below the cursor, newest first. Two round trips with cached uids, however many notices there are;
         as many more as `PostReader` needs where a post is not known yet. The first page of all notices makes them read:
         one more when there is a new one. Raises NotSignedIn."""
-        owner, (rows, noticed) = viewer.ask_as_user(_Question)
-        groups = below(grouped(rows), before, only)
-        items = self._items(owner, viewer.just_changed, groups[:A_PAGE])
+        owner, (rows, noticed, acted) = viewer.ask_as_user(_Question)
+        hidden = acted.hidden.blocked_or_muted
+        groups = below(grouped([row for row in rows if row.notice.who not in hidden]), before, only)
+        items = self._items(owner, acted, viewer.just_changed, groups[:A_PAGE])
         if rows and only is Only.ALL and before is None and rows[0].when > noticed:
             with suppress(StoreReadOnly):  # it can wait
                 Inbox(self._store, owner.uid).set_read(rows[0].when)
         older = groups[A_PAGE - 1].place if len(groups) > A_PAGE else None
         return NotificationsPage(owner, items, noticed, older)
 
-    def _items(self, owner: User, just_changed: Collection[int], groups: Sequence[Group]) -> list[Item]:
+    def _items(
+        self, owner: User, acted: LatestActed, just_changed: Collection[int], groups: Sequence[Group]
+    ) -> list[Item]:
         """The groups that the viewer may see: without hidden posts and people, and without deleted accounts."""
         pids = dict.fromkeys(group.what for group in groups if group.kind is not Kind.FOLLOW)
         pipe = self._store.pipeline()
-        reader = PostReader(self._store, owner, fresh=just_changed)
+        reader = PostReader(self._store, owner, acted=acted, fresh=just_changed)
         reading = reader.ask(pipe, list(pids))
         people = reader.ask_about(pipe, {uid for group in groups for uid in group.people[:LOADED]})
         pipe.execute()
@@ -88,6 +92,7 @@ class _Question:
     def queue(self, pipe: Pipe, me: int) -> None:
         self._rows = ask_rows(pipe, me)
         self._noticed = ask_noticed(pipe, me)
+        self._acted = ask_latest_acted(pipe, me)
 
-    def result(self) -> tuple[list[Row], int]:
-        return self._rows.value, self._noticed.value
+    def result(self) -> tuple[list[Row], int, LatestActed]:
+        return self._rows.value, self._noticed.value, self._acted.value

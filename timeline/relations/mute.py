@@ -1,15 +1,17 @@
 """Mutes: of people (`muted:`), of their reposts (`muted_reposts:`), and of threads (`muted_threads:`).
 
 The score of a person is until when the mute lasts, in unix seconds, or `+inf`. Nothing leads from the muted to a mute:
-they never learn of it.
+they never learn of it. The notices that they have caused are removed, and do not come back after the mute.
 """
 
 import time
+from collections.abc import Mapping
 from math import inf
 
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.replies import Answer
+from timeline.notices.inbox import Inbox
 from timeline.relations.entities import Hiding
 from timeline.relations.protocol.blocks import ask_blocks
 from timeline.relations.protocol.edges import Edges
@@ -22,7 +24,17 @@ FOREVER = inf
 
 THREADS_READ = 500  # threads that a user has muted last: 8 KB
 
-MUTE = Relation(kind="mute", truth=keys.muted, target=PERSON, scores=Scores.UNTIL)
+
+def _remove_notices(store: Store, stand: Mapping[Edge, bool]) -> bool:
+    """What a muted person has caused is no news any more: neither counted nor shown. Two round trips for each edge
+    that stands."""
+    for edge, stands in stand.items():
+        if stands:
+            Inbox(store, edge.who).remove_those_by([edge.owner])
+    return True
+
+
+MUTE = Relation(kind="mute", truth=keys.muted, target=PERSON, scores=Scores.UNTIL, afterwards=_remove_notices)
 MUTE_REPOSTS = Relation(kind="mute_reposts", truth=keys.muted_reposts, target=PERSON, scores=Scores.UNTIL)
 MUTE_THREAD = Relation(kind="mute_thread", truth=keys.muted_threads, target=THREAD)
 
@@ -40,7 +52,8 @@ class Mutes:
         self._reposts = Edges(store, MUTE_REPOSTS)
 
     def mute(self, me: int, them: int, until: float = FOREVER) -> None:
-        """Hide `them` from `me`, until a unix second. Muting again replaces the end. Round trips as for `Edges.set`."""
+        """Hide `them` from `me`, until a unix second. Muting again replaces the end. Round trips as for `Edges.set`,
+        and two more at most."""
         self._all.set(to_person(me, them), until)
 
     def unmute(self, me: int, them: int) -> None:

@@ -25,6 +25,11 @@ class LatestHidden(NamedTuple):
         """Those with a block between them and the viewer."""
         return self.people[0] | self.people[1]
 
+    @property
+    def blocked_or_muted(self) -> frozenset[int]:
+        """Those whom lists leave out."""
+        return self.blocked | self.people[2]
+
 
 NO_HIDDEN_READ = LatestHidden((frozenset(),) * len(KINDS), (False,) * len(KINDS))
 # For a page on which a viewer has asked for a certain post: blocks hide it, mutes do not.

@@ -1,0 +1,55 @@
+"""People who were muted or blocked after they had caused notices: they are neither counted nor shown."""
+
+import re
+
+import pytest
+
+from tests.support.people import LONG_AGO, register
+from tests.support.stored_keys import publish
+from timeline.relations.block import BlockedPeople
+from timeline.relations.mute import Mutes
+
+ALICE, BOB, CAROL = 1, 2, 3
+HIDE = {
+    "bob mutes alice": lambda store: Mutes(store).mute(BOB, ALICE),
+    "bob blocks alice": lambda store: BlockedPeople(store).block(BOB, ALICE),
+    "alice blocks bob": lambda store: BlockedPeople(store).block(ALICE, BOB),
+}
+
+
+@pytest.fixture(autouse=True)
+def pid(store, raw, alice, bob, carol):
+    """A post of bob's."""
+    return publish(raw, store, bob, "Hello")
+
+
+@pytest.mark.parametrize("hide", HIDE)
+def test_they_are_not_counted_any_more(browser, store, raw, bob, pid, hide):
+    client = browser(bob)
+    raw.zadd("notices:2", {f"like:{pid}:1": LONG_AGO, "follow:2:1": LONG_AGO, f"like:{pid}:3": LONG_AGO})
+    assert 'data-count="3"' in client.get("/people/").content.decode()
+    HIDE[hide](store)
+    assert raw.zrange("notices:2", 0, -1) == [f"like:{pid}:3"]
+    assert 'data-count="1"' in client.get("/people/").content.decode()
+
+
+def test_a_mute_of_reposts_alone_removes_no_notice(store, raw, pid):
+    raw.zadd("notices:2", {f"repost:{pid}:1": LONG_AGO})
+    Mutes(store).mute_reposts(BOB, ALICE)
+    assert raw.zcard("notices:2") == 1
+
+
+def test_a_mute_takes_two_more_round_trips_however_many_notices_there_are(store, raw, pid, round_trips):
+    raw.zadd("notices:2", {f"like:{pid}:{uid}": LONG_AGO for uid in range(1, 1000)})
+    assert len(round_trips(lambda: Mutes(store).mute(BOB, ALICE)).round_trips) == 6
+    assert len(round_trips(lambda: Mutes(store).unmute(BOB, ALICE)).round_trips) == 4
+
+
+def test_a_group_stays_when_its_newest_people_are_all_hidden(browser, store, raw, bob, pid):
+    """As after a copy of notices and mutes from another site."""
+    hidden = [register(store, f"person{number}").user.uid for number in range(8)]
+    raw.zadd("notices:2", {f"like:{pid}:{uid}": LONG_AGO + uid for uid in (CAROL, *hidden)})
+    raw.zadd("muted:2", dict.fromkeys(hidden, "+inf"))
+    html = browser(bob).get("/notifications/").content.decode()
+    assert "carol liked your post" in " ".join(re.sub("<[^>]*>", " ", html).split())
+    assert "person" not in html
