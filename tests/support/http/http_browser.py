@@ -23,29 +23,38 @@ class Answer:
     seconds: float
 
     def form(self, action):
-        """The fields of the page's form with this action, including the CSRF token."""
+        """The fields of the page's form, or of its button's form, with this action, including the CSRF token."""
         forms = _Forms()
         forms.feed(self.page)
-        assert action in forms.found, f"{self.status}: only {list(forms.found)}"
-        return forms.found[action]
+        found = forms.found | {to: forms.by_id[form] for to, form in forms.buttons.items()}
+        assert action in found, f"{self.status}: only {list(found)}"
+        return found[action]
 
     def sets(self, cookie):
         return any(line.startswith(f"{cookie}=") for line in self.headers.get_all("Set-Cookie", []))
 
 
 class _Forms(HTMLParser):
-    """Every form by its action, as a dict of its fields' values."""
+    """Every form by its action and by its id, as a dict of its fields' values, and the buttons that stand outside
+    of their form."""
 
     def __init__(self):
         super().__init__()
         self.found = {}
+        self.by_id = {}
+        self.buttons = {}  # the id of the form, by the address
         self._fields = {}
         self._textarea = None
 
     def handle_starttag(self, tag, attrs):
         attributes = dict(attrs)
         if tag == "form":
-            self._fields = self.found[attributes["action"]] = {}
+            self._fields = self.found[attributes.get("action", "")] = self.by_id[attributes.get("id")] = {}
+        elif tag == "button" and "formaction" in attributes:
+            if "form" in attributes:
+                self.buttons[attributes["formaction"]] = attributes["form"]
+            else:
+                self.found[attributes["formaction"]] = self._fields
         elif tag == "input":
             self._fields[attributes["name"]] = attributes.get("value", "")
         elif tag == "textarea":
