@@ -19,6 +19,7 @@ from timeline.conversation.quotes import Quotes
 from timeline.conversation.saved import SavedPosts
 from timeline.conversation.threads import Threads
 from timeline.people.cursors import score_cursor
+from timeline.posts.html.composer import composer
 from timeline.timelines.cursors import post_cursor
 
 
@@ -35,7 +36,8 @@ def post(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
 def quotes(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
     before = post_cursor(request.GET.get("before"))
     found = Quotes(connect()).page(request.viewer, username, pid, before)
-    return quotes_page(request, rendering(request), found)
+    by = rendering(request)
+    return quotes_page(request, by, found, composer(request, by, quote=pid))
 
 
 @require_safe
@@ -59,7 +61,8 @@ def likes(request: RetwisRequest) -> HttpResponse:
         found = SavedPosts(connect()).likes(request.viewer, before)
     except NotSignedIn:
         return to_login(request.get_full_path())
-    return saved_page(request, rendering(request), found, "likes")
+    by = rendering(request)
+    return saved_page(request, by, found, "likes", composer(request, by))
 
 
 @require_safe
@@ -69,4 +72,5 @@ def bookmarks(request: RetwisRequest) -> HttpResponse:
         found = SavedPosts(connect()).bookmarks(request.viewer, before)
     except NotSignedIn:
         return to_login(request.get_full_path())
-    return saved_page(request, rendering(request), found, "bookmarks")
+    by = rendering(request)
+    return saved_page(request, by, found, "bookmarks", composer(request, by))

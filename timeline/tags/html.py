@@ -18,13 +18,13 @@ from timeline.timelines.html import listing
 TAG = Page(
     "timeline/tags/tag.html",
     here="tag",
-    slots=("tag", "spelling", "title_tag", "origin", "next", "button", *listing.SLOTS),
+    slots=("tag", "spelling", "title_tag", "origin", "next", "button", "composer", *listing.SLOTS),
     shape=listing.SHAPE,
 )
 TAGS = Page(
     "timeline/tags/tags.html",
     here="tags",
-    slots=("tags", *listing.SLOTS),
+    slots=("tags", "composer", *listing.SLOTS),
     shape={"has_tags": EITHER, **listing.SHAPE},
 )
 COMPLETIONS = Fragment("timeline/tags/_completions.html", slots=("options",))
@@ -55,7 +55,7 @@ def follow_tag_button(tag: Tag, following: bool, by: Rendering) -> Html:
     )
 
 
-def tag_page(request: HttpRequest, by: Rendering, found: TagPage) -> HttpResponse:
+def tag_page(request: HttpRequest, by: Rendering, found: TagPage, composer: Html) -> HttpResponse:
     """The posts of one tag."""
     tag = found.tag
     return TAG.answer(
@@ -67,11 +67,12 @@ def tag_page(request: HttpRequest, by: Rendering, found: TagPage) -> HttpRespons
         origin=origin_of(request),
         next=quote(f"/tags/{tag_in_path(tag.folded)}/"),
         button=follow_tag_button(tag, found.following, by) if by.me is not None else NOTHING,
+        composer=composer,
         **listing.listing(request, found.page, by),
     )
 
 
-def tags_page(request: HttpRequest, by: Rendering, found: FollowedTagsPage) -> HttpResponse:
+def tags_page(request: HttpRequest, by: Rendering, found: FollowedTagsPage, composer: Html) -> HttpResponse:
     """The posts of the tags that the viewer follows."""
     rows = joined(
         FOLLOWED_TAG.fill(
@@ -82,13 +83,14 @@ def tags_page(request: HttpRequest, by: Rendering, found: FollowedTagsPage) -> H
         )
         for tag in found.tags
     )
-    return TAGS.answer(request, by, has_tags=bool(found.tags), tags=rows, **listing.listing(request, found.page, by))
+    shown = listing.listing(request, found.page, by)
+    return TAGS.answer(request, by, has_tags=bool(found.tags), tags=rows, composer=composer, **shown)
 
 
 def tags_page_of_visitor(request: HttpRequest, by: Rendering) -> HttpResponse:
     """What `/tags/` shows without a login."""
     nothing = listing.listing(request, EMPTY_PAGE, by)
-    return TAGS.answer(request, by, has_tags=False, tags=NOTHING, **nothing)
+    return TAGS.answer(request, by, has_tags=False, tags=NOTHING, composer=NOTHING, **nothing)
 
 
 def _in_title(tag: Tag) -> str:

@@ -15,6 +15,7 @@ from retwis_site.rendering.fragments import active_language
 from retwis_site.rendering.pages import answer
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
+from timeline.posts.html.composer import composer
 from timeline.posts.parsing.tags import HASH_SIGNS, folded, is_tag
 from timeline.relations.actions.limits import FOLLOWS
 from timeline.relations.tag_follow import TagFollows
@@ -47,7 +48,8 @@ def tag(request: RetwisRequest, tag: str) -> HttpResponse:
         address = reverse("tag", args=[folded(tag)])
         return HttpResponsePermanentRedirect(f"{address}?{query}" if query else address)
     found = TagPages(connect()).page(request.viewer, tag, before)
-    return tag_page(request, rendering(request), found)
+    by = rendering(request)
+    return tag_page(request, by, found, composer(request, by))
 
 
 @require_safe
@@ -58,7 +60,8 @@ def tags(request: RetwisRequest) -> HttpResponse:
         found = TagPages(connect()).of_followed(request.viewer, before)
     except NotSignedIn:
         return tags_page_of_visitor(request, rendering(request))
-    return tags_page(request, rendering(request), found)
+    by = rendering(request)
+    return tags_page(request, by, found, composer(request, by))
 
 
 @change

@@ -70,10 +70,12 @@ class PostForm(forms.Form):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.answers = bool(self["reply_to"].value())
+        body = self.fields["body"]
         if self.answers:
             self.auto_id = "reply_%s"  # a page may have both kinds
-            self.fields["body"].label = _("Your reply")
-            self.fields["body"].widget.attrs["placeholder"] = _("Write a reply")
+            body.label, body.widget.attrs["placeholder"] = _("Your reply"), _("Write a reply")
+        elif self["quote"].value():
+            body.label, body.widget.attrs["placeholder"] = _("Your quote"), _("Say something about this post")
 
     @classmethod
     def of(cls, post: NewPost) -> Self:

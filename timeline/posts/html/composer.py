@@ -19,7 +19,9 @@ def _empty(form: PostForm) -> Fragment:
 
 
 COMPOSER = _empty(PostForm())
-REPLY = _empty(PostForm(initial={"reply_to": 1}))  # any id: its words are those of an answer
+# Any ids: only their words differ.
+REPLY = _empty(PostForm(initial={"reply_to": 1}))
+QUOTE = _empty(PostForm(initial={"quote": 1}))
 
 
 def composer(request: HttpRequest, by: Rendering, *, reply_to: int | None = None, quote: int | None = None) -> Html:
@@ -31,7 +33,8 @@ def composer(request: HttpRequest, by: Rendering, *, reply_to: int | None = None
     draft = drafts.kept(request, by.me)
     if draft is not None and (draft.post.reply_to, draft.post.quote) == (reply_to, quote):
         return composer_with(PostForm.of(draft.post), by)
-    return (COMPOSER if reply_to is None else REPLY).fill(
+    empty = REPLY if reply_to is not None else QUOTE if quote is not None else COMPOSER
+    return empty.fill(
         by.language,
         quotes=quote is not None,
         uid=by.me,

@@ -4,13 +4,33 @@ import re
 
 import pytest
 
+from tests.support.stored_posts import write_posts, write_tag
+
 COMPOSER = re.compile(r'<form class="panel composer"')
 
 
-@pytest.mark.parametrize("address", ["/", "/timeline/", "/@alice/", "/@bob/", "/@bob/?before=5", "/compose/"])
+@pytest.mark.parametrize(
+    "address",
+    ["/", "/timeline/", "/@alice/", "/@bob/", "/@bob/?before=5", "/compose/", "/tags/", "/likes/", "/bookmarks/"],
+)
 def test_members_have_a_composer_and_visitors_have_none(browser, alice, bob, address):
     assert len(COMPOSER.findall(browser(alice).get(address).content.decode())) == 1
     assert not COMPOSER.search(browser().get(address).content.decode())
+
+
+@pytest.mark.parametrize("address", ["/tags/redis/", "/@alice/1/quotes/"])
+def test_the_pages_of_a_tag_and_of_quotes_have_a_composer_too(browser, raw, alice, address):
+    write_posts(raw, 1, [1])
+    write_tag(raw, "redis", [1])
+    assert len(COMPOSER.findall(browser(alice).get(address).content.decode())) == 1
+    assert not COMPOSER.search(browser().get(address).content.decode())
+
+
+def test_the_composer_beside_quotes_quotes_the_post_and_says_so(browser, raw, alice):
+    write_posts(raw, 1, [1])
+    page = browser(alice).get("/@alice/1/quotes/").content.decode()
+    assert '<input type="hidden" name="quote" value="1">' in page
+    assert ">Your quote</label>" in page
 
 
 def test_a_visitor_logs_in_to_compose(browser):
