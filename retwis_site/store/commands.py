@@ -150,7 +150,7 @@ class Commands(ABC):
         return self.send("ZADD", key, *_scored(members))
 
     @command
-    def zadd_nx(self, key: str, members: Mapping[str, int]) -> int:
+    def zadd_nx(self, key: str, members: Mapping[str, float]) -> int:
         """The number of new members; existing members keep their score."""
         return self.send("ZADD", key, "NX", *_scored(members))
 

@@ -8,12 +8,15 @@ from dataclasses import dataclass, field
 from typing import IO
 
 from retwis_site.features import Line
-from retwis_site.maintenance.line_fields import ID, NAME, TEXT, TIME, seconds
+from retwis_site.maintenance.line_fields import ID, NAME, OPTIONAL_ID, TEXT, TIME, TIME_OR_NULL, seconds
 from retwis_site.maintenance.site_files.lines import FORMAT as SITE_FORMAT
 from retwis_site.maintenance.site_files.reading import NEWER, BadFile, check_fields, parsed, raw_lines
 from timeline.account_data.export import FORMAT, VERSION
-from timeline.account_data.restoring import OldPost
+from timeline.account_data.named_posts import Named, OldPost, named
 from timeline.posts.entities import LONGEST_POST
+from timeline.posts.reading.history import Version
+from timeline.posts.site_lines import TEXTS
+from timeline.posts.writing.editing import MOST_TEXTS
 
 AT_ONCE = 500  # posts of a chunk
 
@@ -21,9 +24,18 @@ FIELDS = {
     "account": {"username": NAME, "name": TEXT, "bio": TEXT, "language": TEXT},
     "following": {"username": NAME},
     "follower": {},
-    "post": {"id": ID, "time": TIME, "text": TEXT},
+    "block": {"username": NAME, "since": TIME},
+    "mute": {"username": NAME, "until": TIME_OR_NULL},
+    "mute_reposts": {"username": NAME, "until": TIME_OR_NULL},
+    "follow_tag": {"tag": NAME, "since": TIME},
+    "like": {"id": ID, "since": TIME, "address": TEXT},
+    "bookmark": {"id": ID, "since": TIME, "address": TEXT},
+    "post": {"id": ID, "time": TIME, "text": TEXT, "reply_to": OPTIONAL_ID, "quote": OPTIONAL_ID, "texts": TEXTS},
+    "pin": {"id": ID},
 }
+RELATIONS = ("block", "mute", "mute_reposts", "follow_tag", "like", "bookmark")
 TOO_LONG = f"posts with more than {LONGEST_POST} characters"
+TOO_MANY_TEXTS = f"posts with more than {MOST_TEXTS} texts"
 FROM_LATER = "posts with a date in the future"
 
 
@@ -34,6 +46,8 @@ class Download:
     file: IO[bytes]
     account: Line
     following: list[str] = field(default_factory=list)  # usernames, the newest follow first
+    relations: dict[str, list[Line]] = field(default_factory=lambda: {type_: [] for type_ in RELATIONS})
+    pinned: int | None = None  # the id of a post
     left_out: Counter[str] = field(default_factory=Counter)  # by reason: posts that cannot be brought back
     _places: "array[int]" = field(default_factory=lambda: array("q"))  # of the lines about posts, in the file
 
@@ -49,12 +63,18 @@ class Download:
     def _post(self, place: int) -> OldPost:
         self.file.seek(place)
         line = parsed(0, self.file.readline())
-        return OldPost(line["id"], seconds(line, "time"), line["text"])
+        texts = tuple(Version(seconds(one, "time"), one["text"]) for one in line.get("texts", ()))
+        body = texts[-1].text if texts else line["text"]
+        return OldPost(line["id"], seconds(line, "time"), body, _named(line, "reply_to"), _named(line, "quote"), texts)
 
     def add(self, line: Line, place: int) -> None:
         """Take a verified line, which begins at a byte of the file."""
         if line["type"] == "following":
             self.following.append(line["username"])
+        elif line["type"] in RELATIONS:
+            self.relations[line["type"]].append(line)
+        elif line["type"] == "pin":
+            self.pinned = line["id"]
         elif line["type"] == "post":
             reason = _left_out(line)
             if reason:
@@ -63,9 +83,17 @@ class Download:
                 self._places.append(place)
 
 
+def _named(post: Line, field_name: str) -> Named | None:
+    pid, address = post.get(field_name), post.get(f"{field_name}_address")
+    return None if pid is None else named(pid, address if isinstance(address, str) else "")
+
+
 def _left_out(post: Line) -> str:
-    if len(post["text"]) > LONGEST_POST:
+    texts = post.get("texts", ())
+    if any(len(text) > LONGEST_POST for text in (post["text"], *(one["text"] for one in texts))):
         return TOO_LONG
+    if len(texts) > MOST_TEXTS:
+        return TOO_MANY_TEXTS
     return FROM_LATER if seconds(post, "time") > time.time() else ""
 
 

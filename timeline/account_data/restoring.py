@@ -2,16 +2,15 @@
 
 A post is there when it is in `updates:` of its author. The steps for a chunk of posts, of which each can run twice:
 jobs `restore:<pid>:...` in the outbox, the claim of each id (HSETNX `user_id`), the hashes, one ZADD to `updates:` (the
-commit), and the jobs are removed. Homes and the global timeline are dropped at the end. A job `lists:<uid>:...` covers
-that: each chunk adds its own before it commits, and then removes that of the chunk before. `cleanup` leaves a hash
-alone while its job is in the outbox.
+commit), the threads, quotes and tags in which the posts stand, and the jobs are removed. Homes and the global timeline
+are dropped at the end. A job `lists:<uid>:...` covers that: each chunk adds its own before it commits, and then removes
+that of the chunk before. `cleanup` leaves a hash alone while its job is in the outbox.
 """
 
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
-from typing import NamedTuple
 
 from django.conf import settings
 
@@ -22,7 +21,9 @@ from retwis_site.store.chunks import newest_first
 from retwis_site.store.client import Store
 from retwis_site.store.ids import NOT_UTF_8, nonce, parse_id, stored_ids
 from retwis_site.store.snowflake import SMALLEST, made_at
+from timeline.account_data.named_posts import Conversation, OldPost
 from timeline.posts.post_ids import post_ids
+from timeline.posts.reading.records import link_fields
 from timeline.posts.repository import Posts
 from timeline.posts.writing.deletion import mark_deleted
 from timeline.posts.writing.delivery import FOLLOWERS_AT_ONCE
@@ -31,16 +32,8 @@ from timeline.posts.writing.standing import Standing
 TOO_SLOW = "the store was too slow; run the command again: it goes on where it stopped"
 
 
-class OldPost(NamedTuple):
-    """A post as the download has it."""
-
-    pid: int
-    time: int  # unix seconds
-    body: str
-
-    @property
-    def digest(self) -> bytes:
-        return blake2b(f"{self.time}:{self.body}".encode(), digest_size=8).digest()
+def _digest(when: int, body: str) -> bytes:
+    return blake2b(f"{when}:{body}".encode(), digest_size=8).digest()
 
 
 class Restoring:
@@ -51,14 +44,15 @@ class Restoring:
         self._uid = uid
         self._outbox = Outbox(store)
         self._ids = post_ids(store)
-        self._present: Counter[bytes] = Counter()  # digests of the author's posts
+        self._present: dict[bytes, list[int]] = defaultdict(list)  # the ids of the author's posts, by their digests
+        self.conversation = Conversation(store, uid)
         self._counted = 0  # the highest id that the counter had given out
         self._began = 0.0  # monotonic seconds
         self._post_jobs: list[str] = []  # those that are in the outbox
         self._lists_jobs: list[str] = []
 
     def begin(self) -> None:
-        """Finish what a killed run has left, and read the posts that the author has. They take some 100 bytes of memory
+        """Finish what a killed run has left, and read the posts that the author has. They take some 200 bytes of memory
         each. Two round trips for each 500 posts, and four for each post that was left."""
         self._began = time.monotonic()
         self._counted = parse_id(self._store.get(keys.next_post_id()) or "") or 0
@@ -70,14 +64,16 @@ class Restoring:
         updates = keys.updates(self._uid)
         for rows in newest_first(self._store, updates):
             posts, _ = Posts(self._store).read(stored_ids(updates, [member for member, _ in rows]))
-            self._present.update(OldPost(post.pid, post.time, post.body).digest for post in posts)
+            for post in posts:
+                self._present[_digest(post.time, post.body)].append(post.pid)
 
     def write(self, posts: Sequence[OldPost]) -> int:
-        """Write the posts that the author does not have, at most 500. Returns how many were written. Nine round trips;
-        more when ids are taken. Raises StoreError when the store was too slow."""
+        """Write the posts that the author does not have, at most 500. Returns how many were written. Some 20 round
+        trips; more when ids are taken. Raises StoreError when the store was too slow."""
         missing = [post for post in posts if not self._takes_present(post)]
         if not missing:
             return 0
+        self.conversation.find(missing)
         keeping = {post.pid: post for post in missing if self._may_keep(post.pid)}
         if keeping:
             self._wait_for_posts_under_way()
@@ -88,7 +84,7 @@ class Restoring:
             self._refuse_when_late(deadline)
             claimed |= self._claimed(dict(zip(self._ids.some(len(without_id)), without_id, strict=True)))
         self._refuse_when_late(deadline)
-        self._write_hashes(claimed)
+        self._write_hashes(missing, claimed)
         self._refuse_when_late(deadline)
         self._list(list(claimed))
         self._remove_jobs([*self._post_jobs, *self._lists_jobs[:-1]])
@@ -117,6 +113,7 @@ class Restoring:
         author, body = self._store.hmget(keys.post(pid), ["user_id", "body"])
         if author == str(self._uid) and body is None:
             self._store.unlink(keys.post(pid))
+            self._store.unlink(keys.edits(pid))
 
     def _left(self) -> list[str]:
         """The jobs for posts of this user."""
@@ -135,10 +132,11 @@ class Restoring:
 
     def _takes_present(self, post: OldPost) -> bool:
         """Whether the author has this post. Each of the author's posts stands for one of the download."""
-        if not self._present[post.digest]:
-            return False
-        self._present[post.digest] -= 1
-        return True
+        same = self._present[_digest(post.time, post.body)]
+        if same:
+            self.conversation.has(post.pid, same.pop())
+            return True
+        return False
 
     def _may_keep(self, pid: int) -> bool:
         if pid < SMALLEST or settings.POST_IDS == "incr":
@@ -166,14 +164,24 @@ class Restoring:
         if time.monotonic() > deadline:  # a worker may have removed the jobs, and `cleanup` the claims
             raise StoreError(TOO_SLOW)
 
-    def _write_hashes(self, posts: dict[int, OldPost]) -> None:
+    def _write_hashes(self, posts: Sequence[OldPost], claimed: Mapping[int, OldPost]) -> None:
+        """Write the posts, the oldest first: a later one may reply to it. The earlier texts of a post go before its
+        body: a hash with a body is whole. One round trip."""
+        pids = {id(post): pid for pid, post in claimed.items()}
         pipe = self._store.pipeline()
-        for pid, post in posts.items():
-            pipe.hset(keys.post(pid), {"user_id": str(self._uid), "time": str(post.time), "body": post.body})
+        for post in posts:
+            pid = pids[id(post)]
+            self.conversation.has(post.pid, pid)
+            fields = {"user_id": str(self._uid), "time": str(post.time), "body": post.body}
+            if post.texts:
+                pipe.hset(keys.edits(pid), {str(since): text for since, text in post.texts})
+                fields["edited"] = str(post.texts[-1].since)
+            pipe.hset(keys.post(pid), fields | link_fields(self.conversation.links(pid, post)))
         pipe.execute()
 
     def _list(self, pids: Sequence[int]) -> None:
-        """Add posts to `updates:`, the commit. Two round trips; two more when the account is deleted.
+        """Add posts to `updates:`, the commit, and then to the threads, quotes and tags in which they stand. Two round
+        trips, and those of `Standing.settle`.
 
         The deletion is read after the write. Either this read sees it, or the worker that removes the account sees the
         posts."""
@@ -185,11 +193,16 @@ class Restoring:
         pipe.execute()
         if self._store.hget(keys.user(self._uid), "deleted") is not None:
             mark_deleted(self._store, pids)
-            Standing(self._store).settle(pids)  # the jobs of the posts stay in the outbox
+            self._settle(pids)  # the jobs of the posts stay in the outbox
             for pid in pids:
                 pipe.zrem(keys.updates(self._uid), str(pid))
             pipe.execute()
             raise StoreError("the account was deleted meanwhile; name another one")
+        self._settle(pids)
+
+    def _settle(self, pids: Sequence[int]) -> None:
+        if not Standing(self._store).settle(pids):
+            raise StoreError(TOO_SLOW)
 
     def _remove_jobs(self, jobs: Sequence[str]) -> None:
         pipe = self._store.pipeline()

@@ -82,4 +82,5 @@ def test_the_personal_download_says_what_a_post_answers_and_which_texts_it_had(s
     raw.zadd("updates:1", {"3": 3})
     [line] = [line for chunk in account_lines(store, alice.user, lambda *arguments: "there") for line in chunk]
     assert (line["text"], line["reply_to"], line["quote"]) == ("well, well", 1, 1)
+    assert (line["reply_to_address"], line["quote_address"]) == ("there", "there")
     assert [text["text"] for text in line["texts"]] == ["well", "well, well"]

@@ -21,15 +21,16 @@ from retwis_site.management.base import PasswordCommand, validation_failed
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from timeline.account_data.download_file import Download, read
+from timeline.account_data.restored_relations import RestoredRelations
 from timeline.account_data.restoring import Restoring
 from timeline.relations.follow import Follows
 
 
 class Command(PasswordCommand):
     help = (
-        "Bring back the posts, the profile and the follows of a personal download. The account is made; its password "
-        "is read from a prompt, or as one line from standard input. The site may be in use. To repeat a killed run: "
-        "--into-existing"
+        "Bring back a personal download: the posts, the profile, the follows, likes and other relations. The account "
+        "is made; its password is read from a prompt, or as one line from standard input. The site may be in use. To "
+        "repeat a killed run: --into-existing"
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -70,16 +71,30 @@ class Command(PasswordCommand):
 
     def _import(self, store: Store, user: User, download: Download) -> None:
         _complete_profile(store, user, download.account)
+        relations = RestoredRelations(store, user.uid)
         unknown = _follow(store, user, download.following)
+        hidden = relations.to_people(download.relations)
         restoring = Restoring(store, user.uid)
         restoring.begin()
         written = sum(restoring.write(posts) for posts in self.progress("Importing", download))
         restoring.finish()
+        conversation = restoring.conversation
+        tags = relations.to_tags(download.relations)
+        missing = relations.to_posts(download.relations, conversation)
+        relations.pin(conversation.id_of(download.pinned) if download.pinned else None)
         self.say(f"User {user.username} has {written} posts more.")
-        if unknown:
-            self.say(f"{unknown} followed users do not exist here.")
-        for reason, number in download.left_out.items():
-            self.say(f"{number} {reason} were left out.")
+        left_out = {
+            "followed users do not exist here.": unknown,
+            "blocked or muted users do not exist here.": hidden,
+            "replies are plain posts now: what they reply to is not here.": conversation.plain_replies,
+            "posts quote nothing any more: what they quote is not here.": conversation.plain_quotes,
+            "likes and bookmarks are of posts that are not here.": missing,
+            "followed tags are used by nobody here.": tags,
+            **{f"{reason} were left out.": number for reason, number in download.left_out.items()},
+        }
+        for sentence, number in left_out.items():
+            if number:
+                self.say(f"{number} {sentence}")
 
 
 def _owner(store: Store, name: str) -> User | None:

@@ -60,13 +60,11 @@ class Edges:
 
         Each edge has a job: when this process dies, a count that it has written may be wrong, and the edge that led to
         the count may be gone."""
-        deadline = time.monotonic() + OWNER_GIVES_UP
-        jobs = {edge: self._relation.job(edge) for edge in edges}
-        pipe = self._store.pipeline()
-        for job in jobs.values():
-            self._outbox.queue_add(pipe, job)
-        pipe.execute()
-        return self._finish_after(pipe, jobs, deadline)
+        return self._with_jobs(edges, {})
+
+    def set_all(self, scores: Mapping[Edge, float]) -> bool:
+        """Set edges that do not stand yet, such as those of an import. Round trips and result as for `mend`."""
+        return self._with_jobs(scores, scores)
 
     def finish(self, job: str) -> bool:
         """Carry out what follows the commit of a job, for a worker. Returns False when the store was too slow. Six
@@ -75,6 +73,18 @@ class Edges:
         return self._finish_after(self._store.pipeline(), {self._relation.edge(job): job}, deadline)
 
     # ---- the steps
+
+    def _with_jobs(self, edges: Collection[Edge], scores: Mapping[Edge, float]) -> bool:
+        """Make all right for these edges, and set those with scores."""
+        deadline = time.monotonic() + OWNER_GIVES_UP
+        jobs = {edge: self._relation.job(edge) for edge in edges}
+        pipe = self._store.pipeline()
+        for job in jobs.values():
+            self._outbox.queue_add(pipe, job)
+        pipe.execute()
+        for edge, score in scores.items():
+            pipe.zadd_nx(self._relation.truth(edge.who), {edge.target: score})
+        return self._finish_after(pipe, jobs, deadline)
 
     def _begin(self, edge: Edge) -> tuple[str, float]:
         job = self._outbox.add(self._relation.job(edge))
