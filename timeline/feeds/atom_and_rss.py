@@ -24,11 +24,11 @@ from accounts.users.entities import User
 from accounts.users.names import isolated
 from retwis_site.http.public_cache import publicly_cached
 from retwis_site.rendering.dates import moment_of
-from retwis_site.rendering.fragments import Fragment, with_line_breaks
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import connect
+from timeline.feeds.item_html import address_answered, address_quoted, item_html
 from timeline.posts.entities import Page, Post
-from timeline.posts.html.texts import beginning_of, html_of
+from timeline.posts.html.texts import beginning_of
 from timeline.posts.parsing.tags import folded
 from timeline.tags.entities import Tag
 from timeline.tags.tag_pages import TagPages
@@ -42,7 +42,7 @@ NEVER_UPDATED = moment_of(0)  # both formats need a date, also for a feed withou
 # XML 1.0 allows no control characters but tabs and line ends (2.2), and no surrogates.
 _NOT_IN_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
-FEED_TEXT = Fragment("timeline/feeds/_feed_text.html", slots=("text",))
+THREADING = "http://purl.org/syndication/thread/1.0"  # RFC 4685
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +102,20 @@ class Rss(_ValidFeed, Rss201rev2Feed):
 
 
 class Atom(_ValidFeed, Atom1Feed):
-    """Atom 1.0. A post is the content of an entry; Django would make it the summary."""
+    """Atom 1.0. A post is the content of an entry; Django would make it the summary. A reply names the entry that it
+    answers, so that readers show threads."""
+
+    def root_attributes(self) -> dict[str, str]:
+        return super().root_attributes() | {"xmlns:thr": THREADING}
 
     def add_item_elements(self, handler: SimplerXMLGenerator, item: dict[str, Any]) -> None:
         super().add_item_elements(handler, {**item, "description": None})
         handler.addQuickElement("content", item["description"], {"type": "html"})
+        if item["answered"]:
+            attributes = {"ref": item["answered"], "href": item["answered"], "type": "text/html"}
+            handler.addQuickElement("thr:in-reply-to", "", attributes)
+        if item["quoted"]:
+            handler.addQuickElement("link", "", {"rel": "related", "href": item["quoted"], "type": "text/html"})
 
 
 class PostsFeed(Feed):  # type: ignore[type-arg]
@@ -139,9 +148,14 @@ class PostsFeed(Feed):  # type: ignore[type-arg]
         return _("%(name)s: %(text)s") % {"name": isolated(item.post.author), "text": text}
 
     def item_description(self, item: Item) -> str:
-        """The whole text as HTML, with the same links as on pages. Addresses are absolute."""
-        text = html_of(item.post.body, self.language, item.origin, item.post.context.mentioned)
-        return FEED_TEXT.fill(self.language, text=with_line_breaks(text))
+        return item_html(item.post, self.language, item.origin)
+
+    def item_extra_kwargs(self, item: Item) -> dict[str, Any]:
+        """What the post answers and quotes: addresses, of which each is also the id of that post's own entry."""
+        return {
+            "answered": address_answered(item.post, item.origin),
+            "quoted": address_quoted(item.post, item.origin),
+        }
 
     def item_link(self, item: Item) -> str:
         return reverse("post", args=[item.post.author.username, item.post.pid])

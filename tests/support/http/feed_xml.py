@@ -7,6 +7,7 @@ FEEDS = ["/@Alice/atom/", "/@Alice/rss/", "/timeline/atom/", "/timeline/rss/"]
 NAMES = {
     "atom": "http://www.w3.org/2005/Atom",
     "dc": "http://purl.org/dc/elements/1.1/",
+    "thr": "http://purl.org/syndication/thread/1.0",
     "map": "http://www.sitemaps.org/schemas/sitemap/0.9",
 }
 
