@@ -115,9 +115,13 @@ class EveryoneList:
         return last
 
     def _existing(self, pids: Sequence[int]) -> list[int]:
-        """The posts that are not deleted and that their author's `updates:` has. Two round trips."""
+        """The posts that are not deleted and that their author's `updates:` has, without reposts. Two round trips."""
         records, _ = self._posts.read(pids)
         pipe = self._store.pipeline()
-        scores = [(record.pid, pipe.zscore(keys.updates(record.uid), str(record.pid))) for record in records]
+        scores = [
+            (record.pid, pipe.zscore(keys.updates(record.uid), str(record.pid)))
+            for record in records
+            if record.links.repost_of is None
+        ]
         pipe.execute()
         return [pid for pid, score in scores if score.value is not None]
