@@ -15,6 +15,7 @@ from timeline.posts.composing import drafts
 from timeline.posts.limits import POSTS
 from timeline.posts.removal import remove_posts
 from timeline.posts.site_lines import POSTS as POST_LINES
+from timeline.posts.tombstone_lines import TOMBSTONES
 from timeline.posts.writing.deletion import Deletion
 from timeline.posts.writing.delivery import Delivery
 from timeline.posts.writing.editing import Editing
@@ -40,7 +41,7 @@ FEATURE = Feature(
     adoption=lambda store: PostAdoption(store).checks(),
     temporary_keys={"idem:*": TOKEN_LIVES},
     account_lines=account_lines,
-    site_lines=(POST_LINES, *ABOUT_POSTS),
+    site_lines=(POST_LINES, TOMBSTONES, *ABOUT_POSTS),
     account_sets=(AccountSet(keys.updates, lambda uid, pid: at_work_on(pid)),),
     remove_account=remove_posts,
     form_fields={

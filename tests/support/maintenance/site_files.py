@@ -20,7 +20,8 @@ from timeline.relations.follow import Follows
 
 def make_full_site(raw, store):
     """alice (1), bob (2) and carol (3), dave (4) is deleted. bob and carol follow alice. Posts 1, 3 and 4 are alice's,
-    bob's and carol's; post 2 was deleted; post 3 is edited; post 4 answers post 1, quotes post 3 and mentions alice.
+    bob's and carol's; post 2 answered post 1 and was deleted; bob's post 7 answers it; post 3 is edited; post 4 answers
+    post 1, quotes post 3 and mentions alice.
     carol likes posts 3 and 1. bob blocks and mutes carol for ever, and carol's reposts for a time; he follows a tag,
     has a bookmark of post 1, and mutes its thread. alice has pinned post 1,
     has read a notice of bob's repost, and wants none of mentions."""
@@ -40,6 +41,7 @@ def make_full_site(raw, store):
     like(raw, 3, 3, LONG_AGO + 5)
     like(raw, 3, 1, LONG_AGO)
     add_further_edges(raw)
+    answer_the_deleted(raw)
     AccountDeletion(store).delete(dave.user, dave.secret)
     drain(store, "a worker")
     schema.mark(store)
@@ -53,7 +55,7 @@ def add_further_edges(raw):
     raw.hset("post:6", mapping={"user_id": 2, "time": LONG_AGO, "repost_of": 1})
     raw.hset("post:1", "reposts", 1)
     raw.zadd("updates:2", {"6": 6})
-    raw.set("next_post_id", 6)
+    raw.set("next_post_id", 7)
     raw.zadd("muted:2", {"3": "+inf"})
     raw.zadd("muted_reposts:2", {"3": 4_000_000_000})
     raw.zadd("tags_of:2", {"python": LONG_AGO})
@@ -61,6 +63,19 @@ def add_further_edges(raw):
     raw.zadd("muted_threads:2", {"1": LONG_AGO})
     raw.hset("user:1", mapping={"pinned": 1, "noticed": LONG_AGO, "quiet": "mention"})
     raw.zadd("notices:1", {"repost:1:2": LONG_AGO, "up_to_here": LONG_AGO})
+
+
+def answer_the_deleted(raw):
+    """Post 2 answered post 1, and bob's post 7 answers it, so it stays."""
+    raw.persist("post:2")
+    raw.hset("post:2", mapping={"reply_to": 1, "root": 1, "reply_to_user": 1, "above": "1"})
+    raw.hset("post:7", mapping={"user_id": 2, "time": LONG_AGO, "body": "a pity", "reply_to": 2, "root": 1})
+    raw.hset("post:7", mapping={"reply_to_user": 1, "above": "2 1"})
+    raw.zadd("updates:2", {"7": 7})
+    raw.zadd("thread:1", {"2": 2, "7": 7})
+    raw.zadd("replies_to:1", {"2": 2})
+    raw.zadd("replies_to:2", {"7": 7})
+    raw.hset("post:1", "replies", 2)
 
 
 def like(raw, uid, pid, when):

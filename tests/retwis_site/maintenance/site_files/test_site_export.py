@@ -23,7 +23,7 @@ def test_the_lines_come_in_order_between_a_head_and_an_end(full_site, tmp_path):
     types = [line["type"] for line in lines]
     assert types == [
         *("site", *["user"] * 4, *["follow"] * 2, "block", "mute", "mute_reposts", "follow_tag"),
-        *(*["post"] * 3, *["like"] * 2, "repost", "bookmark", "mute_thread", "pin"),
+        *(*["post"] * 4, "deleted_post", *["like"] * 2, "repost", "bookmark", "mute_thread", "pin"),
         *(*["notice"] * 3, *["notice_of_follow"] * 2, "notice_settings", "end"),
     ]
     assert {name: lines[0][name] for name in ("format", "version", "schema")} == {
@@ -32,7 +32,7 @@ def test_the_lines_come_in_order_between_a_head_and_an_end(full_site, tmp_path):
         "schema": 1,
     }
     assert lines[-1]["counts"] == {type_: types.count(type_) for type_ in site_lines()}
-    assert lines[-1]["largest"] == {"user": 4, "post": 6}  # post 6 is a repost
+    assert lines[-1]["largest"] == {"user": 4, "post": 7}
 
 
 def test_a_site_without_counters_has_0_as_its_largest_ids(full_site, tmp_path):
@@ -99,9 +99,9 @@ def test_a_deleted_account_keeps_its_name_and_nothing_else(full_site, tmp_path):
 def test_posts_come_by_author_newest_first_without_deleted_ones(full_site, tmp_path):
     full_site.zadd("updates:2", {"4": 4})  # by mistake: the post is carol's
     posts = of_type(export(tmp_path / "site.jsonl"), "post")
-    assert [(post["user"], post["id"]) for post in posts] == [(1, 1), (2, 3), (3, 4)]
+    assert [(post["user"], post["id"]) for post in posts] == [(1, 1), (2, 7), (2, 3), (3, 4)]
     assert posts[0]["text"] == "Grüße, 世界\nand a second line"
-    assert {name: posts[2][name] for name in ("reply_to", "root", "reply_to_user")} == {
+    assert {name: posts[3][name] for name in ("reply_to", "root", "reply_to_user")} == {
         "reply_to": 1,
         "root": 1,
         "reply_to_user": 1,
@@ -115,7 +115,7 @@ def test_a_user_with_more_rows_than_a_chunk_loses_none(full_site, tmp_path, monk
         full_site.hset(f"post:{pid}", mapping={"user_id": 2, "time": LONG_AGO, "body": f"post {pid}"})
         full_site.zadd("updates:2", {pid: pid})
     posts = of_type(export(tmp_path / "site.jsonl"), "post")
-    assert [post["id"] for post in posts if post["user"] == 2] == [*range(20, 9, -1), 3]
+    assert [post["id"] for post in posts if post["user"] == 2] == [*range(20, 9, -1), 7, 3]
 
 
 def test_round_trips_do_not_grow_with_the_users_of_a_chunk(full_site, tmp_path, sent):
@@ -145,7 +145,7 @@ def test_the_ending_compresses_the_file(full_site, tmp_path, name, open_):
     packed = export(tmp_path / name)
     content = open_(packed)
     content = content if isinstance(content, bytes) else content.read()
-    assert [line["type"] for line in parsed(content)][::26] == ["site", "end"]
+    assert [line["type"] for line in parsed(content)][::28] == ["site", "end"]
 
 
 def test_a_pipe_gets_the_file_and_nothing_else(full_site, tmp_path, monkeypatch):
@@ -153,7 +153,7 @@ def test_a_pipe_gets_the_file_and_nothing_else(full_site, tmp_path, monkeypatch)
     monkeypatch.setattr(sys, "stdout", out)
     call_command("export", "-")
     lines = parsed(out.buffer.getvalue())
-    assert (lines[0]["type"], lines[-1]["type"], len(lines)) == ("site", "end", 27)
+    assert (lines[0]["type"], lines[-1]["type"], len(lines)) == ("site", "end", 29)
 
 
 def test_only_its_owner_can_read_the_file_and_is_told_about_the_passwords(full_site, tmp_path, capsys):

@@ -26,7 +26,8 @@ CACHES = ("posts:", "timeline")
 
 
 def truth(raw):
-    """All keys but caches and what an import does not bring back: deleted posts, tokens of forms, secrets."""
+    """All keys but caches and what an import does not bring back: deleted posts without replies, tokens of forms,
+    secrets."""
     kept = {
         key: content
         for key, content in everything(raw).items()
@@ -35,8 +36,29 @@ def truth(raw):
     return {
         key: {field: text for field, text in content.items() if field != "auth"} if key.startswith("user:") else content
         for key, content in kept.items()
-        if not (key.startswith("post:") and "deleted" in content)
+        if not (key.startswith("post:") and "deleted" in content and not raw.exists(f"replies_to:{key[5:]}"))
     }
+
+
+CONVERSATION = (
+    *("likes", "liked_by", "reposts", "reposted_by", "bookmarks", "blocked", "blocked_by", "muted", "muted_reposts"),
+    *(
+        "muted_threads",
+        "tags_of",
+        "thread",
+        "replies_to",
+        "quotes_of",
+        "edits",
+        "tag",
+        "tags",
+        "tags_by_name",
+        "notices",
+    ),
+)
+
+
+def test_the_site_has_every_kind_of_key_of_conversation(full_site):
+    assert {key.partition(":")[0] for key in truth(full_site)} >= set(CONVERSATION)
 
 
 @pytest.mark.parametrize("name", ["site.jsonl", "site.jsonl.gz", "site.jsonl.zst"])
@@ -86,7 +108,7 @@ def test_new_people_and_posts_get_new_ids(full_site, store, tmp_path):
     empty(full_site)
     import_(tmp_path / "site.jsonl")
     assert register(store, "erin").user.uid == 5
-    assert Posts(store).publish(5, NewPost("hello"), "token").pid == 7  # 5 was a deleted account's, 6 is a repost
+    assert Posts(store).publish(5, NewPost("hello"), "token").pid == 8  # 5 was a deleted account's, 6 is a repost
 
 
 def test_the_name_of_a_deleted_account_stays_taken(full_site, store, tmp_path, browser):
