@@ -1,4 +1,4 @@
-"""The answers to a post as branches: what stands below what on the page of a thread. It asks nothing of the store."""
+"""The replies to a post as branches: what stands below what on the page of a thread. It asks nothing of the store."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -7,17 +7,17 @@ from timeline.posts.entities import Post, Unavailable
 
 DEEPEST = 3  # indents; a branch that forks more often continues on the page of its last post
 
-Answer = Post | Unavailable
-Rank = Callable[[Answer], tuple[int, int]]  # the lowest comes first
+InThread = Post | Unavailable
+Rank = Callable[[InThread], tuple[int, int]]  # the lowest comes first
 
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A chain of posts, each of which answers the one before. Where it ends, it may fork."""
+    """A chain of posts, each of which replies to the one before. Where it ends, it may fork."""
 
-    posts: list[Answer]  # at least one
+    posts: list[InThread]  # at least one
     forks: "list[Branch]" = field(default_factory=list)  # none or several; one alone when others are not on this page
-    has_more: bool = False  # the last post has answers that are not on this page
+    has_more: bool = False  # the last post has replies that are not on this page
 
     def pids(self) -> Iterator[int]:
         """The ids of all posts, in the order of the page."""
@@ -27,16 +27,16 @@ class Branch:
             yield from fork.pids()
 
 
-def branches(top: int, answers: Iterable[Answer], rank: Rank) -> list[Branch]:
+def branches(top: int, replies: Iterable[InThread], rank: Rank) -> list[Branch]:
     """The branches below the post `top`, in the order of `rank`, each level anew.
 
-    `answers` may have posts of other branches. A post that the viewer does not see is left out, unless posts below it
-    are shown. Work is linear in the answers, but for sorting.
+    `replies` may have posts of other branches. A post that the viewer does not see is left out, unless posts below it
+    are shown. Work is linear in the replies, but for sorting.
     """
-    below: dict[int, list[Answer]] = {}
-    for answer in {answer.pid: answer for answer in answers if answer.pid != top}.values():
-        if answer.links.reply_to is not None:
-            below.setdefault(answer.links.reply_to, []).append(answer)
+    below: dict[int, list[InThread]] = {}
+    for reply in {reply.pid: reply for reply in replies if reply.pid != top}.values():
+        if reply.links.reply_to is not None:
+            below.setdefault(reply.links.reply_to, []).append(reply)
     known = {pid: len(found) for pid, found in below.items()}
     shown = _without_empty_ends(top, below)
     for found in shown.values():
@@ -44,29 +44,29 @@ def branches(top: int, answers: Iterable[Answer], rank: Rank) -> list[Branch]:
     return [_branch(first, shown, known, level=0) for first in shown.get(top, ())]
 
 
-def _without_empty_ends(top: int, below: dict[int, list[Answer]]) -> dict[int, list[Answer]]:
-    """The answers below `top`, by the post answered, without those that lead to no post that the viewer sees."""
-    reached: list[Answer] = []
-    level: Sequence[Answer] = below.get(top, ())
-    while level:  # each post answers one other, so no post is reached twice
+def _without_empty_ends(top: int, below: dict[int, list[InThread]]) -> dict[int, list[InThread]]:
+    """The replies below `top`, by the post replied to, without those that lead to no post that the viewer sees."""
+    reached: list[InThread] = []
+    level: Sequence[InThread] = below.get(top, ())
+    while level:  # each post replies to one other, so no post is reached twice
         reached += level
-        level = [answer for post in level for answer in below.get(post.pid, ())]
-    kept: dict[int, list[Answer]] = {}
-    for answer in reversed(reached):  # from the leaves up
-        if isinstance(answer, Post) or answer.pid in kept:
-            kept.setdefault(answer.links.reply_to or top, []).append(answer)
+        level = [reply for post in level for reply in below.get(post.pid, ())]
+    kept: dict[int, list[InThread]] = {}
+    for reply in reversed(reached):  # from the leaves up
+        if isinstance(reply, Post) or reply.pid in kept:
+            kept.setdefault(reply.links.reply_to or top, []).append(reply)
     return kept
 
 
-def _branch(first: Answer, below: dict[int, list[Answer]], known: dict[int, int], level: int) -> Branch:
+def _branch(first: InThread, below: dict[int, list[InThread]], known: dict[int, int], level: int) -> Branch:
     posts = [first]
     while True:
         last = posts[-1]
-        answers = below.get(last.pid, [])
+        replies = below.get(last.pid, [])
         has_more = isinstance(last, Post) and last.counts.replies > known.get(last.pid, 0)
-        if len(answers) != 1 or has_more:
+        if len(replies) != 1 or has_more:
             break
-        posts.append(answers[0])
+        posts.append(replies[0])
     if level == DEEPEST:
-        return Branch(posts, has_more=has_more or bool(answers))
-    return Branch(posts, [_branch(answer, below, known, level + 1) for answer in answers], has_more)
+        return Branch(posts, has_more=has_more or bool(replies))
+    return Branch(posts, [_branch(reply, below, known, level + 1) for reply in replies], has_more)

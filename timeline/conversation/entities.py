@@ -11,8 +11,8 @@ from timeline.posts.entities import Post, Unavailable
 class ThreadPage:
     author: User
     post: Post | Unavailable
-    above: list[Post | Unavailable]  # what the post answers, the first of the thread first; none on later pages
+    above: list[Post | Unavailable]  # what the post replies to, the first of the thread first; none on later pages
     begins_higher: bool  # the thread has posts above these
-    answers: list[Branch]
-    after: int | None  # the cursor of the next page of answers; None on the last page
+    replies: list[Branch]
+    after: int | None  # the cursor of the next page of replies; None on the last page
     is_muted: bool = False  # by the viewer: they get no notices of the thread

@@ -1,6 +1,6 @@
-"""Threads: a post, what it answers, and the answers to it.
+"""Threads: a post, what it replies to, and the replies to it.
 
-The work is bounded, however long the thread is: a page has the first ANSWERS answers to the post itself, and whatever
+The work is bounded, however long the thread is: a page has the first A_PAGE replies to the post itself, and whatever
 stands below them among the next IN_THREAD posts of the thread. What is below these is on the pages of these.
 """
 
@@ -12,7 +12,7 @@ from accounts.users.entities import User
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import stored_ids
-from timeline.conversation.branches import Answer, Rank, branches
+from timeline.conversation.branches import InThread, Rank, branches
 from timeline.conversation.entities import ThreadPage
 from timeline.posts.entities import NO_LINKS, Links, NoSuchPost, Post, PostDeleted, Unavailable
 from timeline.posts.reading.acted import LatestActed, ask_latest_acted
@@ -22,8 +22,8 @@ from timeline.posts.reading.records import Record
 from timeline.relations.follow import FollowedPeople, LatestFollowed, ask_latest_followed
 from timeline.relations.mute import ask_muted_threads
 
-ANSWERS = 100  # answers to the post itself that a page has
-IN_THREAD = 200  # posts of the thread among which a page finds the answers to answers
+A_PAGE = 100  # replies to the post itself that a page has
+IN_THREAD = 200  # posts of the thread among which a page finds the replies to replies
 
 FOLLOWS_NOBODY = LatestFollowed(frozenset(), are_all=True)
 
@@ -35,12 +35,12 @@ class Threads:
         self._store = store
 
     def page(self, viewer: Viewer, username: str, pid: int, after: int | None) -> ThreadPage:
-        """A post of `username` with what it answers, and the answers to it above the cursor: first the author's own,
+        """A post of `username` with what it replies to, and the replies to it above the cursor: first the author's own,
         then those of people whom the viewer follows, then the others, each oldest first.
 
-        Two round trips with cached uids, however long the thread is; one for a post without answers that is cached. One
-        more for answers to a post that is an answer itself, and one while the author of a post is not cached. Raises
-        NoSuchUser, AccountDeleted, NoSuchPost, and PostDeleted for a deleted post without answers.
+        Two round trips with cached uids, however long the thread is; one for a post without replies that is cached. One
+        more for replies to a post that is a reply itself, and one while the author of a post is not cached. Raises
+        NoSuchUser, AccountDeleted, NoSuchPost, and PostDeleted for a deleted post without replies.
 
         The id of a repost gives the post that it reposts, without its thread.
         """
@@ -48,7 +48,7 @@ class Threads:
         found, links = asked.post, asked.post.links
         if links.repost_of is not None:
             return self._reposted(viewer, pid)
-        direct = asked.answers[:ANSWERS]
+        direct = asked.replies[:A_PAGE]
         below = asked.below
         if direct and links.root is not None and links.root != pid:
             below = self._in_thread(links.root, max(pid, after or 0))
@@ -58,17 +58,17 @@ class Threads:
         rules = [_AsksWhomTheViewerFollows(followed)]
         reader = PostReader(self._store, viewer.user, rules, [author], asked.acted, viewer.just_changed, author.uid)
         posts = self._read(reader, dict.fromkeys([*above, pid, *direct, *below]))
-        answers = [post for post in posts.values() if post.links.reply_to != pid or post.pid in here]
+        replies = [post for post in posts.values() if post.links.reply_to != pid or post.pid in here]
         page = ThreadPage(
             author,
             _as_it_is_now(posts.get(pid), found, author),
             [posts.get(higher) or Unavailable(higher, NO_LINKS, True) for higher in reversed(above)],
-            begins_higher=bool(above) and _answers_another(posts.get(above[-1])),
-            answers=branches(pid, answers, _rank(author.uid, followed)),
-            after=direct[-1] if len(asked.answers) > ANSWERS else None,
+            begins_higher=bool(above) and _is_reply(posts.get(above[-1])),
+            replies=branches(pid, replies, _rank(author.uid, followed)),
+            after=direct[-1] if len(asked.replies) > A_PAGE else None,
             is_muted=str(links.root or pid) in asked.muted,
         )
-        if isinstance(found, Unavailable) and not page.answers and page.after is None:
+        if isinstance(found, Unavailable) and not page.replies and page.after is None:
             raise PostDeleted(pid)
         return page
 
@@ -77,24 +77,24 @@ class Threads:
         posts, _ = PostReader(self._store, viewer.user, fresh=viewer.just_changed).read([repost])
         if not posts:
             raise NoSuchPost(repost)
-        return ThreadPage(posts[0].author, posts[0], [], begins_higher=False, answers=[], after=None)
+        return ThreadPage(posts[0].author, posts[0], [], begins_higher=False, replies=[], after=None)
 
     def _in_thread(self, root: int, above: int) -> list[int]:
         """The next posts of a thread above an id. One round trip."""
         pids = self._store.zrangebyscore(keys.thread(root), f"({above}", "+inf", IN_THREAD)
         return stored_ids(keys.thread(root), pids)
 
-    def _read(self, reader: PostReader, pids: dict[int, None]) -> dict[int, Answer]:
+    def _read(self, reader: PostReader, pids: dict[int, None]) -> dict[int, InThread]:
         """The posts by id, also those that are not shown. Round trips as for `PostReader.read`."""
         pipe = self._store.pipeline()
         reading = reader.ask(pipe, [*pids])
         pipe.execute()
         posts, _ = reading.posts(pipe)
-        all_of_them: list[Answer] = [*reading.unavailable(), *posts]
+        all_of_them: list[InThread] = [*reading.unavailable(), *posts]
         return {post.pid: post for post in all_of_them}
 
 
-def _as_it_is_now(shown: Answer | None, found: Record | Unavailable, author: User) -> Answer:
+def _as_it_is_now(shown: InThread | None, found: Record | Unavailable, author: User) -> InThread:
     """The post as the first round trip has found it. `shown` may be older, but says whether the viewer sees it."""
     if isinstance(found, Unavailable):
         return found
@@ -104,26 +104,26 @@ def _as_it_is_now(shown: Answer | None, found: Record | Unavailable, author: Use
 
 
 def _above(links: Links) -> tuple[int, ...]:
-    """The nearest posts above, nearest first. An import may know only the post answered."""
+    """The nearest posts above, nearest first. An import may know only the post replied to."""
     return links.above or ((links.reply_to,) if links.reply_to else ())
 
 
-def _answers_another(post: Answer | None) -> bool:
+def _is_reply(post: InThread | None) -> bool:
     return post is not None and post.links.reply_to is not None
 
 
 def _rank(author: int, followed: FollowedPeople) -> Rank:
-    def rank(answer: Answer) -> tuple[int, int]:
-        if not isinstance(answer, Post):
-            return 2, answer.pid
-        uid = answer.author.uid
-        return (0 if uid == author else 1 if uid in followed else 2), answer.pid
+    def rank(reply: InThread) -> tuple[int, int]:
+        if not isinstance(reply, Post):
+            return 2, reply.pid
+        uid = reply.author.uid
+        return (0 if uid == author else 1 if uid in followed else 2), reply.pid
 
     return rank
 
 
 class _AsksWhomTheViewerFollows:
-    """A rule that hides nothing: the order of the answers depends on whom the viewer follows."""
+    """A rule that hides nothing: the order of the replies depends on whom the viewer follows."""
 
     def __init__(self, followed: FollowedPeople) -> None:
         self._followed = followed
@@ -140,7 +140,7 @@ class _AskedThread:
     """What the first round trip of a thread says."""
 
     post: Record | Unavailable
-    answers: list[int]  # to the post itself: those of a page, and one more
+    replies: list[int]  # to the post itself: those of a page, and one more
     below: list[int]  # of the thread, if the post is its first
     followed: LatestFollowed
     acted: LatestActed
@@ -155,7 +155,7 @@ class _ThreadQuestion:
 
     def queue(self, pipe: Pipe, me: int | None, them: int) -> None:
         self._post.queue(pipe, me, them)
-        self._answers = pipe.zrangebyscore(keys.replies_to(self._pid), self._above, "+inf", ANSWERS + 1)
+        self._replies = pipe.zrangebyscore(keys.replies_to(self._pid), self._above, "+inf", A_PAGE + 1)
         self._below = pipe.zrangebyscore(keys.thread(self._pid), self._above, "+inf", IN_THREAD)
         self._followed = None if me is None else ask_latest_followed(pipe, me)
         self._acted = ask_latest_acted(pipe, me)
@@ -164,7 +164,7 @@ class _ThreadQuestion:
     def result(self) -> _AskedThread:
         return _AskedThread(
             self._post.or_unavailable(),
-            stored_ids(keys.replies_to(self._pid), self._answers.value),
+            stored_ids(keys.replies_to(self._pid), self._replies.value),
             stored_ids(keys.thread(self._pid), self._below.value),
             FOLLOWS_NOBODY if self._followed is None else self._followed.value,
             self._acted.value,

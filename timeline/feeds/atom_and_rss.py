@@ -103,7 +103,7 @@ class Rss(_ValidFeed, Rss201rev2Feed):
 
 class Atom(_ValidFeed, Atom1Feed):
     """Atom 1.0. A post is the content of an entry; Django would make it the summary. A reply names the entry that it
-    answers, so that readers show threads."""
+    replies to, so that readers show threads."""
 
     def root_attributes(self) -> dict[str, str]:
         return super().root_attributes() | {"xmlns:thr": THREADING}
@@ -151,7 +151,7 @@ class PostsFeed(Feed):  # type: ignore[type-arg]
         return item_html(item.post, self.language, item.origin)
 
     def item_extra_kwargs(self, item: Item) -> dict[str, Any]:
-        """What the post answers and quotes: addresses, of which each is also the id of that post's own entry."""
+        """What the post replies to and quotes: addresses, of which each is also the id of that post's own entry."""
         return {
             "answered": address_answered(item.post, item.origin),
             "quoted": address_quoted(item.post, item.origin),

@@ -1,4 +1,4 @@
-"""A post as the HTML of an item in a feed: whom it answers, its text, and the post that it quotes."""
+"""A post as the HTML of an item in a feed: to whom it replies, its text, and the post that it quotes."""
 
 from django.urls import reverse
 
@@ -31,7 +31,7 @@ def item_html(post: Post, language: str, origin: str) -> Html:
 
 
 def address_answered(post: Post, origin: str) -> str | None:
-    """The address of the post that it answers; None for no reply, and when the account of that author is deleted."""
+    """The address of the post that it replies to; None for no reply, and when the account of that author is deleted."""
     if post.context.answered is None or post.links.reply_to is None:
         return None
     return origin + reverse("post", args=[post.context.answered.username, post.links.reply_to])

@@ -31,7 +31,7 @@ NO_COUNTS = Counts()
 class Links(NamedTuple):
     """The other posts and the people that a post names. Only an edit changes them, and only `mentions`."""
 
-    reply_to: int | None = None  # the post that this one answers
+    reply_to: int | None = None  # the post that this one replies to
     root: int | None = None  # the first post of the thread
     reply_to_user: int | None = None  # uid of the author answered
     above: tuple[int, ...] = ()  # the nearest posts above this one in the thread, nearest first
@@ -60,7 +60,7 @@ class Context(NamedTuple):
     acted: Acted = NOT_ACTED
     listed: int | None = None  # the id in the list, when that is a repost of this post
     reposted_by: tuple[User, ...] = ()  # whose reposts of it the page has, in the order of the page
-    answered: User | None = None  # the author answered; None also when their account is deleted
+    answered: User | None = None  # the author replied to; None also when their account is deleted
     quoted: Post | None = None  # None also when the viewer cannot see it
     # The usernames in the text that are links, in lower case. None: all, since nobody has looked them up.
     mentioned: frozenset[str] | None = None
@@ -103,7 +103,7 @@ class NewPost:
     """A post as its author has written it. A repost as `reply_to` or `quote` means the post that it reposts."""
 
     body: str
-    reply_to: int | None = None  # the post that this one answers
+    reply_to: int | None = None  # the post that this one replies to
     quote: int | None = None
 
 

@@ -31,7 +31,7 @@ class Tab(StrEnum):
     """Which posts of a user a profile shows."""
 
     POSTS = "posts"  # what they wrote to everyone, and what they reposted
-    REPLIES = "replies"  # these, and their answers to others
+    REPLIES = "replies"  # these, and their replies to others
 
 
 @dataclass(frozen=True, slots=True)

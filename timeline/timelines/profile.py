@@ -20,7 +20,7 @@ from timeline.people.join_dates import ask_join_dates
 from timeline.posts.entities import Page, Post
 from timeline.posts.reading.acted import LatestActed, ask_latest_acted
 from timeline.posts.reading.post_reader import PostReader
-from timeline.posts.reading.visibility import NoAnswersToOthers, PostsBy, Rule
+from timeline.posts.reading.visibility import NoRepliesToOthers, PostsBy, Rule
 from timeline.posts.repository import Posts
 from timeline.relations.entities import FollowCounts, Hiding, InCommon
 from timeline.relations.follow import Comparison, Shared, ask_follow_counts, ask_followed, compare
@@ -54,7 +54,7 @@ class Profiles:
         return self._page(viewer, username, before, Tab.POSTS)
 
     def page_with_replies(self, viewer: Viewer, username: str, before: int | None) -> ProfilePage:
-        """As `page`, with the answers to others and without a pinned post."""
+        """As `page`, with the replies to others and without a pinned post."""
         return self._page(viewer, username, before, Tab.REPLIES)
 
     def _page(self, viewer: Viewer, username: str, before: int | None, tab: Tab) -> ProfilePage:
@@ -65,7 +65,7 @@ class Profiles:
         pinned = asked.pinned if tab is Tab.POSTS and before is None else None
         rules: list[Rule] = [PostsBy(person.uid)]
         if tab is Tab.POSTS:
-            rules.append(NoAnswersToOthers(pinned))
+            rules.append(NoRepliesToOthers(pinned))
         mine = asked.mine
         cached = mine and _cached_comparisons(mine, person)
         to_make = _comparisons(mine, person.uid, asked.counts) if mine and not cached else None

@@ -9,7 +9,7 @@ from retwis_site.store.local_cache import Memory
 from tests.support.clock import Clock
 from tests.support.http.page_text import CANONICAL, meta_tags, text_of
 from tests.support.stored_posts import delete_answered, write_answer, write_posts
-from timeline.conversation.threads import ANSWERS
+from timeline.conversation.threads import A_PAGE
 from timeline.relations.follow import Follows
 
 POST = re.compile(r'id="post-(\d+)"')
@@ -93,7 +93,7 @@ def test_a_branch_that_forks_often_continues_on_the_page_of_its_last_post(shown,
 
 def test_a_long_thread_continues_behind_a_link(shown, browser, raw):
     write_posts(raw, 1, [1])
-    answers = range(2, 2 * ANSWERS + 52)
+    answers = range(2, 2 * A_PAGE + 52)
     for pid in answers:
         write_answer(raw, 2 + pid % 2, pid, parent=1)
     path, seen, pages = "/@Alice/1/", [], 0

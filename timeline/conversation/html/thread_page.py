@@ -12,7 +12,7 @@ from accounts.users.names import isolated
 from retwis_site.rendering.dates import iso
 from retwis_site.rendering.fragments import EITHER, NOTHING, Fragment, Html, joined
 from retwis_site.rendering.pages import origin_of
-from timeline.conversation.branches import Answer, Branch
+from timeline.conversation.branches import Branch, InThread
 from timeline.conversation.entities import ThreadPage
 from timeline.posts.entities import Post, Unavailable
 from timeline.posts.html.ages import phrases
@@ -28,9 +28,9 @@ THREAD = Page(
     here="post",
     slots=(
         *("at", "pid", "title_name", "title_text", "shown_name", "origin", "description", "iso"),
-        *("above", "higher_at", "higher_pid", "post", "numbers", "composer", "next", "answers", "after", "ages"),
+        *("above", "higher_at", "higher_pid", "post", "numbers", "composer", "next", "replies", "after", "ages"),
     ),
-    shape=dict.fromkeys(("is_there", "later", "higher", "has_above", "has_answers", "has_more", "is_muted"), EITHER),
+    shape=dict.fromkeys(("is_there", "later", "higher", "has_above", "has_replies", "has_more", "is_muted"), EITHER),
 )
 BRANCH = Fragment(
     "timeline/conversation/_branch.html",
@@ -43,7 +43,7 @@ UNAVAILABLE = Fragment("timeline/conversation/_unavailable.html", slots=("pid",)
 
 
 def thread_page(request: HttpRequest, by: Rendering, found: ThreadPage) -> HttpResponse:
-    """Status 410 for a deleted post, which has answers."""
+    """Status 410 for a deleted post, which has replies."""
     post = found.post if isinstance(found.post, Post) else None
     highest = found.above[0] if found.above else None
     higher = highest if isinstance(highest, Post) and found.begins_higher else None
@@ -72,8 +72,8 @@ def thread_page(request: HttpRequest, by: Rendering, found: ThreadPage) -> HttpR
         numbers=_numbers(post, by) if post else NOTHING,
         composer=composer(request, by, reply_to=post.pid) if post else NOTHING,
         next=quote(reverse("post", args=[found.author.username, found.post.pid])),
-        has_answers=bool(found.answers),
-        answers=_branches(found.answers, by),
+        has_replies=bool(found.replies),
+        replies=_branches(found.replies, by),
         ages=phrases(by.language),
         has_more=found.after is not None,
         after=found.after or "",
@@ -106,7 +106,7 @@ def _branch(branch: Branch, by: Rendering) -> bytes:
     )
 
 
-def _in_a_row(posts: Sequence[Answer], by: Rendering) -> bytes:
+def _in_a_row(posts: Sequence[InThread], by: Rendering) -> bytes:
     return b"".join([cards([post], by) if isinstance(post, Post) else _unavailable(post, by) for post in posts])
 
 

@@ -69,9 +69,9 @@ class PostForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.answers = bool(self["reply_to"].value())
+        self.is_reply = bool(self["reply_to"].value())
         body = self.fields["body"]
-        if self.answers:
+        if self.is_reply:
             self.auto_id = "reply_%s"  # a page may have both kinds
             body.label, body.widget.attrs["placeholder"] = _("Your reply"), _("Write a reply")
         elif self["quote"].value():

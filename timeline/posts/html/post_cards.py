@@ -26,7 +26,7 @@ CARD = Fragment(
         *("pid", "username", *PERSON, "text", "iso", "moment", "answered", "answered_at", "reply_to", "beginning"),
         *("age", "short_age", "reposted", "quoted", "actions"),
     ),
-    shape={"viewer": ("visitor", "other", "own", "pinned"), "alone": EITHER, "answers": EITHER, "edited": EITHER},
+    shape={"viewer": ("visitor", "other", "own", "pinned"), "alone": EITHER, "is_reply": EITHER, "edited": EITHER},
 )
 QUOTED = Fragment(
     "timeline/posts/_quoted.html",
@@ -99,7 +99,7 @@ def _kept(post: Post, language: str, viewer: str, alone: bool) -> Refillable:
         language,
         viewer=viewer,
         alone=alone,
-        answers=answered is not None,
+        is_reply=answered is not None,
         edited=post.edited is not None,
         pid=post.pid,
         username=post.author.username,

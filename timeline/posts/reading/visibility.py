@@ -23,7 +23,7 @@ class Rule(Protocol):
 
     def visible(self, posts: list[Post]) -> list[Post]:
         """The posts that the viewer sees, in the same order. The rule was asked about all their authors, and about the
-        people whom they answer."""
+        people to whom they reply."""
 
 
 def rules_of(me: int | None, latest: LatestHidden, page_of: int | None) -> "Sequence[NotHidden]":
@@ -65,7 +65,7 @@ class NotHidden:
 
 
 class PostsOfFollowed:
-    """The viewer's own posts and those of the people that the viewer follows. Of the answers to others, only those to
+    """The viewer's own posts and those of the people that the viewer follows. Of the replies to others, only those to
     the viewer and to people that the viewer follows."""
 
     def __init__(self, me: int, latest: LatestFollowed) -> None:
@@ -87,8 +87,8 @@ class PostsOfFollowed:
         return uid == self._me or uid in self._followed
 
 
-class NoAnswersToOthers:
-    """What an author wrote to everyone: no answers to others. A thread of one's own is written to everyone."""
+class NoRepliesToOthers:
+    """What an author wrote to everyone: no replies to others. A thread of one's own is written to everyone."""
 
     def __init__(self, shown_anyway: int | None) -> None:
         """`shown_anyway`: the id of the pinned post."""

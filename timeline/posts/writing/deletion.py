@@ -26,7 +26,7 @@ class Deletion:
 
     def delete(self, uid: int, pid: int) -> None:
         """Delete a post of user `uid`, and the likes of it: up to AT_ONCE here, more of them by a worker. Eight round
-        trips; two more each for an answer and for a quote, twelve more with likes or reposts. Raises NoSuchPost (also
+        trips; two more each for a reply and for a quote, twelve more with likes or reposts. Raises NoSuchPost (also
         for another author's), PostDeleted.
 
         Commit: the HSET of `deleted`. A post with replies stays in its thread, without its text."""

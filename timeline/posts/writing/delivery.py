@@ -41,7 +41,7 @@ class Delivery:
 
     def deliver(self, job: Job, uid: int, pid: int, now: Seen, followers: int) -> None:
         """Deliver a new post whose `job` was just added. Up to DELIVER_INLINE_LIMIT followers get it here, more of them
-        from a worker. Seven round trips, and up to two more where lists are cut; for an answer or a quote those of
+        from a worker. Seven round trips, and up to two more where lists are cut; for a reply or a quote those of
         `Standing.agree`, and for a post that concerns people those of `PostNotices.write`."""
         look = self._list(uid, pid, {pid: now})
         if not self._settle(pid, {pid: now}, look):

@@ -39,7 +39,7 @@ class Editing:
 
     def edit(self, uid: int, pid: int, body: str) -> bool:
         """Give a post of user `uid` a new text. Returns False when it has this text already. Six round trips, one more
-        for a text with an @name, those of `Standing.agree` for an answer or a quote, and those of
+        for a text with an @name, those of `Standing.agree` for a reply or a quote, and those of
         `PostNotices.write_mentions` where the people mentioned change. Raises NoSuchPost (also for
         another author's, and for a repost), PostDeleted, TooManyEdits.
 

@@ -31,7 +31,7 @@ class Publication:
         """Publish a post and deliver it. A second click on the form has the same `token` and gives the same post.
 
         Commit: the ZADD to the outbox. Ten round trips for any number of followers, and up to two more where lists are
-        cut; one more for a text with an @name, four more for an answer or a quote, six for both, one more where a
+        cut; one more for a text with an @name, four more for a reply or a quote, six for both, one more where a
         repost is named. Up to DELIVER_INLINE_LIMIT followers get the post here, more of them from a worker. A second
         click on a published or deleted post costs three round trips. It drops the author's home, because the first
         request may have died before that push. When the first request died before its commit, the second click finishes

@@ -1,4 +1,4 @@
-"""What a new post names: the post that it answers and the post that it quotes."""
+"""What a new post names: the post that it replies to and the post that it quotes."""
 
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
