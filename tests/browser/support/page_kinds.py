@@ -242,6 +242,7 @@ PAGES = {
     "bookmarks": at("member", "/bookmarks/"),
     "notifications": at("member", "/notifications/"),
     "kinds of notifications": at("member", "/settings/notifications/"),
+    "blocked and muted people": at("member", "/settings/blocks/"),
     "a tag": at("member", "/tags/bread/"),
     "a tag, to a visitor": at("visitor", "/tags/bread/"),
     "followed tags, none": at("member", "/tags/"),

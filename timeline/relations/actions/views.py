@@ -65,7 +65,7 @@ def unblock(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     person = request.viewer.find(username)
     BlockedPeople(connect()).unblock(me.uid, person.uid)
     messages.success(request, _("You no longer block %(name)s.") % {"name": person.username})
-    return redirect("profile", person.username)
+    return HttpResponseRedirect(page_of_form(request))
 
 
 @change
