@@ -33,11 +33,13 @@ def keep(response: HttpResponse, draft: Draft) -> None:
     cookies.keep(response, COOKIE, ".".join(map(str, parts)), LIVES)
 
 
-def kept(request: HttpRequest, me: int) -> Draft | None:
-    """The draft that waits for the user `me`. None without a cookie, with another user's, and with one that cannot be
-    decoded."""
+def kept(request: HttpRequest, me: int | None, reply_to: int | None, quote: int | None) -> Draft | None:
+    """The draft of the user `me` that waits for this composer: that of a reply, of a quote, or of neither. None without
+    a cookie, and with one that cannot be decoded."""
     draft = _in_cookie(request)
-    return draft if draft is not None and draft.author in (None, me) else None
+    if draft is None or draft.author not in (None, me):
+        return None
+    return draft if (draft.post.reply_to, draft.post.quote) == (reply_to, quote) else None
 
 
 def give_to(request: HttpRequest, response: HttpResponse, uid: int) -> None:
@@ -47,9 +49,11 @@ def give_to(request: HttpRequest, response: HttpResponse, uid: int) -> None:
         keep(response, Draft(draft.post, uid))
 
 
-def forget(request: HttpRequest, response: HttpResponse) -> None:
-    """Remove the cookie."""
-    if COOKIE in request.COOKIES:
+def forget(
+    request: HttpRequest, response: HttpResponse, me: int | None, reply_to: int | None, quote: int | None
+) -> None:
+    """Remove the draft that `kept` would return. One of another composer, or of another user, stays."""
+    if kept(request, me, reply_to, quote) is not None:
         cookies.take_back(response, COOKIE)
 
 

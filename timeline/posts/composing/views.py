@@ -40,9 +40,7 @@ def compose(request: RetwisRequest, me: User) -> HttpResponse:
     by = rendering(request)
     pids = [pid for pid in (reply_to, quote) if pid is not None]
     above = _seen(request, pids)
-    draft = drafts.kept(request, me.uid)
-    waits = draft is not None and (draft.post.reply_to, draft.post.quote) == (reply_to, quote)
-    if len(above) < len(set(pids)) and not waits:
+    if len(above) < len(set(pids)) and drafts.kept(request, me.uid, reply_to, quote) is None:
         raise NoSuchPost(pids)
     return compose_page(request, by, composer(request, by, reply_to=reply_to, quote=quote), above)
 
@@ -70,7 +68,7 @@ def publish(request: RetwisRequest) -> HttpResponse:
     if published.body == post.body:
         response = HttpResponseRedirect(_after(request, me, post, published.pid))
         messages.success(request, _("Posted."), extra_tags="posted")
-        drafts.forget(request, response)
+        drafts.forget(request, response, me.uid, post.reply_to, post.quote)
     else:  # the user went back in the browser, changed the text and sent the form again
         text = _("This form was already posted. Your new text is below. You can post it now.")
         messages.error(request, text)
@@ -84,7 +82,8 @@ def discard(request: RetwisRequest) -> HttpResponse:
     """Throw away what the composer holds. No round trip."""
     messages.success(request, _("Discarded."))
     response = HttpResponseRedirect(_where_one_was(request))
-    drafts.forget(request, response)
+    written_by, reply_to, quote = (parse_id(request.POST.get(name, "")) for name in ("as", "reply_to", "quote"))
+    drafts.forget(request, response, written_by, reply_to, quote)
     return response
 
 

@@ -30,8 +30,8 @@ def composer(request: HttpRequest, by: Rendering, *, reply_to: int | None = None
     post."""
     if by.me is None:
         return NOTHING
-    draft = drafts.kept(request, by.me)
-    if draft is not None and (draft.post.reply_to, draft.post.quote) == (reply_to, quote):
+    draft = drafts.kept(request, by.me, reply_to, quote)
+    if draft is not None:
         return composer_with(PostForm.of(draft.post), by)
     empty = REPLY if reply_to is not None else QUOTE if quote is not None else COMPOSER
     return empty.fill(

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from tests.support.people import PASSWORD
+from tests.support.stored_keys import publish
 
 KEPT = "Your post is kept. Log in to send it."
 
@@ -66,12 +67,36 @@ def test_a_draft_can_be_discarded_without_a_script(browser, alice):
     client = browser()
     client.post("/post/", {"body": "Hello", "token": "t", "as": "1"})
     client.cookies["auth"] = alice.secret
-    page = client.post("/compose/discard/", {"body": "Hello"}, headers={"referer": "http://testserver/timeline/"})
+    page = client.post(
+        "/compose/discard/", {"body": "Hello", "as": "1"}, headers={"referer": "http://testserver/timeline/"}
+    )
     assert page["Location"] == "/timeline/"
     page = client.get("/timeline/")
     assert "Discarded." in page.content.decode()
     assert in_composer(page) == [""]
     assert 'formaction="/compose/discard/" hidden>' in page.content.decode()
+
+
+@pytest.mark.parametrize("address", ["/post/", "/compose/discard/"])
+def test_a_reply_waits_while_its_author_posts_or_discards_something_else(browser, alice, bob, raw, store, address):
+    publish(raw, store, bob, "Question")
+    client = browser()
+    client.post("/post/", {"body": "Answer", "token": "t", "as": "1", "reply_to": "1"})
+    client.cookies["auth"] = alice.secret
+    client.post(address, {"body": "Something else", "token": "u", "as": "1"})
+    assert in_composer(client.get("/@bob/1/")) == ["Answer"]
+    client.post(address, {"body": "Answer", "token": "v", "as": "1", "reply_to": "1"})
+    assert in_composer(client.get("/@bob/1/")) == [""]
+
+
+@pytest.mark.parametrize("address", ["/post/", "/compose/discard/"])
+def test_a_text_of_alice_waits_while_bob_posts_or_discards(browser, alice, bob, address):
+    client = browser()
+    client.post("/post/", {"body": "Of alice", "token": "t", "as": "1"})
+    client.cookies["auth"] = bob.secret
+    client.post(address, {"body": "Of bob", "token": "u", "as": "2"})
+    client.cookies["auth"] = alice.secret
+    assert in_composer(client.get("/")) == ["Of alice"]
 
 
 def test_a_logout_of_anyone_leaves_no_draft_in_the_browser(browser, alice, bob):
