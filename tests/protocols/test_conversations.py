@@ -3,6 +3,8 @@
 The protocol is explored in tests/model/. Here the real code runs.
 """
 
+import itertools
+
 import pytest
 
 from accounts.users.deletion import AccountDeletion
@@ -23,9 +25,8 @@ from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import before_round_trip, killed_before_round_trip
 from timeline.posts.writing.standing import Standing
 
-RUNS = 20  # seeds for each scenario
+RUNS = 10  # seeds for each scenario and layout
 NAMES = {ALICE: "alice", BOB: "bob", CAROL: "carol"}
-LAST_STEP = 18
 
 
 def delete_account(store, uid):
@@ -47,50 +48,53 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("step", range(LAST_STEP))
-def test_a_killed_change_has_no_effect_or_its_full_effect(store, raw, layout, change, step):
-    make_small_site(raw, layout)
-    work = CHANGES[change](store, *make_thread(store))
-    killed_before_round_trip(step, work)
-    finish_jobs(store, raw)
-    assert_conversations_agree(raw, step)
-    work()
-    assert noted(raw) == []
-    assert_conversations_agree(raw, step)
+def test_a_killed_change_has_no_effect_or_its_full_effect(store, raw, change):
+    for step in itertools.count():
+        make_small_site(raw)
+        work = CHANGES[change](store, *make_thread(store))
+        killed = killed_before_round_trip(step, work)
+        finish_jobs(store, raw)
+        assert_conversations_agree(raw, step)
+        work()
+        assert noted(raw) == [], step
+        assert_conversations_agree(raw, step)
+        if not killed:
+            break
 
 
-@pytest.mark.parametrize("step", range(22))
-def test_a_killed_deletion_below_tombstones_takes_them_along(store, raw, layout, step):
-    make_small_site(raw, layout)
-    first, second = make_thread(store)
-    removal(store, ALICE, first)()
-    removal(store, BOB, BOBS_POST)()
-    killed_before_round_trip(step, removal(store, CAROL, second))
-    finish_jobs(store, raw)
-    assert_conversations_agree(raw, step)
-    if raw.hexists(f"post:{second}", "deleted"):
-        assert raw.keys("thread:*") == raw.keys("replies_to:*") == []
+def test_a_killed_deletion_below_tombstones_takes_them_along(store, raw):
+    for step in itertools.count():
+        make_small_site(raw)
+        first, second = make_thread(store)
+        removal(store, ALICE, first)()
+        removal(store, BOB, BOBS_POST)()
+        killed = killed_before_round_trip(step, removal(store, CAROL, second))
+        finish_jobs(store, raw)
+        assert_conversations_agree(raw, step)
+        deleted = raw.hexists(f"post:{second}", "deleted")
+        assert deleted == (step > 1), step
+        assert (raw.keys("thread:*") == raw.keys("replies_to:*") == []) == deleted, step
+        if not killed:
+            break
 
 
-@pytest.mark.parametrize("second_kill", range(1, 9))
 @pytest.mark.parametrize("first_kill", range(3, 12))
-def test_a_worker_that_is_killed_too_leaves_the_job_to_the_next_one(store, raw, layout, first_kill, second_kill):
-    make_small_site(raw, layout)
-    first, second = make_thread(store)
-    removal(store, ALICE, first)()
-    killed_before_round_trip(first_kill, removal(store, CAROL, second))
-    killed_before_round_trip(second_kill, lambda: finish_jobs(store, raw))
-    finish_jobs(store, raw)
-    assert_conversations_agree(raw, (first_kill, second_kill))
+def test_a_worker_that_is_killed_too_leaves_the_job_to_the_next_one(store, raw, first_kill):
+    for second_kill in itertools.count(1):
+        make_small_site(raw)
+        first, second = make_thread(store)
+        removal(store, ALICE, first)()
+        assert killed_before_round_trip(first_kill, removal(store, CAROL, second))
+        killed = killed_before_round_trip(second_kill, lambda: finish_jobs(store, raw))
+        finish_jobs(store, raw)
+        assert_conversations_agree(raw, (first_kill, second_kill))
+        if not killed:
+            break
 
 
-@pytest.mark.parametrize("step", range(LAST_STEP))
 @pytest.mark.parametrize("change", ["answer", "quote", "edit"])
 @pytest.mark.parametrize("gone", ["the post", "the author", "the writer"])
-def test_a_change_during_a_deletion_agrees_with_it(store, raw, layout, change, gone, step):
-    make_small_site(raw, layout)
-    first, second = make_thread(store)
-
+def test_a_change_during_a_deletion_agrees_with_it(store, raw, change, gone):
     def deletion():
         if gone == "the post":
             for uid, pid in ((ALICE, first), (CAROL, second)):
@@ -99,10 +103,15 @@ def test_a_change_during_a_deletion_agrees_with_it(store, raw, layout, change, g
             delete_account(store, {"the author": ALICE, "the writer": BOB}[gone])()
             finish_jobs(store, raw)
 
-    with before_round_trip(step, deletion):
-        CHANGES[change](store, first, second)()
-    finish_jobs(store, raw)
-    assert_conversations_agree(raw, step)
+    for step in itertools.count():
+        make_small_site(raw)
+        first, second = make_thread(store)
+        with before_round_trip(step, deletion) as happened:
+            CHANGES[change](store, first, second)()
+        if not happened:
+            break
+        finish_jobs(store, raw)
+        assert_conversations_agree(raw, step)
 
 
 def finish_again(store, pid):

@@ -2,7 +2,11 @@
 
 from dataclasses import dataclass
 
+from retwis_site.jobs.outbox import Claim, Outbox
+from retwis_site.jobs.worker import handler_for
 from retwis_site.store import keys
+from tests.support.stores.seam import killed_before_round_trip
+from timeline.posts.writing.reposting import Reposts
 from timeline.relations.block import BLOCK
 from timeline.relations.bookmark import BOOKMARK
 from timeline.relations.follow import FOLLOW
@@ -10,10 +14,12 @@ from timeline.relations.like import LIKE
 from timeline.relations.mute import MUTE, MUTE_REPOSTS, MUTE_THREAD
 from timeline.relations.protocol.edges import Edges
 from timeline.relations.protocol.relation import Edge, Relation, to_person
+from timeline.relations.repost import REPOST
 from timeline.relations.tag_follow import TAG_FOLLOW
 
 ALICE, BOB, CAROL = 1, 2, 3
 BOBS_POST, CAROLS_POST = 1, 2  # of the small site
+AT = 7  # the score of the edges that tests set
 
 
 @dataclass(frozen=True)
@@ -24,7 +30,8 @@ class Case:
     target: int | str
     truth: str  # prefixes of the keys
     mirror: str | None = None
-    round_trips: int = 4
+    round_trips: tuple[int, int] = (4, 4)  # to set an edge, and to unset it
+    job_after: tuple[int, int] = (1, 1)  # so many of them; then its job is in the outbox
 
     def edge(self, who):
         if self.relation.target.is_person:
@@ -32,13 +39,21 @@ class Case:
         return Edge(who, str(self.target), BOB if self.relation.target.has_author else 0)
 
     def set(self, store, who):
-        return lambda: Edges(store, self.relation).set(self.edge(who), 7)
+        return lambda: Edges(store, self.relation).set(self.edge(who), AT)
 
     def unset(self, store, who):
         return lambda: Edges(store, self.relation).unset(self.edge(who))
 
     def change(self, store, verb, who):
         return (self.set if verb == "set" else self.unset)(store, who)
+
+    def die_after_commit(self, store, verb, who):
+        """A process that is killed right after its commit. Its job stays."""
+        assert killed_before_round_trip(self.job_after[verb == "unset"] + 1, self.change(store, verb, who))
+
+    def work(self, store, job):
+        """What a worker does that has claimed this job."""
+        return lambda: handler_for(job)(store, Claim(Outbox(store), job, attempt=1))
 
     def scores(self, raw, who):
         """The scores of an edge in its truth and in its mirror; twice the first where the relation has no mirror."""
@@ -50,14 +65,28 @@ class Case:
             return raw.zscore("users_by_followers", self.target)
         if self.relation.count is None:
             return None
-        stored = raw.hget(f"post:{self.target}", "likes")
+        stored = raw.hget(f"post:{self.target}", self.relation.count.name)
         return None if stored is None else int(stored)
 
 
+class RepostCase(Case):
+    """A repost is a post too: its hash comes before its job, and its score is its own id."""
+
+    def edge(self, who):
+        return Edge(who, str(self.target), BOB, own_post=50 + who)
+
+    def set(self, store, who):
+        return lambda: Reposts(store).repost(who, self.target, BOB)
+
+    def unset(self, store, who):
+        return lambda: Reposts(store).undo(who, self.target, BOB)
+
+
 CASES = {
-    "follow": Case(FOLLOW, BOB, "following", "followers", 7),
-    "like": Case(LIKE, BOBS_POST, "likes", "liked_by", 7),
-    "block": Case(BLOCK, BOB, "blocked", "blocked_by", 10),
+    "follow": Case(FOLLOW, BOB, "following", "followers", (7, 7)),
+    "like": Case(LIKE, BOBS_POST, "likes", "liked_by", (7, 7)),
+    "repost": RepostCase(REPOST, BOBS_POST, "reposts", "reposted_by", (12, 10), (3, 2)),
+    "block": Case(BLOCK, BOB, "blocked", "blocked_by", (12, 10)),
     "bookmark": Case(BOOKMARK, BOBS_POST, "bookmarks"),
     "mute": Case(MUTE, BOB, "muted"),
     "mute of reposts": Case(MUTE_REPOSTS, BOB, "muted_reposts"),
@@ -76,8 +105,8 @@ def _edges(raw, prefix):
 
 
 def assert_relations_agree(raw, where):
-    """Each mirror and each count agrees with its truth, no edge leads from or to what is deleted, and no count has made
-    the hash of a post."""
+    """Each mirror and each count agrees with its truth, no edge leads from or to what is deleted, reposts are listed
+    while they stand, and no count has made the hash of a post."""
     for case in CASES.values():
         truth = _edges(raw, case.truth)
         for who, _ in truth:
@@ -85,14 +114,19 @@ def assert_relations_agree(raw, where):
         if case.mirror is None:
             continue
         mirror = {(int(who), str(target)): score for (target, who), score in _edges(raw, case.mirror).items()}
-        assert mirror == truth, where
+        assert mirror == truth, (where, case.truth)
         for _, target in truth:
             key = keys.user(target) if case.relation.target.is_person else keys.post(target)
             assert raw.exists(key), (where, key)
             assert not raw.hexists(key, "deleted"), (where, key)
     followers = {key.partition(":")[2]: raw.zcard(key) for key in raw.keys("followers:*")}
     assert dict(raw.zrange("users_by_followers", 0, -1, withscores=True)) == followers, where
-    for key in raw.keys("post:*"):
-        assert raw.hexists(key, "user_id"), (where, key)
-        likes = raw.zcard(f"liked_by:{key.partition(':')[2]}")
-        assert raw.hget(key, "likes") == (str(likes) if likes else None), (where, key)
+    posts = {int(key.partition(":")[2]): raw.hgetall(key) for key in raw.keys("post:*")}
+    for pid, post in posts.items():
+        assert "user_id" in post, (where, pid, post)
+        for name, mirror in (("likes", "liked_by"), ("reposts", "reposted_by")):
+            number = raw.zcard(f"{mirror}:{pid}")
+            assert post.get(name) == (str(number) if number else None), (where, pid, name)
+    listed = {(who, int(pid)): posts[int(pid)] for who, pid in _edges(raw, "updates")}  # no KeyError: each has its hash
+    reposts = {(who, int(own)): target for (who, target), own in _edges(raw, "reposts").items()}
+    assert {one: post["repost_of"] for one, post in listed.items() if "repost_of" in post} == reposts, where

@@ -6,16 +6,17 @@ from accounts.signing_in.viewer import Viewer
 from retwis_site.jobs.worker import drain
 from retwis_site.store.local_cache import Memory
 from tests.support.stored_posts import write_posts
-from tests.support.stores.key_layouts import make_due, noted
+from tests.support.stores.key_layouts import Counted, make_due, noted
 from timeline.posts.entities import NewPost, NoSuchPost, PostDeleted
 from timeline.posts.repository import Posts
 from timeline.timelines.everyone import EveryoneTimeline
 from timeline.timelines.home import Homes
 
 ALICE, BOB, CAROL = 1, 2, 3
+DEFAULT_KEYS = Counted()
 
 
-def make_small_site(raw, layout):
+def make_small_site(raw, layout=DEFAULT_KEYS):
     """alice follows carol; bob and carol have one post each."""
     raw.flushall()
     Memory.clear_all()

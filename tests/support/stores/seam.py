@@ -66,19 +66,21 @@ def undisturbed() -> Iterator[None]:
 
 
 @contextmanager
-def before_round_trip(number: int, happens: Callable[[], object]) -> Iterator[None]:
-    """In this block `happens` runs, undisturbed, right before the round trip `number`; the first is 0."""
+def before_round_trip(number: int, happens: Callable[[], object]) -> Iterator[list[object]]:
+    """In this block `happens` runs, undisturbed, right before the round trip `number`; the first is 0. The list
+    stays empty when the block makes fewer round trips."""
     made = 0
+    happened: list[object] = []
 
     def count() -> None:
         nonlocal made
         made += 1
         if made == number + 1:
             with undisturbed():
-                happens()
+                happened.append(happens())
 
     with before_each_round_trip(count):
-        yield
+        yield happened
 
 
 def killed_before_round_trip(number: int, work: Callable[[], object]) -> bool:

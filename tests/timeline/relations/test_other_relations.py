@@ -160,7 +160,7 @@ def test_a_job_of_an_older_version_is_finished(store, raw, alice, bob):
         (FOLLOW, "follow:1"),
         (BOOKMARK, "bookmark:1:7"),
         (BOOKMARK, "bookmark:1:7:x:n"),
-        (REPOST, "repost:1:7:2:0:n"),
+        (REPOST, "repost:1:7:2:x:n"),
     ],
 )
 def test_a_malformed_job_is_refused(relation, job):

@@ -19,7 +19,7 @@ class Edge:
     who: int
     target: str  # an id or a tag, as the truth holds it
     owner: int = 0  # the followed person, or the author of the post; 0: no one, or not known
-    own_post: int = 0  # the post that this edge makes; 0: none
+    own_post: int = 0  # the post that this edge makes; 0: none, or not known
 
 
 def to_person(who: int, them: int) -> Edge:
@@ -82,8 +82,8 @@ class Relation:
     afterwards: Callable[[Store, Mapping[Edge, bool]], bool] = _nothing_more
 
     def job(self, edge: Edge) -> str:
-        """A new job about an edge: `<kind>:<who>:<target>:<nonce>`. Before the nonce stand the author of a post (0: not
-        known) and the edge's own post, if the relation has them."""
+        """A new job about an edge: `<kind>:<who>:<target>:<nonce>`. Before the nonce stand the author of a post and the
+        edge's own post, if the relation has them; 0: not known."""
         parts: list[object] = [self.kind, edge.who, edge.target]
         if self.target.has_author:
             parts.append(edge.owner)
@@ -100,7 +100,7 @@ class Relation:
         if self.target.has_author:
             owner = _number(job, 3)
         if self.scores is Scores.OWN_POST:
-            own_post = job_id(job, 4)
+            own_post = _number(job, 4)
         return Edge(who, target, owner, own_post)
 
 
