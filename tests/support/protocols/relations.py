@@ -88,7 +88,7 @@ CASES = {
     "repost": RepostCase(REPOST, BOBS_POST, "reposts", "reposted_by", (12, 10), (3, 2)),
     "block": Case(BLOCK, BOB, "blocked", "blocked_by", (12, 10)),
     "bookmark": Case(BOOKMARK, BOBS_POST, "bookmarks"),
-    "mute": Case(MUTE, BOB, "muted"),
+    "mute": Case(MUTE, BOB, "muted", round_trips=(5, 4)),
     "mute of reposts": Case(MUTE_REPOSTS, BOB, "muted_reposts"),
     "mute of a thread": Case(MUTE_THREAD, BOBS_POST, "muted_threads"),
     "follow of a tag": Case(TAG_FOLLOW, "python", "tags_of"),

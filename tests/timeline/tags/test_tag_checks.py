@@ -5,7 +5,12 @@ import io
 import pytest
 from django.core.management import CommandError, call_command
 
+from retwis_site.jobs.worker import drain
+from tests.support.protocols.small_site import delete
 from tests.support.stored_keys import publish
+from tests.support.stores.key_layouts import make_due, noted
+from tests.support.stores.seam import before_round_trip, killed_before_round_trip
+from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 from timeline.tags.tag_checks import TagChecks
 
@@ -85,3 +90,23 @@ def test_doctor_repairs_all_of_it(raw, store):
     call_command("doctor", "--fix", stdout=io.StringIO())
     call_command("doctor", stdout=io.StringIO())
     assert raw.hgetall("tags") == {"redis": "Redis", "été": "Été"}
+
+
+def test_what_a_killed_request_leaves_of_a_deleted_post_is_removed(raw, store, monkeypatch):
+    """The request has read the text, and writes its tag after a deletion has removed the text. Then it dies."""
+    monkeypatch.setattr("timeline.posts.checks.post_orphans.time.sleep", lambda seconds: None)
+    left = []
+    for step in range(2, 10):
+        pid = int(raw.get("next_post_id")) + 1
+        with before_round_trip(step, lambda pid=pid: delete(store, 1, pid)):
+            killed_before_round_trip(
+                step + 1, lambda step=step: Posts(store).publish(1, NewPost("#Django"), f"token {step}")
+            )
+        make_due(raw)
+        drain(store, "worker")
+        assert noted(raw) == []
+        if raw.hexists(f"post:{pid}", "deleted"):
+            left += raw.zrange("tag:django", 0, -1)
+            call_command("doctor", "--fix", stdout=io.StringIO())
+            assert not raw.exists("tag:django"), step
+    assert left

@@ -73,13 +73,16 @@ def test_doctor_finds_and_repairs(site, capsys, fault):
     assert everything(site) == before
 
 
-def test_a_reply_that_is_under_way_is_no_finding(site, store, capsys):
+@pytest.mark.parametrize("job", ["post:3:x", "edit:3:2:x", "del:3:2:x", "stone:3:x"])
+def test_a_reply_that_is_under_way_is_no_finding(site, capsys, job):
     site.zrem("thread:1", 3)
     site.zrem("replies_to:2", 3)
-    site.zadd("outbox", {"post:3:x": 2**40})
+    site.hset("post:1", "quotes", 7)
+    site.zadd("outbox", {job: 2**40, job.replace(":3:", ":4:"): 2**40})
     _, errors, _ = doctor(capsys)
     assert LACKING not in errors
     assert REPLIES not in errors
+    assert QUOTES not in errors
 
 
 def test_a_tombstone_whose_last_reply_is_lost_goes(site, capsys):
