@@ -9,6 +9,7 @@ from timeline.relations.block import BLOCK
 from timeline.relations.checks.count_checks import PostCountChecks
 from timeline.relations.checks.edge_checks import EdgeChecks
 from timeline.relations.checks.ranking_checks import RankingChecks
+from timeline.relations.checks.repost_checks import RepostChecks
 from timeline.relations.checks.truth_checks import TruthChecks
 from timeline.relations.follow import FOLLOW
 from timeline.relations.like import LIKE, LIKES
@@ -28,6 +29,7 @@ def _inconsistencies(store: Store) -> list[Check]:
         *EdgeChecks(store, LIKE).inconsistencies(),
         *PostCountChecks(store, LIKE, LIKES).inconsistencies(),
         *EdgeChecks(store, REPOST).inconsistencies(),
+        *RepostChecks(store).inconsistencies(),
         *PostCountChecks(store, REPOST, REPOSTS).inconsistencies(),
         *(check for relation in WITHOUT_MIRROR for check in TruthChecks(store, relation).inconsistencies()),
     ]

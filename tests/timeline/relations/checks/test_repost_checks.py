@@ -15,6 +15,8 @@ REPOSTS = "entries of reposts: missing from reposted_by:, or unknown"
 REPOSTED_BY = "entries of reposted_by: missing from reposts:, or unknown"
 NUMBERS = "wrong numbers of reposts in post:"
 OF_UNKNOWN = "reposts of unknown users"
+NO_POST = "entries of reposts: whose own post is missing or not listed"
+NO_EDGE = "listed reposts that reposts: does not name"
 
 ALICE, BOB, CAROL = 1, 2, 3
 
@@ -32,15 +34,23 @@ def site(store, raw, alice, bob, carol, monkeypatch):
     return raw
 
 
+def list_another(raw):
+    raw.incr("next_post_id")
+    raw.hset("post:5", mapping={"user_id": 1, "time": 5, "repost_of": 1})
+    raw.zadd("updates:1", {"5": 5})
+
+
 FAULTS = {
     "reposted_by: lacks a repost": (lambda r: r.zrem("reposted_by:1", 1), {REPOSTS: 1, NUMBERS: 1}),
     "reposted_by: is gone": (lambda r: r.delete("reposted_by:1"), {REPOSTS: 2, NUMBERS: 1}),
     "reposted_by: names another repost": (lambda r: r.zadd("reposted_by:1", {"1": 90}), {REPOSTS: 1}),
     "reposted_by: has a repost too many": (lambda r: r.zadd("reposted_by:1", {"2": 90}), {REPOSTED_BY: 1, NUMBERS: 1}),
     "an unknown user reposts": (lambda r: r.zadd("reposted_by:1", {"99": 90}), {REPOSTED_BY: 1, NUMBERS: 1}),
-    "reposts: of an unknown user": (lambda r: r.zadd("reposts:99", {"1": 90}), {OF_UNKNOWN: 1, REPOSTS: 1}),
-    "a repost of a deleted post": (lambda r: r.zadd("reposts:1", {"2": 90}), {REPOSTS: 1}),
+    "reposts: of an unknown user": (lambda r: r.zadd("reposts:99", {"1": 90}), {OF_UNKNOWN: 1, REPOSTS: 1, NO_POST: 1}),
+    "a repost of a deleted post": (lambda r: r.zadd("reposts:1", {"2": 90}), {REPOSTS: 1, NO_POST: 1}),
     "a repost that is no id": (lambda r: r.zadd("reposts:1", {"x": 90}), {VALUES: 1}),
+    "a repost is not listed": (lambda r: r.zrem("updates:1", 3), {NO_POST: 1}),
+    "a repost is listed twice": (list_another, {NO_EDGE: 1}),
     "a number is too high": (lambda r: r.hset("post:1", "reposts", 7), {NUMBERS: 1}),
     "a number is missing": (lambda r: r.hdel("post:1", "reposts"), {NUMBERS: 1}),
     "a repost has a number": (lambda r: r.hset("post:3", "reposts", 1), {NUMBERS: 1}),
@@ -63,8 +73,22 @@ def test_doctor_finds_and_repairs(site, capsys, fault):
     assert everything(site) == damaged
     assert doctor(capsys, "--fix")[0] == 0
     assert doctor(capsys)[:2] == (0, {})
-    assert kept(site) == before
+    assert kept(site) | {"next_post_id": "4"} == before
     assert_relations_agree(site, fault)
+
+
+@pytest.mark.parametrize("lost", ["the post", "the edge"])
+def test_a_repost_and_its_edge_go_together(site, capsys, lost):
+    if lost == "the post":
+        site.delete("post:3")
+    else:
+        site.zrem("reposts:1", 1)
+        site.zrem("reposted_by:1", 1)
+    doctor(capsys, "--fix")
+    assert doctor(capsys)[:2] == (0, {})
+    assert not site.exists("post:3", "reposts:1", "updates:1")
+    assert site.hget("post:1", "reposts") == "1"
+    assert_relations_agree(site, lost)
 
 
 IN_PROGRESS = {
