@@ -1,5 +1,6 @@
-"""axe finds no fault on any page, in either theme, at three widths. Nothing scrolls sideways at 320 pixels, which is a
-window of 1280 pixels zoomed to 400 %."""
+"""Every kind of page fits: axe finds no fault, nothing is cut off or scrolls sideways at 320 pixels (a window of 1280
+pixels zoomed to 400 %), and a finger hits every link and button of a phone. English pages are looked at in both themes
+at three widths, German and Arabic ones at each width in one of the themes."""
 
 import itertools
 
@@ -7,15 +8,22 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.support.accessibility import findings, ran
-from tests.browser.support.page_kinds import PAGES
+from tests.browser.support.page_kinds import ADDRESSES, PAGES
 from tests.browser.support.served import serving
 from tests.browser.support.steps import nothing_scrolls_sideways
+from tests.browser.support.touch import cut_off, finger, small_targets
+from tests.browser.support.windows import PHONE
 from tests.browser.support.world import opened_world
 from tests.support.stores.store_faults import a_server
 
 THEMES = ("light", "dark")
-WIDTHS = (1280, 800, 360)
 NARROWEST = 320
+WIDTHS = (1280, 768, NARROWEST)
+EVERY_LOOK = tuple(itertools.product(THEMES, WIDTHS))
+LOOKS = {
+    "de": (("light", 1280), ("dark", 768), ("light", NARROWEST)),
+    "ar": (("dark", 1280), ("light", 768), ("dark", NARROWEST)),
+}
 
 
 @pytest.fixture(scope="module")
@@ -25,23 +33,44 @@ def world(chromium, site, real_server):
 
 
 @pytest.mark.parametrize("go", PAGES.values(), ids=PAGES)
-def test_axe_finds_nothing_and_nothing_scrolls_sideways(world, go):
+def test_every_kind_of_page_fits(world, go):
     page = go(world)
-    assert look_at(page) == []
+    assert look_at(page, EVERY_LOOK) == []
     world.console.settle(page.context)
     assert world.console.complaints() == []
 
 
-def look_at(page):
-    """The findings of axe in both themes at each width. Asserts that nothing scrolls sideways at the narrowest."""
+@pytest.mark.parametrize("language", LOOKS)
+@pytest.mark.parametrize("go", ADDRESSES.values(), ids=ADDRESSES)
+def test_every_address_fits_in_every_language(world, go, language):
+    windows = [world.visitor.context, world.member.context, world.newcomer.context]
+    for context in windows:
+        context.add_cookies([{"name": "language", "value": language, "url": world.site.browser.origin}])
+    try:
+        page = go(world)
+        expect(page.locator("html")).to_have_attribute("lang", language)
+        assert look_at(page, LOOKS[language]) == []
+    finally:
+        for context in windows:
+            context.clear_cookies(name="language")
+
+
+def look_at(page, looks):
+    """What is wrong with the page: the findings of axe in each of the looks, what is cut off on phones, and what is too
+    small for a finger."""
     found = []
-    for theme, width in itertools.product(THEMES, WIDTHS):
+    for theme, width in looks:
         page.emulate_media(color_scheme=theme)
         page.set_viewport_size({"width": width, "height": 800})
         # As tall as the page: axe cannot scroll away from under the fixed bar.
         height = page.evaluate("() => document.documentElement.scrollHeight")
         page.set_viewport_size({"width": width, "height": height})
         found += [f"{theme}, {width} px: {finding}" for finding in findings(page)]
+    with finger(page):
+        for size in (PHONE, {"width": NARROWEST, "height": 640}):
+            page.set_viewport_size(size)
+            found += [f"small at {size['width']} px: {it}" for it in small_targets(page)]
+            found += [f"cut off at {size['width']} px: {it}" for it in cut_off(page)]
     page.set_viewport_size({"width": NARROWEST, "height": 256})
     nothing_scrolls_sideways(page)
     return found
@@ -56,7 +85,7 @@ def test_axe_finds_nothing_on_a_site_without_posts(chromium, tmp_path):
                 for address in ("/", "/timeline/"):
                     page.goto(address)
                     expect(page.get_by_role("heading", name="No posts yet.")).to_be_visible()
-                    assert look_at(page) == []
+                    assert look_at(page, EVERY_LOOK) == []
             finally:
                 page.close()
 
@@ -87,6 +116,23 @@ def test_the_check_finds_faults(world):
     )
     found = {line.partition(":")[0] for line in findings(page)}
     assert found >= {"html-has-lang", "color-contrast", "target-size"}
+
+
+def test_the_check_notices_what_is_cut_off_and_what_a_finger_misses(world):
+    page = world.visitor
+    page.set_viewport_size(PHONE)
+    page.goto("/login/")
+    with finger(page):
+        assert small_targets(page) == cut_off(page) == []
+        page.evaluate(
+            """() => {
+              const button = document.querySelector("main button"), heading = document.querySelector("h1");
+              button.style.cssText = "width: 43px; overflow: hidden; white-space: nowrap";
+              heading.style.cssText = "position: relative; left: -90px";
+            }"""
+        )
+        assert ["<button" in it for it in small_targets(page)] == [True]
+        assert ["<h1" in it or "<button" in it for it in cut_off(page)] == [True, True]
 
 
 def test_the_check_notices_a_page_that_is_too_wide(world):

@@ -1,11 +1,10 @@
-"""German and Arabic (right to left): chosen, kept, and taken to another browser by a login. Every page fits."""
+"""German and Arabic (right to left): chosen, kept, and taken to another browser by a login."""
 
 import re
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.support.accessibility import findings
 from tests.browser.support.steps import nothing_scrolls_sideways, stayed, stays
 from tests.browser.support.windows import PHONE
 from tests.support.people import PASSWORD
@@ -196,44 +195,3 @@ def test_a_posts_age_is_told_in_words_and_its_moment_to_who_points_at_it(
     page.goto(f"/@{alice.user.username}/")
     page.get_by_role("article").locator("time").click()
     expect(page.get_by_text(words, exact=True)).to_have_attribute("title", re.compile(f"^{words} · {moment}$"))
-
-
-# ---- how it looks
-
-
-PAGES = (
-    *("/", "/timeline/", "/@{me}/", "/@{other}/", "/@{me}/followers/"),
-    *("/settings/language/", "/settings/appearance/", "/settings/password/", "/?before=x"),
-    *("/people/", "/people/?by=followers", "/people/?q={other}", "/@{other}/followers/?show=mutual"),
-    *("/settings/", "/settings/delete/"),
-)
-FOR_VISITORS = ("/", "/login/", "/register/", "/settings/language/")
-
-
-@pytest.mark.parametrize("language", [GERMAN, ARABIC])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_and_nothing_scrolls_sideways(window, raw, store, alice, bob, console, language, scheme):
-    console.expects(400, "/")
-    Follows(store).follow(alice.user.uid, bob.user.uid)
-    Follows(store).follow(bob.user.uid, alice.user.uid)
-    for text in (
-        "A sentence in English.",
-        "جملة بالعربية، و English معها",
-        f"Ein langes Wort: {'Donaudampfschiff' * 12}",
-    ):
-        publish(raw, store, bob, text)
-        publish(raw, store, alice, text)
-    for login, paths in ((alice, PAGES), (None, FOR_VISITORS)):
-        page = window(login, color_scheme=scheme, reduced_motion="reduce")
-        choose(page, language)
-        for path in paths:
-            page.set_viewport_size({"width": 1280, "height": 900})
-            page.goto(path.format(me=alice.user.username, other=bob.user.username))
-            for width in (1280, 800, 360, 320):
-                page.set_viewport_size({"width": width, "height": 900})
-                nothing_scrolls_sideways(page)
-                if width == 320:
-                    continue
-                height = page.evaluate("() => document.documentElement.scrollHeight")
-                page.set_viewport_size({"width": width, "height": height})
-                assert findings(page) == [], (path, width)

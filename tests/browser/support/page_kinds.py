@@ -1,4 +1,5 @@
-"""Every kind of page: PAGES names a function for each, which opens it in a window of a World and returns the window."""
+"""Every kind of page: PAGES names a function for each, which opens it in a window of a World and returns the window.
+Those in ADDRESSES are found in every language."""
 
 import base64
 import secrets
@@ -198,21 +199,14 @@ def a_post(world):
     return page
 
 
-PAGES = {
+# What an address opens, in any language.
+ADDRESSES = {
     "welcome": at("visitor", "/"),
     "register": at("visitor", "/register/"),
-    "register, with errors": register_with_errors,
     "login": at("visitor", "/login/"),
-    "login, with errors": login_with_errors,
     "home": at("member", "/"),
     "home, further back": at("member", "/?before={newest}"),
     "home, empty": at("newcomer", "/"),
-    "home, with errors": home_with_a_text_that_is_too_long,
-    "home, a deletion to confirm": home_with_a_deletion_to_confirm,
-    "home, with a draft": home_with_a_draft,
-    "profile, with a message": profile_with_a_message,
-    "home, something new": home_with_something_new,
-    "home, something arrives": home_when_something_arrives,
     "everyone": at("member", "/timeline/"),
     "everyone, to a visitor": at("visitor", "/timeline/"),
     "everyone, further back": at("visitor", "/timeline/?before={newest}"),
@@ -233,7 +227,6 @@ PAGES = {
     "people, found": at("member", "/people/?q=Follower"),
     "people, no one found": at("visitor", "/people/?q=nobody_at_all"),
     "profile, posts and replies": at("member", "/@{other}/replies/"),
-    "a post": a_post,
     "thread": at("member", "/@{me}/{mine}/"),
     "thread, to a visitor": at("visitor", "/@{me}/{mine}/"),
     "quotes": at("member", "/@{me}/{mine}/quotes/"),
@@ -251,20 +244,34 @@ PAGES = {
     "edit": at("member", "/@{me}/{mine}/edit/"),
     "history": at("visitor", "/@{me}/{mine}/history/"),
     "settings": at("member", "/settings/"),
-    "settings, with errors": settings_with_errors,
     "password": at("member", "/settings/password/"),
-    "password, with errors": password_with_errors,
     "delete account": at("member", "/settings/delete/"),
-    "delete account, with errors": deletion_with_errors,
+    "language": at("member", "/settings/language/"),
     "appearance": at("member", "/settings/appearance/"),
     "appearance, to a visitor": at("visitor", "/settings/appearance/"),
     "400": at("member", "/?before=nonsense", 400),
-    "403": a_form_from_before_a_login,
     "404": at("visitor", "/@nobody_at_all/", 404),
-    "409": a_form_of_another_user,
     "405": at("visitor", "/post/", 405),
     "410": at("visitor", "/@{other}/{deleted}/", 410),
     "410, of a deleted account": at("visitor", "/@{left}/", 410),
+}
+# What people's acts open, in English.
+ACTS = {
+    "register, with errors": register_with_errors,
+    "login, with errors": login_with_errors,
+    "home, with errors": home_with_a_text_that_is_too_long,
+    "home, a deletion to confirm": home_with_a_deletion_to_confirm,
+    "home, with a draft": home_with_a_draft,
+    "profile, with a message": profile_with_a_message,
+    "home, something new": home_with_something_new,
+    "home, something arrives": home_when_something_arrives,
+    "a post": a_post,
+    "settings, with errors": settings_with_errors,
+    "password, with errors": password_with_errors,
+    "delete account, with errors": deletion_with_errors,
+    "403": a_form_from_before_a_login,
+    "409": a_form_of_another_user,
     "503": home_in_an_outage,
     "503, with a text": a_text_in_an_outage,
 }
+PAGES = ADDRESSES | ACTS
