@@ -104,3 +104,4 @@ class Suggested:
 
     user: User
     followers: int
+    voter: User | None = None  # a follower of theirs whom the viewer follows

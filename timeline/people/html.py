@@ -50,7 +50,12 @@ FOLLOW_ROW = Fragment(
     slots=(*PERSON, "bio", "iso", "exact", "day", "button"),
     shape={"follows_me": EITHER, "has_bio": EITHER},
 )
-SUGGESTED = Fragment("timeline/people/_suggested.html", slots=(*PERSON, "button"), numbers=("followers",))
+SUGGESTED = Fragment(
+    "timeline/people/_suggested.html",
+    slots=(*PERSON, "voter", "button"),
+    numbers=("followers",),
+    shape={"has_voter": EITHER},
+)
 SUGGESTIONS = Fragment("timeline/people/_suggestions.html", slots=("rows",))
 NEWEST_USER = Fragment("timeline/people/_newest_user.html", slots=("at", "name"))
 NEWEST_USERS = Fragment("timeline/people/_newest_users.html", slots=("users",), shape={"has_users": EITHER})
@@ -110,6 +115,8 @@ def suggestions(people: Sequence[Suggested], by: Rendering) -> Html:
             by.language,
             **person(one.user, by.language),
             followers=one.followers,
+            has_voter=one.voter is not None,
+            voter=one.voter.shown_name if one.voter else "",
             button=follow_button(one.user, following=False, by=by),
         )
         for one in people

@@ -1,8 +1,9 @@
 """People to follow: users that are followed by the people a user follows, and the most followed users."""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping
 from itertools import chain
+from typing import TypeAlias
 
 from accounts.users.repository import ask_owner, ask_user
 from retwis_site.store import keys
@@ -20,8 +21,11 @@ NEWEST = 30  # users, when there is no ranking
 ENOUGH = 5  # people that a user follows; then a home with posts suggests no others
 SPARE = 10  # users that are loaded besides, in case some are deleted
 
-# By uid and the number of people that the user follows, so a follow changes the suggestions. Some 2 MB each.
-_candidates: Memory[tuple[int, int], list[int]] = Memory(size=5000, seconds=300)
+# Uids, the best first, each with the latest person that votes for it, if any.
+Candidates: TypeAlias = Mapping[int, int | None]
+
+# By uid and the number of people that the user follows, so a follow changes the suggestions. Some 5 and 2 MB.
+_candidates: Memory[tuple[int, int], Candidates] = Memory(size=5000, seconds=300)
 _shown: Memory[tuple[int, int], tuple[Suggested, ...]] = Memory(size=1000, seconds=5)
 
 
@@ -34,11 +38,12 @@ class Suggestions:
     def for_user(self, me: int, count: int = 5) -> list[Suggested]:
         """At most `count` people that `me` does not follow. Each person that `me` follows votes for the people that
         they follow. The candidates with the most votes come first, among equals the one with more followers. After
-        them come the most followed users or, without a ranking as in a foreign database, the newest users.
+        them come the most followed users or, without a ranking as in a foreign database, the newest users. Of those
+        with votes one voter is named.
 
         At most four round trips. For a user that follows no one two, or three without a ranking.
         """
-        return self._suggested(me, self._candidates(me)[: count + SPARE])[:count]
+        return self._suggested(me, self._candidates(me, count + SPARE))[:count]
 
     def beside_home(self, me: int, following: int, blocked: Collection[int], count: int = 3) -> tuple[Suggested, ...]:
         """The same for a user that follows `following` people; none when these are ENOUGH. Who is suggested may be five
@@ -51,14 +56,14 @@ class Suggestions:
         if shown is None:
             candidates = _candidates.get(key)
             if candidates is None:
-                candidates = self._candidates(me)[: count + SPARE]
+                candidates = self._candidates(me, count + SPARE)
                 _candidates.put(key, candidates)
             shown = tuple(self._suggested(me, candidates)[:count])
             _shown.put(key, shown)
         return tuple(one for one in shown if one.user.uid not in blocked)
 
-    def _candidates(self, me: int) -> list[int]:
-        """Uids, the best first. At most three round trips."""
+    def _candidates(self, me: int, count: int) -> Candidates:
+        """At most `count`. At most three round trips."""
         pipe = self._store.pipeline()
         following = pipe.zrevrange(keys.following(me), 0, VOTERS - 1)
         most_followed = pipe.zrevrange(keys.users_by_followers(), 0, MOST_FOLLOWED - 1)
@@ -68,16 +73,18 @@ class Suggestions:
         voters = {uid: pipe.zrevrange(keys.following(uid), 0, VOTES_EACH - 1) for uid in followed}
         owners = [ask_owner(pipe, name) for name in ([] if most_followed.value else newest.value)]
         pipe.execute()
-        voted = (stored_ids(keys.following(voter), members.value) for voter, members in voters.items())
-        votes = Counter(chain.from_iterable(voted))
+        voted = {voter: stored_ids(keys.following(voter), members.value) for voter, members in voters.items()}
+        votes = Counter(chain.from_iterable(voted.values()))
+        # The latest followed voter is the last one here, so it stays.
+        voter_for = {uid: voter for voter in reversed(voted) for uid in voted[voter]}
         ranked = stored_ids(keys.users_by_followers(), most_followed.value)
         others = ranked or [uid for owner in owners if (uid := owner.value)]
         candidates = [uid for uid in dict.fromkeys([*votes, *others]) if uid != me]
         if voters and candidates:
             candidates = self._in_order(me, candidates, votes)
-        return candidates
+        return {uid: voter_for.get(uid) for uid in candidates[:count]}
 
-    def _in_order(self, me: int, candidates: Sequence[int], votes: Counter[int]) -> list[int]:
+    def _in_order(self, me: int, candidates: list[int], votes: Counter[int]) -> list[int]:
         """The candidates that `me` does not follow, the best first; equals stay in their order. One round trip."""
         pipe = self._store.pipeline()
         followed = ask_followed(pipe, me, candidates)
@@ -88,12 +95,18 @@ class Suggestions:
         rest = [uid for uid in candidates if uid not in already]
         return sorted(rest, key=lambda uid: (votes[uid], followers[uid] or 0), reverse=True)
 
-    def _suggested(self, me: int, uids: Sequence[int]) -> list[Suggested]:
-        """Suggestions in the order of `uids`, without unknown uids, deleted accounts, and people with a block between
-        them and `me`. At most one round trip."""
+    def _suggested(self, me: int, candidates: Candidates) -> list[Suggested]:
+        """Suggestions in the order of the candidates, without unknown uids, deleted accounts, and people with a block
+        between them and `me`. At most one round trip."""
         pipe = self._store.pipeline()
-        asked = [(ask_user(pipe, uid), pipe.zcard(keys.followers(uid))) for uid in uids]
+        uids = {uid for uid in (*candidates, *candidates.values()) if uid is not None}
+        users = {uid: ask_user(pipe, uid) for uid in uids}
+        followers = {uid: pipe.zcard(keys.followers(uid)) for uid in candidates}
         blocked = ask_blocked(pipe, me, uids)
         pipe.execute()
-        found = [Suggested(user, followers.value) for answer, followers in asked if (user := answer.value)]
-        return [one for one in found if one.user.uid not in blocked.value]
+        known = {uid: user for uid, answer in users.items() if uid not in blocked.value and (user := answer.value)}
+        return [
+            Suggested(known[uid], followers[uid].value, known.get(voter) if voter else None)
+            for uid, voter in candidates.items()
+            if uid in known
+        ]

@@ -62,10 +62,10 @@ def test_among_equals_the_user_with_more_followers_comes_first(store, raw):
         follow(raw, 2, them)
         add_followers(raw, them, number)
     assert Suggestions(store).for_user(1) == [
-        Suggested(User(4, "person_4"), 13),
-        Suggested(User(6, "person_6"), 10),
-        Suggested(User(3, "person_3"), 5),
-        Suggested(User(5, "person_5"), 1),
+        Suggested(User(4, "person_4"), 13, User(2, "person_2")),
+        Suggested(User(6, "person_6"), 10, User(2, "person_2")),
+        Suggested(User(3, "person_3"), 5, User(2, "person_2")),
+        Suggested(User(5, "person_5"), 1, User(2, "person_2")),
     ]
 
 
@@ -74,7 +74,7 @@ def test_suggestions_leave_out_the_user_repeats_and_followed_users(store, alice,
     for me, them in ((ALICE, BOB), (BOB, ALICE), (BOB, CAROL), (CAROL, ALICE), (CAROL, BOB)):
         follows.follow(me, them)
     before = everything(raw)
-    assert Suggestions(store).for_user(ALICE) == [Suggested(User(CAROL, "carol"), 1)]
+    assert Suggestions(store).for_user(ALICE) == [Suggested(User(CAROL, "carol"), 1, User(BOB, "bob"))]
     follows.follow(ALICE, CAROL)
     assert suggested(store, ALICE) == []
     follows.unfollow(ALICE, CAROL)
@@ -107,6 +107,24 @@ def test_each_voter_votes_for_the_hundred_latest_followed(store, raw):
     assert everyone.index(500) < 100
     assert everyone[-1] == 501  # it is in the ranking; user 2 gives it no vote
     assert suggested(store, 1, 1) == [500]
+
+
+def test_the_latest_followed_voter_is_told_unless_the_account_is_gone(store, raw):
+    add_users(raw, *range(1, 7))
+    for friend, since in ((2, LONG_AGO), (3, LONG_AGO + 2), (4, LONG_AGO + 1)):
+        follow(raw, 1, friend, since)
+    for friend, them in ((2, 5), (4, 5), (3, 6)):
+        follow(raw, friend, them)
+    raw.delete("user:3")
+    assert {one.user.uid: one.voter for one in Suggestions(store).for_user(1)} == {5: User(4, "person_4"), 6: None}
+
+
+def test_a_suggestion_says_who_follows_that_person_or_how_many_do(browser, store, alice, bob, carol):
+    Follows(store).follow(BOB, CAROL)
+    assert '<span class="note">1 follower</span>' in browser(alice).get("/").content.decode()
+    Follows(store).follow(ALICE, BOB)
+    page = browser(alice).get("/").content.decode()
+    assert '<span class="note">Followed by <bdi>bob</bdi></span>' in page
 
 
 # ---- the most followed, and the newest
@@ -223,7 +241,7 @@ def test_a_limited_number_of_sets_and_users_is_read(store, raw, round_trips, mon
         follow(raw, uid, 300 + uid)
     recorded = round_trips(lambda: Suggestions(store).for_user(1, 4))
     assert sum(command[0] == "ZREVRANGE" and command[1].startswith("following:") for command in recorded.commands) == 21
-    assert sum(command[0] == "HMGET" for command in recorded.commands) == 7
+    assert sum(command[0] == "HMGET" for command in recorded.commands) == 14
 
 
 def test_suggestions_use_the_key_prefix(store, raw, rights, round_trips, monkeypatch):
@@ -234,7 +252,7 @@ def test_suggestions_use_the_key_prefix(store, raw, rights, round_trips, monkeyp
     raw.hset("blog:user:3", "username", "carol")
     recorded = round_trips(lambda: Suggestions(store).for_user(1))
     assert all(command[1].startswith("blog:") for command in recorded.commands)
-    assert Suggestions(store).for_user(1) == [Suggested(User(3, "carol"), 1)]
+    assert Suggestions(store).for_user(1) == [Suggested(User(3, "carol"), 1, None)]
     assert raw.zrange("blog:users_by_followers", 0, -1) == ["2", "3"]
 
 
