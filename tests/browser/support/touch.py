@@ -31,17 +31,24 @@ SMALL = """
 }
 """
 
-# What reaches over an edge of the window, and text that its own box cuts. A list of people shows only the beginning of
-# a bio. The account menu has the whole name.
+# What reaches over an edge of the window, text that its own box cuts, and labels with more lines than words. A list of
+# people shows only the beginning of a bio. The account menu has the whole name.
 CUT = """
 () => {
+  const hasBrokenWord = (it) => {
+    const range = document.createRange();
+    range.selectNodeContents(it);
+    const lines = new Set([...range.getClientRects()].map((box) => Math.round(box.top)));
+    return lines.size > it.textContent.trim().split(/\\s+/).length;
+  };
   const found = [], edge = document.scrollingElement.clientWidth;
   for (const it of document.body.querySelectorAll("*:not(.unseen, .unseen *, .skip, svg *, .rest, .bio, .me-name)")) {
     const { left, right, width } = it.getBoundingClientRect(), style = getComputedStyle(it);
     if (!width || style.clipPath !== "none" || !it.checkVisibility({ visibilityProperty: true })) continue;
     const hasText = [...it.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim());
     const isCut = hasText && style.display !== "inline" && it.scrollWidth > it.clientWidth + 1;
-    if (left < -0.5 || right > edge + 0.5 || isCut)
+    const isBroken = hasText && it.matches(".button, .tabs a, .pills a, .menu *, label") && hasBrokenWord(it);
+    if (left < -0.5 || right > edge + 0.5 || isCut || isBroken)
       found.push(`${Math.round(left)} to ${Math.round(right)}: ${it.outerHTML.slice(0, 120)}`);
   }
   return found;
