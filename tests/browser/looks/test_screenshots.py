@@ -2,6 +2,7 @@
 
 import io
 import os
+import secrets
 import time
 from pathlib import Path
 
@@ -17,7 +18,12 @@ from tests.browser.support.windows import PHONE, WIDE, sign_in
 from tests.support.people import register
 from tests.support.stored_keys import publish
 from tests.support.stores.store_faults import a_server
+from timeline.posts.entities import NewPost
+from timeline.posts.repository import Posts
+from timeline.posts.writing.reposting import Reposts
+from timeline.relations.bookmark import Bookmarks
 from timeline.relations.follow import Follows
+from timeline.relations.like import Likes
 
 SHOWN = Path(settings.BASE_DIR) / "docs/screenshots"
 LARGEST = 100_000  # bytes; the README loads them all
@@ -47,6 +53,14 @@ NEW = [
     (22, "Ines_Costa", "Found a 1961 guide to the night trains of Europe. Half of them are coming back."),
     (4, "old_lighthouse", "Lamp cleaned, log written, kettle on. Wind from the west, force 3."),
 ]
+# Who answers the one before, and how many minutes ago; the first answers the night trains.
+ANSWERS = [
+    (17, "tomo", "Which ones? I would sleep badly for Vienna."),
+    (12, "Ines_Costa", "Vienna, Rome, and one that only says 'the north'."),
+    (3, "Wren", "Take me with you to the north."),
+]
+# Who likes the newest posts, the newest first.
+LIKED_BY = [["Mara"], ["Mara", "tomo", "Wren", "Jonas"], ["Ines_Costa", "Priya"], ["Jonas", "tomo", "kofi_bakes"]]
 
 
 @pytest.fixture
@@ -69,14 +83,30 @@ def community(moved, tmp_path):
             follows.follow(people[name].user.uid, people["old_lighthouse"].user.uid)
 
         def written(posts):
-            for minutes, name, body in posts:
-                pid = publish(server.admin, connect(), people[name], body)
-                # In the middle of its minute, so that its age reads the same in every picture.
-                server.admin.hset(f"post:{pid}", "time", int(time.time()) - minutes * 60 - 20)
+            return [
+                aged(publish(server.admin, connect(), people[name], body), minutes) for minutes, name, body in posts
+            ]
+
+        def aged(pid, minutes):
+            """In the middle of its minute, so that its age reads the same in every picture."""
+            server.admin.hset(f"post:{pid}", "time", int(time.time()) - minutes * 60 - 20)
+            return pid
+
+        def go_on():
+            newest = written(NEW)
+            below = trains = newest[2]
+            for minutes, name, body in ANSWERS:
+                answer = NewPost(body, reply_to=below)
+                below = aged(Posts(connect()).publish(people[name].user.uid, answer, secrets.token_hex(8)).pid, minutes)
+            for pid, (_, author, _), names in zip(reversed(newest), reversed(NEW), LIKED_BY, strict=True):
+                for name in names:
+                    Likes(connect()).like(people[name].user.uid, pid, people[author].user.uid)
+            Reposts(connect()).repost(people["Priya"].user.uid, trains, people["Ines_Costa"].user.uid)
+            Bookmarks(connect()).add(people[ME].user.uid, trains, people["Ines_Costa"].user.uid)
 
         written(READ)
         with serving(tmp_path, server.url) as site:
-            yield site.browser.origin, people[ME], lambda: written(NEW)
+            yield site.browser.origin, people[ME], go_on
 
 
 def keep(page, path):
@@ -109,10 +139,10 @@ def test_the_pictures_of_the_readme(chromium, community, folder):
         page.goto("/@Ines_Costa/")
         keep(page, folder / "profile.png")
         post(page, "night trains").get_by_role("link", name=AGE).click()
-        expect(page.get_by_role("article")).to_have_count(1)
+        expect(page.get_by_role("article")).to_have_count(1 + len(ANSWERS))
         keep(page, folder / "post.png")
         page.goto("/timeline/")
-        expect(page.get_by_role("article")).to_have_count(len(READ + NEW))
+        expect(page.get_by_role("article")).to_have_count(len(READ + NEW + ANSWERS))
         keep(page, folder / "everyone.png")
     finally:
         context.close()
