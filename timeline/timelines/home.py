@@ -28,6 +28,7 @@ HOME_EXPIRES_AFTER = 30 * 24 * 3600  # seconds after its owner's last visit
 SHORTEST_SLICE = 10  # ids that a rebuild reads of each followed user, at least
 MOST_PROLIFIC = 20  # users of whom a rebuild reads LONG_SLICE more ids, since they fill their slice fastest
 LONG_SLICE = 100  # ids
+SPARE = 10  # ids that a page reads besides its own: replies to people who are not followed are hidden
 
 
 class Homes:
@@ -96,7 +97,7 @@ class Homes:
     def _page(
         self, sources: "HomeSources", listed: list[int], complete_down_to: int, before: int | None, read: Shown
     ) -> Page:
-        filled = fill(listed, POSTS_A_PAGE, read)
+        filled = fill(listed, POSTS_A_PAGE, read, SPARE)
         self.list_of(sources.me).remove_dead(filled.dead)
         if filled.older is not None or not complete_down_to:
             return Page(filled.posts, filled.older)

@@ -22,16 +22,17 @@ class Filled:
     older: int | None  # the cursor of the next page; None when no id is left
 
 
-def fill(candidates: Sequence[int], size: int, shown: Shown) -> Filled:
+def fill(candidates: Sequence[int], size: int, shown: Shown, spare: int = 0) -> Filled:
     """The first `size` posts that can be shown. Calls `shown` once, and once more when the page is still short.
+    `spare`: how many ids more than `size` are read at first, where most pages have hidden posts.
 
     After that a page may stay short, or even empty, with a cursor below the last id that was read. So the number of
     round trips is fixed, however many posts are deleted.
     """
-    read = candidates[:size]
+    read = candidates[: size + spare]
     posts, dead = shown(read) if read else ([], [])
-    if len(posts) < size and len(candidates) > size:
-        further = candidates[size : size + READ_MORE]
+    if len(posts) < size and len(candidates) > len(read):
+        further = candidates[len(read) : len(read) + READ_MORE]
         more, more_dead = shown(further)
         read, posts, dead = [*read, *further], [*posts, *more], [*dead, *more_dead]
     return filled_page(candidates, size, read, posts, dead)
