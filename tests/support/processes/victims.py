@@ -169,6 +169,8 @@ def _work(path="", form=None, secret="", command=(), inline_limit=1000, folder="
 
 if __name__ == "__main__":
     import django
+    from django.urls import get_resolver
 
     django.setup()
+    get_resolver().url_patterns  # noqa: B018  loads the views, once for all children
     _fork_for_each_line()
