@@ -13,6 +13,7 @@ from accounts.users import avatars
 from retwis_site.http.flash_messages import FlashStorage
 from retwis_site.http.language import COOKIE as LANGUAGE
 from retwis_site.http.security_headers import POLICY
+from retwis_site.rendering.just_changed import COOKIE as CHANGED
 from retwis_site.rendering.theme import THEME_COOKIE
 from tests.support.http.hostile_values import MARK
 from timeline.posts.composing.drafts import COOKIE as DRAFT
@@ -160,6 +161,7 @@ def check_answer(answer):
         LANGUAGE,
         DRAFT,
         SINCE,
+        CHANGED,
     }
     unknown = answer.cookies.keys() - known
     assert not unknown, unknown
