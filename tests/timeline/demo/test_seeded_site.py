@@ -29,7 +29,7 @@ def test_the_demo_user_can_log_in_and_read_their_home(raw, browser):
     assert response.status_code == 302
     assert client.cookies[settings.AUTH_COOKIE].value == raw.hget("user:1", "auth")
     page = client.get("/").content.decode()
-    assert page.count("ago via web ·") == 20
+    assert page.count("<article") == 20
     sources = {"1", *raw.zrange("following:1", 0, -1)}
     assert len(sources) > 1
     posts = {pid: post for pid, post in stored_posts(raw).items() if "deleted" not in post}
@@ -43,7 +43,7 @@ def test_the_demo_user_can_log_in_and_read_their_home(raw, browser):
 def test_the_global_timeline_shows_the_newest_posts_and_the_newest_users(raw, browser):
     seed()
     page = browser().get("/timeline/").content.decode()
-    assert page.count("ago via web ·") == 50
+    assert page.count("<article") == 50
     posts = stored_posts(raw)
     newest = [post for _, post in sorted(posts.items(), reverse=True) if post.get("body")]
     assert Page(page).texts("p.body") == [text for post in newest[:50] for text in with_quoted(post, posts)]
@@ -61,6 +61,4 @@ def test_every_profile_opens(raw, browser):
             assert client.get(address).status_code == 200
         page = client.get(f"/@{name}/").content.decode()
         own = [raw.hgetall(f"post:{pid}") for pid in raw.zrange(f"updates:{uid}", 0, -1)]
-        assert page.count("ago via web ·") == min(
-            20, sum(post.get("reply_to_user") in {None, str(uid)} for post in own)
-        )
+        assert page.count("<article") == min(20, sum(post.get("reply_to_user") in {None, str(uid)} for post in own))

@@ -1,6 +1,7 @@
 """The page of the people whom a user blocks and mutes."""
 
 from django.http import HttpResponse
+from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
 from accounts.signing_in.guards import to_login
@@ -13,6 +14,7 @@ from timeline.people.hidden.repository import hidden_people
 
 
 @require_safe
+@cache_control(private=True, no_store=True)
 def blocks(request: RetwisRequest) -> HttpResponse:
     try:
         found = hidden_people(connect(), request.viewer)
