@@ -10,16 +10,18 @@ import hypothesis
 import pytest
 from hypothesis.stateful import run_state_machine_as_test
 
-from retwis_site.management.commands import cleanup  # noqa: F401  loaded here, so that it gets the clock
+from retwis_site.management.commands import cleanup, doctor  # noqa: F401  loaded here, so that they get the clock
 from retwis_site.store import cached_list, chunks
 from tests.support.protocols.site_checks import CLOCK
 from tests.support.protocols.site_machine import SiteMachine
 from timeline.people import follow_pages
 from timeline.posts import post_ids
+from timeline.posts.reading import acted, hidden_people
 from timeline.posts.writing import deletion, delivery
+from timeline.relations import follow
 from timeline.timelines import everyone, everyone_list, home, pagination, profile
 
-EXAMPLES, STEPS = 60, 100
+EXAMPLES, STEPS = 40, 100
 
 SIZES = {
     "KEPT": 50,
@@ -42,6 +44,7 @@ SIZES = {
     "FOLLOWERS_AT_ONCE": 2,
     "FOLLOWERS_READ": 3,
     "AT_ONCE": 2,
+    "LATEST": 2,
 }
 # With several lists, each has its share of these.
 SHARED = ("KEPT", "CUT_ABOVE", "MAYBE_CUT_FROM", "TRUSTED", "MOST_PADDING", "FIRST_READ", "FIRST_TRUSTED")
@@ -57,6 +60,9 @@ MODULES = (
     delivery,
     profile,
     everyone_list,
+    acted,
+    hidden_people,
+    follow,
 )
 
 

@@ -3,29 +3,38 @@
 Unfinished work of a killed process is finished before a check: an hour passes, and a worker runs.
 """
 
+import contextlib
 import functools
+import io
+import itertools
+import json
 
 import pytest
 from django.contrib.auth.hashers import make_password
+from django.core.management import call_command
 from hypothesis.stateful import RuleBasedStateMachine
 
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import AccountDeleted, NoSuchUser, Visitor
+from retwis_site.exceptions import NotShown
 from retwis_site.jobs.worker import drain
 from retwis_site.store import cached_list
 from retwis_site.store.client import connect
 from retwis_site.store.local_cache import Memory
 from tests.support.clock import Clock
 from tests.support.people import LONG_AGO
+from tests.support.protocols.conversations import assert_conversations_agree
+from tests.support.protocols.relations import assert_relations_agree
 from tests.support.protocols.site_model import Model
 from tests.support.stored_keys import name_entries, ranking
 from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import killed_before_round_trip
+from timeline.conversation.threads import Threads
 from timeline.people import follow_pages
 from timeline.people.cursors import ScoreCursor, score_cursor
 from timeline.people.entities import Show
 from timeline.people.follow_pages import FollowPages
-from timeline.posts.entities import NoSuchPost, PostDeleted
+from timeline.posts.entities import NoSuchPost, Post, PostDeleted
 from timeline.posts.reading.one_post import one_post
 from timeline.timelines import everyone, pagination
 from timeline.timelines.everyone import EveryoneTimeline
@@ -55,11 +64,6 @@ def all_pages(read, before, most=MOST_PAGES):
 
 def next_cursor(page):
     return getattr(page, "page", page).older
-
-
-def posts_on(pages, size):
-    assert all(len(page.page.posts) <= size for page in pages)
-    return [post for page in pages for post in page.page.posts]
 
 
 def edges_on(pages):
@@ -144,30 +148,54 @@ class SiteChecks(RuleBasedStateMachine):
         assert {(page.viewer, page.counts) for page in pages} == {expected_viewer}
         # Until a worker has delivered a post, followers may see it or not.
         undelivered = {pid for pid in self.waiting() if self.model.posts[pid].author != me}
-        shown = [post for post in posts_on(pages, pagination.POSTS_A_PAGE) if post.pid not in undelivered]
-        expected = [post for post in self.model.home(me, before) if post.pid not in undelivered]
-        assert shown == (expected if next_cursor(pages[-1]) is None else expected[: len(shown)])
+        self._check_listing(me, pages, pagination.POSTS_A_PAGE, self.model.home(me, before), undelivered)
+
+    def _check_listing(self, viewer, pages, size, entries, undelivered=(), page_of=None):
+        """The pages have each entry down to their end; of several of one post, a page has the first."""
+        entries = [entry for entry in entries if entry[1] not in undelivered]
+        for page in pages:
+            posts = [post for post in page.page.posts if post.pid not in undelivered]
+            assert len(page.page.posts) <= size
+            end = next_cursor(page) or 0
+            expected = {}
+            for own, pid in entries:
+                if own >= end:
+                    expected.setdefault(pid, own)
+            entries = [entry for entry in entries if entry[0] < end]
+            assert {post.pid: post.listed for post in posts} == expected
+            assert [post.listed for post in posts] == sorted(expected.values(), reverse=True)
+            for post in posts:
+                self.model.assert_looks_right(viewer, post, page_of)
 
     def check_everyone(self, before, size):
         """The global timeline has the newest posts. It may end before the first post, but then it says so."""
         self.settle()
         pages = all_pages(lambda below: EveryoneTimeline(self.store).page(self.viewer(None), below, size), before)
         assert pages[0].newest_users == self.model.newest_users()[: everyone.NEWEST_USERS]
-        shown, expected = posts_on(pages, size), self.model.posts_of(self.model.people, before)
-        assert shown == expected[: len(shown)]
-        if len(shown) < len(expected):
+        assert all(len(page.page.posts) <= size for page in pages)
+        posts = [post for page in pages for post in page.page.posts]
+        expected = self.model.posts_of(self.model.people, before)
+        assert [post.pid for post in posts] == expected[: len(posts)]
+        for post in posts:
+            self.model.assert_looks_right(None, post)
+        if len(posts) < len(expected):
             assert pages[-1].at_the_cap
-            assert self.layout.newest(self.raw) - expected[len(shown)].pid >= cached_list.TRUSTED // self.layout.of
+            assert self.layout.newest(self.raw) - expected[len(posts)] >= cached_list.TRUSTED // self.layout.of
 
-    def check_profile(self, viewer, name, before):
+    def check_profile(self, viewer, name, before, with_replies=False):
         self.settle()
         person = self.model.named(name)
-        if person is None:
-            with pytest.raises(self.missing_user_error(name)):
-                Profiles(self.store).page(self.viewer(viewer), name, before)
+        read = Profiles(self.store).page_with_replies if with_replies else Profiles(self.store).page
+        error = None if person else self.missing_user_error(name)
+        if person and (person.uid, viewer) in self.model.blocks:
+            error = NotShown
+        if error:
+            with pytest.raises(error):
+                read(self.viewer(viewer), name, before)
             return
-        pages = all_pages(lambda below: Profiles(self.store).page(self.viewer(viewer), name, below), before)
-        assert posts_on(pages, pagination.POSTS_A_PAGE) == self.model.posts_of({person.uid}, before)
+        pages = all_pages(lambda below: read(self.viewer(viewer), name, below), before)
+        expected = self.model.profile(viewer, person.uid, before, with_replies)
+        self._check_listing(viewer, pages, pagination.POSTS_A_PAGE, expected, page_of=person.uid)
         about = (person.user, self.model.counts(person.uid), self.model.relation(viewer, person.uid))
         assert {(page.person, page.counts, page.relation) for page in pages} == {about}
 
@@ -200,20 +228,54 @@ class SiteChecks(RuleBasedStateMachine):
 
     def check_post(self, viewer, name, pid):
         self.settle()
+        expected = self._error_of_post(viewer, name, pid)
+        if expected:
+            with pytest.raises(expected):
+                one_post(self.viewer(viewer), name, pid)
+            return
+        post = one_post(self.viewer(viewer), name, pid)
+        assert (post.pid, post.body, post.counts) == (pid, self.model.posts[pid].body, self.model.counts_of(pid))
+
+    def _error_of_post(self, viewer, name, pid):
         person, post = self.model.named(name), self.model.posts.get(pid)
         if person is None:
-            expected = self.missing_user_error(name)
-        elif post is None or post.author != person.uid:
-            expected = NoSuchPost
-        elif post.deleted:
-            expected = PostDeleted
-        else:
-            expected = self.model.posts_of({person.uid}, pid + 1)[0]
-        try:
-            result = one_post(self.viewer(viewer), name, pid)
-        except (NoSuchUser, AccountDeleted, NoSuchPost, PostDeleted) as error:
-            result = type(error)
-        assert result == expected
+            return self.missing_user_error(name)
+        if self.model.blocked(viewer, person.uid):
+            return NotShown
+        if post is None or post.author != person.uid:
+            return NoSuchPost
+        return PostDeleted if post.deleted else None
+
+    def check_thread(self, viewer, name, pid):
+        """The page of a post. A branch that forks too often continues on another page."""
+        self.settle()
+        expected, author = self._error_of_post(viewer, name, pid), self.model.named(name).uid
+        if expected is PostDeleted and self.model.shown_answers(viewer, pid, author):
+            expected = None  # a tombstone
+        if expected:
+            with pytest.raises(expected):
+                Threads(self.store).page(self.viewer(viewer), name, pid, None)
+            return
+        page = Threads(self.store).page(self.viewer(viewer), name, pid, None)
+        assert page.after is None
+        assert [post.pid for post in page.above] == list(self.model.above(pid))[:20][::-1]
+        for post in (*page.above, page.post):
+            assert isinstance(post, Post) == self.model.shows(viewer, post.pid, author)
+            if isinstance(post, Post):
+                self.model.assert_looks_right(viewer, post, author)
+        self._check_branches(viewer, pid, page.answers, author)
+
+    def _check_branches(self, viewer, pid, branches, author):
+        assert [branch.posts[0].pid for branch in branches] == self.model.shown_answers(viewer, pid, author)
+        for branch in branches:
+            for post in branch.posts:
+                assert isinstance(post, Post) == self.model.shows(viewer, post.pid, author)
+                if isinstance(post, Post):
+                    self.model.assert_looks_right(viewer, post, author)
+            for higher, lower in itertools.pairwise(branch.posts):
+                assert self.model.shown_answers(viewer, higher.pid, author) == [lower.pid]
+            if branch.forks or not branch.has_more:
+                self._check_branches(viewer, branch.posts[-1].pid, branch.forks, author)
 
     def check_the_keys(self):
         """Only while no work is unfinished."""
@@ -235,11 +297,12 @@ class SiteChecks(RuleBasedStateMachine):
             seen = fields.pop("seen", None)
             assert (fields.pop("name", ""), fields.pop("bio", "")) == (one.display_name, one.bio)
             assert fields == stored
-            assert seen is None or raw.exists(f"post:{seen}")
+            assert int(seen or 0) <= self.layout.newest(raw)  # the hash of a repost is gone when it is undone
             for side in ("following", "followers"):
                 edges = {str(them): since for them, since in getattr(self.model, side)(uid).items()}
                 assert dict(raw.zrange(f"{side}:{uid}", 0, -1, withscores=True)) == edges
-            own_posts = {str(post.pid): post.pid for post in self.model.posts_of({uid})}
+            own_ids = [*self.model.posts_of({uid}), *(own for own, _ in self.model.reposts_of({uid}))]
+            own_posts = {str(pid): pid for pid in own_ids}
             assert dict(raw.zrange(f"updates:{uid}", 0, -1, withscores=True)) == own_posts
         assert self.name_index() <= name_entries(raw).keys()
         assert set(name_entries(raw).values()) <= {0}
@@ -250,8 +313,9 @@ class SiteChecks(RuleBasedStateMachine):
             pipe.hget(f"post:{pid}", "body")
             pipe.ttl(f"post:{pid}")
         replies = pipe.execute()
-        for post, body, ttl in zip(self.model.posts.values(), replies[::2], replies[1::2], strict=True):
-            assert (body, ttl > 0) == (("", True) if post.deleted else (post.body, False))
+        for (pid, post), body, ttl in zip(self.model.posts.items(), replies[::2], replies[1::2], strict=True):
+            assert body == ("" if post.deleted else post.body)
+            assert (ttl > 0) == (post.deleted and not self.model.answers(pid))
 
     def name_index(self):
         return {entry for one in self.model.people.values() for entry in one.index_entries}
@@ -260,20 +324,37 @@ class SiteChecks(RuleBasedStateMachine):
         """After `cleanup`."""
         assert name_entries(self.raw).keys() == self.name_index()
         assert set(self.raw.keys("user:*")) == {f"user:{uid}" for uid in self.model.people | self.model.deleted}
-        assert set(self.raw.keys("post:*")) == {f"post:{pid}" for pid in self.model.posts}
-        existing = {str(post.pid) for post in self.model.posts_of(self.model.people)}
+        reposts = {own for own, _ in self.model.reposts_of(self.model.people)}
+        assert set(self.raw.keys("post:*")) == {f"post:{pid}" for pid in self.model.posts.keys() | reposts}
+        existing = {str(pid) for pid in {*self.model.posts_of(self.model.people), *reposts}}
         for key in (*self.raw.keys("timeline*"), *self.raw.keys("posts:*")):
             assert {entry for entry in self.raw.lrange(key, 0, -1) if entry.isdigit()} - {"0"} <= existing
+
+    def check_that_all_agrees(self):
+        """Only while no work is unfinished."""
+        assert_relations_agree(self.raw, "")
+        assert_conversations_agree(self.raw, "")
+        report = io.StringIO()
+        with contextlib.suppress(SystemExit):
+            call_command("doctor", "--json", stdout=report)
+        errors = json.loads(report.getvalue())["errors"]
+        assert errors == [], errors
 
     def check_everything(self):
         self.finish()
         drain(self.store, "worker")
         self.check_the_keys()
+        self.check_that_all_agrees()
         self.check_who_is_signed_in()
         self.check_everyone(None, 5)
+        viewer = min(self.model.people)
         for person in self.model.people.values():
             self.check_home(person.uid, None)
-            self.check_profile(min(self.model.people), person.name, None)
+            for with_replies in (False, True):
+                self.check_profile(viewer, person.name, None, with_replies)
             for side in ("followers", "following"):
                 for show in Show:
                     self.check_people(None, person.name, side, 0, show)
+        for pid, post in self.model.posts.items():
+            if post.author in self.model.people and (post.reply_to is None or post.deleted):
+                self.check_thread(viewer, self.model.people[post.author].name, pid)
