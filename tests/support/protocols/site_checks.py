@@ -250,7 +250,7 @@ class SiteChecks(RuleBasedStateMachine):
         """The page of a post. A branch that forks too often continues on another page."""
         self.settle()
         expected, author = self._error_of_post(viewer, name, pid), self.model.named(name).uid
-        if expected is PostDeleted and self.model.shown_answers(viewer, pid, author):
+        if expected is PostDeleted and self.model.shown_replies(viewer, pid, author):
             expected = None  # a tombstone
         if expected:
             with pytest.raises(expected):
@@ -263,17 +263,17 @@ class SiteChecks(RuleBasedStateMachine):
             assert isinstance(post, Post) == self.model.shows(viewer, post.pid, author)
             if isinstance(post, Post):
                 self.model.assert_looks_right(viewer, post, author)
-        self._check_branches(viewer, pid, page.answers, author)
+        self._check_branches(viewer, pid, page.replies, author)
 
     def _check_branches(self, viewer, pid, branches, author):
-        assert [branch.posts[0].pid for branch in branches] == self.model.shown_answers(viewer, pid, author)
+        assert [branch.posts[0].pid for branch in branches] == self.model.shown_replies(viewer, pid, author)
         for branch in branches:
             for post in branch.posts:
                 assert isinstance(post, Post) == self.model.shows(viewer, post.pid, author)
                 if isinstance(post, Post):
                     self.model.assert_looks_right(viewer, post, author)
             for higher, lower in itertools.pairwise(branch.posts):
-                assert self.model.shown_answers(viewer, higher.pid, author) == [lower.pid]
+                assert self.model.shown_replies(viewer, higher.pid, author) == [lower.pid]
             if branch.forks or not branch.has_more:
                 self._check_branches(viewer, branch.posts[-1].pid, branch.forks, author)
 

@@ -190,13 +190,13 @@ class Model:
             yield higher
             pid = higher
 
-    def shown_answers(self, viewer: int | None, pid: int, page_of: int) -> list[int]:
+    def shown_replies(self, viewer: int | None, pid: int, page_of: int) -> list[int]:
         """The answers to a post on the page of a thread, in their order: the posts that the viewer sees, and those that
         lead to such a post."""
         shown = [
             each
             for each in self.answers(pid)
-            if self.shows(viewer, each, page_of) or self.shown_answers(viewer, each, page_of)
+            if self.shows(viewer, each, page_of) or self.shown_replies(viewer, each, page_of)
         ]
         followed = {} if viewer is None else self.following(viewer)
 

@@ -80,7 +80,7 @@ class PostRules(SiteChecks):
         assert pid not in self.model.posts
         if before:
             reply_to, quote = (int(before[name]) if name in before else None for name in ("reply_to", "quote"))
-            new = NewPost(before["body"], reply_to, quote)
+            new = NewPost(before.get("body", new.body), reply_to, quote)  # it may have been killed before the body
         assert published in (KILLED, Published(pid, new.body))
         assert pid == int(begun or self.layout.newest(self.raw))
         when = int(self.raw.hget(f"post:{pid}", "time"))
