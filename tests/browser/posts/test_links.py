@@ -23,7 +23,9 @@ def test_the_host_of_an_address_stands_first_in_a_text_from_right_to_left(window
     write(page, f"א {address}")
     said(page, "Posted.")
     link = post(page, "paypal.com/login").locator(".body a")
-    assert link.evaluate(AS_SHOWN) == address
+    shown = link.evaluate(AS_SHOWN)  # without the end, which is shortened
+    assert len(shown) >= 30
+    assert address.startswith(shown)
 
 
 def test_an_address_is_a_link_that_vouches_for_nothing(window, alice):
