@@ -45,12 +45,12 @@ class Page:
 def pages_of(client: redis.Redis, port: int, viewers: int) -> list[Page]:
     """The pages to measure, for users whose pages are full.
 
-    Loads the homes of all users, so they are rebuilt now. Raises RuntimeError when too few are full."""
+    Loads the homes of all users, so they are rebuilt now, and profiles. Raises RuntimeError when too few are full."""
     rng = random.Random(1)
     users = people(client)
-    authors = [user for uid, user in users.items() if client.zcard(keys.updates(uid)) >= POSTS_A_PAGE]
-    rng.shuffle(authors)
-    readers = [user for user in rng.sample(list(users.values()), len(users)) if _has_a_full_home(port, user)]
+    prolific = [user for uid, user in users.items() if client.zcard(keys.updates(uid)) >= POSTS_A_PAGE]
+    authors = [user for user in rng.sample(prolific, len(prolific)) if _is_full(port, f"/@{user.name}/", user)]
+    readers = [user for user in rng.sample(list(users.values()), len(users)) if _is_full(port, "/", user)]
     readers, authors = readers[:viewers], authors[:viewers]
     if len(readers) < viewers or len(authors) < viewers // 2:
         raise RuntimeError(f"only {len(readers)} full homes and {len(authors)} full profiles: seed more posts")
@@ -64,10 +64,11 @@ def pages_of(client: redis.Redis, port: int, viewers: int) -> list[Page]:
     ]
 
 
-def _has_a_full_home(port: int, viewer: Viewer) -> bool:
+def _is_full(port: int, path: str, viewer: Viewer) -> bool:
+    """Whether the page has POSTS_A_PAGE posts: a profile leaves replies to others out."""
     visitor = Visitor(port, viewer.cookies)
     try:
-        return visitor.get("/").page.count("<article") == POSTS_A_PAGE
+        return visitor.get(path).page.count("<article") == POSTS_A_PAGE
     finally:
         visitor.close()
 
