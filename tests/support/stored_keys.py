@@ -18,6 +18,11 @@ def everything(raw):
     return {key: read[raw.type(key)](key) for key in raw.keys()}  # noqa: SIM118  a client, not a dict
 
 
+def without_damaged(raw):
+    """All keys but those that a repair has kept."""
+    return {key: value for key, value in everything(raw).items() if not key.startswith("damaged:")}
+
+
 def ranking(raw):
     """uid -> number of followers, as the ranking has it."""
     return dict(raw.zrange("users_by_followers", 0, -1, withscores=True))

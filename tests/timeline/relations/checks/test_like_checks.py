@@ -11,7 +11,7 @@ from tests.support.command_output import said
 from tests.support.maintenance.doctor_report import COUNTERS, VALUES, doctor
 from tests.support.maintenance.healthy_site import BOB, CAROL, make_healthy_site
 from tests.support.people import LONG_AGO
-from tests.support.stored_keys import everything
+from tests.support.stored_keys import everything, without_damaged
 from timeline.relations.like import Likes
 
 LIKES = "entries of likes: missing from liked_by:, or unknown"
@@ -51,15 +51,10 @@ INCONSISTENCIES = {
 }
 
 
-def kept(raw):
-    """All keys without what a repair has kept."""
-    return {key: value for key, value in everything(raw).items() if not key.startswith("damaged:")}
-
-
 @pytest.mark.parametrize("case", INCONSISTENCIES)
 def test_every_inconsistency_of_likes_is_found_and_repaired(site, capsys, case):
     assert doctor(capsys) == (0, {}, {})
-    before = kept(site)
+    before = without_damaged(site)
     make_inconsistent, expected = INCONSISTENCIES[case]
     make_inconsistent(site)
     inconsistent = everything(site)
@@ -69,7 +64,7 @@ def test_every_inconsistency_of_likes_is_found_and_repaired(site, capsys, case):
     assert everything(site) == inconsistent
     assert doctor(capsys, "--fix")[0] == 0
     assert doctor(capsys) == (0, {}, {})
-    assert kept(site) == before
+    assert without_damaged(site) == before
 
 
 def test_a_like_of_which_only_the_mirror_is_left_is_restored_after_a_repair(site, capsys):

@@ -7,7 +7,7 @@ import pytest
 from tests.support.command_output import said
 from tests.support.maintenance.doctor_report import VALUES, doctor
 from tests.support.protocols.relations import assert_relations_agree
-from tests.support.stored_keys import everything, publish
+from tests.support.stored_keys import everything, publish, without_damaged
 from timeline.posts.repository import Posts
 from timeline.posts.writing.reposting import Reposts
 
@@ -57,15 +57,10 @@ FAULTS = {
 }
 
 
-def kept(raw):
-    """All keys without what a repair has kept."""
-    return {key: value for key, value in everything(raw).items() if not key.startswith("damaged:")}
-
-
 @pytest.mark.parametrize("fault", FAULTS)
 def test_doctor_finds_and_repairs(site, capsys, fault):
     assert doctor(capsys)[:2] == (0, {})
-    before = kept(site)
+    before = without_damaged(site)
     damage, expected = FAULTS[fault]
     damage(site)
     damaged = everything(site)
@@ -73,7 +68,7 @@ def test_doctor_finds_and_repairs(site, capsys, fault):
     assert everything(site) == damaged
     assert doctor(capsys, "--fix")[0] == 0
     assert doctor(capsys)[:2] == (0, {})
-    assert kept(site) | {"next_post_id": "4"} == before
+    assert without_damaged(site) | {"next_post_id": "4"} == before
     assert_relations_agree(site, fault)
 
 
