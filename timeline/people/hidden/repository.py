@@ -12,7 +12,7 @@ from accounts.users.repository import ask_people
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.commands import Scored
-from retwis_site.store.ids import parse_id
+from retwis_site.store.ids import stored_id
 
 MOST = 100  # people of each kind that the page has
 
@@ -55,15 +55,16 @@ def hidden_people(store: Store, viewer: Viewer) -> HiddenPeople:
 
 class _Question:
     def queue(self, pipe: Pipe, me: int) -> None:
+        self._me = me
         self._asked = {kind: pipe.zrevrange_withscores(key(me), 0, MOST - 1) for kind, key in KEYS.items()}
 
     def result(self) -> dict[Hides, dict[int, int | None]]:
-        return {kind: _that_stand(kind, asked.value) for kind, asked in self._asked.items()}
+        return {kind: _that_stand(kind, KEYS[kind](self._me), asked.value) for kind, asked in self._asked.items()}
 
 
-def _that_stand(kind: Hides, rows: Scored) -> dict[int, int | None]:
+def _that_stand(kind: Hides, key: str, rows: Scored) -> dict[int, int | None]:
     """Until when each person is hidden. The score of a block is since when, that of a mute until when."""
-    uids = {uid: score for member, score in rows if (uid := parse_id(member)) is not None}
+    uids = {uid: score for member, score in rows if (uid := stored_id(key, member)) is not None}
     if kind is Hides.BLOCKED:
         return dict.fromkeys(uids)
     now = time.time()

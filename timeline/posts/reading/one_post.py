@@ -55,7 +55,7 @@ class OnePost:
         return any(self._blocks.value)
 
     def behind_blocks(self) -> Record:
-        """The post, whoever blocks whom. Raises NoSuchPost, PostDeleted."""
+        """The post, also behind a block between its author and the viewer. Raises NoSuchPost, PostDeleted."""
         author, when, body, deleted, *further = self._fields.value
         if author != str(self._author):
             raise NoSuchPost(self._pid)

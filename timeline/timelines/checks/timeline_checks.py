@@ -85,9 +85,7 @@ class TimelineChecks:
     def _not_recent(self, pids: Sequence[int]) -> list[int]:
         recent, lowest = self._everyone.recent()
         records, _ = self._posts.read([pid for pid in pids if pid >= lowest and pid not in recent])
-        return [
-            record.pid for record in records if record.links.repost_of is None
-        ]  # everyone's timeline has no reposts
+        return [record.pid for record in records if record.links.repost_of is None]  # `recent` has no reposts
 
     def everyone(self) -> Chunks:
         """Compare the global timeline with the ids from which it would be rebuilt. A bad counter has its own check:
