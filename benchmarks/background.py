@@ -1,10 +1,11 @@
-"""What other people do on the site while it is measured, in a process of its own: posts, follows and logins."""
+"""What other people do on the site while it is measured, in a process of its own: posts, follows, likes and logins."""
 
 import contextlib
 import multiprocessing
 import random
 import secrets
 import signal
+import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +19,7 @@ from django.conf import settings
 from benchmarks.stand import end_with_parent
 from benchmarks.visitor import Viewer, Visitor
 
+LEAD = 1.0  # seconds between the start of the background and of the measurement
 SENDERS = 32  # threads that send arrivals, so that slow responses do not delay the next arrival
 KEPT = 0.95  # least part of the due arrivals that must be sent
 ENDS_WITHIN = 60.0  # seconds for the requests under way when the time is over
@@ -68,16 +70,13 @@ def _threads(number: int, task: Callable[[int], list[Request]]) -> list[Request]
         return [request for done in threads.map(task, range(number)) for request in done]
 
 
-class Arrivals:
-    """Posts and follows by random users, in turn, at a steady pace of `rate` a second in all.
+class Steady:
+    """Requests at a steady pace of `rate` a second. `send` sends the one with this number, by the visitor."""
 
-    Each request is a real form with its CSRF token. Odd numbers are follows: number 2n + 1 is of the n-th pair."""
-
-    def __init__(self, port: int, authors: Sequence[Viewer], pairs: Sequence[Pair], rate: float) -> None:
+    def __init__(self, port: int, rate: float, send: Callable[[Visitor, int], Request]) -> None:
         self._port = port
-        self._authors = authors
-        self._pairs = pairs
         self._rate = rate
+        self._send = send
 
     def __call__(self, stop: Event) -> list[Request]:
         numbers = count()
@@ -94,11 +93,20 @@ class Arrivals:
 
         return _threads(SENDERS, send)
 
+
+class Arrivals:
+    """Posts and follows by random users, in turn. Each is a real form with its CSRF token. Odd numbers are follows:
+    number 2n + 1 is of the n-th pair."""
+
+    def __init__(self, authors: Sequence[Viewer], pairs: Sequence[Pair]) -> None:
+        self._authors = authors
+        self._pairs = pairs
+
     def pair(self, request: Request) -> Pair | None:
         """The pair of a follow; None for a post."""
         return self._pairs[request.number // 2] if request.number % 2 else None
 
-    def _send(self, visitor: Visitor, number: int) -> Request:
+    def send(self, visitor: Visitor, number: int) -> Request:
         if number % 2:
             me, them = self._pairs[number // 2]
             return follow(visitor, "follow", me, them, number)
@@ -114,6 +122,13 @@ def follow(visitor: Visitor, action: str, me: Viewer, them: Viewer, number: int)
     visitor.cookies = me.cookies
     answer = visitor.post(f"/@{them.name}/{action}/", csrfmiddlewaretoken=me.csrf)
     return Request(number, answer.seconds, (answer.status, answer.location) == (302, f"/@{them.name}/"))
+
+
+def like(visitor: Visitor, me: Viewer, post: str, number: int) -> Request:
+    """Send the form of the button `like` on home. `post`: the address of the post."""
+    visitor.cookies = me.cookies
+    answer = visitor.post(f"{post}like/", csrfmiddlewaretoken=me.csrf)
+    return Request(number, answer.seconds, answer.status == 302)
 
 
 class Logins:
@@ -175,3 +190,18 @@ def _process(work: Work, stop: Event, send: Callable[[tuple[list[Request], float
     cpu = time.process_time()
     requests = work(stop)
     send((requests, time.process_time() - cpu))
+
+
+def cost(outcomes: Sequence[Outcome]) -> str:
+    """Sentences on the requests of the background, and on what its own process costs."""
+
+    def median(view: Callable[[Outcome], float]) -> float:
+        return statistics.median(view(outcome) for outcome in outcomes)
+
+    requests: list[Request] = [request for outcome in outcomes for request in outcome.requests]
+    milliseconds = statistics.median(request.seconds for request in requests) * 1e3
+    rate, cpu = median(lambda outcome: outcome.rate), median(lambda outcome: outcome.cpu / outcome.seconds)
+    return (
+        f"{rate:.1f} a second are answered, in a median of {milliseconds:.0f} ms each.\n"
+        f"  The process that sends them takes {cpu:.1%} of a core."
+    )

@@ -83,6 +83,8 @@ def _living() -> list[Goal]:
     plan = Plan(Path())
     home = f"home, {plan.living_users:,} viewers at random"
     arrivals = f"{plan.arrivals} posts and {plan.arrivals} follows a second arrive"
+    likes = f"{plan.arrivals} likes a second arrive"
+    liked = f"time of the page of a post with {plan.followers:,} likes / with none"
     first = f"the first {plan.first_homes:,} homes of a process that has just started"
     logins = f"p99 of {home}, while {plan.logins} people log in at once / p99 without"
     visit = f"time of the first visit of a user who follows {plan.follows} people / time of a built home"
@@ -91,6 +93,10 @@ def _living() -> list[Goal]:
         Goal("home at random", f"rate of {home} / rate of the empty view", 0.15, 0.20, share, upward=True),
         Goal("home at random, tail", f"p99 / p50 of {home}", 3, 2, share),
         Goal("home with arrivals", f"rate of {home}, while {arrivals} / rate without", 0.85, 0.95, share, upward=True),
+        Goal(
+            "home with likes", f"rate of {home}, while {likes} / rate of the empty view", 0.13, 0.18, share, upward=True
+        ),
+        Goal("liked post", liked, 1.1, None, share),
         Goal("home with logins, p99", logins, 4, 2, times),
         Goal("home after a start", f"rate of {first} / rate of the empty view", 0.08, 0.12, share, upward=True),
         Goal("first visit", visit, 3, 2, times),

@@ -3,13 +3,13 @@
 import random
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 
-from benchmarks.background import Arrivals, Logins, Outcome, Pair, Request, background, follow
+from benchmarks.background import LEAD, Arrivals, Logins, Outcome, Pair, Steady, background, cost, follow
 from benchmarks.growth.paper import table
-from benchmarks.parts import first_visits, worker_memory
+from benchmarks.parts import first_visits, likes, worker_memory
 from benchmarks.parts.pages import HEADS, heads, require_size, row
 from benchmarks.plan import Plan, Report
 from benchmarks.stand import Place, embedded_store, empty_view, site, wait_for
@@ -17,7 +17,6 @@ from benchmarks.visitor import Viewer, Visitor, WrongAnswer, people
 from benchmarks.wrk import Race, Result, Target, race, random_target, target, warm_up
 from retwis_site.store import keys
 
-LEAD = 1.0  # seconds between the start of the background and of the measurement
 MARGIN = 60.0  # seconds that a run may take longer before there are no more users to follow
 
 
@@ -57,9 +56,9 @@ class DuringArrivals:
         rate = 2 * self.community.plan.arrivals
         pairs = self._pairs(round(self.community.plan.arrivals * (LEAD + seconds + MARGIN)))
         authors = self.rng.sample(self.community.users, len(self.community.users))
-        arrivals = Arrivals(self.port, authors, pairs, rate)
+        arrivals = Arrivals(authors, pairs)
         first = self._last_post() + 1
-        with background(arrivals) as outcomes:
+        with background(Steady(self.port, rate, arrivals.send)) as outcomes:
             time.sleep(LEAD)
             result = self.homes.run(clients, seconds)
         (outcome,) = outcomes
@@ -136,6 +135,8 @@ def report(plan: Plan) -> Report:
                 community.settle()
                 at_random = _at_random(community, port, base, built, figures)
                 disturbed = _disturbed(community, port, figures)
+                homes = community.homes(port)
+                liked = likes.report(plan, place.client, port, base, homes, community.users, figures)
                 first = first_visits.report(plan, place.client, port, community.users, figures)
                 built.check(port, plan.viewers)
             started = _just_started(community, base, built, figures)
@@ -148,6 +149,7 @@ users; each run draws others. A subject and its baseline run in turn, {plan.roun
 
 {at_random}
 {disturbed}
+{liked}
 {started}
 {first}
 {memory}"""
@@ -192,26 +194,11 @@ people start {LEAD:.0f} s earlier.
 - Arrivals: forms with a CSRF token, by random users, at a steady pace. The script fails when a response is wrong, when
   a post or a follow is missing in the store, or when the pace is not kept. After each run, unmeasured, it undoes the
   follows, waits for the deliveries and loads homes for {LEAD:.0f} s.
-  {_cost(arrivals.outcomes)}
+  {cost(arrivals.outcomes)}
 - Logins: {plan.logins} people each send `POST /login/` with the right password, again and again; each time another user
   logs in. The p99 of home is **{signing_in.p99_growth:.1f} times** that of the quiet site, {quiet_p99:.1f} ms.
-  {_cost(logins.outcomes)}
+  {cost(logins.outcomes)}
 """
-
-
-def _cost(outcomes: Sequence[Outcome]) -> str:
-    """Sentences on the requests of the background, and on what its own process costs."""
-
-    def median(view: Callable[[Outcome], float]) -> float:
-        return statistics.median(view(outcome) for outcome in outcomes)
-
-    requests: list[Request] = [request for outcome in outcomes for request in outcome.requests]
-    milliseconds = statistics.median(request.seconds for request in requests) * 1e3
-    rate, cpu = median(lambda outcome: outcome.rate), median(lambda outcome: outcome.cpu / outcome.seconds)
-    return (
-        f"{rate:.1f} a second are answered, in a median of {milliseconds:.0f} ms each.\n"
-        f"  The process that sends them takes {cpu:.1%} of a core."
-    )
 
 
 def _just_started(community: Community, base: Target, built: first_visits.Homes, figures: dict[str, float]) -> str:

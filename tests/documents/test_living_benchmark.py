@@ -6,7 +6,7 @@ import pytest
 from django.conf import settings
 
 from benchmarks import background, stand
-from benchmarks.background import Arrivals, Logins, Outcome, Request
+from benchmarks.background import Arrivals, Logins, Outcome, Request, Steady, like
 from benchmarks.parts import worker_memory
 from benchmarks.parts.first_visits import Homes
 from benchmarks.plan import Plan, small
@@ -48,8 +48,8 @@ def visitor(monkeypatch):
 def test_posts_and_follows_arrive_in_turn_with_the_token_of_their_user(visitor, monkeypatch):
     monkeypatch.setattr(background, "SENDERS", 1)
     pairs = list(zip(VIEWERS[:50], VIEWERS[50:], strict=True))
-    arrivals = Arrivals(8000, VIEWERS, pairs, 10_000)
-    requests = arrivals(visitor.stop)
+    arrivals = Arrivals(VIEWERS, pairs)
+    requests = Steady(8000, 10_000, arrivals.send)(visitor.stop)
     assert [request.number for request in requests] == list(range(20))
     assert all(request.right for request in requests)
     assert [arrivals.pair(request) for request in requests] == [pair for two in pairs[:10] for pair in (None, two)]
@@ -57,6 +57,16 @@ def test_posts_and_follows_arrive_in_turn_with_the_token_of_their_user(visitor, 
         assert path == (f"/@user_{51 + number // 2}/follow/" if number % 2 else "/post/")
         assert cookies == VIEWERS[number // 2].cookies
         assert fields["csrfmiddlewaretoken"] == VIEWERS[number // 2].csrf
+
+
+def test_likes_arrive_with_the_token_of_their_user(visitor, monkeypatch):
+    monkeypatch.setattr(background, "SENDERS", 1)
+    requests = Steady(8000, 10_000, lambda by, number: like(by, VIEWERS[number], f"/@ann/{number}/", number))(
+        visitor.stop
+    )
+    assert all(request.right for request in requests)
+    assert [path for path, _, _ in visitor.forms] == [f"/@ann/{number}/like/" for number in range(20)]
+    assert [fields["csrfmiddlewaretoken"] for _, _, fields in visitor.forms] == [one.csrf for one in VIEWERS[:20]]
 
 
 def test_people_log_in_at_once_with_the_password_of_the_demo(visitor):
