@@ -4,7 +4,7 @@ The order of commands in every write was checked by exploring all interleavings 
 """
 
 import secrets
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from accounts.users.entities import User
 from retwis_site.store import keys
@@ -19,6 +19,7 @@ PERSON = ("username", "name", "deleted")
 
 # An entry has a user of some 250 bytes, so all have 2 MB.
 _people: Memory[int, User] = Memory(size=5000, seconds=5)
+made_of_users: list[Callable[[], None]] = []  # each empties a cache of what is made of users
 
 
 class Users:
@@ -103,6 +104,11 @@ def ask_people(pipe: Pipe, uids: Iterable[int]) -> Answer[dict[int, User]]:
     return Answer(read)
 
 
+def cached_until(uids: Iterable[int]) -> float:
+    """Until when all these users are cached, in monotonic seconds; 0 when one is not."""
+    return _people.until(uids)
+
+
 def person(uid: int, fields: Sequence[str | None]) -> User | None:
     """A user from the fields PERSON; None for an unknown uid or a deleted account."""
     username, name, deleted = fields
@@ -110,8 +116,10 @@ def person(uid: int, fields: Sequence[str | None]) -> User | None:
 
 
 def forget(uid: int) -> None:
-    """Remove a renamed user from this process's cache."""
+    """Remove a renamed user from this process's caches."""
     _people.forget(uid)
+    for forget_all in made_of_users:
+        forget_all()
 
 
 def new_secret() -> str:

@@ -1,5 +1,6 @@
 """HTML that is kept, with slots that are filled again and again."""
 
+from array import array
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -18,13 +19,10 @@ class Refillable:
     def __init__(self, pieces: Sequence[bytes], names: Sequence[str]) -> None:
         """`names`: of the slots between the pieces."""
         self._names = tuple(names)
-        ends = tuple(accumulate(map(len, pieces[:-1])))
-        # What it was filled for, the HTML, and where each slot begins and ends in it.
-        self._filled: tuple[object, bytes, Sequence[tuple[int, int]]] = (
-            _NEVER,
-            b"".join(pieces),
-            [(end, end) for end in ends],
-        )
+        ends = accumulate(map(len, pieces[:-1]))
+        # What it was filled for, the HTML, and where each slot begins and ends in it. An array takes the least memory.
+        places = array("I", [place for end in ends for place in (end, end)])
+        self._filled: tuple[object, bytes, array[int]] = (_NEVER, b"".join(pieces), places)
 
     def filled(self, state: object) -> bytes | None:
         """The HTML, when it was filled for an equal `state` last."""
@@ -35,13 +33,13 @@ class Refillable:
         """The HTML with these values, which follow from `state`."""
         _, html, places = self._filled
         parts: list[bytes] = []
-        filled: list[tuple[int, int]] = []
+        filled = array("I")
         read = written = 0
-        for name, (start, end) in zip(self._names, places, strict=True):
+        for name, start, end in zip(self._names, places[::2], places[1::2], strict=True):
             value = values[name].encode()
             parts += [html[read:start], value]
             written += start - read
-            filled.append((written, written + len(value)))
+            filled.extend((written, written + len(value)))
             written, read = written + len(value), end
         html = b"".join((*parts, html[read:]))
         self._filled = state, html, filled

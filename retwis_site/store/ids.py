@@ -8,7 +8,6 @@ import logging
 import re
 import secrets
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 
 logger = logging.getLogger("retwis.store")
 
@@ -45,16 +44,13 @@ def good_ids(texts: Sequence[str]) -> list[int] | None:
     """The ids in these texts, in their order. None when a text is no id, or when there are no texts.
 
     Nearly always all are good, so they are checked together: it takes a third of the time."""
-    joined = f",{','.join(texts)}"
-    if len(joined) > len(texts) * len(f",{LARGEST_ID}") or ",0" in joined:
+    joined = "".join(texts)
+    if not joined.isdigit() or not joined.isascii() or len(joined) > len(texts) * len(str(LARGEST_ID)):
         return None
-    if joined.encode(errors="replace").translate(None, b"0123456789,"):
+    if min(texts) < "1":  # a text is empty or begins with 0
         return None
-    with suppress(ValueError):  # a text is empty or has a comma
-        numbers = [*map(int, texts)]
-        if max(numbers) <= LARGEST_ID:
-            return numbers
-    return None
+    numbers = [*map(int, texts)]
+    return numbers if max(numbers) <= LARGEST_ID else None
 
 
 def stored_numbers(key: str, texts: Sequence[str]) -> list[int]:

@@ -4,6 +4,7 @@ Thousands of viewers read different pages, so a cache fills up whatever its size
 bytes of all entries are therefore written beside each cache.
 """
 
+import math
 import time
 from array import array
 from collections.abc import Hashable, Iterable, Mapping
@@ -56,14 +57,22 @@ class Memory(Generic[K, V]):
     def put_all(self, values: Mapping[K, V]) -> dict[K, V]:
         """Keep these values. Returns them; a value that has not changed is the object that was kept before, so that
         what is made of it need not be compared or made again."""
-        until, kept = time.monotonic() + self.seconds, {}
-        for key, value in values.items():
-            before = self._newer.get(key) or self._older.get(key)
-            kept[key] = before[1] if before is not None and before[1] == value else value
-            if len(self._newer) >= self.size // 2:
-                self._newer, self._older = {}, self._newer
-            self._newer[key] = (until, kept[key])
+        until = time.monotonic() + self.seconds
+        return {key: self.put_until(key, value, until) for key, value in values.items()}
+
+    def put_until(self, key: K, value: V, until: float) -> V:
+        """Like `put_all`, for a value that is made of others: until the first of these ends, as `until` says."""
+        before = self._newer.get(key) or self._older.get(key)
+        kept = before[1] if before is not None and before[1] == value else value
+        if len(self._newer) >= self.size // 2:
+            self._newer, self._older = {}, self._newer
+        self._newer[key] = (until, kept)
         return kept
+
+    def until(self, keys: Iterable[K]) -> float:
+        """When the first of these entries ends, in monotonic seconds; 0 when one is missing."""
+        entries = [self._newer.get(key) or self._older.get(key) for key in keys]
+        return min((0.0 if entry is None else entry[0] for entry in entries), default=math.inf)
 
     def forget(self, key: K) -> None:
         self._newer.pop(key, None)
@@ -109,5 +118,5 @@ class Hints(Generic[K]):
         self._numbers[hash(key) % self._places] = 0
 
     def clear(self) -> None:
-        self._hashes = array("q", bytes(8 * self._places))
-        self._numbers = array("q", bytes(8 * self._places))
+        self._hashes = array("q", [0]) * self._places
+        self._numbers = array("q", [0]) * self._places

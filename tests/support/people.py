@@ -1,5 +1,7 @@
 """Registering users, and the passwords and secrets that the tests use."""
 
+from functools import cache
+
 from django.contrib.auth.hashers import MD5PasswordHasher, make_password
 
 from accounts.users.entities import Login
@@ -27,5 +29,11 @@ def give_old_password(raw, uid: int, password: str = PASSWORD) -> str:
     return encoded
 
 
+@cache
+def hashed_password() -> str:
+    """PASSWORD as the site keeps it. A hash waits for a thread of low priority, and most tests register users."""
+    return make_password(PASSWORD)
+
+
 def register(store: Store, username: str) -> Login:
-    return Registration(store).register(username, make_password(PASSWORD))
+    return Registration(store).register(username, hashed_password())

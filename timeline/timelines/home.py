@@ -51,8 +51,9 @@ class Homes:
         content = self.list_of(owner.uid).page(asked.entries, before, sources.newest)
         listed = content.ids if before is None else [pid for pid in content.ids if pid < before]
         rules = [PostsOfFollowed(owner.uid, sources.followed)]
-        read = PostReader(self._store, owner, rules, acted=asked.acted, fresh=viewer.just_changed).read
-        page = self._page(sources, listed, content.complete_down_to, before, read)
+        at_most = POSTS_A_PAGE + 1  # one more tells that there are older ones
+        reader = PostReader(self._store, owner, rules, acted=asked.acted, fresh=viewer.just_changed, at_most=at_most)
+        page = self._page(sources, listed, content.complete_down_to, before, reader.read)
         if before is None and (newest := snowflake.newest(post.listed for post in page.posts)):
             self._write_seen(owner.uid, newest, asked.seen)
         blocked = asked.acted.hidden.blocked

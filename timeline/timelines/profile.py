@@ -28,6 +28,7 @@ from timeline.relations.mute import ask_hiding
 from timeline.timelines.entities import ProfilePage, Tab
 from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, Filled, filled_page
 
+SPARE = 10  # ids that the tab of posts reads besides a page: it does not show replies to others
 MOST_NAMED = 2  # followers that the viewer follows; a profile names these and counts the others
 SETTLED_AFTER = 60  # seconds after a follow; the clocks of two servers never differ by so much
 
@@ -71,7 +72,8 @@ class Profiles:
         to_make = _comparisons(mine, person.uid, asked.counts) if mine and not cached else None
         changed, uid = viewer.just_changed, person.uid
         reader = PostReader(self._store, viewer.user, rules, [person], asked.acted, changed, uid)
-        read = self._read(reader, pids, pinned, person, to_make)
+        at_first = POSTS_A_PAGE + (SPARE if tab is Tab.POSTS else 0)
+        read = self._read(reader, pids, at_first, pinned, person, to_make)
         if mine and read.common and mine.follows.are_settled():
             _compared.put((mine.uid, person.uid), (mine.follows, read.common))
         common = cached or read.common
@@ -91,13 +93,19 @@ class Profiles:
         return sorted((record.pid for record in records if record.uid == uid), reverse=True)
 
     def _read(
-        self, reader: PostReader, pids: list[int], pinned: int | None, person: User, compared: "Comparisons | None"
+        self,
+        reader: PostReader,
+        pids: list[int],
+        at_first: int,
+        pinned: int | None,
+        person: User,
+        compared: "Comparisons | None",
     ) -> "_Read":
         """What the later round trips of a profile say. None while all is cached, else one; two with comparisons, or
         where the first posts do not fill the page."""
         comparisons = compared or ()
         pipe = self._store.pipeline()
-        first = pids[:POSTS_A_PAGE]
+        first = pids[:at_first]
         reading = reader.ask(pipe, first if pinned is None or pinned in first else [*first, pinned])
         smaller: dict[str, Reply[list[str]]] = {}  # by key: comparisons may share it
         for comparison in comparisons:
@@ -109,7 +117,7 @@ class Profiles:
         shown_first = next((post for post in posts if post.pid == pinned), None)
         posts = [post for post in posts if post is not shown_first or pinned in first]
         shared = [comparison.ask_shared(pipe, smaller[comparison.smaller].value) for comparison in comparisons]
-        rest = pids[POSTS_A_PAGE : POSTS_A_PAGE + READ_MORE] if len(posts) < POSTS_A_PAGE else []
+        rest = pids[len(first) : len(first) + READ_MORE] if len(posts) < POSTS_A_PAGE else []
         reading = reader.ask(pipe, rest)
         pipe.execute()
         more, _ = reading.posts(pipe)

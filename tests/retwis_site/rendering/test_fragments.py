@@ -134,14 +134,24 @@ def test_every_template_agrees_with_its_declaration():
     assert len({fragment.template for fragment in Fragment.every}) >= 30
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_every_fragment_can_be_filled_in_every_shape(language):
+def filled(fragment, language, chosen):
+    values = {name: f"‹{name}›" for name in fragment.slots} | dict.fromkeys(fragment.numbers, 3)
+    return fragment.fill(language, **dict(zip(fragment.shape, chosen, strict=True)), **values)
+
+
+def test_every_fragment_can_be_filled_in_every_shape():
+    """Other languages have other words in the same shapes. So they get shapes that show every line there is."""
     Fragment.load_all()
     for fragment in Fragment.every:
+        shown = set()
         for chosen in product(*fragment.shape.values()):
-            shape = dict(zip(fragment.shape, chosen, strict=True))
-            values = {name: f"‹{name}›" for name in fragment.slots} | dict.fromkeys(fragment.numbers, 3)
-            assert "%(" not in fragment.fill(language, **shape, **values)
+            html = filled(fragment, "en", chosen)
+            assert "%(" not in html
+            lines = set(html.splitlines())
+            if not lines <= shown:
+                shown |= lines
+                for language in LANGUAGES[1:]:
+                    assert "%(" not in filled(fragment, language, chosen)
 
 
 MISTAKES = {

@@ -12,9 +12,9 @@ from timeline.relations.follow import Follows
 COSTS = {
     ("/", "alice"): ((2, 26), (8, 57)),  # cold, it also looks for people to follow
     ("/?before=121", "alice"): ((2, 26), (5, 50)),
-    ("/@Alice/", "alice"): ((2, 37), (4, 40)),
-    ("/@bob/", "alice"): ((1, 26), (6, 55)),
-    ("/@bob/", "a visitor"): ((1, 6), (3, 28)),
+    ("/@Alice/", "alice"): ((2, 47), (4, 50)),
+    ("/@bob/", "alice"): ((1, 26), (6, 65)),
+    ("/@bob/", "a visitor"): ((1, 6), (3, 38)),
     ("/timeline/", "alice"): ((2, 29), (4, 66)),
     ("/timeline/", "a visitor"): ((1, 2), (3, 55)),
     ("/", "a visitor"): ((1, 2), (3, 25)),
@@ -33,8 +33,8 @@ COSTS = {
     ("/people/?q=bo", "alice"): ((2, 12), (3, 13)),
     ("/people/?q=@BOB", "a visitor"): ((2, 5), (2, 5)),
     ("/people/?q=nobody", "a visitor"): ((1, 3), (1, 3)),
-    ("/@bob/atom/", "alice"): ((1, 6), (3, 28)),
-    ("/@bob/rss/", "a visitor"): ((1, 6), (3, 28)),
+    ("/@bob/atom/", "alice"): ((1, 6), (3, 38)),
+    ("/@bob/rss/", "a visitor"): ((1, 6), (3, 38)),
     ("/timeline/atom/", "alice"): ((1, 2), (3, 55)),
     ("/timeline/rss/", "a visitor"): ((1, 2), (3, 55)),
     ("/tags/redis/", "alice"): ((2, 20), (4, 37)),

@@ -12,7 +12,7 @@ from tests.support.clock import Clock
 from tests.support.people import register
 from tests.support.stored_keys import publish
 from timeline.posts.html import post_cards
-from timeline.posts.reading import post_reader
+from timeline.posts.reading import cached_posts
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows
 
@@ -278,7 +278,8 @@ def test_no_cache_grows_beyond_its_size(clock):
 
 
 def test_data_that_can_change_is_cached_for_five_seconds_at_most():
-    assert post_reader._posts.seconds <= 5
+    assert cached_posts._posts.seconds <= 5
+    assert cached_posts._whole.seconds <= 5
     assert repository._people.seconds <= 5
 
 
@@ -289,3 +290,16 @@ def test_some_finds_the_same_entries_as_get(clock):
         clock.sleep(2)
     expected = {key: one.get(key) for key in range(6) if one.get(key) is not None}
     assert one.some(range(6)) == expected == {2: "2", 3: "3"}
+
+
+def test_what_is_made_of_cached_values_ends_with_the_first_of_them(clock):
+    parts, made = Memory(size=5, seconds=5), Memory(size=5, seconds=5)
+    parts.put(1, "one")
+    clock.sleep(3)
+    parts.put(2, "two")
+    assert parts.until([1, 3]) == 0  # one is missing
+    assert made.put_until(12, "one two", parts.until([1, 2])) == "one two"
+    clock.sleep(1.9)
+    assert made.get(12) == "one two"
+    clock.sleep(0.2)
+    assert made.get(12) is None

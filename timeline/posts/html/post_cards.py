@@ -44,6 +44,8 @@ CardKey = tuple[int, str, str, bool]  # pid, language, who looks at it, and whet
 
 # What of a card follows from the post alone, and what it was made of. Some 20 MB.
 _cards: Memory[CardKey, tuple[object, Refillable]] = Memory(size=6000, seconds=3600)
+# A post in a card that quotes it, by id and language, and what it was made of. Some 2 MB.
+_quotes: Memory[tuple[int, str], tuple[object, Html]] = Memory(size=2000, seconds=3600)
 
 
 def cards(posts: Sequence[Post], by: Rendering) -> bytes:
@@ -69,7 +71,7 @@ def _cards_of(posts: Sequence[Post], by: Rendering, alone: bool, own: str = "own
     html = []
     for key, post in zip(keys, posts, strict=True):
         its_age = age(post.time, now, language)
-        quoted = _quoted(post.context.quoted, language, now) if post.links.quote else NOTHING
+        quoted = _quoted(post.context.quoted, now, language) if post.links.quote else NOTHING
         # To most viewers a post looks the same, so the last HTML often serves again. Then `post` is the same object.
         state = (post, its_age, quoted)
         kept = known.get(key)
@@ -139,10 +141,20 @@ def _reposted(context: Context, language: str) -> Html:
     )
 
 
-def _quoted(post: Post | None, language: str, now: int) -> Html:
+def _quoted(post: Post | None, now: int, language: str) -> Html:
     if post is None:
         empty = dict.fromkeys(QUOTED.slots, NOTHING)
         return QUOTED.fill(language, seen=False, **empty)
+    made_of = (post.author, post.body, post.context.mentioned, age(post.time, now, language))
+    kept = _quotes.get((post.pid, language))
+    if kept is None or kept[0] != made_of:
+        kept = (made_of, _seen_quote(post, now, language))
+        if not settings.DEBUG:
+            _quotes.put((post.pid, language), kept)
+    return kept[1]
+
+
+def _seen_quote(post: Post, now: int, language: str) -> Html:
     its_age = age(post.time, now, language)
     date, when = moment(post.time, language)
     return QUOTED.fill(

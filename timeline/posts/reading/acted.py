@@ -1,13 +1,13 @@
 """What the viewer has done with the posts of a page: liked, reposted, bookmarked; and whom the viewer hides."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe
 from retwis_site.store.replies import Answer
-from timeline.posts.entities import NOT_ACTED, Acted, Post
+from timeline.posts.entities import Acted, Post
 from timeline.posts.reading.hidden_people import MUTES_ASIDE, NO_HIDDEN_READ, LatestHidden, ask_latest_hidden
 
 LATEST = 50  # entries of each kind that `LatestActed` has at most
@@ -15,13 +15,13 @@ CLOCKS_DIFFER = 60  # seconds; the clocks of two servers never differ by so much
 
 
 def ask_acted(pipe: Pipe, me: int, pids: Sequence[int]) -> Answer[dict[int, Acted]]:
-    """By id, what `me` has done with these posts (at least one). Three commands."""
+    """By id, what `me` has done with those of these posts (at least one) on which they have acted. Three commands."""
     members = [str(pid) for pid in pids]
     asked = [pipe.zmscore(key(me), members) for key in (keys.likes, keys.reposts, keys.bookmarks)]
 
     def read() -> dict[int, Acted]:
         rows = zip(pids, *(scores.value for scores in asked), strict=True)
-        return {pid: Acted(*(score is not None for score in scores)) for pid, *scores in rows}
+        return {pid: Acted(*(score is not None for score in scores)) for pid, *scores in rows if any(scores)}
 
     return Answer(read)
 
@@ -42,19 +42,19 @@ class LatestActed:
 
     def knows(self, post: Post | None) -> bool:
         """Whether all is known about this post; None: a post of which nothing is known yet."""
-        if self.since == self.since_id == -inf:
-            return True
-        return post is not None and post.time > self.since + CLOCKS_DIFFER and post.pid > self.since_id
+        return self.knows_all or (
+            post is not None and post.time > self.since + CLOCKS_DIFFER and post.pid > self.since_id
+        )
 
     @property
-    def any(self) -> bool:
-        """Whether the viewer has done anything."""
-        return bool(self.liked or self.reposted or self.bookmarked)
+    def knows_all(self) -> bool:
+        return self.since == self.since_id == -inf
 
-    def of(self, pid: int) -> Acted:
-        member = str(pid)
-        acted = member in self.liked, member in self.reposted, member in self.bookmarked
-        return Acted(*acted) if True in acted else NOT_ACTED
+    def on(self, pids: Iterable[int]) -> dict[int, Acted]:
+        """By id, what the viewer has done with those of these posts on which they have acted."""
+        each = self.liked, self.reposted, self.bookmarked
+        every = frozenset().union(*each)
+        return {pid: Acted(*(str(pid) in those for those in each)) for pid in pids if str(pid) in every}
 
 
 NOTHING_READ = LatestActed(frozenset(), frozenset(), frozenset(), inf, inf, NO_HIDDEN_READ)

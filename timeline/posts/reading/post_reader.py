@@ -7,16 +7,17 @@ on which they have acted a moment ago: people see at once what they did, on ever
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from math import inf
 from typing import NamedTuple
 
 from accounts.users.entities import User, Visitor
 from accounts.users.repository import ask_people
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
-from retwis_site.store.local_cache import Memory
 from retwis_site.store.replies import Answer, Reply
-from timeline.posts.entities import NO_LINKS, NOT_ACTED, Acted, Context, Links, Post, Unavailable
+from timeline.posts.entities import NO_CONTEXT, NO_LINKS, NOT_ACTED, Acted, Context, Post, Unavailable
 from timeline.posts.reading.acted import NOTHING_READ, LatestActed, ask_acted
+from timeline.posts.reading.cached_posts import cached, cached_whole, keep, keep_whole, named_by, people_of
 from timeline.posts.reading.records import (
     FIELDS,
     Record,
@@ -28,15 +29,6 @@ from timeline.posts.reading.records import (
     record_from,
 )
 from timeline.posts.reading.visibility import Rule, rules_of
-
-# An entry has a post of some 350 bytes, so all have 3 MB; 7 MB if every text is as long as can be.
-_posts: Memory[int, Post] = Memory(size=5000, seconds=5)
-
-
-def forget(pid: int) -> None:
-    """Remove a deleted post from this process's cache."""
-    _posts.forget(pid)
-
 
 STEPS = 3  # a repost names its original, that names the post that it quotes, and that names its author
 
@@ -53,9 +45,11 @@ class PostReader:
         acted: LatestActed = NOTHING_READ,
         fresh: Collection[int] = (),
         page_of: int | None = None,
+        at_most: int | None = None,
     ) -> None:
         """`rules`: those of the page. `people` and `acted`: what this request has just read; it is not read again.
-        `fresh`: posts that are read even when they are cached. `page_of`: the person whose page it is."""
+        `fresh`: posts that are read even when they are cached. `page_of`: the person whose page it is. `at_most`: no
+        more posts are returned by all calls of `read` together."""
         self._store = store
         self.rules = rules
         self.people = {user.uid: user for user in people}
@@ -66,6 +60,7 @@ class PostReader:
         self.rules_of_viewer = rules_of(self.me, acted.hidden, page_of)
         self.acted = acted
         self.fresh = fresh
+        self.at_most = inf if at_most is None else at_most
         self.shown: set[int] = set()  # the posts that the page has by now
 
     def read(self, pids: Sequence[int]) -> tuple[list[Post], list[int]]:
@@ -88,9 +83,18 @@ class PostReader:
 
     def ask_about(self, pipe: Pipe, people: set[int]) -> Answer[dict[int, User]]:
         """Ask for people, and what the rules must know about them."""
+        self.ask_rules(pipe, people)
+        return ask_people(pipe, people - self.people.keys())
+
+    def ask_rules(self, pipe: Pipe, people: set[int]) -> None:
+        """Ask what the rules must know about people."""
         for rule in (*self.rules_of_viewer, *self.rules):
             rule.ask(pipe, people)
-        return ask_people(pipe, people - self.people.keys())
+
+    def whole(self, pids: Sequence[int]) -> dict[int, Post]:
+        """Posts that are cached with all that they name, and the originals of reposts among them. None for a viewer
+        who hides people: what a card may name depends on them."""
+        return {} if self.rules_of_viewer else cached_whole(pids, self.me, self.fresh)
 
     def hidden(self) -> set[int]:
         """Those of the people asked about, here and by posts, whose posts the viewer does not see."""
@@ -118,7 +122,8 @@ class Reading:
         self._acted: dict[int, Acted] = {}
 
     def ask(self, pipe: Pipe) -> None:
-        self._last = self._ask_for(pipe, self._pids, ())
+        self._whole = self._reader.whole(self._pids)
+        self._last = self._ask_for(pipe, [pid for pid in self._pids if pid not in self._whole], ())
 
     def posts(self, pipe: Pipe) -> tuple[list[Post], list[int]]:
         """As for `PostReader.read`, after its first round trip."""
@@ -130,22 +135,22 @@ class Reading:
             self._last = self._ask_for(pipe, posts, people)
             pipe.execute()
             self._read_replies()
-        visible = self._existing = self._put_together()
+        seen = self._existing = self._put_together() | self._whole
         for rule in self._reader.rules_of_viewer:
-            visible = rule.visible(visible)
-        seen = {post.pid: post for post in visible}
+            seen = {post.pid: post for post in rule.visible([*seen.values()])}
+        seen |= self._rest_made_whole(seen)
         listed = [seen[pid] for pid in self._pids if pid in seen]
         for rule_of_page in self._reader.rules:
             listed = rule_of_page.visible(listed)
-        dead = [pid for pid in self._pids if pid not in self._cached and self._records[pid] is None]
-        shown = self._in_context(listed, seen)
+        dead = [pid for pid in self._pids if pid in self._records and self._records[pid] is None]
+        shown = self._for_page(listed, seen)
         self._shown = {post.pid for post in shown}
         return shown, dead
 
     def unavailable(self) -> list[Unavailable]:
         """The posts that `posts` has left out and that still say which posts they answer. Call it after `posts`."""
         listed = set(self._pids)
-        left_out = (post for post in self._existing if post.pid in listed and post.pid not in self._shown)
+        left_out = (post for pid, post in self._existing.items() if pid in listed and pid not in self._shown)
         hidden = [Unavailable(post.pid, post.links, False) for post in left_out]
         fields = ((pid, self._fields[pid].value) for pid in self._pids if pid in self._fields)
         deleted = ((pid, links_of_deleted(pid, its_fields)) for pid, its_fields in fields)
@@ -160,16 +165,14 @@ class Reading:
             if not pids:
                 break
             asked += pids
-            cached = _posts.some(pids)
+            of_others = {pid: post for pid, post in cached(pids).items() if post.author.uid != me and pid not in fresh}
+            self._cached |= of_others
             named: list[int] = []
             for pid in pids:
-                post = cached.get(pid)
-                if post is not None and post.author.uid != me and pid not in fresh:
-                    self._cached[pid] = post
-                    uids.add(post.author.uid)
-                    if post.links is not NO_LINKS:
-                        named += _named(post.links)
-                        uids.update(_people_of(post.author.uid, post.links))
+                if pid in of_others:
+                    post = of_others[pid]
+                    uids.update(people_of(post.author.uid, post.links))
+                    named += named_by(post.links)
                 else:
                     self._fields[pid] = pipe.hmget(keys.post(pid), FIELDS)
                     named += filter(None, [cached_named(pid)])
@@ -177,13 +180,18 @@ class Reading:
             pids = named
         uids -= self._uids
         self._uids |= uids
-        return _Asked(self._reader.ask_about(pipe, uids), self._ask_acted(pipe, asked))
+        known = {post.author.uid for post in self._whole.values()}
+        known.update([post.links.reply_to_user or post.author.uid for post in self._whole.values()])
+        self._reader.ask_rules(pipe, uids | known)
+        asked_people = ask_people(pipe, uids - self._reader.people.keys())
+        return _Asked(asked_people, self._ask_acted(pipe, [*self._whole, *asked]))
 
     def _ask_acted(self, pipe: Pipe, pids: Iterable[int]) -> Answer[dict[int, Acted]] | None:
         me, latest = self._reader.me, self._reader.acted
-        if me is None:
+        if me is None or latest.knows_all:
             return None
-        unknown = [pid for pid in pids if not latest.knows(self._cached.get(pid))]
+        known = self._whole | self._cached
+        unknown = [pid for pid in pids if not latest.knows(known.get(pid))]
         return ask_acted(pipe, me, unknown) if unknown else None
 
     def _read_replies(self) -> None:
@@ -197,63 +205,84 @@ class Reading:
     def _not_asked_for(self) -> tuple[list[int], list[int]]:
         """The posts and the people that only the last round trip has named."""
         known = {pid: one.links for pid, one in (self._cached | self._records).items() if one is not None}
-        named = [each for pid in self._pids if pid in known for each in _named(known[pid])]
+        named = [each for pid in self._pids if pid in known for each in named_by(known[pid])]
         originals = [known[pid].repost_of for pid in self._pids if pid in known]
-        named += [each for pid in originals if pid in known for each in _named(known[pid])]
+        named += [each for pid in originals if pid in known for each in named_by(known[pid])]
         posts = [pid for pid in named if pid not in self._cached and pid not in self._fields]
-        people = {uid for one in self._records.values() if one is not None for uid in _people_of(one.uid, one.links)}
+        people = {uid for one in self._records.values() if one is not None for uid in people_of(one.uid, one.links)}
         return posts, list(people - self._uids)
 
-    def _put_together(self) -> list[Post]:
-        """All posts, also those that others name, whose authors have an account."""
+    def _put_together(self) -> dict[int, Post]:
+        """By id, all posts, also those that others name, whose authors have an account."""
         people = self._people
         read = {
             pid: one.by(people[one.uid]) for pid, one in self._records.items() if one is not None and one.uid in people
         }
-        cached = (_by_author_in(people, post) for post in self._cached.values())
-        return [*_posts.put_all(read).values(), *(post for post in cached if post is not None)]
+        found = keep(read) if read else {}
+        for pid, post in self._cached.items():
+            author = people.get(post.author.uid)
+            if author is not None:
+                # A post that has not changed stays the same object, so its card is known without comparing texts.
+                found[pid] = post if author is post.author else _by(author, post)
+        return found
 
-    def _in_context(self, listed: Sequence[Post], seen: Mapping[int, Post]) -> list[Post]:
+    def _for_page(self, listed: Sequence[Post], seen: Mapping[int, Post]) -> list[Post]:
         """Each post once, in the place where it comes first. A repost stands for its original."""
         found: dict[int, tuple[Post, int]] = {}
+        room = self._reader.at_most - len(self._reader.shown)
         reposted_by: dict[int, dict[User, None]] = {}
         for entry in listed:
             repost_of = entry.links.repost_of
             post = entry if repost_of is None else seen.get(repost_of)
             if post is None or post.links.repost_of is not None or post.pid in self._reader.shown:
                 continue
+            if post.pid not in found and len(found) == room:
+                continue
             found.setdefault(post.pid, (post, entry.pid))
             if post is not entry:
                 reposted_by.setdefault(post.pid, {})[entry.author] = None
         self._reader.shown.update(found)
-        latest = self._reader.acted
-        if (
-            not reposted_by
-            and not self._acted
-            and not latest.any
-            and all(post.links is NO_LINKS for post, _ in found.values())
-        ):
-            return [post for post, _ in found.values()]
-        self._hidden = self._reader.hidden()
+        self._acted |= self._reader.acted.on(found)
         return [
-            self._one_in_context(post, listed, reposted_by.get(post.pid, ()), seen) for post, listed in found.values()
+            post if pid not in self._acted and pid not in reposted_by else self._of_page(post, listed, reposted_by)
+            for pid, (post, listed) in found.items()
         ]
 
-    def _one_in_context(self, post: Post, listed: int, reposted_by: Iterable[User], seen: Mapping[int, Post]) -> Post:
-        acted, links = self._acted.get(post.pid) or self._reader.acted.of(post.pid), post.links
-        if links is NO_LINKS and acted == NOT_ACTED and not reposted_by:
+    def _of_page(self, post: Post, listed: int, reposted_by: Mapping[int, Iterable[User]]) -> Post:
+        """A post with what the viewer has done, and with those who repost it."""
+        context = post.context._replace(
+            acted=self._acted.get(post.pid, NOT_ACTED),
+            listed=None if listed == post.pid else listed,
+            reposted_by=tuple(reposted_by.get(post.pid, ())),
+        )
+        return post._replace(context=context)
+
+    def _rest_made_whole(self, seen: Mapping[int, Post]) -> dict[int, Post]:
+        """The posts of the list that were not cached whole, and the originals of reposts among them."""
+        rest = [seen[pid] for pid in self._pids if pid in seen and pid not in self._whole]
+        named = (post.links.repost_of for post in rest)
+        originals = [seen[pid] for pid in named if pid is not None and pid in seen]
+        hidden = self._reader.hidden()
+        whole = {post.pid: self._made_whole(post, seen, hidden) for post in (*originals, *rest)}
+        if not self._reader.rules_of_viewer:
+            keep_whole(whole.values())
+        return whole
+
+    def _made_whole(self, post: Post, seen: Mapping[int, Post], hidden: set[int]) -> Post:
+        """A post with what it names, as far as the viewer sees it."""
+        links = post.links
+        if links is NO_LINKS:
             return post
-        names_answered = links.reply_to_user is not None and links.reply_to_user not in self._hidden
-        answered = self._people.get(links.reply_to_user or 0) if names_answered else None
+        answered = None if links.reply_to_user in hidden else self._people.get(links.reply_to_user or 0)
         quoted = self._as_quoted(seen.get(links.quote) if links.quote else None)
-        as_listed = None if listed == post.pid else listed
-        mentioned = self._names_of(links.mentions)
-        return post._replace(context=Context(acted, as_listed, tuple(reposted_by), answered, quoted, mentioned))
+        return post._replace(context=Context(NOT_ACTED, None, (), answered, quoted, self._names_of(links.mentions)))
 
     def _as_quoted(self, post: Post | None) -> Post | None:
         """A post inside the post that quotes it; None for a repost, which nobody can quote."""
         if post is None or post.links.repost_of is not None:
             return None
+        if post.links.mentions is None and post.context is NO_CONTEXT:
+            return post
         return post._replace(context=Context(mentioned=self._names_of(post.links.mentions)))
 
     def _names_of(self, mentions: tuple[int, ...] | None) -> frozenset[str] | None:
@@ -262,21 +291,6 @@ class Reading:
         return frozenset(self._people[uid].username.lower() for uid in mentions if uid in self._people)
 
 
-def _named(links: Links) -> Sequence[int]:
-    """The post that is shown with a post, or instead of it."""
-    named = links.repost_of or links.quote
-    return () if named is None else (named,)
-
-
-def _people_of(author: int, links: Links) -> Sequence[int]:
-    answered = () if links.reply_to_user is None else (links.reply_to_user,)
-    return (author, *answered, *(links.mentions or ()))
-
-
-def _by_author_in(people: Mapping[int, User], post: Post) -> Post | None:
-    """A cached post, with its author as they are now; None when they have no account any more. A post that has not
-    changed stays the same object, so its card is known without comparing texts."""
-    author = people.get(post.author.uid)
-    if author is None:
-        return None
+def _by(author: User, post: Post) -> Post:
+    """A cached post, with its author as they are now."""
     return post if author == post.author else post._replace(author=author)

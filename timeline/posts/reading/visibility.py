@@ -10,7 +10,7 @@ from typing import Protocol
 
 from retwis_site.store.client import Pipe
 from timeline.posts.entities import Post
-from timeline.posts.reading.hidden_people import HiddenPeople, LatestHidden
+from timeline.posts.reading.hidden_people import NOBODY_HIDDEN, HiddenPeople, LatestHidden
 from timeline.relations.follow import FollowedPeople, LatestFollowed
 
 
@@ -29,7 +29,7 @@ class Rule(Protocol):
 def rules_of(me: int | None, latest: LatestHidden, page_of: int | None) -> "Sequence[NotHidden]":
     """The rules of every page for this viewer; None for a visitor. `latest`: what this request has read; `page_of`: the
     person whose page it is, if any."""
-    return () if me is None else (NotHidden(HiddenPeople(me, latest), page_of),)
+    return () if me is None or latest is NOBODY_HIDDEN else (NotHidden(HiddenPeople(me, latest), page_of),)
 
 
 class NotHidden:
@@ -77,14 +77,10 @@ class PostsOfFollowed:
         self._followed.ask(pipe, people - {self._me})
 
     def visible(self, posts: list[Post]) -> list[Post]:
-        return [
-            post
-            for post in posts
-            if self._reads(post.author.uid) and self._reads(post.links.reply_to_user or post.author.uid)
-        ]
-
-    def _reads(self, uid: int) -> bool:
-        return uid == self._me or uid in self._followed
+        people: set[int | None] = {post.author.uid for post in posts}
+        people.update([post.links.reply_to_user for post in posts])
+        read = {uid for uid in people if uid in (None, self._me) or uid in self._followed}
+        return [post for post in posts if post.author.uid in read and post.links.reply_to_user in read]
 
 
 class NoRepliesToOthers:

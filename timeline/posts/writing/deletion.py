@@ -10,7 +10,7 @@ from retwis_site.store.client import Store
 from retwis_site.store.ids import nonce
 from timeline.notices.of_posts import NewPost, PostNotices
 from timeline.posts.entities import NO_LINKS, Links, NoSuchPost, PostDeleted
-from timeline.posts.reading.post_reader import forget
+from timeline.posts.reading.cached_posts import forget
 from timeline.posts.writing.looks import Look
 from timeline.posts.writing.standing import Standing
 from timeline.relations.removal import ask_edges_to_post, remove_edges_to_posts

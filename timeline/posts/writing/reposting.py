@@ -11,7 +11,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import nonce, stored_id, stored_time, whole
 from timeline.posts.post_ids import post_ids
-from timeline.posts.reading.post_reader import forget
+from timeline.posts.reading.cached_posts import forget
 from timeline.posts.writing.delivery import PUSHED_WITHIN, Delivery
 from timeline.relations.protocol.edges import Edges
 from timeline.relations.protocol.relation import Edge

@@ -21,7 +21,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce
 from timeline.posts.entities import NO_LINKS
-from timeline.posts.reading.post_reader import forget
+from timeline.posts.reading.cached_posts import forget
 from timeline.posts.writing.listings import QUOTES, REPLIES, queue_spellings
 from timeline.posts.writing.looks import Look, Parent, Seen
 from timeline.posts.writing.mentions import mentioned
