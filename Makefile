@@ -5,6 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Each test process has its own store. All tests of a file run in the same process.
 IN_PARALLEL := --numprocesses auto --maxprocesses 4 --dist loadfile
+# Else every process of the tests compiles all of them again, where this is set.
+unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .PHONY: run test test-fake test-real test-faults test-sentinel test-cluster test-twemproxy test-all test-browser test-package screenshots fuzz growth bench messages check-messages lint audit clean
@@ -20,9 +22,11 @@ test-fake: $(VENV)/.installed-test
 test-real: $(VENV)/.installed-test
 	$(BIN)/python -m pytest --ds=tests.settings.real -m "not faults" $(IN_PARALLEL)
 
-# Tests that kill, starve and overload real processes, and send hostile requests.
+# Tests that kill, starve and overload real processes, and send hostile requests. Those that count no time run in parallel.
+UNHURRIED := tests/protocols/killed tests/retwis_site/http/test_fuzz.py
 test-faults: $(VENV)/.installed-test
-	$(BIN)/python -m pytest --ds=tests.settings.real -m faults
+	$(BIN)/python -m pytest --ds=tests.settings.real -m faults $(IN_PARALLEL) $(UNHURRIED)
+	$(BIN)/python -m pytest --ds=tests.settings.real -m faults $(UNHURRIED:%=--ignore=%)
 
 # The suite on several servers. These targets need Debian's redis-server, redis-sentinel and nutcracker.
 test-sentinel test-cluster test-twemproxy: $(VENV)/.installed-test

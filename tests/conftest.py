@@ -28,9 +28,12 @@ from tests.support.stores import acl_users, topologies
 from tests.support.stores.key_layouts import SHARDS, Counted, Split
 from timeline.timelines.checks import timeline_checks
 
+NEED_A_SERVER = {"real_server", "faults", "cluster", "sentinel", "twemproxy"}
+
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect the tests that need another topology, or a real server on a run without one."""
+    """Deselect the tests that need another topology, or a real server on a run without one. On a real server also those
+    that use no store: they have run on fakeredis."""
     topology = settings.REDIS_TOPOLOGY
     several_servers = {"cluster", "sentinel", "twemproxy"}
     excluded_marks = several_servers - {topology}
@@ -41,6 +44,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     def is_excluded(item: pytest.Item) -> bool:
         marks = {mark.name for mark in item.iter_markers()}
+        uses_a_store = "raw" in getattr(item, "fixturenames", ()) or marks & NEED_A_SERVER
+        if settings.REAL_SERVER and not uses_a_store:
+            return True
         return bool(marks & excluded_marks) and not (topology in several_servers and topology in marks)
 
     excluded = [item for item in items if is_excluded(item)]
@@ -89,23 +95,27 @@ SERVERS = {
 
 
 @pytest.fixture(autouse=True)
-def sent() -> Iterator[Recording]:
-    """Everything that any thread sends during a test. Checks for every test that each command names one key."""
+def sent(request: pytest.FixtureRequest) -> Iterator[Recording]:
+    """Everything that any thread sends during a test. Checks for every test that each command names one key, and that
+    a test that sends something has a store: it runs on each kind of store then."""
+    Memory.clear_all()
+    ids.logged.clear()
     with recording_process() as recorded:
         yield recorded
     for command in recorded.commands:
         assert len(keys_of(command)) <= 1, f"{command} names more than one key"
+    assert not recorded.commands or "raw" in request.fixturenames, 'mark it with pytest.mark.usefixtures("raw")'
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def raw(real_server: None) -> redis.Redis:
     """A redis-py client of the store, for reading and writing keys without the site's code. The store is empty when a
-    test begins. On a real server it is the administrator's client, which has more rights than the site."""
+    test begins. On a real server it is the administrator's client, which has more rights than the site.
+
+    A test without this fixture uses no store, and runs on fakeredis alone."""
     _connect_again()
     client = _administrator() if settings.REAL_SERVER else connect().transport.client
     client.flushall()
-    Memory.clear_all()
-    ids.logged.clear()
     return client
 
 
@@ -219,7 +229,7 @@ def carol(store: Store) -> Login:
 
 
 @pytest.fixture
-def browser() -> Callable[..., Client]:
+def browser(raw: redis.Redis) -> Callable[..., Client]:
     """`browser()` is the browser of a visitor. `browser(alice)` is alice's, who is signed in."""
 
     def open_browser(login: Login | None = None, csrf: bool = False) -> Client:

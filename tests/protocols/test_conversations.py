@@ -21,6 +21,7 @@ from tests.support.protocols.conversations import (
 )
 from tests.support.protocols.interleaving import Schedule
 from tests.support.protocols.small_site import ALICE, BOB, CAROL, finish_jobs, make_small_site
+from tests.support.protocols.thoroughness import examples
 from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import before_round_trip, killed_before_round_trip
 from timeline.posts.writing.standing import Standing
@@ -170,7 +171,7 @@ SCENARIOS = {
 @pytest.mark.parametrize("kills", [0, 2])
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_interleaved_changes_agree_with_the_posts(store, raw, layout, scenario, kills):
-    for seed in range(RUNS):
+    for seed in range(examples(RUNS)):
         make_small_site(raw, layout)
         works = SCENARIOS[scenario](store, *make_thread(store))
         schedule = Schedule(seed, kills)
@@ -181,7 +182,7 @@ def test_interleaved_changes_agree_with_the_posts(store, raw, layout, scenario, 
 
 
 def test_both_texts_of_two_edits_are_kept(store, raw, layout):
-    for seed in range(RUNS):
+    for seed in range(examples(RUNS)):
         make_small_site(raw, layout)
         schedule = Schedule(seed, 0)
         schedule.run({text: edit(store, BOB, BOBS_POST, text) for text in ("b", "c")})

@@ -34,6 +34,7 @@ from tests.support.protocols.small_site import (
     make_small_site,
     post,
 )
+from tests.support.protocols.thoroughness import examples
 from tests.support.stored_keys import expected_name_entries, follower_counts, name_entries, ranking
 from tests.support.stores.key_layouts import noted
 from timeline.relations.follow import Follows
@@ -168,7 +169,7 @@ def assert_no_data_of(raw, uid, where):
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_no_data_of_a_deleted_account_is_left(store, raw, layout, capsys, scenario, kills):
     deletions = 0
-    for seed in range(RUNS):
+    for seed in range(examples(RUNS)):
         make_small_site(raw, layout)
         if "registration" in scenario:
             raw.zadd(keys.outbox("user:1"), {"user:1": 2**40})
@@ -196,7 +197,7 @@ def test_no_data_of_a_deleted_account_is_left(store, raw, layout, capsys, scenar
             assert set(raw.hgetall(f"user:{uid}")) == {"username", "deleted"}, seed
         assert noted(raw) == [], seed
         assert_no_inconsistencies(capsys, seed)
-    assert deletions > RUNS // 2
+    assert deletions > examples(RUNS) // 2
 
 
 def assert_no_inconsistencies(capsys, where):

@@ -36,6 +36,7 @@ from tests.support.protocols.small_site import (
     make_small_site,
     post,
 )
+from tests.support.protocols.thoroughness import examples
 from tests.support.stored_keys import expected_name_entries, follower_counts, name_entries, ranking
 from timeline.account_data.restoring import OldPost, Restoring
 from timeline.posts.entities import NewPost
@@ -156,7 +157,7 @@ SCENARIOS = {
 @pytest.mark.parametrize("warm", [False, True], ids=["cold", "warm"])
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_timelines_have_all_posts_of_their_sources(store, raw, layout, scenario, warm, kills):
-    for seed in range(RUNS):
+    for seed in range(examples(RUNS)):
         make_small_site(raw, layout)
         if warm:
             home(store)
@@ -181,7 +182,7 @@ def test_timelines_have_all_posts_of_their_sources(store, raw, layout, scenario,
 
 def test_a_worker_and_the_owner_bring_the_same_posts_back(store, raw, layout):
     """The worker takes the jobs at once; else it would wait for a minute."""
-    for seed in range(2 * RUNS):
+    for seed in range(examples(2 * RUNS)):
         make_small_site(raw, layout)
         home(store)
         everyone(store)
@@ -204,7 +205,7 @@ def test_a_worker_and_the_owner_bring_the_same_posts_back(store, raw, layout):
 
 @pytest.mark.parametrize("kills", [0, 1])
 def test_three_registrations_of_one_name_make_one_user(store, raw, layout, kills):
-    for seed in range(RUNS):
+    for seed in range(examples(RUNS)):
         raw.flushall()
         schedule = Schedule(seed, kills)
         schedule.run(
@@ -222,7 +223,7 @@ def test_three_registrations_of_one_name_make_one_user(store, raw, layout, kills
 
 @pytest.mark.parametrize("kills", [0, 1])
 def test_after_logouts_and_a_password_change_one_secret_signs_in(store, raw, layout, kills):
-    for seed in range(RUNS):
+    for seed in range(examples(RUNS)):
         make_small_site(raw, layout)
         Schedule(seed, kills).run(
             {
@@ -276,7 +277,7 @@ OLD_PASSWORDS = {
 @pytest.mark.parametrize("kills", [0, 2])
 @pytest.mark.parametrize("scenario", OLD_PASSWORDS)
 def test_a_login_with_an_old_hash_undoes_nothing(store, raw, layout, scenario, kills):
-    for seed in range(RUNS):
+    for seed in range(examples(RUNS)):
         make_small_site(raw, layout)
         give_old_password(raw, ALICE)
         schedule = Schedule(seed, kills)
@@ -338,7 +339,7 @@ EDITS = {
 @pytest.mark.parametrize("scenario", EDITS)
 def test_the_name_index_agrees_with_the_display_names(store, raw, layout, scenario, kills):
     """A killed process may leave an extra entry, which `cleanup` removes."""
-    for seed in range(2 * RUNS):
+    for seed in range(examples(2 * RUNS)):
         make_small_site(raw, layout)
         raw.hset("user:1", mapping={"name": "Anna", "bio": "old"})
         raw.zadd("users_by_name", {"anna:1": 0})

@@ -25,6 +25,7 @@ from tests.support.protocols.relations import (
     assert_relations_agree,
 )
 from tests.support.protocols.small_site import delete, finish_jobs, make_small_site
+from tests.support.protocols.thoroughness import examples
 from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import before_round_trip, killed_before_round_trip
 
@@ -178,7 +179,7 @@ def scenarios_of(case):
     ],
 )
 def test_interleaved_changes_leave_mirrors_and_counts_that_agree(store, raw, layout, case, make_tasks, kills):
-    for seed in range(RUNS):
+    for seed in range(examples(RUNS)):
         make_small_site(raw, layout)
         schedule = Schedule(seed, kills)
         schedule.run({str(number): task for number, task in enumerate(make_tasks(store, raw, case))})

@@ -103,7 +103,7 @@ def test_no_page_keeps_a_host(alice, store, settings, path):
         Posts(store).publish(alice.user.uid, NewPost(f"Hello @bob {number}"), f"t{number}")
     ask(path, host="example.com")
     before = kept(), entries()
-    for number in range(300):
+    for number in range(60):
         assert ask(path, host=f"{'a' * 235}{number}.example.com:{number}").status_code == 200
         assert ask(path, host=f"example.com:{'1' * 350_000}{number}").status_code == 400
     assert kept() - before[0] < 300_000

@@ -133,7 +133,16 @@ def test_without_redis_url_a_command_runs_the_embedded_server_while_it_runs(sett
     assert not (settings.VAR_DIR / "store" / "server.pid").exists()
 
 
+@pytest.fixture
+def as_in_a_terminal():
+    """Ctrl-C ends what a test starts. A script that runs the tests with `&` makes all their processes ignore it."""
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, previous)
+
+
 @pytest.mark.real_server
+@pytest.mark.usefixtures("as_in_a_terminal")
 @pytest.mark.parametrize("sent_signal", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_a_command_and_its_embedded_server(settings, tmp_path, sent_signal):
     settings.VAR_DIR = tmp_path / "var"

@@ -331,6 +331,7 @@ def test_an_answer_that_is_a_list_is_sent_at_once(serving, monkeypatch):
     assert (protocol.status, protocol.chunks) == (200, [b"complete"])
 
 
+@pytest.mark.usefixtures("raw")
 @pytest.mark.parametrize("path", ["/", "/nothing/"])
 def test_the_site_returns_a_page_as_a_list_and_has_finished_the_request(serving, path):
     done = []

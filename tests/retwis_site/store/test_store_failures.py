@@ -129,8 +129,8 @@ def test_a_working_store_is_ready(browser, raw):
         (redis.MaxConnectionsError("Too many connections"), StoreError),
     ],
 )
-def test_every_error_of_the_client_becomes_a_store_error(error, kind):
-    with pytest.raises(StoreError) as caught, connect().round_trip([("GET", "a")]):
+def test_every_error_of_the_client_becomes_a_store_error(store, error, kind):
+    with pytest.raises(StoreError) as caught, store.round_trip([("GET", "a")]):
         raise error
     assert type(caught.value) is kind
 

@@ -133,6 +133,6 @@ def test_a_smaller_seeding_does_not_mix_with_a_killed_one(raw, browser):
     assert raw.hget("post:4", "user_id") == "1"
 
 
-def test_it_prints_the_numbers_and_how_to_log_in(capsys):
+def test_it_prints_the_numbers_and_how_to_log_in(raw, capsys):
     seed(users=3, posts=2, follows=1, verbosity=1)
     assert capsys.readouterr().out == "3 users and 2 posts. Log in as demo with the password retwis-demo\n"

@@ -90,6 +90,7 @@ def test_several_servers_that_are_no_cluster_are_refused(source):
 
 
 @pytest.mark.real_server
+@pytest.mark.usefixtures("raw")
 def test_a_source_that_does_not_answer_is_named():
     with pytest.raises(CommandError, match="--from does not answer"):
         call_command("import_retwis", "--from=redis://127.0.0.1:1")

@@ -6,6 +6,8 @@ from retwis_site.exceptions import StoreError, StoreRefused
 from retwis_site.store.connection.snapshot import CHUNK, Snapshot
 from tests.support.maintenance.backups import scripted_server
 
+pytestmark = pytest.mark.usefixtures("raw")
+
 MARK = b"0123456789" * 4
 
 

@@ -10,6 +10,8 @@ from retwis_site.exceptions import StoreError, StoreRefused
 from retwis_site.store.client import Store
 from retwis_site.store.connection.transport import OneServer
 
+pytestmark = pytest.mark.usefixtures("raw")
+
 OPTIONS = {"decode_responses": True, "socket_timeout": 5, "protocol": 2, "driver_info": None}
 
 
