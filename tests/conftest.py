@@ -31,6 +31,11 @@ from timeline.timelines.checks import timeline_checks
 NEED_A_SERVER = {"real_server", "faults", "cluster", "sentinel", "twemproxy"}
 
 
+def _uses_a_store(item: pytest.Item) -> bool:
+    """Whether a test has the store of the tests, or a server of its own."""
+    return "raw" in getattr(item, "fixturenames", ()) or any(mark.name in NEED_A_SERVER for mark in item.iter_markers())
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect the tests that need another topology, or a real server on a run without one. On a real server also those
     that use no store: they have run on fakeredis."""
@@ -44,8 +49,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     def is_excluded(item: pytest.Item) -> bool:
         marks = {mark.name for mark in item.iter_markers()}
-        uses_a_store = "raw" in getattr(item, "fixturenames", ()) or marks & NEED_A_SERVER
-        if settings.REAL_SERVER and not uses_a_store:
+        if settings.REAL_SERVER and not _uses_a_store(item):
             return True
         return bool(marks & excluded_marks) and not (topology in several_servers and topology in marks)
 
@@ -104,7 +108,7 @@ def sent(request: pytest.FixtureRequest) -> Iterator[Recording]:
         yield recorded
     for command in recorded.commands:
         assert len(keys_of(command)) <= 1, f"{command} names more than one key"
-    assert not recorded.commands or "raw" in request.fixturenames, 'mark it with pytest.mark.usefixtures("raw")'
+    assert not recorded.commands or _uses_a_store(request.node), 'mark it with pytest.mark.usefixtures("raw")'
 
 
 @pytest.fixture

@@ -49,6 +49,7 @@ _NOT_IN_PATH_PIECES = re.escape("".join([*_CLOSING, *_CLOSING.values(), '"']))
 _path_piece = re.compile(f"[^{_SPACES}{_NOT_IN_PATH_PIECES}]+")
 
 MOST_LABELS = 30  # of all hosts of a text
+AS_SO_MANY = 3  # labels counts one of a host with letters outside ASCII: to check these takes as much longer
 HIGHEST_PORT = 65535
 _NO_LAST_CHARACTER = '.,;:!?"|`。，、；：！？…'
 
@@ -69,7 +70,7 @@ def addresses(text: str) -> Iterator[Address]:
         if scheme is None or (not has_scheme and not _may_lack_a_scheme(text, run)):
             done = host.end()
             continue
-        checked += 1 + host[0].count(".")
+        checked += (1 + host[0].count(".")) * (1 if host[0].isascii() else AS_SO_MANY)
         if checked > MOST_LABELS:
             return
         end, done = _end(text, host)

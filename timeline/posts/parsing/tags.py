@@ -55,6 +55,8 @@ def is_tag(name: str) -> bool:
 def folded(name: str) -> str:
     """The form in which tags are compared and stored: Unicode's NFKC_Casefold. A Turkish capital I also loses its dot,
     which is not typed in small letters. Folding a folded tag changes nothing."""
+    if name.isascii():  # most tags, at a tenth of the time
+        return name.lower()
     plain = "".join(char for char in name if char not in _JOINERS)
     caseless = unicodedata.normalize("NFKC", unicodedata.normalize("NFD", plain).casefold()).casefold()
     return unicodedata.normalize("NFKC", _DOTTED_I.sub("i", unicodedata.normalize("NFKD", caseless)))
@@ -68,7 +70,12 @@ def in_index(folded_tag: str) -> str:
 
 def _may_be_a_tag(run: str) -> bool:
     """Whether a run of the characters of tags has a letter, and is short enough, also when folded."""
-    return max(len(run), len(folded(run))) <= LONGEST_TAG and any(char != "_" and char.isidentifier() for char in run)
+    return _is_short_enough(run) and any(char != "_" and char.isidentifier() for char in run)
+
+
+def _is_short_enough(run: str) -> bool:
+    """Folding makes at most 18 characters of one, so that most runs need not be folded to know."""
+    return len(run) * 18 <= LONGEST_TAG or max(len(run), len(folded(run))) <= LONGEST_TAG
 
 
 def _end_of_name(text: str, start: int, end: int) -> int:
