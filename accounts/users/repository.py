@@ -99,9 +99,14 @@ def ask_people(pipe: Pipe, uids: Iterable[int]) -> Answer[dict[int, User]]:
 
     def read() -> dict[int, User]:
         found = {uid: user for uid, fields in asked.items() if (user := person(uid, fields.value)) is not None}
-        return cached | _people.put_all(found)
+        return cached | keep(found.values())
 
     return Answer(read)
+
+
+def keep(people: Iterable[User]) -> dict[int, User]:
+    """Cache users that were just read. Returns them by uid; one that has not changed stays the same object."""
+    return _people.put_all({user.uid: user for user in people})
 
 
 def cached_until(uids: Iterable[int]) -> float:

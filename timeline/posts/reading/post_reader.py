@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from accounts.users.entities import User, Visitor
 from accounts.users.repository import ask_people
+from accounts.users.repository import keep as keep_people
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.replies import Answer, Reply
@@ -52,7 +53,7 @@ class PostReader:
         more posts are returned by all calls of `read` together."""
         self._store = store
         self.rules = rules
-        self.people = {user.uid: user for user in people}
+        self.people = keep_people(people)
         self.me: int | None = None
         if isinstance(viewer, User):
             self.me = viewer.uid
