@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 from unittest import mock
 
+import hypothesis
 import pytest
 import redis
 from django.conf import settings
@@ -16,17 +17,21 @@ from django.core.cache import caches
 from django.test import Client
 
 from accounts.users.entities import Login
-from retwis_site.store import ids, snowflake
+from retwis_site.store import ids, local_cache, snowflake
 from retwis_site.store.client import Store, connect
 from retwis_site.store.connection.recorder import Recording, keys_of, recording, recording_process
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.server import embedded
+from tests.support.clock import Clock
 from tests.support.people import register
 from tests.support.processes.ports import free_port
 from tests.support.processes.processes import end, run_server, run_site
 from tests.support.stores import acl_users, topologies
 from tests.support.stores.key_layouts import SHARDS, Counted, Split
 from timeline.timelines.checks import timeline_checks
+
+hypothesis.settings.register_profile("without deadlines", deadline=None)  # a busy machine is slow
+hypothesis.settings.load_profile("without deadlines")
 
 NEED_A_SERVER = {"real_server", "faults", "cluster", "sentinel", "twemproxy"}
 
@@ -109,6 +114,15 @@ def sent(request: pytest.FixtureRequest) -> Iterator[Recording]:
     for command in recorded.commands:
         assert len(keys_of(command)) <= 1, f"{command} names more than one key"
     assert not recorded.commands or _uses_a_store(request.node), 'mark it with pytest.mark.usefixtures("raw")'
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The clock of all caches. It stands still until `clock.sleep(seconds)`, so that no entry expires on a slow
+    machine."""
+    clock = Clock()
+    monkeypatch.setattr(local_cache, "time", clock)
+    return clock
 
 
 @pytest.fixture

@@ -234,7 +234,8 @@ class TimelineList:
 
     def _renew_expiry(self) -> None:
         """Keep a list that is read. At most one round trip an hour."""
-        if self._expires_after is None or time.monotonic() < (_renewed.get(self._key) or 0) + RENEWED_EVERY:
+        renewed = _renewed.get(self._key)
+        if self._expires_after is None or (renewed is not None and time.monotonic() < renewed + RENEWED_EVERY):
             return
         try:
             self._store.expire(self._key, self._expires_after)

@@ -6,20 +6,12 @@ and reads the pages on the second one. No time passes in between.
 
 import pytest
 
-from retwis_site.store import local_cache
 from retwis_site.store.local_cache import Memory
-from tests.support.clock import Clock
 from tests.support.stored_keys import publish
 from tests.support.two_workers import OtherWorker
 from timeline.relations.follow import Follows
 
-
-@pytest.fixture(autouse=True)
-def clock(monkeypatch):
-    """Stands still, so that no cache becomes too old."""
-    clock = Clock()
-    monkeypatch.setattr(local_cache, "time", clock)
-    return clock
+pytestmark = pytest.mark.usefixtures("clock")
 
 
 @pytest.fixture

@@ -6,21 +6,14 @@ import pytest
 
 from accounts.users.entities import User
 from accounts.users.names import isolated
-from retwis_site.store import local_cache
 from retwis_site.store.local_cache import Memory
-from tests.support.clock import Clock
 from tests.support.http.hostile_values import MARKER
 from tests.support.stored_keys import publish
 from timeline.relations.follow import Follows
 
+pytestmark = pytest.mark.usefixtures("clock")
+
 ALICE_SHOWN = '<bdi>Alice Liddell</bdi> <bdi class="handle">@Alice</bdi>'
-
-
-@pytest.fixture(autouse=True)
-def clock(monkeypatch):
-    still = Clock()
-    monkeypatch.setattr(local_cache, "time", still)
-    return still
 
 
 @pytest.fixture

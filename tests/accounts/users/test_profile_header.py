@@ -8,9 +8,7 @@ import pytest
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from accounts.users.repository import Users
-from retwis_site.store import local_cache
 from retwis_site.store.local_cache import Memory
-from tests.support.clock import Clock
 from tests.support.http.page_text import text_of
 from tests.support.people import register
 from timeline.people.entities import About, KnownFollowers
@@ -18,15 +16,9 @@ from timeline.relations.entities import InCommon
 from timeline.relations.follow import Follows
 from timeline.timelines.profile import Profiles
 
+pytestmark = pytest.mark.usefixtures("clock")
+
 MARCH = 1_772_800_000  # 2026-03-06T12:26:40Z
-
-
-@pytest.fixture(autouse=True)
-def clock(monkeypatch):
-    """No cached value expires during a test, even on a slow machine."""
-    clock = Clock()
-    monkeypatch.setattr(local_cache, "time", clock)
-    return clock
 
 
 def known_followers(store, viewer, name="Alice"):

@@ -2,11 +2,11 @@
 
 import pytest
 
-from retwis_site.store import local_cache
 from retwis_site.store.local_cache import Memory
-from tests.support.clock import Clock
 from tests.support.stored_posts import write_posts, write_tag
 from timeline.relations.follow import Follows
+
+pytestmark = pytest.mark.usefixtures("clock")
 
 # (path, reader): (round trips, commands) with warm caches, and the same with empty caches.
 COSTS = {
@@ -53,12 +53,6 @@ COSTS = {
     ("/login/", "a visitor"): ((0, 0), (0, 0)),
     ("/register/", "a visitor"): ((0, 0), (0, 0)),
 }
-
-
-@pytest.fixture(autouse=True)
-def clock(monkeypatch):
-    """Stops the clock of the caches, so that no entry expires on a slow machine."""
-    monkeypatch.setattr(local_cache, "time", Clock())
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import pytest
 from django.middleware.csrf import _unmask_cipher_token
 
 from accounts.users import repository
-from retwis_site.store import local_cache
 from retwis_site.store.local_cache import Memory
 from tests.support.clock import Clock
 from tests.support.people import register
@@ -17,14 +16,6 @@ from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows
 
 READS = ["/", "/timeline/", "/@Alice/", "/@bob/"]
-
-
-@pytest.fixture
-def clock(monkeypatch):
-    """A clock that stands still until `clock.sleep(seconds)`."""
-    clock = Clock()
-    monkeypatch.setattr(local_cache, "time", clock)
-    return clock
 
 
 def page(client, url="/"):

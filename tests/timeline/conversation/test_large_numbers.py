@@ -2,18 +2,12 @@
 
 import pytest
 
-from retwis_site.store import local_cache
 from retwis_site.store.local_cache import Memory
-from tests.support.clock import Clock
 from tests.support.stored_posts import write_posts
 
+pytestmark = pytest.mark.usefixtures("clock")
+
 MOST_DIFFERENT = 200  # bytes: the numbers on the page have more digits
-
-
-@pytest.fixture(autouse=True)
-def clock(monkeypatch):
-    """Stops the clock of the caches, so that no entry expires on a slow machine."""
-    monkeypatch.setattr(local_cache, "time", Clock())
 
 
 @pytest.fixture

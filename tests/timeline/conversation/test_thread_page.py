@@ -4,9 +4,7 @@ import re
 
 import pytest
 
-from retwis_site.store import local_cache
 from retwis_site.store.local_cache import Memory
-from tests.support.clock import Clock
 from tests.support.http.page_text import CANONICAL, meta_tags, text_of
 from tests.support.stored_posts import delete_answered, write_answer, write_posts
 from timeline.conversation.threads import A_PAGE
@@ -189,13 +187,6 @@ def test_a_post_that_claims_to_answer_itself_is_shown_once(shown, raw):
 
 
 # ---- round trips
-
-
-@pytest.fixture
-def clock(monkeypatch):
-    clock = Clock()
-    monkeypatch.setattr(local_cache, "time", clock)
-    return clock
 
 
 @pytest.mark.parametrize("size", [10, 1000])

@@ -8,8 +8,10 @@ import redis
 
 from accounts.signing_in.viewer import Viewer
 from retwis_site.exceptions import StoreReadOnly
+from retwis_site.store import cached_list
 from retwis_site.store.client import Store
 from retwis_site.store.local_cache import Memory
+from tests.support.clock import Clock
 from tests.support.people import register
 from tests.support.stored_posts import write_posts
 from timeline.posts.entities import NewPost
@@ -196,6 +198,19 @@ def test_a_read_renews_the_expiry(store, alice, raw):
     Memory.clear_all()  # an hour later
     all_pages(store, alice)
     assert raw.ttl("posts:1") > 29 * 86400
+
+
+def test_a_read_renews_the_expiry_once_an_hour_also_on_a_machine_that_has_just_started(store, alice, raw, monkeypatch):
+    clock = Clock()
+    clock.now = 1  # second since the machine was started
+    monkeypatch.setattr(cached_list, "time", clock)
+    write_posts(raw, 1, [1])
+    raw.rpush("posts:1", "1", "-0")
+    for seconds, is_renewed in ((0, True), (3000, False), (700, True)):
+        clock.sleep(seconds)
+        raw.expire("posts:1", 100)
+        all_pages(store, alice)
+        assert (raw.ttl("posts:1") > 100) is is_renewed
 
 
 def test_a_page_of_dead_ids_has_a_next_page(store, alice, raw):

@@ -3,20 +3,11 @@
 import pytest
 
 from accounts.users.entities import User, Visitor
-from retwis_site.store import local_cache
 from retwis_site.store.local_cache import Memory
-from tests.support.clock import Clock
 from tests.support.stored_posts import write_answer, write_posts
 from timeline.posts.reading.acted import ask_latest_acted
 from timeline.posts.reading.cached_posts import cached_whole, forget
 from timeline.posts.reading.post_reader import PostReader
-
-
-@pytest.fixture
-def clock(monkeypatch):
-    clock = Clock()
-    monkeypatch.setattr(local_cache, "time", clock)
-    return clock
 
 
 @pytest.fixture

@@ -3,9 +3,7 @@
 import pytest
 
 from accounts.users.entities import User, Visitor
-from retwis_site.store import local_cache
 from retwis_site.store.local_cache import Memory
-from tests.support.clock import Clock
 from tests.support.stored_posts import delete_answered, write_answer, write_posts
 from timeline.posts.reading import records
 from timeline.posts.reading.post_reader import PostReader
@@ -39,13 +37,6 @@ def commands(recorded):
     """The commands of each round trip, without those about hidden people, which have tests of their own."""
     asked = [[" ".join(map(str, command[:2])) for command in each.commands] for each in recorded.round_trips]
     return [[one for one in some if not one.startswith(ABOUT_HIDDEN)] for some in asked]
-
-
-@pytest.fixture
-def clock(monkeypatch):
-    clock = Clock()
-    monkeypatch.setattr(local_cache, "time", clock)
-    return clock
 
 
 # ---- round trips
