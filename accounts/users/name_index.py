@@ -10,7 +10,7 @@ from typing import NamedTuple
 from urllib.parse import quote, unquote
 
 from accounts.users.entities import User
-from accounts.users.names import entries, entry, queue_entries
+from accounts.users.names import entries, queue_entries
 from accounts.users.repository import PERSON, Users, forget, person
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.store import keys
@@ -62,7 +62,7 @@ class NameIndex:
     def refile(self, uid: int, old: Collection[str]) -> User | None:
         """Make the entries of one user match. `old`: former names, which may be empty. Returns the user; None for an
         unknown uid or a deleted account. Round trips as below."""
-        stored = self.make_match({uid: [entry(name, uid) for name in old if name]})
+        stored = self.make_match({uid: [entry for name in old if name for entry in entries(User(uid, name))]})
         forget(uid)
         return person(uid, stored[uid])
 

@@ -1,10 +1,13 @@
-"""Display names and bios as they are stored, and the entries of the index that a search for the start of a name reads.
+"""Display names and bios as they are stored, and the entries of the index that a search for people reads.
 
-An entry of `users_by_name` is `<folded name>:<uid>`. All scores are 0, so the sorted set is in the order of its
-members' bytes, and names with the same first letters are neighbours. A name may also contain colons.
+An entry of `users_by_name` is `<folded ending>:<uid>`. An ending of a name begins with one of its words: "Ux Walker"
+has `ux walker` and `walker`. All scores are 0, so the sorted set is in the order of its members' bytes, and endings
+with the same first letters are neighbours. A name may also contain colons.
 """
 
 import unicodedata
+
+import regex
 
 from accounts.users.entities import User
 from retwis_site.store import keys
@@ -13,6 +16,20 @@ from retwis_site.store.ids import parse_id
 
 LONGEST_DISPLAY_NAME = 50  # characters
 LONGEST_BIO = 160
+MOST_WORDS = 8  # of a name; a search finds no words after them
+
+# Where a word of a name begins. `unspaced`: where words have no spaces between them, each letter may begin one.
+# A letter is looked at before what stands in front of it: so the work is linear.
+_WORD_START = regex.compile(
+    r"""
+      \p{L} (?<! \p{L} [\p{M}\u200c\u200d]* \p{L})           # a letter after something else: 99Walker
+    | \p{Lu} (?<= \p{Ll} \p{M}* \p{Lu})                      # a capital after a small letter: UxWalker
+    | \p{N} (?<! [\p{L}\p{N}] \p{M}* \p{N})                  # a number after a space or a sign, but not ann99
+    | \p{S} (?<! \p{S} [\p{M}\u200d]* \p{S})                 # emoji
+    | (?P<unspaced> [[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]--\p{M}] )
+    """,
+    regex.VERBOSE | regex.V1,
+)
 
 FIRST_STRONG_ISOLATE, POP = "\u2068", "\u2069"
 # Characters that begin or end a change of the writing direction.
@@ -64,21 +81,26 @@ def folded(name: str) -> str:
     return caseless.replace("i\N{COMBINING DOT ABOVE}", "i")
 
 
-def entry(name: str, uid: int) -> str:
-    """The entry that leads from a name to a user."""
-    return f"{folded(name)}:{uid}"
+def endings(name: str) -> list[str]:
+    """The texts whose beginnings find a name: the folded name, and its folded endings from each of its words on. At
+    most MOST_WORDS and one; words with a space before them come first."""
+    found = _WORD_START.finditer(name, 0, LONGEST_DISPLAY_NAME)
+    starts = sorted(found, key=lambda start: start.lastgroup == "unspaced")[:MOST_WORDS]
+    texts = [name, *(name[start.start() :][:LONGEST_DISPLAY_NAME] for start in starts)]
+    return list(dict.fromkeys(folded(text) for text in texts))
 
 
 def entries(user: User) -> list[str]:
-    """The entries that lead to a user: by the username, and by the display name when it folds to another text."""
-    return list(dict.fromkeys(entry(name, user.uid) for name in (user.username, user.shown_name)))
+    """The entries that lead to a user, by the words of the username and of the display name."""
+    found_by = [*endings(user.username), *endings(user.shown_name)]
+    return [f"{ending}:{user.uid}" for ending in dict.fromkeys(found_by)]
 
 
 def parse(entry: str) -> tuple[str, int] | None:
-    """The folded name and the uid of an entry; None for a text that is no entry."""
-    name, colon, text = entry.rpartition(":")
+    """The folded ending and the uid of an entry; None for a text that is no entry."""
+    ending, colon, text = entry.rpartition(":")
     uid = parse_id(text) if colon else None
-    return None if uid is None else (name, uid)
+    return None if uid is None else (ending, uid)
 
 
 def queue_entries(pipe: Pipe, entries: list[str]) -> None:

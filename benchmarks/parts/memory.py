@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from django.contrib.auth.hashers import make_password
 
-from accounts.users.names import entry
+from accounts.users.entities import User
+from accounts.users.names import entries
 from benchmarks.growth.measure import Command, table
 from benchmarks.growth.sizes import NOW, SMALL, Kind, secret, version, weigh
 from benchmarks.plan import Plan, Report
@@ -29,7 +30,8 @@ def report(plan: Plan) -> Report:
             yield ("HSET", keys.users(), name, uid)
             yield ("HSET", keys.auths(), secret(uid), uid)
             yield ("ZADD", keys.users_by_time(), NOW + uid, name)
-            yield ("ZADD", keys.users_by_name(), 0, entry(name, uid))
+            for entry in entries(User(uid, name)):
+                yield ("ZADD", keys.users_by_name(), 0, entry)
             yield ("ZADD", keys.users_by_followers(), EDGES, uid)
             for step in range(1, EDGES + 1):
                 yield ("ZADD", keys.following(uid), NOW + step, uid + step * 7)

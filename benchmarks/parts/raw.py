@@ -8,7 +8,8 @@ import redis
 from django.conf import settings
 from django.contrib.auth.hashers import make_password
 
-from accounts.users.names import entry
+from accounts.users.entities import User
+from accounts.users.names import entries
 from benchmarks.growth.sizes import NOW, secret
 from benchmarks.visitor import CSRF_LETTERS, Viewer
 from retwis_site.store import keys
@@ -45,7 +46,8 @@ def people(uids: Iterable[int]) -> Iterator[Command]:
         yield ("HSET", keys.user(user.uid), "username", user.name, "password", NO_PASSWORD, "auth", user.secret)
         yield ("HSET", keys.auths(), user.secret, user.uid)
         yield ("ZADD", keys.users_by_time(), NOW, user.name)
-        yield ("ZADD", keys.users_by_name(), 0, entry(user.name, user.uid))
+        for entry in entries(User(user.uid, user.name)):
+            yield ("ZADD", keys.users_by_name(), 0, entry)
         yield ("HSET", keys.users(), user.name, user.uid)
 
 

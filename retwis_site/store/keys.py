@@ -9,7 +9,7 @@
 | `user:<uid>` | hash | `username` (as typed), `password` (Django hash), or `old_password` until the first login (the hash of another Retwis), `auth` (the secret of the session); ours: `name` (display name), `bio`, `language` (a code, such as `de`), `seen` (the highest post id that home has shown), `noticed` (notices are read up to here, unix s), `quiet` (kinds of notices that are turned off, with spaces between), `pinned` (the post that stands first on the profile), `deleted` (unix s; nothing of a deleted account is shown) | official, truth |
 | `auths` | hash | secret -> uid; may hold stale entries, never trusted alone | official |
 | `users_by_time` | zset | username as typed, score = registration (unix s) | official |
-| `users_by_name` | zset | `<folded name>:<uid>`, score 0: by which a prefix of a username or display name is found; may hold stale entries, never trusted alone | |
+| `users_by_name` | zset | `<folded ending>:<uid>`, score 0: the rest of a username or display name from each of its words on, by whose beginning a user is found; may hold stale entries, never trusted alone | |
 | `users_by_followers` | zset | uids, score = number of followers, set from ZCARD `followers:`; no user without followers | |
 | `following:<uid>` | zset | uids this user follows, score = since when (unix s) | official, truth |
 | `followers:<uid>` | zset | the mirror of `following:` | official |

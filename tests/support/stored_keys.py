@@ -1,6 +1,7 @@
 """What the keys of a store hold, in the shapes that tests compare."""
 
-from accounts.users.names import entry
+from accounts.users.entities import User
+from accounts.users.names import entries
 from retwis_site.store import keys
 from tests.support.people import LONG_AGO
 from timeline.posts.entities import NewPost
@@ -40,12 +41,12 @@ def name_entries(raw):
 
 def expected_name_entries(raw):
     """The entries that the index should have, from the hashes of the users that `users` leads to."""
-    entries = {}
+    expected = {}
     for uid in raw.hvals("users"):
         username, name, deleted = raw.hmget(f"user:{uid}", "username", "name", "deleted")
-        names = {username, name or username} if deleted is None else set()
-        entries |= {entry(each, int(uid)): 0 for each in names}
-    return entries
+        if deleted is None:
+            expected |= dict.fromkeys(entries(User(int(uid), username, name or "")), 0)
+    return expected
 
 
 def add_overdue_job(raw, job):

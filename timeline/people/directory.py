@@ -1,22 +1,25 @@
-"""The directory of all users: the newest, the most followed, and a search by the beginning of a name.
+"""The directory of all users: the newest, the most followed, and a search by the words of names.
 
-`users_by_name` holds an entry for each name that finds a user. Redis orders the entries by their bytes, so the names
-with a common beginning are one range. An entry alone proves nothing: it counts while the user still has the name.
+`users_by_name` holds an entry for each word that finds a user: the rest of the name, from this word on. Redis orders
+the entries by their bytes, so those with a common beginning are one range. An entry alone proves nothing: it counts
+while the user still has the name.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
-from accounts.users.names import LONGEST_DISPLAY_NAME, folded, in_one_line, parse
+from accounts.users.names import LONGEST_DISPLAY_NAME, endings, folded, in_one_line, parse
 from accounts.users.repository import ask_owner, ask_owners
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import stored_rows, stored_score
 from retwis_site.store.local_cache import Memory
+from retwis_site.store.replies import Reply
 from timeline.people.cursors import NameCursor, ScoreCursor, ask_start_rank
 from timeline.people.entities import ListedPerson, PeopleList, SearchResult
 from timeline.people.follow_pages import PEOPLE_A_PAGE
@@ -28,6 +31,8 @@ LONGEST_QUERY = LONGEST_DISPLAY_NAME  # characters
 LONGEST_INPUT = 4 * LONGEST_QUERY  # characters, with invisible ones, and with combining marks apart from letters
 PREFIX_ENTRIES = 60  # entries that begin with the query; most users have at most two
 EXACT_ENTRIES = 20  # entries that are the query; they are read besides
+WORDS_ASKED = 4  # words of a query of several words; the others are only compared
+WORD_ENTRIES = 200  # entries that begin with one of several words
 USERS_LOOKED_UP = 30  # users that a search loads, a few more than a page: some may have other names now
 
 # By username, with its letter case. An entry has 300 bytes, so all have 1.5 MB.
@@ -109,22 +114,19 @@ class People:
     # ---- search
 
     def search(self, viewer: Viewer, query: str) -> SearchResult:
-        """The users whose username or display name begins with `query`, in any letter case; `query`: from
+        """The users in whose names each word of `query` begins a word, in any order and letter case; `query`: from
         `search_query`. Two round trips with cached uids; one when nothing matches.
 
-        The user with this username comes first, then users with exactly this name, then the others by the bytes of
-        their names.
+        The user with this username comes first, then users with exactly this name, then those with the words in this
+        order, by the bytes of the entries. Of several words that are all frequent only the first WORD_ENTRIES of each
+        are compared.
         """
         prefix = folded(query)
-
-        owner, exact, entries = viewer.ask(partial(_Entries, query, prefix))
-        names = _names_by_uid(exact, entries, prefix)
-        order = list(dict.fromkeys([*([owner] if owner else []), *names]))
-        listed = self._listed(viewer, order[:USERS_LOOKED_UP])
-        people = [
-            person for uid, person in listed.items() if uid == owner or _has_name(person.user, names.get(uid, set()))
-        ]
-        more = len(people) > PEOPLE_A_PAGE or len(order) > USERS_LOOKED_UP or len(entries) == PREFIX_ENTRIES
+        owner, uids, all_read = viewer.ask(partial(_Candidates, query, prefix))
+        listed = self._listed(viewer, uids[:USERS_LOOKED_UP])
+        people = [person for uid, person in listed.items() if uid == owner or _matches(person.user, prefix)]
+        people.sort(key=lambda one: (one.user.uid != owner, not _is_called(one.user, prefix)))
+        more = len(people) > PEOPLE_A_PAGE or len(uids) > USERS_LOOKED_UP or not all_read
         return SearchResult(people[:PEOPLE_A_PAGE], more)
 
     # ---- both
@@ -164,9 +166,9 @@ class _StartRank:
         return self._rank.value
 
 
-class _Entries:
-    """Asks who has the name `query`, and for the entries with exactly the folded name `prefix` and those that begin
-    with it."""
+class _Candidates:
+    """Asks who has the name `query`, and to whom the entries lead that begin with the folded query, `prefix`, or with
+    its words."""
 
     def __init__(self, query: str, prefix: str) -> None:
         self._query = query
@@ -174,12 +176,38 @@ class _Entries:
 
     def queue(self, pipe: Pipe, me: int | None) -> None:
         prefix = self._prefix
+        words = list(dict.fromkeys(prefix.split()))
         self._owner = ask_owner(pipe, self._query)
         self._exact = pipe.zrangebylex(keys.users_by_name(), f"[{prefix}:", f"({prefix};", EXACT_ENTRIES)
-        self._all = pipe.zrangebylex(keys.users_by_name(), f"[{prefix}", after_prefix(prefix), PREFIX_ENTRIES)
+        self._all = _ask_beginning(pipe, prefix, PREFIX_ENTRIES)
+        asked = words[:WORDS_ASKED] if words != [prefix] else []
+        self._of_words = [_ask_beginning(pipe, word, WORD_ENTRIES) for word in asked]
 
-    def result(self) -> tuple[int | None, list[str], list[str]]:
-        return self._owner.value, self._exact.value, self._all.value
+    def result(self) -> tuple[int | None, list[int], bool]:
+        """The owner, the uids in their order, and whether no other user can match."""
+        owner, of_words = self._owner.value, [entries.value for entries in self._of_words]
+        complete = [entries for entries in of_words if len(entries) < WORD_ENTRIES]
+        all_read = len(self._all.value) < PREFIX_ENTRIES and bool(complete or not of_words)
+        exact = [uid for ending, uid in _parsed(self._exact.value) if ending == self._prefix]
+        in_order = [uid for ending, uid in _parsed(self._all.value) if ending.startswith(self._prefix)]
+        uids = [*([owner] if owner else []), *exact, *in_order, *_in_all(complete or of_words, of_words)]
+        return owner, list(dict.fromkeys(uids)), all_read
+
+
+def _ask_beginning(pipe: Pipe, prefix: str, number: int) -> Reply[list[str]]:
+    return pipe.zrangebylex(keys.users_by_name(), f"[{prefix}", after_prefix(prefix), number)
+
+
+def _parsed(entries: Iterable[str]) -> list[tuple[str, int]]:
+    return [found for entry in entries if (found := parse(entry))]
+
+
+def _in_all(required: Sequence[Sequence[str]], others: Sequence[Sequence[str]]) -> list[int]:
+    """The uids that stand in all `required` lists of entries, first those that stand in most of the others."""
+    lists = [dict.fromkeys(uid for _, uid in _parsed(entries)) for entries in required]
+    inside = [uid for uid in lists[0] if all(uid in other for other in lists)] if lists else []
+    times = Counter(uid for entries in others for uid in {uid for _, uid in _parsed(entries)})
+    return sorted(inside, key=lambda uid: -times[uid])
 
 
 def search_query(text: str) -> str:
@@ -204,17 +232,15 @@ LAST_CODE_POINT = 0x10FFFF
 SURROGATES = range(0xD800, 0xE000)  # code points that are no characters
 
 
-def _names_by_uid(exact: Iterable[str], entries: Iterable[str], prefix: str) -> dict[int, set[str]]:
-    """The folded names by which the entries find each uid: in the order of the entries, but first the uids with a name
-    that is the prefix."""
-    names: dict[int, set[str]] = {}
-    for entry in (*exact, *entries):
-        name, uid = parse(entry) or ("", 0)
-        names.setdefault(uid, set()).add(name)
-    matching = {uid: {name for name in own if name.startswith(prefix)} for uid, own in names.items()}
-    exactly = [uid for uid, own in matching.items() if prefix in own]
-    return {uid: matching[uid] for uid in dict.fromkeys((*exactly, *matching)) if uid and matching[uid]}
+def _matches(user: User, prefix: str) -> bool:
+    """Whether the names of a user go on as `prefix` does, or each word of `prefix` begins a word of them."""
+    found_by = [*endings(user.username), *endings(user.shown_name)]
+
+    def is_found(text: str) -> bool:
+        return any(ending.startswith(text) for ending in found_by)
+
+    return is_found(prefix) or all(is_found(word) for word in prefix.split())
 
 
-def _has_name(user: User, names: set[str]) -> bool:
-    return folded(user.username) in names or folded(user.shown_name) in names
+def _is_called(user: User, name: str) -> bool:
+    return name in (folded(user.username), folded(user.shown_name))

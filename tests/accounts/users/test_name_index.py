@@ -1,5 +1,7 @@
 """`users_by_name`: every user is found by the username and the display name; `doctor` and `cleanup` repair it."""
 
+import unicodedata
+
 import pytest
 from django.core.management import call_command
 from hypothesis import given
@@ -8,7 +10,7 @@ from hypothesis import strategies as st
 from accounts.users.checks.name_index_checks import NameIndexChecks
 from accounts.users.entities import User
 from accounts.users.name_index import NameIndex
-from accounts.users.names import entries, entry, folded, parse
+from accounts.users.names import LONGEST_DISPLAY_NAME, MOST_WORDS, endings, entries, folded, parse
 from accounts.users.repository import Users
 from retwis_site.jobs.worker import drain
 from retwis_site.store.ids import LARGEST_ID
@@ -27,8 +29,49 @@ def findings(search):
 
 
 @given(name=NAMES, uid=st.integers(1, LARGEST_ID))
-def test_an_entry_has_the_folded_name_and_the_uid(name, uid):
-    assert parse(entry(name, uid)) == (folded(name), uid)
+def test_each_entry_has_a_folded_ending_and_the_uid_and_the_whole_name_comes_first(name, uid):
+    found = [parse(entry) for entry in entries(User(uid, name))]
+    assert found == [(ending, uid) for ending in endings(name)]
+    assert found[0] == (folded(name), uid)
+
+
+@pytest.mark.parametrize(
+    ("name", "others"),
+    [
+        ("Ux Walker", ["walker"]),
+        ("Zoë van der Berg", ["van der berg", "der berg", "berg"]),
+        ("O'Brien-Smith", ["brien-smith", "smith"]),
+        ("ux_walker", ["walker"]),
+        ("UxWalker", ["walker"]),
+        ("99walker", ["walker"]),
+        ("agent_47", ["47"]),
+        ("ann1987", []),
+        ("-Ann-", ["ann-"]),
+        ("★Ann", ["ann"]),
+        ("Ann 🎉🎉", ["🎉🎉"]),
+        ("👩\u200d💻 Dev", ["dev"]),
+        ("❤️Ann", ["ann"]),
+        ("علي رضا", ["رضا"]),
+        ("می\u200cخواهم", []),  # the joiner stands inside a word
+        ("नरेन्द्र मोदी", ["मोदी"]),  # a sign that joins letters does not end a word
+        ("日本太郎", ["本太郎", "太郎", "郎"]),
+        ("김철수", ["철수", "수"]),
+        ("สมชาย ใจดี", ["ใจดี", "มชาย ใจดี", "ชาย ใจดี", "าย ใจดี", "ย ใจดี", "จดี", "ดี"]),
+    ],
+)
+def test_a_name_is_found_by_its_endings_from_each_of_its_words_on(name, others):
+    assert [unicodedata.normalize("NFC", ending) for ending in endings(name)[1:]] == others
+
+
+def test_only_the_first_words_have_entries_and_only_with_the_length_of_a_name():
+    assert len(endings("a b c d e f g h i j")) == MOST_WORDS
+    assert {*map(len, endings("-a" * 5000)[1:])} == {LONGEST_DISPLAY_NAME}
+
+
+@given(name=NAMES)
+def test_any_name_has_few_endings_and_each_is_one(name):
+    assert 1 <= len(endings(name)) <= MOST_WORDS + 1
+    assert all(ending in folded(name) or folded(ending) == ending for ending in endings(name))
 
 
 @pytest.mark.parametrize(
@@ -47,8 +90,8 @@ def test_names_that_differ_in_letter_case_or_composition_have_one_folded_form(on
     assert folded(one) == folded(other)
 
 
-def test_a_user_has_one_entry_for_the_username_and_one_for_a_different_display_name():
-    assert entries(User(7, "Ann", "Ann of Cleves")) == ["ann:7", "ann of cleves:7"]
+def test_a_user_has_the_entries_of_the_username_and_of_a_different_display_name():
+    assert entries(User(7, "Ann", "Ann of Cleves")) == ["ann:7", "ann of cleves:7", "of cleves:7", "cleves:7"]
     for name in ("", "Ann", "ANN"):
         assert entries(User(7, "Ann", name)) == ["ann:7"]
 
@@ -74,7 +117,7 @@ def test_a_registration_of_a_taken_name_adds_no_entry(store, alice, raw):
 def test_a_change_removes_the_old_name_and_keeps_the_username(store, alice, raw):
     for name, expected in [
         ("Ann", {"alice:1", "ann:1"}),
-        ("Bea: the 1st:2", {"alice:1", "bea: the 1st:2:1"}),
+        ("Bea: the 1st:2", {"alice:1", "bea: the 1st:2:1", "the 1st:2:1", "1st:2:1", "st:2:1", "2:1"}),
         ("ALICE", {"alice:1"}),
         ("Zoe\u0308", {"alice:1", "zoe\u0308:1"}),
         ("", {"alice:1"}),
@@ -151,7 +194,7 @@ def test_a_missing_index_is_one_finding_and_is_rebuilt(store, raw):
     assert findings(NameIndexChecks(store).lacking) == ["there is no users_by_name, as in a foreign database"]
     call_command("doctor", "--fix", verbosity=0)
     assert name_entries(raw) == expected_name_entries(raw)
-    assert len(name_entries(raw)) == 58
+    assert len(name_entries(raw)) == 87
 
 
 def test_many_lacking_entries_are_counted_and_only_the_first_are_listed(store, raw, capsys):

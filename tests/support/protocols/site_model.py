@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from accounts.users.entities import User
-from accounts.users.names import entry
+from accounts.users.names import entries
 from timeline.people.entities import FollowRow, KnownFollowers, ListedPerson, Relation, Show
 from timeline.posts.entities import Counts, Post
 from timeline.relations.entities import Blocks, FollowCounts, Hiding, InCommon
@@ -27,7 +27,7 @@ class Person:
     @property
     def index_entries(self) -> set[str]:
         """The members of `users_by_name`."""
-        return {entry(name, self.uid) for name in (self.name, self.display_name or self.name)}
+        return set(entries(self.user))
 
 
 @dataclass

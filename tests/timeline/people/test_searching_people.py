@@ -1,4 +1,4 @@
-"""The search /people/?q=: it finds users by the beginning of their username or display name."""
+"""The search /people/?q=: it finds users by the words of their username and display name."""
 
 import html
 import re
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
-from accounts.users.names import entries
+from accounts.users.names import endings, entries
 from retwis_site.store.local_cache import Memory
 from tests.support.http.hostile_values import MARKER
 from tests.support.http.page_text import names, text_of
@@ -21,6 +21,8 @@ from timeline.people.directory import (
     LONGEST_QUERY,
     PREFIX_ENTRIES,
     USERS_LOOKED_UP,
+    WORD_ENTRIES,
+    WORDS_ASKED,
     People,
     after_prefix,
     search_query,
@@ -43,15 +45,47 @@ def found(store, text):
 # ---- results
 
 
-@pytest.mark.parametrize("text", ["ali", "ALI", "Alice", "@alice", "  @Ali ", "a", "alice l", "Alice Liddell"])
-def test_a_search_finds_the_beginning_of_either_name_in_any_letter_case(store, raw, text):
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ali",
+        "ALI",
+        "Alice",
+        "@alice",
+        "  @Ali ",
+        "a",
+        "alice l",
+        "Alice Liddell",
+        "liddell",
+        "lid",
+        "LIDDELL a",
+        "l ali",
+    ],
+)
+def test_a_search_finds_the_words_of_either_name_in_any_letter_case(store, raw, text):
     add_user(raw, 1, "Alice", "Alice Liddell")
     add_user(raw, 2, "bob")
     assert found(store, text) == [1]
 
 
-@pytest.mark.parametrize("text", ["liddell", "lice", "alicex", "alice_l", "1", ":1", "alice:", "alice:1", "@@alice"])
-def test_a_search_finds_nothing_but_the_beginning_of_a_name(store, raw, text):
+@pytest.mark.parametrize(
+    "text",
+    [
+        "iddell",
+        "lice",
+        "liddells",
+        "alice m",
+        "alice alicex",
+        "alicex",
+        "alice_l",
+        "1",
+        ":1",
+        "alice:",
+        "alice:1",
+        "@@alice",
+    ],
+)
+def test_a_search_finds_nothing_but_the_beginnings_of_words(store, raw, text):
     add_user(raw, 1, "Alice", "Alice Liddell")
     assert found(store, text) == []
 
@@ -83,13 +117,49 @@ def test_a_search_matches_letters_as_unicode_does(store, raw, name, queries):
     assert [found(store, text) for text in queries] == [[1]] * len(queries)
 
 
+@pytest.mark.parametrize(
+    ("username", "name", "queries"),
+    [
+        ("ux_walker", "", ["walker", "ux", "ux_w", "walker ux"]),
+        ("UxWalker", "", ["walker", "uxw", "ux walker"]),
+        ("x", "Maria del Carmen", ["carmen", "del car", "carmen maria", "x carmen", "mar del carm"]),
+        ("x", "Jean-Luc O'Brien", ["luc", "brien jean", "o'brien", "jean-luc"]),
+        ("x", "日本 太郎", ["太郎", "郎", "本", "太郎 日本"]),
+        ("x", "김철수", ["철수", "철", "김"]),
+        ("x", "สมชาย ใจดี", ["ใจดี", "ชาย"]),
+        ("x", "★ Ann ★", ["ann", "★ ann"]),
+    ],
+)
+def test_a_search_finds_any_word_of_a_name_in_any_order(store, raw, username, name, queries):
+    add_user(raw, 1, username, name)
+    add_user(raw, 2, "bob", "Carla Bo")
+    assert [found(store, text) for text in queries] == [[1]] * len(queries)
+
+
+def test_of_two_words_the_rare_one_finds_a_user_behind_many_with_the_frequent_one(store, raw):
+    for uid in range(1, WORD_ENTRIES + 50):
+        add_user(raw, uid, f"u{uid}", f"Ann Jones {uid:03}")
+    add_user(raw, 900, "x", "Walker, Ann Zoe")
+    assert found(store, "ann walker") == found(store, "walker ann") == [900]
+    assert not People(store).search(Viewer(store, ""), "ann walker").more
+
+
+def test_two_frequent_words_say_that_there_may_be_more(store, raw):
+    for uid in range(1, WORD_ENTRIES + 50):
+        add_user(raw, uid, f"u{uid}", f"Ann Lee {uid:03}")
+    result = People(store).search(Viewer(store, ""), "lee ann")
+    assert len(result.people) == PEOPLE_A_PAGE
+    assert result.more
+
+
 def test_the_username_comes_first_then_exact_names_then_the_others_in_order(store, raw):
     add_user(raw, 1, "annabel")
     add_user(raw, 2, "zoe", "Ann")
     add_user(raw, 3, "Ann")
     add_user(raw, 4, "ann_lee")
     add_user(raw, 5, "x", "Ann 2")
-    assert found(store, "ann") == [3, 2, 5, 4, 1]
+    add_user(raw, 6, "y", "Mary Ann")
+    assert found(store, "ann") == [3, 2, 6, 5, 4, 1]
 
 
 def test_an_exact_name_is_found_among_many_longer_ones(store, raw):
@@ -186,6 +256,16 @@ def test_a_search_takes_two_round_trips_and_reads_a_limited_number_of_entries(st
     assert limits == [EXACT_ENTRIES, PREFIX_ENTRIES]
 
 
+def test_a_query_of_many_words_costs_a_limited_number_of_commands(store, raw, round_trips):
+    add_user(raw, 1, "x", "a b c d e f")
+    recorded = round_trips(lambda: People(store).search(Viewer(store, ""), "f e d c b a"))
+    limits = [command[-1] for command in recorded.commands if command[0] == "ZRANGEBYLEX"]
+    assert limits == [EXACT_ENTRIES, PREFIX_ENTRIES, *[WORD_ENTRIES] * WORDS_ASKED]
+    assert len(recorded.round_trips) == 2
+    assert found(store, "f e d c b a") == [1]
+    assert found(store, "f e d c b a x y") == []
+
+
 def test_a_search_without_results_takes_one_round_trip(store, alice, round_trips):
     assert len(round_trips(lambda: People(store).search(Viewer(store, ""), "nobody")).round_trips) == 1
 
@@ -224,6 +304,11 @@ texts = st.text(characters, min_size=1, max_size=5)
 users = st.lists(st.tuples(texts, st.one_of(st.just(""), texts)), max_size=8)  # username, display name
 
 
+def matches(found_by, query):
+    parts = [[query], query.split()]
+    return any(all(any(ending.startswith(word) for ending in found_by) for word in words) for words in parts)
+
+
 def fold(name):
     return unicodedata.normalize("NFD", unicodedata.normalize("NFD", name).casefold()).replace("i\u0307", "i")
 
@@ -248,7 +333,7 @@ def test_a_search_finds_the_same_users_as_a_scan_of_all_names(store, raw, names_
     expected = {
         uid
         for uid, names_of_user in enumerate(names_of_users, 1)
-        if any(name and fold(name).startswith(fold(query)) for name in names_of_user)
+        if matches([ending for name in names_of_user for ending in endings(name)], fold(query))
     }
     result = People(store).search(Viewer(store, ""), query)
     assert {person.user.uid for person in result.people} == expected
