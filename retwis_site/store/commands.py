@@ -32,6 +32,16 @@ class Commands(ABC):
         return self.send("GET", key)
 
     @command
+    def get_bytes(self, key: str) -> bytes | None:
+        """Like `get`, for a string that is no text."""
+        return self.send("GET", key, **{NEVER_DECODE: True})
+
+    @command
+    def append(self, key: str, value: bytes) -> int:
+        """Add bytes to the end of a string, which need not exist; returns its new length."""
+        return self.send("APPEND", key, value)
+
+    @command
     def set(self, key: str, value: str) -> None:
         return self.send("SET", key, value)
 

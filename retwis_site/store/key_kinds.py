@@ -1,7 +1,7 @@
 """The kinds of keys of the table in `keys.py`: which key is of which kind, and what a key of a kind must hold."""
 
 from retwis_site.store import keys
-from retwis_site.store.ids import parse_id
+from retwis_site.store.ids import parse_id, parse_number
 
 # SCAN pattern of each kind of key -> the type that its keys must have.
 TYPES = {
@@ -40,6 +40,9 @@ TYPES = {
     "tag:*": "zset",
     "tags": "hash",
     "tags_by_name": "zset",
+    "postings:*": "string",
+    "posting_ranges": "zset",
+    "search_index": "hash",
     "notices:*": "zset",
     "outbox": "zset",
     "outbox:[0-9]*": "zset",
@@ -99,6 +102,8 @@ VALUES: dict[str, str | dict[str, str]] = {
     "tag:*": "id",
     "tags": "text",
     "tags_by_name": "text",
+    "posting_ranges": "id",
+    "search_index": "number",
     "notices:*": "text",
     "outbox": "text",
     "outbox:[0-9]*": "text",
@@ -112,7 +117,7 @@ TIMED = {
     *("users_by_time", "following:*", "followers:*", "likes:*", "liked_by:*", "bookmarks:*"),
     *("blocked:*", "blocked_by:*", "muted_threads:*", "tags_of:*", "notices:*", "outbox", "outbox:[0-9]*", "set_aside"),
 }
-SCORED_BY_ID = {"recent", "recent:[0-9]*", "thread:*", "replies_to:*", "quotes_of:*", "tag:*"}
+SCORED_BY_ID = {"recent", "recent:[0-9]*", "thread:*", "replies_to:*", "quotes_of:*", "tag:*", "posting_ranges"}
 
 
 def matching(pattern: str) -> str:
@@ -127,6 +132,8 @@ def kind_of(key: str) -> str | None:
     kind, colon, _ = own.partition(":")
     if kind in keys.SPLIT and colon:
         return f"{kind}:[0-9]*" if key in keys.whatever_shards(kind) else None
+    if kind == "postings":
+        return "postings:*" if _is_postings(own) else None
     pattern = f"{kind}:*" if kind in {"lease", "idem", "throttle", "tag"} or number(key) is not None else own
     return pattern if pattern in TYPES else None
 
@@ -134,3 +141,8 @@ def kind_of(key: str) -> str | None:
 def number(key: str) -> int | None:
     """The id in a key such as `post:12`; None for other keys, such as `post:12:likes` or `user:settings`."""
     return parse_id(key.removeprefix(keys.PREFIX).partition(":")[2])
+
+
+def _is_postings(own: str) -> bool:
+    numbers = own.split(":")[1:]
+    return len(numbers) == 2 and all(parse_number(text) is not None for text in numbers)

@@ -37,6 +37,9 @@
 | `tag:<folded>` | zset | the posts with this hashtag, member = score = pid | |
 | `tags` | hash | folded tag -> its spelling when it was first used | truth |
 | `tags_by_name` | zset | folded tags with their marks apart (NFD), score 0: by which the beginning of a tag is found | |
+| `postings:<first>:<bucket>` | string | the search index for the posts of one range of ids: for each term of a post 4 bytes, with an id from the time 8, the lowest first: the id minus `<first>`, and in the last two bytes a part of the term's hash. Another part of the hash says in which of 1024 buckets. May hold records of what is no longer in a post, and a record twice | |
+| `posting_ranges` | zset | where ranges of ids from the time begin, member = score = the first id. Ranges of ids from the counter begin at each multiple of 16,384 | |
+| `search_index` | hash | `posts:<first>`: how many posts were written into a range of ids from the time, about; `reindexed`: the first id of the range that `reindex` has written last; `reindexing`: until when `reindex` is at work (unix s) | |
 | `notices:<uid>` | zset | what others did that concerns this user: `<kind>:<what>:<who>`, score = when (unix s), the newest 1000; the member `up_to_here` has `noticed` as its score, so that one round trip counts the new ones | truth |
 | `outbox` | zset | unfinished jobs, score = when a worker may take the job over (unix s) | truth |
 | `outbox:<n>` | zset | with `OUTBOX_SHARDS` above 1, instead of `outbox`: the jobs about some of the ids | truth |
@@ -194,6 +197,18 @@ def tags() -> str:
 
 def tags_by_name() -> str:
     return f"{PREFIX}tags_by_name"
+
+
+def postings(first: int, bucket: int) -> str:
+    return f"{PREFIX}postings:{first}:{bucket}"
+
+
+def posting_ranges() -> str:
+    return f"{PREFIX}posting_ranges"
+
+
+def search_index() -> str:
+    return f"{PREFIX}search_index"
 
 
 def notices(uid: int) -> str:

@@ -73,6 +73,12 @@ def made_at(number: int) -> int | None:
     return None if number < SMALLEST else EPOCH + (number >> NODE_BITS + SEQUENCE_BITS) // 1000
 
 
+def first_of(seconds: float) -> int:
+    """The lowest id of this time (unix seconds); none is below SMALLEST or above LARGEST_ID."""
+    milliseconds = min(max(int((seconds - EPOCH) * 1000), 0), LARGEST_ID)
+    return min(max(milliseconds << NODE_BITS + SEQUENCE_BITS, SMALLEST), LARGEST_ID)
+
+
 def is_ahead(number: int) -> bool:
     """Whether an id is of a time more than STEP seconds from now: the clock of the process that made it was ahead."""
     return number >= SMALLEST and (number >> NODE_BITS + SEQUENCE_BITS) > (time.time() + STEP - EPOCH) * 1000

@@ -1,5 +1,7 @@
 """What the keys of a store hold, in the shapes that tests compare."""
 
+from redis.client import NEVER_DECODE
+
 from accounts.users.entities import User
 from accounts.users.names import entries
 from retwis_site.store import keys
@@ -11,12 +13,21 @@ from timeline.posts.repository import Posts
 def everything(raw):
     """All keys and their values."""
     read = {
-        "string": raw.get,
+        "string": lambda key: _string(raw, key),
         "hash": raw.hgetall,
         "list": lambda key: raw.lrange(key, 0, -1),
         "zset": lambda key: raw.zrange(key, 0, -1, withscores=True),
     }
     return {key: read[raw.type(key)](key) for key in raw.keys()}  # noqa: SIM118  a client, not a dict
+
+
+def _string(raw, key):
+    """A text; bytes, where the string is no text."""
+    stored = raw.execute_command("GET", key, **{NEVER_DECODE: True})
+    try:
+        return stored.decode()
+    except UnicodeDecodeError:
+        return stored
 
 
 def without_damaged(raw):

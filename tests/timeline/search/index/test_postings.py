@@ -1,0 +1,87 @@
+"""Records of the index: which posts stand under a term, in which keys."""
+
+import pytest
+
+from retwis_site.store.snowflake import SMALLEST
+from timeline.search.index.postings import BUCKETS, ask_posts, queue_records, records
+from timeline.search.index.ranges import Range, Ranges
+
+COUNTED = Range(16_384, 32_768, 2)
+TIMED = Range(SMALLEST, 2**53, 6)
+
+
+def write(store, within, posts):
+    pipe = store.pipeline()
+    queue_records(pipe, within, posts)
+    pipe.execute()
+
+
+def posts_under(store, within, term):
+    pipe = store.pipeline()
+    found = ask_posts(pipe, within, term)
+    pipe.execute()
+    return found.value
+
+
+@pytest.mark.parametrize("within", [COUNTED, TIMED], ids=["counted", "timed"])
+def test_posts_are_found_under_their_terms(raw, store, within):
+    first, last = within.first, within.first + 16_383
+    write(store, within, {"walk": [first, first + 7], "dog": [last], "日本": [first + 7]})
+    write(store, within, {"walk": [last]})
+    assert posts_under(store, within, "walk") == {first, first + 7, last}
+    assert posts_under(store, within, "dog") == {last}
+    assert posts_under(store, within, "日本") == {first + 7}
+    assert posts_under(store, within, "cat") == set()
+
+
+@pytest.mark.parametrize(("within", "size"), [(COUNTED, 4), (TIMED, 8)], ids=["counted", "timed"])
+def test_a_record_is_the_id_within_the_range_below_a_part_of_the_terms_hash(raw, store, within, size):
+    write(store, within, {"walk": [within.first + 258]})
+    [key] = raw.keys("postings:*")
+    stored = store.get_bytes(key)
+    assert len(stored) == size
+    assert stored[: size - 2] == (258).to_bytes(size - 2, "little")
+
+
+def test_a_batch_is_one_command_for_each_bucket(raw, store, round_trips):
+    posts = {f"term{number}": range(16_384, 16_484) for number in range(3 * BUCKETS)}
+    recorded = round_trips(lambda: write(store, COUNTED, posts))
+    assert len(recorded.round_trips) == 1
+    assert len(recorded.commands) <= BUCKETS
+    assert all(posts_under(store, COUNTED, term) >= set(pids) for term, pids in list(posts.items())[:20])
+
+
+def test_a_record_twice_is_one_post(raw, store):
+    write(store, COUNTED, {"walk": [16_385, 16_385]})
+    write(store, COUNTED, {"walk": [16_385]})
+    assert posts_under(store, COUNTED, "walk") == {16_385}
+
+
+def test_few_posts_are_found_under_a_term_that_they_do_not_have(raw, store):
+    posts = {f"word{number}": [16_384 + number] for number in range(16_384)}
+    write(store, COUNTED, posts)
+    wrong = sum(len(posts_under(store, COUNTED, f"other{number}")) for number in range(200))
+    assert wrong <= 3
+
+
+def test_an_incomplete_record_is_left_out():
+    assert list(records(b"\1\0\0\0\2", COUNTED)) == [1]
+
+
+def test_a_post_stands_in_the_range_of_its_id():
+    start = SMALLEST + 1_000_000
+    ranges = Ranges(40_000, (SMALLEST, start))
+    assert ranges.of(1) == (0, 16_384, 2)
+    assert ranges.of(16_384) == (16_384, 32_768, 2)
+    assert ranges.of(SMALLEST) == ranges.of(start - 1) == (SMALLEST, start, 6)
+    assert ranges.of(start) == ranges.of(2**53 - 1) == (start, 2**53, 6)
+    assert Ranges(0, ()).of(start) == (SMALLEST, 2**53, 6)
+
+
+def test_ranges_come_highest_first_below_an_id():
+    start = SMALLEST + 1_000_000
+    ranges = Ranges(40_000, (SMALLEST, start))
+    assert [found.first for found in ranges.below(2**53)] == [start, SMALLEST, 32_768, 16_384, 0]
+    assert [found.first for found in ranges.below(start)] == [SMALLEST, 32_768, 16_384, 0]
+    assert [found.first for found in ranges.below(16_384)] == [0]
+    assert list(ranges.below(0)) == []

@@ -1,0 +1,121 @@
+"""The words of a text, by Unicode's rules (UAX #29), and the form in which they are compared.
+
+There are four differences from these rules, each for what people look for:
+- A dot or a colon between letters separates words: `example` is found in `example.com`.
+- A word neither begins nor ends with underscores.
+- Letters of scripts without spaces between words are one word, a run. Any part of a run can be searched.
+- Emoji are words.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import NamedTuple
+
+import regex
+
+LONGEST_SEARCHED = 2000  # characters; only a foreign database has longer texts, of which the beginning is searched
+
+
+class Word(NamedTuple):
+    """`text[start:end]` is a word. `folded`: the word as it is compared. `is_run`: it may be several words."""
+
+    start: int
+    end: int
+    folded: str
+    is_run: bool
+
+
+_ascii_words = re.compile(
+    "[A-Za-z0-9]+(?:(?:_+|(?<=[A-Za-z])'(?=[A-Za-z])|(?<=[0-9])[.,'](?=[0-9]))[A-Za-z0-9]+)*"
+).finditer
+
+# Scripts without spaces between words. Korean has spaces, but particles without a space follow a word.
+_RUN = (
+    r"\p{Han}\p{Hiragana}\p{Katakana}\p{Bopomofo}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+    "\u3005\u3006\u30fc\uff70"  # the signs for a repeated or a longer sound
+)
+_LETTER = rf"[\p{{WB=ALetter}}\p{{WB=Hebrew_Letter}}]--[{_RUN}]"
+_DIGIT = r"\p{WB=Numeric}"
+_MARK = r"\p{WB=Extend}\p{WB=Format}\p{WB=ZWJ}"
+_BETWEEN_LETTERS = "'\u00b7\u0387\u055f\u05f4\u2027"
+# Where characters are, surrogates left out. Most texts have only those of the first plane, and maybe emoji.
+_FIRST_PLANE = (range(0xD800), range(0xE000, 0x10000))
+_ALL_PLANES = (*_FIRST_PLANE, range(0x10000, 0x34000), range(0xE0000, 0xE0200))
+
+
+@cache
+def _words_in(planes: tuple[range, ...]) -> Callable[[str], Iterator[re.Match[str]]]:
+    """Finds the words of a text with characters of these planes.
+
+    `regex` knows Unicode's properties, and `re` is faster: one says which characters are letters, the other finds
+    words. Made when it is first needed: it takes 0.1 s."""
+    characters = "".join(chr(code) for plane in planes for code in plane)
+
+    def ranges(properties: str) -> str:
+        parts = regex.findall(f"[{properties}]+", characters, regex.VERSION1)
+        return "".join(f"{re.escape(part[0])}-{re.escape(part[-1])}" for part in parts)
+
+    run, letter, digit, mark = map(ranges, (_RUN, _LETTER, _DIGIT, _MARK))
+    picture = ranges(r"\p{Extended_Pictographic}")
+    pattern = f"""
+        [{letter}{digit}] [{letter}{digit}{mark}]*
+        (?: (?: _+ | (?<=[{letter}{mark}])[{_BETWEEN_LETTERS}](?=[{letter}]) | (?<=[{digit}])[.,'](?=[{digit}]) )
+            [{letter}{digit}{mark}]+ )*
+        | (?P<run> [{run}] [{run}{mark}]* )
+        | [\U0001f1e6-\U0001f1ff]{{2}}
+        | [{picture}]
+    """
+    return re.compile(pattern, re.VERBOSE).finditer
+
+
+# Letters of Latin and Greek are found without their accents. Of Cyrillic letters, those with a breve are others.
+_accented = regex.compile(
+    r"(?P<base>[\p{Latin}\p{Greek}])\p{Mn}+ | (?P<base>\p{Cyrillic})[\p{Mn}--\u0306]+", regex.VERSION1 | regex.VERBOSE
+)
+# Vowel points of Arabic and Hebrew, the line that makes an Arabic word longer, and what nobody sees.
+_unwritten = regex.compile(r"[\u0591-\u05c7&&\p{Mn}]|[\u064b-\u065f\u0670\u0640]|\p{DI}|\p{Cf}", regex.VERSION1)
+# Letters that Unicode does not take for accented ones, but keyboards of other languages lack them; and the apostrophes.
+_PLAIN = str.maketrans(
+    {
+        **dict(zip("øłđðħıæœþ", ("o", "l", "d", "d", "h", "i", "ae", "oe", "th"), strict=True)),
+        **dict.fromkeys("\u2018\u2019\u02bc\uff07", "'"),
+    }
+)
+# Punctuation -> what it was before a phone or a word processor set it; one character each.
+_TYPED = str.maketrans(
+    {**dict.fromkeys("\u2018\u2019\uff07", "'"), **dict.fromkeys("\u201c\u201d\u2013\u2014\u2026\xa0", " ")}
+)
+
+
+def words(text: str) -> list[Word]:
+    """The words of a text, in their order. The work is linear."""
+    searched = text[:LONGEST_SEARCHED]
+    if not searched.isascii():
+        searched = searched.translate(_TYPED)  # many texts are plain but for their quotation marks and dashes
+    return list(_words_of_ascii(searched) if searched.isascii() else _words_of_any(searched))
+
+
+def _words_of_ascii(text: str) -> Iterator[Word]:
+    for found in _ascii_words(text):
+        start, end = found.span()
+        yield Word(start, end, found[0].lower(), False)
+
+
+def _words_of_any(text: str) -> Iterator[Word]:
+    planes = _FIRST_PLANE if max(text) < "\U00010000" else _ALL_PLANES
+    for found in _words_in(planes)(text):
+        start, end = found.span()
+        if word := folded(found[0]):
+            yield Word(start, end, word, found["run"] is not None)
+
+
+def folded(word: str) -> str:
+    """The form in which words are compared: in small letters, without accents where readers may leave them out. Folding
+    a folded word changes nothing."""
+    if word.isascii():
+        return word.lower()
+    caseless = unicodedata.normalize("NFKC", word).casefold()
+    apart = unicodedata.normalize("NFKD", _unwritten.sub("", caseless))
+    return unicodedata.normalize("NFC", _accented.sub(r"\g<base>", apart).translate(_PLAIN)).casefold()
