@@ -18,7 +18,7 @@ from django.utils.module_loading import import_string
 from retwis_site.fair_queue import FairQueue
 from retwis_site.http.cookies import PersonalCookie
 from retwis_site.http.form_fields import FormField
-from retwis_site.jobs.outbox import JobHandler
+from retwis_site.jobs.outbox import BatchHandler, JobHandler
 from retwis_site.maintenance.checks import Check
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.rate_limits import Limit
@@ -90,6 +90,7 @@ class Feature:
     # By method and name of the address, requests that take much work. They wait in a queue, and nothing waits for them.
     slow_views: Mapping[tuple[str, str], FairQueue] = field(default_factory=dict)
     jobs: Mapping[str, JobHandler] = field(default_factory=dict)  # by kind: what a worker does for it
+    batches: Mapping[str, BatchHandler] = field(default_factory=dict)  # the same, for many short jobs at once
     limits: Sequence[Limit] = ()
     # `doctor` runs them in the order of FEATURES: a repair may rely on the checks before it.
     inconsistencies: Checks = _nothing

@@ -131,6 +131,7 @@ FEATURES = [
     "timeline.timelines",
     "timeline.conversation",
     "timeline.notifications",
+    "timeline.search",
     "timeline.tags",
     "timeline.feeds",
     "timeline.account_data",

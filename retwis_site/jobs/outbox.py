@@ -5,7 +5,7 @@ Every step of every job can run twice, so two workers on one job do no harm.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
@@ -121,6 +121,35 @@ class Outbox:
             return None
         return Claim(self, name, attempt, told_to_stop)
 
+    def claim_all(self, names: Sequence[str], worker: str) -> "list[Claim]":
+        """Take jobs that are done together; those that another worker has, or has finished, are left out. Two round
+        trips; more when a job is finished."""
+        pipe = self._store.pipeline()
+        asked = [(name, pipe.set_nx_ex(keys.lease(name), worker, LEASE)) for name in names]
+        pipe.execute()
+        mine = [name for name, taken in asked if taken.value]
+        counts = [(name, pipe.hincrby(keys.attempts(), name, 1), pipe.zscore(keys.outbox(name), name)) for name in mine]
+        try:
+            pipe.execute()
+            attempts = [(name, attempt.value if due.value is not None else None) for name, attempt, due in counts]
+        except StoreReadOnly:
+            raise
+        except StoreRefused:
+            attempts = [(name, self._attempt(name)) for name in mine]
+        for name, attempt in attempts:
+            if attempt is None:
+                self.forget(name)
+        return [Claim(self, name, attempt) for name, attempt in attempts if attempt is not None]
+
+    def finish_all(self, claims: "Sequence[Claim]") -> None:
+        """Remove finished jobs, with their attempt counts and leases. One round trip."""
+        pipe = self._store.pipeline()
+        for claim in claims:
+            pipe.zrem(keys.outbox(claim.name), claim.name)
+            pipe.hdel(keys.attempts(), claim.name)
+            pipe.unlink(keys.lease(claim.name))
+        pipe.execute()
+
     def _attempt(self, name: str) -> int | None:
         """Count an attempt; returns its number, or None when the job is no longer in the outbox. A count that is no
         number begins anew: two round trips more.
@@ -196,3 +225,4 @@ class Claim:
 
 
 JobHandler = Callable[[Store, Claim], object]  # finishes a job; False: not finished, the job must be claimed again
+BatchHandler = Callable[[Store, Sequence[str]], object]  # finishes jobs of one kind together, given their names

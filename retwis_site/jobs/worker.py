@@ -1,12 +1,15 @@
 """The worker: finishes the due jobs. Every handler reads the truth and makes the mirrors match; all can run twice."""
 
 import logging
+import time
+from collections.abc import Iterable, Sequence
 from enum import Enum, auto
+from functools import partial
 from threading import Event
 
 from retwis_site.exceptions import StoreRefused
 from retwis_site.features import features
-from retwis_site.jobs.outbox import JobHandler, Outbox
+from retwis_site.jobs.outbox import TURN, BatchHandler, Claim, JobHandler, Outbox
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import NOT_UTF_8, note_bad
@@ -14,7 +17,7 @@ from retwis_site.store.local_cache import Memory
 
 logger = logging.getLogger("retwis.deliver")
 
-BATCH = 100  # jobs that are read in one round trip
+BATCH = 500  # jobs that are read in one round trip
 ATTEMPTS = 5  # failed attempts after which a job becomes a dead letter
 
 MALFORMED = (ValueError, IndexError)  # what a handler raises for a malformed job name
@@ -31,9 +34,25 @@ class _Outcome(Enum):
 
 
 def handler_for(job: str) -> JobHandler | None:
-    """The handler that a feature declares for this kind of job; None for an unknown kind."""
-    kind = job.partition(":")[0]
+    """What finishes this job alone; None for a kind that no feature declares."""
+    kind = _kind(job)
+    together = _batch_handler(kind)
+    if together is not None:
+        return partial(_finish_alone, together)
     return next((feature.jobs[kind] for feature in features() if kind in feature.jobs), None)
+
+
+def _batch_handler(kind: str) -> BatchHandler | None:
+    return next((feature.batches[kind] for feature in features() if kind in feature.batches), None)
+
+
+def _finish_alone(together: BatchHandler, store: Store, claim: Claim) -> None:
+    together(store, [claim.name])
+    claim.outbox.done(claim.name)
+
+
+def _kind(job: str) -> str:
+    return job.partition(":")[0]
 
 
 def drain(store: Store, worker: str) -> int:
@@ -47,24 +66,64 @@ def drain(store: Store, worker: str) -> int:
     finished = 0
     skipped: set[str] = set()
     while due := [job for job in outbox.due(BATCH + len(skipped)) if job not in skipped]:
-        for job in due:
+        alone = []
+        for kind, jobs in _by_kind(due).items():
+            together = _batch_handler(kind)
+            if together is None or stop.is_set():
+                alone += jobs
+                continue
+            for job, outcome in _work_together(store, outbox, together, jobs, worker).items():
+                finished += outcome is _Outcome.FINISHED
+                if outcome is _Outcome.LEFT:
+                    skipped.add(job)
+        read_again = time.monotonic() + TURN  # what is done in batches does not wait for many long jobs
+        for job in alone:
             if stop.is_set():
                 return finished
             outcome = _work(store, outbox, job, worker)
-            if outcome is _Outcome.FINISHED:
-                finished += 1
-            elif outcome is _Outcome.LEFT:
+            finished += outcome is _Outcome.FINISHED
+            if outcome is _Outcome.LEFT:
                 skipped.add(job)
+            if time.monotonic() > read_again:
+                break
     return finished
 
 
+def _by_kind(jobs: Iterable[str]) -> dict[str, list[str]]:
+    """Jobs by their kind. A job that no command can name is of no kind."""
+    found: dict[str, list[str]] = {}
+    for job in jobs:
+        found.setdefault("" if NOT_UTF_8 in job else _kind(job), []).append(job)
+    return found
+
+
+def _work_together(
+    store: Store, outbox: Outbox, together: BatchHandler, jobs: Sequence[str], worker: str
+) -> dict[str, _Outcome]:
+    """Finish jobs of one kind together; when that fails, one by one, so that a bad one does not stop the others."""
+    outcomes = dict.fromkeys(jobs, _Outcome.LEFT)
+    claims = []
+    for claim in outbox.claim_all(jobs, worker):
+        if claim.attempt > ATTEMPTS:
+            _give_up(outbox, claim.name)
+        else:
+            claims.append(claim)
+    if not claims:
+        return outcomes
+    try:
+        together(store, [claim.name for claim in claims])
+    except (StoreRefused, *MALFORMED):
+        return outcomes | {claim.name: _carry_out(store, outbox, claim) for claim in claims}
+    outbox.finish_all(claims)
+    return outcomes | {claim.name: _Outcome.FINISHED for claim in claims}
+
+
 def _work(store: Store, outbox: Outbox, job: str, worker: str) -> _Outcome:
-    kind = job.partition(":")[0]
-    handler = handler_for(job)
+    kind = _kind(job)
     if NOT_UTF_8 in job:  # no command of the site names it, so it could not be removed
         note_bad(keys.outbox(job), kind)
         return _Outcome.LEFT
-    if handler is None:
+    if handler_for(job) is None:
         if _unknown_kinds.get(kind) is None:  # the worker reads the outbox many times a second
             _unknown_kinds.put(kind, True)
             logger.error("%s: unknown kind of job; left in the outbox", kind)
@@ -73,15 +132,24 @@ def _work(store: Store, outbox: Outbox, job: str, worker: str) -> _Outcome:
     if claim is None:
         return _Outcome.LEFT
     if claim.attempt > ATTEMPTS:
-        logger.error("%s: dead letter after %d attempts", kind, ATTEMPTS)
-        outbox.make_dead_letter(job)
+        _give_up(outbox, job)
         return _Outcome.LEFT
+    return _carry_out(store, outbox, claim)
+
+
+def _give_up(outbox: Outbox, job: str) -> None:
+    logger.error("%s: dead letter after %d attempts", _kind(job), ATTEMPTS)
+    outbox.make_dead_letter(job)
+
+
+def _carry_out(store: Store, outbox: Outbox, claim: Claim) -> _Outcome:
+    handler = handler_for(claim.name)
     try:
-        if handler(store, claim) is False:
-            outbox.release(job)
+        if handler is not None and handler(store, claim) is False:
+            outbox.release(claim.name)
             return _Outcome.RELEASED
     except (StoreRefused, *MALFORMED) as error:
-        logger.error("%s: cannot be finished, left in the outbox: %s", kind, error)
+        logger.error("%s: cannot be finished, left in the outbox: %s", _kind(claim.name), error)
         return _Outcome.LEFT
-    outbox.forget(job)
+    outbox.forget(claim.name)
     return _Outcome.FINISHED
