@@ -109,6 +109,8 @@ WEB_WORKERS = max(1, env_number("WEB_WORKERS", 2))
 TRUSTED_PROXIES = env_number("TRUSTED_PROXIES", 0)  # the number of reverse proxies in front of the site
 SECURITY_CONTACT = env_contact("SECURITY_CONTACT")  # who hears of weaknesses; empty: no security.txt
 
+EXPLORE = env_on("EXPLORE", "1")  # whether there is a page of what many people like; no other page is ranked
+
 DEMO_USER = "demo"  # `seed` creates this user, and `serve` prints how to log in
 DEMO_PASSWORD = "retwis-demo"  # noqa: S105  public, for trials
 
@@ -133,6 +135,7 @@ FEATURES = [
     "timeline.notifications",
     "timeline.search",
     "timeline.tags",
+    *(["timeline.explore"] if EXPLORE else []),
     "timeline.feeds",
     "timeline.account_data",
     "timeline.demo",

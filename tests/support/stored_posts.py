@@ -1,6 +1,11 @@
 """Posts and tags that are written directly into their keys."""
 
+import time
+
+from timeline.posts.parsing.links import tags_in
 from timeline.posts.parsing.tags import folded, in_index
+
+HOUR, DAY = 3600, 24 * 3600
 
 
 def write_posts(raw, uid, pids):
@@ -37,3 +42,26 @@ def write_tag(raw, spelling, pids):
     raw.zadd("tags_by_name", {in_index(name): 0})
     for pid in pids:
         raw.zadd(f"tag:{name}", {pid: pid})
+
+
+def write_recent(raw, pid, uid=1, ago=0, body=""):
+    """A post of `ago` seconds before now, with its tags."""
+    write_posts(raw, uid, [pid])
+    raw.hset(f"post:{pid}", mapping={"time": int(time.time()) - ago, "body": body or f"post {pid}"})
+    for spelling in tags_in(body).values():
+        write_tag(raw, spelling, [pid])
+
+
+def like(raw, pid, *uids):
+    _act(raw, pid, uids, "likes", "liked_by")
+
+
+def repost(raw, pid, *uids):
+    _act(raw, pid, uids, "reposts", "reposted_by")
+
+
+def _act(raw, pid, uids, truth, mirror):
+    for uid in uids:
+        raw.zadd(f"{truth}:{uid}", {pid: 1})
+        raw.zadd(f"{mirror}:{pid}", {uid: 1})
+    raw.hset(f"post:{pid}", truth, raw.zcard(f"{mirror}:{pid}"))

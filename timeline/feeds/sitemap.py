@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib.sitemaps import Sitemap, views
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -33,7 +34,7 @@ class FixedPages(Sitemap):  # type: ignore[type-arg]
     """Pages that exist without users."""
 
     def items(self) -> list[str]:
-        return ["home", "timeline", "people"]
+        return ["home", "timeline", "people", *(["explore"] if settings.EXPLORE else [])]
 
     def location(self, name: str) -> str:
         return reverse(name)

@@ -117,7 +117,7 @@ def suggestions(people: Sequence[Suggested], by: Rendering) -> Html:
             followers=one.followers,
             has_voter=one.voter is not None,
             voter=one.voter.shown_name if one.voter else "",
-            button=follow_button(one.user, following=False, by=by),
+            button=follow_button(one.user, following=False, by=by) if by.me is not None else NOTHING,
         )
         for one in people
     )

@@ -25,8 +25,8 @@ SPARE = 10  # users that are loaded besides, in case some are deleted
 Candidates: TypeAlias = Mapping[int, int | None]
 
 # By uid and the number of people that the user follows, so a follow changes the suggestions. Some 5 and 2 MB.
-_candidates: Memory[tuple[int, int], Candidates] = Memory(size=5000, seconds=300)
-_shown: Memory[tuple[int, int], tuple[Suggested, ...]] = Memory(size=1000, seconds=5)
+_candidates: Memory[tuple[int | None, int], Candidates] = Memory(size=5000, seconds=300)
+_shown: Memory[tuple[int | None, int], tuple[Suggested, ...]] = Memory(size=1000, seconds=5)
 
 
 class Suggestions:
@@ -45,12 +45,21 @@ class Suggestions:
         """
         return self._suggested(me, self._candidates(me, count + SPARE))[:count]
 
+    def for_visitor(self, count: int = 5) -> list[Suggested]:
+        """At most `count` of the most followed users or, without a ranking, of the newest. Who they are may be five
+        minutes old, what is shown of them five seconds. At most three round trips, none while both are cached."""
+        return list(self._kept(None, 0, count))
+
     def beside_home(self, me: int, following: int, blocked: Collection[int], count: int = 3) -> tuple[Suggested, ...]:
         """The same for a user that follows `following` people; none when these are ENOUGH. Who is suggested may be five
         minutes old, what is shown of them five seconds; `blocked`, whom this request has read, are never shown. No
         round trip while both are cached, one while the first is."""
         if following >= ENOUGH:
             return ()
+        return tuple(one for one in self._kept(me, following, count) if one.user.uid not in blocked)
+
+    def _kept(self, me: int | None, following: int, count: int) -> tuple[Suggested, ...]:
+        """Suggestions that this process keeps. `me`: None for a visitor."""
         key = me, following
         shown = _shown.get(key)
         if shown is None:
@@ -60,16 +69,16 @@ class Suggestions:
                 _candidates.put(key, candidates)
             shown = tuple(self._suggested(me, candidates)[:count])
             _shown.put(key, shown)
-        return tuple(one for one in shown if one.user.uid not in blocked)
+        return shown
 
-    def _candidates(self, me: int, count: int) -> Candidates:
+    def _candidates(self, me: int | None, count: int) -> Candidates:
         """At most `count`. At most three round trips."""
         pipe = self._store.pipeline()
-        following = pipe.zrevrange(keys.following(me), 0, VOTERS - 1)
+        following = None if me is None else pipe.zrevrange(keys.following(me), 0, VOTERS - 1)
         most_followed = pipe.zrevrange(keys.users_by_followers(), 0, MOST_FOLLOWED - 1)
         newest = pipe.zrevrange(keys.users_by_time(), 0, NEWEST - 1)
         pipe.execute()
-        followed = stored_ids(keys.following(me), following.value)
+        followed = [] if me is None or following is None else stored_ids(keys.following(me), following.value)
         voters = {uid: pipe.zrevrange(keys.following(uid), 0, VOTES_EACH - 1) for uid in followed}
         owners = [ask_owner(pipe, name) for name in ([] if most_followed.value else newest.value)]
         pipe.execute()
@@ -80,7 +89,7 @@ class Suggestions:
         ranked = stored_ids(keys.users_by_followers(), most_followed.value)
         others = ranked or [uid for owner in owners if (uid := owner.value)]
         candidates = [uid for uid in dict.fromkeys([*votes, *others]) if uid != me]
-        if voters and candidates:
+        if me is not None and voters and candidates:
             candidates = self._in_order(me, candidates, votes)
         return {uid: voter_for.get(uid) for uid in candidates[:count]}
 
@@ -95,16 +104,17 @@ class Suggestions:
         rest = [uid for uid in candidates if uid not in already]
         return sorted(rest, key=lambda uid: (votes[uid], followers[uid] or 0), reverse=True)
 
-    def _suggested(self, me: int, candidates: Candidates) -> list[Suggested]:
+    def _suggested(self, me: int | None, candidates: Candidates) -> list[Suggested]:
         """Suggestions in the order of the candidates, without unknown uids, deleted accounts, and people with a block
         between them and `me`. At most one round trip."""
         pipe = self._store.pipeline()
         uids = {uid for uid in (*candidates, *candidates.values()) if uid is not None}
         users = {uid: ask_user(pipe, uid) for uid in uids}
         followers = {uid: pipe.zcard(keys.followers(uid)) for uid in candidates}
-        blocked = ask_blocked(pipe, me, uids)
+        asked_blocked = None if me is None else ask_blocked(pipe, me, uids)
         pipe.execute()
-        known = {uid: user for uid, answer in users.items() if uid not in blocked.value and (user := answer.value)}
+        blocked = asked_blocked.value if asked_blocked else set()
+        known = {uid: user for uid, answer in users.items() if uid not in blocked and (user := answer.value)}
         return [
             Suggested(known[uid], followers[uid].value, known.get(voter) if voter else None)
             for uid, voter in candidates.items()

@@ -210,6 +210,8 @@ ADDRESSES = {
     "everyone": at("member", "/timeline/"),
     "everyone, to a visitor": at("visitor", "/timeline/"),
     "everyone, further back": at("visitor", "/timeline/?before={newest}"),
+    "explore": at("member", "/explore/"),
+    "explore, to a visitor": at("visitor", "/explore/"),
     "own profile": at("member", "/@{me}/"),
     "own profile, empty": at("newcomer", "/@Newcomer/"),
     "profile": at("member", "/@{other}/"),

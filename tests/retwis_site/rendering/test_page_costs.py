@@ -42,6 +42,8 @@ COSTS = {
     ("/tags/", "alice"): ((3, 21), (5, 38)),
     ("/tags/", "a visitor"): ((0, 0), (0, 0)),
     ("/tags/redis/atom/", "a visitor"): ((1, 2), (3, 25)),
+    ("/explore/", "alice"): ((4, 18), (8, 206)),  # cold, it looks for what many people like
+    ("/explore/", "a visitor"): ((0, 0), (5, 195)),
     ("/complete/?q=@bo", "alice"): ((4, 17), (5, 18)),
     ("/complete/?q=%23re", "alice"): ((4, 12), (5, 13)),
     ("/robots.txt", "alice"): ((0, 0), (0, 0)),

@@ -7,7 +7,7 @@ import pytest
 from tests.support.http.security_headers import addresses
 
 READABLE = {"/", "/timeline/", "/people/", "/@Alice/", "/@Alice/1/", "/@Alice/followers/", "/@Alice/following/"}
-READABLE |= {"/@Alice/replies/", "/@Alice/1/quotes/", "/@Alice/1/likes/", "/@Alice/1/reposts/"}
+READABLE |= {"/explore/", "/@Alice/replies/", "/@Alice/1/quotes/", "/@Alice/1/likes/", "/@Alice/1/reposts/"}
 READABLE |= {"/@Alice/atom/", "/@Alice/rss/", "/timeline/atom/", "/timeline/rss/"}
 READABLE |= {"/tags/", "/tags/redis/", "/tags/redis/atom/"}
 READABLE |= {"/robots.txt", "/sitemap.xml", "/sitemap-people.xml", "/.well-known/security.txt"}

@@ -28,7 +28,7 @@ def test_the_index_leads_to_the_pages_and_to_all_profiles(browser, alice, bob):
     assert parts == ["http://testserver/sitemap-pages.xml", PEOPLE]
     found = [texts(root(browser().get(part.removeprefix("http://testserver"))), URL) for part in parts]
     assert found == [
-        ["http://testserver/", "http://testserver/timeline/", "http://testserver/people/"],
+        [f"http://testserver{path}" for path in ("/", "/timeline/", "/people/", "/explore/")],
         ["http://testserver/@Alice/", "http://testserver/@bob/"],
     ]
     for urls in found:

@@ -1,0 +1,152 @@
+"""The tags of the week: different people who use a tag, compared with the weeks before."""
+
+import time
+
+import pytest
+
+from retwis_site.store import snowflake
+from tests.support.stored_posts import DAY, HOUR, write_recent
+from timeline.explore import rising_tags as module
+from timeline.explore.rising_tags import COMPARED, MOST_TAGS, rising_tags
+from timeline.explore.sample import sample
+from timeline.explore.weeks import STEPS_ASIDE, first_ids
+
+
+@pytest.fixture(params=["incr", "snowflake"])
+def write(request, raw, settings, alice):
+    """Writes posts, the oldest first, with counted ids or with ids from the time."""
+    settings.POST_IDS = request.param
+
+    def write_one(uid, ago, body):
+        if request.param == "incr":
+            pid = int(raw.get("next_post_id") or 0) + 1
+        else:
+            pid = snowflake.Snowflakes(0, lambda: time.time() - ago).make()
+            raw.zadd("recent", {pid: pid})
+        write_recent(raw, pid, uid, ago, body)
+
+    return write_one
+
+
+def rising(store):
+    return rising_tags(store, sample(store), time.time())
+
+
+def shown(store):
+    return [(one.tag.spelling, one.people, one.posts) for one in rising(store)]
+
+
+def test_three_different_people_make_a_tag_of_the_week(store, write):
+    for uid in (1, 2, 3):
+        write(uid, HOUR, "#Bread")
+    write(1, HOUR, "#Bread again")
+    for uid in (1, 2, 2, 2, 2):
+        write(uid, HOUR, "#cheese")
+    assert shown(store) == [("Bread", 3, 4)]
+
+
+def test_a_post_of_eight_days_ago_is_of_another_week(store, write):
+    write(1, 8 * DAY, "#bread")
+    for uid in (2, 3):
+        write(uid, HOUR, "#bread")
+    assert shown(store) == []
+    write(4, HOUR, "#bread")
+    assert shown(store) == [("bread", 3, 3)]
+
+
+def test_a_tag_that_rises_comes_before_one_that_many_always_use(store, write):
+    for week in (4, 3, 2, 1):
+        for uid in range(10, 20):
+            write(uid, week * 7 * DAY + DAY, "#always")
+    for uid in range(10, 20):
+        write(uid, HOUR, "#always")
+    for uid in (1, 2, 3, 4):
+        write(uid, HOUR, "#new")
+    assert shown(store) == [("new", 4, 4), ("always", 10, 10)]
+
+
+def test_three_new_people_are_less_than_a_rise_from_ten_to_thirty(store, write):
+    for week in (4, 3, 2, 1):
+        for uid in range(10, 20):
+            write(uid, week * 7 * DAY + DAY, "#often")
+    for uid in range(10, 40):
+        write(uid, HOUR, "#often")
+    for uid in (1, 2, 3):
+        write(uid, HOUR, "#new")
+    assert [name for name, _, _ in shown(store)] == ["often", "new"]
+
+
+def test_of_many_posts_the_newest_are_read_and_there_may_be_more_people(store, write, monkeypatch):
+    monkeypatch.setattr(module, "READ_OF_A_WEEK", 4)
+    for uid in range(1, 7):
+        write(uid, HOUR, "#bread")
+    [tag] = rising(store)
+    assert (tag.people, tag.all_counted, tag.posts) == (4, False, 6)
+
+
+def test_no_more_tags_are_compared_and_shown_than_the_bounds_say(store, write, round_trips):
+    for number in range(COMPARED + 5):
+        for uid in (1, 2, 3):
+            write(uid, HOUR, f"#tag_{number}")
+    posts = sample(store)
+    assert len(rising_tags(store, posts, time.time())) == MOST_TAGS
+    recorded = round_trips(lambda: rising_tags(store, posts, time.time()))
+    assert sum(command[0] == "ZCOUNT" for command in recorded.commands) == 5 * COMPARED
+    assert sum(command[0] == "ZREVRANGEBYSCORE" for command in recorded.commands) == 5 * COMPARED
+
+
+def test_without_tags_nothing_is_asked(store, write, round_trips):
+    write(1, 0, "no tag")
+    posts = sample(store)
+    assert round_trips(lambda: rising_tags(store, posts, time.time())).round_trips == []
+
+
+# ---- the first id of a week
+
+
+@pytest.fixture
+def hourly(raw):
+    """Post n is n hours after 1970, up to 2000."""
+    for pid in range(1, 2001):
+        raw.hset(f"post:{pid}", "time", pid * HOUR)
+
+
+@pytest.mark.parametrize("hour", [0, 1, 2, 700, 1024, 1999, 2000, 2001])
+def test_the_first_id_of_a_time_is_found(store, raw, hourly, hour):
+    assert first_ids(store, [hour * HOUR], 2000) == [max(hour, 1)]
+    assert first_ids(store, [hour * HOUR - 60], 2000) == [max(hour, 1)]
+
+
+def test_ids_without_a_post_do_not_matter(store, raw, hourly):
+    for pid in (*range(500, 520), *range(900, 1100), 1500):
+        raw.delete(f"post:{pid}")
+    assert first_ids(store, [300 * HOUR, 450 * HOUR, 1200 * HOUR], 2000) == [300, 450, 1200]
+    assert first_ids(store, [1501 * HOUR], 2000) == [1500]
+    assert 500 <= first_ids(store, [520 * HOUR], 2000)[0] <= 520
+    assert 900 <= first_ids(store, [1100 * HOUR], 2000)[0] <= 1100
+
+
+def test_a_bad_time_counts_as_no_post(store, raw, hourly):
+    raw.hset("post:1000", "time", "yesterday")
+    assert first_ids(store, [1200 * HOUR], 2000) == [1200]
+
+
+def test_all_times_are_searched_together(store, raw, hourly, round_trips):
+    recorded = round_trips(lambda: first_ids(store, [hour * HOUR for hour in (100, 200, 300, 1500, 1999)], 2000))
+    assert len(recorded.round_trips) <= 12  # 2^11 ids
+    assert len(recorded.commands) <= 12 * 5 * len(STEPS_ASIDE)
+
+
+def test_no_ids_are_found_before_the_first_post(store, raw):
+    assert first_ids(store, [5], 0) == [1]
+
+
+def test_ids_from_the_time_need_no_search(store, raw, settings, round_trips):
+    settings.POST_IDS = "snowflake"
+    now = int(time.time())
+    recorded = round_trips(lambda: first_ids(store, [now], 5))
+    assert recorded.round_trips == []
+    [first] = first_ids(store, [now], 5)
+    assert snowflake.made_at(first) == now
+    assert snowflake.made_at(first - 1) == now - 1
+    assert first_ids(store, [0], 5) == [snowflake.SMALLEST]

@@ -1,0 +1,49 @@
+"""Explore as HTML."""
+
+from django.http import HttpRequest, HttpResponse
+
+from accounts.signing_in.html.pages import Page, Rendering
+from retwis_site.rendering.fragments import EITHER, Fragment, Html, joined
+from retwis_site.rendering.pages import origin_of
+from timeline.explore.entities import ExplorePage, TagOfTheWeek
+from timeline.people.html import suggestions
+from timeline.posts.html.ages import phrases
+from timeline.posts.html.post_cards import cards
+from timeline.posts.html.texts import tag_in_path
+
+EXPLORE = Page(
+    "timeline/explore/explore.html",
+    here="explore",
+    slots=("origin", "tags", "posts", "people", "composer", "ages"),
+    shape={"has_tags": EITHER, "has_posts": EITHER, "of_the_week": EITHER},
+)
+TAG = Fragment(
+    "timeline/explore/_tag.html", slots=("tag", "spelling"), numbers=("people", "posts"), shape={"all_counted": EITHER}
+)
+
+
+def explore_page(request: HttpRequest, by: Rendering, found: ExplorePage, composer: Html) -> HttpResponse:
+    return EXPLORE.answer(
+        request,
+        by,
+        origin=origin_of(request),
+        has_tags=bool(found.tags),
+        tags=joined(_tag(one, by.language) for one in found.tags),
+        has_posts=bool(found.posts),
+        of_the_week=found.of_the_week,
+        posts=cards(found.posts, by),
+        people=suggestions(found.people, by),
+        composer=composer,
+        ages=phrases(by.language),
+    )
+
+
+def _tag(one: TagOfTheWeek, language: str) -> Html:
+    return TAG.fill(
+        language,
+        all_counted=one.all_counted,
+        tag=tag_in_path(one.tag.folded),
+        spelling=one.tag.spelling,
+        people=one.people,
+        posts=one.posts,
+    )
