@@ -2,7 +2,8 @@
 who reposted it and the post that it quotes are filled in for each page."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from django.conf import settings
 
@@ -15,7 +16,7 @@ from retwis_site.store.local_cache import Memory
 from timeline.posts.entities import Context, Post
 from timeline.posts.html.actions import actions
 from timeline.posts.html.ages import Age, age
-from timeline.posts.html.texts import beginning_of, html_of
+from timeline.posts.html.texts import Marks, beginning_of, html_of, html_with_marks
 
 OWN = ("own", "pinned")  # the viewers that wrote the post
 BEGINNING = 40  # characters of a text that tell screen readers which post a button deletes
@@ -40,7 +41,9 @@ REPOSTED = Fragment(
     shape={"people": ("1", "2", "2+")},
 )
 
-CardKey = tuple[int, str, str, bool]  # pid, language, who looks at it, and whether it stands alone
+Place = Literal["list", "alone", "found"]  # found: in a list, with highlights, for which its text stays open
+CardKey = tuple[int, str, str, Place]  # pid, language, who looks at it, and where it stands
+NO_MARKS: Mapping[int, Marks] = {}
 
 # What of a card follows from the post alone, and what it was made of. Some 20 MB.
 _cards: Memory[CardKey, tuple[object, Refillable]] = Memory(size=6000, seconds=3600)
@@ -50,34 +53,46 @@ _quotes: Memory[tuple[int, str], tuple[object, Html]] = Memory(size=2000, second
 
 def cards(posts: Sequence[Post], by: Rendering) -> bytes:
     """Posts as HTML, in their order."""
-    return _cards_of(posts, by, alone=False)
+    return _cards_of(posts, by, "list", "own", NO_MARKS)
+
+
+def cards_found(posts: Sequence[Post], by: Rendering, marks: Mapping[int, Marks]) -> bytes:
+    """Posts that a search has found, with these parts of their texts, by the post's id, highlighted."""
+    return _cards_of(posts, by, "list", "own", marks)
 
 
 def card_alone(post: Post, by: Rendering) -> bytes:
     """A post on its own page."""
-    return _cards_of([post], by, alone=True)
+    return _cards_of([post], by, "alone", "own", NO_MARKS)
 
 
 def card_pinned(post: Post, by: Rendering) -> bytes:
     """A post that is pinned to its author's profile, on that page."""
-    return _cards_of([post], by, alone=False, own="pinned")
+    return _cards_of([post], by, "list", "pinned", NO_MARKS)
 
 
-def _cards_of(posts: Sequence[Post], by: Rendering, alone: bool, own: str = "own") -> bytes:
+def _cards_of(posts: Sequence[Post], by: Rendering, place: Place, own: str, marks: Mapping[int, Marks]) -> bytes:
     now, language, me = int(time.time()), by.language, by.me
     other = "visitor" if me is None else "other"
-    keys = [(post.pid, language, own if post.author.uid == me else other, alone) for post in posts]
+    keys: list[CardKey] = [
+        (post.pid, language, own if post.author.uid == me else other, "found" if post.pid in marks else place)
+        for post in posts
+    ]
     known = _cards.some(keys)
     html = []
     for key, post in zip(keys, posts, strict=True):
         its_age = age(post.time, now, language)
+        its_marks = marks.get(post.pid)
         quoted = _quoted(post.context.quoted, now, language) if post.links.quote else NOTHING
         # To most viewers a post looks the same, so the last HTML often serves again. Then `post` is the same object.
-        state = (post, its_age, quoted)
+        state = (post, its_age, quoted, its_marks)
         kept = known.get(key)
         filled = kept[1].filled(state) if kept else None
         if filled is None:
-            filled = _card(key, kept, post, by).fill(state, _differing(post, by, its_age, quoted))
+            differing = _differing(post, by, its_age, quoted)
+            if its_marks is not None:
+                differing["text"] = html_with_marks(post.body, language, post.context.mentioned, its_marks)
+            filled = _card(key, kept, post, by).fill(state, differing)
         html.append(filled)
     return b"".join(html)
 
@@ -86,27 +101,28 @@ def _card(key: CardKey, kept: tuple[object, Refillable] | None, post: Post, by: 
     """The card of a post, open where pages differ: `kept`, or a new one when it was made of something else."""
     made_of = (post.author, post.body, post.links, post.edited, post.context.answered, post.context.mentioned)
     if kept is None or kept[0] != made_of:
-        _, _, viewer, alone = key
-        kept = (made_of, _kept(post, by.language, viewer, alone))
+        _, _, viewer, place = key
+        kept = (made_of, _kept(post, by.language, viewer, place))
         if not settings.DEBUG:  # then a changed template shows at once
             _cards.put(key, kept)
     return kept[1]
 
 
-def _kept(post: Post, language: str, viewer: str, alone: bool) -> Refillable:
+def _kept(post: Post, language: str, viewer: str, place: Place) -> Refillable:
     """A card that is open where pages differ."""
     date, when = moment(post.time, language)
     answered = post.context.answered
+    text = {} if place == "found" else {"text": html_of(post.body, language, names=post.context.mentioned)}
     return CARD.prepare(
         language,
         viewer=viewer,
-        alone=alone,
+        alone=place == "alone",
         is_reply=answered is not None,
         edited=post.edited is not None,
         pid=post.pid,
         username=post.author.username,
         **person(post.author, language),
-        text=html_of(post.body, language, names=post.context.mentioned),
+        **text,
         iso=date,
         moment=when,
         answered=answered.username if answered else "",

@@ -1,7 +1,7 @@
 """A text with its links as HTML, and the beginning of a text."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import lru_cache
 from urllib.parse import quote
 
@@ -20,6 +20,11 @@ LONGEST_ADDRESS = 30  # characters that are shown of an address; its host is alw
 LINK = Fragment("timeline/posts/_link.html", slots=("address", "text", "rest"), shape={"is_long": EITHER})
 MENTION = Fragment("timeline/posts/_mention.html", slots=("origin", "at", "text"))
 TAG = Fragment("timeline/posts/_tag.html", slots=("origin", "tag", "text"))
+MARK = Fragment("timeline/posts/_mark.html", slots=("text",))
+
+Marks = Sequence[tuple[int, int]]  # parts of a text, from and to, in their order; none overlap
+# How a piece of a text is shown. Takes the piece, and where it begins in the text.
+_Show = Callable[[str, int], str]
 
 
 def html_of(text: str, language: str, origin: str = "", names: Collection[str] | None = None) -> Html:
@@ -27,19 +32,53 @@ def html_of(text: str, language: str, origin: str = "", names: Collection[str] |
     usernames, in lower case, that are links; None: all."""
     if not may_have_links(text):
         return escaped(text)
-    return joined(_segment(part, language, origin, names) for part in segments(text))
+    return joined(_parts(text, language, origin, names, _as_it_is))
 
 
-def _segment(part: Segment, language: str, origin: str, names: Collection[str] | None) -> str:
+def html_with_marks(text: str, language: str, names: Collection[str] | None, marks: Marks) -> Html:
+    """As `html_of`, with these parts of the text highlighted, also inside links."""
+
+    def show(piece: str, start: int) -> str:
+        return _marked(piece, start, marks, language)
+
+    return joined(_parts(text, language, "", names, show)) if may_have_links(text) else Html(show(text, 0))
+
+
+def _as_it_is(piece: str, start: int) -> str:
+    return piece
+
+
+def _marked(piece: str, start: int, marks: Marks, language: str) -> Html:
+    """A piece of a text, which begins at `start`."""
+    parts, at = [], 0
+    for mark_start, mark_end in marks:
+        begin, end = max(mark_start - start, at), min(mark_end - start, len(piece))
+        if begin < end:
+            parts += [piece[at:begin], MARK.fill(language, text=piece[begin:end])]
+            at = end
+    return joined([*parts, piece[at:]])
+
+
+def _parts(text: str, language: str, origin: str, names: Collection[str] | None, show: _Show) -> Iterator[str]:
+    start = 0
+    for part in segments(text):
+        yield _segment(part, start, language, origin, names, show)
+        start += len(part.text)
+
+
+def _segment(
+    part: Segment, start: int, language: str, origin: str, names: Collection[str] | None, show: _Show
+) -> str:
     if part.name and (names is None or part.name.lower() in names):
-        return MENTION.fill(language, origin=origin, at=at(part.name), text=part.text)
+        return MENTION.fill(language, origin=origin, at=at(part.name), text=show(part.text, start))
     if part.tag:
-        return TAG.fill(language, origin=origin, tag=tag_in_path(folded(part.tag)), text=part.text)
+        return TAG.fill(language, origin=origin, tag=tag_in_path(folded(part.tag)), text=show(part.text, start))
     if part.address:
         shown = _shown(part.text)
-        rest = part.text[shown:]
-        return LINK.fill(language, is_long=bool(rest), address=part.address, text=part.text[:shown], rest=rest)
-    return part.text
+        rest = show(part.text[shown:], start + shown)
+        text = show(part.text[:shown], start)
+        return LINK.fill(language, is_long=bool(rest), address=part.address, text=text, rest=rest)
+    return show(part.text, start)
 
 
 def _shown(address: str) -> int:
