@@ -2,7 +2,10 @@
 
 from retwis_site.features import Feature
 from timeline.search.index.writing import finish_jobs
+from timeline.search.limits import SEARCHES, VISITORS_SEARCHES
 
 FEATURE = Feature(
+    urls="timeline.search.urls",
     batches={"index": finish_jobs},
+    limits=(SEARCHES, VISITORS_SEARCHES),
 )

@@ -66,9 +66,7 @@ def _parts(text: str, language: str, origin: str, names: Collection[str] | None,
         start += len(part.text)
 
 
-def _segment(
-    part: Segment, start: int, language: str, origin: str, names: Collection[str] | None, show: _Show
-) -> str:
+def _segment(part: Segment, start: int, language: str, origin: str, names: Collection[str] | None, show: _Show) -> str:
     if part.name and (names is None or part.name.lower() in names):
         return MENTION.fill(language, origin=origin, at=at(part.name), text=show(part.text, start))
     if part.tag:

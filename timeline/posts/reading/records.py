@@ -112,6 +112,22 @@ def existing(asked: Mapping[int, Answer[Record | None]]) -> tuple[list[Record], 
     return [one for one in found.values() if one], [pid for pid, one in found.items() if not one]
 
 
+def ask_authors(pipe: Pipe, pids: Sequence[int]) -> Answer[dict[int, int]]:
+    """By id, the authors of these posts, as far as they have one. A command for each that is not cached."""
+    known = {pid: uid for pid in pids if (uid := _authors_by_pid.get(pid)) is not None}
+    asked = {pid: pipe.hget(keys.post(pid), "user_id") for pid in pids if pid not in known}
+
+    def read() -> dict[int, int]:
+        for pid, reply in asked.items():
+            uid = stored_id(keys.post(pid), reply.value)
+            if uid is not None:
+                known[pid] = uid
+                _authors_by_pid.put(pid, uid)
+        return known
+
+    return Answer(read)
+
+
 def cached_author(pid: int) -> int | None:
     """The uid of the author; None when this process has not cached it. No round trip."""
     return _authors_by_pid.get(pid)

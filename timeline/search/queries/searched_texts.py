@@ -1,0 +1,67 @@
+"""What a search must know about a text. It follows from the text alone, so a process keeps it."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from retwis_site.store.local_cache import Memory
+from timeline.posts.parsing.links import may_have_links, segments
+from timeline.posts.parsing.tags import folded, may_have_tags
+from timeline.search.language.stems import same_word, stem_key
+from timeline.search.language.words import Word, words
+from timeline.search.queries.entities import OneWord, Phrase
+
+BETWEEN = "\n"  # stands between words; no word has it
+
+
+class SearchedText(NamedTuple):
+    joined: str  # all folded words, each between two BETWEEN
+    by_stem: dict[str, tuple[str, ...]]  # the folded words that share a stem; runs have none
+    tags: frozenset[str]  # folded
+    has_link: bool
+
+    def has_word(self, word: OneWord) -> bool:
+        """Whether the text has this word or another form of it; of a run, whether a run of the text has it."""
+        if word.is_run:
+            return word.folded in self.joined
+        return any(same_word(word.folded, one) for one in self.by_stem.get(stem_key(word.folded), ()))
+
+    def has_phrase(self, phrase: Phrase) -> bool:
+        return _joined(phrase.words) in self.joined
+
+
+# An entry has some 4 KB, so all have 8 MB.
+_texts: Memory[str, SearchedText] = Memory(size=2000, seconds=3600)
+
+
+def searched(text: str) -> SearchedText:
+    kept = _texts.get(text)
+    if kept is None:
+        kept = _read(text)
+        _texts.put(text, kept)
+    return kept
+
+
+def _read(text: str) -> SearchedText:
+    found = words(text)
+    by_stem: dict[str, tuple[str, ...]] = {}
+    for word in found:
+        if not word.is_run:
+            key = stem_key(word.folded)
+            forms = by_stem.get(key, ())
+            if word.folded not in forms:
+                by_stem[key] = (*forms, word.folded)
+    parts = segments(text) if may_have_links(text) else []
+    tags = frozenset(folded(part.tag) for part in parts if part.tag) if may_have_tags(text) else frozenset()
+    return SearchedText(_between(found), by_stem, tags, any(part.address for part in parts))
+
+
+def _between(found: Sequence[Word]) -> str:
+    return BETWEEN.join(("", *(word.folded for word in found), ""))
+
+
+def _joined(phrase: Sequence[OneWord]) -> str:
+    """The words of a phrase as `SearchedText.joined` has them. A run at an end may be a part of a longer one."""
+    joined = BETWEEN.join(word.folded for word in phrase)
+    before = "" if phrase[0].is_run else BETWEEN
+    after = "" if phrase[-1].is_run else BETWEEN
+    return f"{before}{joined}{after}"

@@ -1,0 +1,122 @@
+"""Finds the posts that fit a query, newest first.
+
+The index says which posts of a range of ids stand under a term. The newest ranges come first. They also show which
+terms are rare. Further ranges are read for the rarest terms alone, many at once, so a rare word costs few round trips.
+What the index proposes is read and checked like the posts of any page. Whatever the query is, a page reads no more than
+the bounds below; where they end it, the page says that older posts were not searched.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from itertools import islice
+from typing import NamedTuple
+
+from accounts.signing_in.viewer import Viewer
+from accounts.users.repository import ask_owners
+from retwis_site.store.client import Pipe, Store
+from retwis_site.store.ids import LARGEST_ID
+from retwis_site.store.replies import Answer
+from timeline.posts.entities import Post
+from timeline.posts.reading.acted import LatestActed, ask_latest_acted
+from timeline.posts.reading.post_reader import PostReader
+from timeline.search.index.ranges import Range, known_ranges
+from timeline.search.queries.candidates import MOST_RANGES, NEWEST_RANGES, Candidates
+from timeline.search.queries.dates import bounds
+from timeline.search.queries.entities import ByViewer, NothingToFind, Query, Scope, SearchPage, UnknownPerson
+from timeline.search.queries.matching import Matching
+from timeline.search.queries.proposals import Proposals, ask_proposals, terms
+from timeline.search.queries.scopes import among
+from timeline.timelines.pagination import POSTS_A_PAGE
+
+READ_AT_ONCE = (24, 176, 200)  # posts that are read and checked for a page
+
+
+class Searching:
+    """Searches posts. Only reads."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def begin(self, viewer: Viewer, query: Query, scope: Scope, before: int | None) -> "Search":
+        """A search for the posts below the cursor. One round trip, which also checks the viewer; more as for
+        `known_ranges` and `bounds`. Raises NothingToFind, UnknownPerson."""
+        below = LARGEST_ID + 1 if before is None else before
+        ranges = tuple(islice(known_ranges(self._store).below(below), MOST_RANGES + 1))
+        begun = viewer.ask(partial(_Beginning, query, scope, ranges[:NEWEST_RANGES]))
+        me = viewer.uid
+        for name in query.names:
+            if name not in begun.uids:
+                raise UnknownPerson(name)
+        if me is None and any(isinstance(part, ByViewer) for part in query.parts):
+            raise UnknownPerson("me")
+        asked = terms(query, scope, begun.uids, me)
+        if not asked:
+            raise NothingToFind
+        within = bounds(self._store, query, below, max((each.after for each in ranges), default=0))
+        candidates = Candidates(self._store, asked, ranges, within, among(scope, self._store, me))
+        matching = Matching(query, begun.uids, me)
+        reader = PostReader(self._store, viewer.user, [matching], acted=begun.acted, fresh=viewer.just_changed)
+        return Search(candidates, begun.proposals, reader)
+
+
+class _Begun(NamedTuple):
+    """What the first round trip says."""
+
+    uids: dict[str, int]  # of the people whom the query names
+    acted: LatestActed
+    proposals: Proposals | None  # of the newest ranges; None while the uids are not known, by which posts are found
+
+
+class _Beginning:
+    """Asks what a search must know first."""
+
+    def __init__(self, query: Query, scope: Scope, ranges: Sequence[Range]) -> None:
+        self._query = query
+        self._scope = scope
+        self._ranges = ranges
+        self._uids: Answer[dict[str, int]] | None = None
+        self._proposals: Answer[Proposals] | None = None
+
+    def queue(self, pipe: Pipe, me: int | None) -> None:
+        self._acted = ask_latest_acted(pipe, me)
+        if self._query.names:
+            self._uids = ask_owners(pipe, self._query.names)
+        elif asked := terms(self._query, self._scope, {}, me):
+            self._proposals = ask_proposals(pipe, self._ranges, asked)
+
+    def result(self) -> _Begun:
+        proposals = self._proposals.value if self._proposals else None
+        return _Begun(self._uids.value if self._uids else {}, self._acted.value, proposals)
+
+
+class Search:
+    """One page of a search."""
+
+    def __init__(self, candidates: Candidates, known: Proposals | None, reader: PostReader) -> None:
+        """`known`: those of the newest ranges, if they were asked for."""
+        self._candidates = candidates
+        self._known = known
+        self._reader = reader
+
+    def page(self) -> SearchPage:
+        """The posts that fit, newest first. Round trips as for `Candidates`, and for each of READ_AT_ONCE, as far as a
+        page needs them, those of `PostReader.read`."""
+        candidates = self._candidates
+        posts: list[Post] = []
+        checked = 0
+        candidates.read_newest(self._known)
+        for number in READ_AT_ONCE:
+            if len(candidates.ids) - checked < POSTS_A_PAGE:
+                candidates.read_further()
+            batch = candidates.ids[checked : checked + number]
+            if not batch or len(posts) >= POSTS_A_PAGE:
+                break
+            posts += self._reader.read(batch)[0]
+            checked += len(batch)
+        shown = posts[:POSTS_A_PAGE]
+        has_unchecked = checked < len(candidates.ids)
+        if len(shown) == POSTS_A_PAGE and (len(posts) > len(shown) or has_unchecked or candidates.down_to is not None):
+            return SearchPage(shown, shown[-1].pid, complete=True)
+        if has_unchecked:
+            return SearchPage(shown, candidates.ids[checked - 1], complete=False)
+        return SearchPage(shown, candidates.down_to, complete=candidates.down_to is None)

@@ -1,0 +1,5 @@
+from django.urls import path
+
+from timeline.search import views
+
+urlpatterns = [path("search/", views.search, name="search")]

@@ -1,0 +1,57 @@
+"""The page of the search."""
+
+from django.http import HttpResponse
+from django.views.decorators.http import require_safe
+
+from accounts.signing_in.guards import to_login
+from accounts.signing_in.html.pages import rendering
+from accounts.signing_in.middleware import RetwisRequest
+from accounts.users.entities import NotSignedIn
+from retwis_site.http.client_ip import client_address
+from retwis_site.store.client import connect
+from retwis_site.store.rate_limits import RateLimits
+from timeline.people.cursors import choice
+from timeline.search.html import Asked, not_searched_page, results_page
+from timeline.search.limits import SEARCHES, VISITORS_SEARCHES
+from timeline.search.names import NO_NAMES, names
+from timeline.search.queries.entities import BadQuery, NothingToFind, Scope, UnknownPerson
+from timeline.search.queries.parsing import parse
+from timeline.search.queries.searching import Searching
+from timeline.timelines.cursors import post_cursor
+
+
+@require_safe
+def search(request: RetwisRequest) -> HttpResponse:
+    """The posts that `?q=` asks for, and above them the people and tags. A text that is no query is a 400."""
+    typed, before = request.GET.get("q", "").strip(), post_cursor(request.GET.get("before"))
+    asked = Asked(typed, choice(Scope, request.GET.get("in", Scope.EVERYONE)), before)
+    if asked.scope is not Scope.EVERYONE:
+        try:
+            request.viewer.require_user()
+        except NotSignedIn:
+            return to_login(request.get_full_path())
+    if not typed:
+        return not_searched_page(request, rendering(request), asked, "")
+    try:
+        query = parse(typed)
+        search = Searching(connect()).begin(request.viewer, query, asked.scope, before)
+    except BadQuery as error:
+        return not_searched_page(request, rendering(request), asked, error.problem, status=400)
+    except NothingToFind:
+        return not_searched_page(request, rendering(request), asked, "nothing_to_find")
+    except UnknownPerson as error:
+        return not_searched_page(request, rendering(request), asked, "unknown_person", name=error.name)
+    _count(request)
+    found = search.page()
+    first = before is None and asked.scope is Scope.EVERYONE
+    above = names(connect(), request.viewer, typed, query) if first else NO_NAMES
+    return results_page(request, rendering(request), asked, query, found, above)
+
+
+def _count(request: RetwisRequest) -> None:
+    """Count a search of the viewer, who has been checked. One round trip. Raises TooOften."""
+    uid = request.viewer.uid
+    if uid is None:
+        RateLimits(connect()).count(VISITORS_SEARCHES, client_address(request))
+    else:
+        RateLimits(connect()).count(SEARCHES, str(uid))
