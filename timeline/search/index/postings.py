@@ -11,7 +11,9 @@ the posts that a term leads to must be checked.
 import sys
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import compress
 from zlib import crc32
 
 from retwis_site.store import keys
@@ -22,21 +24,65 @@ from timeline.search.index.ranges import Range
 BUCKETS = 1024
 FINGERPRINT = 2  # bytes
 _TYPECODES = {2: "I", 6: "Q"}  # of arrays of records, by the width of a range
+_ONLY = [bytes(byte == one for byte in range(256)) for one in range(256)]  # translates one byte to 1, the others to 0
+
+
+class Postings:
+    """The posts that stand under a term in one range; some of them may not have it. Nothing is decoded before it is
+    needed: for a page, the newest range mostly has enough."""
+
+    def __init__(self, stored: bytes, within: Range, fingerprint: int) -> None:
+        self.within = within
+        self._size = within.width + FINGERPRINT
+        self._stored = stored[: len(stored) // self._size * self._size]
+        self._fingerprint = fingerprint
+
+    def __len__(self) -> int:
+        """The number of records: a post may have two."""
+        return self._chosen.count(1)
+
+    @cached_property
+    def _chosen(self) -> bytes:
+        """For each record of the key, 1 when it has the fingerprint, else 0; empty when none has."""
+        low, high = self._fingerprint % 256, self._fingerprint // 256
+        if bytes((low, high)) not in self._stored:
+            return b""
+        with_low = self._stored[self.within.width :: self._size].translate(_ONLY[low])
+        with_high = self._stored[self.within.width + 1 :: self._size].translate(_ONLY[high])
+        with_both = int.from_bytes(with_low, "little") & int.from_bytes(with_high, "little")
+        return with_both.to_bytes(len(with_low), "little")
+
+    def offsets(self) -> Iterator[int]:
+        """The ids, counted from the first of the range."""
+        if not self._chosen:
+            return iter(())
+        without = bytearray(self._stored)
+        for place in range(self.within.width, self._size):
+            without[place :: self._size] = bytes(len(self._chosen))
+        return compress(records(bytes(without), self.within), self._chosen)
+
+
+def ask_postings(pipe: Pipe, within: Range, term: str) -> Answer[Postings]:
+    """The posts under a term in one range. One command."""
+    bucket, fingerprint = _place(term)
+    stored = pipe.get_bytes(keys.postings(within.first, bucket))
+    return Answer(lambda: Postings(stored.value or b"", within, fingerprint))
 
 
 def ask_posts(pipe: Pipe, within: Range, term: str) -> Answer[set[int]]:
     """The ids that stand under a term in one range; some of them may not have it. One command."""
-    bucket, fingerprint = _place(term)
-    stored = pipe.get_bytes(keys.postings(within.first, bucket))
-    return Answer(lambda: _ids(stored.value or b"", within, fingerprint))
+    asked = ask_postings(pipe, within, term)
+    return Answer(lambda: in_all([asked.value]))
 
 
-def _ids(stored: bytes, within: Range, fingerprint: int) -> set[int]:
-    bits = 8 * within.width
-    lowest = fingerprint << bits
-    above = lowest + (1 << bits)
-    shift = within.first - lowest
-    return {record + shift for record in records(stored, within) if lowest <= record < above}
+def in_all(postings: Sequence[Postings]) -> set[int]:
+    """The ids that stand under all of these terms, at least one, in the same range."""
+    fewest, *others = sorted(postings, key=len)
+    offsets = set(fewest.offsets())
+    for other in others:
+        offsets.intersection_update(other.offsets())
+    first = fewest.within.first
+    return {first + offset for offset in offsets}
 
 
 def records(stored: bytes, within: Range) -> "array[int]":

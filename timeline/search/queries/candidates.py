@@ -1,6 +1,7 @@
 """The posts that may fit a query, the newest first, from as many ranges of ids as a page needs and may read."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from retwis_site.store.client import Store
 from timeline.search.index.ranges import Range
@@ -15,38 +16,59 @@ MOST_PROPOSED = 200_000  # posts that further ranges may have under these terms:
 
 
 class Candidates:
-    """Proposed posts in the scope of a search. `read_newest` comes first."""
+    """The posts that the index proposes, as far as they are in the scope of the search."""
 
     def __init__(
-        self, store: Store, terms: Sequence[str], ranges: Sequence[Range], within: Bounds, among: Among
+        self,
+        store: Store,
+        terms: Sequence[str],
+        ranges: Sequence[Range],
+        newest: Proposals | None,
+        within: Bounds,
+        among: Among,
     ) -> None:
-        """`ranges`: the newest first, at most MOST_RANGES and one more."""
+        """`ranges`: the newest first, at most MOST_RANGES and one more. `newest`: what was asked for before."""
         self._store = store
         self._terms = terms
+        self._ranges = tuple(each for each in ranges if each.after > within.first and each.first < within.after)
+        self._newest = newest
         self._within = within
         self._among = among
-        self._rest = tuple(each for each in ranges if each.after > within.first and each.first < within.after)
-        self._can_read_further = False
-        self.ids: list[int] = []
-        self.down_to: int | None = None  # all from here up were looked at; None: all
+        self._proposed = self._from_ranges()
+        self._looked_at = 0
+        self._ready: list[int] = []
+        self.ended = False
+        self.down_to: int | None = None  # when they have ended: all from here up were looked at; None: all
 
-    def read_newest(self, known: Proposals | None) -> None:
-        """Those of the newest ranges, `known` if they were asked for before. At most one round trip, and one or two for
-        a scope."""
-        ranges = self._rest[:NEWEST_RANGES]
+    def take(self, number: int) -> list[int]:
+        """The next ones; fewer when they end. At most two round trips in all, one without ranges that were not asked
+        for before, and those of `Among`."""
+        while len(self._ready) < number and not self.ended:
+            chunk = list(islice(self._proposed, max(number - len(self._ready), self._among.at_once)))
+            self._looked_at += len(chunk)
+            self._ready += self._among.some(chunk) if chunk else []
+            if not chunk:
+                self.ended = True
+            elif self._looked_at >= self._among.most:
+                self.ended, self.down_to = True, chunk[-1]
+        taken, self._ready = self._ready[:number], self._ready[number:]
+        return taken
+
+    def _from_ranges(self) -> Iterator[int]:
+        """The newest ranges are read for all terms, then as many others as bounds allow for the rarest."""
+        ranges = self._ranges[:NEWEST_RANGES]
         if not ranges:
             return
-        self._newest = known if known is not None and known.ranges == ranges else self._asked(ranges, self._terms)
-        self._can_read_further = self._add(self._newest)
-
-    def read_further(self) -> None:
-        """Those of further ranges, as many as bounds allow, once. Round trips as for `read_newest`."""
-        if not self._can_read_further:
-            return
-        rarest = self._newest.rarest(RAREST)
-        number = max(1, MOST_PROPOSED // max(1, sum(rarest.values())))
-        self._add(self._asked(self._rest[: min(number, MOST_RANGES - NEWEST_RANGES)], [*rarest]))
-        self._can_read_further = False
+        if self._newest is None or self._newest.ranges != ranges:
+            self._newest = self._asked(ranges, self._terms)
+        yield from self._ids(self._newest)
+        read = len(ranges)
+        if len(self._ranges) > read:
+            rarest = self._newest.rarest(RAREST)
+            read += min(max(1, MOST_PROPOSED // max(1, sum(rarest.values()))), MOST_RANGES - NEWEST_RANGES)
+            yield from self._ids(self._asked(self._ranges[len(ranges) : read], [*rarest]))
+        if len(self._ranges) > read:
+            self.down_to = self._ranges[read - 1].first
 
     def _asked(self, ranges: Sequence[Range], terms: Sequence[str]) -> Proposals:
         pipe = self._store.pipeline()
@@ -54,14 +76,6 @@ class Candidates:
         pipe.execute()
         return proposals.value
 
-    def _add(self, proposals: Proposals) -> bool:
-        """Returns whether there are further ranges to read."""
-        ids = [pid for pid in proposals.ids() if self._within.first <= pid < self._within.after]
-        looked_at = ids[: self._among.most]
-        self.ids += self._among.some(looked_at) if looked_at else []
-        self._rest = self._rest[len(proposals.ranges) :]
-        if len(looked_at) < len(ids):
-            self.down_to = looked_at[-1]
-            return False
-        self.down_to = proposals.ranges[-1].first if self._rest else None
-        return bool(self._rest)
+    def _ids(self, proposals: Proposals) -> Iterator[int]:
+        first, after = self._within
+        return (pid for pid in proposals.ids() if first <= pid < after)

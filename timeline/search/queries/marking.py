@@ -3,23 +3,25 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from timeline.posts.parsing.tags import folded, may_have_tags, tags
-from timeline.search.language.stems import same_word
-from timeline.search.language.words import Word, words
+from timeline.search.language.words import Word
 from timeline.search.queries.entities import OneWord, Part, Phrase, Query, Span, WithTag
+from timeline.search.queries.searched_texts import searched
 
 
 def marks(query: Query, text: str) -> tuple[Span, ...]:
     """In their order; none overlap."""
-    found = words(text)
-    return tuple(_without_overlaps(sorted(span for part in query.wanted for span in _spans(part, text, found))))
+    known = searched(text)
+    forms = {form for part in query.wanted if isinstance(part, OneWord) for form in known.forms_of(part)}
+    spans = [Span(word.start, word.end) for word in known.words if word.folded in forms]
+    spans += [span for part in query.wanted for span in _spans(part, text, known.words)]
+    return tuple(_without_overlaps(sorted(spans)))
 
 
 def _spans(part: Part, text: str, found: Sequence[Word]) -> Iterable[Span]:
+    """Of a part that is no word."""
     match part:
         case OneWord(is_run=True):
             return [span for word in found for span in _inside(word, part)]
-        case OneWord():
-            return [Span(one.start, one.end) for one in found if not one.is_run and same_word(part.folded, one.folded)]
         case Phrase(words=(run,)) if run.is_run:
             return [span for word in found for span in _inside(word, run)]
         case Phrase():

@@ -1,13 +1,13 @@
 """The posts that the index proposes: those that stand under all terms of a query, in some ranges of ids."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from retwis_site.store.client import Pipe
 from retwis_site.store.replies import Answer
-from timeline.search.index.postings import ask_posts
+from timeline.search.index.postings import Postings, ask_postings, in_all
 from timeline.search.index.ranges import Range
-from timeline.search.index.terms import HAS_LINK, IS_REPLY, author_term, reply_term, tag_term
+from timeline.search.index.terms import HAS_LINK, IS_REPLY, from_user, tag, to_user
 from timeline.search.language.stems import asked_terms
 from timeline.search.language.words import Word
 from timeline.search.queries.entities import (
@@ -26,27 +26,27 @@ from timeline.search.queries.entities import (
 MOST_TERMS = 8  # that are looked up; the parts of the query with other terms are only checked
 
 
-@dataclass(frozen=True, slots=True)
-class Proposals:
+class Proposals(NamedTuple):
     """What the index says about some ranges, the newest first."""
 
     ranges: Sequence[Range]
     terms: Sequence[str]
-    found: Sequence[Sequence[set[int]]]  # for each range, the posts under each term
+    found: Sequence[Sequence[Postings]]  # for each range, the posts under each term
 
-    def ids(self) -> list[int]:
+    def ids(self) -> Iterator[int]:
         """The posts that stand under all terms, the newest first."""
-        return [pid for sets in self.found for pid in sorted(set.intersection(*sorted(sets, key=len)), reverse=True)]
+        for postings in self.found:
+            yield from sorted(in_all(postings), reverse=True)
 
     def rarest(self, number: int) -> dict[str, int]:
         """The rarest terms, each with the most posts that it has in a range."""
-        most = {term: max(len(sets[place]) for sets in self.found) for place, term in enumerate(self.terms)}
+        most = {term: max(len(postings[place]) for postings in self.found) for place, term in enumerate(self.terms)}
         return {term: most[term] for term in sorted(most, key=lambda term: most[term])[:number]}
 
 
 def ask_proposals(pipe: Pipe, ranges: Sequence[Range], terms: Sequence[str]) -> Answer[Proposals]:
     """Ask which posts stand under these terms, at least one. One command for each range and term."""
-    asked = [[ask_posts(pipe, each, term) for term in terms] for each in ranges]
+    asked = [[ask_postings(pipe, each, term) for term in terms] for each in ranges]
     return Answer(lambda: Proposals(ranges, terms, [[answer.value for answer in answers] for answers in asked]))
 
 
@@ -55,7 +55,7 @@ def terms(query: Query, scope: Scope, uids: Mapping[str, int], me: int | None) -
     longest words, which are the rarest. None for a query without a wanted word, person, tag or kind."""
     found: dict[str, None] = {}
     if scope is Scope.MINE and me is not None:
-        found[author_term(me)] = None
+        found[from_user(me)] = None
     words: set[str] = set()
     for part in query.wanted:
         match part:
@@ -75,7 +75,7 @@ def _of_word(word: OneWord) -> set[str]:
 def _of_other(part: Part, uids: Mapping[str, int], me: int | None) -> list[str]:
     match part:
         case WithTag():
-            return [tag_term(part.folded)]
+            return [tag(part.folded)]
         case Kind.HAS_LINK:
             return [HAS_LINK]
         case Kind.IS_REPLY:
@@ -88,4 +88,4 @@ def _of_other(part: Part, uids: Mapping[str, int], me: int | None) -> list[str]:
 
 
 def _of_person(role: Role, uid: int) -> str:
-    return author_term(uid) if role is Role.FROM else reply_term(uid)
+    return from_user(uid) if role is Role.FROM else to_user(uid)

@@ -13,15 +13,17 @@ from timeline.search.queries.entities import Scope
 class Among(Protocol):
     """Finds the posts of a scope among others."""
 
+    at_once: int  # posts that are looked at together
     most: int  # posts that are looked at for a page
 
     def some(self, pids: Sequence[int]) -> list[int]:
-        """Those of these posts (at least one, at most `most`) that are in the scope, in the same order."""
+        """Those of these posts, at least one, that are in the scope, in the same order."""
 
 
 class AmongAll:
     """No round trip."""
 
+    at_once = 1
     most = 1 << 30
 
     def some(self, pids: Sequence[int]) -> list[int]:
@@ -31,7 +33,7 @@ class AmongAll:
 class AmongSaved:
     """The posts that a user likes or has bookmarked. One round trip."""
 
-    most = 4000
+    at_once, most = 1000, 4000
 
     def __init__(self, store: Store, me: int) -> None:
         self._store = store
@@ -48,7 +50,7 @@ class AmongSaved:
 class AmongFollowed:
     """The posts by people whom a user follows. Two round trips; one while the authors are cached."""
 
-    most = 1000
+    at_once, most = 200, 1000
 
     def __init__(self, store: Store, me: int) -> None:
         self._store = store

@@ -14,6 +14,7 @@ BETWEEN = "\n"  # stands between words; no word has it
 
 
 class SearchedText(NamedTuple):
+    words: list[Word]
     joined: str  # all folded words, each between two BETWEEN
     by_stem: dict[str, tuple[str, ...]]  # the folded words that share a stem; runs have none
     tags: frozenset[str]  # folded
@@ -21,15 +22,17 @@ class SearchedText(NamedTuple):
 
     def has_word(self, word: OneWord) -> bool:
         """Whether the text has this word or another form of it; of a run, whether a run of the text has it."""
-        if word.is_run:
-            return word.folded in self.joined
-        return any(same_word(word.folded, one) for one in self.by_stem.get(stem_key(word.folded), ()))
+        return word.folded in self.joined if word.is_run else bool(self.forms_of(word))
+
+    def forms_of(self, word: OneWord) -> list[str]:
+        """The words of the text that are this word, or another form of it."""
+        return [one for one in self.by_stem.get(stem_key(word.folded), ()) if same_word(word.folded, one)]
 
     def has_phrase(self, phrase: Phrase) -> bool:
         return _joined(phrase.words) in self.joined
 
 
-# An entry has some 4 KB, so all have 8 MB.
+# An entry has some 5 KB, so all have 10 MB.
 _texts: Memory[str, SearchedText] = Memory(size=2000, seconds=3600)
 
 
@@ -52,7 +55,7 @@ def _read(text: str) -> SearchedText:
                 by_stem[key] = (*forms, word.folded)
     parts = segments(text) if may_have_links(text) else []
     tags = frozenset(folded(part.tag) for part in parts if part.tag) if may_have_tags(text) else frozenset()
-    return SearchedText(_between(found), by_stem, tags, any(part.address for part in parts))
+    return SearchedText(found, _between(found), by_stem, tags, any(part.address for part in parts))
 
 
 def _between(found: Sequence[Word]) -> str:

@@ -53,10 +53,11 @@ class Searching:
         if not asked:
             raise NothingToFind
         within = bounds(self._store, query, below, max((each.after for each in ranges), default=0))
-        candidates = Candidates(self._store, asked, ranges, within, among(scope, self._store, me))
+        searched = among(scope, self._store, me)
+        candidates = Candidates(self._store, asked, ranges, begun.proposals, within, searched)
         matching = Matching(query, begun.uids, me)
         reader = PostReader(self._store, viewer.user, [matching], acted=begun.acted, fresh=viewer.just_changed)
-        return Search(candidates, begun.proposals, reader)
+        return Search(candidates, reader)
 
 
 class _Begun(NamedTuple):
@@ -92,31 +93,23 @@ class _Beginning:
 class Search:
     """One page of a search."""
 
-    def __init__(self, candidates: Candidates, known: Proposals | None, reader: PostReader) -> None:
-        """`known`: those of the newest ranges, if they were asked for."""
+    def __init__(self, candidates: Candidates, reader: PostReader) -> None:
         self._candidates = candidates
-        self._known = known
         self._reader = reader
 
     def page(self) -> SearchPage:
-        """The posts that fit, newest first. Round trips as for `Candidates`, and for each of READ_AT_ONCE, as far as a
-        page needs them, those of `PostReader.read`."""
+        """The posts that fit, newest first. Round trips as for `Candidates`, and for each of READ_AT_ONCE that the page
+        needs as for `PostReader.read`."""
         candidates = self._candidates
         posts: list[Post] = []
-        checked = 0
-        candidates.read_newest(self._known)
+        last = None  # the last post that was checked
         for number in READ_AT_ONCE:
-            if len(candidates.ids) - checked < POSTS_A_PAGE:
-                candidates.read_further()
-            batch = candidates.ids[checked : checked + number]
-            if not batch or len(posts) >= POSTS_A_PAGE:
+            if batch := candidates.take(number):
+                posts += self._reader.read(batch)[0]
+                last = batch[-1]
+            if candidates.ended or len(posts) >= POSTS_A_PAGE:
                 break
-            posts += self._reader.read(batch)[0]
-            checked += len(batch)
-        shown = posts[:POSTS_A_PAGE]
-        has_unchecked = checked < len(candidates.ids)
-        if len(shown) == POSTS_A_PAGE and (len(posts) > len(shown) or has_unchecked or candidates.down_to is not None):
-            return SearchPage(shown, shown[-1].pid, complete=True)
-        if has_unchecked:
-            return SearchPage(shown, candidates.ids[checked - 1], complete=False)
-        return SearchPage(shown, candidates.down_to, complete=candidates.down_to is None)
+        if len(posts) > POSTS_A_PAGE:
+            return SearchPage(posts[:POSTS_A_PAGE], posts[POSTS_A_PAGE - 1].pid, complete=True)
+        older = candidates.down_to if candidates.ended else last
+        return SearchPage(posts, older, complete=older is None or len(posts) == POSTS_A_PAGE)
