@@ -4,6 +4,7 @@ import time
 
 from timeline.posts.parsing.links import tags_in
 from timeline.posts.parsing.tags import folded, in_index
+from timeline.search.index.writing import Indexing
 
 HOUR, DAY = 3600, 24 * 3600
 
@@ -65,3 +66,11 @@ def _act(raw, pid, uids, truth, mirror):
         raw.zadd(f"{truth}:{uid}", {pid: 1})
         raw.zadd(f"{mirror}:{pid}", {uid: 1})
     raw.hset(f"post:{pid}", truth, raw.zcard(f"{mirror}:{pid}"))
+
+
+def write_indexed(raw, store, uid, texts):
+    """Write posts by `uid`, by pid their texts, and put them into the index of the search."""
+    write_posts(raw, uid, texts)
+    for pid, text in texts.items():
+        raw.hset(f"post:{pid}", "body", text)
+    Indexing(store).index(texts)

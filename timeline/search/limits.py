@@ -9,6 +9,6 @@ SEARCHES = Limit(  # for each user
     _("Too many searches in a short time. The limit is %(times)d."),
 )
 VISITORS_SEARCHES = Limit(  # for each address, over all its visitors
-    *("searches", 300, 300, "searches from your network"),
+    *("searches", 300, 300, "visitors' searches from your network"),
     _("Too many searches from your network in a short time. The limit is %(times)d."),
 )

@@ -129,7 +129,7 @@ def test_without_a_script_the_button_does_it(window, bob):
 @pytest.mark.parametrize("width", [320, 360])
 def test_on_a_narrow_screen_all_ways_are_there_and_nothing_is_cut(window, alice, signed_in, width):
     page = window(alice if signed_in else None, viewport={"width": width, "height": 640})
-    page.goto("/people/")
+    page.goto("/search/")
     nothing_scrolls_sideways(page)
     links = page.get_by_role("navigation", name="Main").get_by_role("link")
     assert links.count() == 5
@@ -138,9 +138,9 @@ def test_on_a_narrow_screen_all_ways_are_there_and_nothing_is_cut(window, alice,
     )
     assert len({height for _, height in sizes}) == 1
     assert min(map(min, sizes)) >= 44
-    for name in ("Home", "Everyone", "People"):
+    for name in ("Home", "Everyone", "Search"):
         link = page.get_by_role("navigation", name="Main").get_by_role("link", name=name, exact=True)
         assert link.evaluate("link => link.scrollWidth <= link.clientWidth")
         if width > 320:  # narrower, the words are there for screen readers alone
             assert link.locator("span").evaluate("word => word.scrollWidth <= word.clientWidth"), f"{name} is cut"
-    expect(links.filter(has_text="People")).to_have_attribute("aria-current", "page")
+    expect(links.filter(has_text="Search")).to_have_attribute("aria-current", "page")

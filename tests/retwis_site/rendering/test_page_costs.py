@@ -5,6 +5,7 @@ import pytest
 from retwis_site.store.local_cache import Memory
 from tests.support.stored_posts import write_posts, write_tag
 from timeline.relations.follow import Follows
+from timeline.search.index.writing import Indexing
 
 pytestmark = pytest.mark.usefixtures("clock")
 
@@ -33,6 +34,12 @@ COSTS = {
     ("/people/?q=bo", "alice"): ((2, 12), (3, 13)),
     ("/people/?q=@BOB", "a visitor"): ((2, 5), (2, 5)),
     ("/people/?q=nobody", "a visitor"): ((1, 3), (1, 3)),
+    ("/search/", "a visitor"): ((0, 0), (0, 0)),
+    ("/search/?q=post", "alice"): ((5, 29), (8, 50)),
+    ("/search/?q=post", "a visitor"): ((4, 10), (7, 39)),
+    ("/search/?q=post+7", "a visitor"): ((3, 12), (6, 16)),
+    ("/search/?q=from:bob+-is:reply&in=following", "alice"): ((5, 19), (9, 107)),
+    ("/search/?q=post&before=100", "alice"): ((3, 25), (6, 46)),
     ("/@bob/atom/", "alice"): ((1, 6), (3, 38)),
     ("/@bob/rss/", "a visitor"): ((1, 6), (3, 38)),
     ("/timeline/atom/", "alice"): ((1, 2), (3, 55)),
@@ -66,6 +73,7 @@ def readers(browser, raw, store, alice, bob, carol):
         raw.zadd(f"following:{follower}", {followed: 1})  # long ago
     for number in range(180):
         write_posts(raw, number % 3 + 1, [number + 1])
+    Indexing(store).index(range(1, 181))
     for tag in ("redis", "django"):
         write_tag(raw, tag, range(1, 181))
         raw.zadd("tags_of:1", {tag: 1})

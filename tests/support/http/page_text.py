@@ -8,6 +8,7 @@ TAG = re.compile(r"<[^>]+>")
 NAME_LINK = re.compile(r'<a class="name" href="/@([^"]+)/"')
 POST = re.compile(r'<article class="post[^"]*" id="post-(\d+)"')
 META = re.compile(r'<meta (?:property|name)="([^"]+)" content="([^"]*)">')
+MARK = re.compile(r"<mark>(.*?)</mark>")
 CANONICAL = re.compile(r'<link rel="canonical" href="([^"]*)">')
 
 
@@ -29,3 +30,8 @@ def post_ids(response):
 def meta_tags(page):
     """The content of each meta tag of the HTML, by its property or name."""
     return {name: html.unescape(content) for name, content in META.findall(page)}
+
+
+def marked(response):
+    """The highlighted parts of a page, as HTML."""
+    return MARK.findall(response.content.decode())

@@ -238,6 +238,6 @@ def test_reading_writes_nothing(browser, raw, alice, bob):
 def test_every_page_has_a_link_to_the_directory(browser, alice):
     for url in ("/", "/timeline/", "/people/", "/nothing/"):
         page = browser().get(url).content.decode()
-        [main] = re.findall(r'<nav aria-label="Main">.*?</nav>', page, re.DOTALL)
-        assert 'href="/people/"' in main
-        assert ('href="/people/" aria-current="page"' in main) == (url == "/people/")
+        [footer] = re.findall(r'<footer class="bottom">.*?</footer>', page, re.DOTALL)
+        assert 'href="/people/"' in footer
+        assert ('href="/people/" aria-current="page"' in footer) == (url == "/people/")

@@ -5,10 +5,9 @@ import re
 
 import pytest
 
-from tests.support.http.page_text import text_of
-from tests.support.indexed_posts import OLDER, found, marked, write_indexed
+from tests.support.http.page_text import marked, post_ids, text_of
 from tests.support.people import register
-from tests.support.stored_posts import write_answer, write_tag
+from tests.support.stored_posts import write_answer, write_indexed, write_tag
 from timeline.posts.repository import Posts
 from timeline.relations.block import BlockedPeople
 from timeline.relations.bookmark import Bookmarks
@@ -19,6 +18,7 @@ from timeline.search.index.writing import Indexing
 from timeline.search.limits import SEARCHES, VISITORS_SEARCHES
 from timeline.search.queries.parsing import LONGEST_QUERY
 
+OLDER = re.compile(r'<a class="button quiet wide" href="([^"]*)"')
 TEXTS = {1: "Green tea", 2: "Black tea & <b>cake</b>", 3: "Coffee", 4: "Teas of 東京都", 5: "Tea, a green one #Tea"}
 
 
@@ -51,8 +51,8 @@ def posts(raw, store, alice, bob):
     ],
 )
 def test_posts_are_found_newest_first(posts, browser, alice, typed, pids):
-    assert found(search(browser(alice), typed)) == pids
-    assert found(search(browser(), typed)) == pids
+    assert post_ids(search(browser(alice), typed)) == pids
+    assert post_ids(search(browser(), typed)) == pids
 
 
 def test_what_was_found_is_highlighted_and_escaped(posts, browser):
@@ -80,30 +80,30 @@ def test_other_pages_show_no_highlights(posts, browser, alice):
 def test_an_edited_post_is_found_by_its_present_words(posts, browser, store, bob):
     Posts(store).edit(bob.user.uid, 3, "Water")
     Indexing(store).index([3])
-    assert found(search(browser(bob), "coffee")) == []
-    assert found(search(browser(bob), "water")) == [3]
+    assert post_ids(search(browser(bob), "coffee")) == []
+    assert post_ids(search(browser(bob), "water")) == [3]
 
 
 def test_deleted_posts_and_people_are_not_found(posts, browser, store, bob):
     Posts(store).delete(bob.user.uid, 5)
-    assert found(search(browser(bob), "tea")) == [4, 2, 1]
+    assert post_ids(search(browser(bob), "tea")) == [4, 2, 1]
 
 
 def test_posts_of_blocked_and_muted_people_are_not_found(posts, raw, store, browser, alice, bob, carol):
     write_indexed(raw, store, carol.user.uid, {6: "Tea"})
     BlockedPeople(store).block(alice.user.uid, bob.user.uid)
     Mutes(store).mute(alice.user.uid, carol.user.uid)
-    assert found(search(browser(alice), "tea")) == []
-    assert found(search(browser(bob), "tea")) == [6, 5, 4, 2, 1]
+    assert post_ids(search(browser(alice), "tea")) == []
+    assert post_ids(search(browser(bob), "tea")) == [6, 5, 4, 2, 1]
 
 
 def test_replies_are_found_by_whom_they_answer(posts, raw, store, browser, alice, bob):
     write_answer(raw, alice.user.uid, 6, 1, body="Tea, yes")
     Indexing(store).index([6])
-    assert found(search(browser(bob), "tea is:reply")) == [6]
-    assert found(search(browser(bob), "to:me")) == [6]
-    assert found(search(browser(bob), "to:bob from:alice")) == [6]
-    assert found(search(browser(bob), "tea -is:reply")) == [5, 4, 2, 1]
+    assert post_ids(search(browser(bob), "tea is:reply")) == [6]
+    assert post_ids(search(browser(bob), "to:me")) == [6]
+    assert post_ids(search(browser(bob), "to:bob from:alice")) == [6]
+    assert post_ids(search(browser(bob), "tea -is:reply")) == [5, 4, 2, 1]
 
 
 # ---- scopes
@@ -116,12 +116,12 @@ def test_a_search_can_be_among_some_posts(posts, raw, store, browser, alice, bob
     Likes(store).like(alice.user.uid, 2, bob.user.uid)
     Bookmarks(store).add(alice.user.uid, 7, carol.user.uid)
     client = browser(alice)
-    assert found(search(client, "tea")) == [7, 6, 5, 4, 2, 1]
-    assert found(search(client, "tea", **{"in": "everyone"})) == [7, 6, 5, 4, 2, 1]
-    assert found(search(client, "tea", **{"in": "following"})) == [5, 4, 2, 1]
-    assert found(search(client, "tea", **{"in": "mine"})) == [6]
-    assert found(search(client, "-coffee", **{"in": "mine"})) == [6]
-    assert found(search(client, "tea", **{"in": "saved"})) == [7, 2]
+    assert post_ids(search(client, "tea")) == [7, 6, 5, 4, 2, 1]
+    assert post_ids(search(client, "tea", **{"in": "everyone"})) == [7, 6, 5, 4, 2, 1]
+    assert post_ids(search(client, "tea", **{"in": "following"})) == [5, 4, 2, 1]
+    assert post_ids(search(client, "tea", **{"in": "mine"})) == [6]
+    assert post_ids(search(client, "-coffee", **{"in": "mine"})) == [6]
+    assert post_ids(search(client, "tea", **{"in": "saved"})) == [7, 2]
 
 
 @pytest.mark.parametrize("scope", ["following", "mine", "saved"])
@@ -147,17 +147,17 @@ def test_a_page_leads_to_older_posts_and_none_comes_twice(raw, store, browser, a
     client, address, pages = browser(alice), "?q=tea&in=mine", []
     while address:
         page = client.get(f"/search/{address}")
-        pages.append(found(page))
+        pages.append(post_ids(page))
         older = OLDER.search(page.content.decode())
         address = html.unescape(older[1]) if older else None
     assert [len(pids) for pids in pages] == [20, 20, 5]
-    assert sum(pages, []) == list(range(45, 0, -1))
+    assert [pid for pids in pages for pid in pids] == list(range(45, 0, -1))
 
 
 def test_a_later_page_leads_back(raw, store, browser, alice):
-    write_indexed(raw, store, alice.user.uid, {pid: "tea" for pid in range(1, 4)})
+    write_indexed(raw, store, alice.user.uid, dict.fromkeys(range(1, 4), "tea"))
     page = search(browser(alice), "tea", before=3, **{"in": "mine"})
-    assert found(page) == [2, 1]
+    assert post_ids(page) == [2, 1]
     assert '<a href="?q=tea&amp;in=mine">Back to the newest posts</a>' in page.content.decode()
     assert "These are all posts that were found." in text_of(page)
 
@@ -229,7 +229,8 @@ def test_the_page_says_what_to_do(posts, browser, typed, status, said):
 
 
 @pytest.mark.parametrize(
-    "typed", ["\x00", "tea\x00", '"', '"tea', '"""', "\u202etea", "\ud7ff\ue000", "%s{}", "a:b:c", "from:\x00", "#", "-" * 300]
+    "typed",
+    ["\x00", "tea\x00", '"', '"tea', '"""', "\u202etea", "\ud7ff\ue000", "%s{}", "a:b:c", "from:\x00", "#", "-" * 300],
 )
 def test_hostile_texts_get_an_answer(posts, browser, alice, typed):
     assert search(browser(alice), typed).status_code == 200

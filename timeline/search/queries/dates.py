@@ -12,7 +12,7 @@ from typing import NamedTuple
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import stored_time
-from retwis_site.store.snowflake import EPOCH, NODE_BITS, SEQUENCE_BITS, SMALLEST
+from retwis_site.store.snowflake import SMALLEST, first_of
 from timeline.search.queries.entities import Before, NotBefore, Query
 
 LOOKS = 2  # round trips
@@ -27,8 +27,8 @@ class Bounds(NamedTuple):
 
 
 def bounds(store: Store, query: Query, below: int, newest: int) -> Bounds:
-    """The bounds of a query's dates, below the cursor. `newest`: no post of the site has a higher id. At most LOOKS round
-    trips for each date; none without dates and for ids from the time."""
+    """The bounds of a query's dates, below the cursor. `newest`: no post of the site has a higher id. At most LOOKS
+    round trips for each date; none without dates and for ids from the time."""
     first, after = 0, below
     for part in query.wanted:
         if isinstance(part, NotBefore):
@@ -40,9 +40,9 @@ def bounds(store: Store, query: Query, below: int, newest: int) -> Bounds:
 
 def _moment(store: Store, seconds: int, newest: int) -> Bounds:
     """Between which ids a moment is: no post from `first` down is as new, and none from `after` up is older."""
-    if newest >= SMALLEST:
-        made = max(0, seconds - EPOCH) * 1000 << NODE_BITS + SEQUENCE_BITS
-        return Bounds(made if made >= SMALLEST else 0, max(made, SMALLEST))
+    if newest > SMALLEST:
+        made = first_of(seconds)
+        return Bounds(made if made > SMALLEST else 0, made)
     first, after = 0, newest + 1
     for _ in range(LOOKS):
         first, after = _closer(store, seconds, first, after)
