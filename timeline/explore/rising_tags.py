@@ -1,6 +1,7 @@
 """The tags of the week: those that more people use than usual."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from retwis_site.store import keys
@@ -10,11 +11,13 @@ from timeline.explore.best_posts import WEEK
 from timeline.explore.entities import TagOfTheWeek
 from timeline.explore.weeks import first_ids
 from timeline.posts.parsing.links import tags_in
+from timeline.posts.parsing.tags import may_have_tags
 from timeline.posts.reading.records import Record, ask_authors
 from timeline.tags.entities import Tag
 
 FEWEST_PEOPLE = 3
 MOST_TAGS = 10
+TEXTS_READ = 500  # of the newest posts that may have tags
 COMPARED = 20  # tags
 WEEKS_BEFORE = 4
 READ_OF_A_WEEK = 50  # posts of a tag
@@ -61,9 +64,9 @@ def _rise(weeks: Sequence[Week]) -> float:
 
 
 def _candidates(posts: Iterable[Record]) -> list[str]:
-    """The folded tags that most of the authors use."""
+    """The folded tags that most authors use in the first TEXTS_READ of these posts that may have tags."""
     authors: dict[str, set[int]] = {}
-    for post in posts:
+    for post in islice((post for post in posts if may_have_tags(post.body)), TEXTS_READ):
         for tag in tags_in(post.body):
             authors.setdefault(tag, set()).add(post.uid)
     return sorted(authors, key=lambda tag: (-len(authors[tag]), tag))[:COMPARED]
