@@ -1,32 +1,30 @@
 """The tags of the week: those that more people use than usual."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice
 from typing import NamedTuple
 
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import stored_ids
+from retwis_site.store.replies import Reply
 from timeline.explore.best_posts import WEEK
 from timeline.explore.entities import TagOfTheWeek
 from timeline.explore.weeks import first_ids
 from timeline.posts.parsing.links import tags_in
-from timeline.posts.parsing.tags import may_have_tags
-from timeline.posts.reading.records import Record, ask_authors
+from timeline.posts.reading.records import Record, cached_author
 from timeline.tags.entities import Tag
 
 FEWEST_PEOPLE = 3
 MOST_TAGS = 10
-TEXTS_READ = 500  # of the newest posts that may have tags
 COMPARED = 20  # tags
 WEEKS_BEFORE = 4
-READ_OF_A_WEEK = 50  # posts of a tag
+READ_OF_A_WEEK = 100  # posts of a tag
 
 
 def rising_tags(store: Store, posts: Sequence[Record], now: float) -> tuple[TagOfTheWeek, ...]:
     """The tags that rise most: the COMPARED tags with the most authors among these posts of the last week are looked
-    up. No round trip without a tag; else three and those of `first_ids`: 200 commands, then one for each author that
-    this process has not cached, at most 5,000."""
+    up. None without a tag; else three round trips and those of `first_ids`: 200 commands, then one for each author that
+    this process does not know, at most 10,000; a process remembers 100,000 authors."""
     candidates = _candidates(post for post in posts if now - post.time < WEEK)
     if not candidates:
         return ()
@@ -64,9 +62,9 @@ def _rise(weeks: Sequence[Week]) -> float:
 
 
 def _candidates(posts: Iterable[Record]) -> list[str]:
-    """The folded tags that most authors use in the first TEXTS_READ of these posts that may have tags."""
+    """The folded tags that most of the authors use."""
     authors: dict[str, set[int]] = {}
-    for post in islice((post for post in posts if may_have_tags(post.body)), TEXTS_READ):
+    for post in posts:
         for tag in tags_in(post.body):
             authors.setdefault(tag, set()).add(post.uid)
     return sorted(authors, key=lambda tag: (-len(authors[tag]), tag))[:COMPARED]
@@ -82,11 +80,24 @@ def _used(store: Store, tags: Sequence[str], highs: Sequence[str], lows: Sequenc
     ]
     pipe.execute()
     read = [(tag, posts.value, stored_ids(keys.tag(tag), pids.value)) for tag, posts, pids in asked]
-    asked_authors = ask_authors(pipe, list({pid for _, _, pids in read for pid in pids}))
-    pipe.execute()
-    authors = asked_authors.value
+    authors = _authors(store, {pid for _, _, pids in read for pid in pids})
     used: dict[str, list[Week]] = {}
     for tag, posts, pids in read:
         people = {authors[pid] for pid in pids if pid in authors}
         used.setdefault(tag, []).append(Week(posts, len(pids), len(people)))
     return used
+
+
+def _authors(store: Store, pids: Iterable[int]) -> dict[int, str]:
+    """Uids of the authors, by post. At most one round trip; none while all are known."""
+    pipe = store.pipeline()
+    known: dict[int, str] = {}
+    asked: dict[int, Reply[str | None]] = {}
+    for pid in pids:
+        author = cached_author(pid)
+        if author is None:
+            asked[pid] = pipe.hget(keys.post(pid), "user_id")
+        else:
+            known[pid] = str(author)
+    pipe.execute()
+    return known | {pid: uid for pid, author in asked.items() if (uid := author.value)}

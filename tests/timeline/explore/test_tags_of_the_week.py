@@ -95,16 +95,6 @@ def test_no_more_tags_are_compared_and_shown_than_the_bounds_say(store, write, r
     assert sum(command[0] == "ZREVRANGEBYSCORE" for command in recorded.commands) == 5 * COMPARED
 
 
-def test_authors_that_a_process_knows_are_not_read_again(store, write, round_trips):
-    for uid in (1, 2, 3):
-        write(uid, HOUR, "#bread")
-        write(uid, 20 * DAY, "#bread")
-    posts = sample(store)
-    rising_tags(store, posts, time.time())
-    recorded = round_trips(lambda: rising_tags(store, posts, time.time()))
-    assert [command for command in recorded.commands if command[2:] == ("user_id",)] == []
-
-
 def test_without_tags_nothing_is_asked(store, write, round_trips):
     write(1, 0, "no tag")
     posts = sample(store)
