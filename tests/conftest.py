@@ -28,6 +28,7 @@ from tests.support.processes.ports import free_port
 from tests.support.processes.processes import end, run_server, run_site
 from tests.support.stores import acl_users, topologies
 from tests.support.stores.key_layouts import SHARDS, Counted, Split
+from timeline.posts.writing import index_jobs
 from timeline.timelines.checks import timeline_checks
 
 hypothesis.settings.register_profile("without deadlines", deadline=None)  # a busy machine is slow
@@ -210,6 +211,14 @@ def _connect_again() -> None:
     """Without the gate: it would ask each empty store what it is, and a test counts round trips."""
     connect.cache_clear()
     connect().gate = None
+
+
+@pytest.fixture(autouse=True)
+def index_jobs_only_where_they_are_tested(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each published post leaves a job to the search. It would stand in the outbox of each test that publishes. Tests
+    of these jobs are marked `indexed`."""
+    if request.node.get_closest_marker("indexed") is None:
+        monkeypatch.setattr(index_jobs, "leave", lambda pipe, pid: None)
 
 
 @pytest.fixture

@@ -25,6 +25,7 @@ from timeline.account_data.named_posts import Conversation, OldPost
 from timeline.posts.post_ids import post_ids
 from timeline.posts.reading.records import link_fields
 from timeline.posts.repository import Posts
+from timeline.posts.writing import index_jobs
 from timeline.posts.writing.deletion import mark_deleted
 from timeline.posts.writing.delivery import FOLLOWERS_AT_ONCE
 from timeline.posts.writing.standing import Standing
@@ -188,6 +189,7 @@ class Restoring:
         pipe = self._store.pipeline()
         pipe.zadd(keys.updates(self._uid), {str(pid): pid for pid in pids})
         for pid in pids:
+            index_jobs.leave(pipe, pid)
             if pid > self._counted:  # a counted id is found by counting down
                 self._ids.queue_as_recent(pipe, pid)
         pipe.execute()

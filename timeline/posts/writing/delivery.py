@@ -17,6 +17,7 @@ from retwis_site.store.replies import Reply
 from timeline.notices.of_posts import PostNotices
 from timeline.posts.entities import NO_LINKS
 from timeline.posts.post_ids import post_ids
+from timeline.posts.writing import index_jobs
 from timeline.posts.writing.deletion import mark_deleted, notices_of
 from timeline.posts.writing.looks import Look, Seen
 from timeline.posts.writing.standing import Standing
@@ -111,8 +112,8 @@ class Delivery:
         pipe.execute()
 
     def _list(self, uid: int, pid: int, written: Mapping[int, Seen]) -> Look | None:
-        """Add a post to its author's `updates:` and, when it is known (`written`), to its listings. Returns how it
-        stands; None when the post or its author's account is deleted.
+        """Add a post to its author's `updates:`, to the jobs of the search index, and, when it is known (`written`), to
+        its listings. Returns how it stands; None when the post or its author's account is deleted.
 
         The deletion is read after the write. Either this read sees it, or the ZREM of the deletion comes later. Two
         round trips; three for a deleted post, five for a deleted account. Raises StoreError when the post's hash is
@@ -121,6 +122,7 @@ class Delivery:
         pipe = self._store.pipeline()
         pipe.zadd(keys.updates(uid), {str(pid): pid})
         self._ids.queue_as_recent(pipe, pid)
+        index_jobs.leave(pipe, pid)
         for now in written.values():
             self._standing.queue(pipe, pid, now)
         pipe.execute()

@@ -14,6 +14,7 @@ from retwis_site.store.ids import nonce, stored_time
 from timeline.notices.of_posts import PostNotices
 from timeline.posts.entities import NO_LINKS, NoSuchPost, PostDeleted, TooManyEdits
 from timeline.posts.reading.history import Version
+from timeline.posts.writing import index_jobs
 from timeline.posts.writing.deletion import notices_of
 from timeline.posts.writing.looks import Look, Seen
 from timeline.posts.writing.mentions import mentioned
@@ -58,7 +59,7 @@ class Editing:
         pipe.execute()
         if self._standing.agree({pid: now}, look):  # else too slow: the worker that claims this job finishes it
             self._tell(uid, pid, now, before.seen.links.mentions or ())
-            self._outbox.done(job.name)
+            self._finish(pid, job.name)
         return True
 
     def finish(self, claim: Claim) -> bool:
@@ -74,8 +75,16 @@ class Editing:
         if now.texts and not now.deleted:
             earlier = now.texts[-2].text if len(now.texts) > 1 else ""
             self._tell(uid, pid, now, mentioned(self._store, earlier) or ())
-        self._outbox.done(claim.name)
+        self._finish(pid, claim.name)
         return True
+
+    def _finish(self, pid: int, job: str) -> None:
+        """Remove the job of an edit. The new text goes into the index: that job comes first, and stands in the same
+        key."""
+        pipe = self._store.pipeline()
+        index_jobs.leave(pipe, pid)
+        self._outbox.queue_done(pipe, job)
+        pipe.execute()
 
     def _tell(self, uid: int, pid: int, now: Seen, before: tuple[int, ...]) -> None:
         """Write the notices of people who are mentioned now, and remove those of people who were mentioned `before`."""

@@ -5,12 +5,12 @@ the words that an edit took away, are left out when a search checks what it foun
 """
 
 import time
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 
 from retwis_site.jobs.outbox import job_id
 from retwis_site.store import keys
-from retwis_site.store.client import Store
+from retwis_site.store.client import Pipe, Store
 from retwis_site.store.snowflake import SMALLEST, first_of
 from timeline.posts.reading.records import ask_post
 from timeline.search.index.postings import queue_records
@@ -36,41 +36,45 @@ class Indexing:
         round trips; one more when a range of ids from the time is full."""
         pipe = self._store.pipeline()
         ranges = ask_ranges(pipe)
+        terms = self._terms(pipe, pids)
+        divided: dict[Range, Terms] = {}
+        for pid, of_post in terms.items():
+            divided.setdefault(ranges.value.of(pid), {})[pid] = of_post
+        counted = {}
+        for within, some in divided.items():
+            queue_terms(pipe, within, some)
+            if within.first >= SMALLEST:
+                counted[within] = pipe.hincrby(keys.search_index(), f"posts:{within.first}", len(some))
+            if within.first == SMALLEST:
+                pipe.zadd(keys.posting_ranges(), {str(SMALLEST): SMALLEST})
+        pipe.execute()
+        if counted:
+            last = max(counted)
+            self._open_next(last, counted[last].value, ranges.value)
+        return sum(map(bool, terms.values()))
+
+    def terms(self, pids: Iterable[int]) -> Terms:
+        """The terms of posts. One round trip."""
+        return self._terms(self._store.pipeline(), pids)
+
+    def _terms(self, pipe: Pipe, pids: Iterable[int]) -> Terms:
         asked = [ask_post(pipe, pid) for pid in pids]
         pipe.execute()
         posts = (post.value for post in asked)
-        terms = {post.pid: terms_of(post.uid, post.body, post.links) for post in posts if post is not None}
-        self.write(ranges.value, terms)
-        return sum(map(bool, terms.values()))
+        return {post.pid: terms_of(post.uid, post.body, post.links) for post in posts if post is not None}
 
-    def write(self, ranges: Ranges, terms: Terms) -> None:
-        """Write the terms of posts. Round trips as for `index`, one less."""
-        pipe = self._store.pipeline()
-        for within, posts in by_range(ranges, terms).items():
-            queue_records(pipe, within, posts)
-        sizes = Counter(ranges.of(pid).first for pid in terms if pid >= SMALLEST)
-        counted = {
-            first: pipe.hincrby(keys.search_index(), f"posts:{first}", number) for first, number in sizes.items()
-        }
-        if SMALLEST in sizes and SMALLEST not in ranges.starts:
-            pipe.zadd(keys.posting_ranges(), {str(SMALLEST): SMALLEST})
-        pipe.execute()
-        if counted:
-            self._open_next(max(counted), counted[max(counted)].value, ranges)
-
-    def _open_next(self, first: int, posts: int, ranges: Ranges) -> None:
-        """Let the range that begins with `first` end soon when it is full and the last one."""
+    def _open_next(self, last: Range, posts: int, ranges: Ranges) -> None:
+        """Let a range end soon when it is full and the last one."""
         start = first_of(time.time() + AHEAD)
-        is_full = posts > MOST_POSTS or start - first > LONGEST
-        if is_full and first == max(ranges.starts, default=first):
+        is_full = posts > MOST_POSTS or start - last.first > LONGEST
+        if is_full and last.first == max(ranges.starts, default=last.first):
             self._store.zadd(keys.posting_ranges(), {str(start): start})
 
 
-def by_range(ranges: Ranges, terms: Mapping[int, Iterable[str]]) -> dict[Range, dict[str, list[int]]]:
-    """By range and term, the posts that stand there."""
-    found: dict[Range, defaultdict[str, list[int]]] = {}
+def queue_terms(pipe: Pipe, within: Range, terms: Terms) -> None:
+    """Write the terms of posts of one range. One command for each bucket of terms."""
+    posts: defaultdict[str, list[int]] = defaultdict(list)
     for pid, of_post in terms.items():
-        posts = found.setdefault(ranges.of(pid), defaultdict(list))
         for term in of_post:
             posts[term].append(pid)
-    return {within: dict(posts) for within, posts in found.items()}
+    queue_records(pipe, within, posts)

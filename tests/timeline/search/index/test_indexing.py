@@ -4,29 +4,19 @@ import time
 
 import pytest
 
+from retwis_site.jobs.worker import drain
+from retwis_site.management.commands.deliver import POLL_EVERY
 from retwis_site.store import snowflake
 from retwis_site.store.snowflake import SMALLEST
+from tests.support.delivering import is_finished
+from tests.support.stores.indexed_posts import posts_under, write_post
+from tests.support.stores.key_layouts import make_due, noted
+from tests.support.stores.seam import before_round_trip, killed_before_round_trip
 from timeline.posts.entities import Links, NewPost
 from timeline.posts.repository import Posts
 from timeline.search.index import writing
-from timeline.search.index.postings import ask_posts
-from timeline.search.index.ranges import ask_ranges
 from timeline.search.index.terms import terms_of
 from timeline.search.index.writing import Indexing
-
-
-def posts_under(store, term):
-    """All posts under a term, of all ranges."""
-    pipe = store.pipeline()
-    ranges = ask_ranges(pipe)
-    pipe.execute()
-    found = [ask_posts(pipe, within, term) for within in ranges.value.below(2**53)]
-    pipe.execute()
-    return set().union(*(some.value for some in found))
-
-
-def write_post(raw, pid, body, **fields):
-    raw.hset(f"post:{pid}", mapping={"user_id": "1", "time": "1000000000", "body": body, **fields})
 
 
 def test_a_post_stands_under_its_words_and_what_operators_ask_for():
@@ -94,7 +84,96 @@ def test_a_full_range_ends_at_an_id_that_no_post_has_yet(raw, store, monkeypatch
     assert posts_under(store, "dog") == {*pids, later}
 
 
+@pytest.mark.indexed
 def test_a_published_post_is_found_after_the_workers_next_look(raw, store, alice):
+    """The worker looks for jobs every POLL_EVERY seconds, 20 times a second."""
     pid = Posts(store).publish(alice.user.uid, NewPost("Walking the dogs"), "token").pid
-    assert Indexing(store).index([pid]) == 1
+    assert posts_under(store, "dog") == set()
+    drain(store, "worker")
     assert posts_under(store, "dog") == {pid}
+    assert is_finished(raw)
+    Posts(store).edit(alice.user.uid, pid, "Feeding the cats")
+    drain(store, "worker")
+    assert posts_under(store, "cat") == {pid}
+    assert is_finished(raw)
+    assert POLL_EVERY < 1
+
+
+def test_many_posts_are_indexed_together(raw, store, sent):
+    for pid in range(1, 301):
+        write_post(raw, pid, f"dogs number{pid}")
+        raw.zadd("outbox", {f"index:{pid}:x": 1})
+    raw.set("next_post_id", "300")
+    before = len(sent.round_trips)
+    assert drain(store, "worker") == 300
+    assert len(sent.round_trips) - before == 7  # due jobs, leases, attempts, posts, records, removal, due jobs
+    assert posts_under(store, "dog") == set(range(1, 301))
+    assert is_finished(raw)
+    assert raw.keys("attempts") == []
+
+
+def test_a_bad_job_does_not_stop_the_others(raw, store):
+    write_post(raw, 1, "dogs")
+    raw.set("next_post_id", "1")
+    raw.zadd("outbox", {"index:one:x": 1, "index:1:x": 2, "index": 1})
+    assert drain(store, "worker") == 1
+    assert posts_under(store, "dog") == {1}
+    assert set(raw.zrange("outbox", 0, -1)) == {"index:one:x", "index"}
+
+
+def test_a_bad_job_becomes_a_dead_letter_in_the_end(raw, store):
+    raw.zadd("outbox", {"index:one:x": 1})
+    for _ in range(6):
+        drain(store, "worker")
+        raw.delete("lease:index:one:x")
+    assert raw.zrange("set_aside", 0, -1) == ["index:one:x"]
+    assert raw.keys("outbox") == raw.keys("attempts") == []
+
+
+@pytest.mark.parametrize("step", range(1, 8))
+def test_a_worker_killed_anywhere_leaves_posts_that_the_next_one_indexes(raw, store, step):
+    for pid in (1, 2, 3):
+        write_post(raw, pid, "dogs")
+        raw.zadd("outbox", {f"index:{pid}:x": 1})
+    raw.set("next_post_id", "3")
+    killed_before_round_trip(step, lambda: drain(store, "one"))
+    for key in raw.keys("lease:*"):
+        raw.delete(key)  # after a minute
+    drain(store, "two")
+    assert posts_under(store, "dog") == {1, 2, 3}
+    assert is_finished(raw)
+
+
+@pytest.mark.indexed
+@pytest.mark.parametrize("step", range(1, 12))
+def test_a_post_whose_publication_was_killed_is_found_when_it_is_shown(raw, store, layout, alice, step):
+    layout.begin_at(1)
+    killed_before_round_trip(step, lambda: Posts(store).publish(1, NewPost("dogs"), "t"))
+    make_due(raw)
+    drain(store, "worker")
+    published = {int(pid) for pid in raw.zrange("updates:1", 0, -1)}
+    assert posts_under(store, "dog") == published
+    assert noted(raw) == raw.keys("lease:*") == []
+
+
+@pytest.mark.indexed
+@pytest.mark.parametrize("step", range(1, 9))
+def test_an_edit_that_was_killed_is_found_when_it_is_shown(raw, store, alice, step):
+    pid = Posts(store).publish(1, NewPost("dogs"), "t").pid
+    drain(store, "worker")
+    killed_before_round_trip(step, lambda: Posts(store).edit(1, pid, "cats"))
+    make_due(raw)
+    drain(store, "worker")
+    assert posts_under(store, "cat") == ({pid} if raw.hget(f"post:{pid}", "body") == "cats" else set())
+    assert noted(raw) == raw.keys("lease:*") == []
+
+
+@pytest.mark.indexed
+def test_an_edit_while_a_worker_has_the_post_is_found(raw, store, alice):
+    """The worker has read the old text, and removes its job after the edit."""
+    pid = Posts(store).publish(1, NewPost("dogs"), "t").pid
+    with before_round_trip(5, lambda: Posts(store).edit(1, pid, "cats")):
+        drain(store, "worker")
+    drain(store, "another")
+    assert posts_under(store, "cat") == {pid}
+    assert is_finished(raw)

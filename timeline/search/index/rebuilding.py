@@ -1,0 +1,167 @@
+"""The whole index is written anew: by `reindex`, and after posts were written by other ways than publishing.
+
+The newest range comes first. The keys of a range are removed, then its posts are read and written, each key with one
+command. So a record that a worker appends meanwhile is not lost: a post that was there before the removal is read after
+it. A run that was killed goes on below the range that it has written last.
+"""
+
+import time
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+
+from retwis_site.jobs.outbox import LEASE, RENEWS_EVERY
+from retwis_site.maintenance.checks import ids_of
+from retwis_site.store import key_kinds, keys
+from retwis_site.store.chunks import AT_ONCE, batches
+from retwis_site.store.client import Store
+from retwis_site.store.ids import LARGEST_ID, nonce, parse_number
+from retwis_site.store.snowflake import SMALLEST
+from timeline.search.index.postings import BUCKETS
+from timeline.search.index.ranges import LONGEST, MOST_POSTS, Range, Ranges, ask_ranges
+from timeline.search.index.writing import Indexing, Terms, queue_terms
+
+LEASE_OF = "reindex"  # one process at a time writes the index anew
+LAST = "reindexed"  # the field with the first id of the range that was written last, while a run is unfinished
+
+
+class AlreadyReindexing(Exception):
+    """Another process writes the index anew, or was killed less than LEASE seconds ago."""
+
+
+class Rebuilding:
+    """Writes the index anew: `begin`, then iterate to write a range a step. `posts`: how many were found."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._indexing = Indexing(store)
+        self._pids: Sequence[int] = ()
+        self._left: list[Range] = []
+        self._renewed_at = 0.0
+
+    @property
+    def posts(self) -> int:
+        return len(self._pids)
+
+    def __len__(self) -> int:
+        return len(self._left)
+
+    def begin(self) -> None:
+        """Find all posts, and divide those with ids from the time into ranges. Raises AlreadyReindexing.
+
+        A round trip for each 500 keys of the store; as many again for a store with ids from the time."""
+        if not self._store.set_nx_ex(keys.lease(LEASE_OF), nonce(), LEASE):
+            raise AlreadyReindexing
+        self._renewed_at = time.monotonic()
+        self._pids = self._all_posts()
+        last = parse_number(self._store.hget(keys.search_index(), LAST) or "")
+        if last is None:
+            self._divide()
+            self._note(LARGEST_ID)
+        pipe = self._store.pipeline()
+        ranges = ask_ranges(pipe)
+        pipe.execute()
+        self._left = [within for within in self._ranges(ranges.value) if last is None or within.first < last]
+
+    def _ranges(self, ranges: Ranges) -> list[Range]:
+        """The ranges that have posts, the highest ids first."""
+        found: list[Range] = []
+        place = 0
+        while place < len(self._pids):
+            found.append(ranges.of(self._pids[place]))
+            place = bisect_left(self._pids, found[-1].after)
+        return found[::-1]
+
+    def __iter__(self) -> Iterator[None]:
+        try:
+            for within in self._left:
+                self._write(within)
+                self._note(within.first)
+                yield
+            self._remove_strays()
+            forget_progress(self._store)
+        finally:
+            self._store.unlink(keys.lease(LEASE_OF))
+
+    def _all_posts(self) -> Sequence[int]:
+        """The ids of all posts, reposts and deleted ones included, in their order. Eight bytes each."""
+        found = array("Q")
+        for pids in ids_of(self._store, "post:*"):
+            found.extend(pids)
+            self._renew()
+        return array("Q", sorted(set(found)))
+
+    def _divide(self) -> None:
+        """Say where the ranges of ids from the time begin. The posts are looked for again: a worker may have written
+        one of them in between, into a range that is no longer one."""
+        timed = self._pids[bisect_left(self._pids, SMALLEST) :]
+        if not timed:
+            return
+        starts = _starts(timed)
+        stored = {int(start) for start in self._store.zrange(keys.posting_ranges(), 0, -1) if parse_number(start)}
+        pipe = self._store.pipeline()
+        pipe.zadd(keys.posting_ranges(), {str(start): start for start in starts})
+        for start in stored:
+            if start not in starts and start <= timed[-1]:
+                pipe.zrem(keys.posting_ranges(), str(start))
+        in_last = len(timed) - bisect_left(timed, starts[-1])
+        pipe.hset(keys.search_index(), {f"posts:{starts[-1]}": str(in_last)})
+        pipe.execute()
+        self._pids = self._all_posts()
+
+    def _in(self, within: Range) -> Sequence[int]:
+        return self._pids[bisect_left(self._pids, within.first) : bisect_left(self._pids, within.after)]
+
+    def _write(self, within: Range) -> None:
+        """Write a range. A round trip for each 500 posts, and two more."""
+        pipe = self._store.pipeline()
+        for bucket in range(BUCKETS):
+            pipe.unlink(keys.postings(within.first, bucket))
+        pipe.execute()
+        terms: Terms = {}
+        for pids in batches(self._in(within), AT_ONCE):
+            terms |= self._indexing.terms(pids)
+            self._renew()
+        queue_terms(pipe, within, terms)
+        pipe.execute()
+
+    def _remove_strays(self) -> None:
+        for names in stray_postings(self._store):
+            pipe = self._store.pipeline()
+            for name in names:
+                pipe.unlink(name)
+            pipe.execute()
+
+    def _note(self, first: int) -> None:
+        self._store.hset(keys.search_index(), {LAST: str(first)})
+
+    def _renew(self) -> None:
+        if time.monotonic() - self._renewed_at > RENEWS_EVERY:
+            self._store.expire(keys.lease(LEASE_OF), LEASE)
+            self._renewed_at = time.monotonic()
+
+
+def forget_progress(store: Store) -> None:
+    """Let the next run write the whole index, and not only what a killed run has left. One round trip."""
+    store.hdel(keys.search_index(), LAST)
+
+
+def _starts(timed: Sequence[int]) -> list[int]:
+    """Where ranges begin, for posts with these ids from the time."""
+    starts, posts = [SMALLEST], 0
+    for pid in timed:
+        if posts >= MOST_POSTS or pid - starts[-1] > LONGEST:
+            starts.append(pid)
+            posts = 0
+        posts += 1
+    return starts
+
+
+def stray_postings(store: Store) -> Iterator[list[str]]:
+    """The keys of ranges that are none any more. A round trip for each 500 keys of the store, and as many again."""
+    for names in store.scan_keys(key_kinds.matching("postings:*"), AT_ONCE):
+        pipe = store.pipeline()
+        ranges = ask_ranges(pipe)
+        pipe.execute()
+        known = [(name, int(name.split(":")[-2])) for name in names if key_kinds.kind_of(name)]
+        yield [name for name, first in known if ranges.value.of(first).first != first]
