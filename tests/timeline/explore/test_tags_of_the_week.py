@@ -22,6 +22,8 @@ def write(request, raw, settings, alice):
             pid = int(raw.get("next_post_id") or 0) + 1
         else:
             pid = snowflake.Snowflakes(0, lambda: time.time() - ago).make()
+            while raw.exists(f"post:{pid}"):  # two of one moment
+                pid += 1
             raw.zadd("recent", {pid: pid})
         write_recent(raw, pid, uid, ago, body)
 
