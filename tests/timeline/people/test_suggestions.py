@@ -299,3 +299,26 @@ def test_a_follow_changes_the_suggestions_at_once(browser, store, raw, alice, bo
     assert "Follow carol" in client.get("/").content.decode()
     Follows(store).follow(ALICE, 3)
     assert "Follow carol" not in client.get("/").content.decode()
+
+
+# ---- for visitors
+
+
+def test_a_visitor_gets_the_most_followed_users(store, raw, round_trips):
+    add_users(raw, *range(1, 5))
+    add_followers(raw, 3, 5)
+    add_followers(raw, 2, 9)
+    raw.hset("user:2", "deleted", 5)
+    add_followers(raw, 4, 2)
+    recorded = round_trips(lambda: Suggestions(store).for_visitor())
+    assert len(recorded.round_trips) <= 3
+    assert [(one.user.uid, one.followers, one.voter) for one in Suggestions(store).for_visitor(5)] == [
+        (3, 5, None),
+        (4, 2, None),
+    ]
+    assert round_trips(lambda: Suggestions(store).for_visitor()).round_trips == []
+
+
+def test_without_a_ranking_a_visitor_gets_the_newest_users(store, raw):
+    add_users(raw, 1, 2)
+    assert [one.user.uid for one in Suggestions(store).for_visitor()] == [2, 1]
