@@ -22,6 +22,7 @@ from timeline.posts.writing.reposting import Reposts
 from timeline.relations.bookmark import Bookmarks
 from timeline.relations.follow import Follows
 from timeline.relations.like import Likes
+from timeline.search.index.writing import Indexing
 
 LONGEST_NAME = "Wolfeschlegelsteinhausenberger"
 LONG_DISPLAY_NAME = "نور الهدى " * 4 + "W" * 10
@@ -102,6 +103,7 @@ def opened_world(chromium, site, real_server):
     AccountDeletion(store).delete(left.user, left.secret)
     deleted = publish(raw, store, other, "Not for long")
     Posts(store).delete(other.user.uid, deleted)
+    Indexing(store).index(range(1, deleted))
     console = Console(site.browser.origin)
     with contextlib.ExitStack() as windows:
 
