@@ -12,6 +12,7 @@ from retwis_site.store import keys, schema
 from retwis_site.store.client import Store, without_gate
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.schema import State
+from timeline.management.indexing import write_index
 
 NOT_FOREIGN = {
     State.EMPTY: "The store has no users. Set REDIS_URL to the database of the official Retwis.",
@@ -48,6 +49,7 @@ class Command(StoreCommand):
             raise CommandError("The database is not adopted yet. Remove what stopped the checks, and run this again.")
         schema.mark(store)
         Memory.clear_all()
+        write_index(self, store)
         self.say("The database is adopted. Next: manage.py cleanup, then start the site.")
 
     def _examine(self, check: Check, repairs: bool) -> Examination:

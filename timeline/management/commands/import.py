@@ -14,6 +14,7 @@ from retwis_site.maintenance.site_files.reading import BadFile
 from retwis_site.maintenance.site_files.streams import decompressed, spooled
 from retwis_site.management.base import StoreCommand
 from retwis_site.store.client import Store, without_gate
+from timeline.management.indexing import write_index
 
 PIPE = "-"
 
@@ -47,6 +48,7 @@ class Command(StoreCommand):
         filling.begin()
         for lines in self.progress("Importing", Chunks(content, verification.counts.total())):
             filling.write(lines)
+        write_index(self, store)
         filling.finish(verification.largest)
         for type_, number in verification.counts.items():
             self.say(f"{type_}: {number - filling.dropped[type_]} imported")

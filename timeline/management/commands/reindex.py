@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandParser
 
-from retwis_site.jobs.outbox import LEASE
 from retwis_site.management.base import StoreCommand
 from retwis_site.store.client import Store
-from timeline.search.index.rebuilding import AlreadyReindexing, Rebuilding, forget_progress
+from timeline.management.indexing import write_index
+from timeline.search.index.rebuilding import forget_progress
 
 
 class Command(StoreCommand):
@@ -22,13 +22,4 @@ class Command(StoreCommand):
     def run(self, store: Store, **options: Any) -> None:
         if options["again"]:
             forget_progress(store)
-        rebuilding = Rebuilding(store)
-        try:
-            rebuilding.begin()
-        except AlreadyReindexing:
-            raise CommandError(
-                f"Another process writes the index. If it was killed, run this again in {LEASE} seconds."
-            ) from None
-        for _ in self.progress("Writing the index", rebuilding):
-            pass
-        self.say(f"{rebuilding.posts} posts are in the index.")
+        self.say(f"{write_index(self, store)} posts are in the index.")

@@ -16,6 +16,7 @@ from retwis_site.store.connection import addresses
 from retwis_site.store.local_cache import Memory
 from timeline.demo import seeding
 from timeline.demo.seeding import Community, Plan
+from timeline.management.indexing import write_index
 
 
 def count(text: str) -> int:
@@ -56,6 +57,7 @@ class Command(StoreCommand):
         steps = Community(plan, make_password(settings.DEMO_PASSWORD)).steps()
         for batch in self.progress("Seeding", list(batches(steps, seeding.BATCH))):
             seeding.write(store, batch)
+        write_index(self, store)
         login = f"Log in as {settings.DEMO_USER} with the password {settings.DEMO_PASSWORD}"
         self.say(f"{plan.users} users and {plan.posts} posts. {login}")
 

@@ -26,12 +26,12 @@ CACHES = ("posts:", "timeline")
 
 
 def truth(raw):
-    """All keys but caches and what an import does not bring back: deleted posts without replies, tokens of forms,
-    secrets."""
+    """All keys but caches and what an import does not bring back: deleted posts without replies, tokens of
+    forms, secrets, the index."""
     kept = {
         key: content
         for key, content in everything(raw).items()
-        if not key.startswith((*CACHES, "idem:", "auths", "attempts", "schema"))
+        if not key.startswith((*CACHES, "idem:", "auths", "attempts", "schema", "postings:"))
     }
     return {
         key: {field: text for field, text in content.items() if field != "auth"} if key.startswith("user:") else content
