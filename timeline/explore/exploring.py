@@ -28,7 +28,7 @@ class Explore:
         """What rises, as this viewer may see it: without deleted posts and people whom the viewer hides.
 
         Two round trips while the posts are cached, and those of the suggestions. Every five minutes a process looks
-        anew: some ten more, and one for each halving of all posts.
+        anew: some twenty more.
         """
         acted = viewer.ask(_Acted)
         explored = self._explored()

@@ -9,8 +9,8 @@ from retwis_site.store.ids import stored_ids
 from retwis_site.store.replies import Reply
 from timeline.explore.best_posts import WEEK
 from timeline.explore.entities import TagOfTheWeek
-from timeline.explore.weeks import first_ids
 from timeline.posts.parsing.links import tags_in
+from timeline.posts.reading.moments import moment
 from timeline.posts.reading.records import Record, cached_author
 from timeline.tags.entities import Tag
 
@@ -23,13 +23,14 @@ READ_OF_A_WEEK = 100  # posts of a tag
 
 def rising_tags(store: Store, posts: Sequence[Record], now: float) -> tuple[TagOfTheWeek, ...]:
     """The tags that rise most: the COMPARED tags with the most authors among these posts of the last week are looked
-    up. None without a tag; else three round trips and those of `first_ids`: 200 commands, then one for each author that
-    this process does not know, at most 10,000; a process remembers 100,000 authors."""
+    up. None without a tag; else three round trips, and those of `moment` for each week: 200 commands, then one for each
+    author that this process does not know, at most 10,000; a process remembers 100,000 authors."""
     candidates = _candidates(post for post in posts if now - post.time < WEEK)
     if not candidates:
         return ()
     starts = [int(now) - WEEK * weeks for weeks in range(1, WEEKS_BEFORE + 2)]
-    first = first_ids(store, starts, last=max(post.pid for post in posts))
+    newest = max(post.pid for post in posts)
+    first = [moment(store, start, newest).first + 1 for start in starts]
     used = _used(store, candidates, ["+inf", *(f"({pid}" for pid in first)], [str(pid) for pid in first])
     spellings = store.hmget(keys.tags(), candidates)
     rising = {tag: _rise(weeks) for tag, weeks in used.items() if weeks[0].counted >= FEWEST_PEOPLE}

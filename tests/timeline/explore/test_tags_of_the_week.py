@@ -9,7 +9,6 @@ from tests.support.stored_posts import DAY, HOUR, write_recent
 from timeline.explore import rising_tags as module
 from timeline.explore.rising_tags import COMPARED, MOST_TAGS, rising_tags
 from timeline.explore.sample import sample
-from timeline.explore.weeks import STEPS_ASIDE, first_ids
 
 
 @pytest.fixture(params=["incr", "snowflake"])
@@ -101,54 +100,3 @@ def test_without_tags_nothing_is_asked(store, write, round_trips):
     write(1, 0, "no tag")
     posts = sample(store)
     assert round_trips(lambda: rising_tags(store, posts, time.time())).round_trips == []
-
-
-# ---- the first id of a week
-
-
-@pytest.fixture
-def hourly(raw):
-    """Post n is n hours after 1970, up to 2000."""
-    for pid in range(1, 2001):
-        raw.hset(f"post:{pid}", "time", pid * HOUR)
-
-
-@pytest.mark.parametrize("hour", [0, 1, 2, 700, 1024, 1999, 2000, 2001])
-def test_the_first_id_of_a_time_is_found(store, raw, hourly, hour):
-    assert first_ids(store, [hour * HOUR], 2000) == [max(hour, 1)]
-    assert first_ids(store, [hour * HOUR - 60], 2000) == [max(hour, 1)]
-
-
-def test_ids_without_a_post_do_not_matter(store, raw, hourly):
-    for pid in (*range(500, 520), *range(900, 1100), 1500):
-        raw.delete(f"post:{pid}")
-    assert first_ids(store, [300 * HOUR, 450 * HOUR, 1200 * HOUR], 2000) == [300, 450, 1200]
-    assert first_ids(store, [1501 * HOUR], 2000) == [1500]
-    assert 500 <= first_ids(store, [520 * HOUR], 2000)[0] <= 520
-    assert 900 <= first_ids(store, [1100 * HOUR], 2000)[0] <= 1100
-
-
-def test_a_bad_time_counts_as_no_post(store, raw, hourly):
-    raw.hset("post:1000", "time", "yesterday")
-    assert first_ids(store, [1200 * HOUR], 2000) == [1200]
-
-
-def test_all_times_are_searched_together(store, raw, hourly, round_trips):
-    recorded = round_trips(lambda: first_ids(store, [hour * HOUR for hour in (100, 200, 300, 1500, 1999)], 2000))
-    assert len(recorded.round_trips) <= 12  # 2^11 ids
-    assert len(recorded.commands) <= 12 * 5 * len(STEPS_ASIDE)
-
-
-def test_no_ids_are_found_before_the_first_post(store, raw):
-    assert first_ids(store, [5], 0) == [1]
-
-
-def test_ids_from_the_time_need_no_search(store, raw, settings, round_trips):
-    settings.POST_IDS = "snowflake"
-    now = int(time.time())
-    recorded = round_trips(lambda: first_ids(store, [now], 5))
-    assert recorded.round_trips == []
-    [first] = first_ids(store, [now], 5)
-    assert snowflake.made_at(first) == now
-    assert snowflake.made_at(first - 1) == now - 1
-    assert first_ids(store, [0], 5) == [snowflake.SMALLEST]

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from retwis_site.store.client import Store
+from timeline.posts.reading.moments import Bounds
 from timeline.search.index.ranges import Range
-from timeline.search.queries.dates import Bounds
 from timeline.search.queries.proposals import Proposals, ask_proposals
 from timeline.search.queries.scopes import Among
 

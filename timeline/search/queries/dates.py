@@ -1,77 +1,20 @@
-"""Between which ids the posts of a time are. A search looks nowhere else.
+"""The ids of the posts that a query's dates leave. A search looks nowhere else.
 
-An id that was made from the time says it. Ids of a counter are in the order of time, so a few posts are asked when they
-were written, first all over the site and then around the moment. Every post is checked besides: these bounds need not
-be exact, but must leave nothing out. They would leave out a post with an older date than its neighbours: one that
-`import_account` has brought from another site. `before:` does not find it.
+Every post is checked besides: these bounds need not be exact, but must leave nothing out. They would leave out a post
+with an older date than its neighbours: `before:` does not find it.
 """
 
-from collections.abc import Sequence
-from typing import NamedTuple
-
-from retwis_site.store import keys
 from retwis_site.store.client import Store
-from retwis_site.store.ids import stored_time
-from retwis_site.store.snowflake import SMALLEST, first_of
+from timeline.posts.reading.moments import Bounds, moment
 from timeline.search.queries.entities import Before, NotBefore, Query
-
-LOOKS = 2  # round trips
-POSTS_A_LOOK = 64  # after two looks at a million posts, the moment is between two that are 250 ids apart
-
-
-class Bounds(NamedTuple):
-    """The ids from `first` to below `after`."""
-
-    first: int
-    after: int
 
 
 def bounds(store: Store, query: Query, below: int, newest: int) -> Bounds:
-    """The bounds of a query's dates, below the cursor. `newest`: no post of the site has a higher id. At most LOOKS
-    round trips for each date; none without dates and for ids from the time."""
+    """The bounds of a query's dates, below the cursor. Round trips for each date as for `moment`."""
     first, after = 0, below
     for part in query.wanted:
         if isinstance(part, NotBefore):
-            first = max(first, _moment(store, part.seconds, newest).first)
+            first = max(first, moment(store, part.seconds, newest).first)
         elif isinstance(part, Before):
-            after = min(after, _moment(store, part.seconds, newest).after)
+            after = min(after, moment(store, part.seconds, newest).after)
     return Bounds(first, after)
-
-
-def _moment(store: Store, seconds: int, newest: int) -> Bounds:
-    """Between which ids a moment is: no post from `first` down is as new, and none from `after` up is older."""
-    if newest > SMALLEST:
-        made = first_of(seconds)
-        return Bounds(made if made > SMALLEST else 0, made)
-    first, after = 0, newest + 1
-    for _ in range(LOOKS):
-        first, after = _closer(store, seconds, first, after)
-    return Bounds(first, after)
-
-
-def _closer(store: Store, seconds: int, first: int, after: int) -> Bounds:
-    step = max(1, (after - first) // POSTS_A_LOOK)
-    pids = range(first + step, after, step)
-    pipe = store.pipeline()
-    asked = [(pid, pipe.hget(keys.post(pid), "time")) for pid in pids]
-    pipe.execute()
-    times = [(pid, stored_time(keys.post(pid), reply.value)) for pid, reply in asked if reply.value is not None]
-    return Bounds(_last_below(times, seconds, first), _first_above(times, seconds, after))
-
-
-def _last_below(times: Sequence[tuple[int, int]], seconds: int, first: int) -> int:
-    """The last post before the first one that is as new as the moment."""
-    for pid, when in times:
-        if when >= seconds:
-            break
-        first = pid
-    return first
-
-
-def _first_above(times: Sequence[tuple[int, int]], seconds: int, after: int) -> int:
-    """The first post after the last one that is older than the moment."""
-    for pid, when in reversed(times):
-        if when < seconds:
-            break
-        after = pid
-    return after
