@@ -179,14 +179,7 @@ class _Counting:
 
 def steps_of(text: str) -> int:
     """The lines of Python that run while a text becomes HTML, and the characters that regular expressions look at."""
-    steps = 0
     looked_at: list[int] = []
-
-    def count(_frame, event, _argument):
-        nonlocal steps
-        steps += event == "line"
-        return count
-
     html_of("@a a.de #a", "en")  # renders the templates
     with ExitStack() as patched:
         for module in (addresses, hosts, links, tags):
@@ -196,12 +189,25 @@ def steps_of(text: str) -> int:
                 elif isinstance(pattern := getattr(value, "__self__", None), re.Pattern):
                     method = getattr(_Counting(pattern, looked_at), value.__name__)
                     patched.enter_context(mock.patch.object(module, name, method))
-        before = sys.gettrace()
-        gc.disable()  # what it calls would be counted
-        sys.settrace(count)
-        try:
-            html_of(text, "en")
-        finally:
-            sys.settrace(before)
-            gc.enable()
-    return steps + sum(looked_at)
+        lines = lines_of(lambda: html_of(text, "en"))
+    return lines + sum(looked_at)
+
+
+def lines_of(call: Callable[[], object]) -> int:
+    """The lines of Python that a call runs."""
+    lines = 0
+
+    def count(_frame, event, _argument):
+        nonlocal lines
+        lines += event == "line"
+        return count
+
+    before = sys.gettrace()
+    gc.disable()  # what it calls would be counted
+    sys.settrace(count)
+    try:
+        call()
+    finally:
+        sys.settrace(before)
+        gc.enable()
+    return lines

@@ -50,7 +50,7 @@ class Postings:
         with_low = self._stored[self.within.width :: self._size].translate(_ONLY[low])
         with_high = self._stored[self.within.width + 1 :: self._size].translate(_ONLY[high])
         with_both = int.from_bytes(with_low, "little") & int.from_bytes(with_high, "little")
-        return with_both.to_bytes(len(with_low), "little")
+        return with_both.to_bytes(len(with_low), "little") if with_both else b""
 
     def offsets(self) -> Iterator[int]:
         """The ids, counted from the first of the range."""

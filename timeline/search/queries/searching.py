@@ -6,6 +6,7 @@ What the index proposes is read and checked like the posts of any page. Whatever
 the bounds below; where they end it, the page says that older posts were not searched.
 """
 
+import time
 from collections.abc import Sequence
 from functools import partial
 from itertools import islice
@@ -28,7 +29,9 @@ from timeline.search.queries.proposals import Proposals, ask_proposals, terms
 from timeline.search.queries.scopes import among
 from timeline.timelines.pagination import POSTS_A_PAGE
 
-READ_AT_ONCE = (24, 176, 200)  # posts that are read and checked for a page
+# How many posts are read and checked at once: first a page and a few that may not fit, then those that fill it.
+READS = (POSTS_A_PAGE + 4, *[40] * 9)
+MOST_SECONDS = 0.1  # of this thread's time: then no more are read. Hostile texts may take 3 ms each
 
 
 class Searching:
@@ -98,16 +101,17 @@ class Search:
         self._reader = reader
 
     def page(self) -> SearchPage:
-        """The posts that fit, newest first. Round trips as for `Candidates`, and for each of READ_AT_ONCE that the page
-        needs as for `PostReader.read`."""
+        """The posts that fit, newest first. Round trips as for `Candidates`, and those of `PostReader.read` for each of
+        the READS that the page needs."""
         candidates = self._candidates
         posts: list[Post] = []
         last = None  # the last post that was checked
-        for number in READ_AT_ONCE:
+        until = time.thread_time() + MOST_SECONDS
+        for number in READS:
             if batch := candidates.take(number):
                 posts += self._reader.read(batch)[0]
                 last = batch[-1]
-            if candidates.ended or len(posts) >= POSTS_A_PAGE:
+            if candidates.ended or len(posts) >= POSTS_A_PAGE or time.thread_time() > until:
                 break
         if len(posts) > POSTS_A_PAGE:
             return SearchPage(posts[:POSTS_A_PAGE], posts[POSTS_A_PAGE - 1].pid, complete=True)

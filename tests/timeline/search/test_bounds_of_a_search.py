@@ -1,0 +1,133 @@
+"""Whatever is searched, a page costs a bounded number of round trips, commands and posts; it says where it stopped."""
+
+import html
+import re
+
+import pytest
+
+from tests.support.http.page_text import post_ids, text_of
+from tests.support.stored_posts import write_indexed
+from tests.support.texts import hostile_texts
+from timeline.posts.entities import Post
+from timeline.search.index.ranges import RANGE
+from timeline.search.queries import candidates, searching
+from timeline.search.queries.candidates import MOST_RANGES, NEWEST_RANGES, RAREST
+from timeline.search.queries.matching import Matching
+from timeline.search.queries.parsing import LONGEST_QUERY, parse
+from timeline.search.queries.proposals import MOST_TERMS
+from timeline.search.queries.searching import READS
+
+OLDER = re.compile(r'<a class="button quiet wide" href="([^"]*)"')
+RANGES = MOST_RANGES + 6
+MOST_COMMANDS = NEWEST_RANGES * MOST_TERMS + (MOST_RANGES - NEWEST_RANGES) * RAREST  # that read the index
+OF_THE_REST = 60  # commands about the viewer, and the people and tags above the posts
+
+
+def older_of(page):
+    found = OLDER.search(page.content.decode())
+    return html.unescape(found[1]) if found else None
+
+
+def all_pages(client, query):
+    pages, address = [], f"?{query}"
+    while address:
+        page = client.get(f"/search/{address}")
+        pages.append(page)
+        address = older_of(page)
+    return pages
+
+
+@pytest.fixture(autouse=True)
+def any_machine(monkeypatch):
+    """Lets a slow machine check as many posts as others."""
+    monkeypatch.setattr(searching, "MOST_SECONDS", 100)
+
+
+@pytest.fixture
+def long_site(raw, store, alice):
+    """A post in each range, all with the same two words."""
+    write_indexed(raw, store, 1, {number * RANGE + 1: f"tea cup n{number}" for number in range(RANGES)})
+
+
+def test_a_rare_word_is_found_in_three_round_trips(long_site, browser, round_trips):
+    browser().get("/search/?q=from:nobody+x")  # fills the caches of the process
+    recorded = round_trips(lambda: browser().get("/search/?q=n9"))
+    index = [[name for name, *_ in one.commands].count("GET") for one in recorded.round_trips]
+    assert [number for number in index if number] == [NEWEST_RANGES, MOST_RANGES - NEWEST_RANGES]
+
+
+def test_a_page_reads_no_more_ranges_and_says_so(long_site, browser, round_trips):
+    recorded = round_trips(lambda: browser().get("/search/?q=tea+-cup"))
+    assert len(recorded.commands) <= MOST_COMMANDS + MOST_RANGES + OF_THE_REST
+    page = browser().get("/search/?q=tea+-cup")
+    assert post_ids(page) == []
+    assert "Older posts have not been searched yet." in text_of(page)
+    assert older_of(page) == f"?q=tea+-cup&before={(RANGES - MOST_RANGES) * RANGE}"
+
+
+def test_older_posts_are_found_by_searching_on(long_site, browser):
+    pages = all_pages(browser(), "q=tea+n2")
+    assert [post_ids(page) for page in pages] == [[], [2 * RANGE + 1]]
+    assert [pid for page in all_pages(browser(), "q=tea") for pid in post_ids(page)] == [
+        number * RANGE + 1 for number in reversed(range(RANGES))
+    ]
+
+
+def test_a_query_of_many_terms_asks_for_few(long_site, browser, round_trips):
+    words = " ".join(f"{letter}{number}" for letter in "abcdefghij" for number in range(9))
+    recorded = round_trips(lambda: browser().get("/search/", {"q": words[:LONGEST_QUERY]}))
+    assert len(recorded.commands) <= MOST_COMMANDS + OF_THE_REST
+    assert len(recorded.round_trips) <= 8
+
+
+def test_a_page_checks_no_more_posts_and_says_so(raw, store, alice, browser, round_trips):
+    number = sum(READS) + 50
+    write_indexed(raw, store, 1, dict.fromkeys(range(1, number + 1), "tea cup") | {7: "tea"})
+    recorded = round_trips(lambda: browser().get("/search/?q=tea+-cup"))
+    assert sum(name == "HMGET" for name, *_ in recorded.commands) <= sum(READS) + OF_THE_REST
+    assert len(recorded.round_trips) <= 20
+    pages = all_pages(browser(), "q=tea+-cup")
+    assert [post_ids(page) for page in pages] == [[], [7]]
+    assert "Search older posts" in text_of(pages[0])
+
+
+def test_frequent_terms_are_read_in_fewer_ranges(long_site, browser, round_trips, monkeypatch):
+    monkeypatch.setattr(candidates, "MOST_PROPOSED", 10)
+    recorded = round_trips(lambda: browser().get("/search/?q=tea+cup+-n1"))
+    assert sum(name == "GET" for name, *_ in recorded.commands) <= NEWEST_RANGES * 2 + 5 * 2 + 2
+
+
+def test_a_scope_looks_at_so_many_posts(raw, store, alice, bob, browser):
+    number = 1100
+    write_indexed(raw, store, bob.user.uid, dict.fromkeys(range(1, number + 1), "tea"))
+    page = browser(alice).get("/search/?q=tea&in=following")
+    assert post_ids(page) == []
+    assert older_of(page) == f"?q=tea&in=following&before={number - 1000 + 1}"
+
+
+def test_a_page_ends_when_its_posts_take_long_to_check(raw, store, alice, browser, monkeypatch):
+    write_indexed(raw, store, 1, dict.fromkeys(range(1, 101), "tea cup"))
+    monkeypatch.setattr(searching, "MOST_SECONDS", 0)
+    monkeypatch.setattr(searching.time, "thread_time", iter(range(1000)).__next__)
+    pages = all_pages(browser(), "q=tea+-cup")
+    assert len(pages) == -(-100 // READS[0])
+    assert [post_ids(page) for page in pages] == [[]] * len(pages)
+
+
+WORST = ["a " * 150, '"a" ' * 75, "-a " * 100, '"' + "a " * 149, "#a " * 100, "東" * 300, "東 " * 150, "from:me " * 37]
+
+
+@pytest.mark.parametrize("typed", WORST)
+@pytest.mark.parametrize("text", ["a " * 140, "東" * 280, "#a " * 93, hostile_texts.ORDINARY.format(7)])
+def test_checking_a_post_takes_few_steps(typed, text, alice):
+    """Each of the posts that a page checks. 300 ms are 400 times 750 us, in which Python does some 7,000 steps."""
+    query = parse(typed[:LONGEST_QUERY].strip())
+    post = Post(7, alice.user, text[:280], 0)
+    matching = Matching(query, {}, None)
+    assert steps(lambda: matching.fits(post)) <= 3000
+
+
+def steps(call):
+    """The lines of Python that a call runs, again: it has read the text before."""
+    call()
+    return hostile_texts.lines_of(call)
