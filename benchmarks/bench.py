@@ -23,7 +23,7 @@ import django
 django.setup()
 
 from benchmarks import document, stand  # noqa: E402
-from benchmarks.parts import large, living, memory, mix, moving, pages, writes  # noqa: E402
+from benchmarks.parts import large, living, memory, mix, moving, pages, search, writes  # noqa: E402
 from benchmarks.plan import Plan, Report, small  # noqa: E402
 
 PARTS: dict[str, Callable[[Plan], Report]] = {
@@ -35,6 +35,7 @@ PARTS: dict[str, Callable[[Plan], Report]] = {
     "large": large.report,
     "mix": mix.report,
     "moving": moving.report,
+    "search": search.report,
 }
 DOCS = stand.ROOT / "docs"
 

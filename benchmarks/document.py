@@ -12,6 +12,7 @@ from pathlib import Path
 
 from benchmarks.growth.paper import table
 from benchmarks.plan import Plan, Report
+from benchmarks.texts import COPIES
 from retwis_site.store.server.program import find_binary, version_text
 
 
@@ -28,12 +29,16 @@ def kilobytes(value: float) -> str:
     return f"{value / 1024:.2f} KB" if value % 1024 else f"{value / 1024:.0f} KB"
 
 
+def in_bytes(value: float) -> str:
+    return f"{value:.0f} bytes"
+
+
 def megabytes(value: float) -> str:
     return f"{value / 1024 / 1024:.3g} MB"
 
 
 def count(value: float) -> str:
-    return f"{value:.0f}" if value else "none"
+    return f"{value:,.0f}" if value else "none"
 
 
 @dataclass(frozen=True)
@@ -104,6 +109,21 @@ def _living() -> list[Goal]:
     ]
 
 
+def _search() -> list[Goal]:
+    posts = f"{Plan(Path()).many_posts:,} posts"
+    common = f"of a search for two common words in {posts} /"
+    rare = f"p50 of a search for a word in {COPIES} of {posts} / p50 of a warm home"
+    posting = "time of `POST /post/` / time on a site without an index"
+    return [
+        Goal("index bytes", f"memory of the index of {posts}, for each of them", 200, 120, in_bytes),
+        Goal("common words", f"p50 {common} p50 of a warm home", 3, None, times),
+        Goal("common words, p99", f"p99 {common} p99 of a warm home", 10, None, times),
+        Goal("rare word", rare, 1.5, None, times),
+        Goal("indexing", "posts that a worker indexes in a second", 2000, None, count, upward=True),
+        Goal("indexed post", posting, 1.05, None, share),
+    ]
+
+
 DELIVERY = "rate of delivery to 100,000 existing homes / rate of"
 GOALS = [
     *_pages(),
@@ -117,6 +137,7 @@ GOALS = [
     Goal("following", "time of a warm home when following 1,000 users / when following 10", 1.1, None, share),
     Goal("many posts", "time of home with 1,000,000 posts in the store / with 1,000", 1.1, None, share),
     Goal("rebuild", "time to rebuild a home when following 500 users / time of a warm home", 20, 10, times),
+    *_search(),
 ]
 
 OPENING = """\
@@ -150,6 +171,7 @@ HEADINGS = {
     "large": "Following many users, many posts, rebuilds",
     "mix": "The operation mix of the research literature",
     "moving": "Moving a million posts",
+    "search": "Search",
 }
 
 

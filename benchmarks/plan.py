@@ -37,6 +37,8 @@ class Plan:
     first_homes: int = 5000  # requests to a site that has just started
     first_visitors: int = 200  # users whose homes are built again
     views: int = 100_000  # page views after which the memory of a worker is measured
+    indexed: int = 32_768  # posts that a worker indexes: two ranges of ids
+    indexed_forms: int = 300  # posts sent to each of two sites, with and without an index
 
 
 def small(folder: Path, rounds: int, seconds: int) -> Plan:
@@ -62,6 +64,7 @@ def small(folder: Path, rounds: int, seconds: int) -> Plan:
         first_homes=300,
         first_visitors=20,
         views=2000,
+        indexed_forms=10,
     )
 
 

@@ -171,6 +171,10 @@ class Race:
         return self._median(lambda base, subject: subject.p99 / subject.p50)
 
     @property
+    def p50_growth(self) -> float:
+        return self._median(lambda base, subject: subject.p50 / base.p50)
+
+    @property
     def p99_growth(self) -> float:
         return self._median(lambda base, subject: subject.p99 / base.p99)
 

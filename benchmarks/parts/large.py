@@ -3,7 +3,7 @@
 import contextlib
 import random
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from benchmarks.growth.paper import table
 from benchmarks.parts import raw
@@ -91,7 +91,7 @@ def _posts(plan: Plan, figures: dict[str, float]) -> str:
         groups = []
         for count in (plan.few_posts, plan.many_posts):
             place = stack.enter_context(embedded_store(plan.folder / f"posts-{count}"))
-            _fill(plan, place, count)
+            fill(plan, place, count, raw.demo_texts(count))
             groups.append((stack.enter_context(site(place, plan.folder / f"posts-{count}.log")), viewers))
         result = _race(plan, groups)
     figures["many posts"] = _time_ratio(result)
@@ -99,14 +99,15 @@ def _posts(plan: Plan, figures: dict[str, float]) -> str:
     return table(heads(f"{plan.few_posts:,} posts"), [row(name, plan.clients[0], result)])
 
 
-def _fill(plan: Plan, place: Place, count: int) -> None:
+def fill(plan: Plan, place: Place, count: int, bodies: Iterable[str]) -> None:
+    """Load users who follow each other, and `count` posts with these texts."""
     rng = random.Random(2)
     uids = range(1, plan.users + 1)
     raw.load(place.client, raw.counters(plan.users, count))
     raw.load(place.client, raw.people(uids))
     for me in uids:
         raw.load(place.client, raw.edges(me, rng.sample([uid for uid in uids if uid != me], plan.follows)))
-    raw.load(place.client, raw.posts(count, plan.users))
+    raw.load(place.client, raw.posts(bodies, plan.users))
     place.settle()
 
 

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import cycle, islice
 
 import hiredis
 import redis
@@ -70,12 +71,15 @@ def followers(of: int, uids: Sequence[int]) -> Iterator[Command]:
         yield ("ZADD", keys.followers(of), *(word for uid in part for word in (NOW, uid)))
 
 
-def posts(count: int, authors: int) -> Iterator[Command]:
-    """Posts from id 1 on. Authors 1 to `authors` write in turn."""
+def demo_texts(count: int) -> Iterator[str]:
+    return islice(cycle(BODIES), count)
+
+
+def posts(bodies: Iterable[str], authors: int) -> Iterator[Command]:
+    """Posts from id 1 on, with these texts. Authors 1 to `authors` write in turn."""
     assert not settings.REDIS_KEY_PREFIX
-    for pid in range(1, count + 1):
+    for pid, body in enumerate(bodies, 1):
         author = pid % authors + 1
-        body = BODIES[pid % len(BODIES)]
         yield ("HSET", keys.post(pid), "user_id", author, "time", NOW + pid // 100, "body", body)
         yield ("ZADD", keys.updates(author), pid, pid)
 

@@ -26,7 +26,7 @@ def _authors(plan: Plan, place: Place) -> tuple[Viewer, Viewer]:
     followers = range(FIRST_FOLLOWER, FIRST_FOLLOWER + plan.followers)
     raw.load(place.client, raw.counters(FIRST_FOLLOWER + plan.followers, HOME_LENGTH))
     raw.load(place.client, raw.people([STAR, UNFOLLOWED]))
-    raw.load(place.client, raw.posts(HOME_LENGTH, 2))
+    raw.load(place.client, raw.posts(raw.demo_texts(HOME_LENGTH), 2))
     raw.load(place.client, raw.followers(STAR, followers))
     raw.load(place.client, raw.homes([STAR, UNFOLLOWED, *followers], HOME_LENGTH))
     place.settle()
@@ -43,7 +43,7 @@ def write(visitor: Visitor, text: str) -> float:
     return answer.seconds
 
 
-def _delivered(client: redis.Redis) -> bool:
+def delivered(client: redis.Redis) -> bool:
     return client.zcard(keys.outbox("")) == 0
 
 
@@ -59,7 +59,7 @@ class Delivery:
 
 
 def _deliver(place: Place, visitor: Visitor, text: str) -> Delivery:
-    wait_for(lambda: _delivered(place.client), "the last delivery", DELIVERY_TIMEOUT)
+    wait_for(lambda: delivered(place.client), "the last delivery", DELIVERY_TIMEOUT)
     seconds = write(visitor, text)
     began = time.perf_counter() - seconds
     claimed = None
@@ -145,7 +145,7 @@ def post(plan: Plan) -> Report:
             for number in range(-2, plan.forms):
                 for uid, visitor in visitors.items():
                     seconds = write(visitor, f"text {number} by {uid}")
-                    wait_for(lambda: _delivered(place.client), "a delivery", DELIVERY_TIMEOUT)
+                    wait_for(lambda: delivered(place.client), "a delivery", DELIVERY_TIMEOUT)
                     if number >= 0:
                         times[uid].append(seconds)
             for visitor in visitors.values():
