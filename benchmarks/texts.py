@@ -12,7 +12,7 @@ from benchmarks.parts.raw import BODIES
 from timeline.search.language.stems import stem_key, written_terms
 from timeline.search.language.words import words
 
-COMMON, RARE = 20, 20  # words that are searched
+COMMON, RARE = 12, 20  # words that are searched
 COPIES = 3  # posts with a rare word
 _WORDS = 50_000
 _SYLLABLES = [consonant + vowel for consonant in "bdfghjklmnprstvz" for vowel in "aeiou"]
