@@ -37,6 +37,7 @@ class Plan:
     first_homes: int = 5000  # requests to a site that has just started
     first_visitors: int = 200  # users whose homes are built again
     views: int = 100_000  # page views after which the memory of a worker is measured
+    vocabulary: int = 50_000  # words that posts are made of, beside those of the demo
     indexed: int = 32_768  # posts that a worker indexes: two ranges of ids
     indexed_forms: int = 300  # posts sent to each of two sites, with and without an index
 
@@ -64,6 +65,8 @@ def small(folder: Path, rounds: int, seconds: int) -> Plan:
         first_homes=300,
         first_visitors=20,
         views=2000,
+        vocabulary=5000,
+        indexed=16_384,
         indexed_forms=10,
     )
 

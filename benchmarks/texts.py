@@ -14,7 +14,6 @@ from timeline.search.language.words import words
 
 COMMON, RARE = 12, 20  # words that are searched
 COPIES = 3  # posts with a rare word
-_WORDS = 50_000
 _SYLLABLES = [consonant + vowel for consonant in "bdfghjklmnprstvz" for vowel in "aeiou"]
 
 
@@ -29,12 +28,12 @@ class Vocabulary(NamedTuple):
         return self.drawn[:COMMON]
 
 
-def vocabulary() -> Vocabulary:
-    """Always the same words."""
+def vocabulary(size: int) -> Vocabulary:
+    """So many words, always the same."""
     rng = random.Random(6)
     taken = {term for body in BODIES for word in words(body) for term in written_terms(word)}
     found: list[str] = []
-    while len(found) < _WORDS:
+    while len(found) < size:
         word = "".join(rng.choices(_SYLLABLES, k=rng.choice((2, 3, 3, 4))))
         term = stem_key(word)
         if term not in taken:

@@ -64,7 +64,7 @@ class Query:
 
 def report(plan: Plan) -> Report:
     figures: dict[str, float] = {}
-    known = vocabulary()
+    known = vocabulary(plan.vocabulary)
     newest: deque[tuple[int, str]] = deque(maxlen=NEWEST)
     with embedded_store(plan.folder / "posts") as place:
         fill(plan, place, plan.many_posts, _noted(texts(known, plan.many_posts), newest))
