@@ -115,7 +115,7 @@ def _index(plan: Plan, place: Place, common: Sequence[Query], figures: dict[str,
     by_reindex = plan.many_posts / (time.monotonic() - began)
     bytes_by_reindex = (_used(place) - empty) / plan.many_posts
     figures["indexing"] = by_worker
-    figures["index bytes"] = bytes_by_reindex
+    figures["index bytes"] = max(bytes_by_worker, bytes_by_reindex)
     rows = [
         ["the worker", f"{len(jobs):,}", f"{by_worker:,.0f}", f"{bytes_by_worker:.0f}"],
         ["`reindex`", f"{plan.many_posts:,}", f"{by_reindex:,.0f}", f"{bytes_by_reindex:.0f}"],
@@ -124,7 +124,8 @@ def _index(plan: Plan, place: Place, common: Sequence[Query], figures: dict[str,
 {plan.many_posts:,} posts of the demo's length, with ids from the counter. Every second word is drawn from a vocabulary
 by a power law (`benchmarks/texts.py`). First a worker carries out the jobs of the newest {len(jobs):,} posts, all due,
 without its start. A site then finds the right posts. Then `manage.py reindex` writes the whole index anew, with its
-start. Bytes are the growth of `used_memory`; the goal is about the index that `reindex` has written.
+start. Bytes are the growth of `used_memory`; the goal is about the larger of both. What a
+worker appends takes more: the server gives a growing string room to grow.
 
 {table(["by", "posts", "posts a second", "bytes a post"], rows)}"""
 
