@@ -41,7 +41,7 @@ def html_with_marks(text: str, language: str, names: Collection[str] | None, mar
     def show(piece: str, start: int) -> str:
         return _marked(piece, start, marks, language)
 
-    return joined(_parts(text, language, "", names, show)) if may_have_links(text) else Html(show(text, 0))
+    return joined(_parts(text, language, "", names, show)) if may_have_links(text) else joined([show(text, 0)])
 
 
 def _as_it_is(piece: str, start: int) -> str:

@@ -130,7 +130,8 @@ def test_what_the_php_wrote_keeps_its_place(php, raw):
     assert after["users"] == {name: uid for name, uid in before["users"].items() if name != "AMELIA"} | lower
     assert after["user:2"]["auth"] == before["user:2"]["auth"]
     new = {"schema", "users_by_name", "users_by_followers", "updates:1", "updates:2", "updates:3"}
-    assert set(after) - set(before) == new
+    added = set(after) - set(before)
+    assert {key for key in added if not key.startswith("postings:")} == new < added  # and the posts can be searched
 
 
 def test_a_dry_run_says_what_would_happen_and_changes_nothing(php, raw, capsys):
@@ -153,8 +154,12 @@ def test_killed_anywhere_and_run_again_it_ends_the_same(raw):
         make_official_database(raw)
         if not killed_before_round_trip(step, adopt):
             break
-        assert raw.get("schema") in {None, "adopting"}
-        adopt()
+        if raw.get("schema") == "1":  # only the search does not know all posts yet
+            raw.delete("lease:reindex")  # a minute later
+            call_command("reindex", verbosity=0)
+        else:
+            assert raw.get("schema") in {None, "adopting"}
+            adopt()
         assert without_hashes(everything(raw)) == whole, step
         step += 1
     assert step > 30
