@@ -1,6 +1,7 @@
 """What a search must know about a text. It follows from the text alone, so a process keeps it."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from retwis_site.store.local_cache import Memory
@@ -11,12 +12,14 @@ from timeline.search.language.words import Word, words
 from timeline.search.queries.entities import OneWord, Phrase
 
 BETWEEN = "\n"  # stands between words; no word has it
+ANY = ""  # the group of words that may be forms of a word of any group
 LAST_EUROPEAN = "\u0590"  # Latin, Greek, Cyrillic and Armenian letters come before it
 
 
 class SearchedText(NamedTuple):
     words: list[Word]
     distinct: frozenset[str]  # the folded words, without runs
+    by_group: Mapping[str, Sequence[str]]  # the distinct words by their `_group`
     joined: str  # all folded words, each between two BETWEEN
     tags: frozenset[str]  # folded
     has_link: bool
@@ -29,7 +32,9 @@ class SearchedText(NamedTuple):
 
     def forms_of(self, word: OneWord) -> list[str]:
         """The words of the text that are this word, or another form of it."""
-        return [one for one in self.distinct if _may_be(word.folded, one) and same_word(word.folded, one)]
+        group = _group(word.folded)
+        alike = (*self.by_group.get(group, ()), *self.by_group.get(ANY, ())) if group != ANY else self.distinct
+        return [one for one in alike if same_word(word.folded, one)]
 
     def has_phrase(self, phrase: Phrase) -> bool:
         return _joined(phrase.words) in self.joined
@@ -52,13 +57,22 @@ def _read(text: str) -> SearchedText:
     distinct = frozenset(word.folded for word in found if not word.is_run)
     parts = segments(text) if may_have_links(text) else []
     tags = frozenset(folded(part.tag) for part in parts if part.tag) if may_have_tags(text) else frozenset()
-    return SearchedText(found, distinct, _between(found), tags, any(part.address for part in parts))
+    has_link = any(part.address for part in parts)
+    return SearchedText(found, distinct, _by_group(distinct), _between(found), tags, has_link)
 
 
-def _may_be(word: str, other: str) -> bool:
-    """Whether two words may be forms of one, as far as their first letters tell. It takes a thousandth of the time of
-    stems. European languages change the ends of words; l'arte and Arabic words also the beginnings."""
-    return word[0] == other[0] or word[0] >= LAST_EUROPEAN or "'" in word or "'" in other
+def _by_group(distinct: Iterable[str]) -> Mapping[str, Sequence[str]]:
+    groups: defaultdict[str, list[str]] = defaultdict(list)
+    for word in distinct:
+        groups[_group(word)].append(word)
+    return dict(groups)
+
+
+def _group(word: str) -> str:
+    """The first letter of a word, or ANY. Only words of a group, and of ANY, may be forms of one: to look at all words
+    of a text would take their stems. European languages change the ends of words; l'arte and Arabic words also the
+    beginnings."""
+    return ANY if word[0] >= LAST_EUROPEAN or "'" in word else word[0]
 
 
 def _between(found: Sequence[Word]) -> str:
