@@ -55,6 +55,7 @@ def add_orphans(raw):
     raw.zadd("muted_reposts:1", {"2": LONG_AGO})
     raw.zadd("bookmarks:1", {"2": LONG_AGO})
     raw.zadd("notices:1", {"like:2:2": LONG_AGO})
+    raw.append("postings:5:1", b"abcd")
     raw.persist("idem:1:First")
     raw.set("lease:gone", "a worker")
     raw.hset("attempts", "follow:1:2:x", 3)
@@ -78,6 +79,7 @@ lists with dead ids: 2 found, {2}
 home timelines of unknown users: 2 found, {2}
 global timelines of another number of shards: 1 found, {1}
 notices whose cause is gone: 1 found, {1}
+parts of the search's index that are no longer used: 1 found, {1}
 temporary keys without an expiry: 2 found, {2}
 attempt counts without a job: 1 found, {1}
 """

@@ -1,0 +1,85 @@
+"""`doctor` finds posts that a search misses, and `cleanup` what the index no longer uses."""
+
+import pytest
+from django.core.management import call_command
+
+from retwis_site.jobs.worker import drain
+from retwis_site.store import keys
+from retwis_site.store.ids import LARGEST_ID
+from tests.support.stored_keys import publish
+from tests.support.stores.indexed_posts import posts_under, write_post
+from timeline.search.index.checks import IndexChecks
+
+pytestmark = pytest.mark.indexed
+
+
+@pytest.fixture
+def of_cats(raw, store, alice):
+    """Post 1 is about dogs, post 2 about cats. The keys in which nothing but post 2 stands."""
+    publish(raw, store, alice, "walking dogs")
+    drain(store, "w1")
+    before = set(raw.keys("postings:*"))
+    publish(raw, store, alice, "sleeping cats")
+    drain(store, "w1")
+    return set(raw.keys("postings:*")) - before
+
+
+def found(store):
+    return [one.what for check in IndexChecks(store).inconsistencies() for chunk in check.search() for one in chunk]
+
+
+def test_a_healthy_store_has_no_findings(store, of_cats):
+    assert found(store) == []
+
+
+def test_a_post_without_some_of_its_records_is_found_and_written_again(raw, store, of_cats):
+    raw.delete(of_cats.pop())
+    assert found(store) == ["a search misses post:2"]
+    with pytest.raises(SystemExit):
+        call_command("doctor", verbosity=0)
+    call_command("doctor", fix=True, verbosity=0)
+    assert found(store) == []
+    assert posts_under(store, "cat") == {2}
+
+
+def test_a_text_that_was_changed_without_a_job_is_found(raw, store, of_cats):
+    raw.hset("post:1", "body", "walking birds")
+    assert found(store) == ["a search misses post:1"]
+
+
+@pytest.mark.parametrize("job", ["index:2:ab", "edit:2:1:ab"])
+def test_a_job_explains_what_is_missing(raw, store, of_cats, job):
+    raw.delete(of_cats.pop())
+    raw.zadd(keys.outbox(job), {job: 1})
+    assert found(store) == []
+
+
+def test_a_post_that_was_never_published_is_none(raw, store, of_cats):
+    write_post(raw, 3, "birds")
+    assert found(store) == []
+
+
+def test_a_deleted_post_is_none(raw, store, of_cats):
+    raw.delete(of_cats.pop())
+    raw.hset("post:2", "deleted", "1700000000")
+    assert found(store) == []
+
+
+def test_a_store_without_an_index_has_no_findings(raw, store, of_cats):
+    raw.delete(*raw.keys("postings:*"))
+    assert found(store) == []
+
+
+def test_what_an_unfinished_reindex_has_still_to_write_is_none(raw, store, of_cats):
+    raw.delete(of_cats.pop())
+    raw.hset("search_index", "reindexed", LARGEST_ID)
+    assert found(store) == []
+    raw.hset("search_index", "reindexed", "0")
+    assert found(store) == ["a search misses post:2"]
+
+
+def test_keys_of_ranges_that_are_none_are_removed_by_cleanup(raw, store, of_cats):
+    raw.append("postings:5:1", b"abcd")
+    call_command("cleanup", verbosity=0)
+    assert raw.exists("postings:5:1") == 0
+    assert of_cats < set(raw.keys("postings:*"))
