@@ -48,8 +48,8 @@ class Command(StoreCommand):
         filling.begin()
         for lines in self.progress("Importing", Chunks(content, verification.counts.total())):
             filling.write(lines)
-        write_index(self, store)
         filling.finish(verification.largest)
+        write_index(self, store)
         for type_, number in verification.counts.items():
             self.say(f"{type_}: {number - filling.dropped[type_]} imported")
         if filling.dropped.total():

@@ -2,7 +2,8 @@
 
 The newest range comes first. The keys of a range are removed, then its posts are read and written, each key with one
 command. So a record that a worker appends meanwhile is not lost: a post that was there before the removal is read after
-it. A run that was killed goes on below the range that it has written last.
+it. A store without an index, as after an import, has nothing to remove. A run that was killed goes on below the range
+that it has written last.
 """
 
 import time
@@ -38,6 +39,7 @@ class Rebuilding:
         self._pids: Sequence[int] = ()
         self._left: list[Range] = []
         self._renewed_at = 0.0
+        self._has_index = True
 
     @property
     def posts(self) -> int:
@@ -49,10 +51,11 @@ class Rebuilding:
     def begin(self) -> None:
         """Find all posts, and divide those with ids from the time into ranges. Raises AlreadyReindexing.
 
-        A round trip for each 500 keys of the store; as many again for a store with ids from the time."""
+        Two round trips for each 500 keys of the store; one more for each in a store with ids from the time."""
         if not self._store.set_nx_ex(keys.lease(LEASE_OF), nonce(), LEASE):
             raise AlreadyReindexing
         self._renewed_at = time.monotonic()
+        self._has_index = any(self._store.scan_keys(key_kinds.matching("postings:*"), AT_ONCE))
         self._pids = self._all_posts()
         last = parse_number(self._store.hget(keys.search_index(), LAST) or "")
         if last is None:
@@ -115,7 +118,7 @@ class Rebuilding:
     def _write(self, within: Range) -> None:
         """Write a range. A round trip for each 500 posts, and two more."""
         pipe = self._store.pipeline()
-        for bucket in range(BUCKETS):
+        for bucket in range(BUCKETS) if self._has_index else ():
             pipe.unlink(keys.postings(within.first, bucket))
         pipe.execute()
         terms: Terms = {}
