@@ -4,20 +4,25 @@ from playwright.sync_api import Locator, Page
 
 MOST_STOPS = 400
 
-# What the focused element is, and what is wrong with how it shows that.
+# What the focused element is, and what is wrong with how it shows that. A browser scrolls to it in one of the next
+# frames.
 FOCUSED = """
-() => {
+async () => {
   const it = document.activeElement;
   if (!it || it === document.body) return null;
-  const box = it.getBoundingClientRect(), style = getComputedStyle(it), wrong = [];
-  if (style.outlineStyle === "none" || parseFloat(style.outlineWidth) < 2) wrong.push("has no outline");
-  const within = (x, y) => {
-    const top = document.elementFromPoint(x, y);
-    return top && (it.contains(top) || top.contains(it));
+  const faults = () => {
+    const box = it.getBoundingClientRect(), style = getComputedStyle(it), wrong = [];
+    if (style.outlineStyle === "none" || parseFloat(style.outlineWidth) < 2) wrong.push("has no outline");
+    const within = (x, y) => {
+      const top = document.elementFromPoint(x, y);
+      return top && (it.contains(top) || top.contains(it));
+    };
+    const places = [0.1, 0.5, 0.9].map((part) => [box.left + box.width * part, box.top + box.height * part]);
+    if (!places.some(([x, y]) => within(x, y))) wrong.push("is hidden or out of sight");
+    return wrong;
   };
-  const places = [0.1, 0.5, 0.9].map((part) => [box.left + box.width * part, box.top + box.height * part]);
-  if (!places.some(([x, y]) => within(x, y))) wrong.push("is hidden or out of sight");
-  return { what: it.outerHTML.slice(0, 120), wrong };
+  for (let frame = 0; frame < 60 && faults().length; frame++) await new Promise(requestAnimationFrame);
+  return { what: it.outerHTML.slice(0, 120), wrong: faults() };
 }
 """
 
