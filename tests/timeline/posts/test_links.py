@@ -130,9 +130,10 @@ def test_punctuation_alone_is_no_reason_to_search(text):
 
 
 def test_of_a_long_text_in_a_foreign_database_the_first_words_are_searched():
-    shown = Shown("@alice https://example.com " * 100)
-    assert len(shown.links) == LONGEST_POST // len("@alice https://example.com ") * 2
-    assert shown.text == "@alice https://example.com " * 100
+    unit = "@alice and bob read https://example.com "
+    shown = Shown(unit * 100)
+    assert len(shown.links) == LONGEST_POST // len(unit) * 2
+    assert shown.text == unit * 100
     cut = "x" * (LONGEST_POST - 12) + " example.com.evil.example.com"
     assert Shown(cut).links == []  # half of an address would lead elsewhere
     assert Shown(("x" * LONGEST_POST + " example.com") * 9).links == []

@@ -22,8 +22,8 @@ class Segment:
     tag: str = ""  # as typed; empty when the segment is no #tag
 
 
-# Of a text. What follows stays text: a link takes 5 us, and a page may have 50 texts full of them.
-MOST_LINKS = 20
+# Of a text. What follows stays text: a link takes 20 us, and a page may have 50 texts full of them.
+MOST_LINKS = 15
 _NAME = re.compile(f"@{USERNAME}")
 # A dot in an address stands before another character.
 _has_inner_dot = re.compile(r"\.\S").search
