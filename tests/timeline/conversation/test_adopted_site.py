@@ -10,6 +10,8 @@ from tests.support.maintenance.doctor_report import doctor
 from tests.support.maintenance.official_database import AMELIA, BOB, CAROL, OfficialDatabase
 from tests.support.protocols.conversations import assert_conversations_agree
 
+pytestmark = pytest.mark.indexed
+
 TEXTS = ["Hello #Redis", "Is @Amelia there?", "a third one"]
 
 
