@@ -105,7 +105,7 @@ def ask_people(pipe: Pipe, uids: Iterable[int]) -> Answer[dict[int, User]]:
 
 
 def keep(people: Iterable[User]) -> dict[int, User]:
-    """Cache users that were just read. Returns them by uid; one that has not changed stays the same object."""
+    """Cache users that were just read. Returns them by uid; an unchanged user is the object that was cached before."""
     return _people.put_all({user.uid: user for user in people})
 
 

@@ -17,7 +17,7 @@ MOST_COUNTED = 500  # of the people who like a post, and of those who repost it
 
 def best_posts(store: Store, posts: Sequence[Record], now: float) -> Best:
     """The best of these posts of the last day; of the last week, when no post of the day has FEWEST_PEOPLE. One round
-    trip each, with at most 80 commands and 40,000 ids."""
+    trip, two for the week. Each has at most 80 commands, whose replies have at most 40,000 ids."""
     best = _best(store, posts, now, DAY)
     if best:
         return Best(best, of_the_week=False)

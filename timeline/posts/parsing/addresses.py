@@ -49,7 +49,7 @@ _NOT_IN_PATH_PIECES = re.escape("".join([*_CLOSING, *_CLOSING.values(), '"']))
 _path_piece = re.compile(f"[^{_SPACES}{_NOT_IN_PATH_PIECES}]+")
 
 MOST_LABELS = 30  # of all hosts of a text
-AS_SO_MANY = 3  # labels counts one of a host with letters outside ASCII: to check these takes as much longer
+AS_SO_MANY = 3  # labels; a label of a host with letters outside ASCII counts as so many: its check takes longer
 HIGHEST_PORT = 65535
 _NO_LAST_CHARACTER = '.,;:!?"|`。，、；：！？…'
 

@@ -47,7 +47,7 @@ def _closer(store: Store, seconds: int, first: int, after: int) -> Bounds:
 
 
 def _last_below(times: Sequence[tuple[int, int]], seconds: int, first: int) -> int:
-    """The last post before the first one that is as new as the moment."""
+    """The highest of these ids that is older than the moment, as are all lower ones; `first` without one."""
     for pid, when in times:
         if when >= seconds:
             break
@@ -56,7 +56,7 @@ def _last_below(times: Sequence[tuple[int, int]], seconds: int, first: int) -> i
 
 
 def _first_above(times: Sequence[tuple[int, int]], seconds: int, after: int) -> int:
-    """The first post after the last one that is older than the moment."""
+    """The lowest of these ids that is not older than the moment, as are all higher ones; `after` without one."""
     for pid, when in reversed(times):
         if when < seconds:
             break
