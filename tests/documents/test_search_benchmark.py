@@ -7,7 +7,7 @@ from benchmarks.parts import search
 from benchmarks.parts.search import Query
 from benchmarks.plan import Plan, small
 from benchmarks.visitor import Answer, Viewer, WrongAnswer
-from timeline.search.language.stems import stem_key
+from timeline.language.stems import stem_key
 
 ALICE = Viewer(1, "user_1", "secret1", "c" * 32)
 POSTS = 1000

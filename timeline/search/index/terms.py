@@ -3,11 +3,11 @@
 A term of an operator has a colon or a hash sign, so no word is the same.
 """
 
+from timeline.language.stems import written_terms
+from timeline.language.words import words
 from timeline.posts.entities import Links
 from timeline.posts.parsing.links import may_have_links, segments
 from timeline.posts.parsing.tags import folded
-from timeline.search.language.stems import written_terms
-from timeline.search.language.words import words
 
 HAS_LINK = "has:link"
 IS_REPLY = "is:reply"

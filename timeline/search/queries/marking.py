@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from timeline.language.words import Word
 from timeline.posts.parsing.tags import folded, may_have_tags, tags
-from timeline.search.language.words import Word
 from timeline.search.queries.entities import OneWord, Part, Phrase, Query, Span, WithTag
 from timeline.search.queries.searched_texts import searched
 

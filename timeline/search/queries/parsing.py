@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 
+from timeline.language.words import words
 from timeline.posts.parsing.tags import HASH_SIGNS, folded, tags
-from timeline.search.language.words import words
 from timeline.search.queries.entities import (
     BadQuery,
     Before,

@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 from retwis_site.store.client import Pipe
 from retwis_site.store.replies import Answer
+from timeline.language.stems import asked_terms
+from timeline.language.words import Word
 from timeline.search.index.postings import Postings, ask_postings, in_all
 from timeline.search.index.ranges import Range
 from timeline.search.index.terms import HAS_LINK, IS_REPLY, from_user, tag, to_user
-from timeline.search.language.stems import asked_terms
-from timeline.search.language.words import Word
 from timeline.search.queries.entities import (
     ByPerson,
     ByViewer,

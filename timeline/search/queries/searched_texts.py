@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from retwis_site.store.local_cache import Memory
+from timeline.language.stems import same_word
+from timeline.language.words import Word, words
 from timeline.posts.parsing.links import may_have_links, segments
 from timeline.posts.parsing.tags import folded, may_have_tags
-from timeline.search.language.stems import same_word
-from timeline.search.language.words import Word, words
 from timeline.search.queries.entities import OneWord, Phrase
 
 BETWEEN = "\n"  # stands between words; no word has it

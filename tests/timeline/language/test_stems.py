@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from timeline.search.language.stems import asked_terms, same_word, stem_key, stems, written_terms
-from timeline.search.language.words import words
+from timeline.language.stems import asked_terms, same_word, stem_key, stems, written_terms
+from timeline.language.words import words
 
 # Inflections of one word, by language.
 INFLECTIONS = {

@@ -14,7 +14,7 @@ from threading import Lock
 import regex
 import Stemmer
 
-from timeline.search.language.words import Word
+from timeline.language.words import Word
 
 CACHED_WORDS = 20_000  # some 500 bytes each
 SHORTEST_STEM = 3  # letters: a shorter one says too little

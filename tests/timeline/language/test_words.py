@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.texts import hostile_texts
+from timeline.language.words import LONGEST_SEARCHED, folded, words
 from timeline.posts.entities import LONGEST_POST
-from timeline.search.language.words import LONGEST_SEARCHED, folded, words
 
 TEXTS = st.lists(
     st.sampled_from(["a", "É", "ß", "İ", "'", "’", "_", ".", "1", ",", " ", "日", "ガ", "ｶﾞ", "한", "ส", "ี", "ि", "क"])
