@@ -58,11 +58,26 @@ Each key begins with `REDIS_KEY_PREFIX`. Official: as in the Retwis of Redis's d
 be rebuilt from these. Cache: a list that may disappear at any moment; the next read rebuilds it.
 """
 
+from collections.abc import Callable
 from zlib import crc32
 
 from django.conf import settings
 
 PREFIX: str = settings.REDIS_KEY_PREFIX
+
+
+def _of_user(kind: str) -> Callable[[int], str]:
+    def key(uid: int) -> str:
+        return f"{PREFIX}{kind}:{uid}"
+
+    return key
+
+
+def _of_post(kind: str) -> Callable[[int], str]:
+    def key(pid: int) -> str:
+        return f"{PREFIX}{kind}:{pid}"
+
+    return key
 
 
 def next_user_id() -> str:
@@ -77,8 +92,7 @@ def users() -> str:
     return f"{PREFIX}users"
 
 
-def user(uid: int) -> str:
-    return f"{PREFIX}user:{uid}"
+user = _of_user("user")
 
 
 def auths() -> str:
@@ -97,20 +111,10 @@ def users_by_followers() -> str:
     return f"{PREFIX}users_by_followers"
 
 
-def following(uid: int) -> str:
-    return f"{PREFIX}following:{uid}"
-
-
-def followers(uid: int) -> str:
-    return f"{PREFIX}followers:{uid}"
-
-
-def post(pid: int) -> str:
-    return f"{PREFIX}post:{pid}"
-
-
-def home(uid: int) -> str:
-    return f"{PREFIX}posts:{uid}"
+following = _of_user("following")
+followers = _of_user("followers")
+post = _of_post("post")
+home = _of_user("posts")
 
 
 def timeline(pid: int) -> str:
@@ -123,68 +127,22 @@ def recent(pid: int) -> str:
     return _shard("recent", pid, settings.TIMELINE_SHARDS)
 
 
-def updates(uid: int) -> str:
-    return f"{PREFIX}updates:{uid}"
-
-
-def likes(uid: int) -> str:
-    return f"{PREFIX}likes:{uid}"
-
-
-def liked_by(pid: int) -> str:
-    return f"{PREFIX}liked_by:{pid}"
-
-
-def reposts(uid: int) -> str:
-    return f"{PREFIX}reposts:{uid}"
-
-
-def reposted_by(pid: int) -> str:
-    return f"{PREFIX}reposted_by:{pid}"
-
-
-def bookmarks(uid: int) -> str:
-    return f"{PREFIX}bookmarks:{uid}"
-
-
-def blocked(uid: int) -> str:
-    return f"{PREFIX}blocked:{uid}"
-
-
-def blocked_by(uid: int) -> str:
-    return f"{PREFIX}blocked_by:{uid}"
-
-
-def muted(uid: int) -> str:
-    return f"{PREFIX}muted:{uid}"
-
-
-def muted_reposts(uid: int) -> str:
-    return f"{PREFIX}muted_reposts:{uid}"
-
-
-def muted_threads(uid: int) -> str:
-    return f"{PREFIX}muted_threads:{uid}"
-
-
-def tags_of(uid: int) -> str:
-    return f"{PREFIX}tags_of:{uid}"
-
-
-def thread(pid: int) -> str:
-    return f"{PREFIX}thread:{pid}"
-
-
-def replies_to(pid: int) -> str:
-    return f"{PREFIX}replies_to:{pid}"
-
-
-def quotes_of(pid: int) -> str:
-    return f"{PREFIX}quotes_of:{pid}"
-
-
-def edits(pid: int) -> str:
-    return f"{PREFIX}edits:{pid}"
+updates = _of_user("updates")
+likes = _of_user("likes")
+liked_by = _of_post("liked_by")
+reposts = _of_user("reposts")
+reposted_by = _of_post("reposted_by")
+bookmarks = _of_user("bookmarks")
+blocked = _of_user("blocked")
+blocked_by = _of_user("blocked_by")
+muted = _of_user("muted")
+muted_reposts = _of_user("muted_reposts")
+muted_threads = _of_user("muted_threads")
+tags_of = _of_user("tags_of")
+thread = _of_post("thread")
+replies_to = _of_post("replies_to")
+quotes_of = _of_post("quotes_of")
+edits = _of_post("edits")
 
 
 def tag(folded: str) -> str:
@@ -211,8 +169,7 @@ def search_index() -> str:
     return f"{PREFIX}search_index"
 
 
-def notices(uid: int) -> str:
-    return f"{PREFIX}notices:{uid}"
+notices = _of_user("notices")
 
 
 def outbox(job: str) -> str:
