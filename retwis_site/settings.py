@@ -126,6 +126,7 @@ INSTALLED_APPS = [
 FEATURES = [
     "accounts.users",
     "accounts.signing_in",
+    "accounts.community",
     "accounts.settings",
     "timeline.relations",
     "timeline.posts",

@@ -14,8 +14,17 @@ from typing import Generic, Protocol, TypeVar
 
 from django.utils.crypto import constant_time_compare
 
-from accounts.users.entities import AccountDeleted, NoSuchUser, NotSignedIn, User, Visitor
-from accounts.users.repository import PERSON, TRIES, Users, ask_owner, person
+from accounts.users.entities import (
+    AccountDeleted,
+    AccountSuspended,
+    NoSuchUser,
+    NotSignedIn,
+    Role,
+    Sanction,
+    User,
+    Visitor,
+)
+from accounts.users.repository import PERSON, TRIES, Users, ask_owner, person, role_of, sanction_of
 from retwis_site.exceptions import StoreError
 from retwis_site.features import viewer_numbers
 from retwis_site.store import keys
@@ -66,6 +75,8 @@ class Viewer:
         self.secret = secret if len(secret) <= LONGEST_SECRET else ""
         self._user: User | Visitor | None = None if self.secret else Visitor()  # None until it is checked
         self._numbers: Mapping[str, int] = {}
+        self._role = Role.MEMBER
+        self._sanction: Sanction | None = None
         self.just_changed = just_changed
         self.asked = False  # whether the response depends on the viewer
 
@@ -87,6 +98,21 @@ class Viewer:
     def numbers(self) -> Mapping[str, int]:
         """The `viewer_numbers` of all features, by name; empty for a visitor. Round trips as for `user`."""
         return self._numbers if isinstance(self.user, User) else {}
+
+    @property
+    def role(self) -> Role:
+        """What the viewer may do; MEMBER for a visitor. Round trips as for `user`."""
+        return self._role if isinstance(self.user, User) else Role.MEMBER
+
+    @property
+    def is_staff(self) -> bool:
+        """Whether the viewer is a moderator or an admin. Round trips as for `user`."""
+        return self.role is not Role.MEMBER
+
+    @property
+    def sanction(self) -> Sanction | None:
+        """What staff has imposed on the viewer: FROZEN or HIDDEN; None for a visitor. Round trips as for `user`."""
+        return self._sanction if isinstance(self.user, User) else None
 
     def require_user(self) -> User:
         """The signed-in user. Round trips as for `user`. Raises NotSignedIn."""
@@ -118,17 +144,19 @@ class Viewer:
                 self._user = Visitor()
                 continue
             uid = pipe.hget(keys.auths(), self.secret)
-            fields = pipe.hmget(keys.user(me), [*PERSON, "auth"])
+            fields = pipe.hmget(keys.user(me), [*PERSON, "auth", "role", "state_reason"])
             numbers = {name: ask_number(pipe, me) for name, ask_number in viewer_numbers().items()}
             question.queue(pipe, me)
             pipe.execute()
             if uid.value != str(me):
                 _uids_by_secret.forget(self.secret)
                 continue
-            username, name, deleted, auth = fields.value
-            user = person(me, (username, name, deleted))
+            *about, auth, role, reason = fields.value
+            user = person(me, about)
             if user is not None and auth is not None and constant_time_compare(auth, self.secret):
                 self._user = user
+                self._role = role_of(me, role)
+                self._sanction = sanction_of(me, about, reason)
                 self._numbers = {name: number.value for name, number in numbers.items()}
                 return question.result()
             self._user = Visitor()  # a stale entry in `auths`
@@ -220,9 +248,11 @@ class _About(Generic[T]):
         return self
 
     def user(self) -> User:
-        """The user that the page is about. Raises NoSuchUser, AccountDeleted."""
+        """The user that the page is about. Raises NoSuchUser, AccountDeleted, AccountSuspended."""
         user = person(self._them, self._fields.value)
         if user is not None:
             return user
-        username, *_ = self._fields.value
-        raise NoSuchUser(self._name) if username is None else AccountDeleted(self._name)
+        username, _, deleted, *_ = self._fields.value
+        if username is None:
+            raise NoSuchUser(self._name)
+        raise AccountSuspended(self._name) if deleted is None else AccountDeleted(self._name)

@@ -1,11 +1,37 @@
 """Users and visitors. Two small classes share `is_authenticated`; neither ever holds a password."""
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import NamedTuple
 
 from django.utils.translation import gettext_lazy as _
 
 from retwis_site.exceptions import Gone, NotFound
+
+
+class State(StrEnum):
+    """What staff has imposed on a user: the field `state` of `user:<uid>`."""
+
+    NONE = ""
+    FROZEN = "frozen"  # reads, and cannot change anything that others see
+    HIDDEN = "hidden"  # is seen by followers and on their own page alone
+    SUSPENDED = "suspended"  # as if deleted, until it is lifted
+
+
+class Role(StrEnum):
+    """What a user may do on the site: the field `role` of `user:<uid>`, which follows the hash `staff`."""
+
+    MEMBER = "member"
+    MODERATOR = "moderator"
+    ADMIN = "admin"
+
+
+class Sanction(NamedTuple):
+    """What staff has imposed on a user."""
+
+    state: State
+    until: int  # unix seconds; 0: until it is lifted
+    reason: str
 
 
 class User(NamedTuple):
@@ -14,6 +40,7 @@ class User(NamedTuple):
     uid: int
     username: str  # as typed at registration
     name: str = ""  # the display name; empty when none is set
+    state: State = State.NONE  # never SUSPENDED: such a user is not found
 
     @property
     def is_authenticated(self) -> bool:
@@ -55,6 +82,12 @@ class AccountDeleted(Gone):
     """The account with this name is deleted."""
 
     message = _("This account was deleted.")
+
+
+class AccountSuspended(AccountDeleted):
+    """The account with this name is suspended."""
+
+    message = _("This account is suspended.")
 
 
 class NameTaken(Exception):

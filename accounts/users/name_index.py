@@ -11,7 +11,7 @@ from urllib.parse import quote, unquote
 
 from accounts.users.entities import User
 from accounts.users.names import entries, queue_entries
-from accounts.users.repository import PERSON, Users, forget, person
+from accounts.users.repository import Users, forget
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
@@ -19,7 +19,7 @@ from retwis_site.store.ids import nonce
 
 
 class Stored(NamedTuple):
-    """The fields PERSON of a user."""
+    """The fields of a user from which entries follow. Those of a suspended user stay: readers skip them."""
 
     username: str | None
     name: str | None
@@ -53,18 +53,18 @@ class NameIndex:
 
     def finish_edit(self, job: str, uid: int, old: Collection[str]) -> None:
         """What follows the commit; `old`: the names before it. Four round trips; two more as above."""
-        if self.refile(uid, old) is None:  # the account was deleted meanwhile
+        if not self.refile(uid, old):  # the account was deleted meanwhile
             Users(self._store).take_back(uid, ("name", "bio"))
         self._outbox.done(job)
 
     # ---- the entries
 
-    def refile(self, uid: int, old: Collection[str]) -> User | None:
-        """Make the entries of one user match. `old`: former names, which may be empty. Returns the user; None for an
-        unknown uid or a deleted account. Round trips as below."""
+    def refile(self, uid: int, old: Collection[str]) -> bool:
+        """Make the entries of one user match. `old`: former names, which may be empty. Returns whether there is such an
+        account: False for an unknown uid or a deleted account. Round trips as below."""
         stored = self.make_match({uid: [entry for name in old if name for entry in entries(User(uid, name))]})
         forget(uid)
-        return person(uid, stored[uid])
+        return is_there(stored[uid])
 
     def make_match(self, old: Mapping[int, Collection[str]]) -> dict[int, Stored]:
         """Make the entries of users match; `old`: by uid, entries that may be out of date. Returns what the hashes say.
@@ -91,7 +91,7 @@ class NameIndex:
     def stored(self, uids: Collection[int]) -> dict[int, Stored]:
         """What the hashes of these users say, by uid. One round trip."""
         pipe = self._store.pipeline()
-        asked = {uid: pipe.hmget(keys.user(uid), PERSON) for uid in uids}
+        asked = {uid: pipe.hmget(keys.user(uid), Stored._fields) for uid in uids}
         pipe.execute()
         return {uid: Stored(*fields.value) for uid, fields in asked.items()}
 
@@ -101,6 +101,11 @@ def finish_name(store: Store, claim: Claim) -> None:
     comes between."""
     _, _, name, _ = claim.name.split(":")
     NameIndex(store).finish_edit(claim.name, job_id(claim.name, 1), {unquote(name)})
+
+
+def is_there(stored: Stored) -> bool:
+    """Whether this is an account that is not deleted."""
+    return bool(stored.username) and stored.deleted is None
 
 
 def right_entries(uid: int, stored: Stored) -> set[str]:

@@ -4,18 +4,21 @@ The order of commands in every write was checked by exploring all interleavings 
 """
 
 import secrets
+import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-from accounts.users.entities import User
+from accounts.users.entities import Role, Sanction, State, User
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
-from retwis_site.store.ids import stored_id, stored_names
+from retwis_site.store.ids import note_bad, stored_id, stored_names, stored_time
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.replies import Answer
 
 TRIES = 3  # times that a sequence starts again when the account has changed meanwhile
 
-PERSON = ("username", "name", "deleted")
+# What the hash of a user holds when staff has imposed nothing, or no longer does.
+NO_SANCTION = {"state": "", "state_until": "0", "state_reason": "", "state_since": "0", "state_act": ""}
+PERSON = ("username", "name", "deleted", "state", "state_until")
 
 # An entry has a user of some 250 bytes, so all have 2 MB.
 _people: Memory[int, User] = Memory(size=5000, seconds=5)
@@ -46,8 +49,8 @@ class Users:
         return stored_names(keys.users_by_time(), self._store.zrange(keys.users_by_time(), first, first + number - 1))
 
     def people(self, uids: Collection[int]) -> dict[int, User]:
-        """Users by uid, without unknown uids and deleted accounts. At most one round trip; none while all are
-        cached."""
+        """Users by uid, without unknown uids, deleted and suspended accounts. At most one round trip; none while all
+        are cached."""
         pipe = self._store.pipeline()
         people = ask_people(pipe, uids)
         pipe.execute()
@@ -82,13 +85,14 @@ class Users:
 
 
 def ask_user(pipe: Pipe, uid: int) -> Answer[User | None]:
-    """A user; None for an unknown uid or a deleted account."""
+    """A user; None for an unknown uid, and for a deleted or suspended account."""
     fields = pipe.hmget(keys.user(uid), PERSON)
     return Answer(lambda: person(uid, fields.value))
 
 
 def ask_people(pipe: Pipe, uids: Iterable[int]) -> Answer[dict[int, User]]:
-    """Users by uid, without unknown uids and deleted accounts. Asks for those that are not cached, and caches them.
+    """Users by uid, without unknown uids, deleted and suspended accounts. Asks for those that are not cached, and
+    caches them.
 
     A name may be five seconds old. The viewer must see their own change at once, so a page takes the viewer from
     `Viewer.user` instead.
@@ -115,9 +119,43 @@ def cached_until(uids: Iterable[int]) -> float:
 
 
 def person(uid: int, fields: Sequence[str | None]) -> User | None:
-    """A user from the fields PERSON; None for an unknown uid or a deleted account."""
-    username, name, deleted = fields
-    return None if not username or deleted is not None else User(uid, username, name or "")
+    """A user from the fields PERSON; None for an unknown uid, and for a deleted or suspended account."""
+    username, name, deleted, state, until = fields
+    if not username or deleted is not None:
+        return None
+    if not state:
+        return User(uid, username, name or "")
+    now = state_now(uid, state, until)
+    return None if now is State.SUSPENDED else User(uid, username, name or "", now)
+
+
+def state_now(uid: int, state: str | None, until: str | None) -> State:
+    """The state that the fields `state` and `state_until` tell. After its end it is NONE; what is no state, too."""
+    try:
+        imposed = State(state or "")
+    except ValueError:
+        note_bad(keys.user(uid), state or "")
+        return State.NONE
+    ends = stored_time(keys.user(uid), until)
+    return State.NONE if 0 < ends <= time.time() else imposed
+
+
+def sanction_of(uid: int, fields: Sequence[str | None], reason: str | None) -> Sanction | None:
+    """What staff has imposed on a user, from the fields PERSON and `state_reason`; None when nothing is."""
+    *_, state, until = fields
+    if not state:
+        return None
+    now = state_now(uid, state, until)
+    return Sanction(now, stored_time(keys.user(uid), until), reason or "") if now else None
+
+
+def role_of(uid: int, role: str | None) -> Role:
+    """What a user may do, from the field `role`. What is no role is MEMBER."""
+    try:
+        return Role(role or Role.MEMBER)
+    except ValueError:
+        note_bad(keys.user(uid), role or "")
+        return Role.MEMBER
 
 
 def forget(uid: int) -> None:

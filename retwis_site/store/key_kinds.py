@@ -44,6 +44,10 @@ TYPES = {
     "posting_ranges": "zset",
     "search_index": "hash",
     "notices:*": "zset",
+    "staff": "hash",
+    "log:*": "zset",
+    "acts:*": "zset",
+    "appeals": "zset",
     "outbox": "zset",
     "outbox:[0-9]*": "zset",
     "attempts": "hash",
@@ -60,7 +64,7 @@ ALL = (*TYPES, "damaged:*")
 # of these. `entry`: an id, or a mark of a cached list. Checks of features look at the others.
 VALUES: dict[str, str | dict[str, str]] = {
     "users": "id",
-    "user:*": {"seen": "id", "noticed": "number", "pinned": "id", "deleted": "number"},
+    "user:*": {"seen": "id", "noticed": "number", "pinned": "id", "deleted": "number", "state_until": "number"},
     "auths": "id",
     "users_by_time": "text",
     "users_by_name": "text",
@@ -105,6 +109,10 @@ VALUES: dict[str, str | dict[str, str]] = {
     "posting_ranges": "id",
     "search_index": "number",
     "notices:*": "text",
+    "staff": "text",
+    "log:*": "text",
+    "acts:*": "text",
+    "appeals": "text",
     "outbox": "text",
     "outbox:[0-9]*": "text",
     "attempts": "number",
@@ -115,7 +123,17 @@ VALUES: dict[str, str | dict[str, str]] = {
 # The kinds of sorted sets whose scores are unix seconds, and those whose scores are the members.
 TIMED = {
     *("users_by_time", "following:*", "followers:*", "likes:*", "liked_by:*", "bookmarks:*"),
-    *("blocked:*", "blocked_by:*", "muted_threads:*", "tags_of:*", "notices:*", "outbox", "outbox:[0-9]*", "set_aside"),
+    *(
+        "blocked:*",
+        "blocked_by:*",
+        "muted_threads:*",
+        "tags_of:*",
+        "notices:*",
+        "appeals",
+        "outbox",
+        "outbox:[0-9]*",
+        "set_aside",
+    ),
 }
 SCORED_BY_ID = {"recent", "recent:[0-9]*", "thread:*", "replies_to:*", "quotes_of:*", "tag:*", "posting_ranges"}
 

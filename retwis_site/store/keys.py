@@ -6,7 +6,7 @@
 |---|---|---|---|
 | `next_user_id`, `next_post_id` | string | counters | official, truth |
 | `users` | hash | lower-cased username -> uid | official, truth |
-| `user:<uid>` | hash | `username` (as typed), `password` (Django hash), or `old_password` until the first login (the hash of another Retwis), `auth` (the secret of the session); ours: `name` (display name), `bio`, `language` (a code, such as `de`), `seen` (the highest post id that home has shown), `noticed` (notices are read up to here, unix s), `quiet` (kinds of notices that are turned off, with spaces between), `pinned` (the post that stands first on the profile), `deleted` (unix s; nothing of a deleted account is shown) | official, truth |
+| `user:<uid>` | hash | `username` (as typed), `password` (Django hash), or `old_password` until the first login (the hash of another Retwis), `auth` (the secret of the session); ours: `name` (display name), `bio`, `language` (a code, such as `de`), `seen` (the highest post id that home has shown), `noticed` (notices are read up to here, unix s), `quiet` (kinds of notices that are turned off, with spaces between), `pinned` (the post that stands first on the profile), `deleted` (unix s; nothing of a deleted account is shown); `role` (`moderator` or `admin`, as `staff` has it); `state` (`frozen`, `hidden` or `suspended`), `state_until` (unix s, 0: until it is lifted), `state_reason`, `state_since` (unix s), `state_act` (the id of the act): what staff has imposed; `appeal` (the last one: JSON with the act, the text and when), `answer:<id of the act>` (the decision about it, a line of the log), `act:<id>` (a line of the log until it is there) | official, truth |
 | `auths` | hash | secret -> uid; may hold stale entries, never trusted alone | official |
 | `users_by_time` | zset | username as typed, score = registration (unix s) | official |
 | `users_by_name` | zset | `<folded ending>:<uid>`, score 0: the rest of a username or display name from each of its words on, by whose beginning a user is found; may hold stale entries, never trusted alone | |
@@ -41,6 +41,10 @@
 | `posting_ranges` | zset | where ranges of ids from the time begin, member = score = the first id. Ranges of ids from the counter begin at each multiple of 16,384 | |
 | `search_index` | hash | `posts:<first>`: how many posts were written into a range of ids from the time, about; `reindexed`: the first id of the range that `reindex` has written last; `reindexing`: until when `reindex` is at work (unix s) | |
 | `notices:<uid>` | zset | what others did that concerns this user: `<kind>:<what>:<who>`, score = when (unix s), the newest 1000; the member `up_to_here` has `noticed` as its score, so that one round trip counts the new ones | truth |
+| `staff` | hash | uid -> `moderator` or `admin`, or `member` for a role that was taken away; `changing:<id>` -> the uid whose role is being changed; `act:<id>` -> a line of the log until it is there | truth |
+| `log:<year>` | zset | what staff did, a line of JSON each, score = when (unix ms) | truth |
+| `acts:<uid>` | zset | the lines of the log about this user | truth |
+| `appeals` | zset | open appeals: `<uid>:<id of the act>`, score = since when (unix s) | |
 | `outbox` | zset | unfinished jobs, score = when a worker may take the job over (unix s) | truth |
 | `outbox:<n>` | zset | with `OUTBOX_SHARDS` above 1, instead of `outbox`: the jobs about some of the ids | truth |
 | `attempts` | hash | job -> number of times that a worker has claimed it; 1 again after a worker released it | |
@@ -170,6 +174,22 @@ def search_index() -> str:
 
 
 notices = _of_user("notices")
+
+
+def staff() -> str:
+    return f"{PREFIX}staff"
+
+
+def log(year: int) -> str:
+    return f"{PREFIX}log:{year}"
+
+
+def acts(uid: int) -> str:
+    return f"{PREFIX}acts:{uid}"
+
+
+def appeals() -> str:
+    return f"{PREFIX}appeals"
 
 
 def outbox(job: str) -> str:

@@ -17,7 +17,7 @@ from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import User
 from accounts.users.name_index import NameIndex
 from accounts.users.registration import Registration, finish_user
-from accounts.users.repository import person
+from accounts.users.repository import PERSON, person
 from retwis_site.jobs.outbox import Claim, Outbox
 from retwis_site.jobs.worker import drain, handler_for
 from retwis_site.store import keys
@@ -298,7 +298,7 @@ def edit(store, name, bio="new"):
     """A device reads alice in one round trip, and then edits her name and bio."""
 
     def work():
-        me = person(ALICE, store.hmget(keys.user(ALICE), ["username", "name", "deleted"]))
+        me = person(ALICE, store.hmget(keys.user(ALICE), PERSON))
         if me is not None:  # a deleted account is not signed in
             NameIndex(store).edit(me, name, bio)
 

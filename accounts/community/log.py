@@ -1,0 +1,141 @@
+"""The log of staff: what was done to whom, by whom, when and why.
+
+An act's line is written together with the act, as a field of the hash that the act changes: `act:<id>`. From there it
+is copied to the log and to the person's own acts, and the field is removed. The job of the act does so when its process
+dies. So no act is without a line, and no line tells of an act that was never done.
+"""
+
+import json
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+
+from retwis_site.store import keys
+from retwis_site.store.client import Store
+from retwis_site.store.ids import LARGEST_ID, nonce, note_bad, whole
+
+OPERATOR = 0  # the uid of acts that a command or the site itself does
+PAGE = 20
+LONGEST_REASON = 500  # characters
+FIRST_YEAR = 2026  # of the log
+
+
+def _now() -> int:
+    return int(time.time() * 1000)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Act:
+    """An act of staff, and its line in the log."""
+
+    what: str  # such as "frozen", "lifted", "role:moderator", "appeal:refused", "post:deleted"
+    by: int = OPERATOR  # uid
+    whom: int = 0  # uid; 0: the act is about no person
+    post: int = 0  # pid; 0: the act is about no post
+    reason: str = ""
+    until: int = 0  # unix seconds; 0: without an end
+    at: int = field(default_factory=_now)  # unix milliseconds
+    id: str = field(default_factory=nonce)
+
+    @property
+    def when(self) -> int:
+        """In unix seconds."""
+        return self.at // 1000
+
+    def line(self) -> str:
+        """As it is stored. The same act always gives the same text, so it can be written twice."""
+        return json.dumps(asdict(self), ensure_ascii=False, sort_keys=True)
+
+    def evidence(self) -> dict[str, str]:
+        """The field of a hash that proves, until the line is in the log, that the act was done."""
+        return {evidence_of(self.id): self.line()}
+
+
+def evidence_of(act_id: str) -> str:
+    return f"act:{act_id}"
+
+
+def read_act(key: str, line: str) -> Act | None:
+    """The act of a stored line; None for any other text."""
+    try:
+        fields = json.loads(line)
+        act = Act(**fields)
+    except (ValueError, TypeError, RecursionError):
+        note_bad(key, line)
+        return None
+    texts, numbers = (act.what, act.reason, act.id), (act.by, act.whom, act.post, act.until, act.at)
+    if not all(isinstance(text, str) for text in texts) or not all(_is_number(number) for number in numbers):
+        note_bad(key, line)
+        return None
+    return act
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST_ID
+
+
+@dataclass(frozen=True)
+class LogPage:
+    """A page of acts, newest first. `older`: `before` for the next page; None on the last one."""
+
+    acts: Sequence[Act]
+    older: int | None
+
+
+class Log:
+    """All acts of staff."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def write(self, act: Act) -> None:
+        """Write the line of an act that was done; can run twice. One round trip."""
+        self.write_all([act])
+
+    def write_all(self, acts: Iterable[Act]) -> None:
+        """Like `write`. One round trip."""
+        pipe = self._store.pipeline()
+        for act in acts:
+            pipe.zadd(keys.log(year_of(act.at)), {act.line(): act.at})
+            if act.whom:
+                pipe.zadd(keys.acts(act.whom), {act.line(): act.at})
+        pipe.execute()
+
+    def copy(self, key: str, act_id: str) -> None:
+        """Write the line that stands as evidence in the hash `key`, if the act was done, and remove it there. Three
+        round trips; one without an act."""
+        line = self._store.hget(key, evidence_of(act_id))
+        if line is None:
+            return
+        act = read_act(key, line)
+        if act is not None:
+            self.write(act)
+        self._store.hdel(key, evidence_of(act_id))
+
+    def page(self, before: int | None = None) -> LogPage:
+        """The newest acts, or those before a moment in unix milliseconds. One round trip."""
+        newest = year_of(before if before is not None else _now())
+        high = "+inf" if before is None else f"({before}"
+        pipe = self._store.pipeline()
+        years = [keys.log(year) for year in range(newest, FIRST_YEAR - 1, -1)]
+        asked = [(key, pipe.zrevrangebyscore(key, high, "-inf", PAGE + 1)) for key in years]
+        pipe.execute()
+        return _page([(key, line) for key, lines in asked for line in lines.value])
+
+    def about(self, uid: int, before: int | None = None) -> LogPage:
+        """The same of the acts about one person. One round trip."""
+        high = "+inf" if before is None else f"({before}"
+        lines = self._store.zrevrangebyscore(keys.acts(uid), high, "-inf", PAGE + 1)
+        return _page([(keys.acts(uid), line) for line in lines])
+
+
+def _page(found: Sequence[tuple[str, str]]) -> LogPage:
+    acts = [act for key, line in found[:PAGE] if (act := read_act(key, line)) is not None]
+    return LogPage(acts, acts[-1].at if len(found) > PAGE and acts else None)
+
+
+def year_of(milliseconds: int) -> int:
+    """The year of a moment, by which the log is split; from FIRST_YEAR to 9999."""
+    seconds = min(whole(milliseconds) // 1000, 253_402_300_799)
+    return max(datetime.fromtimestamp(seconds, UTC).year, FIRST_YEAR)

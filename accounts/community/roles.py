@@ -1,0 +1,125 @@
+"""Roles: who is a moderator or an admin. The site never loses its last admin.
+
+The hash `staff` is the truth: uid -> role. The field `role` of `user:<uid>` follows it; pages read that one. A change
+first puts up a mark, `changing:<id>` -> uid, and then reads all of `staff`. It takes the role of an admin away only
+when another admin without a mark is left, and it stops when another change of the same person is under way. Every
+command is for the one key `staff`: of two admins who demote each other, the later one sees the mark of the earlier one.
+The mark stays until all that follows is done. A process that dies leaves a job, which removes the mark.
+"""
+
+from collections.abc import Mapping
+
+from django.utils.translation import gettext_lazy as _
+
+from accounts.community.log import OPERATOR, Act, Log
+from accounts.community.refusals import Refused
+from accounts.users.entities import NoSuchUser, Role
+from accounts.users.repository import NO_SANCTION, Users
+from retwis_site.exceptions import StoreError
+from retwis_site.jobs.outbox import Claim, Outbox, job_id
+from retwis_site.store import keys
+from retwis_site.store.client import Store
+from retwis_site.store.ids import parse_id
+
+MARK = "changing:"
+
+
+class LastAdmin(Refused):
+    """The site would have no admin any more."""
+
+    message = _("This is the only admin. Make another user an admin first.")
+
+
+class RoleChanging(Refused):
+    """Another change of this person's role is under way."""
+
+    message = _("Someone else is changing this role right now. Try again in a minute.")
+
+
+class Roles:
+    """Gives and takes roles."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._outbox = Outbox(store)
+
+    def staff(self) -> dict[int, Role]:
+        """All moderators and admins, by uid. One round trip."""
+        return staff_in(self._store.hgetall(keys.staff()))
+
+    def of(self, uid: int) -> Role:
+        """The role of a user. One round trip."""
+        return _role(self._store.hget(keys.staff(), str(uid)))
+
+    def give(self, uid: int, role: Role, by: int = OPERATOR, reason: str = "") -> None:
+        """Give a role; MEMBER takes it away. An admin has no sanction: it ends. Commit: the second HSET. Nine round
+        trips. Raises NoSuchUser, also for a deleted account; LastAdmin; RoleChanging."""
+        username, deleted = self._store.hmget(keys.user(uid), ["username", "deleted"])
+        if not username or deleted is not None:
+            raise NoSuchUser(str(uid))
+        act = Act(what=f"role:{role}", whom=uid, by=by, reason=reason)
+        job = self._outbox.add(f"role:{uid}:{act.id}")
+        mark = f"{MARK}{act.id}"
+        pipe = self._store.pipeline()
+        pipe.hset(keys.staff(), {mark: str(uid)})
+        stored = pipe.hgetall(keys.staff())
+        pipe.execute()
+        refusal = _refusal(stored.value, uid, role, mark)
+        if refusal is not None:
+            self._store.hdel(keys.staff(), mark)
+            self._outbox.done(job.name)
+            raise refusal
+        if job.expired():  # a worker may already have removed the mark
+            raise StoreError("the store was too slow to change a role; try again")
+        self._store.hset(keys.staff(), {str(uid): role, **act.evidence()})
+        self.finish(job.name, uid, act.id)
+
+    def finish(self, job: str, uid: int, act_id: str) -> None:
+        """What follows the commit: the field `role` and the log. Also after a change that never reached its commit.
+        Seven round trips at most; two more each time that another change comes between."""
+        while True:
+            role = self.of(uid)
+            fields = {"role": "" if role is Role.MEMBER else role}
+            if not Users(self._store).write(uid, fields | (NO_SANCTION if role is Role.ADMIN else {})):
+                self._store.hdel(keys.staff(), str(uid))  # the account was deleted meanwhile
+            elif self.of(uid) is not role:
+                continue
+            break
+        Log(self._store).copy(keys.staff(), act_id)
+        self._store.hdel(keys.staff(), f"{MARK}{act_id}")
+        self._outbox.done(job)
+
+    def may_sanction(self, actor: Role, target: Role) -> bool:
+        """Whether staff of one role may sanction a person of another role. Nobody may sanction an admin."""
+        if target is Role.MEMBER:
+            return actor is not Role.MEMBER
+        return actor is Role.ADMIN and target is Role.MODERATOR
+
+
+def staff_in(stored: Mapping[str, str]) -> dict[int, Role]:
+    """The moderators and admins in the hash `staff`, without the marks of changes."""
+    found = {uid: _role(role) for field, role in stored.items() if (uid := parse_id(field)) is not None}
+    return {uid: role for uid, role in found.items() if role is not Role.MEMBER}
+
+
+def _refusal(stored: Mapping[str, str], uid: int, role: Role, mark: str) -> Refused | None:
+    """Why a change must stop; None when it may go on."""
+    marked = {parse_id(text) for field, text in stored.items() if field.startswith(MARK) and field != mark}
+    if uid in marked:
+        return RoleChanging()
+    admins = {one for one, its in staff_in(stored).items() if its is Role.ADMIN}
+    if uid in admins and role is not Role.ADMIN and not admins - marked - {uid}:
+        return LastAdmin()
+    return None
+
+
+def _role(stored: str | None) -> Role:
+    try:
+        return Role(stored or Role.MEMBER)
+    except ValueError:
+        return Role.MEMBER
+
+
+def finish_role(store: Store, claim: Claim) -> None:
+    """The job `role:<uid>:<id of the act>`. Eight round trips."""
+    Roles(store).finish(claim.name, job_id(claim.name, 1), claim.name.split(":")[2])

@@ -1,0 +1,265 @@
+"""Sanctions: what staff imposes on a person. The field `state` of `user:<uid>` is read wherever names are.
+
+To impose or lift one is a single HSET, with the line for the log. A suspension removes nothing, so to lift it brings
+all back. After 30 days a worker deletes the account: the job for it is written before the suspension. It waits while an
+appeal is open, and a suspension cannot be lifted any more once the job may run.
+"""
+
+import time
+from typing import NamedTuple
+
+from django.utils.translation import gettext_lazy as _
+
+from accounts.community.appeals import Appeal, answer_of, read_appeal
+from accounts.community.log import OPERATOR, Act, Log, read_act
+from accounts.community.refusals import Refused
+from accounts.users.deletion import AccountDeletion
+from accounts.users.entities import NoSuchUser, Role, State, User
+from accounts.users.repository import NO_SANCTION, Users, state_now
+from retwis_site.exceptions import StoreError
+from retwis_site.jobs.outbox import Claim, Outbox, job_id
+from retwis_site.store import keys
+from retwis_site.store.client import Store
+from retwis_site.store.ids import stored_id, stored_time
+from retwis_site.store.local_cache import Memory
+
+DAY = 24 * 3600  # seconds
+SUSPENDED_FOR = 30 * DAY  # after it, a suspension without an end becomes a deletion
+GRACE = 3600  # seconds between the last moment to lift a suspension and the deletion
+
+GRANTED, REFUSED = "appeal:granted", "appeal:refused"  # what decisions are called in the log
+PAGE = 20
+STORED = ("state", "state_until", "state_reason", "state_since", "state_act")
+
+
+class SanctionsAdmin(Refused):
+    message = _("An admin cannot be sanctioned. Take the role away first.")
+
+
+class TooLate(Refused):
+    message = _("The suspension has lasted 30 days: the account is being deleted.")
+
+
+class NothingImposed(Refused):
+    message = _("Nothing is imposed on this person.")
+
+
+class AppealedAlready(Refused):
+    message = _("You have appealed already. An appeal can be sent once.")
+
+
+class NoAppeal(Refused):
+    message = _("This person has not appealed.")
+
+
+class Decided(Refused):
+    message = _("Someone else has decided this appeal already.")
+
+
+class Imposed(NamedTuple):
+    """What is imposed on a user now."""
+
+    state: State
+    until: int  # unix seconds; 0: until it is lifted
+    reason: str
+    since: int  # unix seconds
+    act_id: str  # of the act that imposed it
+
+    @property
+    def deleted_at(self) -> int:
+        """When the account will be deleted, in unix seconds; 0 for what is no suspension without an end."""
+        return self.since + SUSPENDED_FOR if self.state is State.SUSPENDED and not self.until else 0
+
+
+class Sanctions:
+    """Imposes and lifts sanctions."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._outbox = Outbox(store)
+
+    def of(self, uid: int) -> Imposed | None:
+        """What is imposed on a user now; None when nothing is. One round trip."""
+        return imposed(uid, self._store.hmget(keys.user(uid), STORED))
+
+    def impose(self, uid: int, state: State, reason: str, until: int = 0, by: int = OPERATOR) -> None:
+        """Impose a state, instead of the present one. `until`: unix seconds; 0: until it is lifted. Seven round trips.
+        Raises NoSuchUser, also for a deleted account; SanctionsAdmin."""
+        act = Act(what=state, whom=uid, by=by, reason=reason, until=until)
+        if self._is_admin(uid):
+            raise SanctionsAdmin
+        fields = {
+            "state": state,
+            "state_until": str(until),
+            "state_reason": reason,
+            "state_since": str(act.when),
+            "state_act": act.id,
+        }
+        if state is State.SUSPENDED and not until:
+            self._delete_later(uid, act.id, act.when + SUSPENDED_FOR + GRACE)
+        self._commit(act, fields)
+
+    def lift(self, uid: int, by: int = OPERATOR, reason: str = "") -> None:
+        """End what is imposed. Seven round trips. Raises NoSuchUser, NothingImposed, TooLate."""
+        present = self.of(uid)
+        if present is None:
+            raise NothingImposed
+        if present.deleted_at and present.deleted_at <= time.time() and not self._has_appealed(uid, present.act_id):
+            raise TooLate
+        self._commit(Act(what="lifted", whom=uid, by=by, reason=reason), NO_SANCTION)
+
+    def _commit(self, act: Act, fields: dict[str, str]) -> None:
+        job = self._outbox.add(f"sanction:{act.whom}:{act.id}")
+        if job.expired():
+            raise StoreError("the store was too slow to impose or lift a sanction; try again")
+        if not Users(self._store).write(act.whom, fields | act.evidence()):
+            self._outbox.done(job.name)
+            raise NoSuchUser(str(act.whom))
+        Memory.clear_all()  # posts and people are cached in many places, and a sanction is rare
+        if not self.finish(job.name, act.whom, act.id):
+            raise SanctionsAdmin
+
+    def finish(self, job: str, uid: int, act_id: str) -> bool:
+        """What follows the commit; also after a change that never reached it. Returns False when the person has become
+        an admin meanwhile: then nothing is imposed. Six round trips at most."""
+        is_admin = self._is_admin(uid)  # read after the write; a new role reads the sanction after its own write
+        if is_admin:
+            Users(self._store).write(uid, NO_SANCTION)
+        Log(self._store).copy(keys.user(uid), act_id)
+        self._outbox.done(job)
+        return not is_admin
+
+    def _is_admin(self, uid: int) -> bool:
+        return self._store.hget(keys.staff(), str(uid)) == Role.ADMIN
+
+    def _delete_later(self, uid: int, act_id: str, at: int) -> None:
+        job = f"removal:{uid}:{act_id}"
+        self._store.zadd(keys.outbox(job), {job: at})
+
+    # ---- appeals
+
+    def appeal(self, uid: int, text: str) -> None:
+        """Keep what a person says about what is imposed on them, for staff to decide. Once for each sanction. Commit:
+        the HSET. Six round trips. Raises NothingImposed, AppealedAlready."""
+        present = self.of(uid)
+        if present is None:
+            raise NothingImposed
+        if self._appeal_of(uid, present.act_id) is not None:
+            raise AppealedAlready
+        appeal = Appeal(uid, present.act_id, text, int(time.time()))
+        job = self._outbox.add(f"appeal:{uid}:{present.act_id}")
+        if not Users(self._store).write(uid, {"appeal": appeal.stored()}):
+            raise NoSuchUser(str(uid))
+        self.queue_appeal(job.name, appeal)
+
+    def queue_appeal(self, job: str, appeal: Appeal) -> None:
+        """What follows the commit of an appeal: its place among the open ones. Three round trips."""
+        self._store.zadd(keys.appeals(), {appeal.member: appeal.at})
+        if self._store.hget(keys.user(appeal.uid), answer_of(appeal.act_id)) is not None:  # read after the write
+            self._store.zrem(keys.appeals(), appeal.member)
+        self._outbox.done(job)
+
+    def how_many_appeals(self) -> int:
+        """The number of open appeals. One round trip."""
+        return self._store.zcard(keys.appeals())
+
+    def appeals(self, before: int | None = None) -> list[Appeal]:
+        """Open appeals, newest first, at most PAGE; `before`: unix seconds. Two round trips."""
+        high = "+inf" if before is None else f"({before}"
+        members = self._store.zrevrangebyscore(keys.appeals(), high, "-inf", PAGE)
+        pipe = self._store.pipeline()
+        uids = [uid for member in members if (uid := stored_id(keys.appeals(), member.partition(":")[0])) is not None]
+        asked = [(uid, pipe.hget(keys.user(uid), "appeal")) for uid in uids]
+        pipe.execute()
+        return [appeal for uid, text in asked if (appeal := read_appeal(uid, text.value)) is not None]
+
+    def open_appeal(self, uid: int) -> Appeal | None:
+        """The appeal of a person that waits for a decision; None when there is none. Three round trips."""
+        present = self.of(uid)
+        if present is None or not self._has_appealed(uid, present.act_id):
+            return None
+        return self._appeal_of(uid, present.act_id)
+
+    def decide_appeal(self, uid: int, granted: bool, by: int, reason: str) -> None:
+        """Lift what is imposed, or let it stand. Commit: HSETNX, which decides between two moderators. Nine round trips
+        at most. Raises NothingImposed, NoAppeal, Decided."""
+        present = self.of(uid)
+        if present is None:
+            raise NothingImposed
+        if self._appeal_of(uid, present.act_id) is None:
+            raise NoAppeal
+        act = Act(what=GRANTED if granted else REFUSED, whom=uid, by=by, reason=reason)
+        job = self._outbox.add(f"answer:{uid}:{present.act_id}")
+        won = self._store.hsetnx(keys.user(uid), answer_of(present.act_id), act.line())
+        self.finish_answer(job.name, uid, present.act_id)
+        if not won:
+            raise Decided
+
+    def finish_answer(self, job: str, uid: int, act_id: str) -> None:
+        """What follows the commit of a decision; also after one that never reached it. Six round trips at most."""
+        pipe = self._store.pipeline()
+        answer = pipe.hget(keys.user(uid), answer_of(act_id))
+        present = pipe.hget(keys.user(uid), "state_act")
+        pipe.execute()
+        act = read_act(keys.user(uid), answer.value) if answer.value is not None else None
+        if act is not None:
+            if act.what == GRANTED and present.value == act_id:
+                Users(self._store).write(uid, NO_SANCTION)
+                Memory.clear_all()
+            Log(self._store).write(act)
+            self._store.zrem(keys.appeals(), f"{uid}:{act_id}")
+        self._outbox.done(job)
+
+    def _appeal_of(self, uid: int, act_id: str) -> Appeal | None:
+        """What a person has said about this sanction; None when they have said nothing. One round trip."""
+        appeal = read_appeal(uid, self._store.hget(keys.user(uid), "appeal"))
+        return appeal if appeal is not None and appeal.act_id == act_id else None
+
+    def _has_appealed(self, uid: int, act_id: str) -> bool:
+        """Whether an appeal waits for a decision. One round trip."""
+        return self._store.zscore(keys.appeals(), f"{uid}:{act_id}") is not None
+
+
+def imposed(uid: int, fields: list[str | None]) -> Imposed | None:
+    """What is imposed on a user now, from the fields STORED; None when nothing is."""
+    state, until, reason, since, act_id = fields
+    now = state_now(uid, state, until)
+    if now is State.NONE:
+        return None
+    key = keys.user(uid)
+    return Imposed(now, stored_time(key, until), reason or "", stored_time(key, since), act_id or "")
+
+
+def finish_appeal(store: Store, claim: Claim) -> None:
+    """The job `appeal:<uid>:<id of the act>`. Four round trips at most."""
+    uid = job_id(claim.name, 1)
+    appeal = read_appeal(uid, store.hget(keys.user(uid), "appeal"))
+    if appeal is None or appeal.act_id != claim.name.split(":")[2]:
+        claim.outbox.done(claim.name)
+        return
+    Sanctions(store).queue_appeal(claim.name, appeal)
+
+
+def finish_answer(store: Store, claim: Claim) -> None:
+    """The job `answer:<uid>:<id of the act>`."""
+    Sanctions(store).finish_answer(claim.name, job_id(claim.name, 1), claim.name.split(":")[2])
+
+
+def finish_removal(store: Store, claim: Claim) -> None:
+    """The job `removal:<uid>:<id of the act>`: delete an account that has been suspended for 30 days. While an appeal
+    is open, it looks again each day. Up to seven round trips."""
+    uid = job_id(claim.name, 1)
+    username, deleted, *fields = store.hmget(keys.user(uid), ["username", "deleted", *STORED])
+    present = imposed(uid, fields)
+    stands = present is not None and present.deleted_at and present.act_id == claim.name.split(":")[2]
+    if stands and username and deleted is None:
+        if store.zscore(keys.appeals(), f"{uid}:{claim.name.split(':')[2]}") is not None:
+            store.zadd(keys.outbox(claim.name), {claim.name: int(time.time()) + DAY})
+            return
+        AccountDeletion(store).delete(User(uid, username), "")
+    claim.outbox.done(claim.name)
+
+
+def finish_sanction(store: Store, claim: Claim) -> None:
+    """The job `sanction:<uid>:<id of the act>`."""
+    Sanctions(store).finish(claim.name, job_id(claim.name, 1), claim.name.split(":")[2])
