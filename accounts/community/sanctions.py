@@ -83,9 +83,12 @@ class Sanctions:
         return imposed(uid, self._store.hmget(keys.user(uid), STORED))
 
     def impose(self, uid: int, state: State, reason: str, until: int = 0, by: int = OPERATOR) -> None:
-        """Impose a state, instead of the present one. `until`: unix seconds; 0: until it is lifted. Seven round trips.
+        """Impose a state, instead of the present one. `until`: unix seconds; 0: until it is lifted. Nine round trips.
         Raises NoSuchUser, also for a deleted account; SanctionsAdmin."""
         act = Act(what=state, whom=uid, by=by, reason=reason, until=until)
+        username, deleted = self._store.hmget(keys.user(uid), ["username", "deleted"])
+        if not username or deleted is not None:
+            raise NoSuchUser(str(uid))
         if self._is_admin(uid):
             raise SanctionsAdmin
         fields = {
@@ -248,15 +251,24 @@ def finish_answer(store: Store, claim: Claim) -> None:
 def finish_removal(store: Store, claim: Claim) -> None:
     """The job `removal:<uid>:<id of the act>`: delete an account that has been suspended for 30 days. While an appeal
     is open, it looks again each day. Up to seven round trips."""
-    uid = job_id(claim.name, 1)
-    username, deleted, *fields = store.hmget(keys.user(uid), ["username", "deleted", *STORED])
+    uid, act_id = job_id(claim.name, 1), claim.name.split(":")[2]
+    pipe = store.pipeline()
+    stored = pipe.hmget(keys.user(uid), ["username", "deleted", *STORED])
+    appealed = pipe.zscore(keys.appeals(), f"{uid}:{act_id}")
+    pipe.execute()
+    username, deleted, *fields = stored.value
     present = imposed(uid, fields)
-    stands = present is not None and present.deleted_at and present.act_id == claim.name.split(":")[2]
-    if stands and username and deleted is None:
-        if store.zscore(keys.appeals(), f"{uid}:{claim.name.split(':')[2]}") is not None:
-            store.zadd(keys.outbox(claim.name), {claim.name: int(time.time()) + DAY})
-            return
-        AccountDeletion(store).delete(User(uid, username), "")
+    is_for_good = present is not None and present.deleted_at and present.act_id == act_id
+    if present is None or not is_for_good or not username or deleted is not None:
+        claim.outbox.done(claim.name)
+        return
+    due = present.deleted_at + GRACE
+    if appealed.value is not None:
+        due = max(due, int(time.time()) + DAY)
+    if due > time.time():
+        store.zadd(keys.outbox(claim.name), {claim.name: due})
+        return
+    AccountDeletion(store).delete(User(uid, username), "")
     claim.outbox.done(claim.name)
 
 

@@ -184,8 +184,7 @@ def log(year: int) -> str:
     return f"{PREFIX}log:{year}"
 
 
-def acts(uid: int) -> str:
-    return f"{PREFIX}acts:{uid}"
+acts = _of_user("acts")
 
 
 def appeals() -> str:

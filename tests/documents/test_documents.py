@@ -44,6 +44,7 @@ def test_every_key_function_has_a_row_and_every_key_matches_a_scan_pattern():
         "folded": "redis",
         "first": 16_384,
         "bucket": 7,
+        "year": 2026,
     }
     for name, function in vars(keys).items():
         if getattr(function, "__module__", None) != keys.__name__ or name in NO_KEYS:

@@ -1,0 +1,131 @@
+"""Roles: the hash `staff` says who is staff, the user's hash follows, and the site keeps its last admin."""
+
+import json
+
+import pytest
+
+from accounts.community.log import OPERATOR, Log
+from accounts.community.roles import LastAdmin, RoleChanging, Roles
+from accounts.community.sanctions import Sanctions
+from accounts.signing_in.viewer import Viewer
+from accounts.users.entities import NoSuchUser, Role, State
+from retwis_site.jobs.worker import drain
+from tests.support.stores.key_layouts import make_due, noted
+from tests.support.stores.seam import before_round_trip, killed_before_round_trip
+
+ALICE, BOB, CAROL = 1, 2, 3
+
+
+@pytest.fixture
+def roles(store, raw, alice, bob, carol):
+    return Roles(store)
+
+
+def test_a_role_is_in_staff_and_in_the_users_hash_and_in_the_log(roles, store, raw):
+    roles.give(ALICE, Role.MODERATOR, reason="she asked")
+    assert raw.hgetall("staff") == {"1": "moderator"}
+    assert raw.hget("user:1", "role") == "moderator"
+    [line] = raw.zrange("acts:1", 0, -1)
+    assert json.loads(line)["what"] == "role:moderator"
+    [act] = Log(store).page().acts
+    assert (act.what, act.whom, act.by, act.reason) == ("role:moderator", ALICE, OPERATOR, "she asked")
+    assert noted(raw) == []
+
+
+def test_a_viewer_has_the_role_and_a_visitor_has_none(roles, store, raw, alice, bob):
+    roles.give(ALICE, Role.MODERATOR)
+    assert (Viewer(store, alice.secret).role, Viewer(store, alice.secret).is_staff) == (Role.MODERATOR, True)
+    assert (Viewer(store, bob.secret).role, Viewer(store, bob.secret).is_staff) == (Role.MEMBER, False)
+    assert Viewer(store, "").role is Role.MEMBER
+    raw.hset("user:1", "role", "emperor")
+    assert Viewer(store, alice.secret).role is Role.MEMBER
+
+
+def test_a_role_that_is_taken_away_leaves_no_right(roles, raw):
+    roles.give(ALICE, Role.ADMIN)
+    roles.give(BOB, Role.ADMIN)
+    roles.give(ALICE, Role.MEMBER, by=BOB)
+    assert raw.hget("user:1", "role") == ""
+    assert roles.staff() == {BOB: Role.ADMIN}
+    assert roles.of(ALICE) is Role.MEMBER
+
+
+def test_the_last_admin_keeps_the_role(roles, raw):
+    roles.give(ALICE, Role.ADMIN)
+    roles.give(BOB, Role.MODERATOR)
+    for role in (Role.MEMBER, Role.MODERATOR):
+        with pytest.raises(LastAdmin):
+            roles.give(ALICE, role)
+    assert raw.hgetall("staff") == {"1": "admin", "2": "moderator"}
+    assert raw.hget("user:1", "role") == "admin"
+    assert noted(raw) == []
+
+
+def test_without_any_admin_a_moderator_can_still_lose_the_role(roles):
+    roles.give(ALICE, Role.MODERATOR)
+    roles.give(ALICE, Role.MEMBER)
+    assert roles.staff() == {}
+
+
+def test_there_is_no_role_for_an_unknown_or_deleted_user(roles, raw):
+    raw.hset("user:2", "deleted", "1")
+    for uid in (BOB, 99):
+        with pytest.raises(NoSuchUser):
+            roles.give(uid, Role.ADMIN)
+    assert raw.hgetall("staff") == {}
+    assert not raw.exists("user:99")
+
+
+@pytest.mark.parametrize("step", range(10))
+def test_of_two_admins_who_demote_each_other_at_most_one_succeeds(roles, store, raw, step):
+    roles.give(ALICE, Role.ADMIN)
+    roles.give(BOB, Role.ADMIN)
+    done = []
+
+    def demote(whom, by):
+        try:
+            Roles(store).give(whom, Role.MEMBER, by=by)
+            done.append(whom)
+        except LastAdmin:
+            pass
+
+    with before_round_trip(step, lambda: demote(ALICE, BOB)):
+        demote(BOB, ALICE)
+    admins = {uid for uid, role in roles.staff().items() if role is Role.ADMIN}
+    assert admins
+    assert admins == {ALICE, BOB} - set(done)
+    assert noted(raw) == []
+
+
+def test_two_changes_of_one_role_at_once_are_refused_and_leave_nothing(roles, raw):
+    raw.hset("staff", "changing:abc", "1")
+    with pytest.raises(RoleChanging):
+        roles.give(ALICE, Role.MODERATOR)
+    assert raw.hgetall("staff") == {"changing:abc": "1"}
+    assert noted(raw) == []
+
+
+@pytest.mark.parametrize("step", range(11))
+@pytest.mark.parametrize("role", [Role.ADMIN, Role.MODERATOR])
+def test_a_change_that_dies_before_any_round_trip_is_finished_or_never_was(roles, store, raw, step, role):
+    roles.give(ALICE, Role.ADMIN)
+    roles.give(BOB, Role.ADMIN)
+    before = {**raw.hgetall("staff")}
+    killed_before_round_trip(step, lambda: roles.give(CAROL if role is Role.ADMIN else BOB, role))
+    assert [uid for uid, its in roles.staff().items() if its is Role.ADMIN]
+    make_due(raw)
+    drain(store, "worker")
+    assert noted(raw) == []
+    after = raw.hgetall("staff")
+    assert not [field for field in after if ":" in field]
+    for uid in (ALICE, BOB, CAROL):
+        assert (raw.hget(f"user:{uid}", "role") or "member") == after.get(str(uid), "member")
+    logged = Log(store).page().acts
+    assert len(logged) == 2 + (after != before)
+
+
+def test_an_admin_has_no_sanction(roles, store, raw):
+    Sanctions(store).impose(ALICE, State.SUSPENDED, "spam")
+    roles.give(ALICE, Role.ADMIN)
+    assert Sanctions(store).of(ALICE) is None
+    assert raw.hget("user:1", "state") == ""

@@ -1,0 +1,240 @@
+"""Sanctions: what is stored, what ends by itself, and what a crash leaves behind."""
+
+import contextlib
+import json
+import time
+
+import pytest
+
+from accounts.community.log import Log
+from accounts.community.roles import Roles
+from accounts.community.sanctions import (
+    DAY,
+    AppealedAlready,
+    Decided,
+    NoAppeal,
+    NothingImposed,
+    Sanctions,
+    SanctionsAdmin,
+    TooLate,
+)
+from accounts.signing_in.viewer import Viewer
+from accounts.users.entities import NoSuchUser, Role, State
+from accounts.users.repository import Users
+from retwis_site.jobs.worker import drain
+from tests.support.stores.key_layouts import make_due, noted
+from tests.support.stores.seam import before_round_trip, killed_before_round_trip
+
+ALICE, BOB, CAROL = 1, 2, 3
+
+
+@pytest.fixture
+def sanctions(store, raw, alice, bob, carol):
+    return Sanctions(store)
+
+
+def test_a_sanction_is_in_the_users_hash_and_in_the_log(sanctions, store, raw):
+    sanctions.impose(BOB, State.FROZEN, "insults", until=4_000_000_000, by=ALICE)
+    stored = raw.hgetall("user:2")
+    assert (stored["state"], stored["state_until"], stored["state_reason"]) == ("frozen", "4000000000", "insults")
+    assert not [field for field in stored if field.startswith("act:")]
+    [line] = raw.zrange("acts:2", 0, -1)
+    assert json.loads(line)["id"] == stored["state_act"]
+    [act] = Log(store).page().acts
+    assert (act.what, act.whom, act.by, act.reason, act.until) == ("frozen", BOB, ALICE, "insults", 4_000_000_000)
+    assert noted(raw) == []
+
+
+def test_a_frozen_and_a_hidden_user_are_found_with_their_state(sanctions, store):
+    sanctions.impose(BOB, State.FROZEN, "insults")
+    sanctions.impose(CAROL, State.HIDDEN, "noise")
+    people = Users(store).people([ALICE, BOB, CAROL])
+    assert [people[uid].state for uid in (ALICE, BOB, CAROL)] == [State.NONE, State.FROZEN, State.HIDDEN]
+
+
+def test_a_suspended_user_is_not_found_and_signs_no_one_in(sanctions, store, bob):
+    sanctions.impose(BOB, State.SUSPENDED, "spam")
+    assert Users(store).people([ALICE, BOB]).keys() == {ALICE}
+    assert not Viewer(store, bob.secret).user.is_authenticated
+    sanctions.lift(BOB)
+    assert Users(store).people([ALICE, BOB]).keys() == {ALICE, BOB}
+    assert Viewer(store, bob.secret).uid == BOB
+
+
+def test_a_sanction_ends_by_itself(sanctions, store, raw):
+    sanctions.impose(BOB, State.SUSPENDED, "spam", until=int(time.time()) + DAY)
+    assert sanctions.of(BOB) is not None
+    raw.hset("user:2", "state_until", int(time.time()) - 1)
+    assert sanctions.of(BOB) is None
+    assert Users(store).people([BOB])[BOB].state is State.NONE
+
+
+def test_what_is_no_state_sanctions_no_one(sanctions, store, raw):
+    raw.hset("user:2", "state", "banished")
+    assert Users(store).people([BOB])[BOB].state is State.NONE
+
+
+def test_an_admin_cannot_be_sanctioned(sanctions, store, raw):
+    Roles(store).give(BOB, Role.ADMIN)
+    with pytest.raises(SanctionsAdmin):
+        sanctions.impose(BOB, State.FROZEN, "")
+    assert raw.hget("user:2", "state") in {None, ""}
+
+
+@pytest.mark.parametrize("step", range(9))
+def test_a_user_who_becomes_an_admin_meanwhile_is_not_sanctioned(sanctions, store, raw, step):
+    with before_round_trip(step, lambda: Roles(store).give(BOB, Role.ADMIN)):
+        with contextlib.suppress(SanctionsAdmin):
+            sanctions.impose(BOB, State.SUSPENDED, "spam")
+    assert sanctions.of(BOB) is None
+    assert raw.hget("staff", "2") == "admin"
+    assert [job for job in noted(raw) if not job.startswith("removal:")] == []
+
+
+@pytest.mark.parametrize("step", range(9))
+@pytest.mark.parametrize("state", [State.FROZEN, State.SUSPENDED])
+def test_a_sanction_that_dies_before_any_round_trip_is_logged_if_it_holds(sanctions, store, raw, step, state):
+    killed_before_round_trip(step, lambda: sanctions.impose(BOB, state, "spam"))
+    holds = sanctions.of(BOB) is not None
+    make_due(raw)
+    drain(store, "worker")
+    assert (sanctions.of(BOB) is not None) == holds
+    assert [act.what for act in Log(store).about(BOB).acts] == ([state] if holds else [])
+    assert not [field for field in raw.hgetall("user:2") if field.startswith("act:")]
+
+
+def test_of_two_acts_of_which_the_first_died_both_are_logged(sanctions, store, raw):
+    killed_before_round_trip(5, lambda: sanctions.impose(BOB, State.FROZEN, "insults"))
+    sanctions.lift(BOB)
+    make_due(raw)
+    drain(store, "worker")
+    assert sanctions.of(BOB) is None
+    assert sorted(act.what for act in Log(store).about(BOB).acts) == ["frozen", "lifted"]
+
+
+def test_nothing_is_imposed_on_an_unknown_or_deleted_user(sanctions, raw):
+    raw.hset("user:2", "deleted", "1")
+    for uid in (BOB, 99):
+        with pytest.raises(NoSuchUser):
+            sanctions.impose(uid, State.FROZEN, "")
+    assert not raw.exists("user:99")
+    with pytest.raises(NothingImposed):
+        sanctions.lift(ALICE)
+
+
+def test_a_suspension_becomes_a_deletion_after_30_days(sanctions, store, raw, bob):
+    sanctions.impose(BOB, State.SUSPENDED, "spam")
+    make_due(raw)
+    drain(store, "worker")  # the job is early, and waits
+    assert raw.hget("user:2", "deleted") is None
+    month_ago = int(time.time()) - 31 * DAY
+    raw.hset("user:2", "state_since", month_ago)
+    with pytest.raises(TooLate):
+        sanctions.lift(BOB)
+    make_due(raw)
+    drain(store, "worker")
+    assert raw.hgetall("user:2").keys() == {"username", "deleted"}
+    assert noted(raw) == []
+
+
+def test_a_suspension_with_an_end_never_becomes_a_deletion(sanctions, store, raw):
+    sanctions.impose(BOB, State.SUSPENDED, "spam", until=int(time.time()) + DAY)
+    assert noted(raw) == []
+
+
+def test_an_open_appeal_keeps_a_suspended_account(sanctions, store, raw):
+    sanctions.impose(BOB, State.SUSPENDED, "spam")
+    sanctions.appeal(BOB, "It was not me.")
+    raw.hset("user:2", "state_since", int(time.time()) - 31 * DAY)
+    make_due(raw)
+    drain(store, "worker")
+    assert raw.hget("user:2", "deleted") is None
+    sanctions.decide_appeal(BOB, True, ALICE, "we were wrong")
+    assert sanctions.of(BOB) is None
+    make_due(raw)
+    drain(store, "worker")
+    assert raw.hget("user:2", "deleted") is None
+    assert noted(raw) == []
+
+
+# ---- appeals
+
+
+def test_an_appeal_waits_until_it_is_decided(sanctions, store, raw):
+    sanctions.impose(BOB, State.FROZEN, "insults")
+    sanctions.appeal(BOB, "I am sorry.")
+    [appeal] = sanctions.appeals()
+    assert (appeal.uid, appeal.text) == (BOB, "I am sorry.")
+    assert raw.zrange("appeals", 0, -1) == [f"2:{raw.hget('user:2', 'state_act')}"]
+    sanctions.decide_appeal(BOB, False, ALICE, "again and again")
+    assert sanctions.appeals() == []
+    assert sanctions.of(BOB).state is State.FROZEN
+    assert Log(store).page().acts[0].what == "appeal:refused"
+    assert noted(raw) == []
+
+
+def test_there_is_one_appeal_and_one_decision_for_each_sanction(sanctions, raw):
+    with pytest.raises(NothingImposed):
+        sanctions.appeal(BOB, "Why?")
+    sanctions.impose(BOB, State.FROZEN, "insults")
+    with pytest.raises(NoAppeal):
+        sanctions.decide_appeal(BOB, True, ALICE, "")
+    sanctions.appeal(BOB, "I am sorry.")
+    with pytest.raises(AppealedAlready):
+        sanctions.appeal(BOB, "Really.")
+    sanctions.decide_appeal(BOB, False, ALICE, "no")
+    with pytest.raises(Decided):
+        sanctions.decide_appeal(BOB, True, CAROL, "yes")
+    with pytest.raises(AppealedAlready):
+        sanctions.appeal(BOB, "Please.")
+    sanctions.impose(BOB, State.HIDDEN, "noise")
+    sanctions.appeal(BOB, "Another one.")
+    assert [appeal.text for appeal in sanctions.appeals()] == ["Another one."]
+
+
+@pytest.mark.parametrize("step", range(12))
+def test_of_two_moderators_who_decide_at_once_one_decides(sanctions, store, raw, step):
+    sanctions.impose(BOB, State.FROZEN, "insults")
+    sanctions.appeal(BOB, "I am sorry.")
+    decided = []
+
+    def decide(granted, by):
+        try:
+            sanctions.decide_appeal(BOB, granted, by, "")
+            decided.append(granted)
+        except (Decided, NothingImposed):
+            pass
+
+    with before_round_trip(step, lambda: decide(True, ALICE)):
+        decide(False, CAROL)
+    if len(decided) == 2:  # step after the last round trip
+        decided.pop()
+    [granted] = decided or [False]
+    assert (sanctions.of(BOB) is None) == granted
+    assert raw.zrange("appeals", 0, -1) == []
+    assert len(Log(store).about(BOB).acts) == 2
+    assert noted(raw) == []
+
+
+@pytest.mark.parametrize("step", range(12))
+def test_an_appeal_that_dies_before_any_round_trip_waits_or_never_was(sanctions, store, raw, step):
+    sanctions.impose(BOB, State.FROZEN, "insults")
+    killed_before_round_trip(step, lambda: sanctions.appeal(BOB, "I am sorry."))
+    make_due(raw)
+    drain(store, "worker")
+    assert noted(raw) == []
+    assert raw.zcard("appeals") == raw.hexists("user:2", "appeal")
+
+
+@pytest.mark.parametrize("step", range(14))
+@pytest.mark.parametrize("granted", [True, False])
+def test_a_decision_that_dies_before_any_round_trip_is_finished_or_never_was(sanctions, store, raw, step, granted):
+    sanctions.impose(BOB, State.FROZEN, "insults")
+    sanctions.appeal(BOB, "I am sorry.")
+    killed_before_round_trip(step, lambda: sanctions.decide_appeal(BOB, granted, ALICE, "so"))
+    make_due(raw)
+    drain(store, "worker")
+    was_decided = raw.zcard("appeals") == 0
+    assert len(Log(store).about(BOB).acts) == 1 + was_decided
+    assert (sanctions.of(BOB) is None) == (granted and was_decided)
+    assert noted(raw) == []
