@@ -29,6 +29,7 @@
 | `muted:<uid>` | zset | uids that this user mutes, score = until when (unix s, or +inf) | truth |
 | `muted_reposts:<uid>` | zset | uids whose reposts this user hides, score = until when (unix s, or +inf) | truth |
 | `muted_threads:<uid>` | zset | the first posts of threads that make no notices for this user, score = since when (unix s) | truth |
+| `muted_words:<uid>` | zset | words that this user mutes: `<where> <how> <words>` (`home` or `everywhere`; `hide` or `fold`), score = until when (unix s, or +inf) | truth |
 | `tags_of:<uid>` | zset | folded tags that this user follows, score = since when (unix s) | truth |
 | `thread:<pid>` | zset | every post below the first post of a thread, member = score = pid | |
 | `replies_to:<pid>` | zset | the replies to this post itself, member = score = pid | |
@@ -142,6 +143,7 @@ blocked_by = _of_user("blocked_by")
 muted = _of_user("muted")
 muted_reposts = _of_user("muted_reposts")
 muted_threads = _of_user("muted_threads")
+muted_words = _of_user("muted_words")
 tags_of = _of_user("tags_of")
 thread = _of_post("thread")
 replies_to = _of_post("replies_to")

@@ -27,13 +27,14 @@ FIELDS = {
     "block": {"username": NAME, "since": TIME},
     "mute": {"username": NAME, "until": TIME_OR_NULL},
     "mute_reposts": {"username": NAME, "until": TIME_OR_NULL},
+    "mute_words": {"words": NAME, "until": TIME_OR_NULL},
     "follow_tag": {"tag": NAME, "since": TIME},
     "like": {"id": ID, "since": TIME, "address": TEXT},
     "bookmark": {"id": ID, "since": TIME, "address": TEXT},
     "post": {"id": ID, "time": TIME, "text": TEXT, "reply_to": OPTIONAL_ID, "quote": OPTIONAL_ID, "texts": TEXTS},
     "pin": {"id": ID},
 }
-RELATIONS = ("block", "mute", "mute_reposts", "follow_tag", "like", "bookmark")
+RELATIONS = ("block", "mute", "mute_reposts", "mute_words", "follow_tag", "like", "bookmark")
 TOO_LONG = f"posts with more than {LONGEST_POST} characters"
 TOO_MANY_TEXTS = f"posts with more than {MOST_TEXTS} texts"
 FROM_LATER = "posts with a date in the future"

@@ -1,4 +1,4 @@
-"""Brings back whom a person blocks and mutes, the tags that they follow, their likes, bookmarks and pinned post."""
+"""Brings back whom and what a person blocks and mutes, the tags that they follow, what they like and have saved."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -20,6 +20,7 @@ from timeline.relations.mute import MUTE, MUTE_REPOSTS
 from timeline.relations.protocol.edges import Edges
 from timeline.relations.protocol.relation import Edge, Relation, to_person
 from timeline.relations.tag_follow import TAG_FOLLOW
+from timeline.relations.words.muted_words import MOST_MUTED, MUTE_WORDS, parse
 from timeline.timelines.pins import Pins
 
 TO_PEOPLE = (BLOCK, MUTE, MUTE_REPOSTS)
@@ -46,6 +47,11 @@ class RestoredRelations:
                 self._set(relation, {to_person(self._uid, uid): scores[uid] for uid in people})
                 unknown += sum(uid not in people for uid in uids.values())
         return unknown
+
+    def to_words(self, lines: Mapping[str, Sequence[Line]]) -> None:
+        """Muted words: of those that may be muted, the first MOST_MUTED."""
+        good = [line for line in lines[MUTE_WORDS.kind] if parse(line["words"]) is not None]
+        self._set(MUTE_WORDS, {Edge(self._uid, line["words"]): _score(line) for line in good[:MOST_MUTED]})
 
     def to_tags(self, lines: Mapping[str, Sequence[Line]]) -> int:
         """Follows of the tags that somebody has used here. Returns the number of the others."""

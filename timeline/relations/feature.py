@@ -19,6 +19,7 @@ from timeline.relations.protocol.edges import handler
 from timeline.relations.protocol.relation import Relation
 from timeline.relations.removal import RELATIONS, WITHOUT_MIRROR, remove_relations
 from timeline.relations.repost import REPOST, REPOSTS
+from timeline.relations.words.checks import WordChecks
 
 
 def _inconsistencies(store: Store) -> list[Check]:
@@ -32,6 +33,7 @@ def _inconsistencies(store: Store) -> list[Check]:
         *RepostChecks(store).inconsistencies(),
         *PostCountChecks(store, REPOST, REPOSTS).inconsistencies(),
         *(check for relation in WITHOUT_MIRROR for check in TruthChecks(store, relation).inconsistencies()),
+        *WordChecks(store).inconsistencies(),
     ]
 
 
@@ -40,6 +42,7 @@ def _orphans(store: Store) -> list[Check]:
         *EdgeChecks(store, LIKE).orphans(),
         *EdgeChecks(store, REPOST).orphans(),
         *(check for relation in WITHOUT_MIRROR for check in TruthChecks(store, relation).orphans()),
+        *WordChecks(store).orphans(),
     ]
 
 

@@ -14,8 +14,9 @@ from timeline.relations.protocol.removal import remove_mirrors, remove_truths
 from timeline.relations.ranking import RANKING
 from timeline.relations.repost import REPOST
 from timeline.relations.tag_follow import TAG_FOLLOW
+from timeline.relations.words.muted_words import MUTE_WORDS
 
-RELATIONS = (FOLLOW, BLOCK, MUTE, MUTE_REPOSTS, TAG_FOLLOW, LIKE, REPOST, BOOKMARK, MUTE_THREAD)
+RELATIONS = (FOLLOW, BLOCK, MUTE, MUTE_REPOSTS, MUTE_WORDS, TAG_FOLLOW, LIKE, REPOST, BOOKMARK, MUTE_THREAD)
 WITHOUT_MIRROR = tuple(relation for relation in RELATIONS if relation.mirror is None)
 TO_PEOPLE = tuple(relation for relation in RELATIONS if relation.mirror and relation.target.is_person)
 TO_POSTS = tuple(relation for relation in RELATIONS if relation.mirror and relation.target.has_author)

@@ -54,6 +54,7 @@ def add_orphans(raw):
     raw.zadd("muted:1", {"2": LONG_AGO, "99": "+inf"})
     raw.zadd("muted_reposts:1", {"2": LONG_AGO})
     raw.zadd("bookmarks:1", {"2": LONG_AGO})
+    raw.zadd("muted_words:1", {"home hide rain": LONG_AGO})
     raw.zadd("notices:1", {"like:2:2": LONG_AGO})
     raw.append("postings:5:1", b"abcd")
     raw.persist("idem:1:First")
@@ -72,6 +73,7 @@ reposts of posts that do not exist: 1 found, {1}
 entries of muted: that lead nowhere or have ended: 2 found, {2}
 entries of muted_reposts: that lead nowhere or have ended: 1 found, {1}
 entries of bookmarks: that lead nowhere or have ended: 1 found, {1}
+entries of muted_words: that have ended: 1 found, {1}
 orphaned post: hashes: 1 found, {1}
 deleted posts without replies and without an expiry: 1 found, {1}
 texts of posts that are deleted or do not exist: 1 found, {1}

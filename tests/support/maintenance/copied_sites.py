@@ -48,6 +48,7 @@ def make_site_with_every_key(raw, store):
         raw.zadd(f"{kind}:1", {"2": LONG_AGO})
     for kind in ("muted", "muted_reposts"):
         raw.zadd(f"{kind}:1", {"3": "+inf"})
+    raw.zadd("muted_words:1", {"home hide the finale": "+inf"})
     for key in ("thread:1", "replies_to:1", "quotes_of:1", "tag:redis"):
         raw.zadd(key, {"3": 3})
     raw.zadd("notices:1", {"like:1:2": LONG_AGO})

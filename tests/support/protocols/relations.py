@@ -16,6 +16,7 @@ from timeline.relations.protocol.edges import Edges
 from timeline.relations.protocol.relation import Edge, Relation, to_person
 from timeline.relations.repost import REPOST
 from timeline.relations.tag_follow import TAG_FOLLOW
+from timeline.relations.words.muted_words import MUTE_WORDS
 
 ALICE, BOB, CAROL = 1, 2, 3
 BOBS_POST, CAROLS_POST = 1, 2  # of the small site
@@ -91,6 +92,7 @@ CASES = {
     "mute": Case(MUTE, BOB, "muted", round_trips=(5, 4)),
     "mute of reposts": Case(MUTE_REPOSTS, BOB, "muted_reposts"),
     "mute of a thread": Case(MUTE_THREAD, BOBS_POST, "muted_threads"),
+    "mute of words": Case(MUTE_WORDS, "home fold the finale", "muted_words"),
     "follow of a tag": Case(TAG_FOLLOW, "python", "tags_of"),
 }
 WITH_MIRRORS = {name: case for name, case in CASES.items() if case.mirror}

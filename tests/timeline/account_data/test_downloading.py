@@ -48,6 +48,7 @@ def site(store, raw, alice, bob, carol):
     raw.zadd("blocked:1", {"3": LONG_AGO + 200})
     raw.zadd("muted:1", {"3": "+inf"})
     raw.zadd("muted_reposts:1", {"2": 1_800_000_000})
+    raw.zadd("muted_words:1", {"home fold the finale": "+inf"})
     raw.zadd("tags_of:1", {"python": LONG_AGO + 100})
     raw.zadd("likes:1", {"3": LONG_AGO + 200})
     raw.zadd("reposts:1", {"3": 9})
@@ -99,6 +100,7 @@ def test_it_has_all_data_of_the_user(browser, alice, site):
         {"type": "block", "id": 3, "username": "carol", "since": "2023-11-14T22:16:40Z"},
         {"type": "mute", "id": 3, "username": "carol", "until": None},
         {"type": "mute_reposts", "id": 2, "username": "bob", "until": "2027-01-15T08:00:00Z"},
+        {"type": "mute_words", "words": "home fold the finale", "until": None},
         {"type": "follow_tag", "tag": "python", "since": "2023-11-14T22:15:00Z"},
         {"type": "like", "id": 3, "since": "2023-11-14T22:16:40Z", "address": "http://testserver/@bob/3/"},
         {"type": "repost", "id": 3, "since": "2023-11-14T22:16:45Z", "address": "http://testserver/@bob/3/"},
@@ -114,7 +116,7 @@ def test_it_has_all_data_of_the_user(browser, alice, site):
         {"type": "pin", "id": 1, "address": "http://testserver/@Alice/1/"},
         {"type": "notice", "kind": "reply", "id": 2, "username": "bob", "post": 3, "time": "2023-11-14T22:19:00Z"},
         {"type": "notice_settings", "turned_off": ["like"], "read_until": "2023-11-14T22:16:40Z"},
-        {"type": "end", "lines": 17},
+        {"type": "end", "lines": 18},
     ]
 
 
@@ -271,9 +273,9 @@ def make_file(store, login):
 
 def test_each_chunk_takes_two_round_trips(store, alice, long_data, round_trips):
     recorded = round_trips(lambda: make_file(store, alice).close())
-    # The account, whom alice follows, her followers and eight other relations (none), her posts, the pinned
+    # The account, whom alice follows, her followers and nine other relations (none), her posts, the pinned
     # one, her notices (none) and their settings.
-    assert len(recorded.round_trips) == 1 + 3 * 2 + 1 + 8 + 2 + 7 * 2 + 1 + 2
+    assert len(recorded.round_trips) == 1 + 3 * 2 + 1 + 9 + 2 + 7 * 2 + 1 + 2
     assert not any(len(round_trip.commands) > 10 for round_trip in recorded.round_trips)
 
 

@@ -20,8 +20,9 @@ from timeline.posts.repository import Posts
 from timeline.relations.block import BlockedPeople
 from timeline.relations.bookmark import Bookmarks
 from timeline.relations.like import Likes
-from timeline.relations.mute import Mutes, in_days
+from timeline.relations.mute import FOREVER, Mutes, in_days
 from timeline.relations.tag_follow import TagFollows
+from timeline.relations.words.muted_words import How, MutedWord, MutedWords, Where
 from timeline.timelines.pins import Pins
 
 ALICE, BOB, CAROL = 1, 2, 3
@@ -53,6 +54,7 @@ def path(store, raw, alice, bob, carol, tmp_path):
     BlockedPeople(store).block(ALICE, 4)
     Mutes(store).mute(ALICE, BOB)
     Mutes(store).mute_reposts(ALICE, BOB, in_days(7))
+    MutedWords(store).mute(ALICE, MutedWord("the finale", Where.HOME, How.FOLD, FOREVER), ())
     TagFollows(store).follow(ALICE, "redis")
     TagFollows(store).follow(ALICE, "unheard")
     Pins(store).pin(ALICE, 6)
@@ -128,6 +130,7 @@ def test_what_the_person_did_comes_back_with_its_dates(raw, elsewhere, path):
     assert raw.zrange("blocked_by:3", 0, -1) == [str(THERE)]
     assert raw.zscore(f"muted:{THERE}", "2") == float("inf")
     assert raw.zscore(f"muted_reposts:{THERE}", "2") > time.time()
+    assert raw.zrange(f"muted_words:{THERE}", 0, -1) == ["home fold the finale"]
     assert raw.zrange(f"tags_of:{THERE}", 0, -1) == ["redis"]
     assert raw.hget(f"user:{THERE}", "pinned") == "6"
     assert raw.zcard("outbox") == 0

@@ -74,6 +74,7 @@ class Command(PasswordCommand):
         relations = RestoredRelations(store, user.uid)
         unknown = _follow(store, user, download.following)
         hidden = relations.to_people(download.relations)
+        relations.to_words(download.relations)
         restoring = Restoring(store, user.uid)
         restoring.begin()
         written = sum(restoring.write(posts) for posts in self.progress("Importing", download))

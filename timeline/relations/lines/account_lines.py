@@ -16,6 +16,7 @@ from timeline.relations.protocol.relation import Relation, Scores
 from timeline.relations.protocol.removal import edges_of
 from timeline.relations.removal import RELATIONS
 from timeline.relations.repost import REPOST
+from timeline.relations.words.muted_words import MUTE_WORDS
 
 
 def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator[list[Line]]:
@@ -34,7 +35,7 @@ def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator
         elif relation.target.has_author:
             yield from _posts(store, relation, owner.uid, address_of)
         else:
-            yield from _others(store, relation, key)
+            yield from _others(store, relation, key, when)
 
 
 def _people(store: Store, type_: str, key: str, when: str) -> Iterator[list[Line]]:
@@ -74,14 +75,14 @@ def _posts(store: Store, relation: Relation, me: int, address_of: AddressOf) -> 
         ]
 
 
-def _others(store: Store, relation: Relation, key: str) -> Iterator[list[Line]]:
-    """Lines about tags, by name, and about threads, by the id of the first post. One round trip a chunk."""
-    name = "tag" if relation.target.is_text else "id"
+def _others(store: Store, relation: Relation, key: str, when: str) -> Iterator[list[Line]]:
+    """Lines about tags and words, and about threads, by the id of the first post. One round trip a chunk."""
+    name = "words" if relation is MUTE_WORDS else "tag" if relation.target.is_text else "id"
     for rows in newest_first(store, key):
         scores = dict(rows)
         targets = list(scores) if relation.target.is_text else stored_ids(key, list(scores))
         yield [
-            {"type": relation.kind, name: target, "since": _moment(key, str(target), scores[str(target)])}
+            {"type": relation.kind, name: target, when: _moment(key, str(target), scores[str(target)])}
             for target in targets
         ]
 

@@ -8,6 +8,7 @@ from timeline.relations.lines.edge_lines import EdgeLines
 from timeline.relations.lines.repost_lines import REPOSTS
 from timeline.relations.mute import MUTE, MUTE_REPOSTS, MUTE_THREAD
 from timeline.relations.tag_follow import TAG_FOLLOW
+from timeline.relations.words.muted_words import MUTE_WORDS
 
 FOLLOWS = EdgeLines(FOLLOW, "follower", "followed", "since").lines()
 ABOUT_PEOPLE = (
@@ -15,6 +16,7 @@ ABOUT_PEOPLE = (
     EdgeLines(BLOCK, "user", "blocked", "since").lines(),
     EdgeLines(MUTE, "user", "muted", "until").lines(),
     EdgeLines(MUTE_REPOSTS, "user", "muted", "until").lines(),
+    EdgeLines(MUTE_WORDS, "user", "words", "until").lines(),
     EdgeLines(TAG_FOLLOW, "user", "tag", "since").lines(),
 )
 # They name posts, so they come after the posts.

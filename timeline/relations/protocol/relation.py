@@ -17,7 +17,7 @@ class Edge:
     """A person and what they follow, like, block and so on."""
 
     who: int
-    target: str  # an id or a tag, as the truth holds it
+    target: str  # an id or a text, as the truth holds it; a text has no colon
     owner: int = 0  # the followed person, or the author of the post; 0: no one, or not known
     own_post: int = 0  # the post that this edge makes; 0: none, or not known
 

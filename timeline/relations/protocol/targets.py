@@ -1,4 +1,4 @@
-"""What edges lead to: people, posts, threads and tags."""
+"""What edges lead to: people, posts, threads, tags and words."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -50,3 +50,4 @@ PERSON = Target(ask_person_exists, is_person=True)
 POST = Target(ask_post_exists, has_author=True)
 THREAD = Target(_always)  # it stays when its first post is deleted
 TAG = Target(_always, is_text=True)
+WORDS = Target(_always, is_text=True)

@@ -5,13 +5,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from retwis_site.store.local_cache import Memory
+from timeline.language.phrases import joined, phrase
 from timeline.language.stems import same_word
 from timeline.language.words import Word, words
 from timeline.posts.parsing.links import may_have_links, segments
 from timeline.posts.parsing.tags import folded, may_have_tags
 from timeline.search.queries.entities import OneWord, Phrase
 
-BETWEEN = "\n"  # stands between words; no word has it
 ANY = ""  # the group of words that may be forms of a word of any group
 LAST_EUROPEAN = "\u0590"  # Latin, Greek, Cyrillic and Armenian letters come before it
 
@@ -20,7 +20,7 @@ class SearchedText(NamedTuple):
     words: list[Word]
     distinct: frozenset[str]  # the folded words, without runs
     by_group: Mapping[str, Sequence[str]]  # the distinct words by their `_group`
-    joined: str  # all folded words, each between two BETWEEN
+    joined: str  # all words, as `phrase` looks for them
     tags: frozenset[str]  # folded
     has_link: bool
 
@@ -36,8 +36,8 @@ class SearchedText(NamedTuple):
         alike = (*self.by_group.get(group, ()), *self.by_group.get(ANY, ())) if group != ANY else self.distinct
         return [one for one in alike if same_word(word.folded, one)]
 
-    def has_phrase(self, phrase: Phrase) -> bool:
-        return _joined(phrase.words) in self.joined
+    def has_phrase(self, wanted: Phrase) -> bool:
+        return phrase(wanted.words) in self.joined
 
 
 # An entry has some 5 KB, so all have 10 MB.
@@ -58,7 +58,7 @@ def _read(text: str) -> SearchedText:
     parts = segments(text) if may_have_links(text) else []
     tags = frozenset(folded(part.tag) for part in parts if part.tag) if may_have_tags(text) else frozenset()
     has_link = any(part.address for part in parts)
-    return SearchedText(found, distinct, _by_group(distinct), _between(found), tags, has_link)
+    return SearchedText(found, distinct, _by_group(distinct), joined(found), tags, has_link)
 
 
 def _by_group(distinct: Iterable[str]) -> Mapping[str, Sequence[str]]:
@@ -73,15 +73,3 @@ def _group(word: str) -> str:
     of a text would take their stems. European languages change the ends of words; l'arte and Arabic words also the
     beginnings."""
     return ANY if word[0] >= LAST_EUROPEAN or "'" in word else word[0]
-
-
-def _between(found: Sequence[Word]) -> str:
-    return BETWEEN.join(("", *(word.folded for word in found), ""))
-
-
-def _joined(phrase: Sequence[OneWord]) -> str:
-    """The words of a phrase as `SearchedText.joined` has them. A run at an end may be a part of a longer one."""
-    joined = BETWEEN.join(word.folded for word in phrase)
-    before = "" if phrase[0].is_run else BETWEEN
-    after = "" if phrase[-1].is_run else BETWEEN
-    return f"{before}{joined}{after}"

@@ -44,6 +44,7 @@ CONVERSATION = (
     *("likes", "liked_by", "reposts", "reposted_by", "bookmarks", "blocked", "blocked_by", "muted", "muted_reposts"),
     *(
         "muted_threads",
+        "muted_words",
         "tags_of",
         "thread",
         "replies_to",

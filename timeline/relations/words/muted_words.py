@@ -1,0 +1,102 @@
+"""Muted words: `muted_words:<uid>` is the truth. A member is `<where> <how> <words>`, its score until when it lasts."""
+
+import time
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import NamedTuple
+
+from retwis_site.store import keys
+from retwis_site.store.client import Pipe, Store
+from retwis_site.store.commands import Scored
+from retwis_site.store.ids import note_bad
+from retwis_site.store.replies import Answer
+from timeline.language.phrases import joined
+from timeline.language.words import words
+from timeline.relations.mute import FOREVER
+from timeline.relations.protocol.edges import Edges
+from timeline.relations.protocol.relation import Edge, Relation, Scores
+from timeline.relations.protocol.targets import WORDS
+
+MUTE_WORDS = Relation(kind="mute_words", truth=keys.muted_words, target=WORDS, scores=Scores.UNTIL)
+
+MOST_MUTED = 100  # of each user; no more are read
+LONGEST_MUTED = 100  # characters
+
+
+class Where(StrEnum):
+    """Where words are muted."""
+
+    HOME = "home"
+    EVERYWHERE = "everywhere"
+
+
+class How(StrEnum):
+    """What becomes of a post with muted words."""
+
+    HIDE = "hide"
+    FOLD = "fold"  # it waits behind a line that names the words
+
+
+class MutedWord(NamedTuple):
+    """A word or a phrase that a user mutes."""
+
+    words: str  # as typed, in one line, without colons: they would end a part of a job's name
+    where: Where
+    how: How
+    until: float  # unix seconds, or FOREVER
+
+    @property
+    def member(self) -> str:
+        return f"{self.where} {self.how} {self.words}"
+
+    @property
+    def compared(self) -> str:
+        """Words of which two are the same, such as in small and in capital letters."""
+        return joined(words(self.words))
+
+
+class MutedWords:
+    """The muted words of all users."""
+
+    def __init__(self, store: Store) -> None:
+        self._edges = Edges(store, MUTE_WORDS)
+
+    def mute(self, me: int, new: MutedWord, present: Iterable[MutedWord]) -> None:
+        """Let `me` mute words. Of those that are muted at present, it replaces the same words. Round trips as for
+        `Edges.set`, and as many for what it replaces."""
+        self._edges.set(Edge(me, new.member), new.until)
+        for old in present:
+            if old.member != new.member and old.compared == new.compared:
+                self.unmute(me, old)
+
+    def unmute(self, me: int, old: MutedWord) -> None:
+        """Let `me` no longer mute words. Round trips as for `Edges.unset`."""
+        self._edges.unset(Edge(me, old.member))
+
+
+def ask_muted_words(pipe: Pipe, me: int) -> Answer[tuple[MutedWord, ...]]:
+    """What `me` mutes now, what lasts longest first; at most MOST_MUTED. One command, of at most 50 KB."""
+    scored = pipe.zrevrange_withscores(keys.muted_words(me), 0, MOST_MUTED - 1)
+    return Answer(lambda: that_stand(keys.muted_words(me), scored.value) if scored.value else ())
+
+
+def that_stand(key: str, scored: Scored) -> tuple[MutedWord, ...]:
+    """The muted words among members with scores that have not ended."""
+    now = time.time()
+    found = []
+    for member, until in scored:
+        muted = parse(member, until)
+        if muted is None:
+            note_bad(key, member)
+        elif until > now:
+            found.append(muted)
+    return tuple(found)
+
+
+def parse(member: str, until: float = FOREVER) -> MutedWord | None:
+    """The words in a member; None for anything else."""
+    where, _, rest = member.partition(" ")
+    how, _, typed = rest.partition(" ")
+    if where not in {*Where} or how not in {*How} or not words(typed) or len(typed) > LONGEST_MUTED:
+        return None
+    return MutedWord(typed, Where(where), How(how), until)
