@@ -20,10 +20,10 @@ from accounts.signing_in.forms import PresentPasswordForm
 from accounts.signing_in.guards import login_required, own_page, page_of_form, to_login
 from accounts.signing_in.html.pages import form_page
 from accounts.signing_in.middleware import RetwisRequest
-from accounts.signing_in.responses import log_account_event, signed_in, take_back_all
-from accounts.signing_in.sessions import Sessions
+from accounts.signing_in.responses import begin_session, log_account_event, take_back_all
+from accounts.signing_in.sessions.repository import Sessions
 from accounts.users.deletion import AccountDeletion
-from accounts.users.entities import Login, NotSignedIn, User
+from accounts.users.entities import NotSignedIn, User, Verified
 from accounts.users.name_index import NameIndex
 from accounts.users.repository import Users
 from retwis_site.http.language import keep_language
@@ -79,10 +79,10 @@ def password(request: RetwisRequest, me: User) -> HttpResponse:
     form = PasswordForm(request.POST, request=request, username=me.username)
     if not form.is_valid():
         return form_page(request, "accounts/settings/password.html", {"form": form}, status=422)
-    secret = Sessions(connect()).change_password(me.uid, make_password(form.cleaned_data["password1"]))
+    generation = Sessions(connect()).change_password(me.uid, make_password(form.cleaned_data["password1"]))
     log_account_event(request, "changed the password", me)
     messages.success(request, _("Your password was changed. All your other devices are logged out."))
-    return signed_in(request, Login(me, secret), "/")
+    return begin_session(request, Verified(me, generation), "/")
 
 
 @sensitive_post_parameters()

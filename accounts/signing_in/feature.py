@@ -5,7 +5,9 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.signing_in.limits import ATTEMPTS, LOGINS, REGISTRATIONS
 from accounts.signing_in.passwords import HASHING
-from accounts.signing_in.sessions import finish_auth
+from accounts.signing_in.sessions.account_lines import account_lines
+from accounts.signing_in.sessions.checks import SessionChecks, remove_sessions
+from accounts.signing_in.sessions.repository import finish_auth
 from retwis_site.features import Feature
 from retwis_site.http.cookies import PersonalCookie
 from retwis_site.http.form_fields import FormField
@@ -18,6 +20,10 @@ FEATURE = Feature(
     slow_views={("POST", "login"): HASHING, ("POST", "register"): HASHING},
     jobs={"auth": finish_auth},
     limits=(LOGINS, ATTEMPTS, REGISTRATIONS),
+    inconsistencies=lambda store: SessionChecks(store).inconsistencies(),
+    orphans=lambda store: SessionChecks(store).orphans(),
+    account_lines=account_lines,
+    remove_account=remove_sessions,
     form_fields={
         "login": (_USERNAME, FormField("password", "password", _("Password")), FormField("next", "hidden")),
         "register": (

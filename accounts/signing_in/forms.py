@@ -11,7 +11,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from accounts.signing_in.passwords import LONGEST_PASSWORD, check_new_password
-from accounts.users.entities import Login
+from accounts.users.entities import Verified
 from retwis_site.http.validators import MaxLength
 
 LONGEST_NAME = 30
@@ -81,7 +81,7 @@ class PresentPasswordForm(forms.Form):
 
 
 class LoginForm(forms.Form):
-    """Valid when the password is the user's; then `login` is the user and the secret.
+    """Valid when the password is the user's; then `verified` is the user.
 
     Validation reads the store: round trips and errors of `authenticate()`.
     """
@@ -95,15 +95,15 @@ class LoginForm(forms.Form):
     def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._request = request
-        self.login: Login | None = None
+        self.verified: Verified | None = None
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         if self.errors:
             return cleaned
-        # For type checkers, authenticate() returns a Django model; this site's backend returns a Login.
-        login: Any = authenticate(self._request, username=cleaned["username"], password=cleaned["password"])
-        self.login = login
-        if login is None:
+        # For type checkers, authenticate() returns a Django model; this site's backend returns a Verified.
+        verified: Any = authenticate(self._request, username=cleaned["username"], password=cleaned["password"])
+        self.verified = verified
+        if verified is None:
             raise forms.ValidationError(_("Wrong username or password."))
         return cleaned

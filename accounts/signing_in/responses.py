@@ -7,10 +7,13 @@ from django.http import HttpResponse, HttpResponseRedirect
 from django.middleware.csrf import rotate_token
 
 from accounts.signing_in.middleware import RetwisRequest
-from accounts.users.entities import Login, User
+from accounts.signing_in.sessions.devices import device_of
+from accounts.signing_in.sessions.repository import Sessions
+from accounts.users.entities import User, Verified
 from retwis_site.features import features
 from retwis_site.http import cookies
 from retwis_site.http.client_ip import client_address
+from retwis_site.store.client import connect
 
 logger = logging.getLogger("retwis.accounts")
 
@@ -22,8 +25,10 @@ def log_account_event(request: RetwisRequest, what: str, user: User) -> None:
     logger.info("user %d %s from %s", user.uid, what, client_address(request))
 
 
-def signed_in(request: RetwisRequest, login: Login, after: str) -> HttpResponse:
-    """A redirect to `after`, with the sign-in cookie."""
+def begin_session(request: RetwisRequest, verified: Verified, after: str) -> HttpResponse:
+    """Open a session for this browser. Returns a redirect to `after`, with the sign-in cookie. Round trips and errors
+    of `Sessions.open`."""
+    login = Sessions(connect()).open(verified, device_of(request.headers.get("User-Agent", "")))
     rotate_token(request)
     response = HttpResponseRedirect(after)
     cookies.keep(response, settings.AUTH_COOKIE, login.secret, COOKIE_LIVES)

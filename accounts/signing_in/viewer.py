@@ -1,7 +1,7 @@
 """The viewer of a request: checked in the same round trip that reads the page's own keys.
 
-The sign-in cookie holds a secret. `auths[secret]` leads to a uid, and `user:<uid>` has the user's present secret as
-`auth`. Only when the two secrets are equal is the user signed in: an old entry in `auths` opens nothing.
+The sign-in cookie holds a secret. `auths[secret]` leads to a uid. Only when `user:<uid>` has a session with this
+secret, or has it as `auth`, is the user signed in: an old entry in `auths` opens nothing.
 
 The page's commands need the uid before the check is made. So a process caches which uid a secret leads to, and which
 uid a name has. A cached uid is a guess: each request checks it in the pipeline that also has the page's commands. When
@@ -9,11 +9,13 @@ the guess was wrong, the replies are dropped, and a new question is asked.
 """
 
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Generic, Protocol, TypeVar
 
 from django.utils.crypto import constant_time_compare
 
+from accounts.signing_in.sessions.entities import USED, Session, asked_fields, present_hour, standing
 from accounts.users.entities import (
     AccountDeleted,
     AccountSuspended,
@@ -25,7 +27,7 @@ from accounts.users.entities import (
     Visitor,
 )
 from accounts.users.repository import PERSON, TRIES, Users, ask_owner, person, role_of, sanction_of
-from retwis_site.exceptions import StoreError
+from retwis_site.exceptions import StoreError, StoreReadOnly
 from retwis_site.features import viewer_numbers
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
@@ -129,7 +131,8 @@ class Viewer:
         """The result of what a page asks. The same round trip checks the viewer.
 
         One round trip when the viewer's uid is cached, two when it is not. A wrong cached uid costs two more, a stale
-        entry in `auths` one more; each try makes a new question. Raises StoreError.
+        entry in `auths` one more; each try makes a new question. Once an hour, a session costs one more: its use is
+        written. Raises StoreError.
         """
         self.asked = True
         for _ in range(TRIES):
@@ -144,23 +147,34 @@ class Viewer:
                 self._user = Visitor()
                 continue
             uid = pipe.hget(keys.auths(), self.secret)
-            fields = pipe.hmget(keys.user(me), [*PERSON, "auth", "role", "state_reason"])
+            fields = pipe.hmget(keys.user(me), [*PERSON, "role", "state_reason", *asked_fields(self.secret)])
             numbers = {name: ask_number(pipe, me) for name, ask_number in viewer_numbers().items()}
             question.queue(pipe, me)
             pipe.execute()
             if uid.value != str(me):
                 _uids_by_secret.forget(self.secret)
                 continue
-            *about, auth, role, reason = fields.value
+            *about, role, reason, auth, generation, value, used = fields.value
             user = person(me, about)
-            if user is not None and auth is not None and constant_time_compare(auth, self.secret):
+            session = standing(self.secret, value, used, generation)
+            is_official = auth is not None and constant_time_compare(auth, self.secret)
+            if user is not None and (session is not None or is_official):
                 self._user = user
                 self._role = role_of(me, role)
                 self._sanction = sanction_of(me, about, reason)
                 self._numbers = {name: number.value for name, number in numbers.items()}
+                if session is not None:
+                    self._note_use(me, session)
                 return question.result()
             self._user = Visitor()  # a stale entry in `auths`
         raise StoreError("the account kept changing while the page was read; try again")
+
+    def _note_use(self, me: int, session: Session) -> None:
+        """Write the hour in which a session is used. One round trip an hour; else none."""
+        hour = present_hour()
+        if session.used < hour:
+            with suppress(StoreReadOnly):  # a page is read from such a store all the same
+                self._store.hset(keys.user(me), {f"{USED}{session.secret}": str(hour)})
 
     def ask_as_user(self, make: Callable[[], UserQuestion[T]]) -> tuple[User, T]:
         """The signed-in user, and the result of what a page for users alone asks. Raises NotSignedIn.

@@ -14,9 +14,9 @@ from accounts.signing_in.guards import change, own_page
 from accounts.signing_in.html.pages import form_page
 from accounts.signing_in.limits import REGISTRATIONS
 from accounts.signing_in.middleware import RetwisRequest
-from accounts.signing_in.responses import log_account_event, said_at_login, signed_in, take_back_at_logout
-from accounts.signing_in.sessions import Sessions
-from accounts.users.entities import NameTaken
+from accounts.signing_in.responses import begin_session, log_account_event, said_at_login, take_back_at_logout
+from accounts.signing_in.sessions.repository import Sessions
+from accounts.users.entities import NameTaken, Verified
 from accounts.users.registration import Registration
 from retwis_site.http.client_ip import client_address
 from retwis_site.http.language import CODES, keep_language
@@ -48,7 +48,7 @@ def register(request: RetwisRequest) -> HttpResponse:
             text = _("Welcome, %(name)s! Write your first post, or find people to follow.")
             messages.success(request, text % {"name": login.user.username})
             log_account_event(request, "registered", login.user)
-            return signed_in(request, login, "/")
+            return begin_session(request, Verified(login.user), "/")
     return form_page(
         request, "accounts/signing_in/register.html", {"form": form, "said": said_at_login(request)}, status=422
     )
@@ -64,16 +64,15 @@ def login(request: RetwisRequest) -> HttpResponse:
         return _login_page(request, LoginForm(request=request), after)
     after = own_page(request, request.POST.get("next", ""))
     form = LoginForm(request.POST, request=request)
-    if not form.is_valid() or form.login is None:
+    if not form.is_valid() or form.verified is None:
         return _login_page(request, form, after, status=422)
-    has_language = form.login.language in CODES
-    if has_language:
-        activate(form.login.language)
-    messages.success(request, _("Welcome back, %(name)s.") % {"name": form.login.user.username})
-    log_account_event(request, "logged in", form.login.user)
-    response = signed_in(request, form.login, after)
-    if has_language:
-        keep_language(response, form.login.language)
+    user, language = form.verified.user, form.verified.language
+    response = begin_session(request, form.verified, after)
+    if language in CODES:
+        activate(language)
+        keep_language(response, language)
+    messages.success(request, _("Welcome back, %(name)s.") % {"name": user.username})
+    log_account_event(request, "logged in", user)
     return response
 
 
@@ -84,12 +83,12 @@ def _login_page(request: RetwisRequest, form: LoginForm, after: str, status: int
 
 @change
 def logout(request: RetwisRequest) -> HttpResponse:
-    """End the session on every device, and remove the cookies that end with it. For a visitor: the cookies alone."""
+    """End the session of this browser, and remove the cookies that end with it. For a visitor: the cookies alone."""
     if request.user.is_authenticated:
         me = request.viewer.require_user()
-        Sessions(connect()).end_all(me.uid, request.viewer.secret)
+        Sessions(connect()).end(me.uid, request.viewer.secret)
         log_account_event(request, "logged out", me)
-        messages.success(request, _("You are logged out on all your devices."))
+        messages.success(request, _("You are logged out."))
     response = redirect("home")
     take_back_at_logout(response)
     return response

@@ -59,16 +59,22 @@ class Visitor:
 
 
 @dataclass(slots=True)
-class Login:
-    """A user who has just signed in or registered, and the secret for the cookie.
+class Verified:
+    """A user whose password was right: a session may begin. Not frozen: `authenticate()` of Django sets `backend`."""
 
-    Not frozen: `django.contrib.auth.authenticate()` sets `backend`.
-    """
+    user: User
+    generation: str = ""  # of the user's sessions, as read with the password
+    language: str = ""  # the code of the chosen language; empty when none was chosen
+    backend: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """A user who has just logged in or registered, and the secret for the cookie."""
 
     user: User
     secret: str
-    language: str = ""  # the code of the chosen language; empty when none was chosen
-    backend: str = ""
+    language: str = ""  # as in `Verified`
 
     def __repr__(self) -> str:  # the secret stays out of logs
         return f"Login({self.user!r})"

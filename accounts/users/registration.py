@@ -22,7 +22,8 @@ class Registration:
         self._outbox = Outbox(store)
 
     def register(self, username: str, password: str) -> Login:
-        """Make a user; `password` is a Django hash. Eight round trips. Raises NameTaken."""
+        """Make a user; `password` is a Django hash. The secret is the official one, which no browser gets here. Eight
+        round trips. Raises NameTaken."""
         if Users(self._store).find(username) is not None:
             raise NameTaken(username)
         uid, job = self._new_uid(username)

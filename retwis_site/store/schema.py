@@ -31,7 +31,7 @@ SHORTEST_HASH = 31  # characters: bcrypt's; MD5 has 32
 SAMPLE = 20  # names whose accounts are looked at; the server returns a small hash as a whole
 
 READS = {
-    *("GET", "TYPE", "TTL", "PTTL", "DUMP", "HGET", "HMGET", "HEXISTS", "HLEN", "HSCAN", "LRANGE", "LPOS"),
+    *("GET", "TYPE", "TTL", "PTTL", "DUMP", "HGET", "HMGET", "HGETALL", "HEXISTS", "HLEN", "HSCAN", "LRANGE", "LPOS"),
     *("ZCARD", "ZCOUNT", "ZSCORE", "ZMSCORE", "ZREVRANK", "ZSCAN", "ZRANGE", "ZREVRANGE", "ZRANGEBYSCORE"),
     *("ZREVRANGEBYSCORE", "ZRANGEBYLEX", "SCAN", "DBSIZE", "INFO"),
 }

@@ -5,7 +5,7 @@ import io
 import pytest
 from django.core.management import call_command
 
-from accounts.signing_in.sessions import Sessions
+from accounts.signing_in.sessions.repository import Sessions
 from accounts.signing_in.viewer import Viewer
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import NameTaken, User
@@ -156,23 +156,6 @@ def test_the_deletion_of_an_account(store, layout, alice, bob, raw, monkeypatch,
     call_command("doctor", stdout=io.StringIO())
 
 
-@pytest.mark.parametrize("verb", ["end_all", "change_password"])
-@pytest.mark.parametrize("step", STEPS)
-def test_a_logout_or_password_change(store, alice, raw, monkeypatch, step, verb):
-    from django.contrib.auth import authenticate
-    from django.contrib.auth.hashers import make_password
-
-    arguments = (alice.secret,) if verb == "end_all" else (make_password("another one"),)
-    killed_before_round_trip(step, lambda: getattr(Sessions(store), verb)(1, *arguments))
-    finish_jobs(store, raw)
-    secret = raw.hget("user:1", "auth")
-    assert raw.hgetall("auths") == {secret: "1"}
-    changed = secret != alice.secret
-    assert Viewer(store, alice.secret).user.is_authenticated == (not changed)
-    new = "another one" if changed and verb == "change_password" else PASSWORD
-    assert authenticate(None, username="alice", password=new).secret == secret
-
-
 @pytest.mark.parametrize("step", range(14))
 def test_a_login_with_an_old_hash(store, alice, raw, monkeypatch, step):
     """It replaces the hash of another Retwis."""
@@ -186,7 +169,7 @@ def test_a_login_with_an_old_hash(store, alice, raw, monkeypatch, step):
     assert (left is None) == (password is not None)
     assert killed or password is not None
     assert raw.hgetall("auths") == {alice.secret: "1"}
-    assert authenticate(None, username="alice", password=PASSWORD).secret == alice.secret
+    assert authenticate(None, username="alice", password=PASSWORD).user == alice.user
     assert authenticate(None, username="alice", password="wrong") is None
 
 

@@ -10,7 +10,7 @@ import json
 import pytest
 from django.core.management import call_command
 
-from accounts.signing_in.sessions import Sessions
+from accounts.signing_in.sessions.repository import Sessions
 from accounts.signing_in.viewer import Viewer
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import User
@@ -64,7 +64,7 @@ def remove(store, uid):
 
 
 def rotate(store, uid):
-    return lambda: Sessions(store).end_all(uid, f"secret{uid}")
+    return lambda: Sessions(store).end_all(uid)
 
 
 def change_password(store, uid):

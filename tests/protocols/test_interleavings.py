@@ -11,10 +11,11 @@ from django.contrib.auth.hashers import make_password
 from django.core.management import call_command
 from django.test import override_settings
 
-from accounts.signing_in.sessions import Sessions
+from accounts.signing_in.sessions.devices import Device
+from accounts.signing_in.sessions.repository import Sessions
 from accounts.signing_in.viewer import Viewer
 from accounts.users.deletion import AccountDeletion
-from accounts.users.entities import User
+from accounts.users.entities import User, Verified
 from accounts.users.name_index import NameIndex
 from accounts.users.registration import Registration, finish_user
 from accounts.users.repository import PERSON, person
@@ -227,10 +228,10 @@ def test_after_logouts_and_a_password_change_one_secret_signs_in(store, raw, lay
         make_small_site(raw, layout)
         Schedule(seed, kills).run(
             {
-                "log out": lambda: Sessions(store).end_all(ALICE, "secret1"),
-                "log out again": lambda: Sessions(store).end_all(ALICE, "secret1"),
+                "log out": lambda: Sessions(store).end(ALICE, "secret1"),
+                "log out everywhere": lambda: Sessions(store).end_all(ALICE),
                 "change the password": lambda: Sessions(store).change_password(ALICE, "another hash"),
-                "log in": lambda: Sessions(store).open(ALICE, "alice", "secret1"),
+                "log in": lambda: Sessions(store).open(Verified(User(ALICE, "alice")), Device()),
             }
         )
         finish_jobs(store, raw)
@@ -262,7 +263,7 @@ OLD_PASSWORDS = {
     "two logins, a password change": lambda s: [log_in(), log_in(), change_password(s)],
     "a login, a logout, a password change": lambda s: [
         log_in(),
-        lambda: Sessions(s).end_all(ALICE, "secret1"),
+        lambda: Sessions(s).end_all(ALICE),
         change_password(s),
     ],
     "two logins, the account is deleted": lambda s: [log_in(), log_in(), delete_whole_account(s)],

@@ -2,8 +2,11 @@
 
 from functools import cache
 
+from django.contrib.auth import authenticate
 from django.contrib.auth.hashers import MD5PasswordHasher, make_password
 
+from accounts.signing_in.sessions.devices import Device
+from accounts.signing_in.sessions.repository import Sessions
 from accounts.users.entities import Login
 from accounts.users.registration import Registration
 from retwis_site.store.client import Store
@@ -33,6 +36,12 @@ def give_old_password(raw, uid: int, password: str = PASSWORD) -> str:
 def hashed_password() -> str:
     """PASSWORD as the site keeps it. A hash waits for a thread of low priority, and most tests register users."""
     return make_password(PASSWORD)
+
+
+def log_in(store: Store, name: str = "alice", password: str = PASSWORD) -> Login | None:
+    """A login with a session of its own; None for a wrong password."""
+    verified = authenticate(None, username=name, password=password)
+    return None if verified is None else Sessions(store).open(verified, Device("Firefox", "Linux"))
 
 
 def register(store: Store, username: str) -> Login:

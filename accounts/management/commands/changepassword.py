@@ -7,7 +7,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
 
 from accounts.signing_in.passwords import check_new_password
-from accounts.signing_in.sessions import Sessions
+from accounts.signing_in.sessions.repository import Sessions
 from accounts.users.repository import Users
 from retwis_site.management.base import PasswordCommand, validation_failed
 from retwis_site.store.client import Store

@@ -5,10 +5,9 @@ from functools import partial
 
 from accounts.users.checks.account_checks import AccountChecks
 from accounts.users.deletion import KEPT_FIELDS, AccountDeletion, is_deleted
-from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, confirmed, ids_of
+from retwis_site.maintenance.checks import Check, Chunks, Finding, confirmed, ids_of
 from retwis_site.store import keys
 from retwis_site.store.client import Store
-from retwis_site.store.ids import parse_id
 
 
 class AccountOrphans:
@@ -23,7 +22,6 @@ class AccountOrphans:
         return [
             Check("extra fields of deleted accounts", self.extra_fields, self._store.dbsize),  # one may be a secret
             Check("old passwords that were replaced", self.replaced_passwords, self._store.dbsize),
-            Check("stale entries in auths", self.stale_secrets, lambda: self._store.hlen(keys.auths())),
             Check("orphaned user: hashes", self.orphaned_users, self._store.dbsize),
         ]
 
@@ -56,23 +54,6 @@ class AccountOrphans:
         asked = [(uid, pipe.hmget(keys.user(uid), ["password", "old_password"])) for uid in uids]
         pipe.execute()
         return [uid for uid, fields in asked if None not in fields.value]
-
-    def stale_secrets(self) -> Chunks:
-        """Entries of `auths` that differ from the secret in the user's hash, the truth. No secret is used twice, so a
-        stale entry stays stale: no second look is needed."""
-        for batch in self._store.hash_fields(keys.auths(), AT_ONCE):
-            pipe = self._store.pipeline()
-            entries = [
-                (secret, uid, pipe.hget(keys.user(uid or 0), "auth"))
-                for secret, text in batch
-                for uid in [parse_id(text)]
-            ]
-            pipe.execute()
-            yield [
-                Finding(f"an old secret of user {uid}", partial(self._store.hdel, keys.auths(), secret))
-                for secret, uid, current in entries
-                if current.value != secret
-            ]
 
     def orphaned_users(self) -> Chunks:
         """`user:` hashes of registrations that died before their commit. None in a store without any name: `seed` is

@@ -143,7 +143,7 @@ def test_a_deletion_costs_the_same_for_an_account_of_any_size(browser, store, al
         client = browser(login)
         client.get(URL)
         costs.add(len(round_trips(lambda client=client: client.post(URL, FORM)).round_trips))
-    assert costs == {12}
+    assert costs == {10}
 
 
 def test_the_account_and_its_posts_are_gone_from_every_page_at_once(browser, store, alice, bob, raw):

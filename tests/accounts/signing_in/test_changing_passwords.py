@@ -3,7 +3,7 @@
 import pytest
 from django.contrib.auth.hashers import check_password
 
-from tests.support.people import NEW_PASSWORD, PASSWORD, WEAK_PASSWORDS
+from tests.support.people import NEW_PASSWORD, PASSWORD, WEAK_PASSWORDS, log_in
 
 URL = "/settings/password/"
 FORM = {"password": PASSWORD, "password1": NEW_PASSWORD, "password2": NEW_PASSWORD}
@@ -13,15 +13,17 @@ def signed_in(client):
     return 'action="/logout/"' in client.get("/timeline/").content.decode()
 
 
-def test_a_password_change_ends_every_other_session(browser, alice, raw):
-    here, phone = browser(alice), browser(alice)
+def test_a_password_change_ends_every_other_session(browser, store, alice, raw):
+    here, desktop, phone = browser(log_in(store)), browser(log_in(store)), browser(alice)
     response = here.post(URL, FORM, follow=True)
     assert "Your password was changed" in response.content.decode()
     assert check_password(NEW_PASSWORD, raw.hget("user:1", "password"))
-    secret = raw.hget("user:1", "auth")
-    assert here.cookies["auth"].value == secret != alice.secret
-    assert raw.hgetall("auths") == {secret: "1"}
+    official, mine = raw.hget("user:1", "auth"), here.cookies["auth"].value
+    assert official != alice.secret
+    assert raw.hgetall("auths") == {official: "1", mine: "1"}
+    assert [name for name in raw.hkeys("user:1") if name.startswith("session:")] == [f"session:{mine}"]
     assert signed_in(here)
+    assert not signed_in(desktop)
     assert not signed_in(phone)
     assert raw.zcard("outbox") == 0
 

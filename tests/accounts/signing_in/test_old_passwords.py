@@ -6,9 +6,10 @@ from django.contrib.auth.hashers import make_password
 from django.core.management import call_command
 
 from accounts.signing_in import backend
-from accounts.signing_in.sessions import Sessions
+from accounts.signing_in.sessions.repository import Sessions
 from accounts.users.deletion import AccountDeletion
 from retwis_site.jobs.worker import drain
+from tests.support import people
 from tests.support.command_output import said
 from tests.support.people import NEW_PASSWORD, PASSWORD, give_old_password
 from tests.support.stores.key_layouts import make_due, noted
@@ -28,10 +29,10 @@ def log_in(password=PASSWORD):
 def test_the_first_login_replaces_the_old_hash(raw, alice, old, browser):
     response = browser().post("/login/", {"username": "Alice", "password": PASSWORD})
     assert response.status_code == 302
-    assert response.cookies["auth"].value == alice.secret
+    assert raw.hget("auths", response.cookies["auth"].value) == "1"
     assert raw.hget("user:1", "password").startswith("argon2$")
     assert not raw.hexists("user:1", "old_password")
-    assert log_in().secret == alice.secret
+    assert log_in().user == alice.user
     assert noted(raw) == []
 
 
@@ -98,7 +99,7 @@ def test_the_command_changepassword_replaces_it(raw, old, typed):
 
 
 def test_logging_out_keeps_it(raw, store, alice, old):
-    Sessions(store).end_all(1, alice.secret)
+    Sessions(store).end_all(1)
     assert raw.hget("user:1", "old_password") == old
     assert log_in() is not None
 
@@ -114,7 +115,7 @@ def test_a_deleted_account_has_none(raw, store, alice, old):
 @pytest.mark.parametrize("moment", range(8))
 def test_a_change_at_any_moment_of_a_login_is_never_undone(raw, store, alice, old, moment):
     with before_round_trip(moment, lambda: Sessions(store).change_password(1, make_password(NEW_PASSWORD))):
-        log_in()
+        people.log_in(store)
     assert log_in() is None
     assert log_in(NEW_PASSWORD) is not None
     assert not raw.hexists("user:1", "old_password")
@@ -128,7 +129,7 @@ def test_an_account_that_is_deleted_at_any_moment_of_a_login_gets_no_password(ra
         drain(store, "worker")
 
     with before_round_trip(moment, delete):
-        log_in()
+        people.log_in(store)
     assert raw.hgetall("user:1").keys() == {"username", "deleted"}
     assert log_in() is None
 

@@ -28,11 +28,11 @@ def test_registering_leaves_the_official_keys(browser, raw):
     user = raw.hgetall("user:1")
     assert raw.get("next_user_id") == "1"
     assert raw.hgetall("users") == {"alice": "1"}
-    assert set(user) == {"username", "password", "auth"}
+    assert set(user) == {"username", "password", "auth", f"session:{secret}"}
     assert user["username"] == "Alice"
-    assert user["auth"] == secret
-    assert len(secret) == 32
-    assert raw.hgetall("auths") == {secret: "1"}
+    assert user["auth"] != secret
+    assert len(secret) == len(user["auth"]) == 32
+    assert raw.hgetall("auths") == {user["auth"]: "1", secret: "1"}
     assert raw.zrange("users_by_time", 0, -1) == ["Alice"]
     assert name_entries(raw) == {"alice:1": 0}
     assert raw.zcard("outbox") == 0

@@ -15,8 +15,10 @@ from django.core.management import call_command
 
 from accounts.settings.forms import PasswordForm
 from accounts.signing_in.forms import LoginForm, RegisterForm
+from accounts.signing_in.sessions.checks import SessionChecks
+from accounts.signing_in.sessions.devices import Device
+from accounts.signing_in.sessions.entities import Session
 from accounts.users import repository
-from accounts.users.checks.account_orphans import AccountOrphans
 from retwis_site.exceptions import StoreError
 from retwis_site.jobs.outbox import Claim, Job, Outbox
 from retwis_site.store.client import connect
@@ -259,7 +261,7 @@ def test_no_management_command_prints_a_secret(raw, alice, bob, typed, logged, c
 
 def test_no_repr_shows_a_secret(rf, store, alice, raw):
     raw.hset("auths", SECRET, "1")
-    (stale,) = [finding for chunk in AccountOrphans(store).stale_secrets() for finding in chunk]
+    (stale,) = [finding for chunk in SessionChecks(store).stale_secrets() for finding in chunk]
     job = Outbox(store).add(f"auth:1:{alice.secret}:n")
     typed = {"username": "alice", "password": PASSWORD, "password1": NEW_PASSWORD, "password2": NEW_PASSWORD}
     forms = [
@@ -267,7 +269,7 @@ def test_no_repr_shows_a_secret(rf, store, alice, raw):
         LoginForm(typed, request=rf.post("/")),
         PasswordForm(typed, request=rf.post("/"), username="alice"),
     ]
-    holders = [alice, alice.user, connect(), stale, job, Job(job.name, 0.0), *forms]
+    holders = [alice, alice.user, Session(SECRET, 1, 1, Device()), connect(), stale, job, Job(job.name, 0.0), *forms]
     holders += [Claim(Outbox(store), job.name, 1), store.pipeline()]
     hidden = (SECRET, alice.secret, PASSWORD, NEW_PASSWORD)
     shown = [type(holder).__name__ for holder in holders if any(secret in repr(holder) for secret in hidden)]

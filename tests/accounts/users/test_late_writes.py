@@ -3,14 +3,13 @@
 import io
 
 import pytest
-from django.contrib.auth import authenticate
 from django.core.management import call_command
 
-from accounts.signing_in.sessions import Sessions
+from accounts.signing_in.sessions.repository import Sessions
 from accounts.signing_in.viewer import Viewer
 from accounts.users.repository import Users
 from retwis_site.jobs.worker import drain
-from tests.support.people import PASSWORD
+from tests.support.people import log_in
 from tests.support.removed_accounts import (
     ALICE,
     delete_and_remove,
@@ -29,7 +28,7 @@ def site(store, alice, bob, carol, raw):
 
 @pytest.mark.parametrize("step", range(5))
 def test_a_logout_during_a_deletion_opens_nothing_and_leaves_no_secret(store, site, alice, capsys, step):
-    delete_before_round_trip(store, alice, step, lambda: Sessions(store).end_all(ALICE, alice.secret))
+    delete_before_round_trip(store, alice, step, lambda: Sessions(store).end_all(ALICE))
     assert site.hgetall("user:1").keys() == {"username", "deleted"}
     for secret in (alice.secret, *site.hgetall("auths")):
         user = Viewer(store, secret).user
@@ -59,7 +58,7 @@ def test_a_password_change_that_died_during_a_deletion_leaves_no_hash(store, sit
 
 @pytest.mark.parametrize("step", range(4))
 def test_a_login_during_a_deletion_opens_nothing_and_leaves_nothing(store, site, alice, step):
-    delete_before_round_trip(store, alice, step, lambda: authenticate(None, username="Alice", password=PASSWORD))
+    delete_before_round_trip(store, alice, step, lambda: log_in(store))
     assert site.hgetall("user:1").keys() == {"username", "deleted"}
     assert "1" not in site.hvals("auths")
 

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from accounts.signing_in.sessions import Sessions
+from accounts.signing_in.sessions.repository import Sessions
 from accounts.signing_in.viewer import Viewer
 from accounts.users.name_index import NameIndex
 from accounts.users.registration import finish_user

@@ -27,10 +27,11 @@ def test_a_registration(scene, capsys):
             assert not scene.raw.hexists("users", "dora"), where
             assert register(connect(), "Dora").user.username == "Dora"
         else:
-            assert scene.raw.hget("auths", login.secret) == str(login.user.uid), where
+            secret = scene.raw.hget(f"user:{login.user.uid}", "auth")
+            assert scene.raw.hget("auths", secret) == str(login.user.uid), where
             assert scene.raw.zscore("users_by_time", "Dora"), where
             assert name_entries(scene.raw) == expected_name_entries(scene.raw), where
-            assert Viewer(connect(), login.secret).user.username == "Dora", where
+            assert Viewer(connect(), secret).user.username == "Dora", where
 
     kill_at_every_command(scene, capsys, work, check)
 
@@ -44,7 +45,6 @@ def test_a_logout(scene, capsys):
         assert now != scene.alice.secret or not through, where
         assert Viewer(connect(), scene.alice.secret).user.is_authenticated == (now == scene.alice.secret), where
         assert Viewer(connect(), now).user.is_authenticated, where
-        assert authenticate(None, username="alice", password=PASSWORD).secret == now, where
 
     kill_at_every_command(scene, capsys, work, check)
 
@@ -75,7 +75,7 @@ def test_a_login_with_an_old_hash(scene, capsys):
         assert replaced != left, where
         assert replaced or not through, where
         assert scene.secret(scene.alice) == scene.alice.secret, where
-        assert authenticate(None, username="alice", password=PASSWORD).secret == scene.alice.secret, where
+        assert authenticate(None, username="alice", password=PASSWORD) is not None, where
 
     kill_at_every_command(scene, capsys, work, check)
 

@@ -61,6 +61,7 @@ def site(store, raw, alice, bob, carol):
     raw.zadd("notices:1", {"reply:3:2": LONG_AGO + 340, "up_to_here": LONG_AGO + 200})
     raw.hset("user:1", mapping={"noticed": LONG_AGO + 200, "quiet": "like"})
     raw.hset("post:1", "time", LONG_AGO + 300)
+    raw.hset("user:1", mapping={"session:secret": f"{LONG_AGO}::Firefox:Linux", "used:secret": LONG_AGO + 4000})
     Memory.clear_all()
     return raw
 
@@ -94,6 +95,13 @@ def test_it_has_all_data_of_the_user(browser, alice, site):
             "language": "en",
             "registered": "2023-11-14T22:13:20Z",
             "address": "http://testserver/@Alice/",
+        },
+        {
+            "type": "session",
+            "since": "2023-11-14T22:13:20Z",
+            "used": "2023-11-14T23:20:00Z",
+            "browser": "Firefox",
+            "system": "Linux",
         },
         {"type": "following", "id": 2, "username": "bob", "since": "2023-11-14T22:15:00Z"},
         {"type": "follower", "id": 3, "username": "carol", "since": "2023-11-14T22:16:40Z"},
@@ -273,9 +281,9 @@ def make_file(store, login):
 
 def test_each_chunk_takes_two_round_trips(store, alice, long_data, round_trips):
     recorded = round_trips(lambda: make_file(store, alice).close())
-    # The account, whom alice follows, her followers and nine other relations (none), her posts, the pinned
-    # one, her notices (none) and their settings.
-    assert len(recorded.round_trips) == 1 + 3 * 2 + 1 + 9 + 2 + 7 * 2 + 1 + 2
+    # The account, the sessions, whom alice follows, her followers and nine other relations (none), her posts, the
+    # pinned one, her notices (none) and their settings.
+    assert len(recorded.round_trips) == 2 + 3 * 2 + 1 + 9 + 2 + 7 * 2 + 1 + 2
     assert not any(len(round_trip.commands) > 10 for round_trip in recorded.round_trips)
 
 

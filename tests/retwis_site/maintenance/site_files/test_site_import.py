@@ -8,7 +8,7 @@ import pytest
 from django.contrib.auth.hashers import make_password
 from django.core.management import CommandError, call_command
 
-from accounts.signing_in.sessions import Sessions
+from accounts.signing_in.sessions.repository import Sessions
 from retwis_site.jobs.worker import drain
 from retwis_site.store.snowflake import SMALLEST
 from tests.support.maintenance.doctor_report import doctor

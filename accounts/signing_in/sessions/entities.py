@@ -1,0 +1,88 @@
+"""The sessions of a user, as fields of the user's hash.
+
+`session:<secret>` is `<since>:<generation>:<browser>:<system>`. It stands while its generation is the user's own, the
+field `generation`: so one HSET, which changes that field, ends all sessions. `used:<secret>` is the hour of the last
+use. It says nothing about whether a session stands: so a page that writes it late brings no ended session back.
+"""
+
+import hashlib
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from accounts.signing_in.sessions.devices import Device
+from retwis_site.store.ids import parse_number
+
+SESSION, USED = "session:", "used:"  # what the names of the fields begin with
+MOST_SESSIONS = 30  # of a user; a login after that ends the one that was used least recently
+AN_HOUR = 3600  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One login on one device. Times are unix seconds."""
+
+    secret: str = field(repr=False)
+    since: int
+    used: int  # to the hour
+    device: Device
+
+    @property
+    def number(self) -> str:
+        """Names the session on pages, which must not have its secret: 16 hex digits."""
+        return hashlib.sha256(self.secret.encode(errors="replace")).hexdigest()[:16]
+
+
+def new_value(generation: str, device: Device) -> str:
+    """The field of a session that begins now."""
+    return f"{int(time.time())}:{generation}:{device.browser}:{device.system}"
+
+
+def present_hour() -> int:
+    return int(time.time()) // AN_HOUR * AN_HOUR
+
+
+def asked_fields(secret: str) -> Sequence[str]:
+    """The fields of a user that say whether this secret opens a session: what `opened_by` takes."""
+    return ("auth", "generation", f"{SESSION}{secret}", f"{USED}{secret}")
+
+
+def standing(secret: str, value: str | None, used: str | None, generation: str | None) -> Session | None:
+    """A session from its two fields; None when it has ended, or when the value is none of this site's."""
+    parts = (value or "").split(":")
+    if len(parts) != 4:
+        return None
+    since, made_in, browser, system = parts
+    began = parse_number(since)
+    if began is None or made_in != (generation or ""):
+        return None
+    last = max(began // AN_HOUR * AN_HOUR, parse_number(used or "") or 0)
+    return Session(secret, began, last, Device(browser, system))
+
+
+def sessions_in(fields: Mapping[str, str]) -> list[Session]:
+    """The sessions that stand, from all fields of a user: the most recently used first. None of a deleted account."""
+    if "deleted" in fields:
+        return []
+    generation = fields.get("generation")
+    found = [
+        session
+        for name, value in fields.items()
+        if name.startswith(SESSION)
+        for secret in [name.removeprefix(SESSION)]
+        if (session := standing(secret, value, fields.get(f"{USED}{secret}"), generation)) is not None
+    ]
+    return sorted(found, key=lambda session: (session.used, session.since, session.secret), reverse=True)
+
+
+def ended_in(fields: Mapping[str, str]) -> set[str]:
+    """The secrets of the sessions that have ended and still have fields."""
+    secrets = {name.partition(":")[2] for name in fields if name.startswith((SESSION, USED))}
+    return secrets - {session.secret for session in sessions_in(fields)}
+
+
+def too_many_in(fields: Mapping[str, str], kept: Collection[str] = ()) -> list[str]:
+    """The secrets of the sessions beyond MOST_SESSIONS, those used least recently. `kept`: secrets that stay."""
+    sessions = sessions_in(fields)
+    others = [session.secret for session in sessions if session.secret not in kept]
+    return others[max(MOST_SESSIONS - (len(sessions) - len(others)), 0) :]

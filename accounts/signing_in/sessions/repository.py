@@ -1,0 +1,168 @@
+"""Opens and ends sessions.
+
+`auths[secret]` leads to a uid, and the hash of that user says whether the secret opens a session: as its field
+`session:<secret>`, or as `auth`, the account's one secret of the official Retwis. Both must agree, so an old entry in
+`auths` opens nothing. Every order of commands was explored in a model, with crashes (tests/model/sessions/).
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from accounts.signing_in.sessions.devices import Device
+from accounts.signing_in.sessions.entities import SESSION, USED, ended_in, new_value, too_many_in
+from accounts.users.deletion import is_deleted
+from accounts.users.entities import Login, Verified
+from accounts.users.repository import Users, new_secret
+from retwis_site.jobs.outbox import Claim, Outbox, job_id
+from retwis_site.store import keys
+from retwis_site.store.client import Store
+from retwis_site.store.ids import nonce
+
+WRITTEN = ("auth", "generation", "password")  # fields that a job of the kind `auth` may have written
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPassword:
+    """What an account has for a login, read together."""
+
+    username: str
+    encoded: str = field(repr=False)  # a Django hash
+    secret: str = field(repr=False)  # the official one; empty for an account that has none
+    generation: str
+    language: str
+    is_old: bool  # another Retwis has made it: the first login replaces it
+
+
+class Sessions:
+    """The sessions of all users."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._outbox = Outbox(store)
+
+    def stored_password(self, uid: int) -> StoredPassword | None:
+        """None for a deleted account, or for one without a password. `password` wins over `old_password`: a login or a
+        password change has replaced that. One round trip."""
+        asked = ["username", "password", "auth", "deleted", "old_password", "generation", "language"]
+        username, password, auth, deleted, old, generation, language = self._store.hmget(keys.user(uid), asked)
+        encoded = password if password is not None else old
+        if username is None or encoded is None or deleted is not None:
+            return None
+        return StoredPassword(username, encoded, auth or "", generation or "", language or "", is_old=password is None)
+
+    def replace_old_password(self, uid: int, secret: str, password: str) -> None:
+        """Keep a verified password as `password` (a Django hash) instead of `old_password`. Four round trips.
+
+        The commit is HSETNX: it never undoes a password change, which sets the field. When the account is deleted by
+        now, it keeps neither. A process that dies leaves a job that ends in the same state.
+        """
+        job = f"auth:{uid}:{secret}:{nonce()}"
+        self._outbox.add(job)
+        pipe = self._store.pipeline()
+        pipe.hsetnx(keys.user(uid), "password", password)
+        deleted = pipe.hget(keys.user(uid), "deleted")
+        pipe.execute()
+        superfluous = ("old_password",) if deleted.value is None else ("old_password", "password")
+        Users(self._store).take_back(uid, superfluous)
+        self._outbox.done(job)
+
+    def open(self, verified: Verified, device: Device) -> Login:
+        """Begin a session on a device. Two round trips; two more when others have ended or are too many.
+
+        The commit is the HSET of its field: without it, the entry in `auths` opens nothing. The field has the
+        generation that was read with the verified password. So a session that a password change came before has ended
+        when it begins.
+        """
+        uid, secret = verified.user.uid, new_secret()
+        self._store.hset(keys.auths(), {secret: str(uid)})
+        pipe = self._store.pipeline()
+        pipe.hset(keys.user(uid), {f"{SESSION}{secret}": new_value(verified.generation, device)})
+        stored = pipe.hgetall(keys.user(uid))
+        pipe.execute()
+        self.remove(uid, {*ended_in(stored.value), *too_many_in(stored.value, kept={secret})})
+        return Login(verified.user, secret, verified.language)
+
+    def end(self, uid: int, secret: str) -> None:
+        """End one session. Two round trips. The official secret is replaced instead: seven round trips.
+
+        The commit is the HDEL of its field. A dead process leaves an entry in `auths` that opens nothing."""
+        if self._store.hdel(keys.user(uid), f"{SESSION}{secret}"):
+            self._remove_traces(uid, {secret})
+        elif self._store.hget(keys.user(uid), "auth") == secret:
+            self._rotate(uid, secret, {})
+
+    def end_all(self, uid: int) -> str:
+        """End every session, on each device. Returns the generation of those that follow. Six round trips; two more
+        when there are sessions with a secret of their own."""
+        return self._end_generation(uid, {})
+
+    def change_password(self, uid: int, password: str) -> str:
+        """Set another password (a Django hash) and end every session. Returns the generation of those that follow.
+        Round trips as for `end_all`.
+
+        One HSET writes the hash, another official secret and another generation, so no session outlives the old
+        password. An `old_password`, which it overrules, is removed after it.
+        """
+        return self._end_generation(uid, {"password": password})
+
+    def _end_generation(self, uid: int, fields: Mapping[str, str]) -> str:
+        generation = nonce()
+        secret = str(self._store.hget(keys.user(uid), "auth") or "")
+        self._rotate(uid, secret, {**fields, "generation": generation})
+        return generation
+
+    def _rotate(self, uid: int, old: str, fields: Mapping[str, str]) -> None:
+        """Replace the official secret, and write these fields with it. Five round trips; two more as for `end_all`."""
+        job = f"auth:{uid}:{old}:{nonce()}"
+        self._outbox.add(job)
+        pipe = self._store.pipeline()
+        pipe.hset(keys.user(uid), {**fields, "auth": new_secret()})
+        stored = pipe.hgetall(keys.user(uid))
+        pipe.execute()
+        self.settle(uid, old, stored.value)
+        self._outbox.done(job)
+
+    def settle(self, uid: int, old: str, fields: Mapping[str, str]) -> None:
+        """Make `auths` follow the user's hash, whose fields were read after `old` was replaced, and remove an old
+        password that was replaced. Up to four round trips.
+
+        When the hash still has the old secret, it was not replaced. The old secret is empty for an account that had
+        none. A deleted account has neither a secret nor a password.
+        """
+        current = fields.get("auth", "")
+        if is_deleted(fields.get("deleted")):
+            Users(self._store).take_back(uid, WRITTEN)
+            current = ""
+        if current and current != old:
+            self._store.hset(keys.auths(), {current: str(uid)})
+        pipe = self._store.pipeline()
+        if current != old:
+            pipe.hdel(keys.auths(), old)
+        if "password" in fields and "old_password" in fields:
+            pipe.hdel(keys.user(uid), "old_password")
+        pipe.execute()
+        self.remove(uid, ended_in(fields))
+
+    def remove(self, uid: int, secrets: Collection[str]) -> None:
+        """End these sessions, and remove all that is left of those that have ended. At most two round trips."""
+        pipe = self._store.pipeline()
+        for secret in secrets:
+            pipe.hdel(keys.user(uid), f"{SESSION}{secret}")
+        pipe.execute()
+        self._remove_traces(uid, secrets)
+
+    def _remove_traces(self, uid: int, secrets: Collection[str]) -> None:
+        """Remove what ended sessions leave, once their fields are gone. At most one round trip."""
+        pipe = self._store.pipeline()
+        for secret in secrets:
+            pipe.hdel(keys.auths(), secret)
+            pipe.hdel(keys.user(uid), f"{USED}{secret}")
+        pipe.execute()
+
+
+def finish_auth(store: Store, claim: Claim) -> None:
+    """The job `auth:<uid>:<old secret>:<nonce>`: carry out what follows the commit. Up to six round trips."""
+    uid = job_id(claim.name, 1)
+    old = claim.name.split(":", 2)[2].rpartition(":")[0]
+    Sessions(store).settle(uid, old, store.hgetall(keys.user(uid)))
+    claim.outbox.done(claim.name)

@@ -1,0 +1,118 @@
+"""The page of one's devices, and the page that logs out everywhere."""
+
+import re
+
+import pytest
+
+from accounts.signing_in.viewer import Viewer
+from retwis_site.store.rate_limits import RateLimits
+from tests.support.people import log_in
+
+URL = "/settings/sessions/"
+EVERYWHERE = "/settings/sessions/everywhere/"
+
+
+def signed_in(store, login):
+    return Viewer(store, login.secret).user.is_authenticated
+
+
+def page_of(client):
+    return client.get(URL).content.decode()
+
+
+def numbers(page):
+    return re.findall(r'name="end" value="([0-9a-f]{16})"', page)
+
+
+@pytest.mark.parametrize("url", [URL, EVERYWHERE])
+def test_the_pages_are_for_users_and_are_not_cached(browser, store, alice, url):
+    assert browser().get(url)["Location"].startswith("/login/?next=")
+    answer = browser(log_in(store)).get(url)
+    assert answer.status_code == 200
+    assert "no-store" in answer["Cache-Control"]
+
+
+def test_it_lists_each_device_in_words_and_no_secret(browser, store, alice):
+    here, phone = log_in(store), log_in(store)
+    page = page_of(browser(here))
+    assert page.count("Firefox on Linux") == 2 + 1  # and in the label of a button
+    assert page.count("This device") == 1
+    assert page.index("This device") < page.index('name="end"')
+    assert len(numbers(page)) == 1
+    for login in (here, phone, alice):
+        assert login.secret not in page
+
+
+def test_a_device_of_which_nothing_is_known_has_a_name(browser, store, raw, alice):
+    raw.hset("user:1", "session:other", "1700000000:::")
+    assert "Unknown device" in page_of(browser(log_in(store)))
+
+
+def test_a_browser_with_the_official_secret_is_told_so(browser, store, alice):
+    page = page_of(browser(alice))
+    assert "before the site told devices apart" in page
+    assert "before the site told devices apart" not in page_of(browser(log_in(store)))
+
+
+def test_one_device_is_logged_out(browser, store, alice):
+    here, phone, desktop = log_in(store), log_in(store), log_in(store)
+    client = browser(here)
+    for number in numbers(page_of(client)):
+        client.post(URL, {"end": number})
+        break
+    assert signed_in(store, here)
+    assert sorted([signed_in(store, phone), signed_in(store, desktop)]) == [False, True]
+
+
+def test_all_other_devices_are_logged_out(browser, store, raw, alice):
+    here, phone = log_in(store), log_in(store)
+    client = browser(here)
+    answer = client.post(URL, {"end": "others"}, follow=True)
+    assert "All your other devices are logged out." in answer.content.decode()
+    assert not any(signed_in(store, login) for login in (phone, alice, here))
+    secret = client.cookies["auth"].value
+    assert [name for name in raw.hkeys("user:1") if name.startswith("session:")] == [f"session:{secret}"]
+
+
+@pytest.mark.parametrize("number", ["", "0" * 16, "auth", "x" * 1000, "é"])
+def test_a_number_of_no_session_ends_nothing(browser, store, alice, number):
+    here, phone = log_in(store), log_in(store)
+    assert browser(here).post(URL, {"end": number}).status_code == 302
+    assert signed_in(store, here)
+    assert signed_in(store, phone)
+
+
+def test_the_session_of_another_user_cannot_be_ended(browser, store, alice, bob):
+    hers = log_in(store)
+    [number] = numbers(page_of(browser(log_in(store))))
+    browser(log_in(store, "bob")).post(URL, {"end": number})
+    assert signed_in(store, hers)
+
+
+def test_logging_out_everywhere_asks_first(browser, store, raw, alice):
+    here, phone = log_in(store), log_in(store)
+    client = browser(here)
+    assert "also on this one" in client.get(EVERYWHERE).content.decode()
+    assert signed_in(store, here)
+    answer = client.post(EVERYWHERE, follow=True)
+    assert "You are logged out on all your devices." in answer.content.decode()
+    assert not any(signed_in(store, login) for login in (here, phone, alice))
+    assert client.cookies["auth"].value == ""
+    assert raw.hgetall("auths") == {raw.hget("user:1", "auth"): "1"}
+
+
+def test_the_page_costs_one_round_trip(browser, store, alice, round_trips):
+    client = browser(log_in(store))
+    client.get(URL)
+    for _ in range(20):
+        log_in(store)
+    assert len(round_trips(lambda: client.get(URL)).round_trips) == 1
+
+
+def test_ending_sessions_is_limited(browser, store, alice, monkeypatch):
+    counted = []
+    monkeypatch.setattr(RateLimits, "count", lambda self, limit, who: counted.append((limit.name, who)))
+    client = browser(log_in(store))
+    client.post(URL, {"end": "x"})
+    client.post(EVERYWHERE)
+    assert counted == [("session", "1")] * 2

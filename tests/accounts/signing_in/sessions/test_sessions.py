@@ -1,0 +1,255 @@
+"""Sessions: each login has its own, and each ends on its own. What stands in the store, and what opens nothing."""
+
+import pytest
+
+from accounts.signing_in.sessions import entities
+from accounts.signing_in.sessions.devices import Device
+from accounts.signing_in.sessions.entities import MOST_SESSIONS, sessions_in
+from accounts.signing_in.sessions.repository import Sessions
+from accounts.signing_in.viewer import Viewer
+from accounts.users.deletion import AccountDeletion
+from accounts.users.entities import Verified
+from retwis_site.exceptions import StoreReadOnly
+from retwis_site.jobs.worker import drain
+from retwis_site.store.client import Store
+from retwis_site.store.schema import READS
+from tests.support.clock import Clock
+from tests.support.people import LONG_AGO, NEW_PASSWORD, PASSWORD, log_in
+from tests.support.stores.key_layouts import make_due
+
+HOUR = LONG_AGO // 3600 * 3600
+FIREFOX = {"HTTP_USER_AGENT": "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"}
+
+
+@pytest.fixture
+def now(monkeypatch):
+    """The clock of sessions: `now.now` is the time in unix seconds."""
+    clock = Clock()
+    clock.now = LONG_AGO
+    monkeypatch.setattr(entities.time, "time", lambda: clock.now)
+    return clock
+
+
+def signed_in(store, login):
+    return Viewer(store, login.secret).user.is_authenticated
+
+
+def fields(raw, prefix):
+    return {name.removeprefix(prefix): text for name, text in raw.hgetall("user:1").items() if name.startswith(prefix)}
+
+
+# ---- beginning
+
+
+def test_each_login_has_a_secret_of_its_own(browser, raw, alice, now):
+    phone, desktop = browser(), browser()
+    for client in (phone, desktop):
+        client.post("/login/", {"username": "alice", "password": PASSWORD}, **FIREFOX)
+    secrets = {client.cookies["auth"].value for client in (phone, desktop)}
+    assert len(secrets) == 2
+    assert fields(raw, "session:") == dict.fromkeys(secrets, f"{LONG_AGO}::Firefox:Linux")
+    assert raw.hgetall("auths") == dict.fromkeys([alice.secret, *secrets], "1")
+    assert raw.hget("user:1", "auth") == alice.secret
+
+
+def test_a_login_writes_the_entry_first_and_then_commits(store, alice, sent):
+    verified = Verified(alice.user)
+    sent.round_trips.clear()
+    login = Sessions(store).open(verified, Device())
+    assert [command[:3] for command in sent.commands] == [
+        ("HSET", "auths", login.secret),
+        ("HSET", "user:1", f"session:{login.secret}"),
+        ("HGETALL", "user:1"),
+    ]
+
+
+def test_the_official_secret_still_opens(store, alice):
+    log_in(store)
+    assert signed_in(store, alice)
+
+
+def test_a_session_without_its_entry_opens_nothing(store, raw, alice):
+    login = log_in(store)
+    raw.hdel("auths", login.secret)
+    assert not signed_in(store, login)
+
+
+def test_an_entry_without_its_session_opens_nothing(store, raw, alice):
+    login = log_in(store)
+    raw.hdel("user:1", f"session:{login.secret}")
+    assert not signed_in(store, login)
+
+
+def test_an_entry_that_leads_to_another_user_opens_nothing(store, raw, alice, bob):
+    login = log_in(store)
+    raw.hset("auths", login.secret, "2")
+    assert not signed_in(store, login)
+
+
+@pytest.mark.parametrize("value", ["", "x", "1", "-1::a:b", "1:other:a:b", "1.5::a:b", f"{10**20}::a:b", "::::"])
+def test_a_value_of_another_kind_opens_nothing(store, raw, alice, value):
+    login = log_in(store)
+    raw.hset("user:1", f"session:{login.secret}", value)
+    assert not signed_in(store, login)
+
+
+def test_a_login_with_a_password_that_is_changed_meanwhile_has_ended_when_it_begins(store, raw, alice):
+    Sessions(store).change_password(1, "another hash")
+    login = Sessions(store).open(Verified(alice.user), Device())
+    assert not signed_in(store, login)
+    assert fields(raw, "session:") == {}
+    assert not raw.hexists("auths", login.secret)
+
+
+# ---- ending
+
+
+def test_logging_out_ends_this_session_alone(browser, store, raw, alice):
+    phone, desktop = log_in(store), log_in(store)
+    response = browser(phone).post("/logout/", follow=True)
+    assert "You are logged out." in response.content.decode()
+    assert not signed_in(store, phone)
+    assert signed_in(store, desktop)
+    assert signed_in(store, alice)
+    assert fields(raw, "session:").keys() == {desktop.secret}
+    assert raw.hgetall("auths") == {alice.secret: "1", desktop.secret: "1"}
+
+
+def test_a_logout_commits_and_then_removes_the_entry(browser, store, alice, sent):
+    client = browser(log_in(store))
+    client.get("/")
+    sent.round_trips.clear()
+    client.post("/logout/")
+    writes = [command[:2] for command in sent.commands if command[0] not in READS]
+    assert writes == [("HDEL", "user:1"), ("HDEL", "auths"), ("HDEL", "user:1")]
+
+
+def test_logging_out_with_the_official_secret_replaces_it_and_ends_no_other_session(browser, store, raw, alice):
+    phone = log_in(store)
+    browser(alice).post("/logout/")
+    official = raw.hget("user:1", "auth")
+    assert official != alice.secret
+    assert not signed_in(store, alice)
+    assert signed_in(store, phone)
+    assert raw.hgetall("auths") == {official: "1", phone.secret: "1"}
+    assert raw.zcard("outbox") == 0
+
+
+def test_that_logout_sends_its_commands_in_the_order_of_the_protocol(browser, alice, sent):
+    client = browser(alice)
+    client.get("/")
+    sent.round_trips.clear()
+    client.post("/logout/")
+    writes = [command[:2] for command in sent.commands if command[0] not in READS]
+    assert writes == [
+        ("HDEL", "user:1"),
+        ("ZADD", "outbox"),
+        ("HSET", "user:1"),
+        ("HSET", "auths"),
+        ("HDEL", "auths"),
+        ("ZREM", "outbox"),
+    ]
+
+
+def test_one_command_ends_all_sessions(store, raw, alice, sent):
+    phone, desktop = log_in(store), log_in(store)
+    sent.round_trips.clear()
+    Sessions(store).end_all(1)
+    (commit,) = [command for command in sent.commands if command[:2] == ("HSET", "user:1")]
+    assert set(commit[2::2]) == {"auth", "generation"}
+    assert not any(signed_in(store, login) for login in (phone, desktop, alice))
+    assert fields(raw, "session:") == {}
+    assert raw.hgetall("auths") == {raw.hget("user:1", "auth"): "1"}
+
+
+def test_a_session_that_ended_stays_ended_when_a_page_is_still_under_way(store, raw, alice, now):
+    login = log_in(store)
+    raw.hset("user:1", f"used:{login.secret}", HOUR + 3600)  # by the page, after the logout
+    Sessions(store).end(1, login.secret)
+    raw.hset("user:1", f"used:{login.secret}", HOUR + 3600)
+    assert not signed_in(store, login)
+    log_in(store)
+    assert login.secret not in fields(raw, "used:")
+
+
+def test_a_second_logout_of_a_session_ends_nothing_else(store, raw, alice):
+    login = log_in(store)
+    for _ in range(2):
+        Sessions(store).end(1, login.secret)
+    assert signed_in(store, alice)
+
+
+def test_the_sessions_of_a_deleted_account_go_with_it(store, raw, alice):
+    login = log_in(store)
+    AccountDeletion(store).delete(alice.user, alice.secret)
+    assert not signed_in(store, login)
+    make_due(raw)
+    drain(store, "worker")
+    assert raw.hgetall("user:1").keys() == {"username", "deleted"}
+    assert raw.hgetall("auths") == {}
+
+
+# ---- how many
+
+
+def test_the_session_that_was_used_least_recently_ends_at_the_thirty_first_login(store, raw, alice, now):
+    logins = [log_in(store) for _ in range(MOST_SESSIONS)]
+    for number, login in enumerate(logins):
+        raw.hset("user:1", f"used:{login.secret}", HOUR + 3600 * (10 if number == 0 else number))
+    latest = log_in(store)
+    assert not signed_in(store, logins[1])
+    assert all(signed_in(store, login) for login in (logins[0], *logins[2:], latest))
+    assert len(fields(raw, "session:")) == MOST_SESSIONS
+    assert raw.hlen("auths") == MOST_SESSIONS + 1
+    assert logins[1].secret not in fields(raw, "used:")
+
+
+def test_a_login_never_ends_itself(store, raw, alice, now):
+    for _ in range(MOST_SESSIONS):
+        log_in(store)
+    now.now = LONG_AGO - 10**6  # the clock of this machine is behind
+    assert signed_in(store, log_in(store))
+    assert len(fields(raw, "session:")) == MOST_SESSIONS
+
+
+# ---- when it was used
+
+
+def test_the_hour_of_the_last_use_is_written_once_an_hour(browser, store, raw, alice, now, round_trips):
+    login = log_in(store)
+    client = browser(login)
+    costs = []
+    for at in (LONG_AGO, LONG_AGO + 1, LONG_AGO + 3600, LONG_AGO + 3601, LONG_AGO + 7200):
+        now.now = at
+        recorded = round_trips(lambda: client.get("/settings/"))
+        costs.append(len([command for command in recorded.commands if command[:2] == ("HSET", "user:1")]))
+    assert costs == [0, 0, 1, 0, 1]
+    assert fields(raw, "used:") == {login.secret: str(HOUR + 7200)}
+    [session] = sessions_in(raw.hgetall("user:1"))
+    assert (session.since, session.used) == (LONG_AGO, HOUR + 7200)
+
+
+def test_a_store_that_takes_no_writes_still_shows_pages(store, alice, now, monkeypatch):
+    login = log_in(store)
+    now.now += 3600
+    send = Store.hset
+
+    def refuse(self, key, values):
+        raise StoreReadOnly("it is a replica") if key == "user:1" else send(self, key, values)
+
+    monkeypatch.setattr(Store, "hset", refuse)
+    assert signed_in(store, login)
+
+
+# ---- passwords
+
+
+def test_a_password_change_makes_the_old_password_open_nothing(store, alice):
+    login = log_in(store)
+    from django.contrib.auth.hashers import make_password
+
+    generation = Sessions(store).change_password(1, make_password(NEW_PASSWORD))
+    assert log_in(store) is None
+    assert not signed_in(store, login)
+    assert signed_in(store, log_in(store, password=NEW_PASSWORD))
+    assert signed_in(store, Sessions(store).open(Verified(alice.user, generation), Device()))
