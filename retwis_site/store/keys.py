@@ -40,7 +40,7 @@
 | `tags_by_name` | zset | folded tags with their marks apart (NFD), score 0: by which the beginning of a tag is found | |
 | `postings:<first>:<bucket>` | string | the search index for the posts of one range of ids: for each term of a post 4 bytes, with an id from the time 8, the lowest first: the id minus `<first>`, and in the last two bytes a part of the term's hash. Another part of the hash says in which of 1024 buckets. May hold records of what is no longer in a post, and a record twice | |
 | `posting_ranges` | zset | where ranges of ids from the time begin, member = score = the first id. Ranges of ids from the counter begin at each multiple of 16,384 | |
-| `search_index` | hash | `posts:<first>`: how many posts were written into a range of ids from the time, about; `reindexed`: the first id of the range that `reindex` has written last; `reindexing`: until when `reindex` is at work (unix s) | |
+| `search_index` | hash | `posts:<first>`: how many posts were written into a range of ids from the time, about; `reindexed`: the first id of the range that `reindex` has written last; while that is unfinished, `late:<pid>`: a post that came meanwhile, which `reindex` writes at its end | |
 | `notices:<uid>` | zset | what others did that concerns this user: `<kind>:<what>:<who>`, score = when (unix s), the newest 1000; the member `up_to_here` has `noticed` as its score, so that one round trip counts the new ones | truth |
 | `staff` | hash | uid -> `moderator` or `admin`, or `member` for a role that was taken away; `changing:<id>` -> the uid whose role is being changed; `act:<id>` -> a line of the log until it is there | truth |
 | `log:<year>` | zset | what staff did, a line of JSON each, score = when (unix ms) | truth |

@@ -10,6 +10,9 @@ from collections.abc import Sequence
 
 from tests.model.core import Result
 from tests.model.drafts import DRAFTS
+from tests.model.index import drafts as drafts_of_the_index
+from tests.model.index import scenarios as scenarios_of_the_index
+from tests.model.index.protocol import Indexing
 from tests.model.posts import drafts as drafts_of_posts
 from tests.model.posts import scenarios as scenarios_of_posts
 from tests.model.posts.protocol import Posting
@@ -21,7 +24,8 @@ def main(words: str) -> bool:
     """Explore every scenario whose name has these words; then the drafts. Returns whether all is as it must be."""
     relations = _explore(words, Relations, scenarios(), DRAFTS)
     posts = _explore(words, Posting, scenarios_of_posts.scenarios(), drafts_of_posts.DRAFTS)
-    return relations and posts
+    index = _explore(words, Indexing, scenarios_of_the_index.scenarios(), drafts_of_the_index.DRAFTS)
+    return relations and posts and index
 
 
 def _explore(words: str, kind: type, all_scenarios: Sequence, drafts: Sequence[tuple[type, str]]) -> bool:

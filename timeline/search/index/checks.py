@@ -14,8 +14,8 @@ from retwis_site.store.ids import parse_number, stored_id
 from timeline.posts.checks.post_checks import at_work_on
 from timeline.search.index.postings import ask_posts
 from timeline.search.index.ranges import ask_ranges
-from timeline.search.index.rebuilding import LAST, stray_postings
-from timeline.search.index.writing import Indexing
+from timeline.search.index.rebuilding import stray_postings
+from timeline.search.index.writing import LAST, Indexing
 
 SAMPLE = 500  # posts; each has some 20 terms
 LOOKED_UP_AT_ONCE = 50  # posts

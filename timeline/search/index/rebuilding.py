@@ -1,9 +1,9 @@
 """The whole index is written anew: by `reindex`, and after posts were written by other ways than publishing.
 
-The newest range comes first. The keys of a range are removed, then its posts are read and written, each key with one
-command. So a record that a worker appends meanwhile is not lost: a post that was there before the removal is read after
-it. A store without an index, as after an import, has nothing to remove. A run that was killed goes on below the range
-that it has written last.
+First the run says that it is at work; then it looks for the posts. The newest range comes first: its keys are removed,
+then its posts are read and written, each key with one command. A post that came after the look is noted by the worker
+that indexes it (`Indexing`), and written again at the end. A store without an index, as after an import, has nothing to
+remove. A run that was killed goes on below the range that it has written last.
 """
 
 import time
@@ -16,14 +16,13 @@ from retwis_site.maintenance.checks import ids_of
 from retwis_site.store import key_kinds, keys
 from retwis_site.store.chunks import AT_ONCE, batches
 from retwis_site.store.client import Store
-from retwis_site.store.ids import LARGEST_ID, nonce, parse_number
+from retwis_site.store.ids import LARGEST_ID, nonce, parse_id, parse_number
 from retwis_site.store.snowflake import SMALLEST
 from timeline.search.index.postings import BUCKETS
 from timeline.search.index.ranges import LONGEST, MOST_POSTS, Range, Ranges, ask_ranges
-from timeline.search.index.writing import Indexing, Terms, queue_terms
+from timeline.search.index.writing import LAST, LATE, Indexing, Terms, queue_terms
 
 LEASE_OF = "reindex"  # one process at a time writes the index anew
-LAST = "reindexed"  # the field with the first id of the range that was written last, while a run is unfinished
 
 
 class AlreadyReindexing(Exception):
@@ -38,6 +37,7 @@ class Rebuilding:
         self._indexing = Indexing(store)
         self._pids: Sequence[int] = ()
         self._left: list[Range] = []
+        self._mine = nonce()  # what the lease says
         self._renewed_at = 0.0
         self._has_index = True
 
@@ -52,19 +52,21 @@ class Rebuilding:
         """Find all posts, and divide those with ids from the time into ranges. Raises AlreadyReindexing.
 
         Two round trips for each 500 keys of the store; one more for each in a store with ids from the time."""
-        if not self._store.set_nx_ex(keys.lease(LEASE_OF), nonce(), LEASE):
+        if not self._store.set_nx_ex(keys.lease(LEASE_OF), self._mine, LEASE):
             raise AlreadyReindexing
         self._renewed_at = time.monotonic()
-        self._has_index = any(self._store.scan_keys(key_kinds.matching("postings:*"), AT_ONCE))
-        self._pids = self._all_posts()
         last = parse_number(self._store.hget(keys.search_index(), LAST) or "")
         if last is None:
+            forget_progress(self._store)
+            last = LARGEST_ID
+        self._has_index = any(self._store.scan_keys(key_kinds.matching("postings:*"), AT_ONCE))
+        self._pids = self._all_posts()
+        if last == LARGEST_ID:
             self._divide()
-            self._note(LARGEST_ID)
         pipe = self._store.pipeline()
         ranges = ask_ranges(pipe)
         pipe.execute()
-        self._left = [within for within in self._ranges(ranges.value) if last is None or within.first < last]
+        self._left = [within for within in self._ranges(ranges.value) if within.first < last]
 
     def _ranges(self, ranges: Ranges) -> list[Range]:
         """The ranges that have posts, the highest ids first."""
@@ -76,15 +78,18 @@ class Rebuilding:
         return found[::-1]
 
     def __iter__(self) -> Iterator[None]:
+        """Raises AlreadyReindexing when this process was so slow that another one has taken over."""
         try:
             for within in self._left:
                 self._write(within)
                 self._note(within.first)
                 yield
             self._remove_strays()
-            forget_progress(self._store)
+            self._write_late()
+            self._store.hdel(keys.search_index(), LAST)
         finally:
-            self._store.unlink(keys.lease(LEASE_OF))
+            if self._store.get(keys.lease(LEASE_OF)) == self._mine:
+                self._store.unlink(keys.lease(LEASE_OF))
 
     def _all_posts(self) -> Sequence[int]:
         """The ids of all posts, reposts and deleted ones included, in their order. Eight bytes each."""
@@ -135,18 +140,32 @@ class Rebuilding:
                 pipe.unlink(name)
             pipe.execute()
 
+    def _write_late(self) -> None:
+        """Write the posts that workers have written since the run began. No key is removed any more, so what comes
+        from here on is not lost. Four round trips for each 500 of them."""
+        for chunk in self._store.hash_fields(keys.search_index(), AT_ONCE):
+            late = [field for field, _ in chunk if field.startswith(LATE)]
+            self._indexing.index([pid for field in late if (pid := parse_id(field.removeprefix(LATE)))])
+            pipe = self._store.pipeline()
+            for field in late:
+                pipe.hdel(keys.search_index(), field)
+            pipe.execute()
+
     def _note(self, first: int) -> None:
         self._store.hset(keys.search_index(), {LAST: str(first)})
 
     def _renew(self) -> None:
         if time.monotonic() - self._renewed_at > RENEWS_EVERY:
+            if self._store.get(keys.lease(LEASE_OF)) != self._mine:
+                raise AlreadyReindexing
             self._store.expire(keys.lease(LEASE_OF), LEASE)
             self._renewed_at = time.monotonic()
 
 
 def forget_progress(store: Store) -> None:
-    """Let the next run write the whole index, and not only what a killed run has left. One round trip."""
-    store.hdel(keys.search_index(), LAST)
+    """Let the next run write the whole index, and not only what a killed run has left. Until it has ended, workers note
+    what they write. One round trip."""
+    store.hset(keys.search_index(), {LAST: str(LARGEST_ID)})
 
 
 def _starts(timed: Sequence[int]) -> list[int]:

@@ -19,6 +19,10 @@ from timeline.search.index.terms import terms_of
 
 Terms = dict[int, set[str]]  # by pid
 
+# Fields of `search_index`, while a `reindex` is unfinished.
+LAST = "reindexed"  # the first id of the range that it has written last
+LATE = "late:"  # before the id of a post that was written meanwhile
+
 
 def finish_jobs(store: Store, jobs: Sequence[str]) -> None:
     """The jobs `index:<pid>:<nonce>`, for a worker. Raises ValueError and IndexError for a malformed one."""
@@ -26,17 +30,23 @@ def finish_jobs(store: Store, jobs: Sequence[str]) -> None:
 
 
 class Indexing:
-    """Writes posts into the index."""
+    """Writes posts into the index.
+
+    An unfinished `reindex` may not have found a post, and may remove its records. So the post is noted before it is
+    written, and the `reindex` writes it at its end. `tests/model/index/` is the model of this protocol."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def index(self, pids: Iterable[int]) -> int:
         """Write posts into the index. Returns how many have terms: a repost, a deleted or missing post has none. Two
-        round trips; one more when a range of ids from the time is full."""
+        round trips; one more when a range of ids from the time is full, and one while a `reindex` is unfinished."""
         pipe = self._store.pipeline()
         ranges = ask_ranges(pipe)
+        last = pipe.hget(keys.search_index(), LAST)
         terms = self._terms(pipe, pids)
+        if last.value is not None and terms:
+            self._store.hset(keys.search_index(), {f"{LATE}{pid}": "1" for pid in terms})
         divided: dict[Range, Terms] = {}
         for pid, of_post in terms.items():
             divided.setdefault(ranges.value.of(pid), {})[pid] = of_post

@@ -8,7 +8,7 @@ from retwis_site.store import snowflake
 from retwis_site.store.snowflake import SMALLEST
 from tests.support.command_output import said
 from tests.support.stores.indexed_posts import posts_under, write_post
-from tests.support.stores.seam import killed_before_round_trip
+from tests.support.stores.seam import before_round_trip, killed_before_round_trip
 from timeline.search.index import rebuilding
 from timeline.search.index.rebuilding import AlreadyReindexing, Rebuilding
 from timeline.search.index.writing import Indexing
@@ -129,3 +129,52 @@ def test_a_post_that_a_worker_indexes_meanwhile_is_found(raw, store):
         write_post(raw, pid, "dogs")
         Indexing(store).index([pid])
     assert posts_under(store, "dog") == {1, 20_000, 20_001, 20_002}
+
+
+@pytest.mark.parametrize("step", range(1, 12))
+def test_a_post_that_a_worker_indexes_before_any_round_trip_of_a_run_is_found(raw, store, step):
+    """The run may have looked for posts before, and remove the records after."""
+    raw.set("next_post_id", "20000")
+    for pid in (1, 20_000):
+        write_post(raw, pid, "dogs")
+    Indexing(store).index([1, 20_000])
+
+    def publish():
+        write_post(raw, 20_001, "dogs")
+        raw.set("next_post_id", "20001")
+        Indexing(store).index([20_001])
+
+    with before_round_trip(step, publish) as happened:
+        reindex()
+    assert happened
+    assert posts_under(store, "dog") == {1, 20_000, 20_001}
+    assert raw.exists("search_index", "lease:reindex") == 0
+
+
+def test_what_was_indexed_before_a_run_was_killed_is_found_after_the_next(raw, store):
+    """The killed run did not know the post, and has removed its records."""
+    raw.set("next_post_id", "2")
+    write_post(raw, 1, "dogs")
+    Indexing(store).index([1])
+    killed = Rebuilding(store)
+    killed.begin()
+    write_post(raw, 2, "dogs")
+    Indexing(store).index([2])
+    assert raw.hget("search_index", "late:2") == "1"
+    next(iter(killed))
+    assert posts_under(store, "dog") == {1}
+    raw.delete("lease:reindex")  # after a minute
+    reindex()
+    assert posts_under(store, "dog") == {1, 2}
+    assert raw.exists("search_index") == 0
+
+
+def test_a_run_that_was_stopped_for_a_minute_does_not_go_on_beside_the_next(raw, store, monkeypatch):
+    monkeypatch.setattr(rebuilding, "RENEWS_EVERY", 0)
+    write_post(raw, 1, "dogs")
+    slow = Rebuilding(store)
+    slow.begin()
+    raw.set("lease:reindex", "another")
+    with pytest.raises(AlreadyReindexing):
+        list(slow)
+    assert raw.get("lease:reindex") == "another"
