@@ -110,61 +110,35 @@ class Outbox:
         self._store.zadd_nx(keys.outbox(name), {name: whole(score)})
         self._store.zrem(key, name)
 
-    def claim(self, name: str, worker: str, told_to_stop: Callable[[], bool]) -> "Claim | None":
-        """Take a job for `worker` alone, for LEASE seconds; None when another worker has it, or has finished it since
-        the list of due jobs was read. Two round trips; one when another worker has it, three when it is finished."""
-        if not self._store.set_nx_ex(keys.lease(name), worker, LEASE):
-            return None
-        attempt = self._attempt(name)
-        if attempt is None:
-            self.forget(name)
-            return None
-        return Claim(self, name, attempt, told_to_stop)
-
-    def claim_all(self, names: Sequence[str], worker: str) -> "list[Claim]":
-        """Take jobs that are done together; those that another worker has, or has finished, are left out. Two round
-        trips; more when a job is finished."""
+    def claim(self, names: Sequence[str], worker: str, told_to_stop: Callable[[], bool]) -> "list[Claim]":
+        """Take jobs for `worker` alone, for LEASE seconds. Those that another worker has, or has finished meanwhile, are
+        left out. Two round trips; one when other workers have all, three when a job is finished."""
         pipe = self._store.pipeline()
         asked = [(name, pipe.set_nx_ex(keys.lease(name), worker, LEASE)) for name in names]
         pipe.execute()
-        mine = [name for name, taken in asked if taken.value]
-        counts = [(name, pipe.hincrby(keys.attempts(), name, 1), pipe.zscore(keys.outbox(name), name)) for name in mine]
-        try:
-            pipe.execute()
-            attempts = [(name, attempt.value if due.value is not None else None) for name, attempt, due in counts]
-        except StoreReadOnly:
-            raise
-        except StoreRefused:
-            attempts = [(name, self._attempt(name)) for name in mine]
-        for name, attempt in attempts:
-            if attempt is None:
-                self.forget(name)
-        return [Claim(self, name, attempt) for name, attempt in attempts if attempt is not None]
+        attempts = self._attempts([name for name, taken in asked if taken.value])
+        self.forget([name for name, attempt in attempts.items() if attempt is None])
+        return [Claim(self, name, attempt, told_to_stop) for name, attempt in attempts.items() if attempt is not None]
 
-    def finish_all(self, claims: "Sequence[Claim]") -> None:
-        """Remove finished jobs, with their attempt counts and leases. One round trip."""
-        pipe = self._store.pipeline()
-        for claim in claims:
-            pipe.zrem(keys.outbox(claim.name), claim.name)
-            pipe.hdel(keys.attempts(), claim.name)
-            pipe.unlink(keys.lease(claim.name))
-        pipe.execute()
-
-    def _attempt(self, name: str) -> int | None:
-        """Count an attempt; returns its number, or None when the job is no longer in the outbox. A count that is no
-        number begins anew: two round trips more.
+    def _attempts(self, names: Sequence[str]) -> dict[str, int | None]:
+        """Count attempts; returns their numbers by job, None for a job that is no longer in the outbox. A count that is
+        no number begins anew: then the jobs are counted one by one.
 
         The look comes after the lease. Nobody would finish a job that is no longer there after this worker has died."""
         pipe = self._store.pipeline()
-        attempt, due = pipe.hincrby(keys.attempts(), name, 1), pipe.zscore(keys.outbox(name), name)
+        counts = [
+            (name, pipe.hincrby(keys.attempts(), name, 1), pipe.zscore(keys.outbox(name), name)) for name in names
+        ]
         try:
             pipe.execute()
         except StoreReadOnly:
             raise
         except StoreRefused:
-            self._store.hset(keys.attempts(), {name: "1"})
-            return 1 if self._store.zscore(keys.outbox(name), name) is not None else None
-        return attempt.value if due.value is not None else None
+            if len(names) > 1:
+                return {name: attempt for one in names for name, attempt in self._attempts([one]).items()}
+            self._store.hset(keys.attempts(), {names[0]: "1"})
+            return {names[0]: 1 if self._store.zscore(keys.outbox(names[0]), names[0]) is not None else None}
+        return {name: attempt.value if due.value is not None else None for name, attempt, due in counts}
 
     def renew(self, name: str) -> None:
         """Keep a claimed job for another LEASE seconds. One round trip."""
@@ -178,18 +152,29 @@ class Outbox:
         self._store.zadd(keys.outbox(name), {name: int(time.time())})
         self._store.unlink(keys.lease(name))
 
-    def forget(self, name: str) -> None:
-        """Remove the attempt count and the lease of a finished job. One round trip."""
+    def finish(self, names: Sequence[str]) -> None:
+        """Remove finished jobs, with their attempt counts and leases. One round trip."""
         pipe = self._store.pipeline()
-        pipe.hdel(keys.attempts(), name)
-        pipe.unlink(keys.lease(name))
+        for name in names:
+            self.queue_done(pipe, name)
+            self._queue_forget(pipe, name)
         pipe.execute()
 
+    def forget(self, names: Sequence[str]) -> None:
+        """Remove the attempt counts and leases of jobs that have left the outbox. One round trip, none for no job."""
+        pipe = self._store.pipeline()
+        for name in names:
+            self._queue_forget(pipe, name)
+        pipe.execute()
+
+    def _queue_forget(self, pipe: Pipe, name: str) -> None:
+        pipe.hdel(keys.attempts(), name)
+        pipe.unlink(keys.lease(name))
+
     def make_dead_letter(self, name: str) -> None:
-        """Move a job that no worker could finish to the dead letters. No worker tries it again. Three round trips."""
+        """Move a job that no worker could finish to the dead letters. No worker tries it again. Two round trips."""
         self._store.zadd(keys.dead_letters(), {name: int(time.time())})
-        self._store.zrem(keys.outbox(name), name)
-        self.forget(name)
+        self.finish([name])
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,7 @@ class OutboxChecks:
             while handler is not None and handler(self._store, claim) is False:
                 pass  # the turn of a long job is over, but no other job waits here
         self._store.zrem(key, job)
-        self._outbox.forget(job)
+        self._outbox.forget([job])
 
     def attempts(self) -> Chunks:
         """Attempt counts of jobs that are in no outbox. A job has a count only while it is in an outbox."""

@@ -102,20 +102,17 @@ def _work_together(
 ) -> dict[str, _Outcome]:
     """Finish jobs of one kind together; when that fails, one by one, so that a bad one does not stop the others."""
     outcomes = dict.fromkeys(jobs, _Outcome.LEFT)
-    claims = []
-    for claim in outbox.claim_all(jobs, worker):
-        if claim.attempt > ATTEMPTS:
-            _give_up(outbox, claim.name)
-        else:
-            claims.append(claim)
-    if not claims:
+    claims = _claimed(outbox, jobs, worker)
+    names = [claim.name for claim in claims]
+    if not names:
         return outcomes
     try:
-        together(store, [claim.name for claim in claims])
+        together(store, names)
     except (StoreRefused, *MALFORMED):
-        return outcomes | {claim.name: _carry_out(store, outbox, claim) for claim in claims}
-    outbox.finish_all(claims)
-    return outcomes | {claim.name: _Outcome.FINISHED for claim in claims}
+        alone = partial(_finish_alone, together)
+        return outcomes | {claim.name: _carry_out(store, claim, alone) for claim in claims}
+    outbox.finish(names)
+    return outcomes | dict.fromkeys(names, _Outcome.FINISHED)
 
 
 def _work(store: Store, outbox: Outbox, job: str, worker: str) -> _Outcome:
@@ -123,33 +120,34 @@ def _work(store: Store, outbox: Outbox, job: str, worker: str) -> _Outcome:
     if NOT_UTF_8 in job:  # no command of the site names it, so it could not be removed
         note_bad(keys.outbox(job), kind)
         return _Outcome.LEFT
-    if handler_for(job) is None:
+    handler = handler_for(job)
+    if handler is None:
         if _unknown_kinds.get(kind) is None:  # the worker reads the outbox many times a second
             _unknown_kinds.put(kind, True)
             logger.error("%s: unknown kind of job; left in the outbox", kind)
         return _Outcome.LEFT
-    claim = outbox.claim(job, worker, stop.is_set)
-    if claim is None:
-        return _Outcome.LEFT
-    if claim.attempt > ATTEMPTS:
-        _give_up(outbox, job)
-        return _Outcome.LEFT
-    return _carry_out(store, outbox, claim)
+    for claim in _claimed(outbox, [job], worker):
+        return _carry_out(store, claim, handler)
+    return _Outcome.LEFT
 
 
-def _give_up(outbox: Outbox, job: str) -> None:
-    logger.error("%s: dead letter after %d attempts", _kind(job), ATTEMPTS)
-    outbox.make_dead_letter(job)
+def _claimed(outbox: Outbox, jobs: Sequence[str], worker: str) -> list[Claim]:
+    """The jobs that are this worker's now. Those that have failed too often become dead letters."""
+    claims = outbox.claim(jobs, worker, stop.is_set)
+    for claim in claims:
+        if claim.attempt > ATTEMPTS:
+            logger.error("%s: dead letter after %d attempts", _kind(claim.name), ATTEMPTS)
+            outbox.make_dead_letter(claim.name)
+    return [claim for claim in claims if claim.attempt <= ATTEMPTS]
 
 
-def _carry_out(store: Store, outbox: Outbox, claim: Claim) -> _Outcome:
-    handler = handler_for(claim.name)
+def _carry_out(store: Store, claim: Claim, handler: JobHandler) -> _Outcome:
     try:
-        if handler is not None and handler(store, claim) is False:
-            outbox.release(claim.name)
+        if handler(store, claim) is False:
+            claim.outbox.release(claim.name)
             return _Outcome.RELEASED
     except (StoreRefused, *MALFORMED) as error:
         logger.error("%s: cannot be finished, left in the outbox: %s", _kind(claim.name), error)
         return _Outcome.LEFT
-    outbox.forget(claim.name)
+    claim.outbox.forget([claim.name])
     return _Outcome.FINISHED

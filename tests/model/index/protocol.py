@@ -84,7 +84,9 @@ class Indexing(RoundTrips):
         starts = tuple(start for start, _ in starts)
         for first in sorted({int(range_of(pid, starts)[9:]) for pid in found}, reverse=True):
             if first < last:
-                yield from self._write(first, tuple(pid for pid in found if range_of(pid, starts).endswith(f":{first}")))
+                yield from self._write(
+                    first, tuple(pid for pid in found if range_of(pid, starts).endswith(f":{first}"))
+                )
                 yield ("HSET", STATE, MARK, first)
         yield from self._write_late()
         yield ("HDEL", STATE, MARK)

@@ -72,9 +72,10 @@ class Scene:
         raise AssertionError(self.raw.zrange("outbox", 0, -1))
 
 
-def kill_at_every_command(scene, capsys, work, check):
-    """Repeat `work`, killed after one more command each time. After each kill, run `check` and `doctor`."""
-    for commands in range(MOST):
+def kill_at_every_command(scene, capsys, work, check, moments=range(MOST)):
+    """Repeat `work`, killed after one more command each time, or after each of these numbers. After each kill, run
+    `check` and `doctor`."""
+    for commands in moments:
         scene.begin()
         prepared = work(scene)
         scene.cut.after(commands)

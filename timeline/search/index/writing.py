@@ -43,9 +43,9 @@ class Indexing:
         round trips; one more when a range of ids from the time is full, and one while a `reindex` is unfinished."""
         pipe = self._store.pipeline()
         ranges = ask_ranges(pipe)
-        last = pipe.hget(keys.search_index(), LAST)
+        unfinished = pipe.hget(keys.search_index(), LAST)
         terms = self._terms(pipe, pids)
-        if last.value is not None and terms:
+        if unfinished.value is not None and terms:
             self._store.hset(keys.search_index(), {f"{LATE}{pid}": "1" for pid in terms})
         divided: dict[Range, Terms] = {}
         for pid, of_post in terms.items():

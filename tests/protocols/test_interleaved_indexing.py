@@ -1,0 +1,123 @@
+"""Posts, workers and a reindex interleaved, with and without killed processes: a search finds every post by its text.
+
+The protocol was checked exhaustively in a model. Here the real code runs in random interleavings of each scenario.
+"""
+
+import contextlib
+
+import pytest
+
+from retwis_site.jobs.worker import drain
+from retwis_site.store import snowflake
+from retwis_site.store.local_cache import Memory
+from tests.support.protocols.interleaving import Schedule
+from tests.support.protocols.small_site import BOB, CAROL, delete, finish_jobs, make_small_site, post
+from tests.support.protocols.thoroughness import examples
+from tests.support.stored_posts import write_posts
+from tests.support.stores.indexed_posts import posts_under
+from timeline.posts.entities import NO_LINKS, PostDeleted
+from timeline.posts.repository import Posts
+from timeline.search.index import rebuilding, writing
+from timeline.search.index.rebuilding import AlreadyReindexing, Rebuilding
+from timeline.search.index.terms import terms_of
+from timeline.search.index.writing import Indexing
+
+pytestmark = pytest.mark.indexed
+
+RUNS = 25  # seeds for each scenario
+
+
+@pytest.fixture(params=["counted", "timed"])
+def first(raw, store, request, settings, monkeypatch):
+    """Begins each run anew: two posts of carol are in the index, with ids from the counter, or from the time in ranges
+    of two posts. Returns the id of the first."""
+
+    def begin():
+        make_small_site(raw)
+        pids = [3, 4] if request.param == "counted" else [snowflake.make(), snowflake.make()]
+        write_posts(raw, CAROL, pids)
+        raw.set("next_post_id", "4")
+        Indexing(store).index([1, 2, *pids])
+        return pids[0]
+
+    if request.param == "timed":
+        settings.POST_IDS = "snowflake"
+        monkeypatch.setattr(writing, "MOST_POSTS", 2)
+        monkeypatch.setattr(rebuilding, "MOST_POSTS", 2)
+    return begin
+
+
+def reindex(store):
+    with contextlib.suppress(AlreadyReindexing):
+        running = Rebuilding(store)
+        running.begin()
+        for _ in running:
+            pass
+
+
+def worker(store, name):
+    """Looks for jobs until there is one, at most ten times."""
+
+    def work():
+        for _ in range(10):
+            if drain(store, name):
+                return
+
+    return work
+
+
+def edit(store, pid, body):
+    def work():
+        with contextlib.suppress(PostDeleted):
+            Posts(store).edit(CAROL, pid, body)
+
+    return work
+
+
+SCENARIOS = {
+    "two posts, two workers": lambda s, pid: [post(s, BOB), post(s, CAROL), worker(s, "one"), worker(s, "two")],
+    "two edits of a post, two workers": lambda s, pid: [
+        edit(s, pid, "cats"),
+        edit(s, pid, "dogs"),
+        worker(s, "one"),
+        worker(s, "two"),
+    ],
+    "an edit and the deletion of a post, a worker": lambda s, pid: [
+        edit(s, pid, "cats"),
+        lambda: delete(s, CAROL, pid),
+        worker(s, "one"),
+    ],
+    "a post, a worker, a reindex": lambda s, pid: [post(s, BOB), worker(s, "one"), lambda: reindex(s)],
+    "a post, an edit, two workers, a reindex": lambda s, pid: [
+        post(s, BOB),
+        edit(s, pid, "cats"),
+        worker(s, "one"),
+        worker(s, "two"),
+        lambda: reindex(s),
+    ],
+    "a post, a worker, two reindexes": lambda s, pid: [
+        post(s, BOB),
+        worker(s, "one"),
+        lambda: reindex(s),
+        lambda: reindex(s),
+    ],
+}
+
+
+@pytest.mark.parametrize("kills", [0, 2])
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_every_post_is_found_by_its_text(store, raw, first, scenario, kills):
+    for seed in range(examples(RUNS)):
+        works = SCENARIOS[scenario](store, first())
+        schedule = Schedule(seed, kills)
+        schedule.run({str(number): work for number, work in enumerate(works)})
+        assert schedule.errors == [], seed
+        finish_jobs(store, raw)
+        if raw.hexists("search_index", "reindexed"):
+            assert kills, seed
+            reindex(store)
+        Memory.clear_all()
+        for uid in (BOB, CAROL):
+            for pid in map(int, raw.zrange(f"updates:{uid}", 0, -1)):
+                for term in terms_of(uid, raw.hget(f"post:{pid}", "body"), NO_LINKS):
+                    assert pid in posts_under(store, term), (seed, pid, term)
