@@ -16,18 +16,18 @@ The global timeline may have several lists (`shards`). All lengths below are the
 """
 
 import secrets
-import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import filterfalse
+from typing import NamedTuple
 
 from retwis_site.exceptions import StoreReadOnly, StoreRefused
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import good_ids, note_bad, stored_numbers
-from retwis_site.store.local_cache import Hints, Memory
-from retwis_site.store.replies import Reply
+from retwis_site.store.local_cache import Memory
+from retwis_site.store.replies import Answer
 
 # All of these count entries.
 KEPT = 1000  # a list is cut to this length
@@ -42,9 +42,14 @@ REBUILD_TRIES = 3
 PADDING = "x"
 MARKS = ("b", "-", PADDING)  # the beginnings of the entries that are no ids
 
-RENEWED_EVERY = 3600  # seconds after which a read sets the expiry of a list again
-# Key of a list -> when (monotonic seconds) its expiry was set: 1 MB. A wrong entry delays one renewal by an hour.
-_renewed: Hints[str] = Hints(1 << 16)
+RENEWED_EVERY = 24 * 3600  # seconds after which a read sets the expiry of a list again
+
+
+class Head(NamedTuple):
+    """What a page has asked of a list."""
+
+    entries: Sequence[str]
+    expires_in: int | None  # seconds; negative for a list that never expires or is not there; None: not asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,20 +171,25 @@ class TimelineList:
         self._expires_after = expires_after
         self._shards = shards
 
-    def ask_page(self, pipe: Pipe, before: int | None) -> Reply[list[str]]:
-        """Ask for the entries that a page needs: the head for the first page, the whole list for one below a cursor."""
-        return pipe.lrange(self._key, 0, -1 if before is not None else FIRST_READ // self._shards - 1)
+    def ask_page(self, pipe: Pipe, before: int | None) -> Answer[Head]:
+        """Ask for the entries that a page needs: the head for the first page, the whole list for one below a cursor.
+        Two commands; one for a list that never expires."""
+        entries = pipe.lrange(self._key, 0, -1 if before is not None else FIRST_READ // self._shards - 1)
+        if self._expires_after is None:
+            return Answer(lambda: Head(entries.value, None))
+        expires_in = pipe.ttl(self._key)
+        return Answer(lambda: Head(entries.value, expires_in.value))
 
-    def page(self, entries: Sequence[str], before: int | None, read_sources: Callable[[], Merge]) -> ListContent:
-        """The content, from the entries of `ask_page`. A list that is not complete is rebuilt from its sources.
+    def page(self, head: Head, before: int | None, read_sources: Callable[[], Merge]) -> ListContent:
+        """The content, from the answer to `ask_page`. A list that is not complete is rebuilt from its sources.
 
-        At most one round trip an hour, to renew the expiry; a rebuild costs those of `_rebuild`.
+        At most one round trip a day, to renew the expiry; a rebuild costs those of `_rebuild`.
         """
-        content = (parse_head if before is None else parse_whole)(self._key, entries, self._shards)
+        content = (parse_head if before is None else parse_whole)(self._key, head.entries, self._shards)
         if content.complete:
-            self._renew_expiry()
+            self._renew_expiry(head.expires_in)
             return content
-        return self._rebuilt_once(entries, read_sources)
+        return self._rebuilt_once(head.entries, read_sources)
 
     def read(self) -> ListContent:
         """The content of the whole list, complete or not; nothing is rebuilt. One round trip."""
@@ -232,16 +242,12 @@ class TimelineList:
             stale = ()
         return merged.as_content(), False
 
-    def _renew_expiry(self) -> None:
-        """Keep a list that is read. At most one round trip an hour."""
-        renewed = _renewed.get(self._key)
-        if self._expires_after is None or (renewed is not None and time.monotonic() < renewed + RENEWED_EVERY):
+    def _renew_expiry(self, expires_in: int | None) -> None:
+        """Keep a list that is read. At most one round trip a day."""
+        if self._expires_after is None or expires_in is None or expires_in > self._expires_after - RENEWED_EVERY:
             return
-        try:
+        with suppress(StoreReadOnly):  # it can wait: a list stays for days
             self._store.expire(self._key, self._expires_after)
-        except StoreReadOnly:  # it can wait: a list stays for days
-            return
-        _renewed.put(self._key, int(time.monotonic()) + 1)
 
     def _begin(self, stale: Sequence[object]) -> str:
         """Remove stale entries and push a new token, which is returned. At most two round trips."""
@@ -252,7 +258,6 @@ class TimelineList:
         pipe.rpush(self._key, token)
         if self._expires_after is not None:
             pipe.expire(self._key, self._expires_after)
-            _renewed.put(self._key, int(time.monotonic()) + 1)
         pipe.execute()
         return token
 

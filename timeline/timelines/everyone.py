@@ -1,10 +1,10 @@
 """The global timeline: everyone's newest posts, and the newest users."""
 
-from collections.abc import Sequence
 from functools import partial
 
 from accounts.signing_in.viewer import Viewer
 from retwis_site.store import keys
+from retwis_site.store.cached_list import Head
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import LARGEST_ID, stored_names
 from timeline.people.directory import People
@@ -36,11 +36,11 @@ class EveryoneTimeline:
         costs six or more to rebuild.
         """
 
-        entries, newest_users, acted = viewer.ask(partial(_EveryoneQuestion, self._list, before))
+        heads, newest_users, acted = viewer.ask(partial(_EveryoneQuestion, self._list, before))
         if viewer.uid is not None and acted.hidden is not NOBODY_HIDDEN:
             newest_users = People(self._store).without_blocked(viewer.uid, newest_users)
         shown = PostReader(self._store, viewer.user, [NoReposts()], acted=acted, fresh=viewer.just_changed).read
-        content = self._list.page(entries, before)
+        content = self._list.page(heads, before)
         filled = fill([pid for pid in content.ids if before is None or pid < before], size, shown)
         posts, dead, older = filled.posts, filled.dead, filled.older
         if before is None and older is None and content.complete_down_to and len(posts) == size:
@@ -62,10 +62,10 @@ class _EveryoneQuestion:
         self._before = before
 
     def queue(self, pipe: Pipe, me: int | None) -> None:
-        self._entries = self._list.ask_page(pipe, self._before)
+        self._heads = self._list.ask_page(pipe, self._before)
         self._newest_users = pipe.zrevrange(keys.users_by_time(), 0, NEWEST_USERS - 1)
         self._acted = ask_latest_acted(pipe, me)
 
-    def result(self) -> tuple[list[Sequence[str]], list[str], LatestActed]:
+    def result(self) -> tuple[list[Head], list[str], LatestActed]:
         newest = stored_names(keys.users_by_time(), self._newest_users.value)
-        return self._entries.value, newest, self._acted.value
+        return self._heads.value, newest, self._acted.value

@@ -8,7 +8,7 @@ from itertools import chain, islice
 
 from retwis_site.exceptions import StoreReadOnly, StoreRefused
 from retwis_site.store import keys
-from retwis_site.store.cached_list import KEPT, ListContent, Merge, Slice, TimelineList, merge
+from retwis_site.store.cached_list import KEPT, Head, ListContent, Merge, Slice, TimelineList, merge
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import parse_number, stored_ids
 from retwis_site.store.replies import Answer
@@ -28,16 +28,16 @@ class EveryoneList:
         self._shards = len(keys.timelines())
         self.lists = [TimelineList(store, key, expires_after=None, shards=self._shards) for key in keys.timelines()]
 
-    def ask_page(self, pipe: Pipe, before: int | None) -> Answer[list[Sequence[str]]]:
+    def ask_page(self, pipe: Pipe, before: int | None) -> Answer[list[Head]]:
         """The entries that a page needs, list by list. One command for each list."""
         asked = [timeline.ask_page(pipe, before) for timeline in self.lists]
-        return Answer(lambda: [entries.value for entries in asked])
+        return Answer(lambda: [head.value for head in asked])
 
-    def page(self, entries: Sequence[Sequence[str]], before: int | None) -> ListContent:
-        """The content of all lists as one, from the entries of `ask_page`. A list that is not complete is rebuilt."""
+    def page(self, heads: Sequence[Head], before: int | None) -> ListContent:
+        """The content of all lists as one, from the answer to `ask_page`. A list that is not complete is rebuilt."""
         contents = [
             timeline.page(own, before, partial(self.newest, number))
-            for number, (timeline, own) in enumerate(zip(self.lists, entries, strict=True))
+            for number, (timeline, own) in enumerate(zip(self.lists, heads, strict=True))
         ]
         if len(contents) == 1:
             return contents[0]
@@ -48,9 +48,9 @@ class EveryoneList:
     def below(self, before: int) -> ListContent:
         """The content that a page below the cursor needs. One round trip."""
         pipe = self._store.pipeline()
-        entries = self.ask_page(pipe, before)
+        heads = self.ask_page(pipe, before)
         pipe.execute()
-        return self.page(entries.value, before)
+        return self.page(heads.value, before)
 
     def remove_dead(self, pids: Sequence[int]) -> None:
         """Remove dead ids. One round trip, none without ids. A read-only store keeps them: readers skip them."""

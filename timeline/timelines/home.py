@@ -10,7 +10,7 @@ from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from retwis_site.exceptions import StoreReadOnly
 from retwis_site.store import keys, snowflake
-from retwis_site.store.cached_list import FIRST_TRUSTED, KEPT, Merge, Slice, TimelineList, merge
+from retwis_site.store.cached_list import FIRST_TRUSTED, KEPT, Head, Merge, Slice, TimelineList, merge
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import stored_id, stored_ids
 from retwis_site.store.replies import Answer
@@ -41,14 +41,14 @@ class Homes:
         """The posts below the cursor, newest first, and the viewer's counts.
 
         One round trip while the posts are cached, and none of them is the viewer's; else two. One more while the author
-        of a post is not cached, one when the page shows something new, and one an hour to renew the list. At most seven
+        of a post is not cached, one when the page shows something new, and one a day to renew the list. At most seven
         more where ids are dead, or where the list ends and the `updates:` sets are merged, however long the history. A
         missing list costs three to six to rebuild. Raises NotSignedIn.
         """
 
         owner, asked = viewer.ask_as_user(partial(_HomeQuestion, self, before))
         sources = HomeSources(self._store, owner.uid, asked.followed)
-        content = self.list_of(owner.uid).page(asked.entries, before, sources.newest)
+        content = self.list_of(owner.uid).page(asked.head, before, sources.newest)
         listed = content.ids if before is None else [pid for pid in content.ids if pid < before]
         rules = [PostsOfFollowed(owner.uid, sources.followed)]
         at_most = POSTS_A_PAGE + 1  # one more tells that there are older ones
@@ -67,10 +67,10 @@ class Homes:
         Only the newest POSTS_A_PAGE ids are looked at; those below may be dead or hidden. A dropped list, as after a
         follow, is rebuilt here: until then, nothing is pushed into it.
         """
-        owner, entries = viewer.ask_as_user(partial(_ListQuestion, self))
-        content = self.list_of(owner.uid).page(entries, None, HomeSources(self._store, owner.uid).newest)
+        owner, head = viewer.ask_as_user(partial(_ListQuestion, self))
+        content = self.list_of(owner.uid).page(head, None, HomeSources(self._store, owner.uid).newest)
         if snowflake.is_ahead(after):  # the page was made while the clock was ahead: what was pushed since then?
-            above = [*map(int, filter(str.isdecimal, takewhile(str(after).__ne__, entries)))]
+            above = [*map(int, filter(str.isdecimal, takewhile(str(after).__ne__, head.entries)))]
         else:
             above = [pid for pid in content.ids if pid > after]
         others = [pid for pid in above if cached_author(pid) != owner.uid and not snowflake.is_ahead(pid)]
@@ -189,7 +189,7 @@ def _slice(uid: int, members: Sequence[str], length: int) -> Slice:
 class _AskedHome:
     """What the first round trip of a home says."""
 
-    entries: Sequence[str]  # of the list
+    head: Head  # of the list
     counts: FollowCounts
     seen: int | None
     followed: LatestFollowed
@@ -203,7 +203,7 @@ class _HomeQuestion:
 
     def queue(self, pipe: Pipe, me: int) -> None:
         self._me = me
-        self._entries = self._homes.list_of(me).ask_page(pipe, self._before)
+        self._head = self._homes.list_of(me).ask_page(pipe, self._before)
         self._counts = ask_follow_counts(pipe, me)
         self._seen = pipe.hget(keys.user(me), "seen")
         self._followed = ask_latest_followed(pipe, me)
@@ -212,7 +212,7 @@ class _HomeQuestion:
     def result(self) -> _AskedHome:
         seen = stored_id(keys.user(self._me), self._seen.value)
         seen = None if seen is not None and snowflake.is_ahead(seen) else seen
-        return _AskedHome(self._entries.value, self._counts.value, seen, self._followed.value, self._acted.value)
+        return _AskedHome(self._head.value, self._counts.value, seen, self._followed.value, self._acted.value)
 
 
 class _ListQuestion:
@@ -222,7 +222,7 @@ class _ListQuestion:
         self._homes = homes
 
     def queue(self, pipe: Pipe, me: int) -> None:
-        self._entries = self._homes.list_of(me).ask_page(pipe, None)
+        self._head = self._homes.list_of(me).ask_page(pipe, None)
 
-    def result(self) -> Sequence[str]:
-        return self._entries.value
+    def result(self) -> Head:
+        return self._head.value

@@ -7,7 +7,7 @@ import pytest
 
 from retwis_site.exceptions import StoreError
 from retwis_site.store import cached_list, keys
-from retwis_site.store.cached_list import REBUILD_TRIES, Merge, TimelineList
+from retwis_site.store.cached_list import REBUILD_TRIES, Head, Merge, TimelineList
 from tests.support.processes.processes import wait_until
 from tests.support.stored_keys import publish
 from timeline.relations.follow import Follows
@@ -61,22 +61,22 @@ def test_readers_that_come_during_a_rebuild_wait_for_it(raw, timeline, waiting):
         return Merge([3, 2, 1], 0)
 
     with ThreadPoolExecutor(THREADS) as threads:
-        contents = list(threads.map(lambda _: timeline.page([], None, sources), range(THREADS)))
+        contents = list(threads.map(lambda _: timeline.page(Head([], None), None, sources), range(THREADS)))
     assert rebuilt == [1]
     assert {tuple(content.ids) for content in contents} == {(3, 2, 1)}
     assert cached_list._under_way == {}
 
 
 def test_a_reader_that_saw_the_list_before_its_rebuild_looks_again(raw, timeline, round_trips):
-    timeline.page([], None, lambda: Merge([2, 1], 0))
-    recorded = round_trips(lambda: timeline.page(["b1"], None, lambda: pytest.fail("rebuilt again")))
+    timeline.page(Head([], None), None, lambda: Merge([2, 1], 0))
+    recorded = round_trips(lambda: timeline.page(Head(["b1"], None), None, lambda: pytest.fail("rebuilt again")))
     assert [command[0] for command in recorded.commands] == ["LRANGE"]
 
 
 def test_a_list_that_is_dropped_again_is_rebuilt_again(raw, timeline):
     for ids in ([2, 1], [4, 3]):
         raw.delete("timeline")
-        assert timeline.page([], None, lambda ids=ids: Merge(ids, 0)).ids == ids
+        assert timeline.page(Head([], None), None, lambda ids=ids: Merge(ids, 0)).ids == ids
 
 
 def test_when_the_store_fails_all_who_wait_are_told_and_the_next_reader_rebuilds(raw, timeline, waiting):
@@ -85,10 +85,10 @@ def test_when_the_store_fails_all_who_wait_are_told_and_the_next_reader_rebuilds
         raise StoreError("down")
 
     with ThreadPoolExecutor(3) as threads:
-        readers = [threads.submit(timeline.page, [], None, fail) for _ in range(3)]
+        readers = [threads.submit(timeline.page, Head([], None), None, fail) for _ in range(3)]
         assert [type(reader.exception()) for reader in readers] == [StoreError] * 3
     raw.delete("timeline")
-    assert timeline.page([], None, lambda: Merge([1], 0)).ids == [1]
+    assert timeline.page(Head([], None), None, lambda: Merge([1], 0)).ids == [1]
 
 
 def test_a_result_without_proof_is_not_shared(raw, timeline, waiting):
@@ -103,7 +103,7 @@ def test_a_result_without_proof_is_not_shared(raw, timeline, waiting):
         return Merge([len(rebuilds)], 0)
 
     with ThreadPoolExecutor(2) as threads:
-        readers = [threads.submit(timeline.page, [], None, sources) for _ in range(2)]
+        readers = [threads.submit(timeline.page, Head([], None), None, sources) for _ in range(2)]
         first, second = (reader.result().ids for reader in readers)
     assert sorted([first, second]) == [[REBUILD_TRIES], [REBUILD_TRIES + 1]]
     assert len(set(rebuilds)) == 2

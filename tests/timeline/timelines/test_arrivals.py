@@ -38,7 +38,7 @@ def test_without_new_posts_the_answer_is_204_in_one_round_trip(followed, round_t
     followed.get("/")
     recorded = round_trips(lambda: followed.get("/new/?after=1"))
     assert [[command[0] for command in round_trip.commands] for round_trip in recorded.round_trips] == [
-        ["HGET", "HMGET", "ZREVRANK", "ZCARD", "LRANGE"]
+        ["HGET", "HMGET", "ZREVRANK", "ZCARD", "LRANGE", "TTL"]
     ]
     answer = followed.get("/new/?after=1")
     assert (answer.status_code, answer.content) == (204, b"")
