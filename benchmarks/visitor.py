@@ -12,7 +12,12 @@ from urllib.parse import urlencode
 import redis
 from django.conf import settings
 
+from accounts.signing_in.sessions.devices import Device
+from accounts.signing_in.sessions.repository import Sessions
+from accounts.users.entities import User, Verified
 from retwis_site.store import keys
+from retwis_site.store.client import Store
+from retwis_site.store.connection.transport import OneServer
 
 POSTS_A_PAGE = 20
 TIMEOUT = 60.0  # seconds
@@ -93,18 +98,18 @@ class Visitor:
 
 
 def people(client: redis.Redis) -> dict[int, Viewer]:
-    """All registered users by uid."""
+    """All registered users by uid. Each has logged in, with a session of their own."""
     rng = random.Random(1)
-    names = {str(name): str(uid) for name, uid in client.hgetall(keys.users()).items()}
-    secrets = {str(uid): str(secret) for secret, uid in client.hgetall(keys.auths()).items()}
+    sessions = Sessions(Store(OneServer(client)))
+    uids = [int(uid) for uid in client.hgetall(keys.users()).values()]
     pipe = client.pipeline(transaction=False)
-    for uid in names.values():
-        pipe.hget(keys.user(int(uid)), "username")
-    usernames = dict(zip(names.values(), pipe.execute(), strict=True))
-    return {
-        int(uid): Viewer(int(uid), usernames[uid], secrets[uid], "".join(rng.choices(CSRF_LETTERS, k=32)))
-        for uid in names.values()
-    }
+    for uid in uids:
+        pipe.hget(keys.user(uid), "username")
+    found = {}
+    for uid, username in zip(uids, pipe.execute(), strict=True):
+        login = sessions.open(Verified(User(uid, username)), Device("Firefox", "Linux"))
+        found[uid] = Viewer(uid, username, login.secret, "".join(rng.choices(CSRF_LETTERS, k=32)))
+    return found
 
 
 def check(port: int, path: str, viewer: Viewer | None, posts: int, names: Iterable[str] = ()) -> int:

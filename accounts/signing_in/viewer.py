@@ -15,7 +15,7 @@ from typing import Generic, Protocol, TypeVar
 
 from django.utils.crypto import constant_time_compare
 
-from accounts.signing_in.sessions.entities import USED, Session, asked_fields, present_hour, standing
+from accounts.signing_in.sessions.entities import USED, Session, asked_fields, present_hour, standing, uid_in
 from accounts.users.entities import (
     AccountDeleted,
     AccountSuspended,
@@ -130,9 +130,9 @@ class Viewer:
     def ask(self, make: Callable[[], Question[T]]) -> T:
         """The result of what a page asks. The same round trip checks the viewer.
 
-        One round trip when the viewer's uid is cached, two when it is not. A wrong cached uid costs two more, a stale
-        entry in `auths` one more; each try makes a new question. Once an hour, a session costs one more: its use is
-        written. Raises StoreError.
+        One round trip when the secret names the viewer's uid or it is cached, two when not. A wrong uid costs one more,
+        a stale entry in `auths` too; each try makes a new question. Once an hour, a session costs one more: its use
+        is written. Raises StoreError.
         """
         self.asked = True
         for _ in range(TRIES):
@@ -144,7 +144,6 @@ class Viewer:
                 return question.result()
             me = self._unchecked_uid()
             if me is None:
-                self._user = Visitor()
                 continue
             uid = pipe.hget(keys.auths(), self.secret)
             fields = pipe.hmget(keys.user(me), [*PERSON, "role", "state_reason", *asked_fields(self.secret)])
@@ -152,7 +151,7 @@ class Viewer:
             question.queue(pipe, me)
             pipe.execute()
             if uid.value != str(me):
-                _uids_by_secret.forget(self.secret)
+                self._take_for(stored_id(keys.auths(), uid.value))
                 continue
             *about, role, reason, auth, generation, value, used = fields.value
             user = person(me, about)
@@ -204,14 +203,19 @@ class Viewer:
 
     def _unchecked_uid(self) -> int | None:
         """The uid that the secret leads to, not yet checked; None when `auths` has no such secret. At most one round
-        trip."""
-        cached = _uids_by_secret.get(self.secret)
-        if cached is not None:
-            return cached
-        uid = stored_id(keys.auths(), self._store.hget(keys.auths(), self.secret))
-        if uid is not None:
+        trip; none for a secret that ends with a uid."""
+        guess = _uids_by_secret.get(self.secret) or uid_in(self.secret)
+        if guess is None:
+            guess = stored_id(keys.auths(), self._store.hget(keys.auths(), self.secret))
+            self._take_for(guess)
+        return guess
+
+    def _take_for(self, uid: int | None) -> None:
+        """Go on with the uid to which `auths` leads from the secret."""
+        if uid is None:
+            self._user = Visitor()
+        else:
             _uids_by_secret.put(self.secret, uid)
-        return uid
 
     def _unchecked_owner(self, name: str) -> int:
         """The uid that the name leads to, not yet checked. At most one round trip. Raises NoSuchUser."""

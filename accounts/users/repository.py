@@ -14,6 +14,7 @@ from retwis_site.store.ids import note_bad, stored_id, stored_names, stored_time
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.replies import Answer
 
+SECRET_DIGITS = 32
 TRIES = 3  # times that a sequence starts again when the account has changed meanwhile
 
 # What the hash of a user holds when staff has imposed nothing, or no longer does.
@@ -167,7 +168,7 @@ def forget(uid: int) -> None:
 
 def new_secret() -> str:
     """128 random bits in hex, as in the official Retwis."""
-    return secrets.token_hex(16)
+    return secrets.token_hex(SECRET_DIGITS // 2)
 
 
 def spellings(name: str) -> list[str]:

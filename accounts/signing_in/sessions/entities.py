@@ -11,7 +11,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from accounts.signing_in.sessions.devices import Device
-from retwis_site.store.ids import parse_number
+from accounts.users.repository import SECRET_DIGITS, new_secret
+from retwis_site.store.ids import parse_id, parse_number
 
 SESSION, USED = "session:", "used:"  # what the names of the fields begin with
 MOST_SESSIONS = 30  # of a user; a login after that ends the one that was used least recently
@@ -31,6 +32,17 @@ class Session:
     def number(self) -> str:
         """Names the session on pages, which must not have its secret: 16 hex digits."""
         return hashlib.sha256(self.secret.encode(errors="replace")).hexdigest()[:16]
+
+
+def new_session_secret(uid: int) -> str:
+    """128 random bits in hex, and then the uid: a process that does not know the secret yet asks at once for the right
+    user. The uid is only a guess, as whoever sends the cookie may have changed it."""
+    return f"{new_secret()}{uid}"
+
+
+def uid_in(secret: str) -> int | None:
+    """The uid at the end of a secret; None in a secret of the official Retwis, which has random bits alone."""
+    return parse_id(secret[SECRET_DIGITS:])
 
 
 def new_value(generation: str, device: Device) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from accounts.signing_in.sessions.devices import Device
-from accounts.signing_in.sessions.entities import SESSION, USED, ended_in, new_value, too_many_in
+from accounts.signing_in.sessions.entities import SESSION, USED, ended_in, new_session_secret, new_value, too_many_in
 from accounts.users.deletion import is_deleted
 from accounts.users.entities import Login, Verified
 from accounts.users.repository import Users, new_secret
@@ -73,7 +73,8 @@ class Sessions:
         generation that was read with the verified password. So a session that a password change came before has ended
         when it begins.
         """
-        uid, secret = verified.user.uid, new_secret()
+        uid = verified.user.uid
+        secret = new_session_secret(uid)
         self._store.hset(keys.auths(), {secret: str(uid)})
         pipe = self._store.pipeline()
         pipe.hset(keys.user(uid), {f"{SESSION}{secret}": new_value(verified.generation, device)})

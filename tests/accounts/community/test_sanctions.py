@@ -83,9 +83,8 @@ def test_an_admin_cannot_be_sanctioned(sanctions, store, raw):
 
 @pytest.mark.parametrize("step", range(9))
 def test_a_user_who_becomes_an_admin_meanwhile_is_not_sanctioned(sanctions, store, raw, step):
-    with before_round_trip(step, lambda: Roles(store).give(BOB, Role.ADMIN)):
-        with contextlib.suppress(SanctionsAdmin):
-            sanctions.impose(BOB, State.SUSPENDED, "spam")
+    with before_round_trip(step, lambda: Roles(store).give(BOB, Role.ADMIN)), contextlib.suppress(SanctionsAdmin):
+        sanctions.impose(BOB, State.SUSPENDED, "spam")
     assert sanctions.of(BOB) is None
     assert raw.hget("staff", "2") == "admin"
     assert [job for job in noted(raw) if not job.startswith("removal:")] == []

@@ -12,6 +12,7 @@ from accounts.users.entities import Verified
 from retwis_site.exceptions import StoreReadOnly
 from retwis_site.jobs.worker import drain
 from retwis_site.store.client import Store
+from retwis_site.store.local_cache import Memory
 from retwis_site.store.schema import READS
 from tests.support.clock import Clock
 from tests.support.people import LONG_AGO, NEW_PASSWORD, PASSWORD, log_in
@@ -61,6 +62,27 @@ def test_a_login_writes_the_entry_first_and_then_commits(store, alice, sent):
         ("HSET", "user:1", f"session:{login.secret}"),
         ("HGETALL", "user:1"),
     ]
+
+
+def test_a_process_that_never_saw_a_session_asks_for_its_user_at_once(store, alice, round_trips):
+    login = Sessions(store).open(Verified(alice.user), Device("Firefox", "Linux"))
+    assert login.secret[32:] == "1"
+    Memory.clear_all()
+    recorded = round_trips(lambda: Viewer(store, login.secret).user)
+    assert len(recorded.round_trips) == 1
+
+
+@pytest.mark.parametrize("uid", ["", "2", "3", "0", "x", "9" * 30])
+def test_a_secret_with_another_uid_opens_nothing(store, alice, bob, uid):
+    login = Sessions(store).open(Verified(alice.user), Device("Firefox", "Linux"))
+    assert not Viewer(store, login.secret[:32] + uid).user.is_authenticated
+
+
+def test_the_uid_in_a_secret_is_only_a_guess(store, raw, alice, bob):
+    secret = "0" * 32 + "2"
+    raw.hset("auths", secret, "1")
+    raw.hset("user:1", f"session:{secret}", "1::Firefox:Linux")
+    assert Viewer(store, secret).user == alice.user
 
 
 def test_the_official_secret_still_opens(store, alice):
