@@ -151,6 +151,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "accounts.signing_in.middleware.ViewerMiddleware",
     "retwis_site.http.flash_messages.FlashMiddleware",
+    "accounts.community.sanctioned.middleware.SanctionMiddleware",
     "retwis_site.rendering.error_pages.ErrorPages",
     "retwis_site.rendering.queues.Queues",
 ]

@@ -71,6 +71,14 @@ class Imposed(NamedTuple):
         return self.since + SUSPENDED_FOR if self.state is State.SUSPENDED and not self.until else 0
 
 
+class Standing(NamedTuple):
+    """What is imposed on a user, and what has been said about it."""
+
+    imposed: Imposed
+    appeal: Appeal | None
+    answer: Act | None  # the decision about the appeal
+
+
 class Sanctions:
     """Imposes and lifts sanctions."""
 
@@ -176,12 +184,15 @@ class Sanctions:
         pipe.execute()
         return [appeal for uid, text in asked if (appeal := read_appeal(uid, text.value)) is not None]
 
-    def open_appeal(self, uid: int) -> Appeal | None:
-        """The appeal of a person that waits for a decision; None when there is none. Three round trips."""
+    def standing(self, uid: int) -> Standing | None:
+        """What is imposed on a person, with their appeal and its answer; None when nothing is. Two round trips."""
         present = self.of(uid)
-        if present is None or not self._has_appealed(uid, present.act_id):
+        if present is None:
             return None
-        return self._appeal_of(uid, present.act_id)
+        text, line = self._store.hmget(keys.user(uid), ["appeal", answer_of(present.act_id)])
+        appeal = read_appeal(uid, text)
+        answer = read_act(keys.user(uid), line) if line is not None else None
+        return Standing(present, appeal if appeal is not None and appeal.act_id == present.act_id else None, answer)
 
     def decide_appeal(self, uid: int, granted: bool, by: int, reason: str) -> None:
         """Lift what is imposed, or let it stand. Commit: HSETNX, which decides between two moderators. Nine round trips

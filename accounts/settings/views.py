@@ -17,7 +17,7 @@ from accounts.settings.forms import AppearanceForm, LanguageForm, PasswordForm, 
 from accounts.settings.limits import EDITS, PASSWORD_FORMS
 from accounts.settings.profile import profile_of
 from accounts.signing_in.forms import PresentPasswordForm
-from accounts.signing_in.guards import login_required, own_page, page_of_form, to_login
+from accounts.signing_in.guards import login_required, open_to_frozen, own_page, page_of_form, to_login
 from accounts.signing_in.html.pages import form_page
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.responses import begin_session, log_account_event, take_back_all
@@ -66,6 +66,7 @@ def _edit_profile(request: RetwisRequest) -> HttpResponse:
     return redirect("settings")
 
 
+@open_to_frozen
 @sensitive_post_parameters()
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
@@ -85,6 +86,7 @@ def password(request: RetwisRequest, me: User) -> HttpResponse:
     return begin_session(request, Verified(me, generation), "/")
 
 
+@open_to_frozen
 @sensitive_post_parameters()
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
@@ -106,6 +108,7 @@ def delete_account(request: RetwisRequest, me: User) -> HttpResponse:
     return response
 
 
+@open_to_frozen
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_store
 def appearance(request: RetwisRequest) -> HttpResponse:
@@ -114,6 +117,7 @@ def appearance(request: RetwisRequest) -> HttpResponse:
     return _choice(request, "accounts/settings/appearance.html", AppearanceForm, "theme", present, keep_theme)
 
 
+@open_to_frozen
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_store
 def language(request: RetwisRequest) -> HttpResponse:

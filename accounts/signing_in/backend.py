@@ -8,7 +8,7 @@ from django.http import HttpRequest
 
 from accounts.signing_in.limits import ATTEMPTS, LOGINS, login_subject
 from accounts.signing_in.sessions.repository import Sessions, StoredPassword
-from accounts.users.entities import User, Verified
+from accounts.users.entities import SuspendedLogin, User, Verified
 from accounts.users.repository import Users
 from retwis_site.http.client_ip import client_address
 from retwis_site.store.client import connect
@@ -27,7 +27,8 @@ class RedisBackend:
 
         Both take the same time, except for an account with a slower hash of another Retwis. Five round trips; four
         more for the first login with such a hash. Raises StoreError; raises TooOften after too many wrong passwords for
-        this account from the request's address, or after too many logins from that address.
+        this account from the request's address, or after too many logins from that address. Raises SuspendedLogin for
+        the right password of a suspended account.
         """
         if username is None or password is None:
             return None
@@ -38,7 +39,11 @@ class RedisBackend:
         subject = login_subject(username, address)
         limits.count(ATTEMPTS, address)  # first: a right password that it refuses must not count as a wrong one
         limits.count(LOGINS, subject)
-        verified = self._verified(username, password)
+        try:
+            verified = self._verified(username, password)
+        except SuspendedLogin:
+            limits.forget(LOGINS, subject)
+            raise
         if verified is None:
             # The name is not logged: people type their password into its field by mistake.
             logger.warning("wrong name or password from %s, counted as %s", address, subject)
@@ -55,6 +60,8 @@ class RedisBackend:
             return None
         if not _matches(password, uid, stored):
             return None
+        if stored.is_suspended:
+            raise SuspendedLogin(uid)
         if stored.is_old:
             sessions.replace_old_password(uid, stored.secret, make_password(password))
         return Verified(User(uid, stored.username), stored.generation, stored.language)

@@ -24,6 +24,12 @@ def change(view: Callable[P, HttpResponseBase]) -> Callable[P, HttpResponseBase]
     return guarded
 
 
+def open_to_frozen(view: Callable[P, HttpResponseBase]) -> Callable[P, HttpResponseBase]:
+    """Marks a view whose POST a frozen user may send: it changes nothing that others see."""
+    view.open_to_frozen = True  # type: ignore[attr-defined]
+    return view
+
+
 def login_required(
     view: Callable[Concatenate[RetwisRequest, User, P], HttpResponseBase],
 ) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:

@@ -10,7 +10,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from accounts.signing_in.forms import LoginForm, RegisterForm
-from accounts.signing_in.guards import change, own_page
+from accounts.signing_in.guards import change, open_to_frozen, own_page
 from accounts.signing_in.html.pages import form_page
 from accounts.signing_in.limits import REGISTRATIONS
 from accounts.signing_in.middleware import RetwisRequest
@@ -24,6 +24,7 @@ from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
 
 
+@open_to_frozen
 @sensitive_post_parameters()
 @require_http_methods(["GET", "HEAD", "POST"])
 def register(request: RetwisRequest) -> HttpResponse:
@@ -54,6 +55,7 @@ def register(request: RetwisRequest) -> HttpResponse:
     )
 
 
+@open_to_frozen
 @sensitive_post_parameters()
 @require_http_methods(["GET", "HEAD", "POST"])
 def login(request: RetwisRequest) -> HttpResponse:
@@ -81,6 +83,7 @@ def _login_page(request: RetwisRequest, form: LoginForm, after: str, status: int
     return form_page(request, "accounts/signing_in/login.html", context, status)
 
 
+@open_to_frozen
 @change
 def logout(request: RetwisRequest) -> HttpResponse:
     """End the session of this browser, and remove the cookies that end with it. For a visitor: the cookies alone."""

@@ -100,5 +100,17 @@ class NameTaken(Exception):
     """A user has this name, perhaps in another letter case."""
 
 
+class AccountFrozen(Exception):
+    """The viewer is frozen, and the request would change something."""
+
+
+class SuspendedLogin(Exception):
+    """The name and the password are right, but the account is suspended: no session begins."""
+
+    def __init__(self, uid: int) -> None:
+        super().__init__(str(uid))
+        self.uid = uid
+
+
 class NotSignedIn(Exception):
     """The page is for users, and the request has no cookie of one."""

@@ -29,6 +29,7 @@ def page(request: HttpRequest, template: str, context: Mapping[str, Any], status
         "theme": theme_of(request),
         "messages": messages(request),
         "title_number": NOTHING,
+        "banner": NOTHING,
         "csrf_token": SimpleLazyObject(lambda: csrf_token(request)),  # a page without a form sets no cookie
     }
     return answer(loader.render_to_string(template, {**around, **context}).encode(), active_language(), status)

@@ -10,7 +10,7 @@ from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.settings.limits import EDITS
-from accounts.signing_in.guards import login_required, to_login
+from accounts.signing_in.guards import login_required, open_to_frozen, to_login
 from accounts.signing_in.html.news import news_number, shown_number
 from accounts.signing_in.html.pages import form_page, rendering
 from accounts.signing_in.middleware import RetwisRequest
@@ -53,6 +53,7 @@ def news(request: RetwisRequest) -> HttpResponse:
     return answer(news_number(number, language, "polls").encode(), language)
 
 
+@open_to_frozen
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 @cache_control(private=True, no_store=True)

@@ -6,10 +6,11 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 
+from accounts.signing_in.html.banner import banner
 from accounts.signing_in.html.news import How, news_link, news_number, shown_number
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.avatars import avatar
-from accounts.users.entities import User, Visitor
+from accounts.users.entities import Sanction, User, Visitor
 from accounts.users.html import at
 from accounts.users.names import isolated
 from retwis_site.http.csrf import csrf_token
@@ -34,6 +35,7 @@ class Rendering:
     token: Html  # for the forms of the page; empty for a visitor, whose pages have none
     user: User | Visitor
     news: int = 0  # the number of new notices
+    sanction: Sanction | None = None  # what staff has imposed on the viewer
 
     @property
     def me(self) -> int | None:
@@ -45,7 +47,7 @@ def rendering(request: RetwisRequest) -> Rendering:
     """Round trips as for `request.viewer.user`."""
     user = request.viewer.user
     token = escaped(csrf_token(request)) if user.is_authenticated else NOTHING
-    return Rendering(active_language(), token, user, request.viewer.numbers.get("news", 0))
+    return Rendering(active_language(), token, user, request.viewer.numbers.get("news", 0), request.viewer.sanction)
 
 
 class Page(Fragment):
@@ -62,7 +64,7 @@ class Page(Fragment):
     ) -> None:
         super().__init__(
             template,
-            slots=("session", "news", "title_number", "messages", "csrf_token", *slots),
+            slots=("session", "news", "title_number", "banner", "messages", "csrf_token", *slots),
             numbers=numbers,
             shape={"theme": ("", *THEMES), "signed_in": EITHER, **(shape or {})},
             constants={"here": here},
@@ -78,6 +80,7 @@ class Page(Fragment):
             signed_in=by.me is not None,
             session=session(by, here),
             **frame_of_news(by, here, "waits" if given.get("polls") else "polls"),
+            banner=banner(by.sanction, by.language),
             messages=pages.messages(request),
             csrf_token=by.token,
             **given,
@@ -120,5 +123,6 @@ def form_page(request: RetwisRequest, template: str, context: Mapping[str, Any],
         "signed_in": by.me is not None,
         "session": session(by, name),
         **frame_of_news(by, name, "polls"),
+        "banner": banner(by.sanction, by.language),
     }
     return pages.page(request, template, {**around, **context}, status)

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from accounts.signing_in.sessions.devices import Device
 from accounts.signing_in.sessions.entities import SESSION, USED, ended_in, new_session_secret, new_value, too_many_in
 from accounts.users.deletion import is_deleted
-from accounts.users.entities import Login, Verified
-from accounts.users.repository import Users, new_secret
+from accounts.users.entities import Login, State, Verified
+from accounts.users.repository import Users, new_secret, state_now
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.store import keys
 from retwis_site.store.client import Store
@@ -31,6 +31,7 @@ class StoredPassword:
     generation: str
     language: str
     is_old: bool  # another Retwis has made it: the first login replaces it
+    is_suspended: bool
 
 
 class Sessions:
@@ -44,11 +45,17 @@ class Sessions:
         """None for a deleted account, or for one without a password. `password` wins over `old_password`: a login or a
         password change has replaced that. One round trip."""
         asked = ["username", "password", "auth", "deleted", "old_password", "generation", "language"]
-        username, password, auth, deleted, old, generation, language = self._store.hmget(keys.user(uid), asked)
+        username, password, auth, deleted, old, generation, language, *state = self._store.hmget(
+            keys.user(uid), [*asked, "state", "state_until"]
+        )
         encoded = password if password is not None else old
         if username is None or encoded is None or deleted is not None:
             return None
-        return StoredPassword(username, encoded, auth or "", generation or "", language or "", is_old=password is None)
+        return StoredPassword(
+            *(username, encoded, auth or "", generation or "", language or ""),
+            is_old=password is None,
+            is_suspended=state_now(uid, *state) is State.SUSPENDED,
+        )
 
     def replace_old_password(self, uid: int, secret: str, password: str) -> None:
         """Keep a verified password as `password` (a Django hash) instead of `old_password`. Four round trips.

@@ -1,0 +1,32 @@
+"""Refuses what a frozen user may not do, and shows a suspended one why no session begins. Each in one place, for all
+views: a view need not know of sanctions."""
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from django.http import HttpRequest, HttpResponse
+
+from accounts.community.sanctioned.pages import frozen_page, suspended_page
+from accounts.signing_in.middleware import RetwisRequest
+from accounts.users.entities import AccountFrozen, SuspendedLogin
+
+
+class SanctionMiddleware:
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self._get_response(request)
+
+    def process_view(self, request: HttpRequest, view: Callable[..., Any], *arguments: object) -> None:
+        """A POST is refused as soon as the view learns that its viewer is frozen, before it changes anything. No round
+        trip."""
+        if request.method == "POST" and not getattr(view, "open_to_frozen", False):
+            cast(RetwisRequest, request).viewer.refuse_frozen()
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        if isinstance(exception, AccountFrozen):
+            return frozen_page(cast(RetwisRequest, request))
+        if isinstance(exception, SuspendedLogin):
+            return suspended_page(cast(RetwisRequest, request), exception.uid)
+        return None

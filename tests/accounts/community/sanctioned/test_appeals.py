@@ -1,0 +1,116 @@
+"""The appeal: of a frozen or hidden user, and of a suspended one, who has no session."""
+
+import pytest
+from django.conf import settings
+
+from accounts.community.sanctioned.pages import TOKEN_LIVES, token_of, uid_of
+from accounts.community.sanctions import Sanctions
+from accounts.users.entities import State
+from tests.support.people import PASSWORD
+from tests.support.stored_keys import everything, publish
+
+ALICE, BOB = 1, 2
+
+
+@pytest.fixture
+def site(store, raw, alice, bob, carol):
+    publish(raw, store, bob, "Post of bob")
+    return raw
+
+
+def log_in(client):
+    return client.post("/login/", {"username": "bob", "password": PASSWORD})
+
+
+def token_in(answer):
+    return answer.content.decode().split('name="token" value="')[1].split('"')[0]
+
+
+def test_a_visitor_logs_in_first(site, browser):
+    assert browser().get("/appeal/")["Location"] == "/login/?next=%2Fappeal%2F"
+    assert browser().post("/appeal/", {"text": "Why?"}).status_code == 403
+
+
+def test_for_a_user_without_a_sanction_there_is_nothing_to_appeal(site, browser, bob):
+    assert "Nothing is imposed on your account." in browser(bob).get("/appeal/").content.decode()
+    assert browser(bob).post("/appeal/", {"text": "Why?"}).status_code == 422
+
+
+@pytest.mark.parametrize("state", [State.FROZEN, State.HIDDEN])
+def test_a_sanctioned_user_appeals_once_and_sees_the_answer(site, store, browser, bob, state):
+    Sanctions(store).impose(BOB, state, "insults")
+    client = browser(bob)
+    assert 'action="/appeal/"' in client.get("/appeal/").content.decode()
+    assert client.post("/appeal/", {"text": ""}).status_code == 422
+    assert client.post("/appeal/", {"text": "x" * 1001}).status_code == 422
+    assert client.post("/appeal/", {"text": "I am <i>sorry</i>."}).status_code == 302
+    page = client.get("/appeal/").content.decode()
+    assert "I am &lt;i&gt;sorry&lt;/i&gt;." in page
+    assert "It waits for a decision." in page
+    assert 'name="text"' not in page
+    assert client.post("/appeal/", {"text": "Again"}).status_code == 422
+    Sanctions(store).decide_appeal(BOB, False, ALICE, "not enough")
+    page = client.get("/appeal/").content.decode()
+    assert "Your appeal was refused." in page
+    assert "not enough" in page
+
+
+def test_a_suspended_user_sees_the_reason_after_the_right_password_and_nothing_else(site, store, browser):
+    Sanctions(store).impose(BOB, State.SUSPENDED, "spam")
+    before = everything(site)
+    client = browser()
+    answer = log_in(client)
+    page = answer.content.decode()
+    assert answer.status_code == 403
+    assert "Your account is suspended" in page
+    assert "spam" in page
+    assert settings.AUTH_COOKIE not in answer.cookies
+    assert "no-store" in answer["Cache-Control"]
+    after = everything(site)
+    assert {key for key in after if not key.startswith("throttle:")} == {*before}
+    wrong = client.post("/login/", {"username": "bob", "password": "wrong"})
+    assert wrong.status_code == 422
+    assert "suspended" not in wrong.content.decode()
+
+
+def test_a_suspended_user_appeals_without_a_session(site, store, browser):
+    Sanctions(store).impose(BOB, State.SUSPENDED, "spam")
+    client = browser()
+    token = token_in(log_in(client))
+    answer = client.post("/appeal/", {"text": "It was not me.", "token": token})
+    assert answer.status_code == 200
+    assert "It waits for a decision." in answer.content.decode()
+    [appeal] = Sanctions(store).appeals()
+    assert (appeal.uid, appeal.text) == (BOB, "It was not me.")
+    assert settings.AUTH_COOKIE not in client.cookies
+
+
+def test_a_token_is_for_one_person_and_one_hour(site, store, browser, monkeypatch):
+    assert uid_of(token_of(BOB)) == BOB
+    assert uid_of(token_of(BOB) + "x") is None
+    assert uid_of("2") is None
+    monkeypatch.setattr("accounts.community.sanctioned.pages.TOKEN_LIVES", -1)
+    assert TOKEN_LIVES == 3600
+    assert uid_of(token_of(BOB)) is None
+    Sanctions(store).impose(BOB, State.SUSPENDED, "spam")
+    assert browser().post("/appeal/", {"text": "Why?", "token": token_of(BOB)}).status_code == 403
+
+
+def test_a_suspended_user_and_their_posts_are_shown_to_no_one_until_it_is_lifted(site, store, browser, alice):
+    client = browser(alice)
+    addresses = ("/@bob/", "/@bob/1/")
+    shown = [client.get(address).status_code for address in addresses]
+    before = everything(site)
+    Sanctions(store).impose(BOB, State.SUSPENDED, "spam")
+    answers = [client.get(address) for address in addresses]
+    assert [answer.status_code for answer in answers] == [410, 410]
+    assert "This account is suspended." in answers[0].content.decode()
+    assert "Post of bob" not in client.get("/timeline/").content.decode()
+    Sanctions(store).lift(BOB)
+    assert [client.get(address).status_code for address in addresses] == shown == [200, 200]
+    assert "Post of bob" in client.get("/timeline/").content.decode()
+    after = everything(site)
+    own = ("user:2", "acts:2", "log:", "outbox", "throttle:", "timeline")
+    assert {key: value for key, value in after.items() if not key.startswith(own)} == {
+        key: value for key, value in before.items() if not key.startswith(own)
+    }
