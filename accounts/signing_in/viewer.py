@@ -31,6 +31,7 @@ from accounts.users.entities import (
 from accounts.users.repository import PERSON, TRIES, Users, ask_owner, person, role_of, sanction_of
 from retwis_site.exceptions import StoreError, StoreReadOnly
 from retwis_site.features import viewer_numbers
+from retwis_site.identity.site import Site, ask_site, current_site
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import stored_id
@@ -82,6 +83,7 @@ class Viewer:
         self._role = Role.MEMBER
         self._sanction: Sanction | None = None
         self._must_not_be_frozen = False
+        self._site: Site | None = None
         self.just_changed = just_changed
         self.asked = False  # whether the response depends on the viewer
 
@@ -128,6 +130,12 @@ class Viewer:
     def _check_frozen(self) -> None:
         if self._must_not_be_frozen and isinstance(self._user, User) and self._user.state is State.FROZEN:
             raise AccountFrozen
+    @property
+    def site(self) -> Site:
+        """The site's own words. No round trip after `ask`, which asks for them too, else as for `current_site`."""
+        if self._site is None:
+            self._site = current_site(self._store)
+        return self._site
 
     def require_user(self) -> User:
         """The signed-in user. Round trips as for `user`. Raises NotSignedIn."""
@@ -151,9 +159,11 @@ class Viewer:
         for _ in range(TRIES):
             pipe = self._store.pipeline()
             question = make()
+            site = ask_site(pipe)
             if self._user is not None:
                 question.queue(pipe, self._user.uid if isinstance(self._user, User) else None)
                 pipe.execute()
+                self._site = site.value
                 return question.result()
             me = self._unchecked_uid()
             if me is None:
@@ -163,6 +173,7 @@ class Viewer:
             numbers = {name: ask_number(pipe, me) for name, ask_number in viewer_numbers().items()}
             question.queue(pipe, me)
             pipe.execute()
+            self._site = site.value
             if uid.value != str(me):
                 self._take_for(stored_id(keys.auths(), uid.value))
                 continue
@@ -194,6 +205,8 @@ class Viewer:
 
         Round trips as for `ask`.
         """
+        if self._user is not None:
+            self.require_user()
         question = self.ask(lambda: _IfSignedIn(make()))
         return self.require_user(), question.result()
 

@@ -14,15 +14,18 @@ from django.utils.functional import SimpleLazyObject
 from retwis_site.http import flash_messages
 from retwis_site.http.csrf import csrf_token
 from retwis_site.http.language import headers_in
+from retwis_site.identity.site import Site, known_site
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html, active_language, joined
 from retwis_site.rendering.theme import theme_of
+
+OF_SITE = ("site_name", "tagline", "colour", "announcement")  # the slots of the frame that `of_site` fills
 
 MESSAGE = Fragment("retwis_site/_message.html", slots=("text", "tags"))
 
 
 def page(request: HttpRequest, template: str, context: Mapping[str, Any], status: int = 200) -> HttpResponse:
     """A page that is rendered now. Its template has the context, `request`, and what `base.html` needs: `here` (the
-    name of the view), `theme`, `messages`, `csrf_token`."""
+    name of the view), `theme`, `messages`, `csrf_token`, OF_SITE."""
     around = {
         "request": request,
         "here": request.resolver_match.view_name if request.resolver_match else "",
@@ -30,9 +33,15 @@ def page(request: HttpRequest, template: str, context: Mapping[str, Any], status
         "messages": messages(request),
         "title_number": NOTHING,
         "banner": NOTHING,
+        **of_site(known_site()),
         "csrf_token": SimpleLazyObject(lambda: csrf_token(request)),  # a page without a form sets no cookie
     }
     return answer(loader.render_to_string(template, {**around, **context}).encode(), active_language(), status)
+
+
+def of_site(site: Site) -> dict[str, str]:
+    """The slots OF_SITE. The announcement is empty: who sees one is up to the pages of accounts."""
+    return {"site_name": site.name, "tagline": site.shown_tagline, "colour": site.colour, "announcement": NOTHING}
 
 
 def answer(html: bytes, language: str, status: int = 200) -> HttpResponse:

@@ -49,6 +49,7 @@ TYPES = {
     "log:*": "zset",
     "acts:*": "zset",
     "appeals": "zset",
+    "site": "hash",
     "outbox": "zset",
     "outbox:[0-9]*": "zset",
     "attempts": "hash",

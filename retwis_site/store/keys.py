@@ -46,6 +46,7 @@
 | `log:<year>` | zset | what staff did, a line of JSON each, score = when (unix ms) | truth |
 | `acts:<uid>` | zset | the lines of the log about this user | truth |
 | `appeals` | zset | open appeals: `<uid>:<id of the act>`, score = since when (unix s) | |
+| `site` | hash | the site's own words: `name`, `tagline`, `colour`, `about`, `rules` (a line each), `privacy`, `contact`, `announcement`, `registration` (`open`, `approval`, `invite` or `closed`), `invites` (open invitations that a member may have); an absent field has its default | truth |
 | `outbox` | zset | unfinished jobs, score = when a worker may take the job over (unix s) | truth |
 | `outbox:<n>` | zset | with `OUTBOX_SHARDS` above 1, instead of `outbox`: the jobs about some of the ids | truth |
 | `attempts` | hash | job -> number of times that a worker has claimed it; 1 again after a worker released it | |
@@ -236,6 +237,10 @@ HEALTH_SECONDS = 60  # until it expires
 
 def health() -> str:
     return f"{PREFIX}health"
+
+
+def site() -> str:
+    return f"{PREFIX}site"
 
 
 def schema() -> str:

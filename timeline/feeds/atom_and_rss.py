@@ -23,6 +23,7 @@ from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from accounts.users.names import isolated
 from retwis_site.http.public_cache import publicly_cached
+from retwis_site.identity.site import known_site
 from retwis_site.rendering.dates import moment_of
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import connect
@@ -184,7 +185,8 @@ class ProfileFeed(PostsFeed):
         return PersonFeedPosts(items, found.person)
 
     def title(self, feed_posts: PersonFeedPosts) -> str:
-        return _("%(name)s (@%(username)s) on Retwis") % {
+        return _("%(name)s (@%(username)s) on %(site)s") % {
+            "site": known_site().name,
             "name": isolated(feed_posts.person),
             "username": feed_posts.person.username,
         }
@@ -210,7 +212,7 @@ class TimelineFeed(PostsFeed):
         return FeedPosts(_items(request, found.page))
 
     def title(self) -> str:
-        return _("Everyone on Retwis")
+        return _("Everyone on %(site)s") % {"site": known_site().name}
 
     def subtitle(self) -> str:
         return _("All posts, newest first")
@@ -232,7 +234,7 @@ class TagFeed(PostsFeed):
         return TagFeedPosts(_items(request, found.page), found.tag)
 
     def title(self, feed_posts: TagFeedPosts) -> str:
-        return _("#%(tag)s on Retwis") % {"tag": feed_posts.tag.spelling}
+        return _("#%(tag)s on %(site)s") % {"tag": feed_posts.tag.spelling, "site": known_site().name}
 
     def subtitle(self, feed_posts: TagFeedPosts) -> str:
         return _("Posts with #%(tag)s, newest first") % {"tag": feed_posts.tag.spelling}
@@ -248,7 +250,7 @@ class TagFeed(PostsFeed):
 
 
 def _visitor() -> Viewer:
-    """A feed has what visitors see, also for a signed-in user."""
+    """A feed has what visitors see, also for a signed-in user. What it asks also brings the site's name."""
     return Viewer(connect(), "")
 
 

@@ -14,6 +14,7 @@ from accounts.users.entities import Sanction, User, Visitor
 from accounts.users.html import at
 from accounts.users.names import isolated
 from retwis_site.http.csrf import csrf_token
+from retwis_site.identity.site import DEFAULT, Site
 from retwis_site.rendering import pages
 from retwis_site.rendering.fragments import EITHER, NOTHING, Fragment, Html, active_language, escaped
 from retwis_site.rendering.theme import THEMES, theme_of
@@ -36,6 +37,7 @@ class Rendering:
     user: User | Visitor
     news: int = 0  # the number of new notices
     sanction: Sanction | None = None  # what staff has imposed on the viewer
+    site: Site = DEFAULT
 
     @property
     def me(self) -> int | None:
@@ -47,7 +49,8 @@ def rendering(request: RetwisRequest) -> Rendering:
     """Round trips as for `request.viewer.user`."""
     user = request.viewer.user
     token = escaped(csrf_token(request)) if user.is_authenticated else NOTHING
-    return Rendering(active_language(), token, user, request.viewer.numbers.get("news", 0), request.viewer.sanction)
+    viewer = request.viewer
+    return Rendering(active_language(), token, user, viewer.numbers.get("news", 0), viewer.sanction, viewer.site)
 
 
 class Page(Fragment):
@@ -64,7 +67,7 @@ class Page(Fragment):
     ) -> None:
         super().__init__(
             template,
-            slots=("session", "news", "title_number", "banner", "messages", "csrf_token", *slots),
+            slots=("session", "news", "title_number", "banner", "messages", "csrf_token", *pages.OF_SITE, *slots),
             numbers=numbers,
             shape={"theme": ("", *THEMES), "signed_in": EITHER, **(shape or {})},
             constants={"here": here},
@@ -81,6 +84,7 @@ class Page(Fragment):
             session=session(by, here),
             **frame_of_news(by, here, "waits" if given.get("polls") else "polls"),
             banner=banner(by.sanction, by.language),
+            **pages.of_site(by.site),
             messages=pages.messages(request),
             csrf_token=by.token,
             **given,
@@ -124,5 +128,6 @@ def form_page(request: RetwisRequest, template: str, context: Mapping[str, Any],
         "session": session(by, name),
         **frame_of_news(by, name, "polls"),
         "banner": banner(by.sanction, by.language),
+        **pages.of_site(by.site),
     }
     return pages.page(request, template, {**around, **context}, status)

@@ -70,6 +70,8 @@ def test_a_page_is_never_shown_in_a_frame(browser, alice):
 
 def test_with_https_pages_are_redirected_and_cookies_are_bound_to_the_host():
     code = """
+from retwis_site.identity import site
+site.keep({})  # so the login page asks nothing of a store
 answer = Client().get("/login/", headers={"host": "localhost"})
 secure = Client().get("/login/", secure=True, headers={"host": "localhost"})
 print(answer.status_code, answer["Location"], settings.AUTH_COOKIE, settings.CSRF_COOKIE_SECURE)
@@ -86,7 +88,7 @@ print(Client().get("/livez", headers={"host": "localhost"}).status_code)
 def test_the_header_of_a_proxy_counts_only_with_trusted_proxies():
     code = """
 client = Client(headers={"host": "localhost", "x-forwarded-proto": "https"})
-print(client.get("/login/").status_code)
+print(client.get("/robots.txt").status_code)
 """
     assert in_a_process(code, HTTPS="1") == "301"
     assert in_a_process(code, HTTPS="1", TRUSTED_PROXIES="1") == "200"

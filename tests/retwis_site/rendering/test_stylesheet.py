@@ -138,7 +138,7 @@ def test_a_page_names_its_theme_and_colours(browser, url):
     for theme, colour in papers.items():
         client.cookies["theme"] = theme
         page = client.get(url).content.decode()
-        assert f'<html lang="en" dir="ltr" data-theme="{theme}">' in page
+        assert f'<html lang="en" dir="ltr" data-theme="{theme}" data-colour="pine">' in page
         assert metas(page, "color-scheme") == [(theme, "")]
         assert metas(page, "theme-color") == [(colour, "")]
 

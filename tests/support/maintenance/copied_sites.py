@@ -62,6 +62,7 @@ def make_site_with_every_key(raw, store):
     raw.zadd("log:2026", {"a line": 1.7e12})
     raw.zadd("acts:2", {"a line": 1.7e12})
     raw.zadd("appeals", {"2:abc": LONG_AGO})
+    raw.hset("site", "name", "Ravens")
     raw.zadd("recent", {"1": 1})
     raw.zadd("recent:3", {"2": 2})
     raw.rpush("timeline:2", "-0")

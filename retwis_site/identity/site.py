@@ -1,0 +1,124 @@
+"""The site's own words, in the hash `site`: its name, its rules, who may join. Every page shows some of them.
+
+A process keeps them for five seconds. After that, the next page asks for them in the round trip that checks its viewer.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Literal, NamedTuple, get_args
+
+from django.utils.translation import gettext as _
+
+from retwis_site.store import keys
+from retwis_site.store.client import Pipe, Store, connect
+from retwis_site.store.ids import parse_number
+from retwis_site.store.local_cache import Memory
+from retwis_site.store.replies import Answer
+
+Mode = Literal["open", "approval", "invite", "closed"]
+MODES: tuple[Mode, ...] = get_args(Mode)
+
+DEFAULT_NAME = "Retwis"
+DEFAULT_INVITES = 5
+COLOURS = ("pine", "ocean", "plum", "brick", "slate")  # retwis.css has each, in both themes
+
+
+class Site(NamedTuple):
+    """The site's own words. An empty text stands for the default, which is in the reader's language."""
+
+    name: str = DEFAULT_NAME
+    tagline: str = ""
+    colour: str = COLOURS[0]
+    about: str = ""
+    rules: str = ""  # a line for each
+    privacy: str = ""
+    contact: str = ""
+    announcement: str = ""
+    registration: Mode = "open"
+    invites: int = DEFAULT_INVITES  # open invitations that a member may have; 0: only the operator invites
+
+    @property
+    def numbered_rules(self) -> list[str]:
+        """The rules, without empty lines. Rule 1 is the first."""
+        return [line.strip() for line in self.rules.splitlines() if line.strip()]
+
+    @property
+    def shown_tagline(self) -> str:
+        """The tagline, or the default in the active language."""
+        default = _("%(site)s is a small open microblog that stores everything in Redis.")
+        return self.tagline or default % {"site": self.name}
+
+
+DEFAULT = Site()
+FIELDS = Site._fields
+
+_fresh: Memory[str, Site] = Memory(size=2, seconds=5)
+_last: Memory[str, Site] = Memory(size=2, seconds=math.inf)
+
+
+def ask_site(pipe: Pipe) -> Answer[Site]:
+    """The site's words. No command while they are cached."""
+    cached = _fresh.get("site")
+    if cached is not None:
+        return Answer(lambda: cached)
+    stored = pipe.hgetall(keys.site())
+    return Answer(lambda: keep(stored.value))
+
+
+def current_site(store: Store) -> Site:
+    """The site's words, at most five seconds old. No round trip while they are cached, else one."""
+    return _fresh.get("site") or stored_site(store)
+
+
+def stored_site(store: Store) -> Site:
+    """The site's words as they stand in the store. One round trip."""
+    return keep(store.hgetall(keys.site()))
+
+
+def known_site() -> Site:
+    """The words that this process has read last, or the defaults. No round trip: for pages about a failing store."""
+    return _last.get("site") or DEFAULT
+
+
+def site_name() -> str:
+    """The name of this site. Round trips as for `current_site`."""
+    return current_site(connect()).name
+
+
+def keep(stored: Mapping[str, str]) -> Site:
+    """Cache what was just read."""
+    site = read(stored)
+    _last.put("site", site)
+    _fresh.put("site", site)
+    return site
+
+
+def read(stored: Mapping[str, str]) -> Site:
+    """The site from its hash. A field with a value that no form would accept counts as absent."""
+    texts = {field: stored.get(field, "") for field in FIELDS}
+    mode, invites = texts.pop("registration"), parse_number(texts.pop("invites"))
+    texts["name"] = texts["name"] or DEFAULT_NAME
+    texts["colour"] = texts["colour"] if texts["colour"] in COLOURS else COLOURS[0]
+    return Site(
+        **texts,
+        registration=next((known for known in MODES if known == mode), "open" if not mode else "closed"),
+        invites=DEFAULT_INVITES if invites is None else invites,
+    )
+
+
+def forget() -> None:
+    """The next page reads the words anew: they were just changed."""
+    _fresh.clear()
+
+
+def change(store: Store, fields: Mapping[str, str]) -> None:
+    """Set these fields; an empty text removes one. One round trip. The fields do not depend on each other, so a crash
+    in between leaves no disorder."""
+    pipe = store.pipeline()
+    for field, text in fields.items():
+        if text:
+            pipe.hset(keys.site(), {field: text})
+        else:
+            pipe.hdel(keys.site(), field)
+    pipe.execute()
+    forget()
