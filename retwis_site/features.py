@@ -20,6 +20,7 @@ from retwis_site.http.cookies import PersonalCookie
 from retwis_site.http.form_fields import FormField
 from retwis_site.jobs.outbox import BatchHandler, JobHandler
 from retwis_site.maintenance.checks import Check
+from retwis_site.maintenance.server_advice import Advice
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.rate_limits import Limit
 from retwis_site.store.replies import Answer, Reply
@@ -95,6 +96,7 @@ class Feature:
     # `doctor` runs them in the order of FEATURES: a repair may rely on the checks before it.
     inconsistencies: Checks = _nothing
     orphans: Checks = _nothing  # harmless; `cleanup` removes them
+    advice: Callable[[Store], list[Advice]] = _nothing  # what `doctor` tells the operator to do
     adoption: Checks = _nothing  # what `adopt` changes in a database of the official Retwis
     temporary_keys: Mapping[str, int] = field(default_factory=dict)  # SCAN pattern -> seconds; each key has an expiry
     # By name, numbers about the signed-in user for every page: `request.viewer.numbers`. The round trip that checks the

@@ -111,8 +111,8 @@ class Outbox:
         self._store.zrem(key, name)
 
     def claim(self, names: Sequence[str], worker: str, told_to_stop: Callable[[], bool]) -> "list[Claim]":
-        """Take jobs for `worker` alone, for LEASE seconds. Those that another worker has, or has finished meanwhile, are
-        left out. Two round trips; one when other workers have all, three when a job is finished."""
+        """Take jobs for `worker` alone, for LEASE seconds. Those that another worker has, or has finished meanwhile,
+        are left out. Two round trips; one when other workers have all, three when a job is finished."""
         pipe = self._store.pipeline()
         asked = [(name, pipe.set_nx_ex(keys.lease(name), worker, LEASE)) for name in names]
         pipe.execute()

@@ -2,11 +2,14 @@
 
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from django.core.management.base import CommandParser
 
 from retwis_site.exceptions import StoreRefused
+from retwis_site.features import features
 from retwis_site.maintenance.census import Census
 from retwis_site.maintenance.clock_advice import clock_advice, ids_ahead
 from retwis_site.maintenance.examination import inconsistencies, orphans
@@ -54,7 +57,7 @@ class Command(StoreCommand):
         if repairs:
             Memory.clear_all()
             census = self._count(store)
-        found = [*_server_advice(store), *clock_advice(), *ids_ahead(store), *census.advice()]
+        found = [*_server_advice(store), *clock_advice(), *ids_ahead(store), *census.advice(), *_advice(store)]
         return Report(census, False, found, errors, found_orphans)
 
     def _count(self, store: Store) -> Census:
@@ -69,6 +72,13 @@ def _state(store: Store, census: Census) -> State:
         return census.certain(examine(store))
     except StoreRefused:  # such as for `users` of the wrong type, which has a check of its own
         return census.certain(State.OLDER)
+
+
+def _advice(store: Store) -> Iterator[Advice]:
+    """The advice of all features."""
+    for feature in features():
+        with suppress(StoreRefused):  # such as for a key of the wrong type, which has a check of its own
+            yield from feature.advice(store)
 
 
 def _server_advice(store: Store) -> list[Advice]:

@@ -130,6 +130,7 @@ def test_names_that_differ_only_in_case_are_advice(raw, capsys, names, told):
 def test_fail_on_advice(site, capsys, monkeypatch):
     monkeypatch.setattr("retwis_site.management.commands.doctor.advice", lambda store: [])
     site.set("schema", "1")
+    call_command("reindex", verbosity=0)
     assert report_of(capsys, "--fail-on=advice")[0] == 0
     site.hset("user:2", "password", "as typed")
     assert report_of(capsys, "--fail-on=advice")[0] == 1

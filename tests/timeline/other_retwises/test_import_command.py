@@ -4,10 +4,12 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from retwis_site.maintenance.filling import Filling
+from retwis_site.store.client import connect
 from tests.support.command_output import said
 from tests.support.other_retwises.imported import contents, posts
 from tests.support.other_retwises.php import PhpRetwis
 from tests.support.people import LONG_AGO
+from tests.support.stores.indexed_posts import posts_under
 from tests.support.stores.seam import Killed, killed_before_round_trip
 from timeline.other_retwises.entities import CannotImport
 from timeline.other_retwises.source import connect_to
@@ -63,7 +65,11 @@ def test_after_a_crash_the_next_run_starts_from_the_beginning(raw, site, importi
         site_before = contents(source.raw)
         if not killed_before_round_trip(step, run):
             break
-        assert raw.get("next_user_id") in {None, "copying"}
+        if raw.get("next_user_id") not in {None, "copying"}:  # only the search does not know all posts yet
+            raw.delete("lease:reindex")  # a minute later
+            call_command("reindex", verbosity=0)
+            assert posts_under(connect(), "from:2") == {1, 2, 3}
+            continue
         source.raw.delete("post:1")  # what was read from it must not stay
         run()
         assert list(posts(raw)) == [2, 3]

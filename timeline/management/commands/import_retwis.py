@@ -8,6 +8,7 @@ from django.core.management.base import CommandError, CommandParser
 from retwis_site.maintenance.filling import CannotFill, Filling
 from retwis_site.management.base import StoreCommand
 from retwis_site.store.client import Store, without_gate
+from timeline.management.indexing import write_index
 from timeline.other_retwises.conversion import Conversion
 from timeline.other_retwises.detect import LAYOUTS, detect, refuse_own
 from timeline.other_retwises.entities import CannotImport
@@ -59,6 +60,8 @@ class Command(StoreCommand):
         work = Import(source, conversion, target)
         for _ in self.progress("Importing", work):
             pass
+        if not options["dry_run"]:
+            write_index(self, without_gate())
         for line in work.summary():
             self.say(line)
         self.say("Nothing was written: this was a dry run." if options["dry_run"] else "Imported.")

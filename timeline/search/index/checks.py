@@ -4,21 +4,42 @@
 from array import array
 from collections.abc import Sequence
 from functools import partial
-from secrets import SystemRandom
 
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, confirmed, ids_of
+from retwis_site.maintenance.server_advice import Advice
 from retwis_site.store import key_kinds, keys
 from retwis_site.store.chunks import batches
 from retwis_site.store.client import Store
-from retwis_site.store.ids import parse_number, stored_id
+from retwis_site.store.ids import stored_id
 from timeline.posts.checks.post_checks import at_work_on
 from timeline.search.index.postings import ask_posts
 from timeline.search.index.ranges import ask_ranges
-from timeline.search.index.rebuilding import stray_postings
+from timeline.search.index.rebuilding import LEASE_OF, stray_postings
 from timeline.search.index.writing import LAST, Indexing
 
 SAMPLE = 500  # posts; each has some 20 terms
 LOOKED_UP_AT_ONCE = 50  # posts
+
+
+def advice(store: Store) -> list[Advice]:
+    """What a search needs that only `reindex` does. Four round trips; a scan of all keys without an index."""
+    if store.get(keys.lease(LEASE_OF)) is not None:
+        return []
+    if _is_unfinished(store):
+        text = "A `reindex` has not ended: searches miss some posts."
+        return [Advice("retwis.W017", text, "Run `manage.py reindex` again: it goes on where it stopped.")]
+    if any(ids_of(store, "post:*")) and not _has_index(store):
+        text = "There is no index of the search: searches find no post."
+        return [Advice("retwis.W017", text, "Run `manage.py reindex`, also while the site runs.")]
+    return []
+
+
+def _is_unfinished(store: Store) -> bool:
+    return store.hget(keys.search_index(), LAST) is not None
+
+
+def _has_index(store: Store) -> bool:
+    return any(store.scan_keys(key_kinds.matching("postings:*"), AT_ONCE))
 
 
 class IndexChecks:
@@ -35,16 +56,15 @@ class IndexChecks:
         return [Check("parts of the search's index that are no longer used", self.strays, self._store.dbsize)]
 
     def missed(self) -> Chunks:
-        """Posts that do not stand under all of their terms. None in a store without an index, of an older version of
-        the site, and none that an unfinished `reindex` has still to write."""
-        if not any(self._store.scan_keys(key_kinds.matching("postings:*"), AT_ONCE)):
+        """Posts that do not stand under all of their terms. None in a store without a whole index: `advice` tells. The
+        same store has the same sample."""
+        if _is_unfinished(self._store) or not _has_index(self._store):
             return
-        written_down_to = parse_number(self._store.hget(keys.search_index(), LAST) or "") or 0
         found = array("Q")
         for pids in ids_of(self._store, "post:*"):
-            found.extend(pid for pid in pids if pid >= written_down_to)
+            found.extend(pids)
             yield []
-        sample = SystemRandom().sample(found, min(SAMPLE, len(found)))
+        sample = sorted(found)[:: -(-len(found) // SAMPLE) or 1]
         missed = [pid for pids in batches(sample, LOOKED_UP_AT_ONCE) for pid in self._missed(pids)]
         wrong = confirmed(self._store, missed, lambda pid: at_work_on(str(pid)) | {f"index:{pid}"}, self._missed)
         yield [Finding(f"a search misses {keys.post(pid)}", partial(self._indexing.index, [pid])) for pid in wrong]

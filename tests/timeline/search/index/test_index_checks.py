@@ -6,8 +6,10 @@ from django.core.management import call_command
 from retwis_site.jobs.worker import drain
 from retwis_site.store import keys
 from retwis_site.store.ids import LARGEST_ID
+from tests.support.maintenance.doctor_report import report_of
 from tests.support.stored_keys import publish
 from tests.support.stores.indexed_posts import posts_under, write_post
+from timeline.search.index import checks
 from timeline.search.index.checks import IndexChecks
 
 pytestmark = pytest.mark.indexed
@@ -70,12 +72,50 @@ def test_a_store_without_an_index_has_no_findings(raw, store, of_cats):
     assert found(store) == []
 
 
-def test_what_an_unfinished_reindex_has_still_to_write_is_none(raw, store, of_cats):
+@pytest.mark.parametrize("last", ["0", LARGEST_ID])
+def test_what_an_unfinished_reindex_has_still_to_write_is_none(raw, store, of_cats, last):
     raw.delete(of_cats.pop())
-    raw.hset("search_index", "reindexed", LARGEST_ID)
+    raw.hset("search_index", "reindexed", last)
     assert found(store) == []
+
+
+def test_two_runs_look_up_the_same_posts_from_the_first_to_the_last(raw, store, of_cats, monkeypatch):
+    for pid in range(3, 102):
+        write_post(raw, pid, "birds")
+    looked_up = []
+    monkeypatch.setattr(checks, "SAMPLE", 10)
+    monkeypatch.setattr(IndexChecks, "_missed", lambda self, pids: looked_up.extend(pids) or [])
+    assert found(store) == found(store) == []
+    assert looked_up == [*range(1, 102, 11)] * 2
+
+
+def advice_of(capsys):
+    report = report_of(capsys)[1]
+    return [one["text"] for one in report["advice"] if one["id"] == "retwis.W017"]
+
+
+def test_doctor_says_when_there_is_no_index(raw, store, of_cats, capsys):
+    assert advice_of(capsys) == []
+    raw.delete(*raw.keys("postings:*"))
+    assert advice_of(capsys) == ["There is no index of the search: searches find no post."]
+    call_command("reindex", verbosity=0)
+    assert advice_of(capsys) == []
+
+
+def test_a_store_without_posts_needs_no_index(raw, store, alice, capsys):
+    assert advice_of(capsys) == []
+
+
+def test_doctor_says_when_a_reindex_has_not_ended(raw, store, of_cats, capsys):
     raw.hset("search_index", "reindexed", "0")
-    assert found(store) == ["a search misses post:2"]
+    assert advice_of(capsys) == ["A `reindex` has not ended: searches miss some posts."]
+    raw.set("lease:reindex", "x")
+    assert advice_of(capsys) == []
+
+
+def test_a_wrong_type_does_not_stop_the_advice(raw, store, of_cats, capsys):
+    raw.set("search_index", "x")
+    assert advice_of(capsys) == []
 
 
 def test_keys_of_ranges_that_are_none_are_removed_by_cleanup(raw, store, of_cats):
