@@ -15,7 +15,7 @@ from retwis_site.store.ids import stored_ids
 from timeline.conversation.branches import InThread, Rank, branches
 from timeline.conversation.entities import ThreadPage
 from timeline.posts.entities import NO_LINKS, Links, NoSuchPost, Post, PostDeleted, Unavailable
-from timeline.posts.reading.acted import LatestActed, ask_latest_acted
+from timeline.posts.reading.acted import NOTHING_READ_MUTES_ASIDE, LatestActed, ask_latest_acted
 from timeline.posts.reading.one_post import OnePost
 from timeline.posts.reading.post_reader import PostReader
 from timeline.posts.reading.records import Record
@@ -56,7 +56,8 @@ class Threads:
         above = [higher for higher in _above(links) if higher != pid] if after is None else []
         followed = FollowedPeople(viewer.uid or 0, asked.followed)
         rules = [_AsksWhomTheViewerFollows(followed)]
-        reader = PostReader(self._store, viewer.user, rules, [author], asked.acted, viewer.just_changed, author.uid)
+        acted = asked.acted.asking_for(pid)
+        reader = PostReader(self._store, viewer.user, rules, [author], acted, viewer.just_changed, author.uid)
         posts = self._read(reader, dict.fromkeys([*above, pid, *direct, *below]))
         replies = [post for post in posts.values() if post.links.reply_to != pid or post.pid in here]
         page = ThreadPage(
@@ -74,7 +75,8 @@ class Threads:
 
     def _reposted(self, viewer: Viewer, repost: int) -> ThreadPage:
         """Round trips as for `PostReader.read`. Raises NoSuchPost when the viewer does not see the post."""
-        posts, _ = PostReader(self._store, viewer.user, fresh=viewer.just_changed).read([repost])
+        acted, fresh = NOTHING_READ_MUTES_ASIDE, viewer.just_changed
+        posts, _ = PostReader(self._store, viewer.user, acted=acted, fresh=fresh).read([repost])
         if not posts:
             raise NoSuchPost(repost)
         return ThreadPage(posts[0].author, posts[0], [], begins_higher=False, replies=[], after=None)

@@ -1,5 +1,16 @@
-"""Pages of people: followers, following, the directory of all users, search, suggestions."""
+"""Pages of people: followers, following, the directory, search, suggestions; whom and what a user hides."""
+
+from django.utils.translation import gettext_lazy as _
 
 from retwis_site.features import Feature
+from retwis_site.http.form_fields import FormField
 
-FEATURE = Feature(urls="timeline.people.urls")
+FEATURE = Feature(
+    urls="timeline.people.urls",
+    form_fields={
+        "muted_words": (
+            FormField("words", "text", _("Word or phrase")),
+            *(FormField(name, "hidden") for name in ("where", "how", "days")),
+        )
+    },
+)

@@ -64,6 +64,7 @@ class Context(NamedTuple):
     quoted: Post | None = None  # None also when the viewer cannot see it
     # The usernames in the text that are links, in lower case. None: all, since nobody has looked them up.
     mentioned: frozenset[str] | None = None
+    muted: str | None = None  # the words that the viewer mutes and the post has: it waits behind a line that names them
 
 
 NO_CONTEXT = Context()

@@ -21,6 +21,7 @@ from timeline.posts.reading.records import cached_author
 from timeline.posts.reading.visibility import PostsOfFollowed
 from timeline.relations.entities import FollowCounts
 from timeline.relations.follow import NO_FOLLOWED_READ, LatestFollowed, ask_follow_counts, ask_latest_followed
+from timeline.relations.words.muted_words import Where
 from timeline.timelines.entities import HomePage
 from timeline.timelines.pagination import POSTS_A_PAGE, Shown, fill
 
@@ -79,7 +80,7 @@ class Homes:
     def _seen_by(self, owner: User, pids: Sequence[int]) -> int:
         """How many posts of others their home would show. One round trip, and those of `PostReader.read`."""
         pipe = self._store.pipeline()
-        followed, acted = ask_latest_followed(pipe, owner.uid), ask_latest_acted(pipe, owner.uid)
+        followed, acted = ask_latest_followed(pipe, owner.uid), ask_latest_acted(pipe, owner.uid, Where.HOME)
         pipe.execute()
         rules = [PostsOfFollowed(owner.uid, followed.value)]
         posts, _ = PostReader(self._store, owner, rules, acted=acted.value).read(pids)
@@ -207,7 +208,7 @@ class _HomeQuestion:
         self._counts = ask_follow_counts(pipe, me)
         self._seen = pipe.hget(keys.user(me), "seen")
         self._followed = ask_latest_followed(pipe, me)
-        self._acted = ask_latest_acted(pipe, me)
+        self._acted = ask_latest_acted(pipe, me, Where.HOME)
 
     def result(self) -> _AskedHome:
         seen = stored_id(keys.user(self._me), self._seen.value)

@@ -40,6 +40,7 @@ REPOSTED = Fragment(
     numbers=("others",),
     shape={"people": ("1", "2", "2+")},
 )
+MUTED = Fragment("timeline/posts/_muted.html", slots=("words", "post"))
 
 Place = Literal["list", "alone", "found"]  # found: in a list, with highlights, for which its text stays open
 CardKey = tuple[int, str, str, Place]  # pid, language, who looks at it, and where it stands
@@ -93,7 +94,8 @@ def _cards_of(posts: Sequence[Post], by: Rendering, place: Place, own: str, mark
             if its_marks is not None:
                 differing["text"] = html_with_marks(post.body, language, post.context.mentioned, its_marks)
             filled = _card(key, kept, post, by).fill(state, differing)
-        html.append(filled)
+        muted = post.context.muted
+        html.append(filled if muted is None else MUTED.fill_as_sent(language, words=muted, post=filled))
     return b"".join(html)
 
 

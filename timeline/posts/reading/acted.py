@@ -9,6 +9,8 @@ from retwis_site.store.client import Pipe
 from retwis_site.store.replies import Answer
 from timeline.posts.entities import Acted, Post
 from timeline.posts.reading.hidden_people import MUTES_ASIDE, NO_HIDDEN_READ, LatestHidden, ask_latest_hidden
+from timeline.posts.reading.muted_texts import NO_WORDS
+from timeline.relations.words.muted_words import Where
 
 LATEST = 50  # entries of each kind that `LatestActed` has at most
 CLOCKS_DIFFER = 60  # seconds; the clocks of two servers never differ by so much
@@ -38,7 +40,7 @@ class LatestActed:
     bookmarked: frozenset[str]
     since: float  # unix seconds: later likes and bookmarks are all known
     since_id: float  # reposts with higher ids are all known
-    hidden: LatestHidden  # whom the viewer has blocked and muted last
+    hidden: LatestHidden  # whom the viewer has blocked and muted last, and muted words
 
     def knows(self, post: Post | None) -> bool:
         """Whether all is known about this post; None: a post of which nothing is known yet."""
@@ -49,6 +51,13 @@ class LatestActed:
     @property
     def knows_all(self) -> bool:
         return self.since == self.since_id == -inf
+
+    def asking_for(self, pid: int) -> "LatestActed":
+        """The same for the page of a post: the viewer has asked for it, so no muted words hide it there."""
+        words = self.hidden.words
+        if words is NO_WORDS:
+            return self
+        return replace(self, hidden=self.hidden._replace(words=words._replace(besides=pid)))
 
     def on(self, pids: Iterable[int]) -> dict[int, Acted]:
         """By id, what the viewer has done with those of these posts on which they have acted."""
@@ -61,13 +70,13 @@ NOTHING_READ = LatestActed(frozenset(), frozenset(), frozenset(), inf, inf, NO_H
 NOTHING_READ_MUTES_ASIDE = replace(NOTHING_READ, hidden=MUTES_ASIDE)
 
 
-def ask_latest_acted(pipe: Pipe, me: int | None) -> Answer[LatestActed]:
-    """Seven commands; none for a visitor, None."""
+def ask_latest_acted(pipe: Pipe, me: int | None, where: Where = Where.EVERYWHERE) -> Answer[LatestActed]:
+    """Eight commands; none for a visitor, None. `where`: as for `muted_texts`."""
     if me is None:
         return Answer(lambda: NOTHING_READ)
     of_each = (keys.likes, keys.reposts, keys.bookmarks)
     asked = [pipe.zrevrange_withscores(key(me), 0, LATEST - 1) for key in of_each]
-    hidden = ask_latest_hidden(pipe, me)
+    hidden = ask_latest_hidden(pipe, me, where)
 
     def read() -> LatestActed:
         rows = [reply.value for reply in asked]

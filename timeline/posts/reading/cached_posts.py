@@ -2,6 +2,7 @@
 
 A whole post has what its card names: the person that it answers, the post that it quotes, and the mentioned people. It
 looks the same to everyone who hides nobody. It is put together once, and kept until the first of its parts is too old.
+What names people whom staff has hidden is not kept whole.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence

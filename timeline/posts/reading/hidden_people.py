@@ -1,4 +1,4 @@
-"""Whom a viewer does not see: people whom they block or mute, and who block them."""
+"""Whom and what a viewer does not see: people whom they block or mute, people who block them, and muted words."""
 
 import time
 from collections.abc import Callable
@@ -8,17 +8,20 @@ from retwis_site.store import keys
 from retwis_site.store.client import Pipe
 from retwis_site.store.ids import parse_id
 from retwis_site.store.replies import Answer
+from timeline.posts.reading.muted_texts import NO_WORDS, MutedTexts, muted_texts
+from timeline.relations.words.muted_words import Where, ask_muted_words
 
 LATEST = 50  # entries of each kind that `LatestHidden` has at most
 KINDS = (keys.blocked, keys.blocked_by, keys.muted, keys.muted_reposts)
 
 
 class LatestHidden(NamedTuple):
-    """The people of each of the KINDS that stand first there. A page can ask it before it knows whose posts it has, and
-    for nearly all users it is all that the page must know."""
+    """The muted words, and the people of each of the KINDS that stand first there. A page can ask it before it knows
+    whose posts it has, and for nearly all users it is all that the page must know."""
 
     people: tuple[frozenset[int], ...]  # uids, of each kind; a mute that has ended is not among them
     are_all: tuple[bool, ...]  # of each kind, whether there are no others
+    words: MutedTexts = NO_WORDS
 
     @property
     def blocked(self) -> frozenset[int]:
@@ -37,19 +40,21 @@ MUTES_ASIDE = LatestHidden((frozenset(),) * len(KINDS), (False, False, True, Tru
 NOBODY_HIDDEN = LatestHidden((frozenset(),) * len(KINDS), (True,) * len(KINDS))
 
 
-def ask_latest_hidden(pipe: Pipe, me: int) -> Answer[LatestHidden]:
-    """Four commands."""
+def ask_latest_hidden(pipe: Pipe, me: int, where: Where) -> Answer[LatestHidden]:
+    """Five commands. `where`: as for `muted_texts`."""
     asked = [pipe.zrevrange_withscores(key(me), 0, LATEST - 1) for key in KINDS]
+    words = ask_muted_words(pipe, me)
 
     def read() -> LatestHidden:
         rows = [reply.value for reply in asked]
-        if not any(rows):
+        muted = muted_texts(words.value, where)
+        if not any(rows) and muted is NO_WORDS:
             return NOBODY_HIDDEN
         people = (
             frozenset(uid for member, score in some if score > _stands_above(key) and (uid := parse_id(member)))
             for key, some in zip(KINDS, rows, strict=True)
         )
-        return LatestHidden(tuple(people), tuple(len(some) < LATEST for some in rows))
+        return LatestHidden(tuple(people), tuple(len(some) < LATEST for some in rows), muted)
 
     return Answer(read)
 

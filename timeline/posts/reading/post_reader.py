@@ -16,9 +16,11 @@ from accounts.users.repository import keep as keep_people
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.replies import Answer, Reply
-from timeline.posts.entities import NO_CONTEXT, NO_LINKS, NOT_ACTED, Acted, Context, Post, Unavailable
+from timeline.posts.entities import NOT_ACTED, Acted, Post, Unavailable
 from timeline.posts.reading.acted import NOTHING_READ, LatestActed, ask_acted
 from timeline.posts.reading.cached_posts import cached, cached_whole, keep, keep_whole, named_by, people_of
+from timeline.posts.reading.contexts import made_whole
+from timeline.posts.reading.hidden_by_staff import hidden_among, unseen_by
 from timeline.posts.reading.records import (
     FIELDS,
     Record,
@@ -59,6 +61,7 @@ class PostReader:
             self.me = viewer.uid
             self.people[viewer.uid] = viewer
         self.rules_of_viewer = rules_of(self.me, acted.hidden, page_of)
+        self.page_of = page_of
         self.acted = acted
         self.fresh = fresh
         self.at_most = inf if at_most is None else at_most
@@ -69,7 +72,8 @@ class PostReader:
         repost stands for the post that it reposts.
 
         One round trip; for a visitor none while the posts are cached, unless a rule asks. At most STEPS more where this
-        process does not know yet whom and what a post names: one when it does not know its author.
+        process does not know yet whom and what a post names: one when it does not know its author. One more for a user
+        where staff has hidden an author.
         """
         pipe = self._store.pipeline()
         reading = self.ask(pipe, pids)
@@ -121,6 +125,7 @@ class Reading:
         self._uids: set[int] = set()  # the people that were asked for
         self._people = reader.people.copy()
         self._acted: dict[int, Acted] = {}
+        self._hidden_by_staff: set[int] = set()  # uids of authors
 
     def ask(self, pipe: Pipe) -> None:
         self._whole = self._reader.whole(self._pids)
@@ -136,7 +141,8 @@ class Reading:
             self._last = self._ask_for(pipe, posts, people)
             pipe.execute()
             self._read_replies()
-        seen = self._existing = self._put_together() | self._whole
+        self._existing = self._put_together() | self._whole
+        seen = self._without_hidden_by_staff(pipe)
         for rule in self._reader.rules_of_viewer:
             seen = {post.pid: post for post in rule.visible([*seen.values()])}
         seen |= self._rest_made_whole(seen)
@@ -227,6 +233,15 @@ class Reading:
                 found[pid] = post if author is post.author else _by(author, post)
         return found
 
+    def _without_hidden_by_staff(self, pipe: Pipe) -> dict[int, Post]:
+        """The posts that exist, but for those of authors whom only their followers see. On the page of such an author
+        everyone does."""
+        self._hidden_by_staff = hidden_among(post.author for post in self._existing.values())
+        unseen = unseen_by(self._reader.me, self._hidden_by_staff - {self._reader.page_of}, pipe)
+        if not unseen:
+            return self._existing
+        return {pid: post for pid, post in self._existing.items() if post.author.uid not in unseen}
+
     def _for_page(self, listed: Sequence[Post], seen: Mapping[int, Post]) -> list[Post]:
         """Each post once, in the place where it comes first. A repost stands for its original."""
         found: dict[int, tuple[Post, int]] = {}
@@ -244,10 +259,13 @@ class Reading:
                 reposted_by.setdefault(post.pid, {})[entry.author] = None
         self._reader.shown.update(found)
         self._acted |= self._reader.acted.on(found)
-        return [
+        shown = [
             post if pid not in self._acted and pid not in reposted_by else self._of_page(post, listed, reposted_by)
             for pid, (post, listed) in found.items()
         ]
+        for rule in self._reader.rules_of_viewer:
+            shown = rule.folded(shown)
+        return shown
 
     def _of_page(self, post: Post, listed: int, reposted_by: Mapping[int, Iterable[User]]) -> Post:
         """A post with what the viewer has done, and with those who repost it."""
@@ -264,32 +282,10 @@ class Reading:
         named = (post.links.repost_of for post in rest)
         originals = [seen[pid] for pid in named if pid is not None and pid in seen]
         hidden = self._reader.hidden()
-        whole = {post.pid: self._made_whole(post, seen, hidden) for post in (*originals, *rest)}
-        if not self._reader.rules_of_viewer:
+        whole = {post.pid: made_whole(post, seen, self._people, hidden) for post in (*originals, *rest)}
+        if not self._reader.rules_of_viewer and not self._hidden_by_staff:
             keep_whole(whole.values())
         return whole
-
-    def _made_whole(self, post: Post, seen: Mapping[int, Post], hidden: set[int]) -> Post:
-        """A post with what it names, as far as the viewer sees it."""
-        links = post.links
-        if links is NO_LINKS:
-            return post
-        answered = None if links.reply_to_user in hidden else self._people.get(links.reply_to_user or 0)
-        quoted = self._as_quoted(seen.get(links.quote) if links.quote else None)
-        return post._replace(context=Context(NOT_ACTED, None, (), answered, quoted, self._names_of(links.mentions)))
-
-    def _as_quoted(self, post: Post | None) -> Post | None:
-        """A post inside the post that quotes it; None for a repost, which nobody can quote."""
-        if post is None or post.links.repost_of is not None:
-            return None
-        if post.links.mentions is None and post.context is NO_CONTEXT:
-            return post
-        return post._replace(context=Context(mentioned=self._names_of(post.links.mentions)))
-
-    def _names_of(self, mentions: tuple[int, ...] | None) -> frozenset[str] | None:
-        if mentions is None:
-            return None
-        return frozenset(self._people[uid].username.lower() for uid in mentions if uid in self._people)
 
 
 def _by(author: User, post: Post) -> Post:

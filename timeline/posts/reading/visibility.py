@@ -11,6 +11,7 @@ from typing import Protocol
 from retwis_site.store.client import Pipe
 from timeline.posts.entities import Post
 from timeline.posts.reading.hidden_people import NOBODY_HIDDEN, HiddenPeople, LatestHidden
+from timeline.posts.reading.muted_texts import MutedTexts
 from timeline.relations.follow import FollowedPeople, LatestFollowed
 
 
@@ -29,16 +30,22 @@ class Rule(Protocol):
 def rules_of(me: int | None, latest: LatestHidden, page_of: int | None) -> "Sequence[NotHidden]":
     """The rules of every page for this viewer; None for a visitor. `latest`: what this request has read; `page_of`: the
     person whose page it is, if any."""
-    return () if me is None or latest is NOBODY_HIDDEN else (NotHidden(HiddenPeople(me, latest), page_of),)
+    return (
+        ()
+        if me is None or latest is NOBODY_HIDDEN
+        else (NotHidden(me, HiddenPeople(me, latest), latest.words, page_of),)
+    )
 
 
 class NotHidden:
     """Neither posts of people whom the viewer blocks or who block the viewer, nor of those whom the viewer mutes, nor
-    reposts by those whose reposts the viewer mutes. On the page of one person, a mute of them hides nothing: the viewer
-    has opened it to see them."""
+    reposts by those whose reposts the viewer mutes, nor others' posts with words that the viewer mutes. On the page of
+    one person, a mute of them hides nothing: the viewer has opened it to see them."""
 
-    def __init__(self, people: HiddenPeople, page_of: int | None) -> None:
+    def __init__(self, me: int, people: HiddenPeople, words: MutedTexts, page_of: int | None) -> None:
+        self._me = me
         self._people = people
+        self._words = words
         self._page_of = page_of
 
     def ask(self, pipe: Pipe, people: set[int]) -> None:
@@ -46,13 +53,32 @@ class NotHidden:
 
     def visible(self, posts: list[Post]) -> list[Post]:
         hidden, no_reposts = self._read()
-        if not hidden and not no_reposts:
-            return posts
-        return [
-            post
-            for post in posts
-            if post.author.uid not in hidden and (post.links.repost_of is None or post.author.uid not in no_reposts)
-        ]
+        if hidden or no_reposts:
+            posts = [
+                post
+                for post in posts
+                if post.author.uid not in hidden and (post.links.repost_of is None or post.author.uid not in no_reposts)
+            ]
+        if self._words.hiding:
+            posts = [post for post in posts if self._is_exempt(post) or not self._words.hide(post.body)]
+        return posts
+
+    def folded(self, posts: list[Post]) -> list[Post]:
+        """The same posts. Those that have muted words, or quote a post that has, say which ones."""
+        return [self._folded(post) for post in posts] if self._words.folding else posts
+
+    def _folded(self, post: Post) -> Post:
+        if self._is_exempt(post):
+            return post
+        quoted = post.context.quoted
+        muted = self._words.folded_for(post.body)
+        if muted is None and quoted is not None and not self._is_exempt(quoted):
+            muted = self._words.folded_for(quoted.body)
+        return post if muted is None else post._replace(context=post.context._replace(muted=muted))
+
+    def _is_exempt(self, post: Post) -> bool:
+        """Whether no words are muted in a post."""
+        return post.author.uid == self._me or post.pid == self._words.besides
 
     def hidden(self) -> set[int]:
         """Those of the people asked about whose posts are hidden. A card does not name them either."""

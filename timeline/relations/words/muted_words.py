@@ -59,7 +59,15 @@ class MutedWords:
     """The muted words of all users."""
 
     def __init__(self, store: Store) -> None:
+        self._store = store
         self._edges = Edges(store, MUTE_WORDS)
+
+    def of(self, me: int) -> tuple[MutedWord, ...]:
+        """What `me` mutes now, as `ask_muted_words`. One round trip."""
+        pipe = self._store.pipeline()
+        found = ask_muted_words(pipe, me)
+        pipe.execute()
+        return found.value
 
     def mute(self, me: int, new: MutedWord, present: Iterable[MutedWord]) -> None:
         """Let `me` mute words. Of those that are muted at present, it replaces the same words. Round trips as for
@@ -97,6 +105,6 @@ def parse(member: str, until: float = FOREVER) -> MutedWord | None:
     """The words in a member; None for anything else."""
     where, _, rest = member.partition(" ")
     how, _, typed = rest.partition(" ")
-    if where not in {*Where} or how not in {*How} or not words(typed) or len(typed) > LONGEST_MUTED:
+    if where not in {*Where} or how not in {*How} or ":" in typed or len(typed) > LONGEST_MUTED or not words(typed):
         return None
     return MutedWord(typed, Where(where), How(how), until)

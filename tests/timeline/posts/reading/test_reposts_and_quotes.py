@@ -93,6 +93,9 @@ class NothingOf:
     def hidden(self):
         return {self.uid}
 
+    def folded(self, posts):
+        return posts
+
 
 @pytest.mark.parametrize("hidden", [1, 3], ids=["the author", "who reposted it"])
 def test_a_rule_of_the_viewer_hides_originals_reposts_and_quoted_posts(store, repost, raw, hidden):
