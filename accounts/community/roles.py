@@ -89,12 +89,6 @@ class Roles:
         self._store.hdel(keys.staff(), f"{MARK}{act_id}")
         self._outbox.done(job)
 
-    def may_sanction(self, actor: Role, target: Role) -> bool:
-        """Whether staff of one role may sanction a person of another role. Nobody may sanction an admin."""
-        if target is Role.MEMBER:
-            return actor is not Role.MEMBER
-        return actor is Role.ADMIN and target is Role.MODERATOR
-
 
 def staff_in(stored: Mapping[str, str]) -> dict[int, Role]:
     """The moderators and admins in the hash `staff`, without the marks of changes."""

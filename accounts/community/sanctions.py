@@ -24,6 +24,7 @@ from retwis_site.store.ids import stored_id, stored_time
 from retwis_site.store.local_cache import Memory
 
 DAY = 24 * 3600  # seconds
+MOST_DAYS = 3650  # of a sanction with an end
 SUSPENDED_FOR = 30 * DAY  # after it, a suspension without an end becomes a deletion
 GRACE = 3600  # seconds between the last moment to lift a suspension and the deletion
 

@@ -21,6 +21,7 @@ from timeline.posts.writing.delivery import Delivery
 from timeline.posts.writing.editing import Editing
 from timeline.posts.writing.publication import TOKEN_LIVES
 from timeline.posts.writing.reposting import Reposts
+from timeline.posts.writing.staff_deletion import finish_staff_deletion
 from timeline.posts.writing.standing import Standing
 from timeline.relations.lines.site_lines import ABOUT_POSTS
 
@@ -31,6 +32,7 @@ FEATURE = Feature(
         "repost": lambda store, claim: Reposts(store).finish(claim),
         "spread": lambda store, claim: Reposts(store).fan_out(claim),
         "fan": lambda store, claim: Delivery(store).fan_out(claim),
+        "unpost": finish_staff_deletion,
         "del": lambda store, claim: Deletion(store).finish(claim),
         "edit": lambda store, claim: Editing(store).finish(claim),
         "stone": lambda store, claim: Standing(store).finish(claim),

@@ -1,0 +1,95 @@
+"""`role`, `sanction`, `user` and `unthrottle`: what staff does, from the command line."""
+
+import time
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from accounts.community.log import Log
+from accounts.community.roles import Roles
+from accounts.community.sanctions import DAY, Sanctions
+from accounts.signing_in.limits import LOGINS, login_subject
+from accounts.users.entities import Role, State
+from retwis_site.store.rate_limits import RateLimits
+from tests.support.command_output import said
+from tests.support.stored_keys import everything
+from timeline.posts.limits import POSTS
+
+ALICE, BOB = 1, 2
+pytestmark = pytest.mark.usefixtures("raw", "alice", "bob")
+
+
+def test_role_gives_and_takes_roles_and_keeps_the_last_admin(store, raw, capsys):
+    assert said(capsys, "role", "Alice", "admin") == "Alice is now: admin.\n"
+    assert raw.hgetall("staff") == {"1": "admin"}
+    with pytest.raises(CommandError, match="This is the only admin"):
+        call_command("role", "Alice", "member")
+    assert said(capsys, "role", "bob", "admin") == "bob is now: admin.\n"
+    assert said(capsys, "role", "Alice", "member") == "Alice is now: member.\n"
+    assert Roles(store).staff() == {BOB: Role.ADMIN}
+    assert {act.by for act in Log(store).page().acts} == {0}
+
+
+def test_sanction_imposes_with_an_end_and_lifts(store, capsys):
+    line = said(capsys, "sanction", "bob", "frozen", "--reason", "insults", "--days", "7")
+    assert line == "bob is frozen for 7 days.\n"
+    present = Sanctions(store).of(BOB)
+    assert (present.state, present.reason) == (State.FROZEN, "insults")
+    assert 6.9 * DAY < present.until - time.time() <= 7 * DAY
+    assert said(capsys, "sanction", "bob", "none", "--reason", "enough") == "Nothing is imposed on bob any more.\n"
+    assert Sanctions(store).of(BOB) is None
+    said(capsys, "sanction", "bob", "suspended", "--reason", "spam")
+    said(capsys, "sanction", "bob", "none", "--reason", "we were wrong")  # a suspended user is found
+    assert [act.what for act in Log(store).about(BOB).acts] == ["lifted", "suspended", "lifted", "frozen"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("nobody", "frozen", "--reason", "x"), "There is no user 'nobody'"),
+        (("bob", "frozen", "--reason", " "), "The reason has 1 to 500 characters"),
+        (("bob", "frozen", "--reason", "x" * 501), "The reason has 1 to 500 characters"),
+        (("bob", "frozen", "--reason", "x", "--days", "0"), "--days is a number from 1 to 3650"),
+        (("bob", "none", "--reason", "x"), "Nothing is imposed"),
+        (("bob", "banished", "--reason", "x"), "invalid choice"),
+        (("bob", "frozen"), "--reason"),
+    ],
+)
+def test_sanction_says_what_is_wrong_and_changes_nothing(raw, arguments, complaint):
+    before = everything(raw)
+    with pytest.raises(CommandError, match=complaint):
+        call_command("sanction", *arguments)
+    assert everything(raw) == before
+
+
+def test_a_deleted_user_gets_no_role(raw):
+    raw.hset("user:2", "deleted", "1")
+    with pytest.raises(CommandError, match="The account of 'bob' is deleted"):
+        call_command("role", "bob", "admin")
+
+
+def test_user_prints_what_staff_may_know_and_nothing_secret(store, raw, bob, capsys):
+    Sanctions(store).impose(BOB, State.SUSPENDED, "spam", by=ALICE)
+    Sanctions(store).appeal(BOB, "It was not me.")
+    printed = said(capsys, "user", "BOB")
+    for line in ("username: bob", "id: 2", "role: member", "state: suspended", "reason: spam", "posts: 0"):
+        assert f"{line}\n" in printed
+    assert "appeal: It was not me.\n" in printed
+    assert "suspended by user 1: spam\n" in printed
+    for secret in (bob.secret, raw.hget("user:2", "auth"), raw.hget("user:2", "password")):
+        assert secret not in printed
+
+
+def test_unthrottle_forgets_what_is_counted_of_one_user(store, raw):
+    limits = RateLimits(store)
+    limits.count(POSTS, "1")
+    limits.count(POSTS, "2")
+    for address in ("192.0.2.1", "192.0.2.2"):
+        limits.count(LOGINS, login_subject("bob", address))
+    call_command("unthrottle", "bob", verbosity=0)
+    assert len(raw.keys("throttle:*")) == 3
+    call_command("unthrottle", "bob", "--address", "192.0.2.1", verbosity=0)
+    left = {"throttle:post:1", f"throttle:login:{login_subject('bob', '192.0.2.2')}"}
+    assert set(raw.keys("throttle:*")) == left
+    with pytest.raises(CommandError, match="is no IP address"):
+        call_command("unthrottle", "bob", "--address", "home")
