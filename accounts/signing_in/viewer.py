@@ -130,6 +130,7 @@ class Viewer:
     def _check_frozen(self) -> None:
         if self._must_not_be_frozen and isinstance(self._user, User) and self._user.state is State.FROZEN:
             raise AccountFrozen
+
     @property
     def site(self) -> Site:
         """The site's own words. No round trip after `ask`, which asks for them too, else as for `current_site`."""

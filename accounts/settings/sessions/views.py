@@ -9,7 +9,7 @@ from django.views.decorators.http import require_http_methods
 
 from accounts.settings.limits import SESSIONS
 from accounts.settings.sessions.rows import rows, sessions_of
-from accounts.signing_in.guards import login_required, to_login
+from accounts.signing_in.guards import login_required, open_to_frozen, to_login
 from accounts.signing_in.html.pages import form_page
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.responses import begin_session, log_account_event, take_back_at_logout
@@ -24,6 +24,7 @@ OTHERS = "others"  # in place of a session's number: all but the one of this bro
 never_store = cache_control(private=True, no_store=True)
 
 
+@open_to_frozen
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_store
 def sessions(request: RetwisRequest) -> HttpResponse:
@@ -60,6 +61,7 @@ def _end_others(request: RetwisRequest, me: User) -> HttpResponse:
     return begin_session(request, Verified(me, generation), request.path)
 
 
+@open_to_frozen
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 @never_store
