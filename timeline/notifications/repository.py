@@ -13,6 +13,7 @@ from timeline.notices.inbox import Inbox, Row, ask_noticed, ask_rows
 from timeline.notifications.grouping import Group, Only, Place, below, grouped
 from timeline.posts.entities import Post
 from timeline.posts.reading.acted import LatestActed, ask_latest_acted
+from timeline.posts.reading.hidden_by_staff import hidden_among, unseen_by
 from timeline.posts.reading.post_reader import PostReader
 
 A_PAGE = 20  # groups
@@ -69,7 +70,8 @@ class Notifications:
         people = reader.ask_about(pipe, {uid for group in groups for uid in group.people[:LOADED]})
         pipe.execute()
         found, _ = reading.posts(pipe)
-        posts, hidden = {post.pid: post for post in found}, reader.hidden()
+        hidden = reader.hidden() | unseen_by(owner.uid, hidden_among(people.value.values()), pipe)
+        posts = {post.pid: post for post in found}
         shown = {uid: user for uid, user in people.value.items() if uid not in hidden}
         items = [_item(group, [shown.get(uid) for uid in group.people[:LOADED]], posts) for group in groups]
         return [item for item in items if item is not None]

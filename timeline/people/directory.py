@@ -13,7 +13,7 @@ from functools import partial
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from accounts.users.names import LONGEST_DISPLAY_NAME, endings, folded, in_one_line, parse
-from accounts.users.repository import ask_owner, ask_owners
+from accounts.users.repository import ask_owner, ask_owners, ask_people
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.commands import Scored
@@ -25,7 +25,8 @@ from timeline.people.entities import ListedPerson, PeopleList, SearchResult
 from timeline.people.follow_pages import PEOPLE_A_PAGE
 from timeline.people.join_dates import ask_join_dates
 from timeline.people.listed import ask_listed
-from timeline.relations.protocol.blocks import ask_blocked
+from timeline.posts.reading.hidden_by_staff import hidden_among
+from timeline.relations.mute import ask_hidden
 
 LONGEST_QUERY = LONGEST_DISPLAY_NAME  # characters
 LONGEST_INPUT = 4 * LONGEST_QUERY  # characters, with invisible ones, and with combining marks apart from letters
@@ -103,13 +104,19 @@ class People:
         pipe.execute()
         return dates.value
 
-    def without_blocked(self, me: int, names: Sequence[str]) -> list[str]:
-        """These usernames, without those of people with a block between them and `me`. At most two round trips."""
+    def shown_among(self, names: Sequence[str], me: int | None) -> list[str]:
+        """These usernames, without those of deleted accounts, of people whom staff has hidden, and of those whom lists
+        leave out for `me`; None: for a viewer who hides nobody. At most two round trips; without `me` none while all
+        are cached."""
         uids = self._uids_of(names)
         pipe = self._store.pipeline()
-        blocked = ask_blocked(pipe, me, [*uids.values()])
+        people = ask_people(pipe, uids.values())
+        hidden = None if me is None else ask_hidden(pipe, me, [*uids.values()])
         pipe.execute()
-        return [name for name in names if uids.get(name) not in blocked.value]
+        left_out = hidden_among(people.value.values()) | (hidden.value if hidden else set())
+        shown = {uid: person for uid, person in people.value.items() if uid not in left_out}
+        _uids.put_all({person.username: uid for uid, person in people.value.items()})
+        return [name for name in names if uids.get(name) in shown]
 
     # ---- search
 

@@ -14,9 +14,10 @@ from retwis_site.store.local_cache import Memory
 from retwis_site.store.replies import Answer
 from timeline.people.cursors import ScoreCursor, ask_start_rank
 from timeline.people.entities import FollowRow, PeoplePage, Show
-from timeline.people.listed import ask_listed
+from timeline.people.listed import AskLeftOut, ask_listed
 from timeline.relations.follow import COMPARED
-from timeline.relations.protocol.blocks import ask_blocks
+from timeline.relations.mute import ask_hidden
+from timeline.relations.protocol.blocks import ask_blocked, ask_blocks
 
 PEOPLE_A_PAGE = 20
 
@@ -58,7 +59,9 @@ class FollowPages:
         fitting = compared if show is Show.ALL else self._fitting(compared, other(person.uid), show)
         # On the viewer's own followers page every row follows the viewer, so no row says it.
         says_who_follows = (side, viewer.uid) != (keys.followers, person.uid)
-        edges = self._edges(fitting[:PEOPLE_A_PAGE], viewer.uid, says_who_follows)
+        # On their own pages viewers also see whom they mute, to unfollow them.
+        ask_left_out = ask_blocked if viewer.uid == person.uid else ask_hidden
+        edges = self._edges(fitting[:PEOPLE_A_PAGE], viewer.uid, says_who_follows, ask_left_out)
         if len(fitting) > PEOPLE_A_PAGE:
             last, further = fitting[PEOPLE_A_PAGE - 1], False
         elif has_more and compared:
@@ -88,12 +91,14 @@ class FollowPages:
         mutual = show is Show.MUTUAL
         return [row for row, score in zip(rows, scores, strict=True) if (score is not None) == mutual]
 
-    def _edges(self, rows: Sequence[Row], me: int | None, says_who_follows: bool) -> list[FollowRow]:
-        """The rows with people, without deleted accounts; if asked for, whether each follows `me`. One round trip; none
+    def _edges(
+        self, rows: Sequence[Row], me: int | None, says_who_follows: bool, ask_left_out: AskLeftOut
+    ) -> list[FollowRow]:
+        """The rows with the people of `ask_listed`; if asked for, whether each follows `me`. One round trip; none
         without rows."""
         uids = [uid for uid, _ in rows]
         pipe = self._store.pipeline()
-        listed = ask_listed(pipe, me, uids)
+        listed = ask_listed(pipe, me, uids, ask_left_out)
         follow_me = _ask_follow_me(pipe, me, uids) if me is not None and says_who_follows else None
         pipe.execute()
         people = listed.value

@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping
 from itertools import chain
 from typing import TypeAlias
 
+from accounts.users.entities import State
 from accounts.users.repository import ask_owner, ask_user
 from retwis_site.store import keys
 from retwis_site.store.client import Store
@@ -12,7 +13,7 @@ from retwis_site.store.ids import stored_ids
 from retwis_site.store.local_cache import Memory
 from timeline.people.entities import Suggested
 from timeline.relations.follow import ask_followed
-from timeline.relations.protocol.blocks import ask_blocked
+from timeline.relations.mute import ask_hidden
 
 VOTERS = 20  # people that the user follows, the latest first
 VOTES_EACH = 100  # people that each voter follows, the latest first
@@ -50,13 +51,13 @@ class Suggestions:
         minutes old, what is shown of them five seconds. At most three round trips, none while both are cached."""
         return list(self._kept(None, 0, count))
 
-    def beside_home(self, me: int, following: int, blocked: Collection[int], count: int = 3) -> tuple[Suggested, ...]:
+    def beside_home(self, me: int, following: int, hidden: Collection[int], count: int = 3) -> tuple[Suggested, ...]:
         """The same for a user that follows `following` people; none when these are ENOUGH. Who is suggested may be five
-        minutes old, what is shown of them five seconds; `blocked`, whom this request has read, are never shown. No
+        minutes old, what is shown of them five seconds; `hidden`, whom this request has read, are never shown. No
         round trip while both are cached, one while the first is."""
         if following >= ENOUGH:
             return ()
-        return tuple(one for one in self._kept(me, following, count) if one.user.uid not in blocked)
+        return tuple(one for one in self._kept(me, following, count) if one.user.uid not in hidden)
 
     def _kept(self, me: int | None, following: int, count: int) -> tuple[Suggested, ...]:
         """Suggestions that this process keeps. `me`: None for a visitor."""
@@ -105,18 +106,18 @@ class Suggestions:
         return sorted(rest, key=lambda uid: (votes[uid], followers[uid] or 0), reverse=True)
 
     def _suggested(self, me: int | None, candidates: Candidates) -> list[Suggested]:
-        """Suggestions in the order of the candidates, without unknown uids, deleted accounts, and people with a block
-        between them and `me`. At most one round trip."""
+        """Suggestions in the order of the candidates, without unknown uids, deleted accounts, people whom staff has
+        hidden, and people whom lists leave out for `me`. At most one round trip."""
         pipe = self._store.pipeline()
         uids = {uid for uid in (*candidates, *candidates.values()) if uid is not None}
         users = {uid: ask_user(pipe, uid) for uid in uids}
         followers = {uid: pipe.zcard(keys.followers(uid)) for uid in candidates}
-        asked_blocked = None if me is None else ask_blocked(pipe, me, uids)
+        asked_hidden = None if me is None else ask_hidden(pipe, me, uids)
         pipe.execute()
-        blocked = asked_blocked.value if asked_blocked else set()
-        known = {uid: user for uid, answer in users.items() if uid not in blocked and (user := answer.value)}
+        hidden = asked_hidden.value if asked_hidden else set()
+        known = {uid: user for uid, answer in users.items() if uid not in hidden and (user := answer.value)}
         return [
             Suggested(known[uid], followers[uid].value, known.get(voter) if voter else None)
             for uid, voter in candidates.items()
-            if uid in known
+            if uid in known and known[uid].state is not State.HIDDEN
         ]

@@ -5,7 +5,7 @@ they never learn of it. The notices that they have caused are removed, and do no
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from math import inf
 
 from retwis_site.store import keys
@@ -13,7 +13,7 @@ from retwis_site.store.client import Pipe, Store
 from retwis_site.store.replies import Answer
 from timeline.notices.inbox import Inbox
 from timeline.relations.entities import Hiding
-from timeline.relations.protocol.blocks import ask_blocks
+from timeline.relations.protocol.blocks import ask_blocked, ask_blocks
 from timeline.relations.protocol.edges import Edges
 from timeline.relations.protocol.relation import Edge, Relation, Scores, to_person
 from timeline.relations.protocol.standing import ask_standing
@@ -88,6 +88,13 @@ def ask_muted_threads(pipe: Pipe, me: int) -> Answer[frozenset[str]]:
     """The first posts (ids as text) of the threads that `me` has muted last, THREADS_READ of them. One command."""
     muted = pipe.zrevrange(keys.muted_threads(me), 0, THREADS_READ - 1)
     return Answer(lambda: frozenset(muted.value))
+
+
+def ask_hidden(pipe: Pipe, me: int, people: Collection[int]) -> Answer[set[int]]:
+    """Those of these people whom lists leave out for `me`: whom they mute, and those with a block between the two.
+    Three commands; none without people."""
+    blocked, muted = ask_blocked(pipe, me, people), ask_standing(pipe, MUTE, me, people)
+    return Answer(lambda: blocked.value | muted.value)
 
 
 def ask_hiding(pipe: Pipe, me: int, them: int) -> Answer[Hiding]:

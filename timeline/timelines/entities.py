@@ -17,7 +17,7 @@ class HomePage:
     seen: int | None  # the highest id that earlier first pages have shown; None: no page has shown a post
     listed: list[int]  # ids below the cursor, newest first; some are dead, or by users who are no longer followed
     has_more: bool  # whether the home may have posts below these ids
-    blocked: frozenset[int]  # uids of the latest people with a block between them and the viewer
+    hidden: frozenset[int]  # uids of the latest people whom lists leave out for the viewer
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,14 +31,14 @@ class EveryoneTimeline:
     def page(self, viewer: Viewer, before: int | None, size: int) -> EveryonePage:
         """`size` posts below the cursor, newest first, and the names of the newest users.
 
-        One round trip while the posts of others are cached, else two; one more while the author of a post is not. At
-        most four more where many of the newest posts are deleted, two for a viewer with blocks or mutes. A missing list
-        costs six or more to rebuild.
+        One round trip while the posts of others are cached, else two; one more while the author of a post is not, at
+        most two while the newest users are not. At most four more where many of the newest posts are deleted, two for a
+        viewer with blocks or mutes. A missing list costs six or more to rebuild.
         """
 
         heads, newest_users, acted = viewer.ask(partial(_EveryoneQuestion, self._list, before))
-        if viewer.uid is not None and acted.hidden is not NOBODY_HIDDEN:
-            newest_users = People(self._store).without_blocked(viewer.uid, newest_users)
+        hides_people = acted.hidden is not NOBODY_HIDDEN
+        newest_users = People(self._store).shown_among(newest_users, viewer.uid if hides_people else None)
         shown = PostReader(self._store, viewer.user, [NoReposts()], acted=acted, fresh=viewer.just_changed).read
         content = self._list.page(heads, before)
         filled = fill([pid for pid in content.ids if before is None or pid < before], size, shown)

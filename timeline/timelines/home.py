@@ -57,8 +57,8 @@ class Homes:
         page = self._page(sources, listed, content.complete_down_to, before, reader.read)
         if before is None and (newest := snowflake.newest(post.listed for post in page.posts)):
             self._write_seen(owner.uid, newest, asked.seen)
-        blocked = asked.acted.hidden.blocked
-        return HomePage(owner, asked.counts, page, asked.seen, listed, content.complete_down_to > 0, blocked)
+        hidden = asked.acted.hidden.blocked_or_muted
+        return HomePage(owner, asked.counts, page, asked.seen, listed, content.complete_down_to > 0, hidden)
 
     def arrived(self, viewer: Viewer, after: int) -> int:
         """The number of other users' posts above the id `after` that the viewer would see, at most FIRST_TRUSTED. One

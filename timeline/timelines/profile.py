@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
-from accounts.users.repository import Users
+from accounts.users.repository import ask_people
 from retwis_site.exceptions import NotShown
 from retwis_site.store import keys
 from retwis_site.store.cached_list import KEPT
@@ -19,6 +19,7 @@ from timeline.people.entities import About, KnownFollowers, Relation
 from timeline.people.join_dates import ask_join_dates
 from timeline.posts.entities import Page, Post
 from timeline.posts.reading.acted import LatestActed, ask_latest_acted
+from timeline.posts.reading.hidden_people import HiddenPeople
 from timeline.posts.reading.post_reader import PostReader
 from timeline.posts.reading.visibility import NoRepliesToOthers, PostsBy, Rule
 from timeline.posts.repository import Posts
@@ -41,7 +42,6 @@ class Profiles:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._users = Users(store)
 
     def page(self, viewer: Viewer, username: str, before: int | None) -> ProfilePage:
         """What a user wrote to everyone below the cursor, newest first, and their pinned post on the first page. Raises
@@ -77,7 +77,9 @@ class Profiles:
         if mine and read.common and mine.follows.are_settled():
             _compared.put((mine.uid, person.uid), (mine.follows, read.common))
         common = cached or read.common
-        relation = self._relation(mine, common) if mine and common else Relation(is_me=viewer.uid == person.uid)
+        relation = Relation(is_me=viewer.uid == person.uid)
+        if mine and common:
+            relation = self._relation(mine, common, HiddenPeople(mine.uid, asked.acted.hidden))
         about = About(asked.bio, read.joined)
         older = read.filled.older or (read.filled.last if asked.has_more else None)
         page = Page(read.filled.posts, older)
@@ -125,7 +127,7 @@ class Profiles:
         common = Common(*(answer.value for answer in shared)) if shared else None
         return _Read(filled, shown_first, dates.value.get(person.uid), common)
 
-    def _relation(self, mine: "Mine", common: "Common") -> Relation:
+    def _relation(self, mine: "Mine", common: "Common", hides: HiddenPeople) -> Relation:
         """How viewer and user are related. At most one round trip; none while the named users are cached."""
         return Relation(
             following=mine.following,
@@ -133,13 +135,17 @@ class Profiles:
             common_followers=common.followers.number,
             common_following=common.following.number,
             follows_me=mine.follows_me,
-            known=self._known(common.known),
+            known=self._known(common.known, hides),
         )
 
-    def _known(self, known: Shared) -> KnownFollowers | None:
-        """Only the first few are loaded; deleted accounts among them are neither named nor counted."""
-        people = self._users.people(known.first)
-        existing = [people[uid] for uid in known.first if uid in people]
+    def _known(self, known: Shared, hides: HiddenPeople) -> KnownFollowers | None:
+        """Only the first few are loaded; deleted accounts and muted people among them are neither named nor counted."""
+        pipe = self._store.pipeline()
+        people = ask_people(pipe, known.first)
+        hides.ask(pipe, set(known.first))
+        pipe.execute()
+        _, muted, _ = hides.read()
+        existing = [people.value[uid] for uid in known.first if uid in people.value and uid not in muted]
         count = known.number.count - len(known.first) + len(existing)
         if not count:
             return None

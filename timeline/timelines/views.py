@@ -79,7 +79,7 @@ def _suggested(found: HomePage, before: int | None) -> tuple[Suggested, ...]:
         return ()
     suggestions, uid = Suggestions(connect()), found.viewer.uid
     if found.page.posts or found.page.older is not None:
-        return suggestions.beside_home(uid, found.counts.following, found.blocked)
+        return suggestions.beside_home(uid, found.counts.following, found.hidden)
     return tuple(suggestions.for_user(uid))
 
 
