@@ -13,8 +13,9 @@ from django.utils.functional import Promise
 
 from retwis_site.exceptions import TooOften
 from retwis_site.store import keys
-from retwis_site.store.client import Store
+from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce, whole
+from retwis_site.store.replies import Answer
 
 
 @dataclass(frozen=True)
@@ -52,24 +53,34 @@ class RateLimits:
 
         Call it before the action, so that simultaneous actions cannot all pass. A failed action can be taken back.
         """
+        pipe = self._store.pipeline()
+        counted = self.ask_count(pipe, limit, who)
+        pipe.execute()
+        return counted.value
+
+    def ask_count(self, pipe: Pipe, limit: Limit, who: str) -> Answer[CountedTime]:
+        """As `count`, in the round trip of other reads: its value must be read before they are used, and raises
+        TooOften."""
         counted = CountedTime(keys.throttle(limit.name, who), nonce())
         if not settings.THROTTLE:
-            return counted
+            return Answer(lambda: counted)
         now = int(time.time())
-        pipe = self._store.pipeline()
         pipe.zremrangebyscore(counted.key, "-inf", str(now - limit.seconds))
         pipe.zadd(counted.key, {counted.member: now})
         pipe.expire(counted.key, limit.seconds)
         times = pipe.zcard(counted.key)
         first = pipe.zrange_withscores(counted.key, 0, 0)
-        pipe.execute()
-        if times.value <= limit.times:
-            return counted
-        self.take_back(counted)
-        [(_, oldest)] = first.value
-        raise TooOften(
-            f"{limit.times} {limit.what}", limit.refusal(), max(1, min(whole(oldest), now) + limit.seconds - now)
-        )
+
+        def read() -> CountedTime:
+            if times.value <= limit.times:
+                return counted
+            self.take_back(counted)
+            [(_, oldest)] = first.value
+            raise TooOften(
+                f"{limit.times} {limit.what}", limit.refusal(), max(1, min(whole(oldest), now) + limit.seconds - now)
+            )
+
+        return Answer(read)
 
     def take_back(self, counted: CountedTime) -> None:
         """Do not count an action that failed. One round trip."""

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
@@ -19,7 +20,7 @@ from retwis_site.store.client import Pipe, Store
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import stored_rows, stored_score
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.replies import Reply
+from retwis_site.store.replies import Answer, Reply
 from timeline.people.cursors import NameCursor, ScoreCursor, ask_start_rank
 from timeline.people.entities import ListedPerson, PeopleList, SearchResult
 from timeline.people.follow_pages import PEOPLE_A_PAGE
@@ -128,13 +129,11 @@ class People:
         order, by the bytes of the entries. Of several words that are all frequent only the first WORD_ENTRIES of each
         are compared.
         """
-        prefix = folded(query)
-        owner, uids, all_read = viewer.ask(partial(_Candidates, query, prefix))
-        listed = self._listed(viewer, uids[:USERS_LOOKED_UP])
-        people = [person for uid, person in listed.items() if uid == owner or _matches(person.user, prefix)]
-        people.sort(key=lambda one: (one.user.uid != owner, not _is_called(one.user, prefix)))
-        more = len(people) > PEOPLE_A_PAGE or len(uids) > USERS_LOOKED_UP or not all_read
-        return SearchResult(people[:PEOPLE_A_PAGE], more)
+        candidates = viewer.ask(partial(AskedPeople, query))
+        pipe = self._store.pipeline()
+        found = candidates.ask(pipe, viewer.uid)
+        pipe.execute()
+        return found.value
 
     # ---- both
 
@@ -173,13 +172,39 @@ class _StartRank:
         return self._rank.value
 
 
-class _Candidates:
-    """Asks who has the name `query`, and to whom the entries lead that begin with the folded query, `prefix`, or with
-    its words."""
+class Candidates(NamedTuple):
+    """Users that a search for names may have found."""
 
-    def __init__(self, query: str, prefix: str) -> None:
+    prefix: str  # the folded query
+    owner: int | None  # who has the name
+    uids: list[int]  # in their order
+    all_read: bool  # no other user can match
+
+    def ask(self, pipe: Pipe, me: int | None) -> Answer[SearchResult]:
+        """The users that the search has found. Two commands for each candidate, at most USERS_LOOKED_UP, and three more
+        for a signed-in viewer; none without candidates."""
+        listed = ask_listed(pipe, me, self.uids[:USERS_LOOKED_UP])
+
+        def read() -> SearchResult:
+            people = [
+                person
+                for uid, person in listed.value.items()
+                if uid == self.owner or _matches(person.user, self.prefix)
+            ]
+            people.sort(key=lambda one: (one.user.uid != self.owner, not _is_called(one.user, self.prefix)))
+            more = len(people) > PEOPLE_A_PAGE or len(self.uids) > USERS_LOOKED_UP or not self.all_read
+            return SearchResult(people[:PEOPLE_A_PAGE], more)
+
+        return Answer(read)
+
+
+class AskedPeople:
+    """Asks who has the name `query`, from `search_query`, and to whom the entries lead that begin with the folded query
+    or with its words."""
+
+    def __init__(self, query: str) -> None:
         self._query = query
-        self._prefix = prefix
+        self._prefix = folded(query)
 
     def queue(self, pipe: Pipe, me: int | None) -> None:
         prefix = self._prefix
@@ -190,15 +215,14 @@ class _Candidates:
         asked = words[:WORDS_ASKED] if words != [prefix] else []
         self._of_words = [_ask_beginning(pipe, word, WORD_ENTRIES) for word in asked]
 
-    def result(self) -> tuple[int | None, list[int], bool]:
-        """The owner, the uids in their order, and whether no other user can match."""
+    def result(self) -> Candidates:
         owner, of_words = self._owner.value, [entries.value for entries in self._of_words]
         complete = [entries for entries in of_words if len(entries) < WORD_ENTRIES]
         all_read = len(self._all.value) < PREFIX_ENTRIES and bool(complete or not of_words)
         exact = [uid for ending, uid in _parsed(self._exact.value) if ending == self._prefix]
         in_order = [uid for ending, uid in _parsed(self._all.value) if ending.startswith(self._prefix)]
         uids = [*([owner] if owner else []), *exact, *in_order, *_in_all(complete or of_words, of_words)]
-        return owner, list(dict.fromkeys(uids)), all_read
+        return Candidates(self._prefix, owner, list(dict.fromkeys(uids)), all_read)
 
 
 def _ask_beginning(pipe: Pipe, prefix: str, number: int) -> Reply[list[str]]:

@@ -1,5 +1,7 @@
 """The page of the search."""
 
+from functools import partial
+
 from django.http import HttpResponse
 from django.views.decorators.http import require_safe
 
@@ -13,7 +15,7 @@ from retwis_site.store.rate_limits import RateLimits
 from timeline.people.cursors import choice
 from timeline.search.html import Asked, not_searched_page, results_page
 from timeline.search.limits import SEARCHES, VISITORS_SEARCHES
-from timeline.search.names import NO_NAMES, names
+from timeline.search.names import AskedNames, Meant, Names, NoNames
 from timeline.search.queries.entities import BadQuery, NothingToFind, Scope, UnknownPerson
 from timeline.search.queries.parsing import parse
 from timeline.search.queries.searching import Searching
@@ -32,26 +34,28 @@ def search(request: RetwisRequest) -> HttpResponse:
             return to_login(request.get_full_path())
     if not typed:
         return not_searched_page(request, rendering(request), asked, "")
+    first = before is None and asked.scope is Scope.EVERYONE
     try:
         query = parse(typed)
-        search = Searching(connect()).begin(request.viewer, query, asked.scope, before)
+        beside = partial(AskedNames, typed, query) if first else NoNames
+        search, meant = Searching(connect()).begin(request.viewer, query, asked.scope, before, beside)
     except BadQuery as error:
         return not_searched_page(request, rendering(request), asked, error.problem, status=400)
     except NothingToFind:
         return not_searched_page(request, rendering(request), asked, "nothing_to_find")
     except UnknownPerson as error:
         return not_searched_page(request, rendering(request), asked, "unknown_person", name=error.name)
-    _count(request)
-    found = search.page()
-    first = before is None and asked.scope is Scope.EVERYONE
-    above = names(connect(), request.viewer, typed, query) if first else NO_NAMES
-    return results_page(request, rendering(request), asked, query, found, above)
+    above = _counted(request, meant)
+    return results_page(request, rendering(request), asked, query, search.page(), above)
 
 
-def _count(request: RetwisRequest) -> None:
-    """Count a search of the viewer, who has been checked. One round trip. Raises TooOften."""
+def _counted(request: RetwisRequest, meant: Meant) -> Names:
+    """Count a search of the viewer, who has been checked, and ask for the names above the posts. One round trip. Raises
+    TooOften."""
     uid = request.viewer.uid
-    if uid is None:
-        RateLimits(connect()).count(VISITORS_SEARCHES, client_address(request))
-    else:
-        RateLimits(connect()).count(SEARCHES, str(uid))
+    limit, who = (VISITORS_SEARCHES, client_address(request)) if uid is None else (SEARCHES, str(uid))
+    pipe = connect().pipeline()
+    counted, above = RateLimits(connect()).ask_count(pipe, limit, who), meant.ask(pipe, uid)
+    pipe.execute()
+    _ = counted.value
+    return above.value

@@ -1,10 +1,12 @@
 """What completes a name or a tag while it is typed."""
 
 from functools import partial
+from typing import NamedTuple
 
 from accounts.signing_in.viewer import Viewer
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
+from retwis_site.store.replies import Answer
 from timeline.people.directory import People, after_prefix, search_query
 from timeline.people.entities import ListedPerson
 from timeline.posts.parsing.tags import LONGEST_TAG, folded, in_index
@@ -27,26 +29,49 @@ def people_named(store: Store, viewer: Viewer, typed: str) -> list[ListedPerson]
 def tags_named(store: Store, viewer: Viewer, typed: str) -> list[UsedTag]:
     """At most MOST_SHOWN tags that begin with this text and have posts, the most used first. Two round trips; one when
     nothing matches, none without a text."""
-    prefix = in_index(folded(typed[: LONGEST_TAG + 1]))
-    if not prefix:
+    if not _beginning(typed):
         return []
-    names = viewer.ask(partial(_TagNames, prefix))
+    named = viewer.ask(partial(AskedTags, typed))
     pipe = store.pipeline()
-    asked = [(name, pipe.hget(keys.tags(), name), pipe.zcard(keys.tag(name))) for name in names]
+    used = named.ask(pipe)
     pipe.execute()
-    used = [UsedTag(Tag(name, spelling.value or name), posts.value) for name, spelling, posts in asked if posts.value]
-    return sorted(used, key=lambda one: (one.tag.folded != folded(typed), -one.posts))[:MOST_SHOWN]
+    return used.value
 
 
-class _TagNames:
-    """Asks for the folded tags that begin with a text, in the order of the index."""
+def _beginning(typed: str) -> str:
+    return in_index(folded(typed[: LONGEST_TAG + 1]))
 
-    def __init__(self, prefix: str) -> None:
-        self._prefix = prefix
+
+class NamedTags(NamedTuple):
+    """Tags that begin with a text; some of them may have no posts."""
+
+    typed: str
+    names: list[str]  # folded, in the order of the index
+
+    def ask(self, pipe: Pipe) -> Answer[list[UsedTag]]:
+        """At most MOST_SHOWN that have posts, the most used first. Two commands for each name, at most TAGS_READ."""
+        asked = [(name, pipe.hget(keys.tags(), name), pipe.zcard(keys.tag(name))) for name in self.names]
+
+        def read() -> list[UsedTag]:
+            used = [
+                UsedTag(Tag(name, spelling.value or name), posts.value)
+                for name, spelling, posts in asked
+                if posts.value
+            ]
+            return sorted(used, key=lambda one: (one.tag.folded != folded(self.typed), -one.posts))[:MOST_SHOWN]
+
+        return Answer(read)
+
+
+class AskedTags:
+    """Asks for the tags that begin with a text, which is not empty."""
+
+    def __init__(self, typed: str) -> None:
+        self._typed = typed
 
     def queue(self, pipe: Pipe, me: int | None) -> None:
-        prefix = self._prefix
+        prefix = _beginning(self._typed)
         self._names = pipe.zrangebylex(keys.tags_by_name(), f"[{prefix}", after_prefix(prefix), TAGS_READ)
 
-    def result(self) -> list[str]:
-        return [folded(name) for name in self._names.value]
+    def result(self) -> NamedTags:
+        return NamedTags(self._typed, [folded(name) for name in self._names.value])

@@ -7,12 +7,11 @@ the bounds below; where they end it, the page says that older posts were not sea
 """
 
 import time
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 from itertools import islice
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
-from accounts.signing_in.viewer import Viewer
+from accounts.signing_in.viewer import Question, Viewer
 from accounts.users.repository import ask_owners
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import LARGEST_ID
@@ -34,18 +33,23 @@ READS = (POSTS_A_PAGE + 4, *[40] * 9)
 MOST_SECONDS = 0.1  # of this thread's time: then no more are read. Hostile texts may take 3 ms each
 
 
+T = TypeVar("T")
+
+
 class Searching:
     """Searches posts. Only reads."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def begin(self, viewer: Viewer, query: Query, scope: Scope, before: int | None) -> "Search":
-        """A search for the posts below the cursor. One round trip, which also checks the viewer; more as for
-        `known_ranges` and `bounds`. Raises NothingToFind, UnknownPerson."""
+    def begin(
+        self, viewer: Viewer, query: Query, scope: Scope, before: int | None, beside: Callable[[], Question[T]]
+    ) -> "tuple[Search, T]":
+        """A search for the posts below the cursor, and what is asked `beside` it. One round trip, which also checks the
+        viewer; more as for `known_ranges` and `bounds`. Raises NothingToFind, UnknownPerson."""
         below = LARGEST_ID + 1 if before is None else before
         ranges = tuple(islice(known_ranges(self._store).below(below), MOST_RANGES + 1))
-        begun = viewer.ask(partial(_Beginning, query, scope, ranges[:NEWEST_RANGES]))
+        begun, answer = viewer.ask(lambda: _Beginning(query, scope, ranges[:NEWEST_RANGES], beside()))
         me = viewer.uid
         for name in query.names:
             if name not in begun.uids:
@@ -60,7 +64,7 @@ class Searching:
         candidates = Candidates(self._store, asked, ranges, begun.proposals, within, searched)
         matching = Matching(query, begun.uids, me)
         reader = PostReader(self._store, viewer.user, [matching], acted=begun.acted, fresh=viewer.just_changed)
-        return Search(candidates, reader)
+        return Search(candidates, reader), answer
 
 
 class _Begun(NamedTuple):
@@ -71,10 +75,11 @@ class _Begun(NamedTuple):
     proposals: Proposals | None  # of the newest ranges; None while the uids are not known, by which posts are found
 
 
-class _Beginning:
-    """Asks what a search must know first."""
+class _Beginning(Generic[T]):
+    """Asks what a search must know first, and what is asked beside it."""
 
-    def __init__(self, query: Query, scope: Scope, ranges: Sequence[Range]) -> None:
+    def __init__(self, query: Query, scope: Scope, ranges: Sequence[Range], beside: Question[T]) -> None:
+        self._beside = beside
         self._query = query
         self._scope = scope
         self._ranges = ranges
@@ -82,15 +87,17 @@ class _Beginning:
         self._proposals: Answer[Proposals] | None = None
 
     def queue(self, pipe: Pipe, me: int | None) -> None:
+        self._beside.queue(pipe, me)
         self._acted = ask_latest_acted(pipe, me)
         if self._query.names:
             self._uids = ask_owners(pipe, self._query.names)
         elif asked := terms(self._query, self._scope, {}, me):
             self._proposals = ask_proposals(pipe, self._ranges, asked)
 
-    def result(self) -> _Begun:
+    def result(self) -> tuple[_Begun, T]:
         proposals = self._proposals.value if self._proposals else None
-        return _Begun(self._uids.value if self._uids else {}, self._acted.value, proposals)
+        begun = _Begun(self._uids.value if self._uids else {}, self._acted.value, proposals)
+        return begun, self._beside.result()
 
 
 class Search:
