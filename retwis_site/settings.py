@@ -127,6 +127,7 @@ FEATURES = [
     "accounts.users",
     "accounts.signing_in",
     "accounts.community",
+    "accounts.community.site",
     "accounts.settings",
     "timeline.relations",
     "timeline.posts",

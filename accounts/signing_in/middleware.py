@@ -14,6 +14,7 @@ from django.utils.functional import SimpleLazyObject
 
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User, Visitor
+from retwis_site.identity.site import forget
 from retwis_site.rendering import just_changed
 from retwis_site.store.client import connect
 
@@ -25,12 +26,17 @@ class RetwisRequest(HttpRequest):
     user: User | Visitor  # type: ignore[assignment]
 
 
+SITE_CHANGED = f"{settings.COOKIE_PREFIX}site_changed"  # of an admin, whose next pages show what was just changed
+
+
 class ViewerMiddleware:
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         viewer = Viewer(connect(), request.COOKIES.get(settings.AUTH_COOKIE, ""), just_changed.read(request))
+        if SITE_CHANGED in request.COOKIES:
+            forget()
         retwis_request = cast(RetwisRequest, request)
         retwis_request.viewer = viewer
         retwis_request.user = cast(User, SimpleLazyObject(lambda: viewer.user))

@@ -11,10 +11,11 @@ the guess was wrong, the replies are dropped, and a new question is asked.
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from django.utils.crypto import constant_time_compare
 
+from accounts.signing_in.questions import Question, QuestionAbout, UserQuestion
 from accounts.signing_in.sessions.entities import USED, Session, asked_fields, present_hour, standing, uid_in
 from accounts.users.entities import (
     AccountDeleted,
@@ -43,31 +44,6 @@ _uids_by_name: Hints[str] = Hints(1 << 16)  # 1 MB
 LONGEST_SECRET = 200  # characters; a secret of this site has 32, but a cookie may hold anything
 
 T = TypeVar("T")
-T_co = TypeVar("T_co", covariant=True)
-
-
-class Question(Protocol[T_co]):
-    """What a page asks of the store. An object asks once: when a cached hint was wrong, a new object is made."""
-
-    def queue(self, pipe: Pipe, me: int | None) -> None:
-        """Queue the page's commands. `me`: the viewer's uid, None for a visitor."""
-
-    def result(self) -> T_co:
-        """What the replies say. It is called at most once, and only for an object whose hints were right."""
-
-
-class UserQuestion(Protocol[T_co]):
-    """What a page asks that is for users alone."""
-
-    def queue(self, pipe: Pipe, me: int) -> None: ...
-    def result(self) -> T_co: ...
-
-
-class QuestionAbout(Protocol[T_co]):
-    """What a page about a user asks, such as a profile. `them`: that user's uid."""
-
-    def queue(self, pipe: Pipe, me: int | None, them: int) -> None: ...
-    def result(self) -> T_co: ...
 
 
 class Viewer:
@@ -84,6 +60,7 @@ class Viewer:
         self._sanction: Sanction | None = None
         self._must_not_be_frozen = False
         self._site: Site | None = None
+        self._dismissed = ""
         self.just_changed = just_changed
         self.asked = False  # whether the response depends on the viewer
 
@@ -138,6 +115,11 @@ class Viewer:
             self._site = current_site(self._store)
         return self._site
 
+    @property
+    def dismissed(self) -> str | None:
+        """Which announcement the viewer has dismissed last; None for a visitor. Round trips as for `user`."""
+        return self._dismissed if isinstance(self.user, User) else None
+
     def require_user(self) -> User:
         """The signed-in user. Round trips as for `user`. Raises NotSignedIn."""
         if isinstance(self.user, User):
@@ -170,7 +152,9 @@ class Viewer:
             if me is None:
                 continue
             uid = pipe.hget(keys.auths(), self.secret)
-            fields = pipe.hmget(keys.user(me), [*PERSON, "role", "state_reason", *asked_fields(self.secret)])
+            fields = pipe.hmget(
+                keys.user(me), [*PERSON, "role", "state_reason", "dismissed", *asked_fields(self.secret)]
+            )
             numbers = {name: ask_number(pipe, me) for name, ask_number in viewer_numbers().items()}
             question.queue(pipe, me)
             pipe.execute()
@@ -178,13 +162,14 @@ class Viewer:
             if uid.value != str(me):
                 self._take_for(stored_id(keys.auths(), uid.value))
                 continue
-            *about, role, reason, auth, generation, value, used = fields.value
+            *about, role, reason, dismissed, auth, generation, value, used = fields.value
             user = person(me, about)
             session = standing(self.secret, value, used, generation)
             is_official = auth is not None and constant_time_compare(auth, self.secret)
             if user is not None and (session is not None or is_official):
                 self._user = user
                 self._role = role_of(me, role)
+                self._dismissed = dismissed or ""
                 self._sanction = sanction_of(me, about, reason)
                 self._numbers = {name: number.value for name, number in numbers.items()}
                 if session is not None:

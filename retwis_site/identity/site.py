@@ -109,16 +109,3 @@ def read(stored: Mapping[str, str]) -> Site:
 def forget() -> None:
     """The next page reads the words anew: they were just changed."""
     _fresh.clear()
-
-
-def change(store: Store, fields: Mapping[str, str]) -> None:
-    """Set these fields; an empty text removes one. One round trip. The fields do not depend on each other, so a crash
-    in between leaves no disorder."""
-    pipe = store.pipeline()
-    for field, text in fields.items():
-        if text:
-            pipe.hset(keys.site(), {field: text})
-        else:
-            pipe.hdel(keys.site(), field)
-    pipe.execute()
-    forget()

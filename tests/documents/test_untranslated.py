@@ -34,7 +34,7 @@ NAMES = {
 }
 LETTERS = re.compile(r"[^\W\d_]+")
 ATTRIBUTES = {"title", "aria-label", "aria-description", "alt", "placeholder", "label"}
-DATA_WITHOUT_TEXT = {"data-theme", "data-phrases"}
+DATA_WITHOUT_TEXT = {"data-theme", "data-colour", "data-phrases"}
 META_TEXTS = {"description", "og:title", "og:description"}
 BUTTONS = {"submit", "button", "reset"}
 WITHOUT_TEXT = {"script", "style"}

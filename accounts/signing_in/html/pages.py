@@ -6,6 +6,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 
+from accounts.signing_in.html.announcement import announcement
 from accounts.signing_in.html.banner import banner
 from accounts.signing_in.html.news import How, news_link, news_number, shown_number
 from accounts.signing_in.middleware import RetwisRequest
@@ -38,6 +39,7 @@ class Rendering:
     news: int = 0  # the number of new notices
     sanction: Sanction | None = None  # what staff has imposed on the viewer
     site: Site = DEFAULT
+    dismissed: str | None = None  # the announcement that the viewer has dismissed; None for a visitor
 
     @property
     def me(self) -> int | None:
@@ -50,7 +52,8 @@ def rendering(request: RetwisRequest) -> Rendering:
     user = request.viewer.user
     token = escaped(csrf_token(request)) if user.is_authenticated else NOTHING
     viewer = request.viewer
-    return Rendering(active_language(), token, user, viewer.numbers.get("news", 0), viewer.sanction, viewer.site)
+    news = viewer.numbers.get("news", 0)
+    return Rendering(active_language(), token, user, news, viewer.sanction, viewer.site, viewer.dismissed)
 
 
 class Page(Fragment):
@@ -84,7 +87,7 @@ class Page(Fragment):
             session=session(by, here),
             **frame_of_news(by, here, "waits" if given.get("polls") else "polls"),
             banner=banner(by.sanction, by.language),
-            **pages.of_site(by.site),
+            **frame_of_site(by),
             messages=pages.messages(request),
             csrf_token=by.token,
             **given,
@@ -117,6 +120,12 @@ def frame_of_news(by: Rendering, here: str, how: How) -> dict[str, Html]:
     return {"news": news_link(number, here == "notifications", by.language), "title_number": title}
 
 
+def frame_of_site(by: Rendering) -> dict[str, str]:
+    """What the frame shows of the site's own words."""
+    shown = announcement(by.site.announcement, by.dismissed, by.language)
+    return {**pages.of_site(by.site), "announcement": shown}
+
+
 def form_page(request: RetwisRequest, template: str, context: Mapping[str, Any], status: int = 200) -> HttpResponse:
     """A page with a form, rendered for this request. Its template has the context, `user`, and what `pages.page` and
     the frame need."""
@@ -128,6 +137,6 @@ def form_page(request: RetwisRequest, template: str, context: Mapping[str, Any],
         "session": session(by, name),
         **frame_of_news(by, name, "polls"),
         "banner": banner(by.sanction, by.language),
-        **pages.of_site(by.site),
+        **frame_of_site(by),
     }
     return pages.page(request, template, {**around, **context}, status)

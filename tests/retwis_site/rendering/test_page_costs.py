@@ -60,6 +60,9 @@ COSTS = {
     ("/settings/", "alice"): ((1, 5), (2, 7)),
     ("/settings/words/", "alice"): ((2, 5), (3, 7)),
     ("/settings/delete/", "alice"): ((1, 4), (2, 6)),
+    ("/about/", "a visitor"): ((0, 0), (1, 1)),
+    ("/rules/", "a visitor"): ((0, 0), (1, 1)),
+    ("/privacy/", "a visitor"): ((0, 0), (1, 1)),
     ("/login/", "a visitor"): ((0, 0), (1, 1)),
     ("/register/", "a visitor"): ((0, 0), (1, 1)),
 }

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
+from retwis_site.identity.site import COLOURS
 from tests.support.contrast import contrast
 
 FILE = Path(settings.BASE_DIR) / "retwis_site/static/retwis.css"
@@ -75,6 +76,19 @@ def test_the_welcome_has_enough_contrast_in_both_themes(theme):
     names = with_own_link({**THEMES[theme], **PITCH})
     assert too_faint(names, PITCH_TEXTS, 4.5) == {}
     assert too_faint(names, PITCH_EDGES, 3) == {}
+
+
+@pytest.mark.parametrize("colour", COLOURS[1:])
+def test_each_colour_of_a_site_has_enough_contrast_in_both_themes(colour):
+    own = tokens(f":root[data-colour={colour}]")
+    own_dark = tokens(f":root[data-theme=dark][data-colour={colour}]")
+    assert own_dark == tokens(f":root:not([data-theme=light])[data-colour={colour}]")
+    for names in ({**LIGHT, **own}, {**DARK, **own, **own_dark}):
+        assert too_faint(names, TEXTS, 4.5) == {}
+        assert too_faint(names, EDGES, 3) == {}
+        pitch = with_own_link({**names, **PITCH})
+        assert too_faint(pitch, PITCH_TEXTS, 4.5) == {}
+        assert too_faint(pitch, PITCH_EDGES, 3) == {}
 
 
 def test_the_dark_theme_is_the_same_by_system_and_by_choice():

@@ -1,0 +1,41 @@
+"""Changes of the site's own words, each with its line in the log of staff."""
+
+from collections.abc import Mapping
+
+from accounts.community.log import OPERATOR, Act, Log
+from retwis_site.identity import site
+from retwis_site.jobs.outbox import Claim, Outbox
+from retwis_site.store import keys
+from retwis_site.store.client import Store
+
+
+class SiteWords:
+    """The site's own words, for those who may change them."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def change(self, fields: Mapping[str, str], by: int = OPERATOR) -> None:
+        """Set these fields; an empty text removes one. Six round trips. Of two changes at once, the later one stands,
+        field by field.
+
+        The commit is one HSET, which also has the line for the log. Fields are emptied before they are removed, and an
+        empty field counts as absent: so a crash in between leaves nothing half done.
+        """
+        act = Act(what=f"site:{','.join(sorted(fields))}", by=by)
+        job = Outbox(self._store).add(f"site:{act.id}")
+        self._store.hset(keys.site(), {**fields, **act.evidence()})
+        site.forget()
+        pipe = self._store.pipeline()
+        for field, text in fields.items():
+            if not text:
+                pipe.hdel(keys.site(), field)
+        pipe.execute()
+        Log(self._store).copy(keys.site(), act.id)
+        Outbox(self._store).done(job.name)
+
+
+def finish_site(store: Store, claim: Claim) -> None:
+    """The job `site:<id of the act>`: the line of a change comes into the log. Four round trips."""
+    Log(store).copy(keys.site(), claim.name.split(":")[1])
+    claim.outbox.done(claim.name)

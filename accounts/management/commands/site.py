@@ -1,0 +1,37 @@
+"""`manage.py site`, `manage.py site name=Ravens registration=invite`"""
+
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import CommandError, CommandParser
+
+from accounts.community.site.forms import checked
+from accounts.community.site.words import SiteWords
+from retwis_site.identity.site import FIELDS, stored_site
+from retwis_site.management.base import StoreCommand
+from retwis_site.store.client import Store
+
+
+class Command(StoreCommand):
+    help = f"Print the site's own words, or change some of them. An empty value sets the default. {', '.join(FIELDS)}."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("words", nargs="*", metavar="KEY=VALUE")
+
+    def run(self, store: Store, **options: Any) -> None:
+        fields = dict(_field(text) for text in options["words"])
+        if fields:
+            SiteWords(store).change(fields)
+        for name, value in stored_site(store)._asdict().items():
+            self.say(f"{name}={value}")
+
+
+def _field(text: str) -> tuple[str, str]:
+    """Raises CommandError for what is no field with a valid value."""
+    name, equals, value = text.partition("=")
+    if not equals or name not in FIELDS:
+        raise CommandError(f"{text!r}: write KEY=VALUE, where KEY is one of {', '.join(FIELDS)}.")
+    try:
+        return name, checked(name, value)
+    except ValidationError as error:
+        raise CommandError(f"{name}: {' '.join(error.messages)}") from error

@@ -1,0 +1,119 @@
+"""The site's own words: where they stand, who changes them, and where they are shown."""
+
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.core.management import CommandError, call_command
+
+from accounts.community.log import Log
+from retwis_site.identity import site
+from retwis_site.store.local_cache import Memory
+
+
+@pytest.fixture
+def admin(browser, alice, raw):
+    raw.hset("staff", "1", "admin")
+    raw.hset("user:1", "role", "admin")
+    return browser(alice)
+
+
+def test_the_name_is_fixed_in_no_template():
+    named = [
+        path.name for path in (Path(settings.FILES_DIR) / "templates").rglob("*.html") if "Retwis" in path.read_text()
+    ]
+    assert named == []
+
+
+def test_without_words_the_site_has_the_defaults(browser, raw):
+    page = browser().get("/login/").content.decode()
+    assert "<title>Log in · Retwis</title>" in page
+    assert 'data-colour="pine"' in page
+    assert "Retwis is a small open microblog" in page
+
+
+def test_the_command_sets_words_and_every_page_shows_them(browser, alice, raw):
+    call_command("site", "name=Ravens <&>", "tagline=For birds", "colour=plum", verbosity=0)
+    stored = raw.hgetall("site")
+    assert (stored["name"], stored["tagline"], stored["colour"]) == ("Ravens <&>", "For birds", "plum")
+    assert raw.zrange("outbox", 0, -1) == []
+    for client, address in ((browser(), "/login/"), (browser(alice), "/settings/"), (browser(alice), "/timeline/")):
+        page = client.get(address).content.decode()
+        assert "· Ravens &lt;&amp;&gt;</title>" in page
+        assert 'data-colour="plum"' in page
+        assert "For birds" in page
+        assert "Retwis" not in page
+    assert "Ravens" in browser().get("/nothing/").content.decode()
+    assert "Everyone on Ravens" in browser().get("/timeline/atom/").content.decode()
+
+
+def test_an_empty_value_removes_a_word(store, raw):
+    call_command("site", "name=Ravens", verbosity=0)
+    call_command("site", "name=", verbosity=0)
+    assert raw.hgetall("site") == {}
+    assert site.stored_site(store) == site.DEFAULT
+
+
+def test_the_command_prints_all_words(raw):
+    output = StringIO()
+    call_command("site", "registration=closed", stdout=output, stderr=StringIO())
+    assert "registration=closed" in output.getvalue()
+    assert "name=Retwis" in output.getvalue()
+
+
+@pytest.mark.parametrize(
+    "word", ["name", "nonsense=1", "colour=pink", "registration=maybe", "invites=-1", f"name={41 * 'x'}"]
+)
+def test_a_word_that_the_form_would_refuse_is_refused(raw, word):
+    with pytest.raises(CommandError):
+        call_command("site", word, verbosity=0)
+    assert raw.exists("site") == 0
+
+
+def test_a_bad_stored_value_counts_as_absent_and_an_unknown_mode_as_closed():
+    assert site.read({"colour": "pink", "invites": "x", "registration": "?"}) == site.Site(registration="closed")
+
+
+def test_an_admin_changes_the_words_and_sees_them_at_once(admin, store, raw):
+    answer = admin.post("/moderation/site/", {"name": "Ravens", "rules": "Be kind\r\n\r\nNo spam"}, follow=True)
+    page = answer.content.decode()
+    assert "The site was changed." in page
+    assert "Ravens</title>" in page
+    assert site.stored_site(store).numbered_rules == ["Be kind", "No spam"]
+    [act] = Log(store).page().acts
+    assert (act.by, act.what.split(":")[0]) == (1, "site")
+    assert '<li dir="auto">No spam</li>' in admin.get("/rules/").content.decode()
+
+
+def test_a_wrong_word_is_a_422_with_what_was_typed(admin, raw):
+    answer = admin.post("/moderation/site/", {"name": "x" * 41})
+    assert answer.status_code == 422
+    assert "x" * 41 in answer.content.decode()
+
+
+def test_an_announcement_is_shown_until_it_is_dismissed(browser, alice, bob, raw):
+    raw.hset("site", "announcement", "We move on Sunday")
+    client = browser(alice)
+    assert "We move on Sunday" in client.get("/timeline/").content.decode()
+    assert "We move on Sunday" in browser().get("/timeline/").content.decode()
+    client.post("/announcement/dismiss/", {"announcement": "x" * 99})
+    assert "We move on Sunday" in client.get("/timeline/").content.decode()
+    name = client.get("/timeline/").content.decode().split('name="announcement" value="')[1].split('"')[0]
+    client.post("/announcement/dismiss/", {"announcement": name})
+    assert raw.hget("user:1", "dismissed") == name
+    assert "We move on Sunday" not in client.get("/timeline/").content.decode()
+    assert "We move on Sunday" in browser(bob).get("/timeline/").content.decode()
+    raw.hset("site", "announcement", "We have moved")
+    Memory.clear_all()
+    assert "We have moved" in client.get("/timeline/").content.decode()
+
+
+@pytest.mark.parametrize("address", ["/about/", "/rules/", "/privacy/"])
+def test_the_pages_about_the_site_have_defaults_and_show_links_but_no_html(browser, raw, address):
+    assert browser().get(address).status_code == 200
+    raw.hset("site", mapping=dict.fromkeys(("about", "rules", "privacy"), "See https://example.com <script>"))
+    Memory.clear_all()
+    page = browser().get(address).content.decode()
+    assert '<a href="https://example.com"' in page
+    assert "&lt;script&gt;" in page
