@@ -1,0 +1,187 @@
+"""Who sees a person and their posts, and where: one table for all lists, all viewers and all that hides people.
+
+bob is the person. The keys of what hides him are written directly: nothing was removed when it began, so each list must
+look for itself.
+"""
+
+import pytest
+
+from retwis_site.jobs.worker import drain
+from retwis_site.store.local_cache import Memory
+from tests.support.stored_posts import like
+from timeline.posts.entities import NewPost
+from timeline.posts.repository import Posts
+from timeline.posts.writing.reposting import Reposts
+from timeline.relations.bookmark import Bookmarks
+from timeline.relations.follow import Follows
+from timeline.search.index.writing import Indexing
+
+ALICE, BOB, CAROL = 1, 2, 3
+WRITTEN, AMONG = "the walrus", 'href="/@bob/"'
+
+# By name, the address of a list and what it has while bob is seen in it.
+OWN = {
+    "his profile": ("/@bob/", WRITTEN),
+    "his posts and replies": ("/@bob/replies/", WRITTEN),
+    "a post of his": ("/@bob/2/", WRITTEN),
+    "his feed": ("/@bob/atom/", WRITTEN),
+}
+POSTS = {
+    "home, or the welcome page": ("/", WRITTEN),
+    "everyone": ("/timeline/", WRITTEN),
+    "the feed of everyone": ("/timeline/atom/", WRITTEN),
+    "a tag": ("/tags/walrus/", WRITTEN),
+    "the feed of a tag": ("/tags/walrus/atom/", WRITTEN),
+    "the search": ("/search/?q=walrus", "Here is the"),
+    "the posts of the day": ("/explore/", WRITTEN),
+    "a repost and a quote": ("/@carol/", WRITTEN),
+    "a thread": ("/@carol/1/", "bob answers"),
+    "quotes": ("/@carol/1/quotes/", "bob quotes"),
+}
+POSTS_OF_USERS = {
+    "likes": ("/likes/", WRITTEN),
+    "bookmarks": ("/bookmarks/", WRITTEN),
+    "followed tags": ("/tags/", WRITTEN),
+    "notifications": ("/notifications/", "bob calls"),
+}
+PEOPLE = {
+    "the directory": ("/people/", AMONG),
+    "the most followed": ("/people/?by=followers", AMONG),
+    "people by name": ("/people/?q=bob", AMONG),
+    "names above a search": ("/search/?q=bob", AMONG),
+    "followers": ("/@carol/followers/", AMONG),
+    "following": ("/@carol/following/", AMONG),
+    "who likes a post": ("/@carol/1/likes/", AMONG),
+    "who reposts a post": ("/@carol/1/reposts/", AMONG),
+}
+PEOPLE_OF_USERS = {"completed names": ("/complete/?q=@bo", "@bob")}
+PROPOSED = {
+    "the newest users": ("/timeline/?before=1", AMONG),
+    "people to follow": ("/explore/", 'class="name" href="/@bob/"'),
+}
+
+FOR_ALL = {**OWN, **POSTS, **PEOPLE, **PROPOSED}
+LISTS = {**FOR_ALL, **POSTS_OF_USERS, **PEOPLE_OF_USERS}
+FEEDS = {name for name in LISTS if "feed" in name}  # what visitors see, also for users
+
+
+def follow(raw):
+    raw.zadd("following:1", {BOB: 1})
+    raw.zadd("followers:2", {ALICE: 1})
+
+
+def block(raw, who, whom):
+    raw.zadd(f"blocked:{who}", {whom: 1})
+    raw.zadd(f"blocked_by:{whom}", {who: 1})
+
+
+def impose(raw, state):
+    raw.hset(f"user:{BOB}", "state", state)
+
+
+def hide_and_follow(raw):
+    impose(raw, "hidden")
+    follow(raw)
+
+
+# By what stands between alice and bob: how it comes about, and the lists in which she sees him.
+CASES = {
+    "nothing": (lambda raw: None, {*LISTS}),
+    "she is staff": (lambda raw: raw.hset("user:1", "role", "moderator"), {*LISTS}),
+    "he blocks her": (lambda raw: block(raw, BOB, ALICE), FEEDS),
+    "she blocks him": (lambda raw: block(raw, ALICE, BOB), FEEDS),
+    "she mutes him": (lambda raw: raw.zadd("muted:1", {BOB: "+inf"}), FEEDS | {*OWN}),
+    "she muted him once": (lambda raw: raw.zadd("muted:1", {BOB: 1}), {*LISTS}),
+    "he is frozen": (lambda raw: impose(raw, "frozen"), {*LISTS}),
+    "he is hidden": (lambda raw: impose(raw, "hidden"), {*OWN}),
+    "he is hidden, and she follows him": (hide_and_follow, {*LISTS} - {*PROPOSED} - FEEDS | {*OWN}),
+    "he is suspended": (lambda raw: impose(raw, "suspended"), set()),
+}
+OF_VISITORS = {
+    "nothing": {*FOR_ALL},
+    "he is frozen": {*FOR_ALL},
+    "he is hidden": {*OWN},
+    "he is suspended": set(),
+}
+
+
+@pytest.fixture
+def site(store, raw, alice, bob, carol):
+    """alice follows carol, who answers, quotes and reposts bob and is followed by him. Each list has bob in it."""
+    Follows(store).follow(ALICE, CAROL)
+    Follows(store).follow(BOB, CAROL)
+    Follows(store).follow(CAROL, BOB)
+    for number, (uid, new) in enumerate(
+        [
+            (CAROL, NewPost("carol begins")),
+            (BOB, NewPost("Here is the walrus #walrus")),
+            (BOB, NewPost("bob answers", reply_to=1)),
+            (BOB, NewPost("bob quotes", quote=1)),
+            (BOB, NewPost("bob calls @alice")),
+            (CAROL, NewPost("carol quotes", quote=2)),
+        ]
+    ):
+        Posts(store).publish(uid, new, f"post-{number}")
+    Reposts(store).repost(CAROL, 2, BOB)
+    Reposts(store).repost(BOB, 1, CAROL)
+    Bookmarks(store).add(ALICE, 2, BOB)
+    like(raw, 2, ALICE, CAROL)
+    like(raw, 1, BOB)
+    raw.zadd("tags_of:1", {"walrus": 1})
+    drain(store, "a worker")
+    Indexing(store).index(range(1, 9))
+    return raw
+
+
+def seen(client, lists):
+    """The lists in which bob is seen."""
+    return {name for name, (address, what) in lists.items() if what in client.get(address).content.decode()}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_a_user_sees(site, browser, alice, case):
+    happens, expected = CASES[case]
+    client = browser(alice)
+    happens(site)
+    Memory.clear_all()
+    assert seen(client, LISTS) == expected
+
+
+@pytest.mark.parametrize("case", OF_VISITORS)
+def test_what_a_visitor_sees(site, browser, case):
+    happens, _ = CASES[case]
+    happens(site)
+    Memory.clear_all()
+    assert seen(browser(), LISTS) == OF_VISITORS[case]
+
+
+@pytest.mark.parametrize("case", ["he is hidden", "he is suspended", "she mutes him", "he blocks her"])
+def test_new_posts_are_announced_only_if_they_are_seen(site, browser, alice, case):
+    client = browser(alice)
+    assert "new post" in client.get("/new/?after=6").content.decode()
+    CASES[case][0](site)
+    Memory.clear_all()
+    # Above it stands carol's repost of bob's post alone.
+    assert "new post" not in client.get("/new/?after=6").content.decode()
+
+
+def test_a_muted_person_is_not_named_among_known_followers(site, browser, alice):
+    follow(site)
+    client = browser(alice)
+    Memory.clear_all()
+    assert "Followed by" in client.get("/@carol/").content.decode()
+    CASES["she mutes him"][0](site)
+    Memory.clear_all()
+    assert "Followed by" not in client.get("/@carol/").content.decode()
+
+
+def test_what_a_follower_reads_of_a_hidden_person_is_not_kept_for_others(site, browser, alice, carol):
+    hide_and_follow(site)
+    Memory.clear_all()
+    follower, member = browser(alice), browser(carol)
+    site.zrem("following:3", BOB)
+    for _ in range(2):
+        assert WRITTEN in follower.get("/timeline/").content.decode()
+        assert WRITTEN not in member.get("/timeline/").content.decode()
+        assert WRITTEN not in browser().get("/timeline/").content.decode()
+        assert WRITTEN in follower.get("/timeline/").content.decode()
