@@ -141,11 +141,13 @@ class Reading:
             self._last = self._ask_for(pipe, posts, people)
             pipe.execute()
             self._read_replies()
-        self._existing = self._put_together() | self._whole
-        seen = self._without_hidden_by_staff(pipe)
+        made = self._put_together()
+        self._existing = made | self._whole
+        seen = self._without_hidden_by_staff(made, pipe)
         for rule in self._reader.rules_of_viewer:
             seen = {post.pid: post for post in rule.visible([*seen.values()])}
-        seen |= self._rest_made_whole(seen)
+        if made:
+            seen |= self._rest_made_whole(seen)
         listed = [seen[pid] for pid in self._pids if pid in seen]
         for rule_of_page in self._reader.rules:
             listed = rule_of_page.visible(listed)
@@ -233,10 +235,10 @@ class Reading:
                 found[pid] = post if author is post.author else _by(author, post)
         return found
 
-    def _without_hidden_by_staff(self, pipe: Pipe) -> dict[int, Post]:
+    def _without_hidden_by_staff(self, made: Mapping[int, Post], pipe: Pipe) -> dict[int, Post]:
         """The posts that exist, but for those of authors whom only their followers see. On the page of such an author
-        everyone does."""
-        self._hidden_by_staff = hidden_among(post.author for post in self._existing.values())
+        everyone does. `made`: the posts that were not cached whole; the others have no such author."""
+        self._hidden_by_staff = hidden_among(post.author for post in made.values())
         unseen = unseen_by(self._reader.me, self._hidden_by_staff - {self._reader.page_of}, pipe)
         if not unseen:
             return self._existing
