@@ -126,6 +126,7 @@ INSTALLED_APPS = [
 FEATURES = [
     "accounts.users",
     "accounts.signing_in",
+    "accounts.recovery",
     "accounts.community",
     "accounts.community.site",
     "accounts.settings",

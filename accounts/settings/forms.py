@@ -50,6 +50,9 @@ class PasswordForm(PresentPasswordForm, NewPasswordForm):
         self.fields["password1"].label = _("New password")
         self.fields["password2"].label = _("Repeat new password")
 
+    def account_name(self) -> str:
+        return self._username
+
 
 class AppearanceForm(forms.Form):
     """The colours of all pages in one browser."""

@@ -41,17 +41,23 @@ class NewPasswordForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.fields["password1"].help_text = " ".join(password_validators_help_texts())
 
-    def clean_password1(self) -> str:
-        password = str(self.cleaned_data["password1"])
-        check_new_password(password)
-        return password
-
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         first, second = cleaned.get("password1"), cleaned.get("password2")
-        if first and second and first != second:
+        if not first:
+            return cleaned
+        try:
+            check_new_password(first, self.account_name())
+        except forms.ValidationError as error:
+            self.add_error("password1", error)
+            return cleaned
+        if second and first != second:
             self.add_error("password2", _("The passwords do not match."))
         return cleaned
+
+    def account_name(self) -> str:
+        """The username of the account that gets the password."""
+        return str(self.cleaned_data.get("username", ""))
 
 
 class RegisterForm(NewPasswordForm):

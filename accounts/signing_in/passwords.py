@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 
 from retwis_site.fair_queue import FairQueue
 from retwis_site.http.validators import MaxLength
+from retwis_site.identity.site import site_name
 
 T = TypeVar("T")
 
@@ -25,12 +26,15 @@ HASHING = FairQueue(at_once=2, waiting=60)
 LONGEST_PASSWORD = 128  # characters; to hash a megabyte would keep a process busy
 
 
-def check_new_password(password: str) -> None:
-    """Raises ValidationError for a password that is too long, too short, too common, or has a null character."""
+def check_new_password(password: str, username: str) -> None:
+    """Raises ValidationError for a password that is too long, too short, too common, has a null character, or is the
+    username or the name of the site, in any letter case."""
     MaxLength(LONGEST_PASSWORD)(password)
     if "\0" in password:
         raise ValidationError(_("Null characters are not allowed."))
     validate_password(password)
+    if password.casefold() in {username.casefold(), site_name().casefold()}:
+        raise ValidationError(_("Your username and the name of the site are no passwords. Choose another one."))
 
 
 class LeanArgon2PasswordHasher(Argon2PasswordHasher):

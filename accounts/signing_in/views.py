@@ -4,6 +4,7 @@ from django.contrib import messages
 from django.contrib.auth.hashers import make_password
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils.translation import activate
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
@@ -49,7 +50,7 @@ def register(request: RetwisRequest) -> HttpResponse:
             text = _("Welcome, %(name)s! Write your first post, or find people to follow.")
             messages.success(request, text % {"name": login.user.username})
             log_account_event(request, "registered", login.user)
-            return begin_session(request, Verified(login.user), "/")
+            return begin_session(request, Verified(login.user), reverse("recovery"))
     return form_page(
         request, "accounts/signing_in/register.html", {"form": form, "said": said_at_login(request)}, status=422
     )

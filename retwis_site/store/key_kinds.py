@@ -56,6 +56,7 @@ TYPES = {
     "set_aside": "zset",
     "lease:*": "string",
     "idem:*": "string",
+    "reset:*": "string",
     "throttle:*": "zset",
     "health": "string",
     "schema": "string",
@@ -155,7 +156,7 @@ def kind_of(key: str) -> str | None:
         return f"{kind}:[0-9]*" if key in keys.whatever_shards(kind) else None
     if kind == "postings":
         return "postings:*" if _is_postings(own) else None
-    pattern = f"{kind}:*" if kind in {"lease", "idem", "throttle", "tag"} or number(key) is not None else own
+    pattern = f"{kind}:*" if kind in {"lease", "idem", "reset", "throttle", "tag"} or number(key) is not None else own
     return pattern if pattern in TYPES else None
 
 

@@ -6,7 +6,7 @@
 |---|---|---|---|
 | `next_user_id`, `next_post_id` | string | counters | official, truth |
 | `users` | hash | lower-cased username -> uid | official, truth |
-| `user:<uid>` | hash | `username` (as typed), `password` (Django hash), or `old_password` until the first login (the hash of another Retwis), `auth` (the secret of the account); ours: `session:<secret>` for each session (`<since (unix s)>:<generation>:<browser>:<system>`), `used:<secret>` (the hour of its last use, unix s), `generation` (sessions of another one have ended), `name` (display name), `bio`, `language` (a code, such as `de`), `seen` (the highest post id that home has shown), `noticed` (notices are read up to here, unix s), `quiet` (kinds of notices that are turned off, with spaces between), `dismissed` (which announcement was dismissed last), `pinned` (the post that stands first on the profile), `deleted` (unix s; nothing of a deleted account is shown); `role` (`moderator` or `admin`, as `staff` has it); `state` (`frozen`, `hidden` or `suspended`), `state_until` (unix s, 0: until it is lifted), `state_reason`, `state_since` (unix s), `state_act` (the id of the act): what staff has imposed; `appeal` (the last one: JSON with the act, the text and when), `answer:<id of the act>` (the decision about it, a line of the log), `act:<id>` (a line of the log until it is there) | official, truth |
+| `user:<uid>` | hash | `username` (as typed), `password` (Django hash), or `old_password` until the first login (the hash of another Retwis), `auth` (the secret of the account); ours: `session:<secret>` for each session (`<since (unix s)>:<generation>:<browser>:<system>`), `used:<secret>` (the hour of its last use, unix s), `generation` (sessions of another one have ended), `recovery:<hash>` for each recovery code (when it was made, unix s), `name` (display name), `bio`, `language` (a code, such as `de`), `seen` (the highest post id that home has shown), `noticed` (notices are read up to here, unix s), `quiet` (kinds of notices that are turned off, with spaces between), `dismissed` (which announcement was dismissed last), `pinned` (the post that stands first on the profile), `deleted` (unix s; nothing of a deleted account is shown); `role` (`moderator` or `admin`, as `staff` has it); `state` (`frozen`, `hidden` or `suspended`), `state_until` (unix s, 0: until it is lifted), `state_reason`, `state_since` (unix s), `state_act` (the id of the act): what staff has imposed; `appeal` (the last one: JSON with the act, the text and when), `answer:<id of the act>` (the decision about it, a line of the log), `act:<id>` (a line of the log until it is there) | official, truth |
 | `auths` | hash | secret of an account or a session -> uid; may hold stale entries, never trusted alone | official |
 | `users_by_time` | zset | username as typed, score = registration (unix s) | official |
 | `users_by_name` | zset | `<folded ending>:<uid>`, score 0: the rest of a username or display name from each of its words on, by whose beginning a user is found; may hold stale entries, never trusted alone | |
@@ -53,6 +53,7 @@
 | `set_aside` | zset | dead letters: jobs that no worker could finish, score = since when (unix s); `deliver` leaves them alone | truth |
 | `lease:<job>` | string | the worker that has the job, EX | |
 | `idem:<uid>:<token>` | string | the pid that a form's one-time token became, EX one day | |
+| `reset:<digest>` | string | a link for a new password, by the hash of its token: `<uid>:<generation>`, EX one day | |
 | `throttle:<limit>:<who>` | zset | a rate limit: one member for each counted action, score = when (unix s), EX the limit's window | |
 | `damaged:<key>` | any | a key of the wrong type, or a list or string with a bad value, which `doctor --fix` has moved here, EX 30 days | |
 | `damaged:<key>:again:<number>` | any | such a key while `damaged:<key>` is there already, numbered from 2, EX 30 days | |
@@ -214,6 +215,10 @@ def lease(job: str) -> str:
 
 def idem(uid: int, token: str) -> str:
     return f"{PREFIX}idem:{uid}:{token}"
+
+
+def reset(digest: str) -> str:
+    return f"{PREFIX}reset:{digest}"
 
 
 def throttle(limit: str, who: str) -> str:

@@ -37,6 +37,7 @@ def test_every_key_function_has_a_row_and_every_key_matches_a_scan_pattern():
         "pid": 7,
         "job": "x",
         "token": "t",
+        "digest": "0a",
         "key": "user:7",
         "limit": "post",
         "who": "7",

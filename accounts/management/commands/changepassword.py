@@ -32,7 +32,7 @@ class Command(PasswordCommand):
             raise CommandError(f"The account of {username!r} is deleted.")
         password = self.read_password()
         try:
-            check_new_password(password)
+            check_new_password(password, username)
         except ValidationError as error:
             raise validation_failed(error) from error
         Sessions(store).change_password(uid, make_password(password))

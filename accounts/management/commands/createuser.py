@@ -28,7 +28,7 @@ class Command(PasswordCommand):
             raise CommandError(f"{username!r} cannot be a username: {' '.join(error.messages)}") from error
         password = self.read_password()
         try:
-            check_new_password(password)
+            check_new_password(password, username)
             login = Registration(store).register(username, make_password(password))
         except ValidationError as error:
             raise validation_failed(error) from error

@@ -58,6 +58,7 @@ def add_further_edges(raw):
     raw.set("next_post_id", 7)
     raw.zadd("muted:2", {"3": "+inf"})
     raw.zadd("muted_reposts:2", {"3": 4_000_000_000})
+    raw.hset("user:2", f"recovery:{'0a' * 16}", str(LONG_AGO))
     raw.zadd("muted_words:2", {"home fold the finale": "+inf"})
     raw.zadd("tags_of:2", {"python": LONG_AGO})
     raw.zadd("bookmarks:2", {"1": LONG_AGO})

@@ -62,7 +62,7 @@ class Command(PasswordCommand):
         try:
             valid_username(name)
             password = self.read_password()
-            check_new_password(password)
+            check_new_password(password, name)
             return Registration(store).register(name, make_password(password)).user
         except ValidationError as error:
             raise validation_failed(error) from error

@@ -1,0 +1,85 @@
+"""Recovery codes: each opens an account once, without its password.
+
+`user:<uid>` has a field for each code that is left: `recovery:<hash>`, the time when it was made. A code has 80 random
+bits, so nobody can find it from its hash by trying, however fast the hash is: SHA-256 is enough, and a slow hash would
+only cost the site. HDEL takes a code: its reply tells one of two requests at once that it was first.
+"""
+
+import hashlib
+import secrets
+import time
+
+from accounts.signing_in.sessions.entities import Session, sessions_in
+from accounts.signing_in.viewer import Viewer
+from accounts.users.entities import User
+from accounts.users.repository import Users
+from retwis_site.store import keys
+from retwis_site.store.client import Pipe, Store
+
+FIELD = "recovery:"  # what the names of the fields begin with
+NUMBER = 10  # codes that are made at once
+SIGNS = 16  # of a code, 5 bits each
+LONGEST_TYPED = 100  # characters
+ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's: no letters that look like others
+_AS_READ = str.maketrans({"o": "0", "i": "1", "l": "1", "-": "", " ": "", "\u2010": "", "\u2011": "", "\u2013": ""})
+
+
+class RecoveryCodes:
+    """The codes of all users."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def make(self, uid: int) -> list[str]:
+        """New codes, as they are shown; those before them open nothing any more. Two round trips, three for an account
+        that is deleted meanwhile. A process that dies meanwhile leaves fewer codes or none."""
+        codes = ["".join(secrets.choice(ALPHABET) for _ in range(SIGNS)) for _ in range(NUMBER)]
+        now = str(int(time.time()))
+        made = {field_of(uid, code): now for code in codes}
+        pipe = self._store.pipeline()
+        for field in codes_in(self._store.hgetall(keys.user(uid))):
+            pipe.hdel(keys.user(uid), field)
+        pipe.hset(keys.user(uid), made)
+        deleted = pipe.hget(keys.user(uid), "deleted")
+        pipe.execute()
+        if deleted.value is not None:
+            Users(self._store).take_back(uid, made)
+        return [as_shown(code) for code in codes]
+
+    def claim(self, uid: int, typed: str) -> bool:
+        """Take a code; False when the user has no such code. One round trip."""
+        return bool(self._store.hdel(keys.user(uid), field_of(uid, typed)))
+
+
+def as_shown(code: str) -> str:
+    """In groups of four: `abcd-efgh-jkmn-pqrs`."""
+    return "-".join(code[at : at + 4] for at in range(0, SIGNS, 4))
+
+
+def field_of(uid: int, typed: str) -> str:
+    """The field of a code, as a person may type it: in any letter case, with or without spaces and hyphens, with
+    letters in place of digits that look like them."""
+    code = typed[:LONGEST_TYPED].lower().translate(_AS_READ)
+    return FIELD + hashlib.sha256(f"{uid}:{code}".encode(errors="replace")).hexdigest()[:32]
+
+
+def codes_in(fields: dict[str, str]) -> list[str]:
+    """The names of the fields of codes, among all fields of a user."""
+    return [name for name in fields if name.startswith(FIELD)]
+
+
+class OwnCodes:
+    """How many codes the viewer has left, and the viewer's sessions."""
+
+    def queue(self, pipe: Pipe, me: int) -> None:
+        self._fields = pipe.hgetall(keys.user(me))
+
+    def result(self) -> tuple[int, list[Session]]:
+        return len(codes_in(self._fields.value)), sessions_in(self._fields.value)
+
+
+def codes_left(viewer: Viewer) -> tuple[User, int, list[Session]]:
+    """The signed-in user, how many codes are left, and the user's sessions. Round trips as for `Viewer.ask`. Raises
+    NotSignedIn."""
+    me, (number, sessions) = viewer.ask_as_user(OwnCodes)
+    return me, number, sessions

@@ -1,0 +1,179 @@
+"""Recovery codes: made, kept hashed, used once."""
+
+import re
+
+import pytest
+
+from accounts.recovery.codes import NUMBER, RecoveryCodes, field_of
+from accounts.signing_in.viewer import Viewer
+from accounts.users.deletion import AccountDeletion
+from tests.support.people import NEW_PASSWORD, PASSWORD, log_in
+from tests.support.stores.seam import before_round_trip, killed_before_round_trip
+
+URL = "/recover/"
+SETTINGS = "/settings/recovery/"
+
+
+def shown(page):
+    return re.findall(r'<code dir="ltr">([^<]+)</code>', page)
+
+
+def stored(raw, uid=1):
+    return {name for name in raw.hkeys(f"user:{uid}") if name.startswith("recovery:")}
+
+
+def form(code, username="alice", password=NEW_PASSWORD):
+    return {"username": username, "code": code, "password1": password, "password2": password}
+
+
+@pytest.fixture
+def codes(store, alice):
+    return RecoveryCodes(store).make(1)
+
+
+# ---- making
+
+
+def test_there_are_ten_codes_of_eighty_bits_kept_only_hashed(raw, codes):
+    assert len(set(codes)) == NUMBER
+    assert all(re.fullmatch(r"[0-9a-hjkmnp-tv-z]{4}(-[0-9a-hjkmnp-tv-z]{4}){3}", code) for code in codes)
+    assert stored(raw) == {field_of(1, code) for code in codes}
+    everything = str(raw.hgetall("user:1"))
+    assert not any(code in everything or code.replace("-", "") in everything for code in codes)
+
+
+def test_new_codes_replace_the_old_ones(store, raw, codes):
+    new = RecoveryCodes(store).make(1)
+    assert stored(raw) == {field_of(1, code) for code in new}
+
+
+def test_two_users_never_share_a_field():
+    assert field_of(1, "0123-4567-89ab-cdef") != field_of(2, "0123-4567-89ab-cdef")
+
+
+def test_after_registering_one_sees_codes_without_typing_the_password_again(browser, raw):
+    client = browser()
+    registered = {"username": "Dora", "password1": PASSWORD, "password2": PASSWORD}
+    answer = client.post("/register/", registered, follow=True)
+    assert answer.redirect_chain == [(SETTINGS, 302)]
+    page = answer.content.decode()
+    assert "Skip this for now" in page
+    assert 'name="password"' not in page
+    page = client.post(SETTINGS).content.decode()
+    assert {field_of(1, code) for code in shown(page)} == stored(raw)
+    assert shown(client.get(SETTINGS).content.decode()) == []
+
+
+def test_later_the_password_is_asked_for(browser, store, raw, alice, codes):
+    client = browser(log_in(store))
+    before = stored(raw)
+    assert "You have 10 codes left" in client.get(SETTINGS).content.decode()
+    for typed in ({}, {"password": "wrong"}):
+        assert client.post(SETTINGS, typed).status_code == 422
+    assert stored(raw) == before
+    page = client.post(SETTINGS, {"password": PASSWORD}).content.decode()
+    assert {field_of(1, code) for code in shown(page)} == stored(raw) != before
+
+
+def test_the_first_codes_need_the_password_when_the_login_is_long_ago(browser, store, raw, alice):
+    login = log_in(store)
+    raw.hset("user:1", f"session:{login.secret}", "1700000000::Firefox:Linux")
+    for client in (browser(login), browser(alice)):
+        assert client.post(SETTINGS).status_code == 422
+    assert stored(raw) == set()
+
+
+def test_the_page_is_for_users_and_nothing_of_it_is_cached(browser, store, alice):
+    assert browser().get(SETTINGS)["Location"] == "/login/?next=%2Fsettings%2Frecovery%2F"
+    client = browser(log_in(store))
+    for answer in (client.get(SETTINGS), client.post(SETTINGS)):
+        assert "no-store" in answer["Cache-Control"]
+
+
+@pytest.mark.parametrize("step", range(3))
+def test_a_process_that_dies_while_it_makes_codes_leaves_the_old_ones_or_none_of_them(store, raw, codes, step):
+    old = stored(raw)
+    assert killed_before_round_trip(step, lambda: RecoveryCodes(store).make(1)) == (step < 2)
+    assert stored(raw) == old or not stored(raw) & old
+
+
+def test_an_account_that_is_deleted_meanwhile_keeps_no_codes(store, raw, alice):
+    with before_round_trip(1, lambda: AccountDeletion(store).delete(alice.user, alice.secret)):
+        RecoveryCodes(store).make(1)
+    assert stored(raw) == set()
+
+
+# ---- using
+
+
+@pytest.mark.parametrize("change", [str, str.upper, lambda code: code.replace("-", " "), lambda c: c.replace("0", "O")])
+def test_a_code_sets_a_new_password_and_ends_all_sessions(browser, store, raw, alice, codes, change):
+    login = log_in(store)
+    answer = browser().post(URL, form(change(codes[3])), follow=True)
+    assert answer.redirect_chain == [("/login/", 302)]
+    assert "Your password was changed. Log in with it." in answer.content.decode()
+    assert not any(Viewer(store, one.secret).user.is_authenticated for one in (login, alice))
+    assert log_in(store) is None
+    assert log_in(store, password=NEW_PASSWORD) is not None
+    assert len(stored(raw)) == NUMBER - 1
+
+
+def test_a_code_works_once(browser, store, codes):
+    browser().post(URL, form(codes[0]))
+    answer = browser().post(URL, form(codes[0], password="another password"))
+    assert answer.status_code == 422
+    assert "Wrong username or recovery code" in answer.content.decode()
+    assert log_in(store, password=NEW_PASSWORD) is not None
+
+
+def test_of_two_requests_at_once_one_takes_the_code(store, codes):
+    taken = []
+    with before_round_trip(0, lambda: taken.append(RecoveryCodes(store).claim(1, codes[0]))):
+        taken.append(RecoveryCodes(store).claim(1, codes[0]))
+    assert taken == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("name", "code"), [("alice", "0000-0000-0000-0000"), ("nobody", "first"), ("bob", "first"), ("alice", "x" * 5000)]
+)
+def test_a_wrong_code_and_an_unknown_name_are_answered_alike(browser, store, raw, codes, bob, name, code):
+    before = raw.hgetall("user:1")
+    answer = browser().post(URL, form(codes[0] if code == "first" else code, username=name))
+    assert answer.status_code == 422
+    assert raw.hgetall("user:1") == before
+
+
+def test_a_weak_password_takes_no_code(browser, raw, codes):
+    for password in ("short", "password123", "Retwis", "alice"):
+        assert browser().post(URL, form(codes[0], password=password)).status_code == 422
+    assert len(stored(raw)) == NUMBER
+
+
+def test_the_codes_of_a_deleted_account_open_nothing(browser, store, alice, codes):
+    AccountDeletion(store).delete(alice.user, alice.secret)
+    assert browser().post(URL, form(codes[0])).status_code == 422
+
+
+@pytest.mark.parametrize("step", range(14))
+def test_a_process_that_dies_while_a_code_is_used_leaves_the_old_password_or_the_new_one(
+    browser, store, raw, alice, codes, step
+):
+    killed_before_round_trip(step, lambda: browser().post(URL, form(codes[0])))
+    changed = log_in(store, password=NEW_PASSWORD) is not None
+    assert (log_in(store) is None) == changed
+    if changed:
+        assert field_of(1, codes[0]) not in stored(raw)
+    assert stored(raw) >= {field_of(1, code) for code in codes[1:]}
+
+
+def test_wrong_codes_are_limited_for_an_account_and_an_address(browser, settings, codes):
+    settings.THROTTLE = True
+    for _ in range(10):
+        assert browser().post(URL, form("wrong")).status_code == 422
+    assert browser().post(URL, form(codes[0])).status_code == 429
+    assert browser().post(URL, form(codes[0]), REMOTE_ADDR="192.0.2.7").status_code == 302
+
+
+def test_the_login_page_leads_to_it_and_the_registration_page_says_what_nobody_can_do(browser, raw):
+    assert 'href="/recover/"' in browser().get("/login/").content.decode()
+    assert "Nobody can send you a forgotten password by e-mail" in browser().get("/register/").content.decode()
