@@ -45,7 +45,7 @@ def test_the_counter_says_how_much_room_is_left(window, alice):
 def test_every_way_leads_on_and_back_again(window, alice):
     page = window(alice)
     open_settings(page)
-    for way in ("Appearance", "Language", "Change your password"):
+    for way in ("Appearance", "Language", "Muted words", "Change your password"):
         page.get_by_role("navigation", name="More settings").get_by_role("link", name=way).click()
         expect(page.get_by_role("heading", name=way, exact=True)).to_be_visible()
         page.get_by_role("main").get_by_role("link", name="Settings").click()

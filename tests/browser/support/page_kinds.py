@@ -243,6 +243,7 @@ ADDRESSES = {
     "notifications": at("member", "/notifications/"),
     "kinds of notifications": at("member", "/settings/notifications/"),
     "blocked and muted people": at("member", "/settings/blocks/"),
+    "muted words": at("member", "/settings/words/"),
     "a tag": at("member", "/tags/bread/"),
     "a tag, to a visitor": at("visitor", "/tags/bread/"),
     "followed tags, none": at("member", "/tags/"),

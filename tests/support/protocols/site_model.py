@@ -89,7 +89,8 @@ class Model:
         return [
             FollowRow(self.listed(viewer, one), people[one], one in mine)
             for one in newest_first
-            if show is Show.ALL or (one in others) == (show is Show.MUTUAL)
+            if (show is Show.ALL or (one in others) == (show is Show.MUTUAL))
+            and (viewer == uid or (viewer, one) not in self.mutes)
         ]
 
     def listed(self, viewer: int | None, uid: int) -> ListedPerson:
@@ -105,7 +106,8 @@ class Model:
             return Relation(is_me=me == them)
         followers = self.followers(me).keys() & self.followers(them).keys()
         following = self.following(me).keys() & self.following(them).keys()
-        known = sorted(self.following(me).keys() & self.followers(them).keys())
+        both = self.following(me).keys() & self.followers(them).keys()
+        known = sorted(uid for uid in both if (me, uid) not in self.mutes)
         named = tuple(self.people[uid].user for uid in known[:2])
         others = InCommon(len(known) - len(named), exact=True)
         return Relation(

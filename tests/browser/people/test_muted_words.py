@@ -1,0 +1,34 @@
+"""Somebody mutes a phrase, reads on, opens a folded post, and unmutes the phrase."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.support.accessibility import findings
+from tests.browser.support.steps import said
+from tests.support.stored_keys import publish
+from timeline.relations.follow import Follows
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+def test_somebody_mutes_a_phrase_and_unmutes_it(window, alice, bob, store, raw, scripts):
+    Follows(store).follow(alice.user.uid, bob.user.uid)
+    publish(raw, store, bob, "The finale was grand")
+    publish(raw, store, bob, "Good morning")
+    page = window(alice, java_script_enabled=scripts)
+    page.goto("/settings/words/")
+    page.get_by_label("Word or phrase").fill("the FINALE")
+    page.get_by_label("How", exact=True).select_option(label="Show a line that opens them")
+    page.get_by_role("main").get_by_role("button", name="Mute", exact=True).click()
+    said(page, "Muted: the FINALE")
+    page.goto("/")
+    expect(page.get_by_text("Good morning")).to_be_visible()
+    expect(page.get_by_text("The finale was grand")).to_be_hidden()
+    page.get_by_text("Muted: the FINALE").click()
+    expect(page.get_by_text("The finale was grand")).to_be_visible()
+    if scripts:
+        assert findings(page) == []
+    page.goto("/settings/words/")
+    page.get_by_role("button", name="Unmute the FINALE").click()
+    said(page, "No longer muted: the FINALE")
+    page.goto("/")
+    expect(page.get_by_text("The finale was grand")).to_be_visible()
