@@ -18,6 +18,9 @@ from tests.model.posts import scenarios as scenarios_of_posts
 from tests.model.posts.protocol import Posting
 from tests.model.protocol import Relations
 from tests.model.scenarios import scenarios
+from tests.model.sessions import drafts as drafts_of_sessions
+from tests.model.sessions import scenarios as scenarios_of_sessions
+from tests.model.sessions.protocol import SessionProtocol
 
 
 def main(words: str) -> bool:
@@ -25,7 +28,8 @@ def main(words: str) -> bool:
     relations = _explore(words, Relations, scenarios(), DRAFTS)
     posts = _explore(words, Posting, scenarios_of_posts.scenarios(), drafts_of_posts.DRAFTS)
     index = _explore(words, Indexing, scenarios_of_the_index.scenarios(), drafts_of_the_index.DRAFTS)
-    return relations and posts and index
+    sessions = _explore(words, SessionProtocol, scenarios_of_sessions.scenarios(), drafts_of_sessions.DRAFTS)
+    return relations and posts and index and sessions
 
 
 def _explore(words: str, kind: type, all_scenarios: Sequence, drafts: Sequence[tuple[type, str]]) -> bool:

@@ -76,8 +76,8 @@ def test_ones_data_is_saved_as_a_file(window, name, scripts):
     assert saved.suggested_filename.startswith(f"retwis-{writer}-")
     assert saved.suggested_filename.endswith(".jsonl")
     lines = [json.loads(line) for line in Path(saved.path()).read_text().split("\n")[:-1]]
-    assert [line["type"] for line in lines] == ["export", "account", "post", "end"]
+    assert [line["type"] for line in lines] == ["export", "account", "session", "post", "end"]
     assert lines[1]["username"] == writer
-    assert lines[2]["text"] == "Worth keeping: <é>."
-    assert lines[3]["lines"] == len(lines)
+    assert lines[3]["text"] == "Worth keeping: <é>."
+    assert lines[4]["lines"] == len(lines)
     expect(page.get_by_role("button", name=DELETE)).to_be_visible()

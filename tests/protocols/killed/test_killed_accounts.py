@@ -3,11 +3,12 @@
 import pytest
 from django.contrib.auth import authenticate
 
+from accounts.recovery.codes import RecoveryCodes
 from accounts.signing_in.viewer import Viewer
 from accounts.users.deletion import AccountDeletion
 from accounts.users.name_index import NameIndex
 from retwis_site.store.client import connect
-from tests.support.people import NEW_PASSWORD, PASSWORD, give_old_password, register
+from tests.support.people import NEW_PASSWORD, PASSWORD, give_old_password, log_in, register
 from tests.support.processes.scenes import ALICE, CAROL, kill_at_every_command
 from tests.support.stored_keys import expected_name_entries, follower_counts, name_entries, ranking
 from timeline.relations.follow import Follows
@@ -32,6 +33,52 @@ def test_a_registration(scene, capsys):
             assert scene.raw.zscore("users_by_time", "Dora"), where
             assert name_entries(scene.raw) == expected_name_entries(scene.raw), where
             assert Viewer(connect(), secret).user.username == "Dora", where
+
+    kill_at_every_command(scene, capsys, work, check)
+
+
+def test_a_login(scene, capsys):
+    def work(scene):
+        return {"path": "/login/", "form": {"username": "alice", "password": PASSWORD}}
+
+    def check(scene, where, through):
+        secrets = [name.partition(":")[2] for name in scene.raw.hkeys("user:1") if name.startswith("session:")]
+        assert len(secrets) == 1 or not through, where
+        assert all(Viewer(connect(), secret).user.is_authenticated for secret in secrets), where
+        assert Viewer(connect(), scene.alice.secret).user.is_authenticated, where
+        official = {scene.raw.hget(f"user:{uid}", "auth") for uid in (1, 2, 3)}
+        for secret in {*scene.raw.hkeys("auths")} - {*secrets} - official:
+            assert not Viewer(connect(), secret).user.is_authenticated, where
+
+    kill_at_every_command(scene, capsys, work, check)
+
+
+def test_a_logout_of_one_device(scene, capsys):
+    def work(scene):
+        scene.phone = log_in(connect())
+        return {"path": "/logout/", "form": {}, "secret": scene.phone.secret}
+
+    def check(scene, where, through):
+        is_open = Viewer(connect(), scene.phone.secret).user.is_authenticated
+        assert is_open == scene.raw.hexists("user:1", f"session:{scene.phone.secret}"), where
+        assert not is_open or not through, where
+        assert Viewer(connect(), scene.alice.secret).user.is_authenticated, where
+
+    kill_at_every_command(scene, capsys, work, check)
+
+
+def test_a_recovery_with_a_code(scene, capsys):
+    def work(scene):
+        scene.code = RecoveryCodes(connect()).make(ALICE)[0]
+        new = {"password1": NEW_PASSWORD, "password2": NEW_PASSWORD}
+        return {"path": "/recover/", "form": {"username": "alice", "code": scene.code, **new}}
+
+    def check(scene, where, through):
+        changed = authenticate(None, username="alice", password=NEW_PASSWORD) is not None
+        assert changed or not through, where
+        assert (authenticate(None, username="alice", password=PASSWORD) is None) == changed, where
+        assert Viewer(connect(), scene.alice.secret).user.is_authenticated != changed, where
+        assert not changed or not RecoveryCodes(connect()).claim(ALICE, scene.code), where
 
     kill_at_every_command(scene, capsys, work, check)
 

@@ -1,0 +1,112 @@
+"""A user sees and ends sessions, and comes back with a recovery code or a link after forgetting the password."""
+
+import io
+
+import pytest
+from django.core.management import call_command
+from playwright.sync_api import expect
+
+from tests.browser.support.accessibility import findings
+from tests.browser.support.steps import (
+    account_menu,
+    fill_in_login,
+    fill_in_registration,
+    log_in,
+    log_out,
+    said,
+    sign_up,
+)
+from tests.support.people import NEW_PASSWORD
+
+SCRIPTS = pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+
+
+def is_logged_out(page):
+    page.goto("/")
+    expect(page.get_by_role("main").get_by_role("link", name="Log in", exact=True)).to_be_visible()
+
+
+def is_logged_in(page):
+    page.goto("/")
+    expect(account_menu(page).get_by_role("button", name="Log out", exact=True)).to_be_visible()
+
+
+def fill_in_new_password(page):
+    page.get_by_label("New password", exact=True).fill(NEW_PASSWORD)
+    page.get_by_label("Repeat new password").fill(NEW_PASSWORD)
+    page.get_by_role("button", name="Set new password").click()
+    said(page, "Your password was changed. Log in with it.")
+
+
+@SCRIPTS
+def test_each_device_is_logged_out_alone_or_all_together(window, name, scripts):
+    ida = name("Ida")
+    phone, desk, old = (window(java_script_enabled=scripts) for _ in range(3))
+    sign_up(desk, ida)
+    for page in (phone, old):
+        log_in(page, ida)
+        said(page, f"Welcome back, {ida}.")
+    log_out(phone)
+    said(phone, "You are logged out.")
+    is_logged_in(desk)
+    desk.goto("/settings/")
+    desk.get_by_role("link", name="Your devices").click()
+    expect(desk.get_by_text("This device")).to_have_count(1)
+    assert findings(desk) == []
+    desk.get_by_role("main").get_by_role("button", name="Log out Chrome on Linux").click()
+    said(desk, "This device is logged out.")
+    is_logged_out(old)
+    log_in(old, ida)
+    account_menu(desk).get_by_role("link", name="Log out everywhere").click()
+    assert findings(desk) == []
+    is_logged_in(old)
+    desk.get_by_role("main").get_by_role("button", name="Log out everywhere").click()
+    said(desk, "You are logged out on all your devices.")
+    is_logged_out(old)
+
+
+@SCRIPTS
+def test_a_forgotten_password_is_replaced_with_a_code_from_the_registration(window, console, name, scripts):
+    console.expects(422, "/recover/")
+    jon, page = name("Jon"), window(java_script_enabled=scripts)
+    page.goto("/register/")
+    fill_in_registration(page, jon)
+    said(page, f"Welcome, {jon}!")
+    assert findings(page) == []
+    page.get_by_role("button", name="Show new codes").click()
+    expect(page.get_by_role("heading", name="Your recovery codes")).to_be_visible()
+    codes = page.get_by_role("main").get_by_role("listitem").all_inner_texts()
+    assert len(codes) == 10
+    assert findings(page) == []
+    page.get_by_role("link", name="I have kept them").click()
+    log_out(page)
+    page.goto("/login/")
+    page.get_by_role("link", name="Forgot your password?").click()
+    assert findings(page) == []
+    for code in ("nothing", codes[4]):
+        page.get_by_role("main").get_by_label("Username").fill(jon)
+        page.get_by_label("Recovery code").fill(code)
+        page.get_by_label("New password", exact=True).fill(NEW_PASSWORD)
+        page.get_by_label("Repeat new password").fill(NEW_PASSWORD)
+        page.get_by_role("button", name="Set new password").click()
+        if code == "nothing":
+            expect(page.get_by_role("alert")).to_contain_text("Wrong username or recovery code")
+    said(page, "Your password was changed. Log in with it.")
+    fill_in_login(page, jon, NEW_PASSWORD)
+    said(page, f"Welcome back, {jon}.")
+
+
+@SCRIPTS
+def test_a_link_of_the_operator_works_once(window, console, alice, scripts):
+    out = io.StringIO()
+    call_command("resetlink", alice.user.username, stdout=out, verbosity=0)
+    address, page = out.getvalue().strip(), window(java_script_enabled=scripts)
+    page.goto(address)
+    assert findings(page) == []
+    fill_in_new_password(page)
+    fill_in_login(page, alice.user.username, NEW_PASSWORD)
+    said(page, f"Welcome back, {alice.user.username}.")
+    console.expects(410, address)
+    page.goto(address)
+    expect(page.get_by_role("heading", name="This link no longer works")).to_be_visible()
+    assert findings(page) == []
