@@ -2,11 +2,15 @@
 
 from django.utils.translation import gettext_lazy as _
 
+from accounts.community.checks import CommunityChecks
+from accounts.community.lines import LOG, SANCTIONS, STAFF, account_lines
+from accounts.community.removal import finish_removal, remove_community
 from accounts.community.roles import finish_role
 from accounts.community.sanctioned.limits import APPEALS
-from accounts.community.sanctions import finish_answer, finish_appeal, finish_removal, finish_sanction
-from retwis_site.features import Feature
+from accounts.community.sanctions import finish_answer, finish_appeal, finish_sanction
+from retwis_site.features import AccountSet, Feature
 from retwis_site.http.form_fields import FormField
+from retwis_site.store import keys
 
 FEATURE = Feature(
     urls="accounts.community.sanctioned.urls",
@@ -19,4 +23,10 @@ FEATURE = Feature(
         "answer": finish_answer,
         "removal": finish_removal,
     },
+    inconsistencies=lambda store: CommunityChecks(store).inconsistencies(),
+    orphans=lambda store: CommunityChecks(store).orphans(),
+    account_lines=account_lines,
+    site_lines=(STAFF, SANCTIONS, LOG),
+    account_sets=(AccountSet(keys.acts, lambda uid, line: {f"sanction:{uid}", f"role:{uid}"}),),
+    remove_account=remove_community,
 )

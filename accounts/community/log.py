@@ -15,6 +15,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import LARGEST_ID, nonce, note_bad, whole
 
+EVIDENCE = "act:"  # what the name of such a field begins with
 OPERATOR = 0  # the uid of acts that a command or the site itself does
 PAGE = 20
 LONGEST_REASON = 500  # characters
@@ -45,7 +46,10 @@ class Act:
 
     def line(self) -> str:
         """As it is stored. The same act always gives the same text, so it can be written twice."""
-        return json.dumps(asdict(self), ensure_ascii=False, sort_keys=True)
+        return json.dumps(self.fields(), ensure_ascii=False, sort_keys=True)
+
+    def fields(self) -> dict[str, str | int]:
+        return asdict(self)
 
     def evidence(self) -> dict[str, str]:
         """The field of a hash that proves, until the line is in the log, that the act was done."""
@@ -53,7 +57,7 @@ class Act:
 
 
 def evidence_of(act_id: str) -> str:
-    return f"act:{act_id}"
+    return f"{EVIDENCE}{act_id}"
 
 
 def read_act(key: str, line: str) -> Act | None:

@@ -77,17 +77,22 @@ class Roles:
     def finish(self, job: str, uid: int, act_id: str) -> None:
         """What follows the commit: the field `role` and the log. Also after a change that never reached its commit.
         Seven round trips at most; two more each time that another change comes between."""
+        self.follow(uid)
+        Log(self._store).copy(keys.staff(), act_id)
+        self._store.hdel(keys.staff(), f"{MARK}{act_id}")
+        self._outbox.done(job)
+
+    def follow(self, uid: int) -> None:
+        """Make the field `role` of a user follow `staff`. Three round trips; three more each time that another change
+        comes between."""
         while True:
             role = self.of(uid)
             fields = {"role": "" if role is Role.MEMBER else role}
             if not Users(self._store).write(uid, fields | (NO_SANCTION if role is Role.ADMIN else {})):
                 self._store.hdel(keys.staff(), str(uid))  # the account was deleted meanwhile
-            elif self.of(uid) is not role:
-                continue
-            break
-        Log(self._store).copy(keys.staff(), act_id)
-        self._store.hdel(keys.staff(), f"{MARK}{act_id}")
-        self._outbox.done(job)
+                return
+            if self.of(uid) is role:
+                return
 
 
 def staff_in(stored: Mapping[str, str]) -> dict[int, Role]:

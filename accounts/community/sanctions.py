@@ -13,13 +13,12 @@ from django.utils.translation import gettext_lazy as _
 from accounts.community.appeals import Appeal, answer_of, read_appeal
 from accounts.community.log import OPERATOR, Act, Log, read_act
 from accounts.community.refusals import Refused
-from accounts.users.deletion import AccountDeletion
-from accounts.users.entities import NoSuchUser, Role, State, User
+from accounts.users.entities import NoSuchUser, Role, State
 from accounts.users.repository import NO_SANCTION, Users, state_now
 from retwis_site.exceptions import StoreError
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.store import keys
-from retwis_site.store.client import Store
+from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import stored_id, stored_time
 from retwis_site.store.local_cache import Memory
 
@@ -108,7 +107,7 @@ class Sanctions:
             "state_act": act.id,
         }
         if state is State.SUSPENDED and not until:
-            self._delete_later(uid, act.id, act.when + SUSPENDED_FOR + GRACE)
+            self.delete_later(uid, act.id)
         self._commit(act, fields)
 
     def lift(self, uid: int, by: int = OPERATOR, reason: str = "") -> None:
@@ -124,9 +123,11 @@ class Sanctions:
         job = self._outbox.add(f"sanction:{act.whom}:{act.id}")
         if job.expired():
             raise StoreError("the store was too slow to impose or lift a sanction; try again")
+        before = self._store.hget(keys.user(act.whom), "state_act")
         if not Users(self._store).write(act.whom, fields | act.evidence()):
             self._outbox.done(job.name)
             raise NoSuchUser(str(act.whom))
+        self._store.zrem(keys.appeals(), f"{act.whom}:{before}")  # `cleanup` removes one that stays
         Memory.clear_all()  # posts and people are cached in many places, and a sanction is rare
         if not self.finish(job.name, act.whom, act.id):
             raise SanctionsAdmin
@@ -144,9 +145,16 @@ class Sanctions:
     def _is_admin(self, uid: int) -> bool:
         return self._store.hget(keys.staff(), str(uid)) == Role.ADMIN
 
-    def _delete_later(self, uid: int, act_id: str, at: int) -> None:
+    def delete_later(self, uid: int, act_id: str) -> None:
+        """Let a worker delete the account in 30 days, if this suspension still stands then. One round trip."""
+        pipe = self._store.pipeline()
+        self.queue_deletion(pipe, uid, act_id)
+        pipe.execute()
+
+    def queue_deletion(self, pipe: Pipe, uid: int, act_id: str) -> None:
+        """The same, queued."""
         job = f"removal:{uid}:{act_id}"
-        self._store.zadd(keys.outbox(job), {job: at})
+        pipe.zadd(keys.outbox(job), {job: int(time.time()) + SUSPENDED_FOR + GRACE})
 
     # ---- appeals
 
@@ -171,6 +179,12 @@ class Sanctions:
             self._store.zrem(keys.appeals(), appeal.member)
         self._outbox.done(job)
 
+    def requeue_appeal(self, uid: int) -> None:
+        """Let an appeal that is stored wait for a decision. Five round trips."""
+        appeal = read_appeal(uid, self._store.hget(keys.user(uid), "appeal"))
+        if appeal is not None:
+            self.queue_appeal(self._outbox.add(f"appeal:{uid}:{appeal.act_id}").name, appeal)
+
     def how_many_appeals(self) -> int:
         """The number of open appeals. One round trip."""
         return self._store.zcard(keys.appeals())
@@ -183,7 +197,8 @@ class Sanctions:
         uids = [uid for member in members if (uid := stored_id(keys.appeals(), member.partition(":")[0])) is not None]
         asked = [(uid, pipe.hget(keys.user(uid), "appeal")) for uid in uids]
         pipe.execute()
-        return [appeal for uid, text in asked if (appeal := read_appeal(uid, text.value)) is not None]
+        found = [read_appeal(uid, text.value) for uid, text in asked]
+        return [appeal for appeal in found if appeal is not None and appeal.member in members]
 
     def standing(self, uid: int) -> Standing | None:
         """What is imposed on a person, with their appeal and its answer; None when nothing is. Two round trips."""
@@ -258,30 +273,6 @@ def finish_appeal(store: Store, claim: Claim) -> None:
 def finish_answer(store: Store, claim: Claim) -> None:
     """The job `answer:<uid>:<id of the act>`."""
     Sanctions(store).finish_answer(claim.name, job_id(claim.name, 1), claim.name.split(":")[2])
-
-
-def finish_removal(store: Store, claim: Claim) -> None:
-    """The job `removal:<uid>:<id of the act>`: delete an account that has been suspended for 30 days. While an appeal
-    is open, it looks again each day. Up to seven round trips."""
-    uid, act_id = job_id(claim.name, 1), claim.name.split(":")[2]
-    pipe = store.pipeline()
-    stored = pipe.hmget(keys.user(uid), ["username", "deleted", *STORED])
-    appealed = pipe.zscore(keys.appeals(), f"{uid}:{act_id}")
-    pipe.execute()
-    username, deleted, *fields = stored.value
-    present = imposed(uid, fields)
-    is_for_good = present is not None and present.deleted_at and present.act_id == act_id
-    if present is None or not is_for_good or not username or deleted is not None:
-        claim.outbox.done(claim.name)
-        return
-    due = present.deleted_at + GRACE
-    if appealed.value is not None:
-        due = max(due, int(time.time()) + DAY)
-    if due > time.time():
-        store.zadd(keys.outbox(claim.name), {claim.name: due})
-        return
-    AccountDeletion(store).delete(User(uid, username), "")
-    claim.outbox.done(claim.name)
 
 
 def finish_sanction(store: Store, claim: Claim) -> None:

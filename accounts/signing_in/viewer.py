@@ -19,13 +19,11 @@ from accounts.signing_in.questions import Question, QuestionAbout, UserQuestion
 from accounts.signing_in.sessions.entities import USED, Session, asked_fields, present_hour, standing, uid_in
 from accounts.users.entities import (
     AccountDeleted,
-    AccountFrozen,
     AccountSuspended,
     NoSuchUser,
     NotSignedIn,
     Role,
     Sanction,
-    State,
     User,
     Visitor,
 )
@@ -58,7 +56,7 @@ class Viewer:
         self._numbers: Mapping[str, int] = {}
         self._role = Role.MEMBER
         self._sanction: Sanction | None = None
-        self._must_not_be_frozen = False
+        self.check: Callable[[User], object] = bool  # called once the viewer is known; may raise
         self._site: Site | None = None
         self._dismissed = ""
         self.just_changed = just_changed
@@ -97,16 +95,6 @@ class Viewer:
     def sanction(self) -> Sanction | None:
         """What staff has imposed on the viewer: FROZEN or HIDDEN; None for a visitor. Round trips as for `user`."""
         return self._sanction if isinstance(self.user, User) else None
-
-    def refuse_frozen(self) -> None:
-        """From now on, a frozen viewer is refused as soon as they are known: `ask` raises AccountFrozen. No round
-        trip."""
-        self._must_not_be_frozen = True
-        self._check_frozen()
-
-    def _check_frozen(self) -> None:
-        if self._must_not_be_frozen and isinstance(self._user, User) and self._user.state is State.FROZEN:
-            raise AccountFrozen
 
     @property
     def site(self) -> Site:
@@ -174,7 +162,7 @@ class Viewer:
                 self._numbers = {name: number.value for name, number in numbers.items()}
                 if session is not None:
                     self._note_use(me, session)
-                self._check_frozen()
+                self.check(user)
                 return question.result()
             self._user = Visitor()  # a stale entry in `auths`
         raise StoreError("the account kept changing while the page was read; try again")

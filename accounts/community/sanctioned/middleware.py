@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 
 from accounts.community.sanctioned.pages import frozen_page, suspended_page
 from accounts.signing_in.middleware import RetwisRequest
-from accounts.users.entities import AccountFrozen, SuspendedLogin
+from accounts.users.entities import AccountFrozen, State, SuspendedLogin, User
 
 
 class SanctionMiddleware:
@@ -21,8 +21,12 @@ class SanctionMiddleware:
     def process_view(self, request: HttpRequest, view: Callable[..., Any], *arguments: object) -> None:
         """A POST is refused as soon as the view learns that its viewer is frozen, before it changes anything. No round
         trip."""
-        if request.method == "POST" and not getattr(view, "open_to_frozen", False):
-            cast(RetwisRequest, request).viewer.refuse_frozen()
+        if request.method != "POST" or getattr(view, "open_to_frozen", False):
+            return
+        viewer = cast(RetwisRequest, request).viewer
+        viewer.check = _refuse_frozen
+        if viewer.signed_in:  # known already
+            _refuse_frozen(viewer.require_user())
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         if isinstance(exception, AccountFrozen):
@@ -30,3 +34,8 @@ class SanctionMiddleware:
         if isinstance(exception, SuspendedLogin):
             return suspended_page(cast(RetwisRequest, request), exception.uid)
         return None
+
+
+def _refuse_frozen(user: User) -> None:
+    if user.state is State.FROZEN:
+        raise AccountFrozen

@@ -46,6 +46,7 @@ def add_orphans(raw):
     raw.rpush("posts:3", "1")
     raw.hset("user:3", "seen", 2)
     raw.hset("user:2", "old_password", "md5$salt$hash")
+    raw.zadd("appeals", {"2:abc": LONG_AGO})
     raw.hset("user:2", mapping={"session:ended": "1700000000:earlier:Firefox:Linux", "used:ended": LONG_AGO})
     raw.persist("post:2")
     raw.zadd("liked_by:2", {"1": LONG_AGO})
@@ -70,6 +71,7 @@ orphaned user: hashes: 3 found, {3}
 stale entries in users_by_name: 3 found, {3}
 stale entries in auths: 2 found, {2}
 fields of ended sessions: 1 found, {1}
+appeals against what is no longer imposed: 1 found, {1}
 likes of posts that do not exist: 1 found, {1}
 reposts of posts that do not exist: 1 found, {1}
 entries of muted: that lead nowhere or have ended: 2 found, {2}

@@ -2,6 +2,10 @@
 
 import json
 
+from accounts.community.appeals import Appeal
+from accounts.community.log import Act
+from tests.support.people import LONG_AGO
+
 WHEN = "2023-11-14T22:13:20Z"
 
 
@@ -16,3 +20,20 @@ def download_file(posts, following=(), **account):
     ]
     lines.append({"type": "end", "lines": len(lines) + 1})
     return "".join(json.dumps(line) + "\n" for line in lines).encode()
+
+
+ACT_OF_STAFF = {
+    "type": "act_of_staff",
+    "what": "frozen",
+    "post": None,
+    "reason": "insults",
+    "until": "2023-11-15T22:13:20Z",
+    "time": "2023-11-14T22:14:00Z",
+}
+
+
+def write_act_and_appeal(raw):
+    """alice was frozen, as ACT_OF_STAFF says, and has appealed."""
+    act = Act(what="frozen", whom=1, by=2, reason="insults", until=LONG_AGO + 86400, at=(LONG_AGO + 40) * 1000)
+    raw.zadd("acts:1", {act.line(): act.at})
+    raw.hset("user:1", "appeal", Appeal(1, act.id, "I am sorry.", LONG_AGO + 100).stored())

@@ -5,6 +5,8 @@ import json
 
 from django.core.management import call_command
 
+from accounts.community.appeals import Appeal
+from accounts.community.log import Act
 from accounts.users.deletion import AccountDeletion
 from retwis_site.features import site_lines
 from retwis_site.jobs.worker import drain
@@ -61,10 +63,26 @@ def add_further_edges(raw):
     raw.hset("user:2", f"recovery:{'0a' * 16}", str(LONG_AGO))
     raw.zadd("muted_words:2", {"home fold the finale": "+inf"})
     raw.zadd("tags_of:2", {"python": LONG_AGO})
+    add_community(raw)
     raw.zadd("bookmarks:2", {"1": LONG_AGO})
     raw.zadd("muted_threads:2", {"1": LONG_AGO})
     raw.hset("user:1", mapping={"pinned": 1, "noticed": LONG_AGO, "quiet": "mention"})
     raw.zadd("notices:1", {"repost:1:2": LONG_AGO, "up_to_here": LONG_AGO})
+
+
+def add_community(raw):
+    """alice is an admin, and has frozen carol, who has appealed in vain."""
+    raw.hset("staff", "1", "admin")
+    raw.hset("user:1", "role", "admin")
+    frozen = Act(what="frozen", by=1, whom=3, reason="insults", at=LONG_AGO * 1000, id="0123456789ab")
+    refused = Act(what="appeal:refused", by=1, whom=3, reason="no", at=(LONG_AGO + 60) * 1000, id="ba9876543210")
+    for act in (frozen, refused):
+        for key in ("log:2026", "acts:3"):
+            raw.zadd(key, {act.line(): act.at})
+    state = {"state": "frozen", "state_until": 0, "state_reason": "insults", "state_since": LONG_AGO}
+    appeal = Appeal(3, frozen.id, "I am sorry.", LONG_AGO + 30).stored()
+    answer = {"appeal": appeal, f"answer:{frozen.id}": refused.line()}
+    raw.hset("user:3", mapping={**state, "state_act": frozen.id, **answer})
 
 
 def answer_the_deleted(raw):

@@ -17,6 +17,7 @@ from retwis_site.store.chunks import newest_first
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.rate_limits import RateLimits
 from retwis_site.wsgi import application
+from tests.support.maintenance.downloads import ACT_OF_STAFF, write_act_and_appeal
 from tests.support.people import LONG_AGO, PASSWORD, SECRET, register
 from tests.support.stored_keys import everything, publish
 from tests.support.stored_posts import write_posts
@@ -62,6 +63,7 @@ def site(store, raw, alice, bob, carol):
     raw.hset("user:1", mapping={"noticed": LONG_AGO + 200, "quiet": "like"})
     raw.hset("post:1", "time", LONG_AGO + 300)
     raw.hset("user:1", mapping={"session:secret": f"{LONG_AGO}::Firefox:Linux", "used:secret": LONG_AGO + 2800})
+    write_act_and_appeal(raw)
     Memory.clear_all()
     return raw
 
@@ -103,6 +105,8 @@ def test_it_has_all_data_of_the_user(browser, alice, site):
             "browser": "Firefox",
             "system": "Linux",
         },
+        ACT_OF_STAFF,
+        {"type": "appeal", "text": "I am sorry.", "time": "2023-11-14T22:15:00Z"},
         {"type": "following", "id": 2, "username": "bob", "since": "2023-11-14T22:15:00Z"},
         {"type": "follower", "id": 3, "username": "carol", "since": "2023-11-14T22:16:40Z"},
         {"type": "block", "id": 3, "username": "carol", "since": "2023-11-14T22:16:40Z"},
@@ -124,7 +128,7 @@ def test_it_has_all_data_of_the_user(browser, alice, site):
         {"type": "pin", "id": 1, "address": "http://testserver/@Alice/1/"},
         {"type": "notice", "kind": "reply", "id": 2, "username": "bob", "post": 3, "time": "2023-11-14T22:19:00Z"},
         {"type": "notice_settings", "turned_off": ["like"], "read_until": "2023-11-14T22:16:40Z"},
-        {"type": "end", "lines": 19},
+        {"type": "end", "lines": 21},
     ]
 
 
@@ -281,9 +285,9 @@ def make_file(store, login):
 
 def test_each_chunk_takes_two_round_trips(store, alice, long_data, round_trips):
     recorded = round_trips(lambda: make_file(store, alice).close())
-    # The account, the sessions, whom alice follows, her followers and nine other relations (none), her posts, the
-    # pinned one, her notices (none) and their settings.
-    assert len(recorded.round_trips) == 2 + 3 * 2 + 1 + 9 + 2 + 7 * 2 + 1 + 2
+    # The account, sessions, acts of staff and the appeal (none), whom alice follows, her followers and nine other
+    # relations (none), her posts, the pinned one, her notices (none) and their settings.
+    assert len(recorded.round_trips) == 2 + 2 + 3 * 2 + 1 + 9 + 2 + 7 * 2 + 1 + 2
     assert not any(len(round_trip.commands) > 10 for round_trip in recorded.round_trips)
 
 
@@ -384,8 +388,7 @@ def test_a_row_that_stays_is_read_once_while_others_change(store, raw, monkeypat
             del goes[member]
         for number in range(chance.randrange(4)):
             raw.zadd("followers:1", {f"{len(rows_read)}0{number}": chance.randrange(5)})
-    names = [member for member, _ in rows_read]
-    assert len(names) == len(set(names))
+    assert len(rows_read) == len({member for member, _ in rows_read})
     assert stays.items() <= {member: int(score) for member, score in rows_read}.items()
     assert [score for _, score in rows_read] == sorted((score for _, score in rows_read), reverse=True)
 

@@ -1,0 +1,164 @@
+"""Checks of roles, sanctions and appeals. The hash `staff` is the truth of roles, the user's hash that of sanctions."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from accounts.community.appeals import answer_of, read_appeal
+from accounts.community.log import EVIDENCE, Log
+from accounts.community.roles import MARK, Roles
+from accounts.community.sanctions import STORED, Sanctions, imposed
+from accounts.users.entities import Role, State
+from retwis_site.jobs.outbox import Outbox
+from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, confirmed, ids_of
+from retwis_site.store import keys
+from retwis_site.store.client import Store
+from retwis_site.store.ids import parse_id
+
+ROLE = "the role is not the one in staff"
+REMOVAL = "no job ends the suspension"
+APPEAL = "the appeal does not wait for a decision"
+LINE = "an act is not in the log"
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """What does not fit together about a user."""
+
+    uid: int
+    what: str
+    detail: str = ""  # an id of an act, or the bad value
+
+
+class CommunityChecks:
+    """The checks of the community."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._roles = Roles(store)
+        self._sanctions = Sanctions(store)
+
+    def inconsistencies(self) -> list[Check]:
+        def staff() -> int:
+            return self._store.hlen(keys.staff())
+
+        return [
+            Check("roles and sanctions that do not fit together", self.users, self._store.dbsize),
+            Check("changes of roles that nothing finishes", self.changes, staff),
+        ]
+
+    def orphans(self) -> list[Check]:
+        def appeals() -> int:
+            return self._store.zcard(keys.appeals())
+
+        return [Check("appeals against what is no longer imposed", self.stale_appeals, appeals)]
+
+    # ---- users
+
+    def users(self) -> Chunks:
+        """Users whose role is not the one in `staff`, whose suspension no job ends, whose appeal does not wait for a
+        decision, whose act is not in the log, or whose state is none."""
+        for uids in ids_of(self._store, "user:*"):
+            yield [self._finding(one) for one in confirmed(self._store, self._wrong(uids), _jobs_of, self._again)]
+
+    def _again(self, suspects: Sequence[Wrong]) -> list[Wrong]:
+        now = set(self._wrong(sorted({one.uid for one in suspects})))
+        return [one for one in suspects if one in now]
+
+    def _wrong(self, uids: Sequence[int]) -> list[Wrong]:
+        pipe = self._store.pipeline()
+        asked = [(uid, pipe.hgetall(keys.user(uid)), pipe.hget(keys.staff(), str(uid))) for uid in dict.fromkeys(uids)]
+        pipe.execute()
+        found = [
+            one
+            for uid, fields, role in asked
+            if "username" in fields.value and "deleted" not in fields.value
+            for one in _wrong_in(uid, fields.value, role.value)
+        ]
+        return [one for one in found if not self._is_noted(one)]
+
+    def _is_noted(self, one: Wrong) -> bool:
+        """Whether a job or the queue of appeals has what `_wrong_in` could not know."""
+        if one.what == REMOVAL:
+            job = f"removal:{one.uid}:{one.detail}"
+            return self._store.zscore(keys.outbox(job), job) is not None
+        if one.what == APPEAL:
+            return self._store.zscore(keys.appeals(), f"{one.uid}:{one.detail}") is not None
+        return False
+
+    def _finding(self, one: Wrong) -> Finding:
+        return Finding(f"user {one.uid}: {one.what}", self._repair_of(one))
+
+    def _repair_of(self, one: Wrong) -> Callable[[], object] | None:
+        repairs: dict[str, Callable[[], object]] = {
+            ROLE: partial(self._roles.follow, one.uid),
+            REMOVAL: partial(self._sanctions.delete_later, one.uid, one.detail),
+            APPEAL: partial(self._sanctions.requeue_appeal, one.uid),
+            LINE: partial(Log(self._store).copy, keys.user(one.uid), one.detail),
+        }
+        return repairs.get(one.what)
+
+    # ---- staff
+
+    def changes(self) -> Chunks:
+        """Marks of changes and lines for the log in `staff` that no job is about. Unknown roles have no repair."""
+        for fields in self._store.hash_fields(keys.staff(), AT_ONCE):
+            left = [(field, value) for field, value in fields if field.startswith((MARK, EVIDENCE))]
+            under_way = {job.rpartition(":")[2] for job in Outbox(self._store).under_way()} if left else set()
+            yield [
+                Finding(f"staff has {field}", partial(self._finish, field))
+                for field, _ in left
+                if field.partition(":")[2] not in under_way
+                and self._store.hget(keys.staff(), field) is not None  # read after the jobs
+            ]
+
+    def _finish(self, field: str) -> None:
+        if field.startswith(EVIDENCE):
+            Log(self._store).copy(keys.staff(), field.removeprefix(EVIDENCE))
+        else:
+            self._store.hdel(keys.staff(), field)
+
+    # ---- appeals
+
+    def stale_appeals(self) -> Chunks:
+        """Open appeals of people on whom this act imposes nothing any more."""
+        for members in self._store.zset_members(keys.appeals(), AT_ONCE):
+            stale = confirmed(self._store, self._stale(members), lambda member: {f"appeal:{member}"}, self._stale)
+            yield [
+                Finding(f"appeals has {member!r}", partial(self._store.zrem, keys.appeals(), member))
+                for member in stale
+            ]
+
+    def _stale(self, members: Sequence[str]) -> list[str]:
+        pipe = self._store.pipeline()
+        named = [(member, parse_id(member.partition(":")[0]) or 0) for member in members]
+        asked = [(member, uid, pipe.hmget(keys.user(uid), STORED)) for member, uid in named]
+        pipe.execute()
+        standing = [(member, imposed(uid, fields.value)) for member, uid, fields in asked]
+        return [member for member, present in standing if present is None or member.partition(":")[2] != present.act_id]
+
+
+def _wrong_in(uid: int, fields: Mapping[str, str], in_staff: str | None) -> Iterator[Wrong]:
+    """What one user's hash alone makes doubtful."""
+    state, role = fields.get("state", ""), fields.get("role", "")
+    if state not in list(State):
+        yield Wrong(uid, f"{state[:40]!r} is no state. To remove it: HDEL {keys.user(uid)} state")
+    if (role or Role.MEMBER) != (in_staff or Role.MEMBER):
+        yield Wrong(uid, ROLE)
+    elif role and role not in list(Role):
+        yield Wrong(uid, f"{role[:40]!r} is no role. To remove it: manage.py role {fields['username']} member")
+    for field in fields:
+        if field.startswith(EVIDENCE):
+            yield Wrong(uid, LINE, field.removeprefix(EVIDENCE))
+    present = imposed(uid, [fields.get(field) for field in STORED])
+    if present is None:
+        return
+    if present.deleted_at:
+        yield Wrong(uid, REMOVAL, present.act_id)
+    appeal = read_appeal(uid, fields.get("appeal"))
+    if appeal is not None and appeal.act_id == present.act_id and answer_of(present.act_id) not in fields:
+        yield Wrong(uid, APPEAL, present.act_id)
+
+
+def _jobs_of(one: Wrong) -> set[str]:
+    return {f"{kind}:{one.uid}" for kind in ("role", "sanction", "appeal", "answer", "gone")}
