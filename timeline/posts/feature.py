@@ -8,6 +8,7 @@ from retwis_site.http.form_fields import FormField
 from retwis_site.store import keys
 from timeline.posts.account_lines import account_lines
 from timeline.posts.checks.adoption import PostAdoption
+from timeline.posts.checks.count_checks import CountChecks
 from timeline.posts.checks.listing_checks import ListingChecks
 from timeline.posts.checks.post_checks import PostChecks, at_work_on
 from timeline.posts.checks.post_orphans import PostOrphans
@@ -38,7 +39,9 @@ FEATURE = Feature(
         "stone": lambda store, claim: Standing(store).finish(claim),
     },
     limits=(POSTS,),
-    inconsistencies=lambda store: [*PostChecks(store).inconsistencies(), *ListingChecks(store).inconsistencies()],
+    inconsistencies=lambda store: [
+        check for checks in (PostChecks, ListingChecks, CountChecks) for check in checks(store).inconsistencies()
+    ],
     orphans=lambda store: [*PostOrphans(store).orphans(), *ListingChecks(store).orphans()],
     adoption=lambda store: PostAdoption(store).checks(),
     temporary_keys={"idem:*": TOKEN_LIVES},

@@ -6,19 +6,18 @@ from retwis_site.store import keys
 from retwis_site.store.client import Store
 from timeline.relations.actions.limits import BLOCKS, FOLLOWS
 from timeline.relations.block import BLOCK
-from timeline.relations.checks.count_checks import PostCountChecks
 from timeline.relations.checks.edge_checks import EdgeChecks
 from timeline.relations.checks.ranking_checks import RankingChecks
 from timeline.relations.checks.repost_checks import RepostChecks
 from timeline.relations.checks.truth_checks import TruthChecks
 from timeline.relations.follow import FOLLOW
-from timeline.relations.like import LIKE, LIKES
+from timeline.relations.like import LIKE
 from timeline.relations.lines.account_lines import account_lines
 from timeline.relations.lines.site_lines import ABOUT_PEOPLE
 from timeline.relations.protocol.edges import handler
 from timeline.relations.protocol.relation import Relation
 from timeline.relations.removal import RELATIONS, WITHOUT_MIRROR, remove_relations
-from timeline.relations.repost import REPOST, REPOSTS
+from timeline.relations.repost import REPOST
 from timeline.relations.words.checks import WordChecks
 
 
@@ -28,10 +27,8 @@ def _inconsistencies(store: Store) -> list[Check]:
         *EdgeChecks(store, BLOCK).inconsistencies(),
         *RankingChecks(store).inconsistencies(),
         *EdgeChecks(store, LIKE).inconsistencies(),
-        *PostCountChecks(store, LIKE, LIKES).inconsistencies(),
         *EdgeChecks(store, REPOST).inconsistencies(),
         *RepostChecks(store).inconsistencies(),
-        *PostCountChecks(store, REPOST, REPOSTS).inconsistencies(),
         *(check for relation in WITHOUT_MIRROR for check in TruthChecks(store, relation).inconsistencies()),
         *WordChecks(store).inconsistencies(),
     ]

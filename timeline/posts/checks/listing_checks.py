@@ -2,31 +2,22 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple
 
 from retwis_site.jobs.outbox import Outbox
 from retwis_site.maintenance.checks import Check, Chunks, Finding, confirmed, ids_of, members_of
 from retwis_site.store import keys
 from retwis_site.store.client import Store
-from retwis_site.store.ids import nonce, parse_id, stored_id
-from timeline.posts.checks.post_checks import KINDS_OF_JOBS, at_work_on
+from retwis_site.store.ids import nonce, stored_id
+from timeline.posts.checks.post_checks import at_work_on
 from timeline.posts.entities import NO_LINKS
 from timeline.posts.writing.listings import QUOTES, REPLIES
 from timeline.posts.writing.looks import FOREVER, Look
 from timeline.posts.writing.standing import Standing
-from timeline.relations.protocol.counts import Counts, PostCount
+from timeline.relations.protocol.counts import Counts
 
 LISTINGS = {"thread:*": keys.thread, "replies_to:*": keys.replies_to, "quotes_of:*": keys.quotes_of}
 
 Entry = tuple[int, int]  # the id in the key of a listing, and a member
-
-
-class Miscount(NamedTuple):
-    """A post with a wrong number."""
-
-    pid: int
-    written: float
-    right: int
 
 
 class ListingChecks:
@@ -43,10 +34,6 @@ class ListingChecks:
             *(
                 Check(f"entries of {pattern[:-1]} that no post explains", partial(self.entries, pattern), size)
                 for pattern in LISTINGS
-            ),
-            *(
-                Check(f"wrong numbers of {count.name} in post:", partial(self.counts, count), size)
-                for count in (REPLIES, QUOTES)
             ),
         ]
 
@@ -123,46 +110,6 @@ class ListingChecks:
             Counts(self._store, count).recount([number])
         if self._store.hexists(keys.post(number), "deleted"):
             self._settle(number)
-
-    # ---- the numbers
-
-    def counts(self, count: PostCount) -> Chunks:
-        """Posts whose number of replies or quotes is wrong in the same way twice, with no job at work in between."""
-        for pids in ids_of(self._store, "post:*"):
-            suspects = self._miscounts(count, pids)
-            if suspects:
-                under_way = self._under_way()
-                again = self._miscounts(count, [one.pid for one in suspects if one.pid not in under_way])
-                suspects = [one for one in again if one in suspects]
-            yield [
-                Finding(
-                    f"post {one.pid} has {one.right} {count.name}, but its number is {one.written:.0f}",
-                    partial(Counts(self._store, count).recount, [one.pid]),
-                )
-                for one in suspects
-            ]
-
-    def _miscounts(self, count: PostCount, pids: Sequence[int]) -> list[Miscount]:
-        pipe = self._store.pipeline()
-        asked = [(pid, count.ask_written(pipe, pid), count.ask(pipe, pid)) for pid in pids]
-        pipe.execute()
-        return [
-            Miscount(pid, written.value, right.value) for pid, written, right in asked if written.value != right.value
-        ]
-
-    def _under_way(self) -> set[int]:
-        """The posts that jobs are at work on, and those that they answer or quote."""
-        jobs = [job.split(":") for job in Outbox(self._store).under_way()]
-        pids = {pid for job in jobs if len(job) == 2 and job[0] in KINDS_OF_JOBS and (pid := parse_id(job[1]))}
-        pipe = self._store.pipeline()
-        named = [(pid, pipe.hmget(keys.post(pid), ["reply_to", "quote"])) for pid in pids]
-        pipe.execute()
-        return pids | {
-            other
-            for pid, fields in named
-            for text in fields.value
-            if (other := stored_id(keys.post(pid), text)) is not None
-        }
 
     # ---- texts
 

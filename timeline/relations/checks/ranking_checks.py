@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from accounts.users.checks.unknown_users import unknown
+from retwis_site.jobs.outbox import Outbox
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, ids_of
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
@@ -78,7 +79,14 @@ class RankingChecks:
             self._counts.recount([uid])  # the user may have followers by now
 
     def _wrong(self, uids: Sequence[int]) -> list[Place]:
-        return miscounted(self._store, FOLLOW, uids, self._look, lambda place: place.uid)
+        return miscounted(uids, self._look, lambda place: place.uid, self._at_work_on)
+
+    def _at_work_on(self) -> set[int]:
+        """The users that a job may be at work on: it is about a follow of them, or removes them."""
+        jobs = [job.split(":") for job in Outbox(self._store).under_way()]
+        of_follows = [job[2] for job in jobs if job[0] == FOLLOW.kind and len(job) == 3]
+        removed = [job[1] for job in jobs if job[0] == "gone" and len(job) == 2]
+        return {uid for text in (*of_follows, *removed) if (uid := parse_id(text))}
 
     def _look(self, uids: Sequence[int]) -> list[Place]:
         """The users that are miscounted now. One round trip."""

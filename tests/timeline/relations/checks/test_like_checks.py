@@ -16,7 +16,7 @@ from timeline.relations.like import Likes
 
 LIKES = "entries of likes: missing from liked_by:, or unknown"
 LIKED_BY = "entries of liked_by: missing from likes:, or unknown"
-NUMBERS = "wrong numbers of likes in post:"
+NUMBERS = "wrong numbers in post:"
 OF_UNKNOWN = "likes of unknown users"
 
 ALICE = 1

@@ -13,7 +13,7 @@ from timeline.posts.writing.reposting import Reposts
 
 REPOSTS = "entries of reposts: missing from reposted_by:, or unknown"
 REPOSTED_BY = "entries of reposted_by: missing from reposts:, or unknown"
-NUMBERS = "wrong numbers of reposts in post:"
+NUMBERS = "wrong numbers in post:"
 OF_UNKNOWN = "reposts of unknown users"
 NO_POST = "entries of reposts: whose own post is missing or not listed"
 NO_EDGE = "listed reposts that reposts: does not name"
