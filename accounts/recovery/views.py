@@ -17,7 +17,7 @@ from accounts.recovery.forms import RecoverForm, ResetForm
 from accounts.recovery.limits import CODES, NEW_CODES, RECOVERIES
 from accounts.recovery.links import ResetLinks
 from accounts.signing_in.forms import PresentPasswordForm
-from accounts.signing_in.guards import to_login
+from accounts.signing_in.guards import open_to_frozen, to_login
 from accounts.signing_in.html.pages import form_page
 from accounts.signing_in.limits import login_subject
 from accounts.signing_in.middleware import RetwisRequest
@@ -35,6 +35,7 @@ JUST_NOW = 15 * 60  # seconds after a login in which the first codes need no pas
 never_store = cache_control(private=True, no_store=True)
 
 
+@open_to_frozen
 @sensitive_post_parameters()
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_store
@@ -66,6 +67,7 @@ def _claimed(request: RetwisRequest, name: str, code: str) -> User | None:
     return user
 
 
+@open_to_frozen
 @sensitive_post_parameters()
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_store
@@ -99,6 +101,7 @@ def _with_new_password(request: RetwisRequest, user: User, password: str, how: s
     return redirect("login")
 
 
+@open_to_frozen
 @sensitive_post_parameters()
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_store

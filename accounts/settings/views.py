@@ -13,6 +13,7 @@ from django.views.decorators.cache import cache_control
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
+from accounts.community.roles import LastAdmin, Roles
 from accounts.settings.forms import AppearanceForm, LanguageForm, PasswordForm, ProfileForm
 from accounts.settings.limits import EDITS, PASSWORD_FORMS
 from accounts.settings.profile import profile_of
@@ -23,7 +24,7 @@ from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.responses import begin_session, log_account_event, take_back_all
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.users.deletion import AccountDeletion
-from accounts.users.entities import NotSignedIn, User, Verified
+from accounts.users.entities import NotSignedIn, Role, User, Verified
 from accounts.users.name_index import NameIndex
 from accounts.users.repository import Users
 from retwis_site.http.language import keep_language
@@ -100,12 +101,24 @@ def delete_account(request: RetwisRequest, me: User) -> HttpResponse:
     form = PresentPasswordForm(request.POST, request=request, username=me.username)
     if not form.is_valid():
         return form_page(request, "accounts/settings/delete.html", {"form": form}, status=422)
+    if request.viewer.role is not Role.MEMBER and not _without_role(request, me):
+        form.add_error(None, str(LastAdmin.message))
+        return form_page(request, "accounts/settings/delete.html", {"form": form, "is_last_admin": True}, status=422)
     AccountDeletion(connect()).delete(me, request.viewer.secret)
     log_account_event(request, "deleted the account", me)
     messages.success(request, _("Your account was deleted."))
     response = redirect("home")
     take_back_all(response)
     return response
+
+
+def _without_role(request: RetwisRequest, me: User) -> bool:
+    """Take the role of a user who goes. Returns False for the only admin, who has not been warned yet."""
+    try:
+        Roles(connect()).give(me.uid, Role.MEMBER, me.uid)
+    except LastAdmin:
+        return bool(request.POST.get("last_admin"))
+    return True
 
 
 @open_to_frozen
