@@ -129,6 +129,7 @@ FEATURES = [
     "accounts.recovery",
     "accounts.community",
     "accounts.community.site",
+    "accounts.community.joining",
     "accounts.settings",
     "timeline.relations",
     "timeline.posts",

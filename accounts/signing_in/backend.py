@@ -6,6 +6,7 @@ from argon2.exceptions import Argon2Error
 from django.contrib.auth.hashers import check_password, make_password
 from django.http import HttpRequest
 
+from accounts.joining.applications import Applications
 from accounts.signing_in.limits import ATTEMPTS, LOGINS, login_subject
 from accounts.signing_in.sessions.repository import Sessions, StoredPassword
 from accounts.users.entities import SuspendedLogin, User, Verified
@@ -56,7 +57,8 @@ class RedisBackend:
         uid = Users(connect()).find(username)
         stored = sessions.stored_password(uid) if uid is not None else None
         if uid is None or stored is None:
-            make_password(password)  # an unknown name costs what a wrong password costs
+            # One hash, as for a wrong password.
+            Applications(connect()).tell(username, password, otherwise=make_password)
             return None
         if not _matches(password, uid, stored):
             return None

@@ -30,6 +30,8 @@ FEATURE = Feature(
             _USERNAME,
             FormField("password1", "password", _("Password")),
             FormField("password2", "password", _("Repeat password")),
+            FormField("why", "textarea", _("Why do you want to join?")),
+            FormField("code", "hidden"),
         ),
     },
     cookies=(PersonalCookie(settings.AUTH_COOKIE), PersonalCookie(just_changed.COOKIE)),

@@ -10,6 +10,8 @@ from django.http import HttpRequest
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
+from accounts.joining.applications import LONGEST_WHY
+from accounts.joining.refusals import NotYetMember
 from accounts.signing_in.passwords import LONGEST_PASSWORD, check_new_password
 from accounts.users.entities import Verified
 from retwis_site.http.validators import MaxLength
@@ -69,6 +71,17 @@ class RegisterForm(NewPasswordForm):
     )
 
 
+class ApplicationForm(RegisterForm):
+    """A registration that staff has to approve."""
+
+    why = forms.CharField(
+        label=_("Why do you want to join?"),
+        help_text=_("One or two sentences for the people who run this site."),
+        validators=[MaxLength(LONGEST_WHY)],
+        widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
+    )
+
+
 class PresentPasswordForm(forms.Form):
     """Asks for the present password. Validation reads the store: round trips and errors of `authenticate()`."""
 
@@ -108,7 +121,10 @@ class LoginForm(forms.Form):
         if self.errors:
             return cleaned
         # For type checkers, authenticate() returns a Django model; this site's backend returns a Verified.
-        verified: Any = authenticate(self._request, username=cleaned["username"], password=cleaned["password"])
+        try:
+            verified: Any = authenticate(self._request, username=cleaned["username"], password=cleaned["password"])
+        except NotYetMember as answer:
+            raise forms.ValidationError(str(answer.text)) from answer
         self.verified = verified
         if verified is None:
             raise forms.ValidationError(_("Wrong username or password."))

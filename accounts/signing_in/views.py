@@ -8,9 +8,11 @@ from django.urls import reverse
 from django.utils.translation import activate
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_safe
 
-from accounts.signing_in.forms import LoginForm, RegisterForm
+from accounts.joining.joining import Joining
+from accounts.joining.refusals import CannotJoin
+from accounts.signing_in.forms import ApplicationForm, LoginForm, RegisterForm
 from accounts.signing_in.guards import change, open_to_frozen, own_page
 from accounts.signing_in.html.pages import form_page
 from accounts.signing_in.limits import REGISTRATIONS
@@ -18,9 +20,9 @@ from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.responses import begin_session, log_account_event, said_at_login, take_back_at_logout
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.users.entities import NameTaken, Verified
-from accounts.users.registration import Registration
 from retwis_site.http.client_ip import client_address
 from retwis_site.http.language import CODES, keep_language
+from retwis_site.rendering.error_pages import error_page
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
 
@@ -29,31 +31,54 @@ from retwis_site.store.rate_limits import RateLimits
 @sensitive_post_parameters()
 @require_http_methods(["GET", "HEAD", "POST"])
 def register(request: RetwisRequest) -> HttpResponse:
+    return _register(request, request.POST.get("code", ""))
+
+
+@open_to_frozen
+@require_safe
+def invited(request: RetwisRequest, code: str) -> HttpResponse:
+    """The registration, for a person with an invitation."""
+    return _register(request, code)
+
+
+def _register(request: RetwisRequest, code: str) -> HttpResponse:
+    if request.method != "POST" and request.user.is_authenticated:
+        return redirect("home")
+    mode = request.viewer.site.registration
+    joining = Joining(connect())
+    kind = ApplicationForm if mode == "approval" and not code else RegisterForm
+    form = kind(request.POST if request.method == "POST" else None)
+    try:
+        joining.check_open(mode, code)
+    except CannotJoin as refusal:
+        return error_page(request, 403, _("You cannot join now"), str(refusal.text))
     if request.method != "POST":
-        if request.user.is_authenticated:
-            return redirect("home")
-        return form_page(
-            request, "accounts/signing_in/register.html", {"form": RegisterForm(), "said": said_at_login(request)}
-        )
-    form = RegisterForm(request.POST)
-    if form.is_valid():
-        limits = RateLimits(connect())
-        counted = limits.count(REGISTRATIONS, client_address(request))
-        try:
-            login = Registration(connect()).register(
-                form.cleaned_data["username"], make_password(form.cleaned_data["password1"])
-            )
-        except NameTaken:
-            limits.take_back(counted)
-            form.add_error("username", _("This username is taken. Choose another one."))
-        else:
-            text = _("Welcome, %(name)s! Write your first post, or find people to follow.")
-            messages.success(request, text % {"name": login.user.username})
-            log_account_event(request, "registered", login.user)
-            return begin_session(request, Verified(login.user), reverse("recovery"))
-    return form_page(
-        request, "accounts/signing_in/register.html", {"form": form, "said": said_at_login(request)}, status=422
-    )
+        return _register_page(request, form, code, status=200)
+    if not form.is_valid():
+        return _register_page(request, form, code, status=422)
+    limits = RateLimits(connect())
+    counted = limits.count(REGISTRATIONS, client_address(request))
+    typed = form.cleaned_data
+    try:
+        password = make_password(typed["password1"])
+        login = joining.join(mode, typed["username"], password, typed.get("why", ""), code)
+    except (NameTaken, CannotJoin) as refusal:
+        limits.take_back(counted)
+        taken = _("This username is taken. Choose another one.")
+        form.add_error("username", taken if isinstance(refusal, NameTaken) else str(refusal.text))
+        return _register_page(request, form, code, status=422)
+    if login is None:
+        messages.success(request, _("Thank you. Log in later to see whether you can join."))
+        return redirect("login")
+    text = _("Welcome, %(name)s! Write your first post, or find people to follow.")
+    messages.success(request, text % {"name": login.user.username})
+    log_account_event(request, "registered", login.user)
+    return begin_session(request, Verified(login.user), reverse("recovery"))
+
+
+def _register_page(request: RetwisRequest, form: RegisterForm, code: str, status: int) -> HttpResponse:
+    context = {"form": form, "said": said_at_login(request), "code": code}
+    return form_page(request, "accounts/signing_in/register.html", context, status=status)
 
 
 @open_to_frozen

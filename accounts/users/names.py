@@ -16,6 +16,8 @@ from retwis_site.store.ids import parse_id
 
 LONGEST_DISPLAY_NAME = 50  # characters
 LONGEST_BIO = 160
+# The ASCII part of Unicode's table of characters that look alike (UTS #39, confusables.txt of Unicode 16.0).
+_PROTOTYPES = str.maketrans({"0": "O", "1": "l", "I": "l", "m": "rn"})
 MOST_WORDS = 8  # of a name; a search finds no words after them
 
 # Where a word of a name begins. `unspaced`: where words have no spaces between them, each letter may begin one.
@@ -101,6 +103,22 @@ def parse(entry: str) -> tuple[str, int] | None:
     ending, colon, text = entry.rpartition(":")
     uid = parse_id(text) if colon else None
     return None if uid is None else (ending, uid)
+
+
+def skeletons(username: str) -> list[str]:
+    """What a username looks like, as typed and in lower case: addresses and mentions have both. Two names that share a
+    skeleton look alike. Letter case and underscores do not tell names apart either."""
+    return list(dict.fromkeys(_skeleton(text) for text in (username, username.lower())))
+
+
+def _skeleton(text: str) -> str:
+    return text.translate(_PROTOTYPES).lower().replace("_", "") or "_"
+
+
+def queue_skeletons(pipe: Pipe, user: User) -> None:
+    """Note what a username looks like. The first user with a skeleton keeps it."""
+    for skeleton in skeletons(user.username):
+        pipe.hsetnx(keys.skeletons(), skeleton, str(user.uid))
 
 
 def queue_entries(pipe: Pipe, entries: list[str]) -> None:

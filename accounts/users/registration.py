@@ -6,7 +6,7 @@ from django.conf import settings
 
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import Login, NameTaken, User
-from accounts.users.names import entries, queue_entries
+from accounts.users.names import entries, queue_entries, queue_skeletons
 from accounts.users.repository import Users, new_secret
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.store import keys, snowflake
@@ -21,14 +21,15 @@ class Registration:
         self._store = store
         self._outbox = Outbox(store)
 
-    def register(self, username: str, password: str) -> Login:
+    def register(self, username: str, password: str, invited_by: int | None = None) -> Login:
         """Make a user; `password` is a Django hash. The secret is the official one, which no browser gets here. Eight
         round trips. Raises NameTaken."""
         if Users(self._store).find(username) is not None:
             raise NameTaken(username)
         uid, job = self._new_uid(username)
         secret = new_secret()
-        self._store.hset(keys.user(uid), {"username": username, "password": password, "auth": secret})
+        invited = {} if invited_by is None else {"invited_by": str(invited_by)}
+        self._store.hset(keys.user(uid), {"username": username, "password": password, "auth": secret, **invited})
         if not self.finish(job, uid, username, secret):
             raise NameTaken(username)
         return Login(User(uid, username), secret)
@@ -71,6 +72,7 @@ class Registration:
             pipe.hset(keys.auths(), {secret: str(uid)})
             pipe.zadd_nx(keys.users_by_time(), {username: int(time.time())})
             queue_entries(pipe, entries(User(uid, username)))
+            queue_skeletons(pipe, User(uid, username))
         else:
             pipe.unlink(keys.user(uid))
         pipe.execute()

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from django.contrib.auth.hashers import get_hasher, is_password_usable, make_password
 
 from accounts.users.entities import User
-from accounts.users.names import entries, queue_entries
+from accounts.users.names import entries, queue_entries, queue_skeletons
 from accounts.users.repository import ask_owner, new_secret
 from retwis_site.features import Line, LineField, SiteLines
 from retwis_site.maintenance.line_fields import ID, NAME, PASSWORD, TEXT, TIME, TIME_OR_NULL, seconds
@@ -85,6 +85,8 @@ def write_users(store: Store, lines: Sequence[Line]) -> None:
         pipe.hset(keys.auths(), {secret: str(uid) for uid, secret in secrets.items()})
         pipe.zadd(keys.users_by_time(), _registered(living))
         people = [User(line["id"], line["username"], line["name"]) for line in living]
+        for user in people:
+            queue_skeletons(pipe, user)
         queue_entries(pipe, [entry for user in people for entry in entries(user)])
     pipe.execute()
 

@@ -44,6 +44,7 @@ def test_a_page_has_the_number_after_the_same_round_trips(browser, store, alice,
 
 def test_a_visitor_has_no_numbers(browser, declared, alice, round_trips):
     client, answers = browser(), []
+    client.get("/login/")
     recorded = round_trips(lambda: answers.append(client.get("/login/")))
     assert answers[0].wsgi_request.viewer.numbers == {}
     assert recorded.round_trips == []

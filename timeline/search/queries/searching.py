@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Generic, NamedTuple, TypeVar
 
-from accounts.signing_in.viewer import Question, Viewer
+from accounts.signing_in.questions import Question
+from accounts.signing_in.viewer import Viewer
 from accounts.users.repository import ask_owners
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import LARGEST_ID

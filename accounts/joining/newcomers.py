@@ -1,0 +1,36 @@
+"""The newest users, and who has invited them."""
+
+from typing import NamedTuple
+
+from accounts.users.repository import Users, ask_owners
+from retwis_site.store import keys
+from retwis_site.store.client import Store
+from retwis_site.store.ids import parse_number, stored_names
+
+MOST = 50
+
+
+class Newcomer(NamedTuple):
+    username: str
+    invited_by: str | None  # a username; empty for the operator, None without an invitation
+
+
+def newcomers(store: Store) -> list[Newcomer]:
+    """The newest users, newest first. Four round trips. An inviter whose account is gone counts as the operator."""
+    names = stored_names(keys.users_by_time(), store.zrevrange(keys.users_by_time(), 0, MOST - 1))
+    if not names:
+        return []
+    pipe = store.pipeline()
+    owners = ask_owners(pipe, names)
+    pipe.execute()
+    uids = owners.value
+    asked = {name: pipe.hget(keys.user(uid), "invited_by") for name, uid in uids.items()}
+    pipe.execute()
+    by = {name: parse_number(field.value) for name, field in asked.items() if field.value is not None}
+    people = Users(store).people({uid for uid in by.values() if uid})
+    return [
+        Newcomer(name, people[uid].username if (uid := by[name]) in people else "")
+        if name in by
+        else Newcomer(name, None)
+        for name in names
+    ]

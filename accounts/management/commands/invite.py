@@ -1,0 +1,29 @@
+"""`manage.py invite --uses 10 --days 30`"""
+
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import CommandError, CommandParser
+from django.urls import reverse
+
+from accounts.joining.invitations import DAYS, MOST_DAYS, MOST_USES, Invitations
+from retwis_site.management.base import StoreCommand
+from retwis_site.store.client import Store
+
+
+class Command(StoreCommand):
+    help = "Print an address by which people can join, also when joining needs an invitation or an approval."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--uses", type=int, default=1, help="how many people may join by it; 1")
+        parser.add_argument("--days", type=int, default=DAYS, help=f"how long it can be used; {DAYS}")
+
+    def run(self, store: Store, **options: Any) -> None:
+        uses, days = options["uses"], options["days"]
+        if not (1 <= uses <= MOST_USES and 1 <= days <= MOST_DAYS):
+            raise CommandError(f"--uses takes 1 to {MOST_USES}, --days 1 to {MOST_DAYS}.")
+        made = Invitations(store).make(uses=uses, days=days)
+        hosts = [host for host in settings.ALLOWED_HOSTS if not host.startswith((".", "*"))]
+        origin = f"{'https' if settings.HTTPS else 'http'}://{hosts[0] if hosts else 'localhost'}"
+        port = "" if settings.PUBLIC else f":{settings.PORT}"
+        self.stdout.write(f"{origin}{port}{reverse('invited', args=[made.code])}")

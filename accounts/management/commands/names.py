@@ -1,0 +1,31 @@
+"""`manage.py names --block WORD`"""
+
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from accounts.joining.names import MOST_BLOCKED, BlockedNames
+from retwis_site.management.base import StoreCommand
+from retwis_site.store.client import Store
+
+
+class Command(StoreCommand):
+    help = "List the names that nobody may register, block a word, or unblock it. Existing accounts stay."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--block", metavar="WORD", help="a name, with `*` for any letters; also what looks like it")
+        parser.add_argument("--unblock", metavar="WORD")
+
+    def run(self, store: Store, **options: Any) -> None:
+        names = BlockedNames(store)
+        for word in filter(None, (options["block"], options["unblock"])):
+            if not word.replace("_", "").replace("*", "").isalnum() or not word.isascii() or len(word) > 30:
+                raise CommandError(f"{word!r}: write 1 to 30 letters, digits, underscores and `*`.")
+        if options["block"]:
+            if len(names.all()) >= MOST_BLOCKED:
+                raise CommandError(f"{MOST_BLOCKED} words are blocked already. Unblock some.")
+            names.add(options["block"])
+        if options["unblock"]:
+            names.remove(options["unblock"])
+        for word in names.all():
+            self.say(word)
