@@ -105,20 +105,6 @@ class People:
         pipe.execute()
         return dates.value
 
-    def shown_among(self, names: Sequence[str], me: int | None) -> list[str]:
-        """These usernames, without those of deleted accounts, of people whom staff has hidden, and of those whom lists
-        leave out for `me`; None: for a viewer who hides nobody. At most two round trips; without `me` none while all
-        are cached."""
-        uids = self._uids_of(names)
-        pipe = self._store.pipeline()
-        people = ask_people(pipe, uids.values())
-        hidden = None if me is None else ask_hidden(pipe, me, [*uids.values()])
-        pipe.execute()
-        left_out = hidden_among(people.value.values()) | (hidden.value if hidden else set())
-        shown = {uid: person for uid, person in people.value.items() if uid not in left_out}
-        _uids.put_all({person.username: uid for uid, person in people.value.items()})
-        return [name for name in names if uids.get(name) in shown]
-
     # ---- search
 
     def search(self, viewer: Viewer, query: str) -> SearchResult:
@@ -144,6 +130,36 @@ class People:
         listed = ask_listed(pipe, viewer.uid, uids)
         pipe.execute()
         return listed.value
+
+
+class ShownNames:
+    """Asks which of some usernames a list shows: without those of deleted accounts, of people whom staff has hidden,
+    and of those whom lists leave out for `me`; None: for a viewer who hides nobody. It asks in two round trips, which
+    others make; without `me` nothing while all are cached."""
+
+    def __init__(self, names: Sequence[str], me: int | None) -> None:
+        self._names = names
+        self._me = me
+        self._people: Answer[dict[int, User]] | None = None
+
+    def ask_uids(self, pipe: Pipe) -> None:
+        self._known = _uids.some(self._names)
+        missing = [name for name in self._names if name not in self._known]
+        self._owners = ask_owners(pipe, missing) if missing else None
+
+    def ask_people(self, pipe: Pipe) -> None:
+        """When the first round trip is done; a second call asks nothing."""
+        if self._people is None:
+            self._uids = self._known | (self._owners.value if self._owners else {})
+            uids = [*self._uids.values()]
+            self._people = ask_people(pipe, uids)
+            self._hidden = None if self._me is None else ask_hidden(pipe, self._me, uids)
+
+    def read(self) -> list[str]:
+        people = self._people.value if self._people else {}
+        left_out = hidden_among(people.values()) | (self._hidden.value if self._hidden else set())
+        _uids.put_all({person.username: uid for uid, person in people.items()})
+        return [name for name in self._names if (uid := self._uids.get(name)) in people and uid not in left_out]
 
 
 class _FirstRows:

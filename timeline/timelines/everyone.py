@@ -1,5 +1,6 @@
 """The global timeline: everyone's newest posts, and the newest users."""
 
+from collections.abc import Sequence
 from functools import partial
 
 from accounts.signing_in.viewer import Viewer
@@ -7,8 +8,8 @@ from retwis_site.store import keys
 from retwis_site.store.cached_list import Head
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import LARGEST_ID, stored_names
-from timeline.people.directory import People
-from timeline.posts.entities import Page
+from timeline.people.directory import ShownNames
+from timeline.posts.entities import Page, Post
 from timeline.posts.reading.acted import LatestActed, ask_latest_acted
 from timeline.posts.reading.hidden_people import NOBODY_HIDDEN
 from timeline.posts.reading.post_reader import PostReader
@@ -31,15 +32,24 @@ class EveryoneTimeline:
     def page(self, viewer: Viewer, before: int | None, size: int) -> EveryonePage:
         """`size` posts below the cursor, newest first, and the names of the newest users.
 
-        One round trip while the posts of others are cached, else two; one more while the author of a post is not, at
-        most two while the newest users are not. At most four more where many of the newest posts are deleted, two for a
-        viewer with blocks or mutes. A missing list costs six or more to rebuild.
+        One round trip while the posts of others are cached, else two; one more while the author of a post is not. The
+        newest users are asked for in the same two. At most four more where many of the newest posts are deleted. A
+        missing list costs six or more to rebuild.
         """
 
         heads, newest_users, acted = viewer.ask(partial(_EveryoneQuestion, self._list, before))
-        hides_people = acted.hidden is not NOBODY_HIDDEN
-        newest_users = People(self._store).shown_among(newest_users, viewer.uid if hides_people else None)
-        shown = PostReader(self._store, viewer.user, [NoReposts()], acted=acted, fresh=viewer.just_changed).read
+        newest = ShownNames(newest_users, viewer.uid if acted.hidden is not NOBODY_HIDDEN else None)
+        reader = PostReader(self._store, viewer.user, [NoReposts()], acted=acted, fresh=viewer.just_changed)
+        pipe = self._store.pipeline()
+        newest.ask_uids(pipe)
+
+        def shown(pids: Sequence[int]) -> tuple[list[Post], list[int]]:
+            """As `PostReader.read`, in the round trips that also ask for the newest users."""
+            reading = reader.ask(pipe, pids)
+            pipe.execute()
+            newest.ask_people(pipe)
+            return reading.posts(pipe)
+
         content = self._list.page(heads, before)
         filled = fill([pid for pid in content.ids if before is None or pid < before], size, shown)
         posts, dead, older = filled.posts, filled.dead, filled.older
@@ -51,7 +61,12 @@ class EveryoneTimeline:
             filled = fill(rest, size - len(posts), shown)
             posts, dead, older = posts + filled.posts, dead + filled.dead, filled.older
         self._list.remove_dead(dead)
-        return EveryonePage(newest_users, Page(posts, older), at_the_cap=older is None and content.complete_down_to > 0)
+        pipe.execute()
+        newest.ask_people(pipe)
+        pipe.execute()
+        return EveryonePage(
+            newest.read(), Page(posts, older), at_the_cap=older is None and content.complete_down_to > 0
+        )
 
 
 class _EveryoneQuestion:
