@@ -12,8 +12,7 @@ ENGLISH: Topics = (
         "{🍲|🧄|👩‍🍳|👨‍🍳|😋}",
         "#cooking",
         "Umami|Maillard_reaction",
-        """What's everyone else
-      {cooking|eating}? ~ Somebody else can do the dishes. ~ I regret nothing.
+        """What's everyone else {cooking|eating}? ~ Somebody else can do the dishes. ~ I regret nothing.
     * Made {lentil soup|mushroom risotto|a big pot of dal|shakshuka} {for dinner|tonight|for the first time in
       months}{ and it was actually good| and had seconds|}. // The kitchen looks like a {storm|small tornado}
       went through it. ~ My grandmother would still say it needs salt.
@@ -81,8 +80,7 @@ ENGLISH: Topics = (
         "{📚|📖|🤓|❤️}",
         "#books",
         "Unreliable_narrator|Marginalia|Tsundoku",
-        """What should I read next? ~
-      Reading > sleeping. ~ Please talk to me about books.
+        """What should I read next? ~ Reading > sleeping. ~ Please talk to me about books.
     * Finished {Middlemarch|Piranesi|Rebecca|Moby-Dick} {at two in the morning|on the bus|in the bath} and
       {now everything else feels thin|lent it to my sister at once|cried a bit, in a good way}. // {That
       ending|The final page} {deserves its reputation|got me}. ~ My copy had {someone's pencil notes|a train
@@ -100,8 +98,7 @@ ENGLISH: Topics = (
         "{💻|🐛|👩‍💻|🧑‍💻|🦆}",
         "#coding",
         "Off-by-one_error|Rubber_duck_debugging",
-        """Closing the laptop now.
-      ~ I love this job. ~ Two hard problems: naming things, caching & off-by-one errors.
+        """Closing the laptop now. ~ I love this job. ~ Two hard problems: naming things, caching & off-by-one errors.
     * {Two hours|Half a day|Three evenings} of debugging and the fix was {one character|a single line}: `if (x
       {<|<=} y && y {>|>=} {0|1})`. // The test was right all along. ~ The comment above it says "do not
       touch". ~ Git blame says it was me, in {2019|March|a hurry}.

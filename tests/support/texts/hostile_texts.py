@@ -193,12 +193,14 @@ def steps_of(text: str) -> int:
     return lines + sum(looked_at)
 
 
-def lines_of(call: Callable[[], object]) -> int:
-    """The lines of Python that a call runs."""
+def lines_of(call: Callable[[], object], folders: tuple[str, ...] = ("",)) -> int:
+    """The lines of Python that a call runs, of files below these folders."""
     lines = 0
 
-    def count(_frame, event, _argument):
+    def count(frame, event, _argument):
         nonlocal lines
+        if not frame.f_code.co_filename.startswith(folders):
+            return None
         lines += event == "line"
         return count
 

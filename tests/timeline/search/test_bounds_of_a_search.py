@@ -4,11 +4,14 @@ import html
 import re
 
 import pytest
+from django.conf import settings
 
+from retwis_site.store.local_cache import Memory
 from tests.support.http.page_text import post_ids, text_of
 from tests.support.stored_posts import write_indexed
 from tests.support.texts import hostile_texts
 from timeline.posts.entities import Post
+from timeline.relations.follow import Follows
 from timeline.search.index.ranges import RANGE
 from timeline.search.queries import candidates, searching
 from timeline.search.queries.candidates import MOST_RANGES, NEWEST_RANGES, RAREST
@@ -125,6 +128,41 @@ def test_checking_a_post_takes_few_steps(typed, text, alice):
     post = Post(7, alice.user, text[:280], 0)
     matching = Matching(query, {}, None)
     assert steps(lambda: matching.fits(post)) <= 3000
+
+
+NEWEST = 450  # posts of the newest range that have all words of the worst query
+WORDS = " ".join(f"alpha{letter} beta{letter}" for letter in "abcdefghijk")
+WORST_QUERY = f'{WORDS} "betak alphaa" -omega after:2001-01-01'
+FOLDERS = tuple(str(settings.BASE_DIR / name) for name in ("accounts", "retwis_site", "timeline"))
+
+
+@pytest.fixture
+def worst_site(raw, store, alice, bob):
+    """More posts than a page checks, by someone whom alice follows. All have all words that are wanted, and at their
+    end the word that is not; and so has a post in each older range."""
+    newest = (RANGES - 1) * RANGE
+    older = range(1, newest, RANGE)
+    pids = [*older, *range(newest + 1, newest + NEWEST)]
+    texts = {pid: f"{WORDS} betak alphaa #tag https://a.example/b n{pid} omega" for pid in pids}
+    write_indexed(raw, store, bob.user.uid, texts)
+    Follows(store).follow(alice.user.uid, bob.user.uid)
+
+
+@pytest.mark.parametrize("scope", ["everyone", "following"])
+def test_the_worst_query_is_bounded_as_a_whole(worst_site, browser, alice, round_trips, scope):
+    """Nothing is found, so all is looked at that a page may look at: ranges, posts, and 64 commands for the date. No
+    text is cached. In 300 ms, Python does some 2,500,000 steps."""
+    client = browser(alice)
+    query = {"q": WORST_QUERY, "in": scope}
+    assert len(WORST_QUERY) <= LONGEST_QUERY
+    recorded = round_trips(lambda: client.get("/search/", query))
+    assert len(recorded.commands) <= MOST_COMMANDS + 2 * 64 + 4 * sum(READS) + OF_THE_REST
+    assert len(recorded.round_trips) <= 40
+    Memory.clear_all()
+    page = []
+    taken = hostile_texts.lines_of(lambda: page.append(client.get("/search/", query)), FOLDERS)
+    assert "Search older posts" in text_of(page[0])
+    assert 200_000 < taken <= 600_000
 
 
 def steps(call):
