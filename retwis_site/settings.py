@@ -136,6 +136,7 @@ FEATURES = [
     "timeline.people",
     "timeline.timelines",
     "timeline.conversation",
+    "timeline.moderation",
     "timeline.notifications",
     "timeline.tags",
     "timeline.search",

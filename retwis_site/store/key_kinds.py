@@ -54,6 +54,10 @@ TYPES = {
     "blocked_names": "hash",
     "skeletons": "hash",
     "site": "hash",
+    "report:*": "hash",
+    "reports": "zset",
+    "reports_about:*": "zset",
+    "reports_by:*": "zset",
     "outbox": "zset",
     "outbox:[0-9]*": "zset",
     "attempts": "hash",
@@ -121,6 +125,10 @@ VALUES: dict[str, str | dict[str, str]] = {
     "log:*": "text",
     "acts:*": "text",
     "appeals": "text",
+    "report:*": {"who": "id", "whom": "id", "pid": "id"},
+    "reports": "id",
+    "reports_about:*": "id",
+    "reports_by:*": "text",
     "outbox": "text",
     "outbox:[0-9]*": "text",
     "attempts": "number",
@@ -143,7 +151,10 @@ TIMED = {
         "set_aside",
     ),
 }
-SCORED_BY_ID = {"recent", "recent:[0-9]*", "thread:*", "replies_to:*", "quotes_of:*", "tag:*", "posting_ranges"}
+SCORED_BY_ID = {
+    *("recent", "recent:[0-9]*", "thread:*", "replies_to:*", "quotes_of:*", "tag:*", "posting_ranges"),
+    *("reports", "reports_about:*"),
+}
 
 
 def matching(pattern: str) -> str:

@@ -41,7 +41,7 @@
 | `postings:<first>:<bucket>` | string | the search index for the posts of one range of ids: for each term of a post 4 bytes, with an id from the time 8, the lowest first: the id minus `<first>`, and in the last two bytes a part of the term's hash. Another part of the hash says in which of 1024 buckets. May hold records of what is no longer in a post, and a record twice | |
 | `posting_ranges` | zset | where ranges of ids from the time begin, member = score = the first id. Ranges of ids from the counter begin at each multiple of 16,384 | |
 | `search_index` | hash | `posts:<first>`: how many posts were written into a range of ids from the time, about; `reindexed`: the first id of the range that `reindex` has written last; while that is unfinished, `late:<pid>`: a post that came meanwhile, which `reindex` writes at its end | |
-| `notices:<uid>` | zset | what others did that concerns this user: `<kind>:<what>:<who>`, score = when (unix s), the newest 1000; the member `up_to_here` has `noticed` as its score, so that one round trip counts the new ones | truth |
+| `notices:<uid>` | zset | what others did that concerns this user: `<kind>:<what>:<who>`, score = when (unix s), the newest 1000 (`report:<rid>:<uid>`: what was decided about a report); the member `up_to_here` has `noticed` as its score, so that one round trip counts the new ones | truth |
 | `staff` | hash | uid -> `moderator` or `admin`, or `member` for a role that was taken away; `changing:<id>` -> the uid whose role is being changed; `act:<id>` -> a line of the log until it is there | truth |
 | `log:<year>` | zset | what staff did, a line of JSON each, score = when (unix ms) | truth |
 | `acts:<uid>` | zset | the lines of the log about this user | truth |
@@ -51,6 +51,10 @@
 | `blocked_names` | hash | a word that no new account may have as its name, `*` for any letters -> since when (unix s) | truth |
 | `skeletons` | hash | what a username looks like (UTS #39) -> the first uid whose name does | |
 | `site` | hash | the site's own words: `name`, `tagline`, `colour`, `about`, `rules` (a line each), `privacy`, `contact`, `announcement`, `registration` (`open`, `approval`, `invite` or `closed`), `invites` (open invitations that a member may have); an absent field has its default; `act:<id>` -> a line of the log until it is there | truth |
+| `report:<rid>` | hash | what a user has told staff: `who`, `whom` (uids), `pid` (of a reported post), `reason` (`spam`, `harassment`, `illegal`, `other`, `rule:<number>`), `rule` (its text), `note`, `body` (the text of the post as it was), `decision` (a line of the log) | truth |
+| `reports` | zset | the open reports, member = score = `<rid>`: when it was made, in unix µs | |
+| `reports_about:<uid>` | zset | all reports about this user and their posts, member = score = `<rid>` | |
+| `reports_by:<uid>` | zset | this user's reports, score = `<rid>`: `<whom>:<pid>` (pid 0: the person) while it is open, `<whom>:<pid>:<rid>` when it is decided | |
 | `outbox` | zset | unfinished jobs, score = when a worker may take the job over (unix s) | truth |
 | `outbox:<n>` | zset | with `OUTBOX_SHARDS` above 1, instead of `outbox`: the jobs about some of the ids | truth |
 | `attempts` | hash | job -> number of times that a worker has claimed it; 1 again after a worker released it | |
@@ -197,6 +201,18 @@ acts = _of_user("acts")
 
 def appeals() -> str:
     return f"{PREFIX}appeals"
+
+
+def report(rid: int) -> str:
+    return f"{PREFIX}report:{rid}"
+
+
+def reports() -> str:
+    return f"{PREFIX}reports"
+
+
+reports_about = _of_user("reports_about")
+reports_by = _of_user("reports_by")
 
 
 def outbox(job: str) -> str:

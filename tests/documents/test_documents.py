@@ -35,6 +35,7 @@ def test_every_key_function_has_a_row_and_every_key_matches_a_scan_pattern():
     arguments = {
         "uid": 7,
         "pid": 7,
+        "rid": 7,
         "job": "x",
         "token": "t",
         "digest": "0a",

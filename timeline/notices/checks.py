@@ -56,7 +56,8 @@ class NoticeChecks:
             yield [self._finding(one) for one in entries if one.member != MARK and parse_notice(one.member) is None]
 
     def without_cause(self) -> Chunks:
-        """Notices of follows, likes and reposts that do not stand, and of posts that are deleted."""
+        """Notices of follows, likes and reposts that do not stand, of posts that are deleted, and of reports that are
+        gone."""
         for entries in self._entries():
             found = confirmed(self._store, self._causeless(entries), lambda one: at_work_on(*one), self._causeless)
             yield [self._finding(one) for one in found]
@@ -121,6 +122,9 @@ class NoticeChecks:
 
 def _ask_cause(pipe: Pipe, owner: int, notice: Notice) -> Answer[bool]:
     """Whether what the notice says is so. One command."""
+    if notice.kind is Kind.REPORT:
+        decision = pipe.hget(keys.report(notice.what), "decision")
+        return Answer(lambda: decision.value is not None and notice.who == owner)
     if notice.kind in BY_POSTS:
         fields = pipe.hmget(keys.post(notice.what), ["user_id", "deleted"])
         return Answer(lambda: fields.value == [str(notice.who), None])
@@ -134,5 +138,7 @@ def at_work_on(owner: int, member: str) -> set[str]:
     if notice is None:
         return {f"gone:{owner}"}
     kind, what, who = notice
+    if kind is Kind.REPORT:
+        return {f"gone:{owner}", f"report:{what}"}
     jobs = {f"{job}:{what}" for job in ("post", "fan", "edit", "del")} if kind in BY_POSTS else {f"{kind}:{who}:{what}"}
     return {f"gone:{owner}", f"gone:{who}", f"del:{what}", *jobs}

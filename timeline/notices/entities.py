@@ -7,7 +7,7 @@ from retwis_site.store.ids import parse_id
 
 
 class Kind(StrEnum):
-    """The kinds of notices. Each can be turned off in the settings."""
+    """The kinds of notices."""
 
     FOLLOW = "follow"
     LIKE = "like"
@@ -15,9 +15,12 @@ class Kind(StrEnum):
     REPLY = "reply"
     QUOTE = "quote"
     MENTION = "mention"
+    REPORT = "report"  # staff has decided about a report that the user has made, or that was about them
 
 
 KINDS = {kind.value: kind for kind in Kind}
+CAN_BE_QUIET = tuple(kind for kind in Kind if kind is not Kind.REPORT)  # each can be turned off in the settings
+ABOUT_POSTS = (Kind.LIKE, Kind.REPOST, Kind.REPLY, Kind.QUOTE, Kind.MENTION)
 BY_POSTS = (Kind.REPLY, Kind.QUOTE, Kind.MENTION)  # a post makes them. A person whom it concerns twice gets the first
 
 
@@ -25,8 +28,8 @@ class Notice(NamedTuple):
     """One notice. In `notices:` it stands as `<kind>:<what>:<who>`."""
 
     kind: Kind
-    what: int  # the liked or reposted post, the followed user; of BY_POSTS, the new post
-    who: int  # uid of the user who did it
+    what: int  # the liked or reposted post, the followed user; of BY_POSTS, the new post; the report
+    who: int  # uid of the user who did it; of a report, of the user who is told
 
     @property
     def member(self) -> str:

@@ -12,19 +12,17 @@ from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, batches, newest_first, newest_first_of_each
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.replies import Answer
-from timeline.notices.entities import Kind, Notice
+from timeline.notices.entities import ABOUT_POSTS, CAN_BE_QUIET, Kind, Notice
 from timeline.notices.inbox import MARK, Row, ask_noticed, rows_of
 from timeline.notices.welcome import turned_off
 
-ABOUT_POSTS = tuple(kind for kind in Kind if kind is not Kind.FOLLOW)
-
 
 def _are_kinds(value: object) -> bool:
-    return isinstance(value, list) and all(one in list(Kind) for one in value)
+    return isinstance(value, list) and all(one in CAN_BE_QUIET for one in value)
 
 
 KIND = LineField(f"one of {', '.join(ABOUT_POSTS)}", lambda value: value in ABOUT_POSTS)
-KINDS = LineField(f"a list with some of {', '.join(Kind)}", _are_kinds)
+KINDS = LineField(f"a list with some of {', '.join(CAN_BE_QUIET)}", _are_kinds)
 
 
 def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator[list[Line]]:
@@ -40,7 +38,7 @@ def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator
                 "kind": notice.kind.value,
                 "id": notice.who,
                 "username": people[notice.who].username,
-                "post": None if notice.kind is Kind.FOLLOW else notice.what,
+                "post": notice.what if notice.kind in ABOUT_POSTS else None,
                 "time": iso(when),
             }
             for notice, when in rows
@@ -80,7 +78,7 @@ def read_notices(store: Store) -> Iterator[list[Line]]:
     lines = (
         {"type": "notice", "user": uid, "kind": kind.value, "by": who, "post": what, "time": iso(when)}
         for uid, ((kind, what, who), when) in _read(store)
-        if kind is not Kind.FOLLOW
+        if kind in ABOUT_POSTS
     )
     yield from batches(lines, AT_ONCE)
 
@@ -91,6 +89,16 @@ def read_notices_of_follows(store: Store) -> Iterator[list[Line]]:
         {"type": "notice_of_follow", "user": uid, "by": who, "time": iso(when)}
         for uid, ((kind, _, who), when) in _read(store)
         if kind is Kind.FOLLOW
+    )
+    yield from batches(lines, AT_ONCE)
+
+
+def read_notices_of_reports(store: Store) -> Iterator[list[Line]]:
+    """A line for each notice about a report."""
+    lines = (
+        {"type": "notice_of_report", "user": uid, "report": what, "time": iso(when)}
+        for uid, ((kind, what, _), when) in _read(store)
+        if kind is Kind.REPORT
     )
     yield from batches(lines, AT_ONCE)
 
@@ -112,6 +120,11 @@ def write_notices(store: Store, lines: Sequence[Line]) -> None:
 def write_notices_of_follows(store: Store, lines: Sequence[Line]) -> None:
     """Write notices about follows. One round trip."""
     _write(store, lines, [Notice(Kind.FOLLOW, line["user"], line["by"]) for line in lines])
+
+
+def write_notices_of_reports(store: Store, lines: Sequence[Line]) -> None:
+    """Write notices about reports. One round trip."""
+    _write(store, lines, [Notice(Kind.REPORT, line["report"], line["user"]) for line in lines])
 
 
 def _write(store: Store, lines: Sequence[Line], notices: Sequence[Notice]) -> None:
@@ -153,6 +166,13 @@ NOTICES_OF_FOLLOWS = SiteLines(
     write=write_notices_of_follows,
     users=("user", "by"),
 )
+NOTICES_OF_REPORTS = SiteLines(
+    type="notice_of_report",
+    fields=lambda line: {"user": ID, "report": ID, "time": TIME},
+    read=read_notices_of_reports,
+    write=write_notices_of_reports,
+    users=("user",),
+)
 SETTINGS = SiteLines(
     type="notice_settings",
     fields=lambda line: {"user": ID, "turned_off": KINDS, "read_until": TIME_OR_NULL},
@@ -160,4 +180,4 @@ SETTINGS = SiteLines(
     write=write_settings,
     users=("user",),
 )
-ALL = (NOTICES, NOTICES_OF_FOLLOWS, SETTINGS)
+ALL = (NOTICES, NOTICES_OF_FOLLOWS, NOTICES_OF_REPORTS, SETTINGS)

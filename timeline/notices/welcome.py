@@ -7,7 +7,7 @@ from accounts.users.deletion import is_deleted
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe
 from retwis_site.store.replies import Answer
-from timeline.notices.entities import Kind, Notice
+from timeline.notices.entities import CAN_BE_QUIET, Kind, Notice
 from timeline.notices.inbox import queue_add, queue_remove
 
 MUTED_READ = 500  # threads that a user has muted last: 8 KB
@@ -72,4 +72,4 @@ def queue_notice(pipe: Pipe, owner: int, notice: Notice, when: int | None, welco
 
 def turned_off(quiet: str | None) -> frozenset[Kind]:
     """The kinds that the field `quiet` of a user turns off."""
-    return frozenset(kind for kind in Kind if kind in (quiet or "").split())
+    return frozenset(kind for kind in CAN_BE_QUIET if kind in (quiet or "").split())

@@ -4,7 +4,7 @@ from retwis_site.features import AccountSet, Feature
 from retwis_site.http.form_fields import FormField
 from retwis_site.store import keys
 from timeline.notices.checks import NoticeChecks, at_work_on
-from timeline.notices.entities import Kind
+from timeline.notices.entities import CAN_BE_QUIET
 from timeline.notices.inbox import ask_new
 from timeline.notices.lines import ALL, account_lines
 from timeline.notices.removal import remove_notices
@@ -12,7 +12,7 @@ from timeline.notices.removal import remove_notices
 FEATURE = Feature(
     urls="timeline.notifications.urls",
     viewer_numbers={"news": ask_new},
-    form_fields={"notification_settings": tuple(FormField(kind, "hidden") for kind in Kind)},
+    form_fields={"notification_settings": tuple(FormField(kind, "hidden") for kind in CAN_BE_QUIET)},
     inconsistencies=lambda store: NoticeChecks(store).inconsistencies(),
     orphans=lambda store: NoticeChecks(store).orphans(),
     account_lines=account_lines,

@@ -2,6 +2,8 @@
 
 import time
 from collections.abc import Sequence
+from enum import StrEnum
+from typing import Literal, get_args
 
 from django.http import HttpResponse
 
@@ -11,13 +13,26 @@ from accounts.users.avatars import avatar
 from accounts.users.html import at
 from retwis_site.rendering.dates import moment
 from retwis_site.rendering.fragments import EITHER, Fragment, joined
+from timeline.moderation.reports.entities import SANCTIONS, Action, Report
 from timeline.notices.entities import BY_POSTS, Kind
 from timeline.notifications.grouping import Only, Place
-from timeline.notifications.repository import Item, NotificationsPage
+from timeline.notifications.repository import Decided, Item, NotificationsPage
 from timeline.posts.html.ages import age, phrases
 from timeline.posts.html.post_cards import cards
 from timeline.posts.html.texts import beginning_of
 from timeline.timelines.html.listing import STOPPED
+
+Told = Literal["reporter", "reported"]
+
+
+class Outcome(StrEnum):
+    """What a decision means to those who are told."""
+
+    DISMISSED = "dismissed"
+    WARNED = "warned"
+    POST_DELETED = "post_deleted"
+    SANCTIONED = "sanctioned"
+
 
 BEGINNING = 80  # characters of the text of a post
 
@@ -37,6 +52,17 @@ SENTENCE = Fragment(
     slots=("first", "first_at", "second", "second_at"),
     numbers=("others",),
     shape={"kind": (Kind.FOLLOW, Kind.LIKE, Kind.REPOST), "named": (1, 2), "has_others": EITHER},
+)
+DECISION = Fragment(
+    "timeline/notifications/_decision.html",
+    slots=("username", "person_at", "reason", "beginning", "iso", "moment", "age"),
+    shape={
+        "is_new": EITHER,
+        "told": get_args(Told),
+        "action": tuple(Outcome),
+        "has_person": EITHER,
+        "has_post": EITHER,
+    },
 )
 
 
@@ -71,6 +97,8 @@ def _with_line(items: Sequence[Item], by: Rendering, read: int) -> bytes:
 def _item(item: Item, by: Rendering, read: int, now: int) -> bytes:
     if item.post is not None and item.group.kind in BY_POSTS:
         return cards([item.post], by)
+    if item.decided is not None:
+        return _decision(item, item.decided, by, read, now)
     iso, when = moment(item.group.place.when, by.language)
     return GROUP.fill_as_sent(
         by.language,
@@ -101,3 +129,28 @@ def _sentence(item: Item, language: str) -> str:
         second_at=at(second.username) if second else "",
         others=item.others,
     )
+
+
+def _decision(item: Item, decided: Decided, by: Rendering, read: int, now: int) -> bytes:
+    report, person = decided
+    told: Told = "reported" if report.about.whom == by.me else "reporter"
+    iso, when = moment(item.group.place.when, by.language)
+    return DECISION.fill_as_sent(
+        by.language,
+        is_new=item.group.place.when > read,
+        told=told,
+        action=_outcome(report),
+        has_person=person is not None,
+        has_post=bool(report.about.body),
+        username=person.username if person is not None else "",
+        person_at=at(person.username) if person is not None else "",
+        reason=report.decision.reason if report.decision is not None else "",
+        beginning=beginning_of(report.about.body, BEGINNING),
+        iso=iso,
+        moment=when,
+        age=age(item.group.place.when, now, by.language).short,
+    )
+
+
+def _outcome(report: Report) -> Outcome:
+    return Outcome.SANCTIONED if report.action in SANCTIONS else Outcome(report.action or Action.DISMISS)

@@ -1,14 +1,18 @@
 """A user's notices, with the people and the posts that they name."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
+from accounts.users.repository import Users
 from retwis_site.exceptions import StoreReadOnly
 from retwis_site.store.client import Pipe, Store
-from timeline.notices.entities import BY_POSTS, Kind
+from timeline.moderation.reports.entities import Report
+from timeline.moderation.reports.repository import ask_reports
+from timeline.notices.entities import ABOUT_POSTS, BY_POSTS, Kind
 from timeline.notices.inbox import Inbox, Row, ask_noticed, ask_rows
 from timeline.notifications.grouping import Group, Only, Place, below, grouped
 from timeline.posts.entities import Post
@@ -21,6 +25,13 @@ NAMED = 2  # people of a group
 LOADED = 6  # people of a group: deleted accounts among them are neither named nor counted
 
 
+class Decided(NamedTuple):
+    """A report that is decided."""
+
+    report: Report
+    person: User | None  # whom it is about; None when their account is deleted or suspended
+
+
 @dataclass(frozen=True, slots=True)
 class Item:
     """A group with what it names."""
@@ -28,7 +39,8 @@ class Item:
     group: Group
     people: tuple[User, ...]  # at most NAMED, the newest first
     others: int
-    post: Post | None  # None for follows
+    post: Post | None  # None for follows and decisions
+    decided: Decided | None = None  # of a decision
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +59,8 @@ class Notifications:
 
     def page(self, viewer: Viewer, only: Only, before: Place | None) -> NotificationsPage:
         """The notices below the cursor, newest first. Two round trips with cached uids, however many notices there are;
-        as many more as `PostReader` needs where a post is not known yet. The first page of all notices makes them read:
-        one more when there is a new one. Raises NotSignedIn."""
+        as many more as `PostReader` needs where a post is not known yet, and one more with decisions. The first page of
+        all notices makes them read: one more when there is a new one. Raises NotSignedIn."""
         owner, (rows, noticed, acted) = viewer.ask_as_user(_Question)
         hidden = acted.hidden.blocked_or_muted
         groups = below(grouped([row for row in rows if row.notice.who not in hidden]), before, only)
@@ -63,18 +75,38 @@ class Notifications:
         self, owner: User, acted: LatestActed, just_changed: Collection[int], groups: Sequence[Group]
     ) -> list[Item]:
         """The groups that the viewer may see: without hidden posts and people, and without deleted accounts."""
-        pids = dict.fromkeys(group.what for group in groups if group.kind is not Kind.FOLLOW)
+        pids = dict.fromkeys(group.what for group in groups if group.kind in ABOUT_POSTS)
         pipe = self._store.pipeline()
         reader = PostReader(self._store, owner, acted=acted, fresh=just_changed)
         reading = reader.ask(pipe, list(pids))
         people = reader.ask_about(pipe, {uid for group in groups for uid in group.people[:LOADED]})
+        reports = ask_reports(pipe, [group.what for group in groups if group.kind is Kind.REPORT])
         pipe.execute()
         found, _ = reading.posts(pipe)
         hidden = reader.hidden() | unseen_by(owner.uid, hidden_among(people.value.values()), pipe)
         posts = {post.pid: post for post in found}
         shown = {uid: user for uid, user in people.value.items() if uid not in hidden}
-        items = [_item(group, [shown.get(uid) for uid in group.people[:LOADED]], posts) for group in groups]
+        decided = self._decided(reports.value)
+        items = [
+            _decision(group, owner, decided.get(group.what))
+            if group.kind is Kind.REPORT
+            else _item(group, [shown.get(uid) for uid in group.people[:LOADED]], posts)
+            for group in groups
+        ]
         return [item for item in items if item is not None]
+
+    def _decided(self, reports: Mapping[int, Report]) -> dict[int, Decided]:
+        """The decided ones of these reports. At most one round trip."""
+        people = Users(self._store).people({report.about.whom for report in reports.values()})
+        return {
+            rid: Decided(report, people.get(report.about.whom))
+            for rid, report in reports.items()
+            if report.action is not None
+        }
+
+
+def _decision(group: Group, owner: User, decided: Decided | None) -> Item | None:
+    return None if decided is None else Item(group, (owner,), 0, None, decided)
 
 
 def _item(group: Group, loaded: Sequence[User | None], posts: dict[int, Post]) -> Item | None:

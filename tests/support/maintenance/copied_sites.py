@@ -66,6 +66,9 @@ def make_site_with_every_key(raw, store):
     raw.hset("invites:1", f"1-{2**31}-abc", "1")
     raw.hset("blocked_names", "spam", "1")
     raw.hset("applications", "dora", "{}")
+    raw.hset("report:7", mapping={"who": "1", "whom": "2", "reason": "spam"})
+    for key, member in (("reports", "7"), ("reports_about:2", "7"), ("reports_by:1", "2:0")):
+        raw.zadd(key, {member: 7})
     raw.zadd("recent", {"1": 1})
     raw.zadd("recent:3", {"2": 2})
     raw.rpush("timeline:2", "-0")

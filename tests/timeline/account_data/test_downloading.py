@@ -57,10 +57,11 @@ def site(store, raw, alice, bob, carol):
     raw.zadd("updates:1", {"9": 9})
     raw.zadd("bookmarks:1", {"3": LONG_AGO + 210})
     raw.zadd("muted_threads:1", {"3": LONG_AGO + 220})
-    raw.hset("user:1", "pinned", 1)
+    raw.hset("report:1800000000000000", mapping={"who": 1, "whom": 2, "pid": 3, "reason": "spam", "note": "Ads."})
+    raw.zadd("reports_by:1", {"2:3": 1_800_000_000_000_000})
     raw.delete("notices:1")
     raw.zadd("notices:1", {"reply:3:2": LONG_AGO + 340, "up_to_here": LONG_AGO + 200})
-    raw.hset("user:1", mapping={"noticed": LONG_AGO + 200, "quiet": "like"})
+    raw.hset("user:1", mapping={"noticed": LONG_AGO + 200, "quiet": "like", "pinned": 1})
     raw.hset("post:1", "time", LONG_AGO + 300)
     raw.hset("user:1", mapping={"session:secret": f"{LONG_AGO}::Firefox:Linux", "used:secret": LONG_AGO + 2800})
     write_act_and_appeal(raw)
@@ -126,9 +127,11 @@ def test_it_has_all_data_of_the_user(browser, alice, site):
             "address": "http://testserver/@Alice/1/",
         },
         {"type": "pin", "id": 1, "address": "http://testserver/@Alice/1/"},
+        {"type": "report", "id": 2, "username": "bob", "post": 3, "reason": "spam", "note": "Ads."}
+        | {"time": "2027-01-15T08:00:00Z", "decision": None},
         {"type": "notice", "kind": "reply", "id": 2, "username": "bob", "post": 3, "time": "2023-11-14T22:19:00Z"},
         {"type": "notice_settings", "turned_off": ["like"], "read_until": "2023-11-14T22:16:40Z"},
-        {"type": "end", "lines": 21},
+        {"type": "end", "lines": 22},
     ]
 
 
@@ -286,8 +289,8 @@ def make_file(store, login):
 def test_each_chunk_takes_two_round_trips(store, alice, long_data, round_trips):
     recorded = round_trips(lambda: make_file(store, alice).close())
     # The account, sessions, acts of staff and the appeal (none), whom alice follows, her followers and nine other
-    # relations (none), her posts, the pinned one, her notices (none) and their settings.
-    assert len(recorded.round_trips) == 2 + 2 + 3 * 2 + 1 + 9 + 2 + 7 * 2 + 1 + 2
+    # relations (none), her posts, the pinned one, her reports and notices (none) and their settings.
+    assert len(recorded.round_trips) == 2 + 2 + 3 * 2 + 1 + 9 + 2 + 7 * 2 + 1 + 1 + 2
     assert not any(len(round_trip.commands) > 10 for round_trip in recorded.round_trips)
 
 

@@ -1,0 +1,28 @@
+"""Moderation: users report people and posts, and staff decides."""
+
+from django.utils.translation import gettext_lazy as _
+
+from retwis_site.features import AccountSet, Feature
+from retwis_site.http.form_fields import FormField
+from retwis_site.store import keys
+from timeline.moderation.reporting.limits import REPORTS
+from timeline.moderation.reports.checks import ReportChecks
+from timeline.moderation.reports.deciding import finish_decision
+from timeline.moderation.reports.lines import REPORTS as REPORT_LINES
+from timeline.moderation.reports.lines import account_lines
+from timeline.moderation.reports.removal import at_work_about, at_work_by, remove_reports
+
+_REPORT = (FormField("reason", "hidden"), FormField("note", "textarea", _("What should the moderators know?")))
+
+FEATURE = Feature(
+    urls="timeline.moderation.urls",
+    jobs={"report": finish_decision},
+    limits=(REPORTS,),
+    form_fields={"report_person": _REPORT, "report_post": _REPORT},
+    inconsistencies=lambda store: ReportChecks(store).inconsistencies(),
+    orphans=lambda store: ReportChecks(store).orphans(),
+    account_lines=account_lines,
+    site_lines=(REPORT_LINES,),
+    account_sets=(AccountSet(keys.reports_about, at_work_about), AccountSet(keys.reports_by, at_work_by)),
+    remove_account=remove_reports,
+)

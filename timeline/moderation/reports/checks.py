@@ -1,0 +1,133 @@
+"""Checks of reports: each open one is in the queue, each decided one is not, and the sets name reports that exist.
+
+Making a report has no job: a report that is younger than UNDER_WAY may still be on its way.
+"""
+
+import time
+from collections.abc import Iterator
+from functools import partial
+
+from accounts.users.checks.unknown_users import sets_of_unknown_users
+from retwis_site.jobs.outbox import Outbox
+from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, ids_of
+from retwis_site.store import keys
+from retwis_site.store.chunks import newest_first
+from retwis_site.store.client import Store
+from retwis_site.store.ids import stored_ids, whole
+from timeline.moderation.reports.entities import Report
+from timeline.moderation.reports.repository import Reports, close
+
+UNDER_WAY = 60  # seconds
+
+
+class ReportChecks:
+    """Searches `report:`, `reports`, `reports_about:` and `reports_by:`."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def inconsistencies(self) -> list[Check]:
+        size = self._store.dbsize
+        unknown = partial(sets_of_unknown_users, self._store)
+        return [
+            Check("reports about unknown users", partial(unknown, "reports_about:*", keys.reports_about), size),
+            Check("reports by unknown users", partial(unknown, "reports_by:*", keys.reports_by), size),
+            Check("open reports that are not in the queue", self.unlisted, size),
+            Check("entries of the queue that are no open reports", self.not_open, self._size),
+        ]
+
+    def orphans(self) -> list[Check]:
+        size = self._store.dbsize
+        return [
+            Check("reports that were never sent", self.never_sent, size),
+            Check("entries about reports that are gone", self.gone, size),
+        ]
+
+    def _size(self) -> int:
+        return self._store.zcard(keys.reports())
+
+    def unlisted(self) -> Chunks:
+        """Reports without a decision that their author's set names, and that the queue or the set of the reported
+        person lacks."""
+        for reports in self._reports():
+            found = []
+            for one in reports:
+                if one.decision is None and self._is_claimed(one) and not self._is_listed(one):
+                    repair = partial(Reports(self._store).list_open, one.rid, one.about.whom)
+                    found.append(Finding(f"{keys.report(one.rid)} is not in the queue", repair))
+            yield found
+
+    def not_open(self) -> Chunks:
+        """Members of `reports` without a report, or with one that is decided."""
+        under_way = Outbox(self._store).under_way()
+        for rows in newest_first(self._store, keys.reports()):
+            rids = stored_ids(keys.reports(), [member for member, _ in rows])
+            found = Reports(self._store).some(rids)
+            decided = [one for one in found.values() if one.decision is not None]
+            yield [
+                *(
+                    Finding(f"{keys.reports()} has {rid}", partial(self._store.zrem, keys.reports(), str(rid)))
+                    for rid in rids
+                    if rid not in found
+                ),
+                *(
+                    Finding(f"{keys.reports()} has {one.rid}, which is decided", partial(close, self._store, one))
+                    for one in decided
+                    if under_way.isdisjoint(self._jobs(one))
+                ),
+            ]
+
+    def never_sent(self) -> Chunks:
+        """Reports that nothing names, or without a reason: their request died."""
+        for rids in ids_of(self._store, "report:*"):
+            found = Reports(self._store).some(rids)
+            yield [
+                Finding(f"{keys.report(rid)} was never sent", partial(self._store.unlink, keys.report(rid)))
+                for rid in rids
+                if not _is_young(rid) and not self._was_sent(found.get(rid))
+            ]
+
+    def _was_sent(self, report: Report | None) -> bool:
+        return report is not None and (report.decision is not None or self._is_claimed(report))
+
+    def gone(self) -> Chunks:
+        """Members of `reports_about:` and `reports_by:` whose reports are gone."""
+        for pattern, key_of in (("reports_about:*", keys.reports_about), ("reports_by:*", keys.reports_by)):
+            for uids in ids_of(self._store, pattern):
+                for key in map(key_of, uids):
+                    for rows in newest_first(self._store, key):
+                        found = Reports(self._store).some([whole(score) for _, score in rows])
+                        yield [
+                            Finding(f"{key} has {member}", partial(self._store.zrem, key, member))
+                            for member, score in rows
+                            if whole(score) not in found and not _is_young(whole(score))
+                        ]
+
+    def _reports(self) -> Iterator[list[Report]]:
+        """All reports that are not on their way, in chunks."""
+        for rids in ids_of(self._store, "report:*"):
+            found = Reports(self._store).some(rids).values()
+            yield [one for one in found if not _is_young(one.rid)]
+
+    def _is_claimed(self, report: Report) -> bool:
+        """Whether the set of the reporter names this report; always without a reporter."""
+        if report.who is None:
+            return True
+        return self._store.zscore(keys.reports_by(report.who), report.about.thing) == report.rid
+
+    def _is_listed(self, report: Report) -> bool:
+        pipe = self._store.pipeline()
+        about = pipe.zscore(keys.reports_about(report.about.whom), str(report.rid))
+        queued = pipe.zscore(keys.reports(), str(report.rid))
+        pipe.execute()
+        return about.value is not None and queued.value is not None
+
+    def _jobs(self, report: Report) -> set[str]:
+        """The beginnings of the jobs that may be about to close a report: that of any report about the person."""
+        rows = self._store.zrevrange(keys.reports_about(report.about.whom), 0, AT_ONCE)
+        return {f"gone:{report.about.whom}", *(f"report:{rid}" for rid in rows)}
+
+
+def _is_young(rid: int) -> bool:
+    """Whether a report may still be on its way."""
+    return rid // 1_000_000 > time.time() - UNDER_WAY

@@ -1,0 +1,156 @@
+"""Reports as they are stored: made, and read.
+
+The id of a report is the time in microseconds, claimed by the first field of its hash. One person has one open report
+about one thing: the member of `reports_by:` for the thing, without the id at its end, is the claim. The commit is the
+last command, the ZADD to `reports`. What a process that dies before it leaves is found again by the next try, which
+lists the report that has the claim.
+"""
+
+import time
+from collections.abc import Collection, Sequence
+
+from accounts.community.log import read_act
+from accounts.users.deletion import is_deleted
+from accounts.users.entities import AccountDeleted
+from retwis_site.store import keys
+from retwis_site.store.client import Pipe, Store
+from retwis_site.store.ids import stored_id, stored_ids, whole
+from retwis_site.store.replies import Answer
+from timeline.moderation.reports.entities import NewReport, Report
+
+FIELDS = ("who", "whom", "pid", "reason", "note", "rule", "body", "decision")
+
+
+class Reports:
+    """All reports."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def make(self, who: int, new: NewReport) -> bool:
+        """Report a person or a post. Returns False when `who` has an open report about it: that one stays. Seven round
+        trips. Raises AccountDeleted when one of the two accounts is deleted meanwhile."""
+        rid = self._new_id(new.whom)
+        self._store.hset(keys.report(rid), fields_of(who, new))
+        is_new = bool(self._store.zadd_nx(keys.reports_by(who), {new.thing: rid}))
+        if not is_new:
+            self._store.unlink(keys.report(rid))
+            rid = whole(self._store.zscore(keys.reports_by(who), new.thing) or 0)
+            report = self.read(rid) if rid else None
+            if report is None or report.decision is not None:  # it is being decided or removed
+                return False
+        self.list_open(rid, new.whom)
+        self._require_accounts(rid, who, new)
+        return is_new
+
+    def list_open(self, rid: int, whom: int) -> None:
+        """Write where a report that is not decided stands: among those about the person, and in the queue. Two round
+        trips. A decision that comes between takes it out of the queue again."""
+        self._store.zadd(keys.reports_about(whom), {str(rid): rid})
+        self._store.zadd(keys.reports(), {str(rid): rid})
+        if self._store.hget(keys.report(rid), "decision") is not None:  # read after the write
+            self._store.zrem(keys.reports(), str(rid))
+
+    def read(self, rid: int) -> Report | None:
+        """A report, open or decided; None when there is none. One round trip."""
+        return self.some([rid]).get(rid)
+
+    def some(self, rids: Collection[int]) -> dict[int, Report]:
+        """The reports that exist, by id. One round trip; none without ids."""
+        pipe = self._store.pipeline()
+        found = ask_reports(pipe, rids)
+        pipe.execute()
+        return found.value
+
+    def open(self, before: int | None, number: int) -> list[Report]:
+        """Open reports, newest first, below this id. Two round trips."""
+        high = "+inf" if before is None else f"({before}"
+        return self._of(keys.reports(), self._store.zrevrangebyscore(keys.reports(), high, "-inf", number))
+
+    def about(self, whom: int, number: int) -> list[Report]:
+        """The newest reports about a person and their posts, open and decided. Two round trips."""
+        return self._of(keys.reports_about(whom), self._store.zrevrange(keys.reports_about(whom), 0, number - 1))
+
+    def _of(self, key: str, members: Sequence[str]) -> list[Report]:
+        return list(self.some(stored_ids(key, members)).values())
+
+    def _new_id(self, whom: int) -> int:
+        """Claim an id. One round trip, nearly always."""
+        rid = time.time_ns() // 1000
+        while not self._store.hsetnx(keys.report(rid), "whom", str(whom)):
+            rid += 1
+        return rid
+
+    def _require_accounts(self, rid: int, who: int, new: NewReport) -> None:
+        """Undo a report when an account was deleted: a worker may have looked for its reports before this one was
+        there. One round trip."""
+        pipe = self._store.pipeline()
+        deleted = [pipe.hget(keys.user(uid), "deleted") for uid in (who, new.whom)]
+        pipe.execute()
+        if any(is_deleted(field.value) for field in deleted):
+            forget(self._store, rid, new.whom, who)
+            raise AccountDeleted
+
+
+def ask_reports(pipe: Pipe, rids: Collection[int]) -> Answer[dict[int, Report]]:
+    """The reports that exist, by id, in the order of `rids`. One command each."""
+    asked = {rid: pipe.hmget(keys.report(rid), FIELDS) for rid in rids}
+
+    def read() -> dict[int, Report]:
+        found = {rid: report_from(rid, fields.value) for rid, fields in asked.items()}
+        return {rid: report for rid, report in found.items() if report is not None}
+
+    return Answer(read)
+
+
+def report_from(rid: int, fields: Sequence[str | None]) -> Report | None:
+    """A report from its fields FIELDS; None without one."""
+    who, whom, pid, reason, note, rule, body, decision = fields
+    key = keys.report(rid)
+    reported = stored_id(key, whom)
+    if reported is None or reason is None:
+        return None
+    about = NewReport(reported, stored_id(key, pid), reason, note or "", rule or "", body or "")
+    return Report(rid, stored_id(key, who), about, read_act(key, decision) if decision is not None else None)
+
+
+def fields_of(who: int | None, about: NewReport) -> dict[str, str]:
+    """The fields of a report that is not decided, as `report_from` reads them."""
+    fields = {
+        "who": str(who or ""),
+        "whom": str(about.whom),
+        "pid": str(about.pid or ""),
+        "reason": about.reason,
+        "note": about.note,
+        "rule": about.rule,
+        "body": about.body,
+    }
+    return {name: text for name, text in fields.items() if text}
+
+
+def ask_open(pipe: Pipe) -> Answer[int]:
+    """The number of open reports. One command."""
+    number = pipe.zcard(keys.reports())
+    return Answer(lambda: number.value)
+
+
+def close(store: Store, report: Report) -> None:
+    """Take a decided report out of the queue, and give the claim on its thing back. One round trip; can run twice."""
+    pipe = store.pipeline()
+    pipe.zrem(keys.reports(), str(report.rid))
+    if report.who is not None:
+        key, score = keys.reports_by(report.who), str(report.rid)
+        pipe.zremrangebyscore(key, score, score)
+        pipe.zadd(key, {f"{report.about.thing}:{report.rid}": report.rid})
+    pipe.execute()
+
+
+def forget(store: Store, rid: int, whom: int, who: int | None) -> None:
+    """Remove a report altogether. Two round trips. The hash goes last: it leads to the rest."""
+    pipe = store.pipeline()
+    pipe.zrem(keys.reports(), str(rid))
+    pipe.zrem(keys.reports_about(whom), str(rid))
+    if who is not None:
+        pipe.zremrangebyscore(keys.reports_by(who), str(rid), str(rid))
+    pipe.execute()
+    store.unlink(keys.report(rid))
