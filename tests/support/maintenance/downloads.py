@@ -37,3 +37,21 @@ def write_act_and_appeal(raw):
     act = Act(what="frozen", whom=1, by=2, reason="insults", until=LONG_AGO + 86400, at=(LONG_AGO + 40) * 1000)
     raw.zadd("acts:1", {act.line(): act.at})
     raw.hset("user:1", "appeal", Appeal(1, act.id, "I am sorry.", LONG_AGO + 100).stored())
+
+
+REPORT = {
+    "type": "report",
+    "id": 2,
+    "username": "bob",
+    "post": 3,
+    "reason": "spam",
+    "note": "Ads.",
+    "time": "2027-01-15T08:00:00Z",
+    "decision": None,
+}
+
+
+def write_report(raw):
+    """alice has reported post 3, which is bob's."""
+    raw.hset("report:1800000000000000", mapping={"who": 1, "whom": 2, "pid": 3, "reason": "spam", "note": "Ads."})
+    raw.zadd("reports_by:1", {"2:3": 18 * 10**14})

@@ -17,7 +17,7 @@ from retwis_site.store.chunks import newest_first
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.rate_limits import RateLimits
 from retwis_site.wsgi import application
-from tests.support.maintenance.downloads import ACT_OF_STAFF, write_act_and_appeal
+from tests.support.maintenance.downloads import ACT_OF_STAFF, REPORT, write_act_and_appeal, write_report
 from tests.support.people import LONG_AGO, PASSWORD, SECRET, register
 from tests.support.stored_keys import everything, publish
 from tests.support.stored_posts import write_posts
@@ -57,8 +57,7 @@ def site(store, raw, alice, bob, carol):
     raw.zadd("updates:1", {"9": 9})
     raw.zadd("bookmarks:1", {"3": LONG_AGO + 210})
     raw.zadd("muted_threads:1", {"3": LONG_AGO + 220})
-    raw.hset("report:1800000000000000", mapping={"who": 1, "whom": 2, "pid": 3, "reason": "spam", "note": "Ads."})
-    raw.zadd("reports_by:1", {"2:3": 1_800_000_000_000_000})
+    write_report(raw)
     raw.delete("notices:1")
     raw.zadd("notices:1", {"reply:3:2": LONG_AGO + 340, "up_to_here": LONG_AGO + 200})
     raw.hset("user:1", mapping={"noticed": LONG_AGO + 200, "quiet": "like", "pinned": 1})
@@ -127,8 +126,7 @@ def test_it_has_all_data_of_the_user(browser, alice, site):
             "address": "http://testserver/@Alice/1/",
         },
         {"type": "pin", "id": 1, "address": "http://testserver/@Alice/1/"},
-        {"type": "report", "id": 2, "username": "bob", "post": 3, "reason": "spam", "note": "Ads."}
-        | {"time": "2027-01-15T08:00:00Z", "decision": None},
+        REPORT,
         {"type": "notice", "kind": "reply", "id": 2, "username": "bob", "post": 3, "time": "2023-11-14T22:19:00Z"},
         {"type": "notice_settings", "turned_off": ["like"], "read_until": "2023-11-14T22:16:40Z"},
         {"type": "end", "lines": 22},
@@ -288,8 +286,7 @@ def make_file(store, login):
 
 def test_each_chunk_takes_two_round_trips(store, alice, long_data, round_trips):
     recorded = round_trips(lambda: make_file(store, alice).close())
-    # The account, sessions, acts of staff and the appeal (none), whom alice follows, her followers and nine other
-    # relations (none), her posts, the pinned one, her reports and notices (none) and their settings.
+    # The account, sessions, acts, appeal; follows, followers, nine others; posts, pin, reports, notices, settings.
     assert len(recorded.round_trips) == 2 + 2 + 3 * 2 + 1 + 9 + 2 + 7 * 2 + 1 + 1 + 2
     assert not any(len(round_trip.commands) > 10 for round_trip in recorded.round_trips)
 
