@@ -43,7 +43,7 @@ def _report(request: RetwisRequest, me: User, person: User, post: Post | None) -
     if person.uid == me.uid:
         messages.error(request, _("You cannot report yourself."))
         return redirect("profile", person.username)
-    form = ReportForm(request.POST if request.method == "POST" else None, rules=request.viewer.site.numbered_rules())
+    form = ReportForm(request.POST if request.method == "POST" else None, rules=request.viewer.site.numbered_rules)
     if form.is_valid():
         RateLimits(connect()).count(REPORTS, str(me.uid))
         cleaned = form.cleaned_data
