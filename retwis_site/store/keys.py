@@ -81,6 +81,13 @@ from django.conf import settings
 PREFIX: str = settings.REDIS_KEY_PREFIX
 
 
+def _one(key_name: str) -> Callable[[], str]:
+    def key() -> str:
+        return f"{PREFIX}{key_name}"
+
+    return key
+
+
 def _of_user(kind: str) -> Callable[[int], str]:
     def key(uid: int) -> str:
         return f"{PREFIX}{kind}:{uid}"
@@ -95,37 +102,14 @@ def _of_post(kind: str) -> Callable[[int], str]:
     return key
 
 
-def next_user_id() -> str:
-    return f"{PREFIX}next_user_id"
-
-
-def next_post_id() -> str:
-    return f"{PREFIX}next_post_id"
-
-
-def users() -> str:
-    return f"{PREFIX}users"
-
-
+next_user_id = _one("next_user_id")
+next_post_id = _one("next_post_id")
+users = _one("users")
 user = _of_user("user")
-
-
-def auths() -> str:
-    return f"{PREFIX}auths"
-
-
-def users_by_time() -> str:
-    return f"{PREFIX}users_by_time"
-
-
-def users_by_name() -> str:
-    return f"{PREFIX}users_by_name"
-
-
-def users_by_followers() -> str:
-    return f"{PREFIX}users_by_followers"
-
-
+auths = _one("auths")
+users_by_time = _one("users_by_time")
+users_by_name = _one("users_by_name")
+users_by_followers = _one("users_by_followers")
 following = _of_user("following")
 followers = _of_user("followers")
 post = _of_post("post")
@@ -165,31 +149,18 @@ def tag(folded: str) -> str:
     return f"{PREFIX}tag:{folded}"
 
 
-def tags() -> str:
-    return f"{PREFIX}tags"
-
-
-def tags_by_name() -> str:
-    return f"{PREFIX}tags_by_name"
+tags = _one("tags")
+tags_by_name = _one("tags_by_name")
 
 
 def postings(first: int, bucket: int) -> str:
     return f"{PREFIX}postings:{first}:{bucket}"
 
 
-def posting_ranges() -> str:
-    return f"{PREFIX}posting_ranges"
-
-
-def search_index() -> str:
-    return f"{PREFIX}search_index"
-
-
+posting_ranges = _one("posting_ranges")
+search_index = _one("search_index")
 notices = _of_user("notices")
-
-
-def staff() -> str:
-    return f"{PREFIX}staff"
+staff = _one("staff")
 
 
 def log(year: int) -> str:
@@ -197,20 +168,14 @@ def log(year: int) -> str:
 
 
 acts = _of_user("acts")
-
-
-def appeals() -> str:
-    return f"{PREFIX}appeals"
+appeals = _one("appeals")
 
 
 def report(rid: int) -> str:
     return f"{PREFIX}report:{rid}"
 
 
-def reports() -> str:
-    return f"{PREFIX}reports"
-
-
+reports = _one("reports")
 reports_about = _of_user("reports_about")
 reports_by = _of_user("reports_by")
 
@@ -221,12 +186,8 @@ def outbox(job: str) -> str:
     return _shard("outbox", crc32(about.encode()), settings.OUTBOX_SHARDS)
 
 
-def attempts() -> str:
-    return f"{PREFIX}attempts"
-
-
-def dead_letters() -> str:
-    return f"{PREFIX}set_aside"
+attempts = _one("attempts")
+dead_letters = _one("set_aside")
 
 
 def lease(job: str) -> str:
@@ -260,32 +221,18 @@ def damaged_values(key: str) -> str:
 HEALTH_SECONDS = 60  # until it expires
 
 
-def health() -> str:
-    return f"{PREFIX}health"
-
-
-def applications() -> str:
-    return f"{PREFIX}applications"
+health = _one("health")
+applications = _one("applications")
 
 
 def invites(uid: int) -> str:
     return f"{PREFIX}invites:{uid}"
 
 
-def blocked_names() -> str:
-    return f"{PREFIX}blocked_names"
-
-
-def skeletons() -> str:
-    return f"{PREFIX}skeletons"
-
-
-def site() -> str:
-    return f"{PREFIX}site"
-
-
-def schema() -> str:
-    return f"{PREFIX}schema"
+blocked_names = _one("blocked_names")
+skeletons = _one("skeletons")
+site = _one("site")
+schema = _one("schema")
 
 
 # ---- keys that may be split into several

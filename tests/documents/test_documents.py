@@ -17,7 +17,7 @@ ROOT = Path(settings.BASE_DIR)
 RUNNING = (ROOT / "docs/running.md").read_text()
 
 # Functions of keys.py that return no key.
-NO_KEYS = {"_of_user", "_of_post", "_shard", "_shards", "timelines", "outboxes", "whatever_shards"}
+NO_KEYS = {"_one", "_of_user", "_of_post", "_shard", "_shards", "timelines", "outboxes", "whatever_shards"}
 
 
 def table_of(text: str) -> list[str]:
