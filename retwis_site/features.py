@@ -128,6 +128,14 @@ def viewer_numbers() -> Mapping[str, AskNumber]:
     return {name: ask for feature in features() for name, ask in feature.viewer_numbers.items()}
 
 
+def require_known_limits() -> None:
+    """Raises ImproperlyConfigured for a THROTTLE_<NAME> that no limit has."""
+    names = {limit.name for feature in features() for limit in feature.limits}
+    if unknown := sorted(settings.THROTTLES.keys() - names):
+        known = ", ".join(f"THROTTLE_{name.upper()}" for name in sorted(names))
+        raise ImproperlyConfigured(f"THROTTLE_{unknown[0].upper()} is not known. There are: {known}.")
+
+
 @cache
 def site_lines() -> Mapping[str, SiteLines]:
     """The `site_lines` of all features by type, in the order of the file."""

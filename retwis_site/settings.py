@@ -3,6 +3,7 @@
 import os
 import re
 import secrets
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,13 @@ def env_one_of(name: str, *values: str) -> str:
     if value not in values:
         raise ImproperlyConfigured(f"{name}={value!r} is not known. Set one of: {', '.join(values)}.")
     return value
+
+
+def env_networks(name: str) -> list[IPv4Network | IPv6Network]:
+    try:
+        return [ip_network(network) for network in env_list(name)]
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name}: {error}. Write networks, such as {name}=10.0.0.0/8,fd00::/8.") from error
 
 
 def env_contact(name: str) -> str:
@@ -199,6 +207,13 @@ COOKIE_PREFIX = "__Host-" if HTTPS else ""  # browsers accept such a cookie only
 AUTH_COOKIE = f"{COOKIE_PREFIX}auth"
 LANGUAGE_COOKIE_NAME = f"{COOKIE_PREFIX}language"
 THROTTLE = env_on("THROTTLE", "1")  # whether logins, registrations, posts and follows are rate limited
+# By the name of a limit: another number of times. THROTTLE_POST=100 lets each user post a hundred times an hour.
+THROTTLES = {
+    name.removeprefix("THROTTLE_").lower(): env_within(name, 1, lowest=1, highest=1_000_000)
+    for name in os.environ
+    if name.startswith("THROTTLE_")
+}
+TRUSTED_NETWORKS = env_networks("TRUSTED_NETWORKS")  # limits for each address do not count these
 AUTHENTICATION_BACKENDS = ["accounts.signing_in.backend.RedisBackend"]
 PASSWORD_HASHERS = [
     "accounts.signing_in.passwords.LeanArgon2PasswordHasher",

@@ -11,6 +11,7 @@ from django.core.wsgi import get_wsgi_application
 from django.http import HttpResponse
 from django.utils.http import parse_header_parameters
 
+from retwis_site.features import require_known_limits
 from retwis_site.rendering.fragments import Fragment
 from retwis_site.store.connection.addresses import require_named_store
 
@@ -18,6 +19,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "retwis_site.settings")
 
 _site = get_wsgi_application()
 require_named_store()
+require_known_limits()
 Fragment.load_all()  # a mistake in a template ends the process here, not a page later
 
 BOUNDARY = re.compile(r"[0-9A-Za-z'()+_,./:=? -]{1,70}")  # RFC 2046, 5.1.1
