@@ -137,7 +137,7 @@ def bare(answer):
 
 def addresses():
     """Every address of the site, for user `2` and one of the posts of `2`."""
-    arguments = {"username": "2", "pid": 2, "section": "people", "tag": "redis", "token": "t"}
+    arguments = {"username": "2", "pid": 2, "section": "people", "tag": "redis", "token": "t", "code": "t"}
 
     def within(patterns):
         for pattern in patterns:

@@ -74,7 +74,7 @@ def test_the_choice_follows_its_user_into_another_browser_and_stays_after_the_lo
     speaks(page, "de")
     page.get_by_role("banner").locator("summary").click()
     page.get_by_role("button", name="Abmelden").click()
-    expect(page.get_by_role("status").filter(has_text="Du bist auf allen deinen Geräten abgemeldet")).to_be_visible()
+    expect(page.get_by_role("status").filter(has_text="Du bist abgemeldet")).to_be_visible()
     speaks(page, "de")
 
 
