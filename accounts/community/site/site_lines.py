@@ -17,7 +17,7 @@ def _read(store: Store) -> Iterator[list[Line]]:
     """One line; none for a site with the defaults alone. One round trip."""
     stored = store.hgetall(keys.site())
     if any(stored.get(field) for field in FIELDS):
-        yield [{"type": "site", **{field: stored.get(field, "") for field in FIELDS}}]
+        yield [{"type": "site_words", **{field: stored.get(field, "") for field in FIELDS}}]
 
 
 def _write(store: Store, lines: Sequence[Line]) -> None:
@@ -28,4 +28,4 @@ def _write(store: Store, lines: Sequence[Line]) -> None:
     forget()
 
 
-SITE = SiteLines(type="site", fields=_fields, read=_read, write=_write)
+SITE = SiteLines(type="site_words", fields=_fields, read=_read, write=_write)

@@ -73,6 +73,7 @@ def add_further_edges(raw):
 def add_community(raw):
     """alice is an admin, and has frozen carol, who has appealed in vain."""
     raw.hset("staff", "1", "admin")
+    raw.hset("site", "name", "Ravens")
     raw.hset("user:1", "role", "admin")
     frozen = Act(what="frozen", by=1, whom=3, reason="insults", at=LONG_AGO * 1000, id="0123456789ab")
     refused = Act(what="appeal:refused", by=1, whom=3, reason="no", at=(LONG_AGO + 60) * 1000, id="ba9876543210")
