@@ -12,7 +12,7 @@ from tests.support.stored_keys import everything, publish
 BOB = 2
 OPEN = {
     *("register", "login", "logout", "password", "delete_account", "appearance", "language", "notification_settings"),
-    *("appeal", "sessions", "log_out_everywhere", "dismiss", "recover", "reset", "recovery"),
+    *("appeal", "sessions", "log_out_everywhere", "dismiss", "recover", "reset", "recovery", "invited"),
 }
 
 
