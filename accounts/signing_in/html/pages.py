@@ -25,7 +25,7 @@ HERE = ("", "own_profile", "likes", "bookmarks", "tags", "settings")  # the page
 SESSION = Fragment(
     "accounts/signing_in/_session.html",
     slots=("at", "avatar", "shown_name", "isolated_name"),
-    shape={"here": HERE},
+    shape={"here": HERE, "is_staff": EITHER},
 )
 
 
@@ -39,6 +39,7 @@ class Rendering:
     news: int = 0  # the number of new notices
     sanction: Sanction | None = None  # what staff has imposed on the viewer
     site: Site = DEFAULT
+    is_staff: bool = False  # a moderator or an admin
     dismissed: str | None = None  # the announcement that the viewer has dismissed; None for a visitor
 
     @property
@@ -53,7 +54,16 @@ def rendering(request: RetwisRequest) -> Rendering:
     token = escaped(csrf_token(request)) if user.is_authenticated else NOTHING
     viewer = request.viewer
     news = viewer.numbers.get("news", 0)
-    return Rendering(active_language(), token, user, news, viewer.sanction, viewer.site, viewer.dismissed)
+    return Rendering(
+        active_language(),
+        token,
+        user,
+        news,
+        viewer.sanction,
+        viewer.site,
+        dismissed=viewer.dismissed,
+        is_staff=viewer.is_staff,
+    )
 
 
 class Page(Fragment):
@@ -103,6 +113,7 @@ def session(by: Rendering, here: str) -> Html:
     return SESSION.fill(
         by.language,
         here=here if here in HERE else "",
+        is_staff=by.is_staff,
         at=at(user.username),
         avatar=avatar(user.uid, user.shown_name),
         shown_name=user.shown_name,

@@ -35,3 +35,9 @@ def test_a_report_is_decided_and_the_reporter_reads_it(browser, site, alice, bob
 def test_for_others_the_pages_do_not_exist(browser, site, alice, address):
     assert browser(alice).get(f"/moderation/{address}").status_code == 404
     assert browser().get(f"/moderation/{address}").status_code == 404
+
+
+def test_only_staff_has_the_link_to_moderation(browser, site, alice, carol):
+    link = 'href="/moderation/"'
+    assert link in browser(carol).get("/").content.decode()
+    assert link not in browser(alice).get("/").content.decode()
