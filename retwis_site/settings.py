@@ -207,11 +207,8 @@ COOKIE_PREFIX = "__Host-" if HTTPS else ""  # browsers accept such a cookie only
 AUTH_COOKIE = f"{COOKIE_PREFIX}auth"
 LANGUAGE_COOKIE_NAME = f"{COOKIE_PREFIX}language"
 THROTTLE = env_on("THROTTLE", "1")  # whether logins, registrations, posts and follows are rate limited
-# By the name of a limit: another number of times. THROTTLE_POST=100 lets each user post a hundred times an hour.
-THROTTLES = {
-    name.removeprefix("THROTTLE_").lower(): env_within(name, 1, lowest=1, highest=1_000_000)
-    for name in os.environ
-    if name.startswith("THROTTLE_")
+THROTTLES = {  # by the name of a limit: another number of times
+    name[9:].lower(): env_within(name, 1, 1, 1_000_000) for name in os.environ if name.startswith("THROTTLE_")
 }
 TRUSTED_NETWORKS = env_networks("TRUSTED_NETWORKS")  # limits for each address do not count these
 AUTHENTICATION_BACKENDS = ["accounts.signing_in.backend.RedisBackend"]
@@ -257,8 +254,7 @@ TIMELINE_SHARDS = env_within("TIMELINE_SHARDS", 1, lowest=1, highest=MOST_SHARDS
 OUTBOX_SHARDS = env_within("OUTBOX_SHARDS", TIMELINE_SHARDS, lowest=1, highest=MOST_SHARDS)  # sorted sets: the outbox
 DELIVER_INLINE_LIMIT = env_number("DELIVER_INLINE_LIMIT", 1000)  # followers; with more, `deliver` does it
 CACHES: dict[str, dict[str, Any]] = {
-    # The site does not use Django's cache, but Django needs a default.
-    "default": {"BACKEND": "django.core.cache.backends.dummy.DummyCache"},
+    "default": {"BACKEND": "django.core.cache.backends.dummy.DummyCache"},  # Django needs one
     "store": {
         "BACKEND": "retwis_site.store.connection.django_cache.StoreConnections",
         "LOCATION": REDIS_URL or "embedded",
