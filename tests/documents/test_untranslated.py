@@ -12,14 +12,21 @@ from django.test import Client
 from django.urls import URLPattern, get_resolver, reverse
 from django.utils.translation import trans_real
 
+from accounts.community.log import Act, Log
+from accounts.community.sanctions import Sanctions
 from accounts.signing_in.passwords import HASHING
+from accounts.users.entities import State
 from retwis_site.exceptions import StoreError
 from retwis_site.features import features
 from retwis_site.http.language import COOKIE
 from retwis_site.store.client import Store
 from tests.support.http.translations import forget_words
 from tests.support.people import PASSWORD, WEAK_PASSWORDS, register
+from tests.support.protocols.reports import make_admin, report
 from tests.support.stored_keys import publish
+from timeline.moderation.reports.deciding import Deciding
+from timeline.moderation.reports.entities import Action
+from timeline.moderation.staff.acts import LABELS
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows
@@ -137,7 +144,7 @@ def bare(answer):
 
 def addresses():
     """Every address of the site, for user `2` and one of the posts of `2`."""
-    arguments = {"username": "2", "pid": 2, "section": "people", "tag": "redis", "token": "t", "code": "t"}
+    arguments = {"username": "2", "pid": 2, "section": "people", "tag": "redis", "token": "t", "code": "t", "rid": 1}
 
     def within(patterns):
         for pattern in patterns:
@@ -160,6 +167,23 @@ def addresses():
 def test_every_address_has_only_translated_words(brackets, people, url):
     for client in (browser(), browser(people["one"]), browser(people["four"])):
         assert bare(client.get(url)) == []
+
+
+def test_every_address_of_staff_has_only_translated_words(brackets, people, store):
+    admin = register(store, "5")
+    make_admin(store, admin.user.uid)
+    reports = [report(store, 4, 2, 2, body="2"), report(store, 4, 1, 1, body="1")]
+    Deciding(store).decide(reports[0], Action.FREEZE, "1", 7, admin.user.uid)
+    for what in LABELS:
+        Log(store).write(Act(what=what, by=admin.user.uid, whom=2, reason="2"))
+    for uid in (1, 2):
+        Sanctions(store).impose(uid, State.FROZEN, "1")
+        Sanctions(store).appeal(uid, "1")
+    found = {url for url in addresses() if url.startswith("/moderation/")} - {"/moderation/reports/1/"}
+    for url in sorted(found | {f"/moderation/reports/{one.rid}/" for one in reports}):
+        answer = browser(admin).get(url)
+        assert answer.status_code == 200, url
+        assert bare(answer) == [], url
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import Any
 
 from django import forms
 from django.utils.functional import Promise
-from django.utils.translation import gettext as _now
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from retwis_site.http.validators import MaxLength
@@ -61,5 +61,5 @@ def reasons(rules: Sequence[str]) -> list[tuple[str, str | Promise]]:
 def label_of(reason: str, rule: str) -> str:
     """A reason in words; `rule`: the text of the rule that it names."""
     if reason.startswith(RULE):
-        return _now("It breaks rule %(number)s: %(rule)s") % {"number": reason.removeprefix(RULE), "rule": rule}
+        return gettext("It breaks rule %(number)s: %(rule)s") % {"number": reason.removeprefix(RULE), "rule": rule}
     return str(LABELS[Reason(reason)] if reason in list(Reason) else reason)

@@ -21,6 +21,7 @@ from timeline.moderation.reporting.forms import label_of
 from timeline.moderation.reports.deciding import Deciding, require_may_act
 from timeline.moderation.reports.entities import Action, Report
 from timeline.moderation.reports.repository import Reports
+from timeline.moderation.staff.acts import in_words
 from timeline.moderation.staff.forms import DecisionForm, ReasonForm
 from timeline.moderation.staff.queue import names_of, queue
 from timeline.posts.repository import Posts
@@ -63,7 +64,9 @@ def report(request: RetwisRequest, me: User, rid: int) -> HttpResponse:
         else:
             messages.success(request, _("Decided."))
             return redirect("moderation")
-    context = {"form": form, "report": found, "label": label_of(found.about.reason, found.about.rule)}
+    decision = in_words(found.decision.what) if found.decision is not None else ""
+    label = label_of(found.about.reason, found.about.rule)
+    context = {"form": form, "report": found, "label": label, "decision": decision}
     about = _about_person(store, found.about.whom)
     name = names_of(store, {found.who}).get(found.who, "") if found.who is not None else ""
     posts, _missing = Posts(store).read([found.about.pid] if found.about.pid else [])
@@ -94,7 +97,9 @@ def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
         else:
             messages.success(request, _("Decided."))
             return redirect("moderation_person", username)
-    context = {"form": form, "standing": Sanctions(store).standing(uid), **_about_person(store, uid)}
+    standing = Sanctions(store).standing(uid)
+    state = in_words(standing.imposed.state) if standing is not None else ""
+    context = {"form": form, "standing": standing, "state": state, **_about_person(store, uid)}
     return form_page(request, "timeline/moderation/staff/person.html", context, 422 if form.is_bound else 200)
 
 
@@ -113,12 +118,19 @@ def _about_person(store: Store, uid: int) -> dict[str, Any]:
     reports: list[Report] = Reports(store).about(uid, REPORTS_SHOWN)
     return {
         "name": names_of(store, {uid})[uid],
-        "reports": [(one, label_of(one.about.reason, one.about.rule)) for one in reports],
+        "reports": [
+            (
+                one,
+                label_of(one.about.reason, one.about.rule),
+                in_words(one.decision.what) if one.decision is not None else "",
+            )
+            for one in reports
+        ],
         "acts": _named(store, Log(store).about(uid).acts),
     }
 
 
-def _named(store: Store, acts: Any) -> list[tuple[Act, str, str]]:
-    """Acts with the names of who has done them, and to whom."""
+def _named(store: Store, acts: Any) -> list[tuple[Act, str, str, str]]:
+    """Acts in words, with the names of who has done them, and to whom."""
     names = names_of(store, {uid for act in acts for uid in (act.by, act.whom) if uid})
-    return [(act, names.get(act.by, ""), names.get(act.whom, "")) for act in acts]
+    return [(act, in_words(act.what), names.get(act.by, ""), names.get(act.whom, "")) for act in acts]
