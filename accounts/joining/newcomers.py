@@ -12,11 +12,12 @@ MOST = 50
 
 class Newcomer(NamedTuple):
     username: str
-    invited_by: str | None  # a username; empty for the operator, None without an invitation
+    invited_by: str  # a username; empty for the operator
 
 
 def newcomers(store: Store) -> list[Newcomer]:
-    """The newest users, newest first. Four round trips. An inviter whose account is gone counts as the operator."""
+    """Those of the newest MOST users who were invited, newest first. Four round trips. An inviter whose account is gone
+    counts as the operator."""
     names = stored_names(keys.users_by_time(), store.zrevrange(keys.users_by_time(), 0, MOST - 1))
     if not names:
         return []
@@ -26,11 +27,6 @@ def newcomers(store: Store) -> list[Newcomer]:
     uids = owners.value
     asked = {name: pipe.hget(keys.user(uid), "invited_by") for name, uid in uids.items()}
     pipe.execute()
-    by = {name: parse_number(field.value) for name, field in asked.items() if field.value is not None}
+    by = {name: parse_number(field.value) or 0 for name, field in asked.items() if field.value is not None}
     people = Users(store).people({uid for uid in by.values() if uid})
-    return [
-        Newcomer(name, people[uid].username if (uid := by[name]) in people else "")
-        if name in by
-        else Newcomer(name, None)
-        for name in names
-    ]
+    return [Newcomer(name, people[uid].username if uid in people else "") for name, uid in by.items()]

@@ -23,6 +23,7 @@ LABELS = {
     "joining:approved": _("Application approved"),
     "joining:refused": _("Application refused"),
     "site": _("Site changed"),
+    "link": _("Link for a new password made"),
 }
 
 

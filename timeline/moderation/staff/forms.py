@@ -5,7 +5,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.community.log import LONGEST_REASON
 from retwis_site.http.validators import MaxLength
-from timeline.moderation.reports.entities import Action
+from timeline.moderation.reports.entities import SANCTIONS, Action
 
 LABELS = {
     Action.DISMISS: _("Nothing: no rule is broken"),
@@ -27,9 +27,9 @@ class ReasonForm(forms.Form):
     )
 
 
-class DecisionForm(ReasonForm):
+class SanctionForm(ReasonForm):
     action = forms.ChoiceField(
-        label=_("What do you do?"), choices=[(action.value, label) for action, label in LABELS.items()]
+        label=_("What do you do?"), choices=[(action.value, LABELS[action]) for action in SANCTIONS]
     )
     days = forms.ChoiceField(label=_("For how long is a sanction?"), choices=FOR_DAYS, required=False)
     field_order = ("action", "days", "reason")
@@ -38,3 +38,9 @@ class DecisionForm(ReasonForm):
     def number_of_days(self) -> int:
         """0: until it is lifted."""
         return int(self.cleaned_data["days"] or 0)
+
+
+class DecisionForm(SanctionForm):
+    action = forms.ChoiceField(
+        label=_("What do you do?"), choices=[(action.value, label) for action, label in LABELS.items()]
+    )

@@ -1,8 +1,13 @@
 """The pages of staff: reports are decided, appeals are answered, and for all others they do not exist."""
 
+import re
+
 import pytest
 
+from accounts.community.roles import Roles
 from accounts.community.sanctions import Sanctions
+from accounts.users.entities import Role, State
+from tests.support.people import NEW_PASSWORD
 from tests.support.protocols.reports import ALICE, BOB, CAROL, make_moderator, report
 from tests.support.stored_keys import publish
 
@@ -26,12 +31,12 @@ def test_a_report_is_decided_and_the_reporter_reads_it(browser, site, alice, bob
     assert "The moderators have acted" in browser(alice).get("/notifications/").content.decode()
     Sanctions(store).appeal(BOB, "It was no ad")
     assert "It was no ad" in staff.get("/moderation/").content.decode()
-    staff.post("/moderation/people/bob/", {"appeal": "grant", "reason": "Right"})
+    staff.post("/moderation/people/bob/", {"act": "grant", "reason": "Right"})
     assert Sanctions(store).of(BOB) is None
     assert "Appeal granted" in staff.get("/moderation/log/").content.decode()
 
 
-@pytest.mark.parametrize("address", ["", "reports/1/", "people/bob/", "log/"])
+@pytest.mark.parametrize("address", ["", "reports/1/", "people/", "people/bob/", "log/"])
 def test_for_others_the_pages_do_not_exist(browser, site, alice, address):
     assert browser(alice).get(f"/moderation/{address}").status_code == 404
     assert browser().get(f"/moderation/{address}").status_code == 404
@@ -41,3 +46,46 @@ def test_only_staff_has_the_link_to_moderation(browser, site, alice, carol):
     link = 'href="/moderation/"'
     assert link in browser(carol).get("/").content.decode()
     assert link not in browser(alice).get("/").content.decode()
+
+
+def test_staff_finds_a_person_also_a_suspended_one(browser, site, carol, store):
+    Sanctions(store).impose(BOB, State.SUSPENDED, "Ads")
+    staff = browser(carol)
+    assert staff.get("/moderation/people/?q=@bob")["Location"] == "/moderation/people/bob/"
+    assert '"/moderation/people/Alice/"' in staff.get("/moderation/people/?q=ali").content.decode()
+    assert "Nobody has this name" in staff.get("/moderation/people/?q=mallory").content.decode()
+    assert "Account suspended" in staff.get("/moderation/people/bob/").content.decode()
+
+
+def test_staff_imposes_and_lifts_a_sanction_without_a_report(browser, site, carol, store, raw):
+    staff = browser(carol)
+    address = "/moderation/people/bob/"
+    assert staff.post(address, {"act": "sanction", "action": "hidden", "days": "1"}).status_code == 422
+    assert raw.hget("user:2", "state") is None
+    staff.post(address, {"act": "sanction", "action": "hidden", "days": "1", "reason": "Ads"})
+    assert raw.hget("user:2", "state") == "hidden"
+    assert int(raw.hget("user:2", "state_until")) > 0
+    staff.post(address, {"act": "lift", "reason": "Enough"})
+    assert Sanctions(store).of(BOB) is None
+    assert "Sanction lifted" in staff.get(address).content.decode()
+
+
+def test_a_link_for_a_new_password_works_once_and_is_in_the_log(browser, site, carol):
+    staff = browser(carol)
+    answer = staff.post("/moderation/people/bob/", {"act": "link", "reason": "Met in person"})
+    assert "no-store" in answer["Cache-Control"]
+    link = re.search(r"http://testserver(/reset/[^/]+/)", answer.content.decode())[1]
+    new = {"password1": NEW_PASSWORD, "password2": NEW_PASSWORD}
+    assert browser().post(link, new).status_code == 302
+    assert browser().post(link, new).status_code != 302
+    assert "Link for a new password made" in staff.get("/moderation/log/").content.decode()
+
+
+@pytest.mark.parametrize("act", ["sanction", "lift", "grant", "link"])
+def test_a_moderator_does_nothing_about_an_admin(browser, site, alice, carol, store, raw, act):
+    Roles(store).give(ALICE, Role.ADMIN)
+    before = raw.hgetall("user:1")
+    form = {"act": act, "action": "frozen", "reason": "No"}
+    assert browser(carol).post("/moderation/people/alice/", form).status_code == 422
+    assert raw.hgetall("user:1") == before
+    assert raw.keys("reset:*") == []
