@@ -6,6 +6,7 @@ says itself when it ends, and nothing can disagree.
 
 import secrets
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from accounts.joining.refusals import NotInvited, TooManyInvitations
@@ -56,7 +57,7 @@ class Invitations:
         pipe.hset(keys.invites(by), {code: str(uses)})
         stored = pipe.hgetall(keys.invites(by))
         pipe.execute()
-        if quota is not None and sum(one.left for one in _open(stored.value)) > quota:
+        if quota is not None and sum(one.left for one in open_ones(stored.value)) > quota:
             self.revoke(by, code)
             raise TooManyInvitations
         return Invitation(code, by, ends, uses)
@@ -65,7 +66,7 @@ class Invitations:
         """The open invitations of a user, the first to end first. One round trip; one more removes those that are not
         open any more."""
         stored = self._store.hgetall(keys.invites(by))
-        found = _open(stored)
+        found = open_ones(stored)
         pipe = self._store.pipeline()
         for code in stored.keys() - {one.code for one in found}:
             pipe.hdel(keys.invites(by), code)
@@ -102,6 +103,7 @@ class Invitations:
         self._store.hdel(keys.invites(by), code)
 
 
-def _open(stored: dict[str, str]) -> list[Invitation]:
+def open_ones(stored: Mapping[str, str]) -> list[Invitation]:
+    """The open invitations in a hash of invitations, the first to end first."""
     found = [one for code, left in stored.items() if (one := read(code, left)) is not None]
     return sorted(found, key=lambda one: (one.ends, one.code))

@@ -81,12 +81,12 @@ def write_users(store: Store, lines: Sequence[Line]) -> None:
     for line in lines:
         pipe.hset(keys.user(line["id"]), _stored(line, secrets))
     pipe.hset(keys.users(), {line["username"].lower(): str(line["id"]) for line in lines})
+    for line in lines:  # the names of deleted accounts stay taken, and so do names that look like them
+        queue_skeletons(pipe, User(line["id"], line["username"]))
     if living:
         pipe.hset(keys.auths(), {secret: str(uid) for uid, secret in secrets.items()})
         pipe.zadd(keys.users_by_time(), _registered(living))
         people = [User(line["id"], line["username"], line["name"]) for line in living]
-        for user in people:
-            queue_skeletons(pipe, user)
         queue_entries(pipe, [entry for user in people for entry in entries(user)])
     pipe.execute()
 

@@ -58,6 +58,8 @@ def add_orphans(raw):
     raw.zadd("bookmarks:1", {"2": LONG_AGO})
     raw.zadd("muted_words:1", {"home hide rain": LONG_AGO})
     raw.zadd("notices:1", {"like:2:2": LONG_AGO})
+    raw.hset("report:7", mapping={"who": 1, "whom": 2, "reason": "spam"})
+    raw.zadd("reports_about:2", {"8": 8})
     raw.append("postings:5:1", b"abcd")
     raw.persist("idem:1:First")
     raw.set("lease:gone", "a worker")
@@ -84,6 +86,8 @@ texts of posts that are deleted or do not exist: 1 found, {1}
 lists with dead ids: 2 found, {2}
 home timelines of unknown users: 2 found, {2}
 global timelines of another number of shards: 1 found, {1}
+reports that were never sent: 1 found, {1}
+entries about reports that are gone: 1 found, {1}
 notices whose cause is gone: 1 found, {1}
 parts of the search's index that are no longer used: 1 found, {1}
 temporary keys without an expiry: 2 found, {2}

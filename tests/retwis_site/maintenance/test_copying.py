@@ -40,6 +40,7 @@ def test_every_key_keeps_its_expiry(raw, source):
     assert ttls(raw) == ttls(source.raw)
     assert {key for key, left in ttls(raw).items() if left > 0} == set(raw.keys("idem:*")) | {
         "post:4",
+        "reset:0123abcd",
         "throttle:post:1",
     }
 

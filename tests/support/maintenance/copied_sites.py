@@ -65,7 +65,7 @@ def make_site_with_every_key(raw, store):
     raw.hset("site", "name", "Ravens")
     raw.hset("invites:1", f"1-{2**31}-abc", "1")
     raw.hset("blocked_names", "spam", "1")
-    raw.hset("applications", "dora", "{}")
+    raw.hset("applications", "zoe", "{}")
     raw.hset("report:7", mapping={"who": "1", "whom": "2", "reason": "spam"})
     for key, member in (("reports", "7"), ("reports_about:2", "7"), ("reports_by:1", "2:0")):
         raw.zadd(key, {member: 7})

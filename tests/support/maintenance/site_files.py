@@ -19,6 +19,8 @@ from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows
 
+RID = LONG_AGO * 10**6  # of the report
+
 
 def make_full_site(raw, store):
     """alice (1), bob (2) and carol (3), dave (4) is deleted. bob and carol follow alice. Posts 1, 3 and 4 are alice's,
@@ -64,6 +66,7 @@ def add_further_edges(raw):
     raw.zadd("muted_words:2", {"home fold the finale": "+inf"})
     raw.zadd("tags_of:2", {"python": LONG_AGO})
     add_community(raw)
+    add_report(raw)
     raw.zadd("bookmarks:2", {"1": LONG_AGO})
     raw.zadd("muted_threads:2", {"1": LONG_AGO})
     raw.hset("user:1", mapping={"pinned": 1, "noticed": LONG_AGO, "quiet": "mention"})
@@ -84,6 +87,16 @@ def add_community(raw):
     appeal = Appeal(3, frozen.id, "I am sorry.", LONG_AGO + 30).stored()
     answer = {"appeal": appeal, f"answer:{frozen.id}": refused.line()}
     raw.hset("user:3", mapping={**state, "state_act": frozen.id, **answer})
+
+
+def add_report(raw):
+    """carol has reported bob's post 3; it was dismissed, and she has a notice of it."""
+    decision = Act(what="report:dismissed", by=1, whom=2, post=3, at=(LONG_AGO + 90) * 1000, id="00112233aabb")
+    raw.hset(f"report:{RID}", mapping={"who": 3, "whom": 2, "pid": 3, "reason": "spam", "note": "Ads."})
+    raw.hset(f"report:{RID}", mapping={"rule": "", "body": "by bob", "decision": decision.line()})
+    raw.zadd("reports_about:2", {RID: RID})
+    raw.zadd("reports_by:3", {f"2:3:{RID}": RID})
+    raw.zadd("notices:3", {f"report:{RID}:3": LONG_AGO + 90})
 
 
 def answer_the_deleted(raw):
