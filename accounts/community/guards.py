@@ -17,7 +17,7 @@ Guarded = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 
 def staff_required(view: View[P]) -> Guarded[P]:
     """Gives the view the signed-in moderator or admin, after the request. For everyone else the address does not exist:
-    404. Round trips as for `request.user`."""
+    404, with any method, so it stands above `require_safe` and the like. Round trips as for `request.user`."""
     return _only({Role.MODERATOR, Role.ADMIN}, view)
 
 

@@ -64,8 +64,8 @@ def invites(request: RetwisRequest, me: User) -> HttpResponse:
 
 
 @cache_control(private=True, no_store=True)
-@require_http_methods(["GET", "HEAD", "POST"])
 @staff_required
+@require_http_methods(["GET", "HEAD", "POST"])
 def joining(request: RetwisRequest, me: User) -> HttpResponse:
     """Who asks to join, and who invited whom. A POST answers an application."""
     if request.method != "POST":

@@ -18,7 +18,7 @@ def page(client, url=URL, **headers):
 
 def theme_of(text):
     """The theme of a page's `<html>`; empty for the system's."""
-    return re.search(r'<html lang="en" dir="ltr"(?: data-theme="(\w+)")?>', text)[1] or ""
+    return re.search(r'<html lang="en" dir="ltr"(?: data-theme="(\w+)")? data-colour="\w+">', text)[1] or ""
 
 
 def offered(text):

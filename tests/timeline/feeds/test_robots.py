@@ -11,6 +11,7 @@ READABLE |= {"/explore/", "/@Alice/replies/", "/@Alice/1/quotes/", "/@Alice/1/li
 READABLE |= {"/@Alice/atom/", "/@Alice/rss/", "/timeline/atom/", "/timeline/rss/"}
 READABLE |= {"/tags/", "/tags/redis/", "/tags/redis/atom/"}
 READABLE |= {"/robots.txt", "/sitemap.xml", "/sitemap-people.xml", "/.well-known/security.txt"}
+READABLE |= {"/about/", "/rules/", "/privacy/"}
 READABLE |= {"/livez", "/readyz", "/static/retwis.css", "/apple-touch-icon.png", "/@settings/", "/@Alice/?before=5"}
 
 

@@ -62,15 +62,15 @@ from django.test import RequestFactory
 from timeline.conversation import views
 from timeline.conversation.entities import ThreadPage
 from timeline.posts.entities import Post
-from accounts.users.entities import User, Visitor
-class Viewer:
-    user = Visitor()
-    numbers = {}
+from accounts.signing_in.viewer import Viewer
+from accounts.users.entities import User
+from retwis_site.identity.site import DEFAULT
 alice = User(1, "Alice")
 page = ThreadPage(alice, Post(1, alice, "Hello", 1), [], False, [], None)
 views.Threads.page = lambda self, viewer, name, pid, after: page
 request = RequestFactory().get("/@alice/1/", headers={"host": "retwis.example", "x-forwarded-proto": "https"})
-request.viewer = Viewer()
+request.viewer = Viewer(None, "")
+request.viewer._site = DEFAULT
 print(*[line.strip() for line in views.post(request, "alice", 1).content.decode().splitlines() if "example" in line])
 """
     line = in_a_process(code, HTTPS="1", TRUSTED_PROXIES="1", ALLOWED_HOSTS="retwis.example")

@@ -28,8 +28,8 @@ from timeline.moderation.staff.pages import staff_page
 from timeline.people.directory import People, search_query
 
 
-@require_safe
 @staff_required
+@require_safe
 def people(request: RetwisRequest, me: User) -> HttpResponse:
     """A field for a name. A whole username, also of a suspended person, leads to that person; a part to a list. Three
     round trips."""
@@ -40,8 +40,8 @@ def people(request: RetwisRequest, me: User) -> HttpResponse:
     return staff_page(request, "people.html", {"query": query, "people": found})
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 @staff_required
+@require_http_methods(["GET", "HEAD", "POST"])
 @cache_control(private=True, no_store=True)  # it may have a link that sets a password
 def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     """What staff knows of a person, and what it does: `act` is `sanction`, `lift`, `grant` or `refuse` (the appeal), or

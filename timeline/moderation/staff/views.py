@@ -26,8 +26,8 @@ from timeline.posts.repository import Posts
 from timeline.timelines.cursors import post_cursor
 
 
-@require_safe
 @staff_required
+@require_safe
 def moderation(request: RetwisRequest, me: User) -> HttpResponse:
     """The open reports and appeals. Seven round trips."""
     store = connect()
@@ -42,8 +42,8 @@ def moderation(request: RetwisRequest, me: User) -> HttpResponse:
     return staff_page(request, "queue.html", context)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 @staff_required
+@require_http_methods(["GET", "HEAD", "POST"])
 def report(request: RetwisRequest, me: User, rid: int) -> HttpResponse:
     """A report, and the decision about it. Round trips of a POST: those of `Deciding.decide`, and four."""
     store = connect()
@@ -70,8 +70,8 @@ def report(request: RetwisRequest, me: User, rid: int) -> HttpResponse:
     return staff_page(request, "report.html", context, 422 if form.is_bound else 200)
 
 
-@require_safe
 @staff_required
+@require_safe
 def log(request: RetwisRequest, me: User) -> HttpResponse:
     """What staff has done, newest first. Two round trips."""
     store = connect()
