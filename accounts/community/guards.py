@@ -6,6 +6,7 @@ from typing import Concatenate, ParamSpec, cast
 
 from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
+from django.utils.cache import patch_cache_control
 
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import Role, User
@@ -17,7 +18,8 @@ Guarded = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 
 def staff_required(view: View[P]) -> Guarded[P]:
     """Gives the view the signed-in moderator or admin, after the request. For everyone else the address does not exist:
-    404, with any method, so it stands above `require_safe` and the like. Round trips as for `request.user`."""
+    404, with any method, so it stands above `require_safe` and the like. No cache stores the
+    answer. Round trips as for `request.user`."""
     return _only({Role.MODERATOR, Role.ADMIN}, view)
 
 
@@ -31,7 +33,9 @@ def _only(roles: set[Role], view: View[P]) -> Guarded[P]:
         retwis_request = cast(RetwisRequest, request)
         if retwis_request.viewer.role not in roles:
             raise Http404
-        return view(retwis_request, retwis_request.viewer.require_user(), *args, **kwargs)
+        response = view(retwis_request, retwis_request.viewer.require_user(), *args, **kwargs)
+        patch_cache_control(response, private=True, no_store=True)
+        return response
 
     update_wrapper(guarded, view)
     guarded.for_roles = roles  # type: ignore[attr-defined]

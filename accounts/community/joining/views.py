@@ -63,7 +63,6 @@ def invites(request: RetwisRequest, me: User) -> HttpResponse:
     return redirect("invites")
 
 
-@cache_control(private=True, no_store=True)
 @staff_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def joining(request: RetwisRequest, me: User) -> HttpResponse:

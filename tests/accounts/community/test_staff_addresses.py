@@ -60,7 +60,9 @@ def test_staff_gets_in(store, raw, alice, role, guard, status):
     Roles(store).give(ALICE, role)
     request = RequestFactory().get("/")
     request.viewer = Viewer(store, alice.secret)
-    assert guard(lambda request, me: HttpResponse(me.username))(request).status_code == status
+    answer = guard(lambda request, me: HttpResponse(me.username))(request)
+    assert answer.status_code == status
+    assert answer["Cache-Control"] == "private, no-store"
 
 
 def test_the_only_admin_is_warned_before_the_account_is_deleted(store, raw, browser, alice, bob):
