@@ -56,7 +56,7 @@ COSTS = {
     ("/robots.txt", "alice"): ((0, 0), (0, 0)),
     ("/sitemap.xml", "alice"): ((1, 1), (1, 1)),
     ("/sitemap-pages.xml", "alice"): ((0, 0), (0, 0)),
-    ("/sitemap-people.xml", "alice"): ((2, 2), (2, 2)),
+    ("/sitemap-people.xml", "alice"): ((2, 2), (4, 6)),
     ("/settings/", "alice"): ((1, 5), (2, 7)),
     ("/settings/words/", "alice"): ((2, 5), (3, 7)),
     ("/settings/delete/", "alice"): ((1, 4), (2, 6)),

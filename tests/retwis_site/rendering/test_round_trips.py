@@ -42,7 +42,7 @@ BUDGETS = [
     ("/timeline/rss/", False, 2, 3),
     ("/robots.txt", True, 0, 0),
     ("/sitemap.xml", True, 1, 1),
-    ("/sitemap-people.xml", True, 2, 2),
+    ("/sitemap-people.xml", True, 2, 4),
     ("/settings/", True, 1, 2),
     ("/@Alice/followers/?show=mutual", True, 3, 5),
     ("/@bob/following/?show=not-followed-back", True, 3, 5),

@@ -7,7 +7,6 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.community.guards import staff_required
@@ -42,7 +41,6 @@ def people(request: RetwisRequest, me: User) -> HttpResponse:
 
 @staff_required
 @require_http_methods(["GET", "HEAD", "POST"])
-@cache_control(private=True, no_store=True)  # it may have a link that sets a password
 def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     """What staff knows of a person, and what it does: `act` is `sanction`, `lift`, `grant` or `refuse` (the appeal), or
     `link` (one that sets a new password)."""
