@@ -43,7 +43,7 @@ def test_every_kind_of_page_fits(world, go):
 @pytest.mark.parametrize("language", LOOKS)
 @pytest.mark.parametrize("go", ADDRESSES.values(), ids=ADDRESSES)
 def test_every_address_fits_in_every_language(world, go, language):
-    windows = [world.visitor.context, world.member.context, world.newcomer.context]
+    windows = [page.context for page in (world.visitor, world.member, world.newcomer, world.admin, world.frozen)]
     for context in windows:
         context.add_cookies([{"name": "language", "value": language, "url": world.site.browser.origin}])
     try:

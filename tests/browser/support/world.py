@@ -8,14 +8,20 @@ from typing import Any
 
 from playwright.sync_api import Page
 
+from accounts.community.roles import Roles
+from accounts.community.sanctions import Sanctions
 from accounts.signing_in.viewer import Viewer
 from accounts.users.deletion import AccountDeletion
+from accounts.users.entities import Role, State
 from accounts.users.name_index import NameIndex
 from retwis_site.store.client import connect
 from tests.browser.support.console import Console
 from tests.browser.support.windows import sign_in
 from tests.support.people import register
+from tests.support.protocols.reports import report
 from tests.support.stored_keys import publish
+from timeline.moderation.reports.deciding import Deciding
+from timeline.moderation.reports.entities import Action
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 from timeline.posts.writing.reposting import Reposts
@@ -40,8 +46,9 @@ BODIES = [
 @dataclass(frozen=True)
 class World:
     """The people and their windows. `visitor` is not signed in, `member` has a full home, `newcomer` an empty one.
-    `reader` is a second window of the member, with a clock that tests move forward. `mine` is a post of the member that
-    others have answered, quoted, liked and reposted."""
+    `reader` is a second window of the member, with a clock that tests move forward. `admin` has a report and an appeal
+    to decide; `frozen` may write nothing. `mine` is a post of the member that others have answered, quoted, liked and
+    reposted; `theirs` is a post of the other; nobody has decided `report`."""
 
     site: Any
     server: Any
@@ -50,13 +57,17 @@ class World:
     member: Page
     newcomer: Page
     reader: Page
+    admin: Page
+    frozen: Page
     me: str
     other: str
     other_uid: int
     newest: int
     mine: int
+    theirs: int
     deleted: int
     left: str
+    report: int
 
 
 def converse(store, pid, author, others):
@@ -78,6 +89,18 @@ def converse(store, pid, author, others):
     Bookmarks(store).add(mine, pid, mine)
 
 
+def moderate(store, admin, reporter, author, pid):
+    """The admin is given something to do. Returns the id of an open report, and the login of a frozen user who has
+    appealed."""
+    Roles(store).give(admin.user.uid, Role.ADMIN)
+    frozen = register(store, "Frozen")
+    decided = report(store, reporter.user.uid, author.user.uid, pid, body=LONGEST_WORD)
+    Deciding(store).decide(decided, Action.WARN, f"Too long: {LONGEST_WORD}", 0, admin.user.uid)
+    Sanctions(store).impose(frozen.user.uid, State.FROZEN, LONGEST_WORD, by=admin.user.uid)
+    Sanctions(store).appeal(frozen.user.uid, LONGEST_WORD)
+    return report(store, reporter.user.uid, author.user.uid, note=LONGEST_WORD).rid, frozen
+
+
 @contextlib.contextmanager
 def opened_world(chromium, site, real_server):
     """A World in `site`. All tests of a module share its windows, since opening a window is slow."""
@@ -90,6 +113,9 @@ def opened_world(chromium, site, real_server):
     mine = publish(raw, store, me, "Written in haste")
     Posts(store).edit(me.user.uid, mine, f"{LONGEST_WORD}\n\nWritten at leisure")
     converse(store, mine, me, [other, *crowd[:3]])
+    admin = register(store, "Admin_of_all")
+    theirs = publish(raw, store, other, LONGEST_WORD)
+    open_report, frozen = moderate(store, admin, me, other, theirs)
     for number, author in enumerate(itertools.islice(itertools.cycle([other, me, crowd[0]]), 24)):
         newest = publish(raw, store, author, f"{BODIES[number % len(BODIES)][:270]} {number}")
     rapunzel = register(store, "Rapunzel")
@@ -124,11 +150,15 @@ def opened_world(chromium, site, real_server):
             window(me),
             window(newcomer),
             window(me),
+            window(admin),
+            window(frozen),
             me.user.username,
             other.user.username,
             other.user.uid,
             newest,
             mine,
+            theirs,
             deleted,
             left.user.username,
+            open_report,
         )
