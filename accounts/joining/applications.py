@@ -58,7 +58,7 @@ class Applications:
         if number.value >= MOST_WAITING:
             raise TooManyWait
         asked = Application(username, password, why, int(time.time()))
-        if not self._store.hsetnx(keys.applications(), username.lower(), _stored(asked)):
+        if not self._store.hsetnx(keys.applications(), username.lower(), stored_application(asked)):
             raise NameTaken(username)
 
     def is_reserved(self, username: str) -> bool:
@@ -70,13 +70,13 @@ class Applications:
         stored = self._store.hgetall(keys.applications())
         for name, text in stored.items():
             self._remove_if_old(name, text)
-        found = [one for text in stored.values() if (one := _read(text)) is not None and not one.refused]
+        found = [one for text in stored.values() if (one := read_application(text)) is not None and not one.refused]
         return sorted(found, key=lambda one: (one.at, one.username))
 
     def find(self, username: str) -> Application | None:
         """The application for this name. One round trip."""
         text = self._store.hget(keys.applications(), username.lower())
-        return None if text is None else _read(text)
+        return None if text is None else read_application(text)
 
     def approve(self, username: str) -> bool:
         """Make the account. False when nobody waits under this name, or somebody else has it. About ten round trips.
@@ -101,7 +101,7 @@ class Applications:
         if asked is None or asked.refused:
             return False
         answer = replace(asked, refused=int(time.time()), reason=reason)
-        self._store.hset(keys.applications(), {username.lower(): _stored(answer)})
+        self._store.hset(keys.applications(), {username.lower(): stored_application(answer)})
         return True
 
     def tell(self, username: str, password: str, otherwise: Callable[[str], object]) -> None:
@@ -114,7 +114,7 @@ class Applications:
             raise NotYetMember(_outcome(asked))
 
     def _remove_if_old(self, name: str, text: str | None) -> None:
-        found = _read(text) if text is not None else None
+        found = read_application(text) if text is not None else None
         if text is not None and (found is None or (found.refused and found.refused + KEPT < time.time())):
             self._store.hdel(keys.applications(), name.lower())
 
@@ -126,11 +126,11 @@ def _outcome(asked: Application) -> str:
     return f"{refusal} {asked.reason}".strip()
 
 
-def _stored(asked: Application) -> str:
+def stored_application(asked: Application) -> str:
     return json.dumps(asdict(asked), ensure_ascii=False, sort_keys=True)
 
 
-def _read(text: str) -> Application | None:
+def read_application(text: str) -> Application | None:
     """None for a text that is no application."""
     try:
         found = Application(**json.loads(text))

@@ -17,4 +17,7 @@ def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator
     pipe.execute()
     by = parse_number(invited_by.value or "")
     lines: list[Line] = [] if by is None else [{"type": "invited", "by": by}]
-    yield lines + [{"type": "invitation", "code": one.code, "ends": iso(one.ends), "uses": one.left} for one in open_ones(stored.value)]
+    yield lines + [
+        {"type": "invitation", "code": one.code, "ends": iso(one.ends), "uses": one.left}
+        for one in open_ones(stored.value)
+    ]

@@ -7,6 +7,7 @@ from django.core.management import call_command
 
 from accounts.community.appeals import Appeal
 from accounts.community.log import Act
+from accounts.joining.applications import Application, stored_application
 from accounts.users.deletion import AccountDeletion
 from retwis_site.features import site_lines
 from retwis_site.jobs.worker import drain
@@ -67,6 +68,7 @@ def add_further_edges(raw):
     raw.zadd("tags_of:2", {"python": LONG_AGO})
     add_community(raw)
     add_report(raw)
+    add_joining(raw)
     raw.zadd("bookmarks:2", {"1": LONG_AGO})
     raw.zadd("muted_threads:2", {"1": LONG_AGO})
     raw.hset("user:1", mapping={"pinned": 1, "noticed": LONG_AGO, "quiet": "mention"})
@@ -97,6 +99,15 @@ def add_report(raw):
     raw.zadd("reports_about:2", {RID: RID})
     raw.zadd("reports_by:3", {f"2:3:{RID}": RID})
     raw.zadd("notices:3", {f"report:{RID}:3": LONG_AGO + 90})
+
+
+def add_joining(raw):
+    """alice has invited bob, and has an open invitation; zoe asks to join; nobody may be called spam."""
+    raw.hset("user:2", "invited_by", 1)
+    raw.hset("invites:1", f"1-{2**31}-abc", 1)
+    asked = Application("Zoe", "argon2$x", "I know bob.", LONG_AGO)
+    raw.hset("applications", "zoe", stored_application(asked))
+    raw.hset("blocked_names", "spam", LONG_AGO)
 
 
 def answer_the_deleted(raw):

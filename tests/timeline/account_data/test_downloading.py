@@ -64,6 +64,8 @@ def site(store, raw, alice, bob, carol):
     raw.hset("post:1", "time", LONG_AGO + 300)
     raw.hset("user:1", mapping={"session:secret": f"{LONG_AGO}::Firefox:Linux", "used:secret": LONG_AGO + 2800})
     write_act_and_appeal(raw)
+    raw.hset("user:1", "invited_by", 2)
+    raw.hset("invites:1", "1-4000000000-abc", 2)
     Memory.clear_all()
     return raw
 
@@ -107,6 +109,8 @@ def test_it_has_all_data_of_the_user(browser, alice, site):
         },
         ACT_OF_STAFF,
         {"type": "appeal", "text": "I am sorry.", "time": "2023-11-14T22:15:00Z"},
+        {"type": "invited", "by": 2},
+        {"type": "invitation", "code": "1-4000000000-abc", "ends": "2096-10-02T07:06:40Z", "uses": 2},
         {"type": "following", "id": 2, "username": "bob", "since": "2023-11-14T22:15:00Z"},
         {"type": "follower", "id": 3, "username": "carol", "since": "2023-11-14T22:16:40Z"},
         {"type": "block", "id": 3, "username": "carol", "since": "2023-11-14T22:16:40Z"},
@@ -129,7 +133,7 @@ def test_it_has_all_data_of_the_user(browser, alice, site):
         REPORT,
         {"type": "notice", "kind": "reply", "id": 2, "username": "bob", "post": 3, "time": "2023-11-14T22:19:00Z"},
         {"type": "notice_settings", "turned_off": ["like"], "read_until": "2023-11-14T22:16:40Z"},
-        {"type": "end", "lines": 22},
+        {"type": "end", "lines": 24},
     ]
 
 
@@ -286,7 +290,8 @@ def make_file(store, login):
 
 def test_each_chunk_takes_two_round_trips(store, alice, long_data, round_trips):
     recorded = round_trips(lambda: make_file(store, alice).close())
-    # The account, sessions, acts, appeal; invitations; follows, followers, nine others; posts, pin, reports, notices, settings.
+    # The account, sessions, acts, appeal, invitations; follows, followers, nine others; posts, pin,
+    # reports, notices, settings.
     assert len(recorded.round_trips) == 2 + 2 + 1 + 3 * 2 + 1 + 9 + 2 + 7 * 2 + 1 + 1 + 2
     assert not any(len(round_trip.commands) > 10 for round_trip in recorded.round_trips)
 
