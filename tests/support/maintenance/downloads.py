@@ -32,6 +32,20 @@ ACT_OF_STAFF = {
 }
 
 
+COMMUNITY = [
+    ACT_OF_STAFF,
+    {"type": "appeal", "text": "I am sorry.", "time": "2023-11-14T22:15:00Z"},
+    {"type": "invited", "by": 2},
+    {"type": "invitation", "code": "1-4000000000-abc", "ends": "2096-10-02T07:06:40Z", "uses": 2},
+]
+
+
+def write_invitations(raw):
+    """bob has invited alice, and she has an open invitation."""
+    raw.hset("user:1", "invited_by", 2)
+    raw.hset("invites:1", "1-4000000000-abc", 2)
+
+
 def write_act_and_appeal(raw):
     """alice was frozen, as ACT_OF_STAFF says, and has appealed."""
     act = Act(what="frozen", whom=1, by=2, reason="insults", until=LONG_AGO + 86400, at=(LONG_AGO + 40) * 1000)

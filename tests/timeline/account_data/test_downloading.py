@@ -17,7 +17,7 @@ from retwis_site.store.chunks import newest_first
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.rate_limits import RateLimits
 from retwis_site.wsgi import application
-from tests.support.maintenance.downloads import ACT_OF_STAFF, REPORT, write_act_and_appeal, write_report
+from tests.support.maintenance import downloads
 from tests.support.people import LONG_AGO, PASSWORD, SECRET, register
 from tests.support.stored_keys import everything, publish
 from tests.support.stored_posts import write_posts
@@ -57,15 +57,14 @@ def site(store, raw, alice, bob, carol):
     raw.zadd("updates:1", {"9": 9})
     raw.zadd("bookmarks:1", {"3": LONG_AGO + 210})
     raw.zadd("muted_threads:1", {"3": LONG_AGO + 220})
-    write_report(raw)
+    downloads.write_report(raw)
     raw.delete("notices:1")
     raw.zadd("notices:1", {"reply:3:2": LONG_AGO + 340, "up_to_here": LONG_AGO + 200})
     raw.hset("user:1", mapping={"noticed": LONG_AGO + 200, "quiet": "like", "pinned": 1})
     raw.hset("post:1", "time", LONG_AGO + 300)
     raw.hset("user:1", mapping={"session:secret": f"{LONG_AGO}::Firefox:Linux", "used:secret": LONG_AGO + 2800})
-    write_act_and_appeal(raw)
-    raw.hset("user:1", "invited_by", 2)
-    raw.hset("invites:1", "1-4000000000-abc", 2)
+    downloads.write_act_and_appeal(raw)
+    downloads.write_invitations(raw)
     Memory.clear_all()
     return raw
 
@@ -107,10 +106,7 @@ def test_it_has_all_data_of_the_user(browser, alice, site):
             "browser": "Firefox",
             "system": "Linux",
         },
-        ACT_OF_STAFF,
-        {"type": "appeal", "text": "I am sorry.", "time": "2023-11-14T22:15:00Z"},
-        {"type": "invited", "by": 2},
-        {"type": "invitation", "code": "1-4000000000-abc", "ends": "2096-10-02T07:06:40Z", "uses": 2},
+        *downloads.COMMUNITY,
         {"type": "following", "id": 2, "username": "bob", "since": "2023-11-14T22:15:00Z"},
         {"type": "follower", "id": 3, "username": "carol", "since": "2023-11-14T22:16:40Z"},
         {"type": "block", "id": 3, "username": "carol", "since": "2023-11-14T22:16:40Z"},
@@ -130,7 +126,7 @@ def test_it_has_all_data_of_the_user(browser, alice, site):
             "address": "http://testserver/@Alice/1/",
         },
         {"type": "pin", "id": 1, "address": "http://testserver/@Alice/1/"},
-        REPORT,
+        downloads.REPORT,
         {"type": "notice", "kind": "reply", "id": 2, "username": "bob", "post": 3, "time": "2023-11-14T22:19:00Z"},
         {"type": "notice_settings", "turned_off": ["like"], "read_until": "2023-11-14T22:16:40Z"},
         {"type": "end", "lines": 24},
@@ -290,8 +286,7 @@ def make_file(store, login):
 
 def test_each_chunk_takes_two_round_trips(store, alice, long_data, round_trips):
     recorded = round_trips(lambda: make_file(store, alice).close())
-    # The account, sessions, acts, appeal, invitations; follows, followers, nine others; posts, pin,
-    # reports, notices, settings.
+    # Account, sessions, acts, appeal, invitations; people, nine others; posts, pin, reports, notices, settings.
     assert len(recorded.round_trips) == 2 + 2 + 1 + 3 * 2 + 1 + 9 + 2 + 7 * 2 + 1 + 1 + 2
     assert not any(len(round_trip.commands) > 10 for round_trip in recorded.round_trips)
 
