@@ -10,6 +10,7 @@ from tests.support.http.answers import Answer, check_answer
 from tests.support.http.hostile_requests import CSRF, Request
 from tests.support.http.hostile_values import FORM, MARKER, MULTIPART
 from tests.support.people import SECRET
+from tests.support.protocols.reports import make_admin, report
 from tests.support.stored_keys import everything
 from tests.support.stored_posts import write_posts
 from timeline.notices.inbox import MARK
@@ -48,6 +49,8 @@ class FuzzedSite:
         raw.hset("post:3", "body", MARKER)
         raw.hset("post:4", mapping={"deleted": 1_700_000_009, "body": ""})
         raw.zrem("updates:1", 4)
+        make_admin(store, 1)
+        report(store, 2, 4)
         raw.hset("tags", "alice", "Alice")  # the feed of a tag that nobody has used is a 404
         self.initial = everything(raw)
         for page in (b"/", b"/timeline/"):
