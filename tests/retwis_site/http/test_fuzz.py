@@ -20,7 +20,6 @@ from accounts.signing_in.viewer import Viewer
 from tests.support.http import hostile_requests, hostile_values
 from tests.support.http.answers import Page
 from tests.support.http.fuzzed_site import FuzzedSite
-from tests.support.http.hostile_requests import Request
 from tests.support.people import SECRET
 
 profiles.register_profile(
