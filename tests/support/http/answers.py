@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
+from accounts.signing_in.middleware import SITE_CHANGED
 from accounts.users import avatars
 from retwis_site.http.flash_messages import FlashStorage
 from retwis_site.http.language import COOKIE as LANGUAGE
@@ -162,6 +163,7 @@ def check_answer(answer):
         DRAFT,
         SINCE,
         CHANGED,
+        SITE_CHANGED,
     }
     unknown = answer.cookies.keys() - known
     assert not unknown, unknown
