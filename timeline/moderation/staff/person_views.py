@@ -26,6 +26,8 @@ from timeline.moderation.staff.histories import about_person
 from timeline.moderation.staff.pages import staff_page
 from timeline.people.directory import People, search_query
 
+NO_SANCTION = {"grant", "refuse", "lift", "link"}  # what staff does that needs only a reason
+
 
 @staff_required
 @require_safe
@@ -51,9 +53,7 @@ def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
         raise Http404 from None
     act = request.POST.get("act", "")
     data = request.POST if request.method == "POST" else None
-    form = SanctionForm(data) if act == "sanction" or record.standing is None else ReasonForm(data)
-    if data is not None and act == "link":
-        form = ReasonForm(data)
+    form = ReasonForm(data) if act in NO_SANCTION else SanctionForm(data)
     link = ""
     if form.is_valid():
         try:
@@ -67,7 +67,8 @@ def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
                 return redirect("moderation_person", username)
             link = request.build_absolute_uri(link)
     state = in_words(record.standing.imposed.state) if record.standing is not None else ""
-    context = {"form": form, "sanctions": SanctionForm(), "record": record, "state": state, "link": link}
+    sanctions = form if isinstance(form, SanctionForm) else SanctionForm()
+    context = {"form": form, "sanctions": sanctions, "record": record, "state": state, "link": link}
     context |= about_person(store, record.user.uid)
     status = 422 if form.is_bound and not link else 200
     return staff_page(request, "person.html", context, status)
