@@ -4,11 +4,11 @@ from typing import Any
 
 from django.contrib.auth.hashers import make_password
 from django.core.exceptions import ValidationError
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandParser
 
+from accounts.management.people import uid_of
 from accounts.signing_in.passwords import check_new_password
 from accounts.signing_in.sessions.repository import Sessions
-from accounts.users.repository import Users
 from retwis_site.management.base import PasswordCommand, validation_failed
 from retwis_site.store.client import Store
 
@@ -24,12 +24,7 @@ class Command(PasswordCommand):
 
     def run(self, store: Store, **options: Any) -> None:
         username: str = options["username"]
-        users = Users(store)
-        uid = users.find(username)
-        if uid is None:
-            raise CommandError(f"There is no user {username!r}.")
-        if uid not in users.people([uid]):
-            raise CommandError(f"The account of {username!r} is deleted.")
+        uid = uid_of(store, username)
         password = self.read_password()
         try:
             check_new_password(password, username)

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandParser
 from django.urls import reverse
 
+from accounts.management.people import uid_of
 from accounts.recovery.links import LIVES, ResetLinks
-from accounts.users.repository import Users
 from retwis_site.management.base import StoreCommand
 from retwis_site.store.client import Store
 
@@ -22,11 +22,6 @@ class Command(StoreCommand):
 
     def run(self, store: Store, **options: Any) -> None:
         username: str = options["username"]
-        users = Users(store)
-        uid = users.find(username)
-        if uid is None:
-            raise CommandError(f"There is no user {username!r}.")
-        if uid not in users.people([uid]):
-            raise CommandError(f"The account of {username!r} is deleted.")
+        uid = uid_of(store, username)
         # The command does not know under which name the site is reached, so it prints the path.
         self.stdout.write(reverse("reset", args=[ResetLinks(store).make(uid)]))
