@@ -16,6 +16,7 @@ from typing import Protocol
 
 from django.conf import settings
 
+from accounts.signing_in.sessions.entities import uid_in
 from benchmarks.stand import end_with_parent
 from benchmarks.visitor import Viewer, Visitor
 
@@ -154,7 +155,7 @@ class Logins:
         visitor.cookies = {str(settings.CSRF_COOKIE_NAME): user.csrf}
         form = {"csrfmiddlewaretoken": user.csrf, "username": user.name, "password": settings.DEMO_PASSWORD}
         answer = visitor.post("/login/", **form)
-        signed_in = visitor.cookies.get(str(settings.AUTH_COOKIE)) == user.secret
+        signed_in = uid_in(visitor.cookies.get(str(settings.AUTH_COOKIE), "")) == user.uid
         return Request(number, answer.seconds, (answer.status, answer.location) == (302, "/") and signed_in)
 
 
