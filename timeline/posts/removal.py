@@ -7,7 +7,7 @@ from retwis_site.store import keys
 from retwis_site.store.chunks import emptied
 from retwis_site.store.client import Store
 from retwis_site.store.ids import nonce, stored_ids
-from timeline.notices.of_posts import PostNotices
+from timeline.posts.notices import PostNotices
 from timeline.posts.reading.records import LINKS, links_from
 from timeline.posts.writing.deletion import mark_deleted, notices_of
 from timeline.posts.writing.standing import Standing

@@ -4,7 +4,7 @@ import pytest
 
 from tests.support.people import LONG_AGO
 from tests.support.stores.seam import before_round_trip
-from timeline.notices.of_posts import NewPost, PostNotices
+from timeline.posts.notices import NewPost, PostNotices
 
 ALICE, BOB, CAROL = 1, 2, 3
 PID, QUOTED = 10, 5
@@ -51,6 +51,36 @@ def test_a_muted_thread_is_silent(store, raw):
     raw.zadd("muted_threads:2", {4: LONG_AGO})
     PostNotices(store).write(post(answered=BOB, mentions=(CAROL,)))
     assert notices(raw).keys() == {"notices:3"}
+
+
+@pytest.mark.parametrize(
+    ("muted", "told"),
+    [
+        ("everywhere hide hello", False),
+        ("everywhere fold hello", True),  # its line says why it is folded
+        ("home hide hello", True),
+        ("everywhere hide other", True),
+    ],
+)
+def test_people_whose_muted_words_hide_the_text_are_not_told(store, raw, muted, told):
+    """The list leaves such a post out, so the number of new notices must not count it."""
+    raw.zadd("muted_words:2", {muted: "+inf"})
+    PostNotices(store).write(post(answered=BOB, mentions=(CAROL,)))
+    assert notices(raw).keys() == {"notices:3", *(["notices:2"] if told else [])}
+
+
+def test_words_whose_mute_has_ended_hide_nothing(store, raw):
+    raw.zadd("muted_words:2", {"everywhere hide hello": LONG_AGO})
+    PostNotices(store).write(post(answered=BOB))
+    assert notices(raw).keys() == {"notices:2"}
+
+
+@pytest.mark.parametrize("step", range(3))
+def test_words_muted_meanwhile_leave_no_notice(store, raw, step):
+    """Before the last look."""
+    with before_round_trip(step, lambda: raw.zadd("muted_words:2", {"everywhere hide hello": "+inf"})):
+        PostNotices(store).write(post(answered=BOB))
+    assert notices(raw) == {}
 
 
 def test_the_deletion_of_the_post_removes_them(store, raw):

@@ -1,4 +1,4 @@
-"""People who were muted or blocked after they had caused notices: they are neither counted nor shown."""
+"""People who were muted or blocked after they had caused notices, and muted words: neither counted nor shown."""
 
 import re
 
@@ -31,6 +31,27 @@ def test_they_are_not_counted_any_more(browser, store, raw, bob, pid, hide):
     HIDE[hide](store)
     assert raw.zrange("notices:2", 0, -1) == [f"like:{pid}:3"]
     assert 'data-count="1"' in client.get("/people/").content.decode()
+
+
+def test_a_post_with_muted_words_is_neither_counted_nor_shown(browser, store, raw, alice, bob):
+    raw.zadd("muted_words:2", {"everywhere hide walrus": "+inf"})
+    client = browser(bob)
+    publish(raw, store, alice, "A Walrus for @bob")
+    publish(raw, store, alice, "A seal for @bob")
+    assert raw.zrange("notices:2", 0, -1) == ["mention:3:1"]
+    assert 'data-count="1"' in client.get("/people/").content.decode()
+    html = client.get("/notifications/").content.decode()
+    assert "A seal" in html
+    assert "Walrus" not in html
+
+
+def test_words_that_are_muted_later_count_until_the_page_is_read(browser, store, raw, alice, bob):
+    publish(raw, store, alice, "A walrus for @bob")
+    raw.zadd("muted_words:2", {"everywhere hide walrus": "+inf"})
+    client = browser(bob)
+    assert 'data-count="1"' in client.get("/people/").content.decode()
+    assert "walrus" not in client.get("/notifications/").content.decode()
+    assert 'data-count=""' in client.get("/people/").content.decode()
 
 
 def test_a_mute_of_reposts_alone_removes_no_notice(store, raw, pid):

@@ -8,8 +8,8 @@ from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE
 from retwis_site.store.client import Store
 from retwis_site.store.ids import nonce
-from timeline.notices.of_posts import NewPost, PostNotices
 from timeline.posts.entities import NO_LINKS, Links, NoSuchPost, PostDeleted
+from timeline.posts.notices import NewPost, PostNotices
 from timeline.posts.reading.cached_posts import forget
 from timeline.posts.writing.looks import Look
 from timeline.posts.writing.standing import Standing

@@ -14,8 +14,8 @@ from retwis_site.store.cached_list import queue_cut
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce, stored_id, stored_ids, stored_time
 from retwis_site.store.replies import Reply
-from timeline.notices.of_posts import PostNotices
 from timeline.posts.entities import NO_LINKS
+from timeline.posts.notices import PostNotices
 from timeline.posts.post_ids import post_ids
 from timeline.posts.writing import index_jobs
 from timeline.posts.writing.deletion import mark_deleted, notices_of

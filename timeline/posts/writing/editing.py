@@ -11,8 +11,8 @@ from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import nonce, stored_time
-from timeline.notices.of_posts import PostNotices
 from timeline.posts.entities import NO_LINKS, NoSuchPost, PostDeleted, TooManyEdits
+from timeline.posts.notices import PostNotices
 from timeline.posts.reading.history import Version
 from timeline.posts.writing import index_jobs
 from timeline.posts.writing.deletion import notices_of

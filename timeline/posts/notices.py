@@ -1,6 +1,6 @@
 """The notices that a post causes: to the author answered, to the author quoted, and to the people mentioned."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from accounts.users.deletion import is_deleted
@@ -10,6 +10,8 @@ from retwis_site.store.ids import stored_id
 from timeline.notices.entities import Kind, Notice
 from timeline.notices.inbox import queue_remove
 from timeline.notices.welcome import Welcome, ask_welcome, queue_notice
+from timeline.posts.reading.muted_texts import muted_texts
+from timeline.relations.words.muted_words import MutedWord, Where, ask_muted_words
 
 
 class NewPost(NamedTuple):
@@ -85,13 +87,17 @@ class PostNotices:
     def _look(self, post: NewPost, notices: Mapping[int, Notice]) -> tuple[bool, dict[int, Welcome]]:
         """Whether the post stands, and who wants to know of it. One round trip."""
         pipe = self._store.pipeline()
-        fields = pipe.hmget(keys.post(post.pid), ["user_id", "deleted"])
+        fields = pipe.hmget(keys.post(post.pid), ["user_id", "deleted", "body"])
         account_deleted = pipe.hget(keys.user(post.author), "deleted")
         asked = {owner: ask_welcome(pipe, owner, notice, post.pid) for owner, notice in notices.items()}
+        muted = {owner: ask_muted_words(pipe, owner) for owner in notices}
         pipe.execute()
-        author, deleted = fields.value
+        author, deleted, body = fields.value
         stands = author is not None and deleted is None and not is_deleted(account_deleted.value)
-        return stands, {owner: welcome.value for owner, welcome in asked.items()}
+        return stands, {
+            owner: welcome.value._replace(allowed=welcome.value.allowed and not _hides(muted[owner].value, body or ""))
+            for owner, welcome in asked.items()
+        }
 
     def _queue(self, post: NewPost, notices: Mapping[int, Notice], seen: tuple[bool, Mapping[int, Welcome]]) -> None:
         """Write what a look has found. One round trip."""
@@ -100,3 +106,9 @@ class PostNotices:
         for owner, notice in notices.items():
             queue_notice(pipe, owner, notice, post.time if stands else None, welcome[owner])
         pipe.execute()
+
+
+def _hides(muted: Iterable[MutedWord], body: str) -> bool:
+    """Whether words that someone mutes hide a post with this text: then the list of notices leaves it out, so it must
+    not count as new either."""
+    return muted_texts(muted, Where.EVERYWHERE).hide(body)
