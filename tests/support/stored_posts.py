@@ -46,7 +46,8 @@ def write_tag(raw, spelling, pids):
 
 
 def write_recent(raw, pid, uid=1, ago=0, body=""):
-    """A post of `ago` seconds before now, with its tags."""
+    """A post of `ago` seconds before now, with its tags, by a user who may have nothing but a name."""
+    raw.hsetnx(f"user:{uid}", "username", f"user{uid}")
     write_posts(raw, uid, [pid])
     raw.hset(f"post:{pid}", mapping={"time": int(time.time()) - ago, "body": body or f"post {pid}"})
     for spelling in tags_in(body).values():

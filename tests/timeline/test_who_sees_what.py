@@ -8,7 +8,7 @@ import pytest
 
 from retwis_site.jobs.worker import drain
 from retwis_site.store.local_cache import Memory
-from tests.support.stored_posts import like
+from tests.support.stored_posts import like, write_recent
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 from timeline.posts.writing.reposting import Reposts
@@ -33,7 +33,6 @@ POSTS = {
     "a tag": ("/tags/walrus/", WRITTEN),
     "the feed of a tag": ("/tags/walrus/atom/", WRITTEN),
     "the search": ("/search/?q=walrus", "Here is the"),
-    "the posts of the day": ("/explore/", WRITTEN),
     "a repost and a quote": ("/@carol/", WRITTEN),
     "a thread": ("/@carol/1/", "bob answers"),
     "quotes": ("/@carol/1/quotes/", "bob quotes"),
@@ -58,11 +57,14 @@ PEOPLE_OF_USERS = {"completed names": ("/complete/?q=@bo", "@bob")}
 PROPOSED = {
     "the newest users": ("/timeline/?before=1", AMONG),
     "people to follow": ("/explore/", 'class="name" href="/@bob/"'),
+    "the posts of the day": ("/explore/", WRITTEN),
+    "the tags of the week": ("/explore/", 'href="/tags/otter/"'),  # without him, too few people use it
 }
 
 FOR_ALL = {**OWN, **POSTS, **PEOPLE, **PROPOSED}
 LISTS = {**FOR_ALL, **POSTS_OF_USERS, **PEOPLE_OF_USERS}
-FEEDS = {name for name in LISTS if "feed" in name}  # what visitors see, also for users
+# What visitors see, also for users.
+THE_SAME = {name for name in LISTS if "feed" in name} | {"the tags of the week"}
 
 
 def follow(raw):
@@ -88,13 +90,13 @@ def hide_and_follow(raw):
 CASES = {
     "nothing": (lambda raw: None, {*LISTS}),
     "she is staff": (lambda raw: raw.hset("user:1", "role", "moderator"), {*LISTS}),
-    "he blocks her": (lambda raw: block(raw, BOB, ALICE), FEEDS),
-    "she blocks him": (lambda raw: block(raw, ALICE, BOB), FEEDS),
-    "she mutes him": (lambda raw: raw.zadd("muted:1", {BOB: "+inf"}), FEEDS | {*OWN}),
+    "he blocks her": (lambda raw: block(raw, BOB, ALICE), THE_SAME),
+    "she blocks him": (lambda raw: block(raw, ALICE, BOB), THE_SAME),
+    "she mutes him": (lambda raw: raw.zadd("muted:1", {BOB: "+inf"}), THE_SAME | {*OWN}),
     "she muted him once": (lambda raw: raw.zadd("muted:1", {BOB: 1}), {*LISTS}),
     "he is frozen": (lambda raw: impose(raw, "frozen"), {*LISTS}),
     "he is hidden": (lambda raw: impose(raw, "hidden"), {*OWN}),
-    "he is hidden, and she follows him": (hide_and_follow, {*LISTS} - {*PROPOSED} - FEEDS | {*OWN}),
+    "he is hidden, and she follows him": (hide_and_follow, {*LISTS} - {*PROPOSED} - THE_SAME | {*OWN}),
     "he is suspended": (lambda raw: impose(raw, "suspended"), set()),
 }
 OF_VISITORS = {
@@ -113,9 +115,9 @@ def site(store, raw, alice, bob, carol):
     Follows(store).follow(CAROL, BOB)
     for number, (uid, new) in enumerate(
         [
-            (CAROL, NewPost("carol begins")),
+            (CAROL, NewPost("carol begins #otter")),
             (BOB, NewPost("Here is the walrus #walrus")),
-            (BOB, NewPost("bob answers", reply_to=1)),
+            (BOB, NewPost("bob answers #otter", reply_to=1)),
             (BOB, NewPost("bob quotes", quote=1)),
             (BOB, NewPost("bob calls @alice")),
             (CAROL, NewPost("carol quotes", quote=2)),
@@ -127,6 +129,7 @@ def site(store, raw, alice, bob, carol):
     Bookmarks(store).add(ALICE, 2, BOB)
     like(raw, 2, ALICE, CAROL)
     like(raw, 1, BOB)
+    write_recent(raw, 9, uid=4, body="#otter")
     raw.zadd("tags_of:1", {"walrus": 1})
     drain(store, "a worker")
     Indexing(store).index(range(1, 9))

@@ -6,12 +6,12 @@ from typing import NamedTuple
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import stored_ids
-from retwis_site.store.replies import Reply
 from timeline.explore.best_posts import WEEK
 from timeline.explore.entities import TagOfTheWeek
 from timeline.posts.parsing.links import tags_in
+from timeline.posts.reading.hidden_by_staff import seen_by_all
 from timeline.posts.reading.moments import moment
-from timeline.posts.reading.records import Record, cached_author
+from timeline.posts.reading.records import Record, ask_authors
 from timeline.tags.entities import Tag
 
 FEWEST_PEOPLE = 3
@@ -23,8 +23,9 @@ READ_OF_A_WEEK = 100  # posts of a tag
 
 def rising_tags(store: Store, posts: Sequence[Record], now: float) -> tuple[TagOfTheWeek, ...]:
     """The tags that rise most: the COMPARED tags with the most authors among these posts of the last week are looked
-    up. None without a tag; else three round trips, and those of `moment` for each week: 200 commands, then one for each
-    author that this process does not know, at most 10,000; a process remembers 100,000 authors."""
+    up. None without a tag; else four round trips, and those of `moment` for each week: 200 commands, then one for each
+    post whose author this process does not know, and one for each of these people, at most 10,000 each; a process
+    remembers 100,000 authors."""
     candidates = _candidates(post for post in posts if now - post.time < WEEK)
     if not candidates:
         return ()
@@ -45,7 +46,7 @@ def rising_tags(store: Store, posts: Sequence[Record], now: float) -> tuple[TagO
 class Week(NamedTuple):
     """The use of a tag in one week."""
 
-    posts: int
+    posts: int  # without those that were read and that not everyone sees
     read: int  # of these posts, the newest
     counted: int  # different people among their authors
 
@@ -72,7 +73,7 @@ def _candidates(posts: Iterable[Record]) -> list[str]:
 
 
 def _used(store: Store, tags: Sequence[str], highs: Sequence[str], lows: Sequence[str]) -> Mapping[str, list[Week]]:
-    """The use of each tag in each week, the last week first. Two round trips."""
+    """The use of each tag in each week, the last week first: by people whom everyone sees. Three round trips."""
     pipe = store.pipeline()
     asked = [
         (tag, pipe.zcount(keys.tag(tag), low, high), pipe.zrevrangebyscore(keys.tag(tag), high, low, READ_OF_A_WEEK))
@@ -84,21 +85,16 @@ def _used(store: Store, tags: Sequence[str], highs: Sequence[str], lows: Sequenc
     authors = _authors(store, {pid for _, _, pids in read for pid in pids})
     used: dict[str, list[Week]] = {}
     for tag, posts, pids in read:
-        people = {authors[pid] for pid in pids if pid in authors}
-        used.setdefault(tag, []).append(Week(posts, len(pids), len(people)))
+        people = [authors[pid] for pid in pids if pid in authors]
+        unseen = len(pids) - len(people)
+        used.setdefault(tag, []).append(Week(posts - unseen, len(people), len(set(people))))
     return used
 
 
-def _authors(store: Store, pids: Iterable[int]) -> dict[int, str]:
-    """Uids of the authors, by post. At most one round trip; none while all are known."""
+def _authors(store: Store, pids: Iterable[int]) -> dict[int, int]:
+    """Uids of the authors, by post, without posts by people whom not everyone sees. At most two round trips."""
     pipe = store.pipeline()
-    known: dict[int, str] = {}
-    asked: dict[int, Reply[str | None]] = {}
-    for pid in pids:
-        author = cached_author(pid)
-        if author is None:
-            asked[pid] = pipe.hget(keys.post(pid), "user_id")
-        else:
-            known[pid] = str(author)
+    asked = ask_authors(pipe, [*pids])
     pipe.execute()
-    return known | {pid: uid for pid, author in asked.items() if (uid := author.value)}
+    seen = seen_by_all(store, {*asked.value.values()})
+    return {pid: uid for pid, uid in asked.value.items() if uid in seen}

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import LARGEST_ID, stored_ids
+from timeline.posts.reading.hidden_by_staff import seen_by_all
 from timeline.posts.reading.records import Record
 from timeline.posts.repository import Posts
 from timeline.timelines.everyone_list import EveryoneList
@@ -20,15 +21,22 @@ MOST_ACTED_ON = 1000  # posts that are read besides the newest; those on which m
 
 
 def sample(store: Store) -> list[Record]:
-    """Posts, without reposts. Four round trips: one for the newest ids (more when that list must be rebuilt), then at
-    most 1,000 commands each for posts, 600 for likes and reposts, and MOST_ACTED_ON for the other posts."""
-    posts = Posts(store)
-    newest, _ = posts.read(EveryoneList(store).below(LARGEST_ID).ids)
+    """Posts whose authors everyone sees, without reposts. Six round trips: one for the newest ids (more when that list
+    must be rebuilt), then at most 1,000 commands each for posts and for authors, 600 for likes and reposts, and
+    MOST_ACTED_ON each for the other posts and their authors."""
+    newest = _read(store, EveryoneList(store).below(LARGEST_ID).ids)
     known = {post.pid for post in newest}
     acted_on = _acted_on(store, list(dict.fromkeys(post.uid for post in newest))[:PEOPLE])
     further = [pid for pid, _ in acted_on.most_common() if pid not in known][:MOST_ACTED_ON]
-    others, _ = posts.read(further)
+    others = _read(store, further)
     return [post for post in (*newest, *others) if post.links.repost_of is None]
+
+
+def _read(store: Store, pids: Sequence[int]) -> list[Record]:
+    """Those of these posts that exist and that everyone sees. Two round trips; none without posts."""
+    posts, _ = Posts(store).read(pids)
+    seen = seen_by_all(store, {post.uid for post in posts})
+    return [post for post in posts if post.uid in seen]
 
 
 def _acted_on(store: Store, people: Sequence[int]) -> Counter[int]:

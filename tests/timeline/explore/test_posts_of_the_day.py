@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from retwis_site.store.local_cache import Memory
 from tests.support.stored_posts import DAY, HOUR, like, repost, write_recent
 from timeline.explore import best_posts as module
 from timeline.explore.best_posts import MOST_POSTS, best_posts, weight
@@ -72,6 +73,28 @@ def test_deleted_posts_and_reposts_are_left_out(store, raw, alice, bob):
     assert best(store).pids == (3,)
 
 
+@pytest.mark.parametrize("state", ["hidden", "suspended"])
+def test_posts_of_people_whom_staff_has_hidden_are_left_out(store, raw, state):
+    """They take no place from others, and what these people like leads to nothing."""
+    for pid in (1, 2, 3):
+        write_recent(raw, pid, uid=pid)
+        like(raw, pid, 4, 5)
+    raw.rpush("timeline", 3, 2, "-2")
+    like(raw, 1, 3)
+    assert {post.pid for post in sample(store)} == {1, 2, 3}
+    Memory.clear_all()
+    raw.hset("user:3", "state", state)
+    assert {post.pid for post in sample(store)} == {2}
+    assert best(store).pids == (2,)
+
+
+def test_a_frozen_author_stays(store, raw):
+    write_recent(raw, 1)
+    like(raw, 1, 2, 3)
+    raw.hset("user:1", "state", "frozen")
+    assert best(store).pids == (1,)
+
+
 def test_a_post_behind_the_newest_is_found_through_what_active_people_did(store, raw, alice, bob, monkeypatch):
     write_recent(raw, 1, uid=1)
     like(raw, 1, 2, 3)
@@ -102,7 +125,7 @@ def test_a_sample_costs_a_limited_number_of_commands(store, raw, alice, monkeypa
     for name, number in (("PEOPLE", 5), ("LATEST_OF_EACH", 8), ("MOST_ACTED_ON", 4)):
         monkeypatch.setattr(f"timeline.explore.sample.{name}", number)
     recorded = round_trips(lambda: sample(store))
-    assert [len(one.commands) for one in recorded.round_trips] == [1, 10, 2 * 5, 4]
+    assert [len(one.commands) for one in recorded.round_trips] == [1, 10, 10, 2 * 5, 4, 4]
     assert {command[-1] for command in recorded.commands if command[0] == "ZREVRANGE"} == {7}
     assert PEOPLE * 2 * LATEST_OF_EACH < 20_000
     assert MOST_ACTED_ON == 1000

@@ -5,6 +5,7 @@ import time
 import pytest
 
 from retwis_site.store import snowflake
+from retwis_site.store.local_cache import Memory
 from tests.support.stored_posts import DAY, HOUR, write_recent
 from timeline.explore import rising_tags as module
 from timeline.explore.rising_tags import COMPARED, MOST_TAGS, rising_tags
@@ -83,6 +84,20 @@ def test_of_many_posts_the_newest_are_read_and_there_may_be_more_people(store, w
         write(uid, HOUR, "#bread")
     [tag] = rising(store)
     assert (tag.people, tag.all_counted, tag.posts) == (4, False, 6)
+
+
+@pytest.mark.parametrize("state", ["hidden", "suspended"])
+def test_people_whom_staff_has_hidden_are_not_counted(store, raw, write, state):
+    for uid in (1, 2, 3, 4, 4):
+        write(uid, HOUR, "#bread")
+    assert shown(store) == [("bread", 4, 5)]
+    Memory.clear_all()
+    raw.hset("user:4", "state", state)
+    [tag] = rising(store)
+    assert (tag.people, tag.all_counted, tag.posts) == (3, True, 3)
+    Memory.clear_all()
+    raw.hset("user:3", "state", state)
+    assert shown(store) == []
 
 
 def test_no_more_tags_are_compared_and_shown_than_the_bounds_say(store, write, round_trips):

@@ -1,9 +1,10 @@
 """People whom staff has hidden: their followers see them, and everyone on their own pages. No one else does."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from accounts.users.entities import State, User
-from retwis_site.store.client import Pipe
+from accounts.users.repository import Users
+from retwis_site.store.client import Pipe, Store
 from timeline.relations.follow import ask_followed
 
 
@@ -21,3 +22,10 @@ def unseen_by(me: int | None, hidden: set[int], pipe: Pipe) -> set[int]:
     followed = ask_followed(pipe, me, others)
     pipe.execute()
     return others - followed.value
+
+
+def seen_by_all(store: Store, people: Collection[int]) -> set[int]:
+    """The uids of those of these people whom a visitor sees: without unknown, deleted, suspended and hidden ones. At
+    most one round trip, of a command for each who is not cached."""
+    found = Users(store).people(people)
+    return found.keys() - hidden_among(found.values())
