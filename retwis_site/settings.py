@@ -118,6 +118,8 @@ TRUSTED_PROXIES = env_number("TRUSTED_PROXIES", 0)  # the number of reverse prox
 SECURITY_CONTACT = env_contact("SECURITY_CONTACT")  # who hears of weaknesses; empty: no security.txt
 
 EXPLORE = env_on("EXPLORE", "1")  # whether there is a page of what many people like; no other page is ranked
+# Whether pages show what they send to Redis: on where a site is tried out. `inspector/audience.py` says to whom.
+INSPECT = env_on("INSPECT", "" if PUBLIC or env("REDIS_URL") else "1")
 
 DEMO_USER = "demo"  # `seed` creates this user, and `serve` prints how to log in
 DEMO_PASSWORD = "retwis-demo"  # noqa: S105  public, for trials
@@ -171,17 +173,13 @@ MIDDLEWARE = [
 SILENCED_SYSTEM_CHECKS = ["security.W002", *([] if HTTPS else ["security.W001"])]
 ROOT_URLCONF = "retwis_site.urls"
 WSGI_APPLICATION = "retwis_site.wsgi.application"
+_CONTEXT = ["django.template.context_processors.request", "django.contrib.messages.context_processors.messages"]
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "DIRS": [FILES_DIR / "templates"],
         "APP_DIRS": True,
-        "OPTIONS": {
-            "context_processors": [
-                "django.template.context_processors.request",
-                "django.contrib.messages.context_processors.messages",
-            ],
-        },
+        "OPTIONS": {"context_processors": _CONTEXT},
     }
 ]
 CSRF_FAILURE_VIEW = "retwis_site.rendering.error_pages.csrf_failure"

@@ -14,7 +14,6 @@ again. When a restarted server has closed a connection, the pool replaces it bef
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Any, TypeVar
 
@@ -25,30 +24,16 @@ from django_redis import get_redis_connection
 from retwis_site.exceptions import StoreRefused
 from retwis_site.store.commands import Commands, Scored
 from retwis_site.store.connection import recorder, topology
-from retwis_site.store.connection.failures import hangs, no_answer, raise_refusals, refusal
+from retwis_site.store.connection.failures import checked, hangs, no_answer, refusal
 from retwis_site.store.connection.transport import Conversation, OneServer, Queued, Transport
-from retwis_site.store.replies import Reply
+from retwis_site.store.connection.watch import asked
+from retwis_site.store.replies import Batch, Reply
 from retwis_site.store.schema import Gate
 
 T = TypeVar("T")
 
 _NO_OPTIONS: dict[str, Any] = {}  # redis-py reads the reply in its usual way
 _UNREAD: Reply[Any] = Reply()  # the handle of commands whose replies are read together
-
-
-@dataclass(slots=True)
-class Batch:
-    """Queued commands, with the handles that get their replies."""
-
-    queued: list[Queued] = field(default_factory=list)
-    handles: list[Reply[Any]] = field(default_factory=list)  # one for each command
-    lists: list[tuple[Reply[list[Any]], slice]] = field(default_factory=list)  # one handle for several commands
-
-    def fill(self, replies: list[Any]) -> None:
-        for handle, reply in zip(self.handles, replies, strict=True):
-            handle.value = reply
-        for handle, part in self.lists:
-            handle.value = replies[part]
 
 
 class Pipe(Commands):
@@ -98,6 +83,22 @@ class Pipe(Commands):
         return batch
 
 
+class _WatchedPipe(Pipe):
+    """A pipe whose commands know who asked for them."""
+
+    def send(self, *command: str | float | bytes, **options: Any) -> Reply[Any]:
+        reply = super().send(*command, **options)
+        self._batch.queued[-1] = (asked(command), options)
+        return reply
+
+    def lpushx_each(self, keys: Sequence[str], value: str) -> Reply[list[int]]:
+        lengths = super().lpushx_each(keys, value)
+        queued = self._batch.queued
+        first = len(queued) - len(keys)
+        queued[first:] = [(asked(command), options) for command, options in queued[first:]]
+        return lengths
+
+
 class Store(Commands):
     """The site's store. Each command is one round trip. Raises StoreError when the store does not answer or refuses."""
 
@@ -112,7 +113,7 @@ class Store(Commands):
         return self.gate is not None
 
     def send(self, *command: str | float | bytes, **options: Any) -> Any:
-        [reply] = self.exchange([(command, options)])
+        [reply] = self.exchange([(asked(command) if recorder.is_watched() else command, options)])
         return reply
 
     def exchange(self, queued: list[Queued]) -> list[Any]:
@@ -121,10 +122,10 @@ class Store(Commands):
             self.gate.pass_(str(command[0]) for command, _ in queued)
         with self.round_trip([command for command, _ in queued]):
             replies = self.transport.exchange(queued)
-        return _checked(queued, replies)
+        return checked(queued, replies)
 
     def pipeline(self) -> Pipe:
-        return Pipe(self)
+        return _WatchedPipe(self) if recorder.is_watched() else Pipe(self)
 
     def round_trip(self, commands: list[recorder.Command]) -> "RoundTrip":
         """A block that sends these commands. They are recorded, and redis-py's errors in it become a StoreError."""
@@ -159,9 +160,11 @@ class Store(Commands):
             yield
 
     def _read(self, conversation: Conversation, batch: Batch) -> None:
+        began = time.perf_counter()
         with _Failures(self):
             replies = conversation.read()
-        batch.fill(_checked(batch.queued, replies))
+        recorder.add_seconds(time.perf_counter() - began)
+        batch.fill(checked(batch.queued, replies))
 
     # ---- for management commands and checks only: they read many keys, or ask the server about itself
 
@@ -243,21 +246,21 @@ class _Failures:
 
 
 class RoundTrip(_Failures):
-    """Like `_Failures`, and the recorder gets the commands."""
+    """Like `_Failures`, and the recorder gets the commands and the time."""
 
     def __init__(self, store: Store, commands: list[recorder.Command]) -> None:
         super().__init__(store)
         self._commands = commands
+        self._noted: recorder.Noted | None = None
 
     def __enter__(self) -> None:
         super().__enter__()
-        recorder.note(self._commands)
+        self._noted = recorder.note(self._commands)
 
-
-def _checked(queued: list[Queued], replies: list[Any]) -> list[Any]:
-    if any(isinstance(reply, redis.ResponseError) for reply in replies):
-        raise_refusals([command for command, _ in queued], replies)
-    return replies
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if self._noted is not None:
+            self._noted.end()
+        super().__exit__(kind, error, traceback)
 
 
 def _chunks(scan: Callable[[int], tuple[int, T]]) -> Iterator[T]:

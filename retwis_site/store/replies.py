@@ -4,7 +4,10 @@ A page queues up to 60 commands, so a handle is one small object.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
+
+from retwis_site.store.connection.transport import Queued
 
 if TYPE_CHECKING:
     from retwis_site.store.client import Pipe, Store
@@ -47,6 +50,21 @@ class Answer(Generic[T]):
     def value(self) -> T:
         """Raises NoReplyYet before `execute()`."""
         return self._read()
+
+
+@dataclass(slots=True)
+class Batch:
+    """Queued commands, with the handles that get their replies."""
+
+    queued: list[Queued] = field(default_factory=list)
+    handles: list[Reply[Any]] = field(default_factory=list)  # one for each command
+    lists: list[tuple[Reply[list[Any]], slice]] = field(default_factory=list)  # one handle for several commands
+
+    def fill(self, replies: list[Any]) -> None:
+        for handle, reply in zip(self.handles, replies, strict=True):
+            handle.value = reply
+        for handle, part in self.lists:
+            handle.value = replies[part]
 
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from redis.sentinel import MasterNotFoundError
 
 from retwis_site.exceptions import StoreError, StoreReadOnly, StoreRefused
 from retwis_site.store.connection.sentinel import NoSuchService, SentinelRefused
+from retwis_site.store.connection.transport import Queued
 
 # The beginnings of the errors of a server that accepts no writes.
 _REFUSES_WRITES = ("READONLY", "OOM", "MISCONF", "NOREPLICAS")
@@ -38,6 +39,13 @@ def raise_refusals(commands: list[tuple[Any, ...]], replies: list[Any]) -> None:
     for command, reply in zip(commands, replies, strict=True):
         if isinstance(reply, redis.ResponseError):
             raise refusal(str(command[0]), reply) from reply
+
+
+def checked(queued: list[Queued], replies: list[Any]) -> list[Any]:
+    """The replies to these commands. Raises StoreRefused or StoreReadOnly when one of them is an error."""
+    if any(isinstance(reply, redis.ResponseError) for reply in replies):
+        raise_refusals([command for command, _ in queued], replies)
+    return replies
 
 
 def refusal(what: str, error: redis.ResponseError) -> StoreRefused:

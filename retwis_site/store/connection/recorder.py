@@ -2,9 +2,12 @@
 
 `with recording() as recorded:` records this thread or asyncio task, `with recording_process() as recorded:` all of
 them. Tests check with it how many round trips a page makes, and that each command names one key. Without a recording
-it costs one lookup a round trip.
+it costs one lookup a round trip. `with watching() as watch:` also notes of each command who asked for it and how large
+its reply was (`watch.py`).
 """
 
+import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -37,11 +40,12 @@ _SEVERAL_KEYS = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class RoundTrip:
-    """One round trip: the commands that were sent together."""
+    """One round trip: the commands that were sent together, and the seconds until the last reply was read."""
 
     commands: tuple[Command, ...]
+    seconds: float = 0.0
 
 
 @dataclass
@@ -54,9 +58,35 @@ class Recording:
     def commands(self) -> list[Command]:
         return [command for round_trip in self.round_trips for command in round_trip.commands]
 
+    def add(self, commands: Sequence[Command]) -> RoundTrip:
+        """Record a round trip that begins now."""
+        round_trip = RoundTrip(tuple(commands))
+        self.round_trips.append(round_trip)
+        return round_trip
+
+
+MOST_KEPT = 1000  # commands of a watch; a post for a million followers sends as many more
+
+
+@dataclass
+class Watch(Recording):
+    """A recording with what the inspector shows. Of very many commands it keeps the first, and counts the others."""
+
+    left_out: Counter[str] = field(default_factory=Counter)  # how many commands of each name are not kept
+    kept: int = 0
+
+    def add(self, commands: Sequence[Command]) -> RoundTrip:
+        rest = commands[max(0, MOST_KEPT - self.kept) :]
+        if rest:
+            self.left_out.update(str(command[0]) for command in rest)
+        self.kept += len(commands) - len(rest)
+        return super().add(commands[: len(commands) - len(rest)])
+
 
 _of_this_thread: ContextVar[tuple[Recording, ...]] = ContextVar("retwis_recordings", default=())
 _of_the_process: list[Recording] = []
+_is_watched: ContextVar[bool] = ContextVar("retwis_watched", default=False)
+is_watched = _is_watched.get  # whether this thread's commands shall be `Asked`
 
 
 @contextmanager
@@ -70,6 +100,18 @@ def recording() -> Iterator[Recording]:
 
 
 @contextmanager
+def watching() -> Iterator[Watch]:
+    """Like `recording`, with who asked for each command and how large its reply was."""
+    watch = Watch()
+    token, was_watched = _of_this_thread.set((*_of_this_thread.get(), watch)), _is_watched.set(True)
+    try:
+        yield watch
+    finally:
+        _is_watched.reset(was_watched)
+        _of_this_thread.reset(token)
+
+
+@contextmanager
 def recording_process() -> Iterator[Recording]:
     recorded = Recording()
     _of_the_process.append(recorded)
@@ -79,14 +121,30 @@ def recording_process() -> Iterator[Recording]:
         _of_the_process.remove(recorded)
 
 
-def note(commands: Sequence[Command]) -> None:
-    """Record a round trip. The store calls it before it sends the commands."""
+class Noted:
+    """A round trip in all recordings. The store says when its replies were read."""
+
+    def __init__(self, round_trips: Sequence[RoundTrip]) -> None:
+        self._round_trips = round_trips
+        self._began = time.perf_counter()
+
+    def end(self) -> None:
+        seconds = time.perf_counter() - self._began
+        for round_trip in self._round_trips:
+            round_trip.seconds = seconds
+
+
+def note(commands: Sequence[Command]) -> Noted | None:
+    """Record a round trip. The store calls it before it sends the commands. None without a recording."""
     recordings = (*_of_this_thread.get(), *_of_the_process)
-    if not recordings:
-        return
-    round_trip = RoundTrip(tuple(commands))
-    for recorded in recordings:
-        recorded.round_trips.append(round_trip)
+    return Noted([recorded.add(commands) for recorded in recordings]) if recordings else None
+
+
+def add_seconds(seconds: float) -> None:
+    """Add time to the newest round trip: the store has waited for replies to commands that were sent before it."""
+    for recorded in (*_of_this_thread.get(), *_of_the_process):
+        if recorded.round_trips:
+            recorded.round_trips[-1].seconds += seconds
 
 
 def keys_of(command: Command) -> tuple[str, ...]:

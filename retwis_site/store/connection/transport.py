@@ -15,6 +15,7 @@ from redis._parsers.hiredis import NOT_ENOUGH_DATA
 from redis.client import NEVER_DECODE
 
 from retwis_site.store.connection.recorder import Command
+from retwis_site.store.connection.watch import Asked
 
 Queued = tuple[Command, dict[str, Any]]  # a command, and redis-py's options for reading the reply
 
@@ -93,6 +94,8 @@ class BorrowedConnection:
                     reply, redis.ConnectionError
                 ):  # redis-py raises it too: a proxied server loads its data
                     raise reply
+                if command.__class__ is Asked:
+                    command.note(reply)
                 convert = dict.get(
                     self._callbacks, command[0]
                 )  # the object's own `get` would change each name to upper case

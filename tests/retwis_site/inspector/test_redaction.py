@@ -1,0 +1,63 @@
+"""What the inspector hides of commands and keys."""
+
+import pytest
+
+from retwis_site.inspector.redaction import FIELDS, HIDDEN, MOST_ARGUMENTS, OPEN, shown_arguments, shown_key
+from retwis_site.store import key_kinds
+
+SECRET = "0123456789abcdef0123456789abcdef"
+
+
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        (("HGET", "auths", SECRET), (HIDDEN,)),
+        (("HSET", "auths", SECRET, "7"), (HIDDEN, HIDDEN)),
+        (
+            ("HMGET", "user:7", "username", "password", f"session:{SECRET}"),
+            ("username", "password", f"session:{HIDDEN}"),
+        ),
+        (("HSET", "user:7", "name", "Ann", "password", "argon2$x"), ("name", "Ann", "password", HIDDEN)),
+        (("HSET", "user:7", f"used:{SECRET}", "1"), (f"used:{HIDDEN}", HIDDEN)),
+        (("HSETNX", "user:7", "auth", SECRET), ("auth", HIDDEN)),
+        (("HSET", "user:7", "state_reason", "spam"), ("state_reason", HIDDEN)),
+        (("HINCRBY", "invites:7", f"7-99-{SECRET}", -1), (HIDDEN, HIDDEN)),
+        (("HSETNX", "applications", "ann", "{json}"), (HIDDEN, HIDDEN)),
+        (("SET", f"reset:{SECRET}", "7:1", "EX", 86400), (HIDDEN, "EX", "86400")),
+        (("SET", f"idem:7:{SECRET}", "12", "NX", "EX", 86400), ("12", "NX", "EX", "86400")),
+        (("ZADD", "outbox", 1700000000, f"auth:7:{SECRET}"), ("1700000000", f"auth:7:{HIDDEN}")),
+        (("ZADD", "log:2026", 1700000000, "{json}"), ("1700000000", HIDDEN)),
+        (("ZRANGE", "log:2026", 0, -1, "WITHSCORES"), ("0", "-1", "WITHSCORES")),
+        (("HSET", "post:7", "body", "hello", "unknown", "x"), ("body", "hello", "unknown", HIDDEN)),
+        (("APPEND", "postings:0:7", b"\x00"), (HIDDEN,)),
+        (("LPUSHX", "posts:7", "12"), ("12",)),
+        (("SCAN", 0, "MATCH", f"auths:{SECRET}", "COUNT", 10), ("0", "MATCH", HIDDEN, "COUNT", "10")),
+        (("GET", "no such kind"), ()),
+    ],
+)
+def test_secrets_are_hidden_and_the_rest_is_shown(command, shown):
+    assert shown_arguments(command) == shown
+
+
+@pytest.mark.parametrize(
+    ("key", "shown"),
+    [
+        ("user:7", "user:7"),
+        (f"idem:7:{SECRET}", f"idem:7:{HIDDEN}"),
+        (f"lease:auth:7:{SECRET}", f"lease:auth:7:{HIDDEN}"),
+        (f"reset:{SECRET}", f"reset:{HIDDEN}"),
+        (f"somebody else's:{SECRET}", HIDDEN),
+    ],
+)
+def test_a_key_is_shown_without_what_is_secret_in_it(key, shown):
+    assert shown_key(key) == shown
+
+
+def test_long_texts_and_many_arguments_are_cut():
+    [_, body] = shown_arguments(("HSET", "post:7", "body", "a" * 1000))
+    assert len(body) < 100
+    assert len(shown_arguments(("ZMSCORE", "likes:7", *map(str, range(1000))))) == MOST_ARGUMENTS + 1
+
+
+def test_each_kind_that_is_shown_is_in_the_key_table():
+    assert (OPEN | FIELDS.keys()) - key_kinds.TYPES.keys() == set()

@@ -1,0 +1,110 @@
+"""What was sent to Redis, as the inspector shows it."""
+
+import re
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+from retwis_site.inspector.complexity import COMPLEXITY
+from retwis_site.inspector.steps import recorded_steps
+from retwis_site.store.connection import recorder
+from retwis_site.store.connection.recorder import recording, watching
+
+
+class Repository:
+    def __init__(self, store):
+        self._store = store
+
+    def ask(self, pipe):
+        return pipe.hget("user:1", "name"), [pipe.zcard(key) for key in ("likes:1", "likes:2")]
+
+    def read(self):
+        return self._store.get("health")
+
+
+def shown(watch):
+    return [[str(command) for command in step.commands] for step in recorded_steps(watch)]
+
+
+def test_a_watch_has_each_round_trip_with_its_commands_and_its_time(store):
+    with watching() as watch:
+        pipe = store.pipeline()
+        Repository(store).ask(pipe)
+        pipe.execute()
+        Repository(store).read()
+    assert shown(watch) == [["HGET user:1 name", "ZCARD likes:1", "ZCARD likes:2"], ["GET health"]]
+    assert all(step.seconds > 0 for step in recorded_steps(watch))
+
+
+def test_each_command_names_the_method_that_asked_for_it(store):
+    with watching() as watch:
+        pipe = store.pipeline()
+        Repository(store).ask(pipe)
+        pipe.execute()
+        Repository(store).read()
+    [together, alone] = recorded_steps(watch)
+    assert {command.asker for command in together.commands} == {"Repository.ask"}
+    assert {command.asker for command in alone.commands} == {"Repository.read"}
+
+
+def test_the_code_of_the_store_asks_for_others(store):
+    def function():
+        return list(store.zset_members("likes:1", 10))
+
+    with watching() as watch:
+        function()
+    assert [command.asker for step in recorded_steps(watch) for command in step.commands] == [
+        "test_steps.test_the_code_of_the_store_asks_for_others"
+    ]
+
+
+def test_a_push_into_many_lists_is_many_commands(store):
+    with watching() as watch:
+        pipe = store.pipeline()
+        lengths = pipe.lpushx_each(["posts:1", "posts:2"], "7")
+        pipe.execute()
+    assert lengths.value == [0, 0]
+    assert shown(watch) == [["LPUSHX posts:1 7", "LPUSHX posts:2 7"]]
+
+
+def test_the_bytes_are_those_of_the_protocol(store, raw):
+    raw.hset("user:1", mapping={"name": "Ägir"})
+    with watching() as watch:
+        store.hmget("user:1", ["name", "bio"])
+        store.set("health", "1")
+        store.zcard("likes:1")
+    bytes_received = [step.bytes_received for step in recorded_steps(watch)]
+    assert bytes_received == [len(reply.encode()) for reply in ("*2\r\n$5\r\nÄgir\r\n$-1\r\n", "+OK\r\n", ":0\r\n")]
+    [step, *_] = recorded_steps(watch)
+    assert step.bytes_sent == len(b"*4\r\n$5\r\nHMGET\r\n$6\r\nuser:1\r\n$4\r\nname\r\n$3\r\nbio\r\n")
+
+
+def test_of_very_many_commands_a_watch_keeps_the_first_and_counts_the_others(store, monkeypatch):
+    monkeypatch.setattr(recorder, "MOST_KEPT", 3)
+    with watching() as watch:
+        for number in range(3):
+            pipe = store.pipeline()
+            pipe.get("health")
+            pipe.lpushx_each([f"posts:{uid}" for uid in range(number)], "7")
+            pipe.execute()
+    assert [len(round_trip.commands) for round_trip in watch.round_trips] == [1, 2, 0]
+    assert watch.left_out == {"GET": 1, "LPUSHX": 2}
+
+
+def test_only_a_watch_asks_who_has_sent_a_command(store):
+    with recording() as recorded:
+        store.get("health")
+    assert type(recorded.commands[0]) is tuple
+
+
+def _sent_names():
+    """The names of all commands that the source sends: the first argument of each `send`."""
+    for package in ("retwis_site", "accounts", "timeline"):
+        for path in (Path(settings.BASE_DIR) / package).rglob("*.py"):
+            yield from re.findall(r'\.send\(\s*"([A-Z]+)"', path.read_text())
+
+
+@pytest.mark.parametrize("name", sorted(set(_sent_names())))
+def test_each_command_that_the_site_sends_has_its_complexity(name):
+    assert COMPLEXITY[name].startswith("O(")
