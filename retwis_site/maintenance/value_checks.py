@@ -30,6 +30,7 @@ def _is_entry(text: str) -> bool:
 IS: dict[str, Callable[[str], bool]] = {
     "id": lambda text: parse_id(text) is not None,
     "number": lambda text: parse_number(text) is not None,
+    "deletion": lambda text: parse_number(text.removesuffix(":staff")) is not None,
     "text": bool,
     "entry": _is_entry,
     "version": lambda text: text == ADOPTING or parse_id(text) is not None,

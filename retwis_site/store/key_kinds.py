@@ -72,7 +72,8 @@ TYPES = {
 ALL = (*TYPES, "damaged:*")
 
 # SCAN pattern of each kind of key -> what its members, entries or value must be; of a hash, the values of all fields or
-# of these. `entry`: an id, or a mark of a cached list. Checks of features look at the others.
+# of these. `entry`: an id, or a mark of a cached list. `deletion`: a number, or one with `:staff` behind it. Checks of
+# features look at the others.
 VALUES: dict[str, str | dict[str, str]] = {
     "users": "id",
     "user:*": {"seen": "id", "noticed": "number", "pinned": "id", "deleted": "number", "state_until": "number"},
@@ -84,7 +85,7 @@ VALUES: dict[str, str | dict[str, str]] = {
     "followers:*": "id",
     "post:*": {
         "user_id": "id",
-        "deleted": "number",
+        "deleted": "deletion",
         "reply_to": "id",
         "root": "id",
         "reply_to_user": "id",

@@ -14,11 +14,11 @@ from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import stored_ids
 from timeline.conversation.branches import InThread, Rank, branches
 from timeline.conversation.entities import ThreadPage
-from timeline.posts.entities import NO_LINKS, Links, NoSuchPost, Post, PostDeleted, Unavailable
+from timeline.posts.entities import NO_LINKS, DeletedBy, Links, NoSuchPost, Post, Unavailable
 from timeline.posts.reading.acted import NOTHING_READ_MUTES_ASIDE, LatestActed, ask_latest_acted
 from timeline.posts.reading.one_post import OnePost
 from timeline.posts.reading.post_reader import PostReader
-from timeline.posts.reading.records import Record
+from timeline.posts.reading.records import Record, post_deleted
 from timeline.relations.follow import FollowedPeople, LatestFollowed, ask_latest_followed
 from timeline.relations.mute import ask_muted_threads
 
@@ -63,14 +63,14 @@ class Threads:
         page = ThreadPage(
             author,
             _as_it_is_now(posts.get(pid), found, author),
-            [posts.get(higher) or Unavailable(higher, NO_LINKS, True) for higher in reversed(above)],
+            [posts.get(higher) or Unavailable(higher, NO_LINKS, DeletedBy.AUTHOR) for higher in reversed(above)],
             begins_higher=bool(above) and _is_reply(posts.get(above[-1])),
             replies=branches(pid, replies, _rank(author.uid, followed)),
             after=direct[-1] if len(asked.replies) > A_PAGE else None,
             is_muted=str(links.root or pid) in asked.muted,
         )
-        if isinstance(found, Unavailable) and not page.replies and page.after is None:
-            raise PostDeleted(pid)
+        if isinstance(found, Unavailable) and found.deleted_by and not page.replies and page.after is None:
+            raise post_deleted(pid, found.deleted_by)
         return page
 
     def _reposted(self, viewer: Viewer, repost: int) -> ThreadPage:

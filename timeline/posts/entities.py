@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from django.utils.translation import gettext_lazy as _
@@ -91,12 +92,24 @@ class Post(NamedTuple):  # Python makes and compares tuples faster than dataclas
         return self.author if self.context.listed is None else self.context.reposted_by[0]
 
 
+class DeletedBy(StrEnum):
+    """Who has deleted a post."""
+
+    AUTHOR = "author"  # the post alone, or the account
+    STAFF = "staff"
+
+    @property
+    def mark(self) -> str:
+        """What stands behind the time in the field `deleted`, and behind the nonce in the name of the job."""
+        return f":{self}" if self is DeletedBy.STAFF else ""
+
+
 class Unavailable(NamedTuple):
     """A post that this viewer does not see. It keeps its place in a thread while posts below it are shown."""
 
     pid: int
     links: Links
-    is_deleted: bool  # by its author, alone or with the account; else it is hidden from this viewer
+    deleted_by: DeletedBy | None  # None: it is hidden from this viewer
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +137,12 @@ class PostDeleted(Gone):
     """The author deleted this post."""
 
     message = _("This post was deleted by its author.")
+
+
+class PostRemoved(PostDeleted):
+    """Staff deleted this post."""
+
+    message = _("The moderators have removed this post.")
 
 
 class TooManyEdits(Exception):

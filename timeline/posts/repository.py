@@ -7,7 +7,7 @@ interleaving of two or three changes, with crashes.
 from collections.abc import Collection
 
 from retwis_site.store.client import Store
-from timeline.posts.entities import NewPost, Published
+from timeline.posts.entities import DeletedBy, NewPost, Published
 from timeline.posts.reading.records import Record, ask_post, existing
 from timeline.posts.writing.deletion import Deletion
 from timeline.posts.writing.editing import Editing
@@ -28,9 +28,9 @@ class Posts:
         """As `Editing.edit`."""
         return Editing(self._store).edit(uid, pid, body)
 
-    def delete(self, uid: int, pid: int) -> None:
+    def delete(self, uid: int, pid: int, by: DeletedBy = DeletedBy.AUTHOR) -> None:
         """As `Deletion.delete`."""
-        Deletion(self._store).delete(uid, pid)
+        Deletion(self._store).delete(uid, pid, by)
 
     def read(self, pids: Collection[int]) -> tuple[list[Record], list[int]]:
         """The posts that exist, in the order of `pids`, and the ids of the missing or deleted ones. One round trip."""

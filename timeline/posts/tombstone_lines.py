@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from retwis_site.features import Line, SiteLines
+from retwis_site.features import Line, LineField, SiteLines
 from retwis_site.maintenance.checks import ids_of
 from retwis_site.maintenance.line_fields import ID, OPTIONAL_ID, OPTIONAL_IDS, TIME, seconds
 from retwis_site.rendering.dates import iso
@@ -10,10 +10,11 @@ from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, batches
 from retwis_site.store.client import Store
 from retwis_site.store.ids import stored_id, stored_time
-from timeline.posts.entities import Links
-from timeline.posts.reading.records import LINKS, link_fields, links_from
+from timeline.posts.entities import DeletedBy, Links
+from timeline.posts.reading.records import LINKS, deleted_by, link_fields, links_from
 from timeline.posts.writing.listings import listings_of
 
+STAFF = LineField("staff", lambda value: value == DeletedBy.STAFF, required=False)
 PLACE = ("reply_to", "root", "reply_to_user", "above")  # all that is left of the links of a deleted post
 
 
@@ -31,9 +32,12 @@ def _read(store: Store) -> Iterator[list[Line]]:
             uid = stored_id(key, author)
             if uid is not None and deleted is not None:
                 place = {name: getattr(links_from(key, links), name) for name in PLACE}
-                times = {"time": iso(stored_time(key, when)), "deleted": iso(stored_time(key, deleted))}
+                by = deleted_by(deleted)
+                since = stored_time(key, deleted.removesuffix(by.mark))
+                times = {"time": iso(stored_time(key, when)), "deleted": iso(since)}
                 lines.append(
                     {"type": "deleted_post", "id": pid, "user": uid, **times}
+                    | ({"by": by.value} if by is DeletedBy.STAFF else {})
                     | {name: list(value) if name == "above" else value for name, value in place.items() if value}
                 )
         yield lines
@@ -53,7 +57,8 @@ def _write(store: Store, lines: Sequence[Line]) -> None:
         numbers = {name: line.get(name) for name in PLACE if name != "above"}
         links = Links(**numbers, above=tuple(line.get("above", ())))
         fields = {"user_id": str(line["user"]), "time": str(seconds(line, "time")), "body": ""}
-        pipe.hset(keys.post(line["id"]), fields | {"deleted": str(seconds(line, "deleted"))} | link_fields(links))
+        mark = DeletedBy(line.get("by", DeletedBy.AUTHOR)).mark
+        pipe.hset(keys.post(line["id"]), fields | {"deleted": f"{seconds(line, 'deleted')}{mark}"} | link_fields(links))
         for listing in listings_of(links, ""):
             pipe.zadd(listing.key, {str(line["id"]): line["id"]})
     pipe.execute()
@@ -67,6 +72,7 @@ TOMBSTONES = SiteLines(
         "user": ID,
         "time": TIME,
         "deleted": TIME,
+        "by": STAFF,
         **dict.fromkeys(PLACE, OPTIONAL_ID),
         "above": OPTIONAL_IDS,
     },

@@ -16,7 +16,7 @@ from retwis_site.store import schema
 from retwis_site.store.local_cache import Memory
 from tests.support.people import LONG_AGO, register
 from tests.support.stored_keys import publish
-from timeline.posts.entities import NewPost
+from timeline.posts.entities import DeletedBy, NewPost
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows
 
@@ -25,8 +25,8 @@ RID = LONG_AGO * 10**6  # of the report
 
 def make_full_site(raw, store):
     """alice (1), bob (2) and carol (3), dave (4) is deleted. bob and carol follow alice. Posts 1, 3 and 4 are alice's,
-    bob's and carol's; post 2 answered post 1 and was deleted; bob's post 7 answers it; post 3 is edited; post 4 answers
-    post 1, quotes post 3 and mentions alice.
+    bob's and carol's; post 2 answered post 1 and staff deleted it; bob's post 7 answers it; post 3 is edited; post 4
+    answers post 1, quotes post 3 and mentions alice.
     carol likes posts 3 and 1. bob blocks and mutes carol for ever, and carol's reposts for a time; he follows a tag,
     has a bookmark of post 1, and mutes its thread. alice has pinned post 1,
     has read a notice of bob's repost, and wants none of mentions."""
@@ -36,7 +36,7 @@ def make_full_site(raw, store):
     Follows(store).follow(4, 1)
     publish(raw, store, alice, "Grüße, 世界\nand a second line")
     deleted = publish(raw, store, alice, "deleted")
-    Posts(store).delete(1, deleted)
+    Posts(store).delete(1, deleted, DeletedBy.STAFF)
     publish(raw, store, bob, "by bob")
     Posts(store).edit(2, 3, "from bob")
     Posts(store).publish(3, NewPost("to @alice #now", reply_to=1, quote=3), "to-alice")

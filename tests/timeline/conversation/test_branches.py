@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from accounts.users.entities import User
 from timeline.conversation.branches import DEEPEST, branches
-from timeline.posts.entities import Counts, Links, Post, Unavailable
+from timeline.posts.entities import Counts, DeletedBy, Links, Post, Unavailable
 
 TOP = 1
 
@@ -15,7 +15,7 @@ def post(pid, answers, replies=0):
 
 
 def tombstone(pid, answers):
-    return Unavailable(pid, Links(reply_to=answers, root=TOP), is_deleted=True)
+    return Unavailable(pid, Links(reply_to=answers, root=TOP), DeletedBy.AUTHOR)
 
 
 def oldest_first(answer):

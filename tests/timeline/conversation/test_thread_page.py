@@ -12,6 +12,7 @@ from timeline.relations.follow import Follows
 
 POST = re.compile(r'id="post-(\d+)"')
 DELETED = "This post was deleted by its author."
+REMOVED = "The moderators have removed this post."
 
 
 @pytest.fixture
@@ -146,6 +147,26 @@ def test_the_page_of_a_deleted_post_without_answers_is_gone(browser, alice, raw)
     answer = browser().get("/@Alice/2/")
     assert answer.status_code == 410
     assert 'id="post-1"' not in answer.content.decode()
+
+
+def test_a_post_that_staff_has_deleted_says_so_in_its_place_and_on_its_page(shown, browser, raw):
+    write_chain(raw, 1, 1, 3)
+    delete_answered(raw, 2)
+    raw.hset("post:2", "deleted", "5:staff")
+    for path, status in (("/@Alice/1/", 200), ("/@Alice/2/", 410), ("/@Alice/3/", 200)):
+        answer = browser().get(path)
+        assert answer.status_code == status
+        assert text_of(answer).count(REMOVED) == 1
+        assert DELETED not in text_of(answer)
+
+
+@pytest.mark.parametrize(("deleted", "text"), [("5", DELETED), ("5:staff", REMOVED)])
+def test_the_page_of_a_deleted_post_without_answers_says_who_has_deleted_it(browser, alice, raw, deleted, text):
+    write_posts(raw, 1, [1])
+    raw.hset("post:1", mapping={"deleted": deleted, "body": ""})
+    answer = browser().get("/@Alice/1/")
+    assert answer.status_code == 410
+    assert text in text_of(answer)
 
 
 def test_a_deleted_answer_without_answers_is_not_shown(shown, raw):

@@ -14,7 +14,7 @@ from retwis_site.rendering.fragments import EITHER, NOTHING, Fragment, Html, joi
 from retwis_site.rendering.pages import origin_of
 from timeline.conversation.branches import Branch, InThread
 from timeline.conversation.entities import ThreadPage
-from timeline.posts.entities import Post, Unavailable
+from timeline.posts.entities import DeletedBy, Post, Unavailable
 from timeline.posts.html.ages import phrases
 from timeline.posts.html.composer import composer
 from timeline.posts.html.post_cards import card_alone, cards
@@ -39,7 +39,9 @@ BRANCH = Fragment(
 )
 KINDS = ("reposts", "quotes", "likes")  # of the numbers below a post, as in `Counts`; each has a page
 NUMBER = Fragment("timeline/conversation/_number.html", slots=("at", "pid"), numbers=("number",), shape={"kind": KINDS})
-UNAVAILABLE = Fragment("timeline/conversation/_unavailable.html", slots=("pid",), shape={"is_deleted": EITHER})
+UNAVAILABLE = Fragment(
+    "timeline/conversation/_unavailable.html", slots=("pid",), shape={"deleted_by": ("", *DeletedBy)}
+)
 
 
 def thread_page(request: HttpRequest, by: Rendering, found: ThreadPage) -> HttpResponse:
@@ -51,7 +53,7 @@ def thread_page(request: HttpRequest, by: Rendering, found: ThreadPage) -> HttpR
     return THREAD.answer(
         request,
         by,
-        status=410 if isinstance(found.post, Unavailable) and found.post.is_deleted else 200,
+        status=410 if isinstance(found.post, Unavailable) and found.post.deleted_by else 200,
         is_there=post is not None,
         is_muted=found.is_muted,
         later="after" in request.GET,
@@ -111,4 +113,4 @@ def _in_a_row(posts: Sequence[InThread], by: Rendering) -> bytes:
 
 
 def _unavailable(post: Unavailable, by: Rendering) -> bytes:
-    return UNAVAILABLE.fill_as_sent(by.language, pid=post.pid, is_deleted=post.is_deleted)
+    return UNAVAILABLE.fill_as_sent(by.language, pid=post.pid, deleted_by=post.deleted_by or "")

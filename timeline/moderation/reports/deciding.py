@@ -26,7 +26,7 @@ from timeline.moderation.reports.entities import PREFIX, SANCTIONS, TOLD, Action
 from timeline.moderation.reports.repository import Reports, close
 from timeline.notices.entities import Kind, Notice
 from timeline.notices.inbox import queue_add, queue_remove
-from timeline.posts.entities import NoSuchPost, PostDeleted
+from timeline.posts.entities import DeletedBy, NoSuchPost, PostDeleted
 from timeline.posts.repository import Posts
 
 A_DAY = 24 * 3600  # seconds
@@ -131,7 +131,7 @@ class Deciding:
 
     def _delete(self, act: Act) -> None:
         try:
-            Posts(self._store).delete(act.whom, act.post)
+            Posts(self._store).delete(act.whom, act.post, DeletedBy.STAFF)
         except (NoSuchPost, PostDeleted):
             return  # its author was faster
 

@@ -6,9 +6,9 @@ from accounts.signing_in.viewer import Viewer
 from retwis_site.exceptions import NotShown
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe
-from timeline.posts.entities import NO_LINKS, NoSuchPost, Post, PostDeleted, Unavailable
+from timeline.posts.entities import NoSuchPost, Post, PostDeleted, Unavailable
 from timeline.posts.reading.history import Version, ask_versions
-from timeline.posts.reading.records import FIELDS, Record, links_of_deleted, record_from
+from timeline.posts.reading.records import FIELDS, Record, deleted_by, post_deleted, record_from, tombstone
 from timeline.relations.protocol.blocks import ask_blocks
 
 
@@ -60,7 +60,7 @@ class OnePost:
         if author != str(self._author):
             raise NoSuchPost(self._pid)
         if deleted is not None:
-            raise PostDeleted(self._pid)
+            raise post_deleted(self._pid, deleted_by(deleted))
         found = record_from(self._pid, author, when, body, deleted, *further)
         if found is None:
             raise NoSuchPost(self._pid)
@@ -74,7 +74,10 @@ class OnePost:
         try:
             return self.result()
         except PostDeleted:
-            return Unavailable(self._pid, links_of_deleted(self._pid, self._fields.value) or NO_LINKS, True)
+            found = tombstone(self._pid, self._fields.value)
+            if found is None:
+                raise
+            return found
 
 
 class OnePostOrHidden:

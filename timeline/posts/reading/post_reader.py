@@ -28,8 +28,8 @@ from timeline.posts.reading.records import (
     cached_author,
     cached_mentions,
     cached_named,
-    links_of_deleted,
     record_from,
+    tombstone,
 )
 from timeline.posts.reading.visibility import Rule, rules_of
 
@@ -160,10 +160,9 @@ class Reading:
         """The posts that `posts` has left out and that still say which posts they answer. Call it after `posts`."""
         listed = set(self._pids)
         left_out = (post for pid, post in self._existing.items() if pid in listed and pid not in self._shown)
-        hidden = [Unavailable(post.pid, post.links, False) for post in left_out]
-        fields = ((pid, self._fields[pid].value) for pid in self._pids if pid in self._fields)
-        deleted = ((pid, links_of_deleted(pid, its_fields)) for pid, its_fields in fields)
-        return hidden + [Unavailable(pid, links, True) for pid, links in deleted if links is not None]
+        hidden = [Unavailable(post.pid, post.links, None) for post in left_out]
+        deleted = (tombstone(pid, self._fields[pid].value) for pid in self._pids if pid in self._fields)
+        return hidden + [one for one in deleted if one is not None]
 
     def _ask_for(self, pipe: Pipe, pids: Iterable[int], people: Iterable[int]) -> _Asked:
         """Ask for posts and people, and for those that the posts name, as far as this process knows them."""

@@ -9,7 +9,17 @@ from retwis_site.store.client import Pipe
 from retwis_site.store.ids import parse_number, stored_id, stored_ids, stored_time
 from retwis_site.store.local_cache import Hints, Memory
 from retwis_site.store.replies import Answer
-from timeline.posts.entities import NO_COUNTS, NO_LINKS, Counts, Links, Post
+from timeline.posts.entities import (
+    NO_COUNTS,
+    NO_LINKS,
+    Counts,
+    DeletedBy,
+    Links,
+    Post,
+    PostDeleted,
+    PostRemoved,
+    Unavailable,
+)
 
 LINKS = ("reply_to", "root", "reply_to_user", "above", "quote", "repost_of", "mentions")  # as in `Links`
 COUNTS = ("likes", "reposts", "replies", "quotes")  # as in `Counts`
@@ -68,10 +78,22 @@ def record_from(
     return Record(pid, author, stored_time(key, when), body or "", links, counts, edited)
 
 
-def links_of_deleted(pid: int, fields: Sequence[str | None]) -> Links | None:
-    """The place of a deleted post in its thread, from its fields FIELDS; None for any other post."""
+def tombstone(pid: int, fields: Sequence[str | None]) -> Unavailable | None:
+    """A deleted post in its place in the thread, from its fields FIELDS; None for any other post."""
     uid, _, _, deleted, *further = fields
-    return None if uid is None or deleted is None else _further(keys.post(pid), further)[0]
+    if uid is None or deleted is None:
+        return None
+    return Unavailable(pid, _further(keys.post(pid), further)[0], deleted_by(deleted))
+
+
+def deleted_by(marked: str) -> DeletedBy:
+    """Who has deleted a post, from its field `deleted` or from the name of the job."""
+    return DeletedBy.STAFF if marked.endswith(DeletedBy.STAFF.mark) else DeletedBy.AUTHOR
+
+
+def post_deleted(pid: int, by: DeletedBy) -> PostDeleted:
+    """The exception that says who has deleted a post."""
+    return PostRemoved(pid) if by is DeletedBy.STAFF else PostDeleted(pid)
 
 
 def _further(key: str, fields: Sequence[str | None]) -> tuple[Links, Counts, int | None]:

@@ -8,9 +8,10 @@ from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE
 from retwis_site.store.client import Store
 from retwis_site.store.ids import nonce
-from timeline.posts.entities import NO_LINKS, Links, NoSuchPost, PostDeleted
+from timeline.posts.entities import NO_LINKS, DeletedBy, Links, NoSuchPost, PostDeleted
 from timeline.posts.notices import NewPost, PostNotices
 from timeline.posts.reading.cached_posts import forget
+from timeline.posts.reading.records import deleted_by
 from timeline.posts.writing.looks import Look
 from timeline.posts.writing.standing import Standing
 from timeline.relations.removal import ask_edges_to_post, remove_edges_to_posts
@@ -24,7 +25,7 @@ class Deletion:
         self._outbox = Outbox(store)
         self._standing = Standing(store)
 
-    def delete(self, uid: int, pid: int) -> None:
+    def delete(self, uid: int, pid: int, by: DeletedBy = DeletedBy.AUTHOR) -> None:
         """Delete a post of user `uid`, and the likes of it: up to AT_ONCE here, more of them by a worker. Eight round
         trips; two more each for a reply and for a quote, twelve more with likes or reposts. Raises NoSuchPost (also
         for another author's), PostDeleted.
@@ -35,28 +36,28 @@ class Deletion:
             raise NoSuchPost(pid)
         if deleted is not None:
             raise PostDeleted(pid)
-        job = self._outbox.add(f"del:{pid}:{uid}:{nonce()}")
-        mark_deleted(self._store, [pid])
+        job = self._outbox.add(f"del:{pid}:{uid}:{nonce()}{by.mark}")
+        mark_deleted(self._store, [pid], by)
         look, edges = self._unlist(uid, pid)
         if not self._standing.agree({}, look):
             return  # Too slow: stop. The worker that claims this job finishes it.
         PostNotices(self._store).remove([notices_of(pid, uid, look.seen[pid].links, 0)])
         if edges > AT_ONCE:
-            self._outbox.replace(job.name, f"del:{pid}:{uid}:{nonce()}")
+            self._outbox.replace(job.name, f"del:{pid}:{uid}:{nonce()}{by.mark}")
             return
         if edges and any(job.expired() for _ in remove_edges_to_posts(self._store, {pid: uid})):
             return
         self._outbox.done(job.name)
 
     def finish(self, claim: Claim) -> bool:
-        """The job `del:<pid>:<uid>:<nonce>`, for a worker: finish the deletion. Returns False when its turn ended
-        before all likes were removed, or the store was too slow.
+        """The job `del:<pid>:<uid>:<nonce>`, or `del:<pid>:<uid>:<nonce>:staff`, for a worker: finish the deletion.
+        Returns False when its turn ended before all likes were removed, or the store was too slow.
 
         A post whose hash has expired is not marked again: that would make a hash."""
         pid, uid = job_id(claim.name, 1), job_id(claim.name, 2)
         author, deleted = self._store.hmget(keys.post(pid), ["user_id", "deleted"])
         if author is not None and deleted is None:
-            mark_deleted(self._store, [pid])
+            mark_deleted(self._store, [pid], deleted_by(claim.name))
         look, _ = self._unlist(uid, pid)
         if not self._standing.agree({}, look):
             return False
@@ -82,12 +83,12 @@ def notices_of(pid: int, uid: int, links: Links, when: int) -> NewPost:
     return NewPost(pid, uid, when, links.reply_to_user, links.quote, links.mentions or ())
 
 
-def mark_deleted(store: Store, pids: Sequence[int]) -> None:
+def mark_deleted(store: Store, pids: Sequence[int], by: DeletedBy = DeletedBy.AUTHOR) -> None:
     """The commit of a deletion. What follows is written by `Standing.settle`, which also removes the texts. One round
     trip."""
-    now = str(int(time.time()))
+    now = int(time.time())
     pipe = store.pipeline()
     for pid in pids:
-        pipe.hset(keys.post(pid), {"deleted": now})
+        pipe.hset(keys.post(pid), {"deleted": f"{now}{by.mark}"})
         forget(pid)
     pipe.execute()

@@ -7,7 +7,7 @@ from retwis_site.jobs.outbox import Claim, Outbox
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import stored_id
-from timeline.posts.entities import NoSuchPost, PostDeleted
+from timeline.posts.entities import DeletedBy, NoSuchPost, PostDeleted
 from timeline.posts.writing.deletion import Deletion
 
 
@@ -21,7 +21,7 @@ def delete_by_staff(store: Store, pid: int, by: int, reason: str) -> int:
     outbox = Outbox(store)
     job = outbox.add(f"unpost:{pid}:{act.line()}")
     try:
-        Deletion(store).delete(author, pid)
+        Deletion(store).delete(author, pid, DeletedBy.STAFF)
     except (NoSuchPost, PostDeleted):
         outbox.done(job.name)  # it is not there, or its author was faster
         raise
@@ -35,6 +35,6 @@ def finish_staff_deletion(store: Store, claim: Claim) -> None:
     act = read_act("outbox", claim.name.split(":", 2)[2])
     if act is not None:
         with suppress(NoSuchPost, PostDeleted):
-            Deletion(store).delete(act.whom, act.post)
+            Deletion(store).delete(act.whom, act.post, DeletedBy.STAFF)
         Log(store).write(act)
     claim.outbox.done(claim.name)

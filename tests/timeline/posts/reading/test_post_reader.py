@@ -5,6 +5,7 @@ import pytest
 from accounts.users.entities import User, Visitor
 from retwis_site.store.local_cache import Memory
 from tests.support.stored_posts import delete_answered, write_answer, write_posts
+from timeline.posts.entities import DeletedBy
 from timeline.posts.reading import records
 from timeline.posts.reading.post_reader import PostReader
 from timeline.posts.reading.visibility import PostsBy, PostsOfFollowed
@@ -161,5 +162,5 @@ def test_a_reading_names_what_it_has_left_out_with_its_place_in_the_thread(store
         pipe.execute()
         found, _ = reading.posts(pipe)
         assert [post.pid for post in found] == [7]
-        left_out = {one.pid: (one.links.reply_to, one.is_deleted) for one in reading.unavailable()}
-        assert left_out == {8: (7, True), 9: (8, False)}
+        left_out = {one.pid: (one.links.reply_to, one.deleted_by) for one in reading.unavailable()}
+        assert left_out == {8: (7, DeletedBy.AUTHOR), 9: (8, None)}

@@ -52,6 +52,8 @@ def test_a_deletion_that_dies_before_any_round_trip_is_finished_with_its_line_or
         make_due(site)
         drain(store, "worker")
     assert noted(site) == []
-    is_gone = site.hget("post:1", "deleted") is not None
+    deleted = site.hget("post:1", "deleted")
+    is_gone = deleted is not None
     assert is_gone == (step > 1)
+    assert not is_gone or deleted.endswith(":staff")
     assert [act.post for act in Log(store).page().acts] == ([1] if is_gone else [])
