@@ -56,10 +56,10 @@ def env_networks(name: str) -> list[IPv4Network | IPv6Network]:
         raise ImproperlyConfigured(f"{name}: {error}. Write networks, such as {name}=10.0.0.0/8,fd00::/8.") from error
 
 
-def env_contact(name: str) -> str:
-    value = env(name)
-    if value and not re.fullmatch(r"mailto:[!-?A-~]+@[!-?A-~]+|https://[!-~]+", value):
-        raise ImproperlyConfigured(f"{name}={value!r}: an address is needed, such as mailto:security@retwis.example.")
+def env_matching(name: str, pattern: str, such: str, default: str = "") -> str:
+    value = env(name, default)
+    if value and not re.fullmatch(pattern, value):
+        raise ImproperlyConfigured(f"{name}={value!r}: an address is needed, such as {such}.")
     return value
 
 
@@ -113,9 +113,15 @@ ALLOWED_HOSTS = env_list("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
 PUBLIC = HTTPS or bool(env("ALLOWED_HOSTS"))  # whether others reach the site: then it never starts a store of its own
 CSRF_TRUSTED_ORIGINS = env_list("CSRF_TRUSTED_ORIGINS")
 PORT = env_number("PORT", 8000)
+FIRST_HOST = next((host.lstrip(".") for host in ALLOWED_HOSTS if host != "*"), "localhost")
+ORIGIN = f"http{'s' * HTTPS}://{FIRST_HOST}{'' if PUBLIC else f':{PORT}'}"
+# How people reach the site: pages know it from the request, commands do not.
+SITE_ADDRESS = env_matching("SITE_ADDRESS", r"https?://[!-.0-~]+", "https://retwis.example", ORIGIN)
 WEB_WORKERS = max(1, env_number("WEB_WORKERS", 2))
 TRUSTED_PROXIES = env_number("TRUSTED_PROXIES", 0)  # the number of reverse proxies in front of the site
-SECURITY_CONTACT = env_contact("SECURITY_CONTACT")  # who hears of weaknesses; empty: no security.txt
+CONTACT = r"mailto:[!-?A-~]+@[!-?A-~]+|https://[!-~]+"
+# Who hears of weaknesses; empty: no security.txt.
+SECURITY_CONTACT = env_matching("SECURITY_CONTACT", CONTACT, "mailto:security@retwis.example")
 
 EXPLORE = env_on("EXPLORE", "1")  # whether there is a page of what many people like; no other page is ranked
 # Whether pages show what they send to Redis: on where a site is tried out. `inspector/audience.py` says to whom.
@@ -282,17 +288,8 @@ LOGGING = {
     },
     "loggers": {
         "django": {"handlers": ["console"], "level": "INFO", "propagate": False},
-        "django.request": {
-            "handlers": ["console"],
-            "level": "ERROR",
-            "filters": ["not_503"],
-            "propagate": False,
-        },
-        "django.security": {
-            "handlers": ["security"],
-            "level": "WARNING",
-            "propagate": False,
-        },
+        "django.request": {"handlers": ["console"], "level": "ERROR", "filters": ["not_503"], "propagate": False},
+        "django.security": {"handlers": ["security"], "level": "WARNING", "propagate": False},
         "retwis": {"handlers": ["console"], "level": "INFO", "propagate": False},
     },
 }

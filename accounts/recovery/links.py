@@ -8,8 +8,8 @@ that it was first.
 import hashlib
 import secrets
 
-from accounts.users.entities import User
-from accounts.users.repository import PERSON, person
+from accounts.users.entities import State, SuspendedLogin, User
+from accounts.users.repository import PERSON, person, state_now
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_id
@@ -32,16 +32,22 @@ class ResetLinks:
         return token
 
     def owner(self, token: str) -> User | None:
-        """The user whose password the link sets; None when it was used, has ended or never was. Two round trips."""
+        """The user whose password the link sets; None when it was used, has ended or never was. Two round trips. Raises
+        SuspendedLogin."""
         text, _, generation = (self._store.get(_key(token)) or "").partition(":")
         uid = parse_id(text)
         if uid is None:
             return None
         *about, present = self._store.hmget(keys.user(uid), [*PERSON, "generation"])
-        return person(uid, about) if (present or "") == generation else None
+        if (present or "") != generation:
+            return None
+        username, _, deleted, state, until = about
+        if username and deleted is None and state_now(uid, state, until) is State.SUSPENDED:
+            raise SuspendedLogin(uid)
+        return person(uid, about)
 
     def claim(self, token: str) -> User | None:
-        """Take a link: like `owner`, for one request alone. Three round trips."""
+        """Take a link: like `owner`, for one request alone. Three round trips. Raises SuspendedLogin."""
         user = self.owner(token)
         return user if user is not None and self._store.unlink(_key(token)) else None
 

@@ -72,7 +72,8 @@ def _claimed(request: RetwisRequest, name: str, code: str) -> User | None:
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_store
 def reset(request: RetwisRequest, token: str) -> HttpResponse:
-    """Set a new password with a link. A GET takes nothing: programs look at links, too."""
+    """Set a new password with a link. A GET takes nothing: programs look at links, too. The link of a suspended account
+    shows why it is suspended, and stays."""
     links = ResetLinks(connect())
     user = links.owner(token)
     if user is None:

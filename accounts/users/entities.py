@@ -105,7 +105,7 @@ class AccountFrozen(Exception):
 
 
 class SuspendedLogin(Exception):
-    """The name and the password are right, but the account is suspended: no session begins."""
+    """The password or the link is right, but the account is suspended: neither does anything but show the reason."""
 
     def __init__(self, uid: int) -> None:
         super().__init__(str(uid))

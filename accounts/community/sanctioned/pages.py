@@ -30,8 +30,8 @@ def frozen_page(request: RetwisRequest) -> HttpResponse:
 
 
 def suspended_page(request: RetwisRequest, uid: int) -> HttpResponse:
-    """403 after the right password of a suspended account, with the form of an appeal. The form's token says who has
-    logged in, so no session begins. Three round trips at most."""
+    """403 after the right password of a suspended account, or with its link for a new password. The form of the appeal
+    has a token that says who it is, so no session begins. Three round trips at most."""
     return appeal_page(request, uid, AppealForm(), token=token_of(uid), status=403)
 
 
@@ -59,7 +59,7 @@ def _dates(present: Imposed) -> dict[str, str]:
 
 
 def token_of(uid: int) -> str:
-    """Proves for TOKEN_LIVES seconds that the person has typed the right password. It opens nothing but the appeal."""
+    """Proves for TOKEN_LIVES seconds that the person has the password or a link. It opens nothing but the appeal."""
     return signing.dumps(uid, salt=_SALT)
 
 

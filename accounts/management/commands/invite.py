@@ -2,11 +2,10 @@
 
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
-from django.urls import reverse
 
 from accounts.joining.invitations import DAYS, MOST_DAYS, MOST_USES, Invitations
+from accounts.management.addresses import address_of
 from retwis_site.management.base import StoreCommand
 from retwis_site.store.client import Store
 
@@ -23,7 +22,4 @@ class Command(StoreCommand):
         if not (1 <= uses <= MOST_USES and 1 <= days <= MOST_DAYS):
             raise CommandError(f"--uses takes 1 to {MOST_USES}, --days 1 to {MOST_DAYS}.")
         made = Invitations(store).make(uses=uses, days=days)
-        hosts = [host for host in settings.ALLOWED_HOSTS if not host.startswith((".", "*"))]
-        origin = f"{'https' if settings.HTTPS else 'http'}://{hosts[0] if hosts else 'localhost'}"
-        port = "" if settings.PUBLIC else f":{settings.PORT}"
-        self.stdout.write(f"{origin}{port}{reverse('invited', args=[made.code])}")
+        self.stdout.write(address_of("invited", made.code))

@@ -3,8 +3,8 @@
 from typing import Any
 
 from django.core.management.base import CommandParser
-from django.urls import reverse
 
+from accounts.management.addresses import address_of
 from accounts.management.people import uid_of
 from accounts.recovery.links import LIVES, ResetLinks
 from retwis_site.management.base import StoreCommand
@@ -23,5 +23,4 @@ class Command(StoreCommand):
     def run(self, store: Store, **options: Any) -> None:
         username: str = options["username"]
         uid = uid_of(store, username)
-        # The command does not know under which name the site is reached, so it prints the path.
-        self.stdout.write(reverse("reset", args=[ResetLinks(store).make(uid)]))
+        self.stdout.write(address_of("reset", ResetLinks(store).make(uid)))

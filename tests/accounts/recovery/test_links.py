@@ -5,10 +5,12 @@ import re
 import pytest
 from django.core.management import CommandError, call_command
 
+from accounts.community.sanctions import Sanctions
 from accounts.recovery.links import LIVES, ResetLinks
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.signing_in.viewer import Viewer
 from accounts.users.deletion import AccountDeletion
+from accounts.users.entities import State
 from tests.support.command_output import said
 from tests.support.people import NEW_PASSWORD, log_in
 from tests.support.stores.seam import before_round_trip
@@ -109,10 +111,25 @@ def test_setting_a_password_with_links_is_limited(browser, settings, url):
     assert browser().post(url, FORM).status_code == 429
 
 
-def test_the_command_prints_an_address_that_works(browser, store, alice, capsys):
+def test_the_command_prints_an_address_that_works(browser, store, alice, capsys, settings):
+    settings.SITE_ADDRESS = "https://retwis.example"
     out = said(capsys, "resetlink", "ALICE")
-    [address] = re.findall(r"^(/reset/[\w-]{43}/)$", out, re.MULTILINE)
-    assert browser().post(address, FORM).status_code == 302
+    [path] = re.findall(r"^https://retwis\.example(/reset/[\w-]{43}/)$", out, re.MULTILINE)
+    assert browser().post(path, FORM).status_code == 302
+
+
+def test_the_link_of_a_suspended_account_says_why_and_lets_the_person_appeal(browser, store, raw, url):
+    Sanctions(store).impose(1, State.SUSPENDED, "Too many advertisements")
+    client = browser()
+    for answer in (client.get(url), client.post(url, FORM)):
+        assert answer.status_code == 403
+        assert "Too many advertisements" in answer.content.decode()
+        assert "no-store" in answer["Cache-Control"]
+    [token] = re.findall(r'name="token" value="([^"]+)"', client.get(url).content.decode())
+    client.post("/appeal/", {"token": token, "text": "It was not me."})
+    assert raw.zcard("appeals") == 1
+    Sanctions(store).lift(1)
+    assert client.post(url, FORM).status_code == 302
 
 
 def test_the_command_names_what_is_wrong(store, alice):

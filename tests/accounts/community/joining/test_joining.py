@@ -94,7 +94,7 @@ def test_the_operator_gets_an_address(raw, store):
     output = StringIO()
     call_command("invite", "--uses", "3", stdout=output, stderr=StringIO())
     [one] = Invitations(store).of(0)
-    assert output.getvalue().strip().endswith(f"/invited/{one.code}/")
+    assert output.getvalue().strip() == f"http://localhost:8000/invited/{one.code}/"
     assert one.left == 3
 
 
