@@ -30,8 +30,13 @@ def keep(posts: Mapping[int, Post]) -> dict[int, Post]:
 
 def cached_whole(pids: Iterable[int], me: int | None, fresh: Collection[int]) -> dict[int, Post]:
     """Those of these posts that are cached whole; a repost is followed by its original. Without the posts in `fresh`,
-    those by the viewer `me`, and those that name such a post or the viewer: people see at once what they did."""
+    those by the viewer `me`, and those that name such a post or the viewer: people see at once what they did. Without
+    those that quote a post that was forgotten, such as a deleted one."""
     found = {pid: post for pid, post in _whole.some(pids).items() if not _concerns(post, me, fresh)}
+    quotes = {pid: post.links.quote for pid, post in found.items() if post.links.quote is not None}
+    if quotes:
+        known = _posts.some(quotes.values())
+        found = {pid: post for pid, post in found.items() if pid not in quotes or quotes[pid] in known}
     reposts = {pid: post.links.repost_of for pid, post in found.items() if post.links.repost_of is not None}
     if not reposts:
         return found

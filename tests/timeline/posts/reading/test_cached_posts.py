@@ -80,6 +80,13 @@ def test_viewers_see_at_once_what_concerns_them(store, posts, raw, me):
     assert (found[3].context.quoted.body, found[1].body) == (("edited by alice",) * 2 if me == 1 else ("post 1",) * 2)
 
 
+def test_a_deleted_post_is_gone_at_once_from_those_that_quote_it(store, posts, raw):
+    assert read(store, ALL)[3].context.quoted.body == "post 1"
+    raw.hset("post:1", "deleted", 5)
+    forget(1)  # as the deletion does
+    assert read(store, ALL)[3].context.quoted is None
+
+
 def test_posts_on_which_the_viewer_acted_a_moment_ago_are_read_anew_in_quotes_and_reposts_too(store, posts):
     read(store, ALL)
     assert set(cached_whole(ALL, None, {1})) == {6, 5, 4, 2}
