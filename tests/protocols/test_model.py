@@ -10,6 +10,7 @@ import hypothesis
 import pytest
 from hypothesis.stateful import run_state_machine_as_test
 
+from accounts.signing_in.sessions import entities
 from retwis_site.management.commands import cleanup, doctor  # noqa: F401  loaded here, so that they get the clock
 from retwis_site.store import cached_list, chunks
 from tests.support.protocols.site_checks import CLOCK
@@ -46,6 +47,7 @@ SIZES = {
     "FOLLOWERS_READ": 3,
     "AT_ONCE": 2,
     "LATEST": 2,
+    "MOST_SESSIONS": 3,
 }
 # With several lists, each has its share of these.
 SHARED = ("KEPT", "CUT_ABOVE", "MAYBE_CUT_FROM", "TRUSTED", "MOST_PADDING", "FIRST_READ", "FIRST_TRUSTED")
@@ -64,6 +66,7 @@ MODULES = (
     acted,
     hidden_people,
     follow,
+    entities,
 )
 
 

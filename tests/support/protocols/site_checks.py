@@ -130,7 +130,20 @@ class SiteChecks(RuleBasedStateMachine):
         return {int(pid) for pid in self.jobs("fan")}
 
     def viewer(self, viewer):
-        return Viewer(self.store, self.model.people[viewer].secret if viewer else "")
+        """With the official secret while the user has no session."""
+        person = self.model.people[viewer] if viewer else None
+        return Viewer(self.store, min(person.sessions, default=person.secret) if person else "")
+
+    def standing(self, uid):
+        """The secrets of the sessions that stand, as the user's hash has them: the one used most recently is last."""
+        fields, found = self.raw.hgetall(f"user:{uid}"), []
+        for name, value in fields.items():
+            kind, _, secret = name.partition(":")
+            since, generation = value.split(":")[:2] if kind == "session" else (0, None)
+            if generation == fields.get("generation", ""):
+                used = max(int(since) // 3600 * 3600, int(fields.get(f"used:{secret}", 0)))
+                found.append((used, int(since), secret))
+        return [secret for _, _, secret in sorted(found)]
 
     # ---- checks
 
@@ -139,7 +152,8 @@ class SiteChecks(RuleBasedStateMachine):
             assert Viewer(self.store, secret).user == Visitor()
         self.settle()
         for person in self.model.people.values():
-            assert Viewer(self.store, person.secret).user == person.user
+            for secret in (person.secret, *person.sessions):
+                assert Viewer(self.store, secret).user == person.user
 
     def check_home(self, me, before, most=MOST_PAGES):
         self.settle()
@@ -288,7 +302,9 @@ class SiteChecks(RuleBasedStateMachine):
             assert secrets.pop(one.secret, str(uid)) == str(uid)
             assert raw.hgetall(f"user:{uid}") == {"username": one.name, "deleted": raw.hget(f"user:{uid}", "deleted")}
             assert not any(raw.exists(f"{kind}:{uid}") for kind in ("following", "followers", "updates"))
-        assert secrets == {one.secret: str(one.uid) for one in people.values()}
+        for uid, one in people.items():
+            assert {secrets.pop(secret, None) for secret in (one.secret, *one.sessions)} == {str(uid)}
+        assert secrets.keys() <= self.model.may_be_stale
         registered = {one.name: one.registered for one in people.values()}
         assert dict(raw.zrange("users_by_time", 0, -1, withscores=True)) == registered
         for uid, one in people.items():
@@ -296,6 +312,10 @@ class SiteChecks(RuleBasedStateMachine):
             fields = raw.hgetall(f"user:{uid}")
             seen = fields.pop("seen", None)
             fields.pop("generation", None)
+            opened = {name for name in fields if name.startswith(("session:", "used:"))}
+            assert {name[8:] for name in opened if name[0] == "s"} == one.sessions == {*self.standing(uid)}
+            assert {name[5:] for name in opened if name[0] == "u"} <= one.sessions | self.model.may_be_stale
+            fields = {name: value for name, value in fields.items() if name not in opened}
             assert (fields.pop("name", ""), fields.pop("bio", "")) == (one.display_name, one.bio)
             assert fields == stored
             assert int(seen or 0) <= self.layout.newest(raw)  # the hash of a repost is gone when it is undone
@@ -323,6 +343,8 @@ class SiteChecks(RuleBasedStateMachine):
 
     def check_no_orphans(self):
         """After `cleanup`."""
+        secrets = {secret for one in self.model.people.values() for secret in (one.secret, *one.sessions)}
+        assert self.raw.hgetall("auths").keys() == secrets
         assert name_entries(self.raw).keys() == self.name_index()
         assert set(self.raw.keys("user:*")) == {f"user:{uid}" for uid in self.model.people | self.model.deleted}
         reposts = {own for own, _ in self.model.reposts_of(self.model.people)}

@@ -1,45 +1,41 @@
 """A hypothesis state machine that uses the site at random: each rule is an action of a user or of the operator.
 
 Every rule also changes the model (`site_model.py`). With `dies`, the process is killed before that round trip of the
-action. The checks are in `site_checks.py`; `site_posting.py` and `site_conversing.py` have the rules about posts.
+action. The checks are in `site_checks.py`; `site_posting.py` and `site_conversing.py` have the rules about posts,
+`site_sessions.py` those about logins.
 """
 
 import contextlib
 import io
 import sys
 
-from django.contrib.auth import authenticate
 from django.core.management import call_command
 from hypothesis import strategies as st
 from hypothesis.stateful import consumes, initialize, multiple, precondition, rule
 
-from accounts.signing_in.sessions.repository import Sessions
-from accounts.signing_in.viewer import Viewer
 from accounts.users.deletion import AccountDeletion
-from accounts.users.entities import NameTaken, NotSignedIn, User, Visitor
+from accounts.users.entities import NameTaken, NotSignedIn, User
 from accounts.users.name_index import NameIndex
 from accounts.users.registration import Registration
 from retwis_site.jobs.worker import drain
 from retwis_site.store.local_cache import Memory
 from tests.support.protocols.site_checks import CLOCK, KILLED, NO_ID, hashed
-from tests.support.protocols.site_conversing import ConversationRules
 from tests.support.protocols.site_model import Person
 from tests.support.protocols.site_posting import DIES, forms, people
+from tests.support.protocols.site_sessions import NAMES, PASSWORDS, SessionRules
 from tests.support.stores.key_layouts import noted
 from timeline.people.entities import Show
 from timeline.posts.entities import NewPost
 from timeline.timelines.everyone import EveryoneTimeline
 from timeline.timelines.home import Homes
 
-NAMES = st.sampled_from(["alice", "Alice", "ALICE", "bob", "Bob", "carol", "dora", "Dora", "erin", "frank"])
-PASSWORDS = st.sampled_from(["correct horse", "battery staple", "Tr0ub4dor&3"])
 DISPLAY_NAMES = st.sampled_from(["", "Alice", "Bob", "Ann of Cleves", "\u00dcnal: Ann:1"])
 BIOS = st.sampled_from(["", "Queen for half a year."])
 BELOW = st.none() | st.integers(1, 150)
 SIDES = st.sampled_from(["followers", "following"])
 
 
-class SiteMachine(ConversationRules):
+class SiteMachine(SessionRules):
     def teardown(self):
         if sys.exc_info()[0] is None:
             self.check_everything()
@@ -87,39 +83,6 @@ class SiteMachine(ConversationRules):
             assert (login.user, login.secret, CLOCK.now) == (User(uid, name), secret, when)
         self.model.people[uid] = Person(uid, name, int(when), password, secret)
         return self.model.people[uid]
-
-    @rule(name=NAMES, password=PASSWORDS, dies=DIES)
-    def sign_in(self, name, password, dies):
-        person = self.model.named(name)
-        login = self.carry_out(lambda: authenticate(None, username=name, password=password), dies)
-        if login is KILLED:
-            return
-        if person is None or person.password != password:
-            assert login is None
-            return
-        assert login.user == User(person.uid, person.name)
-        self.check_who_is_signed_in()
-
-    @rule(me=people, dies=DIES)
-    def log_out_everywhere(self, me, dies):
-        person = self.model.people[me]
-        self._new_secret(person, person.password, lambda: Sessions(self.store).end_all(me), dies)
-
-    @rule(me=people, password=PASSWORDS, dies=DIES)
-    def change_password(self, me, password, dies):
-        person = self.model.people[me]
-        self._new_secret(person, password, lambda: Sessions(self.store).change_password(me, hashed(password)), dies)
-
-    def _new_secret(self, person, password, work, dies):
-        result = self.carry_out(work, dies)
-        secret, stored = self.raw.hmget(f"user:{person.uid}", "auth", "password")
-        if result is not KILLED:
-            assert secret != person.secret
-        if secret != person.secret:
-            assert Viewer(self.store, person.secret).user == Visitor()
-            self.model.ended.add(person.secret)
-            person.secret, person.password = secret, password
-        assert stored == hashed(person.password)
 
     @rule(me=people, display_name=DISPLAY_NAMES, bio=BIOS, dies=DIES)
     def edit(self, me, display_name, bio, dies):

@@ -16,7 +16,8 @@ class Person:
     name: str  # the username, as typed
     registered: int  # unix seconds
     password: str
-    secret: str
+    secret: str  # the official one
+    sessions: set[str] = field(default_factory=set)  # secrets
     display_name: str = ""
     bio: str = ""
 
@@ -51,6 +52,7 @@ class Model:
     posts: dict[int, ModelPost] = field(default_factory=dict)
     since: dict[tuple[int, int], int] = field(default_factory=dict)  # (follower, followed): date (unix seconds)
     ended: set[str] = field(default_factory=set)  # secrets that no longer sign in
+    may_be_stale: set[str] = field(default_factory=set)  # secrets that a killed process may have left in `auths`
     likes: set[tuple[int, int]] = field(default_factory=set)  # (who, post)
     reposts: dict[tuple[int, int], int] = field(default_factory=dict)  # (who, post): id of the repost
     blocks: set[tuple[int, int]] = field(default_factory=set)  # (who, whom)
@@ -64,7 +66,7 @@ class Model:
 
     def delete_account(self, me: int) -> None:
         person = self.deleted[me] = self.people.pop(me)
-        self.ended.add(person.secret)
+        self.ended |= {person.secret, *person.sessions}
         self.since = {edge: since for edge, since in self.since.items() if me not in edge}
         self.blocks = {edge for edge in self.blocks if me not in edge}
         self.mutes = {edge for edge in self.mutes if me not in edge}
