@@ -12,13 +12,18 @@ async () => {
   if (!it || it === document.body) return null;
   const faults = () => {
     const box = it.getBoundingClientRect(), style = getComputedStyle(it), wrong = [];
-    if (style.outlineStyle === "none" || parseFloat(style.outlineWidth) < 2) wrong.push("has no outline");
+    if (style.outlineStyle === "none" || parseFloat(style.outlineWidth) < 2)
+      wrong.push(`its outline is ${style.outlineStyle}, ${style.outlineWidth} wide`);
     const within = (x, y) => {
       const top = document.elementFromPoint(x, y);
       return top && (it.contains(top) || top.contains(it));
     };
     const places = [0.1, 0.5, 0.9].map((part) => [box.left + box.width * part, box.top + box.height * part]);
-    if (!places.some(([x, y]) => within(x, y))) wrong.push("is hidden or out of sight");
+    if (!places.some(([x, y]) => within(x, y))) {
+      const above = document.elementFromPoint(...places[1]);
+      const there = `${box.width} x ${box.height} at ${box.left}, ${box.top}`;
+      wrong.push(above ? `${above.outerHTML.slice(0, 120)} lies over it (${there})` : `it is out of sight (${there})`);
+    }
     return wrong;
   };
   for (let frame = 0; frame < 60 && faults().length; frame++) await new Promise(requestAnimationFrame);
@@ -31,7 +36,7 @@ def focus_is_seen(page: Page) -> None:
     """WCAG 2.4.7 and 2.4.11: the focused element has an outline, and nothing lies over it."""
     focused = page.evaluate(FOCUSED)
     assert focused is not None, "nothing has the focus"
-    assert focused["wrong"] == [], focused["what"]
+    assert not focused["wrong"], f"{focused['what']}: {'; '.join(focused['wrong'])}"
 
 
 def press_tab_until(page: Page, wanted: Locator, key: str = "Tab") -> None:
