@@ -51,6 +51,14 @@ def test_the_map_has_every_module_in_its_folder_and_no_other_module():
     assert drawn == {str(path) for path in modules(*PACKAGES) if not path.name.startswith("__")}
 
 
+def test_the_drawing_has_every_room():
+    drawn = (ROOT / "docs/architecture.svg").read_text()
+    bands = re.findall(r'class="app"[^>]*>(\w+)/(.*?)(?=class="app"|\Z)', drawn, re.DOTALL)
+    rooms = {f"{band}/{name}" for band, text in bands for name in re.findall(r'class="name"[^>]*>(\w+)<', text)}
+    folders = {"/".join(path.parts[:2]) for path in modules(*PACKAGES[:3]) if len(path.parts) > 2}
+    assert rooms == folders
+
+
 def test_no_folder_has_more_than_twelve_modules():
     folders = {}
     for path in modules(*PACKAGES, "tests"):
