@@ -6,6 +6,7 @@ from accounts.users.checks.account_orphans import AccountOrphans
 from accounts.users.checks.adoption import AccountAdoption
 from accounts.users.checks.deleted_accounts import DeletedAccountChecks
 from accounts.users.checks.name_index_checks import NameIndexChecks
+from accounts.users.checks.skeleton_checks import SkeletonChecks
 from accounts.users.name_index import finish_name
 from accounts.users.registration import finish_user
 from accounts.users.removal import finish_deletion, remove_user
@@ -16,12 +17,12 @@ from retwis_site.store.client import Store
 
 
 def _inconsistencies(store: Store) -> list[Check]:
-    searches = (AccountChecks(store), NameIndexChecks(store), DeletedAccountChecks(store))
+    searches = (AccountChecks(store), NameIndexChecks(store), SkeletonChecks(store), DeletedAccountChecks(store))
     return [check for search in searches for check in search.inconsistencies()]
 
 
 def _orphans(store: Store) -> list[Check]:
-    return [*AccountOrphans(store).orphans(), *NameIndexChecks(store).orphans()]
+    return [*AccountOrphans(store).orphans(), *NameIndexChecks(store).orphans(), *SkeletonChecks(store).orphans()]
 
 
 FEATURE = Feature(

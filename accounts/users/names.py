@@ -6,6 +6,7 @@ with the same first letters are neighbours. A name may also contain colons.
 """
 
 import unicodedata
+from collections.abc import Mapping
 
 import regex
 
@@ -113,6 +114,11 @@ def skeletons(username: str) -> list[str]:
 
 def _skeleton(text: str) -> str:
     return text.translate(_PROTOTYPES).lower().replace("_", "") or "_"
+
+
+def holders(usernames: Mapping[int, str]) -> dict[str, str]:
+    """What these usernames, by uid, look like: skeleton -> the first uid, as `skeletons` has it."""
+    return {skeleton: str(uid) for uid in sorted(usernames, reverse=True) for skeleton in skeletons(usernames[uid])}
 
 
 def queue_skeletons(pipe: Pipe, user: User) -> None:

@@ -13,7 +13,7 @@ from itertools import accumulate
 from django.conf import settings
 
 from accounts.users.entities import User
-from accounts.users.names import entries
+from accounts.users.names import entries, holders
 from accounts.users.repository import new_secret
 from retwis_site.store import key_kinds, keys
 from retwis_site.store.client import Store
@@ -89,6 +89,7 @@ class Community:
         people = [User(uid, name, display_names[uid - 1]) for uid, name in enumerate(self._names, 1)]
         name_index = dict.fromkeys([entry for user in people for entry in entries(user)], 0)
         yield Step(keys.users_by_name(), members=name_index)
+        yield Step(keys.skeletons(), fields=holders(dict(enumerate(self._names, 1))))
 
     def _about(self) -> tuple[list[str], list[str]]:
         """The display names and bios of all users; the demo user has only a bio. They have their own random

@@ -24,6 +24,7 @@ def site(raw, store, alice, bob):
     raw.rpush("posts:1", "1", "b1", "0")
     raw.rpush("posts:2", "3", "1", "b2", "-1")
     raw.hset("users", "gone", 3)
+    raw.hset("skeletons", "gone", 3)
     raw.hset("user:3", mapping={"username": "gone", "deleted": LONG_AGO})
     raw.set("celery", "not ours")
     raw.hset("user:settings", "theme", "dark")
@@ -37,6 +38,7 @@ def add_orphans(raw):
     raw.hset("user:51", mapping={"username": "ALICE", "password": "hash", "auth": "unknown"})
     raw.hset("user:52", "password", "hash")
     raw.zadd("users_by_name", {"ghost:99": 0, "alicia:1": 0, "alice": 0})
+    raw.hset("skeletons", "ghost", 98)
     raw.hset("post:60", mapping={"user_id": "1", "time": int(time.time()) - 120, "body": "Never sent"})
     raw.hset("edits:2", LONG_AGO, "Second")
     raw.lpush("posts:1", "998", "2", "998")
@@ -71,6 +73,7 @@ extra fields of deleted accounts: 1 found, {1}
 old passwords that were replaced: 1 found, {1}
 orphaned user: hashes: 3 found, {3}
 stale entries in users_by_name: 3 found, {3}
+stale entries in skeletons: 1 found, {1}
 stale entries in auths: 2 found, {2}
 fields of ended sessions: 1 found, {1}
 appeals against what is no longer imposed: 1 found, {1}

@@ -40,6 +40,7 @@ def test_the_keys_are_those_of_the_key_table(raw):
         "auths": "hash",
         "users_by_time": "zset",
         "users_by_name": "zset",
+        "skeletons": "hash",
         "users_by_followers": "zset",
         "user": "hash",
         "post": "hash",
@@ -237,5 +238,5 @@ def test_a_community_may_have_no_posts_and_no_follows(raw):
     assert raw.get("next_post_id") == "0"
     assert set(raw.keys()) == {
         "schema", "next_user_id", "next_post_id", "users", "auths", "users_by_time", "users_by_name",
-        "user:1", "user:2", "user:3",
+        "skeletons", "user:1", "user:2", "user:3",
     }  # fmt: skip
