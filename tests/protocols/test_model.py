@@ -13,8 +13,8 @@ from hypothesis.stateful import run_state_machine_as_test
 from accounts.signing_in.sessions import entities
 from retwis_site.management.commands import cleanup, doctor  # noqa: F401  loaded here, so that they get the clock
 from retwis_site.store import cached_list, chunks
-from tests.support.protocols.site_checks import CLOCK
-from tests.support.protocols.site_machine import SiteMachine
+from tests.support.protocols.site.checks import CLOCK
+from tests.support.protocols.site.machine import SiteMachine
 from tests.support.protocols.thoroughness import examples
 from timeline.people import follow_pages
 from timeline.posts import post_ids

@@ -6,8 +6,8 @@ from django.test import override_settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, multiple, precondition, rule
 
-from tests.support.protocols.site_checks import CLOCK, KILLED, NO_ID, SiteChecks
-from tests.support.protocols.site_model import ModelPost
+from tests.support.protocols.site.checks import CLOCK, KILLED, NO_ID, SiteChecks
+from tests.support.protocols.site.model import ModelPost
 from timeline.posts.entities import NewPost, NoSuchPost, PostDeleted, Published
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows

@@ -1,8 +1,8 @@
 """A hypothesis state machine that uses the site at random: each rule is an action of a user or of the operator.
 
-Every rule also changes the model (`site_model.py`). With `dies`, the process is killed before that round trip of the
-action. The checks are in `site_checks.py`; `site_posting.py` and `site_conversing.py` have the rules about posts,
-`site_sessions.py` those about logins.
+Every rule also changes the model (`model.py`). With `dies`, the process is killed before that round trip of the
+action. The checks are in `checks.py`; `posting.py` and `conversing.py` have the rules about posts,
+`sessions.py` those about logins.
 """
 
 import contextlib
@@ -19,10 +19,10 @@ from accounts.users.name_index import NameIndex
 from accounts.users.registration import Registration
 from retwis_site.jobs.worker import drain
 from retwis_site.store.local_cache import Memory
-from tests.support.protocols.site_checks import CLOCK, KILLED, NO_ID, hashed
-from tests.support.protocols.site_model import Person
-from tests.support.protocols.site_posting import DIES, forms, people
-from tests.support.protocols.site_sessions import NAMES, PASSWORDS, SessionRules
+from tests.support.protocols.site.checks import CLOCK, KILLED, NO_ID, hashed
+from tests.support.protocols.site.model import Person
+from tests.support.protocols.site.posting import DIES, forms, people
+from tests.support.protocols.site.sessions import NAMES, PASSWORDS, SessionRules
 from tests.support.stores.key_layouts import noted
 from timeline.people.entities import Show
 from timeline.posts.entities import NewPost

@@ -8,8 +8,8 @@ import contextlib
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
-from tests.support.protocols.site_checks import CLOCK, KILLED
-from tests.support.protocols.site_posting import BODIES, DIES, LOOKS, PostRules, forms, people
+from tests.support.protocols.site.checks import CLOCK, KILLED
+from tests.support.protocols.site.posting import BODIES, DIES, LOOKS, PostRules, forms, people
 from timeline.posts.entities import NewPost, NoSuchPost, PostDeleted, TargetBlocked, TargetDeleted
 from timeline.posts.repository import Posts
 from timeline.posts.writing.reposting import Reposts

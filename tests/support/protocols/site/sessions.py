@@ -10,9 +10,9 @@ from accounts.signing_in.sessions.devices import Device
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User, Visitor
-from tests.support.protocols.site_checks import KILLED, hashed
-from tests.support.protocols.site_conversing import ConversationRules
-from tests.support.protocols.site_posting import DIES, people
+from tests.support.protocols.site.checks import KILLED, hashed
+from tests.support.protocols.site.conversing import ConversationRules
+from tests.support.protocols.site.posting import DIES, people
 
 NAMES = st.sampled_from(["alice", "Alice", "ALICE", "bob", "Bob", "carol", "dora", "Dora", "erin", "frank"])
 PASSWORDS = st.sampled_from(["correct horse", "battery staple", "Tr0ub4dor&3"])
