@@ -13,7 +13,7 @@ from dotenv.parser import parse_stream
 PACKAGE = Path(__file__).resolve().parent
 IN_CHECKOUT = (PACKAGE.parent / "manage.py").is_file()
 BASE_DIR = PACKAGE.parent if IN_CHECKOUT else Path.cwd()  # var/ is there
-FILES_DIR = PACKAGE.parent if IN_CHECKOUT else PACKAGE  # templates/ and locale/ are there; the wheel has them here
+FILES_DIR = PACKAGE.parent if IN_CHECKOUT else PACKAGE  # templates/, locale/ and docs/book/; the wheel has them here
 
 
 def env(name: str, default: str = "") -> str:
@@ -126,6 +126,8 @@ SECURITY_CONTACT = env_matching("SECURITY_CONTACT", CONTACT, "mailto:security@re
 EXPLORE = env_on("EXPLORE", "1")  # whether there is a page of what many people like; no other page is ranked
 # Whether pages show what they send to Redis: on where a site is tried out. `inspector/audience.py` says to whom.
 INSPECT = env_on("INSPECT", "" if PUBLIC or env("REDIS_URL") else "1")
+# Whether the book about the site's Redis, docs/book/, is at /book/.
+BOOK = env_on("BOOK", "1" if INSPECT or DEBUG else "")
 
 DEMO_USER = "demo"  # `seed` creates this user, and `serve` prints how to log in
 DEMO_PASSWORD = "retwis-demo"  # noqa: S105  public, for trials
@@ -159,6 +161,7 @@ FEATURES = [
     *(["timeline.explore"] if EXPLORE else []),
     "timeline.feeds",
     "timeline.account_data",
+    *(["timeline.book"] if BOOK else []),
     "timeline.demo",
 ]
 MIDDLEWARE = [

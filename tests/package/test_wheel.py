@@ -59,7 +59,7 @@ def test_the_wheel_has_every_file_of_the_site(wheel):
     answer = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True)  # noqa: S607
     tracked = answer.stdout.split()
     apps = {name for name in tracked if name.startswith(("retwis_site/", "accounts/", "timeline/"))}
-    files = {f"retwis_site/{name}" for name in tracked if name.startswith(("templates/", "locale/"))}
+    files = {f"retwis_site/{name}" for name in tracked if name.startswith(("templates/", "locale/", "docs/book/"))}
     assert apps | files <= names
     assert not [name for name in names if name.startswith(("tests/", "benchmarks/", "var/", "docs/"))]
 
@@ -88,6 +88,8 @@ def test_retwis_serve_starts_in_an_empty_folder(environment, tmp_path):
             assert "--" in get(port, style)
             assert 'lang="de"' in get(port, "/login/", **{"Accept-Language": "de"})
             assert "Anmelden" in get(port, "/login/", **{"Accept-Language": "de"})
+            assert "<h1>Keys and hashes</h1>" in get(port, "/book/keys-and-hashes/")
+            assert get(port, "/book/keys-and-hashes.svg").startswith("<svg")
         finally:
             site.terminate()
             site.wait(timeout=30)

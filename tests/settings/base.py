@@ -6,6 +6,7 @@ from tests.settings import folder
 
 os.environ["VAR_DIR"] = folder("retwis-tests-")
 os.environ["SECRET_KEY"] = "only for tests"
+os.environ["BOOK"] = "1"
 
 from retwis_site.settings import *  # noqa: F403
 

@@ -43,7 +43,8 @@ class FixedPages(Sitemap):  # type: ignore[type-arg]
     """Pages that exist without users."""
 
     def items(self) -> list[str]:
-        return ["home", "timeline", "people", *(["explore"] if settings.EXPLORE else [])]
+        parts = {"explore": settings.EXPLORE, "book": settings.BOOK}
+        return ["home", "timeline", "people", *(name for name, is_on in parts.items() if is_on)]
 
     def location(self, name: str) -> str:
         return reverse(name)

@@ -21,7 +21,7 @@ from timeline.timelines.profile import Profiles
 
 HEALTH_CHECKS = {"livez", "readyz"}
 FEEDS = {"timeline_atom", "timeline_rss", "profile_atom", "profile_rss"}
-PUBLIC = {*FEEDS, "robots", "sitemap", "sitemap_part"}
+PUBLIC = {*FEEDS, "robots", "sitemap", "sitemap_part", "book_picture"}
 CONTENT_TYPES = {"text/html", "text/plain", "text/css", "text/javascript", "image/svg+xml"}
 CONTENT_TYPES |= {"application/atom+xml", "application/rss+xml", "application/xml", "application/x-ndjson"}
 STATIC = {"a stylesheet": "/static/retwis.css", "a picture": "/static/mark.svg", "a script": "/static/retwis.js"}

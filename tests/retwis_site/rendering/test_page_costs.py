@@ -63,6 +63,10 @@ COSTS = {
     ("/about/", "a visitor"): ((0, 0), (1, 1)),
     ("/rules/", "a visitor"): ((0, 0), (1, 1)),
     ("/privacy/", "a visitor"): ((0, 0), (1, 1)),
+    ("/book/", "a visitor"): ((0, 0), (1, 1)),
+    ("/book/keys-and-hashes/", "alice"): ((1, 4), (2, 6)),
+    ("/book/keys-and-hashes/", "a visitor"): ((0, 0), (1, 1)),
+    ("/book/keys-and-hashes.svg", "a visitor"): ((0, 0), (0, 0)),
     ("/login/", "a visitor"): ((0, 0), (1, 1)),
     ("/register/", "a visitor"): ((0, 0), (1, 1)),
 }

@@ -114,6 +114,7 @@ SENSIBLE = {
     "UsernameConverter": hostile_values.NAMES,
     "IdConverter": hostile_values.IDS,
     "SlugConverter": [b"people", b"pages"],
+    "ChapterConverter": [b"keys-and-hashes"],
 }
 # alice and her post; a user that she can follow; a user with a strange name that she follows, and a post of that user.
 PLAIN = [

@@ -33,7 +33,7 @@ def test_the_index_leads_to_the_pages_and_to_all_profiles(browser, alice, bob):
     assert parts == ["http://testserver/sitemap-pages.xml", PEOPLE]
     found = [texts(root(browser().get(part.removeprefix("http://testserver"))), URL) for part in parts]
     assert found == [
-        [f"http://testserver{path}" for path in ("/", "/timeline/", "/people/", "/explore/")],
+        [f"http://testserver{path}" for path in ("/", "/timeline/", "/people/", "/explore/", "/book/")],
         ["http://testserver/@Alice/", "http://testserver/@bob/"],
     ]
     for urls in found:

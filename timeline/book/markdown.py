@@ -1,0 +1,69 @@
+"""Markdown of the book as HTML for the site's pages. It is the site's own text, so HTML in it stays."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from django.urls import reverse
+from django.utils.html import escape
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markdown_it.utils import EnvType, OptionsDict
+
+PROMPT = "> "  # before a command of a session with redis-cli
+
+
+def title_of(markdown: str) -> str:
+    """The text of the first heading."""
+    return markdown.partition("\n")[0].removeprefix("# ")
+
+
+def html_of(markdown: str) -> str:
+    """The text as HTML. Links between chapters and pictures lead to addresses of the site. Any other link becomes plain
+    text: the site does not serve the other files of the repository, and its own pages name no other site."""
+    tokens = _PARSER.parse(markdown)
+    for token in tokens:
+        _relink(token.children or [])
+    html: str = _PARSER.renderer.render(tokens, _PARSER.options, {})
+    return html
+
+
+def _relink(tokens: Sequence[Token]) -> None:
+    is_dropped = False
+    for token in tokens:
+        if token.type == "image":
+            token.attrSet("src", reverse("book_picture", args=[str(token.attrGet("src")).removesuffix(".svg")]))
+        elif token.type == "link_open":
+            address = _address(str(token.attrGet("href")))
+            is_dropped = token.hidden = address is None
+            token.attrSet("href", address or "")
+        elif token.type == "link_close":
+            token.hidden = is_dropped
+
+
+def _address(link: str) -> str | None:
+    """Where a link of a chapter leads on the site; None where it leads elsewhere."""
+    if link == "README.md":
+        return reverse("book")
+    chapter = re.fullmatch(r"([a-z-]+)\.md", link)
+    return reverse("book_chapter", args=[chapter[1]]) if chapter else None
+
+
+def _fence(self: RendererHTML, tokens: Sequence[Token], number: int, options: OptionsDict, env: EnvType) -> str:
+    """A block of code. A session has its commands marked, and above it what has happened on the site before."""
+    language, _, situation = tokens[number].info.partition(" ")
+    if language != "redis":
+        return f"<pre><code>{escape(tokens[number].content)}</code></pre>\n"
+    caption = f"<figcaption>{escape(situation)}</figcaption>" if situation else ""
+    session = "\n".join(_session_lines(tokens[number].content))
+    return f"<figure>{caption}<pre><samp>{session}</samp></pre></figure>\n"
+
+
+def _session_lines(session: str) -> Iterator[str]:
+    for line in session.splitlines():
+        shown = escape(line)
+        yield f"<kbd>{shown}</kbd>" if line.startswith(PROMPT) else shown
+
+
+_PARSER = MarkdownIt("commonmark").enable("table")
+_PARSER.add_render_rule("fence", _fence)
