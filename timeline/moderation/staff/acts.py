@@ -1,10 +1,14 @@
 """What staff does, in words."""
 
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.community.sanctions import GRANTED, REFUSED
+from accounts.community.site.forms import SiteForm
 from accounts.users.entities import Role, State
 from timeline.moderation.reports.entities import PREFIX, Action
+
+SITE = "site:"  # what a change of the site's words is called in the log, before the names of the fields
 
 LABELS = {
     State.FROZEN: _("Account frozen"),
@@ -22,12 +26,14 @@ LABELS = {
     f"role:{Role.ADMIN}": _("Made an admin"),
     "joining:approved": _("Application approved"),
     "joining:refused": _("Application refused"),
-    "site": _("Site changed"),
     "link": _("Link for a new password made"),
 }
 
 
 def in_words(what: str) -> str:
-    """An act in words, without what of the site has changed; an act of another version as it is stored."""
-    name = "site" if what.startswith("site:") else what.removeprefix(PREFIX)
-    return str(LABELS.get(name, what))
+    """An act in words; an act of another version as it is stored. A change of the site names the changed fields."""
+    if what.startswith(SITE):
+        names = what.removeprefix(SITE).split(",")
+        fields = [str(SiteForm.base_fields[name].label) if name in SiteForm.base_fields else name for name in names]
+        return gettext("Site changed: %(fields)s") % {"fields": ", ".join(fields)}
+    return str(LABELS.get(what.removeprefix(PREFIX), what))

@@ -82,8 +82,19 @@ def test_an_admin_changes_the_words_and_sees_them_at_once(admin, store, raw):
     assert "Ravens</title>" in page
     assert site.stored_site(store).numbered_rules == ["Be kind", "No spam"]
     [act] = Log(store).page().acts
-    assert (act.by, act.what.split(":")[0]) == (1, "site")
+    assert (act.by, act.what) == (1, "site:name,rules")
+    assert "Site changed: Name of the site, Rules" in admin.get("/moderation/log/").content.decode()
     assert '<li dir="auto">No spam</li>' in admin.get("/rules/").content.decode()
+
+
+def test_what_stays_as_it_is_is_not_written_and_not_in_the_log(admin, store, raw):
+    form = {"name": "Retwis", "colour": "pine", "registration": "open", "invites": "5"}  # as the page shows them
+    assert admin.post("/moderation/site/", form).status_code == 302
+    assert raw.exists("site") == 0
+    admin.post("/moderation/site/", {**form, "invites": "0"})
+    admin.post("/moderation/site/", {**form, "invites": "0"})
+    assert [act.what for act in Log(store).page().acts] == ["site:invites"]
+    assert raw.hgetall("site") == {"invites": "0"}
 
 
 def test_a_wrong_word_is_a_422_with_what_was_typed(admin, raw):
