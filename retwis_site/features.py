@@ -40,6 +40,7 @@ AddressOf = Callable[..., str]  # a whole address, from the name of a view and i
 AccountLines = Callable[[Store, Owner, AddressOf], Iterator[list[Line]]]  # in chunks
 Checks = Callable[[Store], list[Check]]
 AskNumber = Callable[[Pipe, int], Reply[int] | Answer[int]]  # asks for a number about the user with this uid
+AskWaiting = Callable[[Pipe], Reply[int] | Answer[int]]
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,8 @@ class Feature:
     # By name, numbers about the signed-in user for every page: `request.viewer.numbers`. The round trip that checks the
     # viewer asks for them; at most two commands each.
     viewer_numbers: Mapping[str, AskNumber] = field(default_factory=dict)
+    # How many things wait for a decision of staff: one command, in the same round trip, for staff alone.
+    waiting: AskWaiting | None = None
     account_lines: AccountLines | None = None  # for the personal download
     site_lines: Sequence[SiteLines] = ()  # for the file of the whole site; a type may name what types before it have
     account_sets: Sequence[AccountSet] = ()
@@ -126,6 +129,12 @@ def features() -> tuple[Feature, ...]:
 def viewer_numbers() -> Mapping[str, AskNumber]:
     """The `viewer_numbers` of all features."""
     return {name: ask for feature in features() for name, ask in feature.viewer_numbers.items()}
+
+
+def ask_waiting(pipe: Pipe) -> Answer[int]:
+    """How many things wait for a decision of staff: those of all features."""
+    asked = [feature.waiting(pipe) for feature in features() if feature.waiting is not None]
+    return Answer(lambda: sum(number.value for number in asked))
 
 
 def require_known_limits() -> None:

@@ -2,6 +2,7 @@
 
 from django.utils.translation import gettext_lazy as _
 
+from accounts.community.appeals import ask_open
 from accounts.community.checks import CommunityChecks
 from accounts.community.lines import LOG, SANCTIONS, STAFF, account_lines
 from accounts.community.removal import finish_removal, remove_community
@@ -15,6 +16,7 @@ from retwis_site.store import keys
 FEATURE = Feature(
     urls="accounts.community.sanctioned.urls",
     limits=(APPEALS,),
+    waiting=ask_open,
     form_fields={"appeal": (FormField("text", "textarea", _("Your appeal")), FormField("token", "hidden"))},
     jobs={
         "role": finish_role,

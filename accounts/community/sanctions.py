@@ -19,7 +19,7 @@ from retwis_site.exceptions import StoreError
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
-from retwis_site.store.ids import stored_id, stored_time
+from retwis_site.store.ids import stored_time
 from retwis_site.store.local_cache import Memory
 
 DAY = 24 * 3600  # seconds
@@ -28,7 +28,6 @@ SUSPENDED_FOR = 30 * DAY  # after it, a suspension without an end becomes a dele
 GRACE = 3600  # seconds between the last moment to lift a suspension and the deletion
 
 GRANTED, REFUSED = "appeal:granted", "appeal:refused"  # what decisions are called in the log
-PAGE = 20
 STORED = ("state", "state_until", "state_reason", "state_since", "state_act")
 
 
@@ -184,21 +183,6 @@ class Sanctions:
         appeal = read_appeal(uid, self._store.hget(keys.user(uid), "appeal"))
         if appeal is not None:
             self.queue_appeal(self._outbox.add(f"appeal:{uid}:{appeal.act_id}").name, appeal)
-
-    def how_many_appeals(self) -> int:
-        """The number of open appeals. One round trip."""
-        return self._store.zcard(keys.appeals())
-
-    def appeals(self, before: int | None = None) -> list[Appeal]:
-        """Open appeals, newest first, at most PAGE; `before`: unix seconds. Two round trips."""
-        high = "+inf" if before is None else f"({before}"
-        members = self._store.zrevrangebyscore(keys.appeals(), high, "-inf", PAGE)
-        pipe = self._store.pipeline()
-        uids = [uid for member in members if (uid := stored_id(keys.appeals(), member.partition(":")[0])) is not None]
-        asked = [(uid, pipe.hget(keys.user(uid), "appeal")) for uid in uids]
-        pipe.execute()
-        found = [read_appeal(uid, text.value) for uid, text in asked]
-        return [appeal for appeal in found if appeal is not None and appeal.member in members]
 
     def standing(self, uid: int) -> Standing | None:
         """What is imposed on a person, with their appeal and its answer; None when nothing is. Two round trips."""

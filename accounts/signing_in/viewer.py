@@ -29,15 +29,17 @@ from accounts.users.entities import (
 )
 from accounts.users.repository import PERSON, TRIES, Users, ask_owner, person, role_of, sanction_of
 from retwis_site.exceptions import StoreError, StoreReadOnly
-from retwis_site.features import viewer_numbers
+from retwis_site.features import ask_waiting, viewer_numbers
 from retwis_site.identity.site import Site, ask_site, current_site
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import stored_id
-from retwis_site.store.local_cache import Hints
+from retwis_site.store.local_cache import Hints, Memory
+from retwis_site.store.replies import Answer
 
 _uids_by_secret: Hints[str] = Hints(1 << 17)  # 2 MB
 _uids_by_name: Hints[str] = Hints(1 << 16)  # 1 MB
+_staff: Memory[int, bool] = Memory(size=1000, seconds=3600)  # uids that had a role when they were read last
 
 LONGEST_SECRET = 200  # characters; a secret of this site has 32, but a cookie may hold anything
 
@@ -55,6 +57,7 @@ class Viewer:
         self._user: User | Visitor | None = None if self.secret else Visitor()  # None until it is checked
         self._numbers: Mapping[str, int] = {}
         self._role = Role.MEMBER
+        self._waiting = 0
         self._sanction: Sanction | None = None
         self.check: Callable[[User], object] = bool  # called once the viewer is known; may raise
         self._site: Site | None = None
@@ -92,6 +95,11 @@ class Viewer:
         return self.role is not Role.MEMBER
 
     @property
+    def waiting(self) -> int:
+        """How many reports and appeals wait for staff; 0 for all others. Round trips as for `user`."""
+        return self._waiting if self.is_staff else 0
+
+    @property
     def sanction(self) -> Sanction | None:
         """What staff has imposed on the viewer: FROZEN or HIDDEN; None for a visitor. Round trips as for `user`."""
         return self._sanction if isinstance(self.user, User) else None
@@ -124,7 +132,7 @@ class Viewer:
 
         One round trip when the secret names the viewer's uid or it is cached, two when not. A wrong uid costs one more,
         a stale entry in `auths` too; each try makes a new question. Once an hour, a session costs one more: its use
-        is written. Raises StoreError.
+        is written; and for staff one more, while this process does not know their role. Raises StoreError.
         """
         self.asked = True
         for _ in range(TRIES):
@@ -144,6 +152,7 @@ class Viewer:
                 keys.user(me), [*PERSON, "role", "state_reason", "dismissed", *asked_fields(self.secret)]
             )
             numbers = {name: ask_number(pipe, me) for name, ask_number in viewer_numbers().items()}
+            waiting = ask_waiting(pipe) if _staff.get(me) else None
             question.queue(pipe, me)
             pipe.execute()
             self._site = site.value
@@ -157,6 +166,7 @@ class Viewer:
             if user is not None and (session is not None or is_official):
                 self._user = user
                 self._role = role_of(me, role)
+                self._waiting = self._waiting_for(me, waiting)
                 self._dismissed = dismissed or ""
                 self._sanction = sanction_of(me, about, reason)
                 self._numbers = {name: number.value for name, number in numbers.items()}
@@ -166,6 +176,17 @@ class Viewer:
                 return question.result()
             self._user = Visitor()  # a stale entry in `auths`
         raise StoreError("the account kept changing while the page was read; try again")
+
+    def _waiting_for(self, me: int, asked: Answer[int] | None) -> int:
+        """How much waits for the viewer as staff; 0 for others. One round trip when it was not asked yet."""
+        if self._role is Role.MEMBER:
+            return 0
+        _staff.put(me, True)
+        if asked is None:
+            pipe = self._store.pipeline()
+            asked = ask_waiting(pipe)
+            pipe.execute()
+        return asked.value
 
     def _note_use(self, me: int, session: Session) -> None:
         """Write the hour in which a session is used. One round trip an hour; else none."""

@@ -11,6 +11,7 @@ from timeline.moderation.reports.deciding import finish_decision
 from timeline.moderation.reports.lines import REPORTS as REPORT_LINES
 from timeline.moderation.reports.lines import account_lines
 from timeline.moderation.reports.removal import at_work_about, at_work_by, remove_reports
+from timeline.moderation.reports.repository import ask_open
 
 _REPORT = (FormField("reason", "hidden"), FormField("note", "textarea", _("What should the moderators know?")))
 
@@ -18,6 +19,7 @@ FEATURE = Feature(
     urls="timeline.moderation.urls",
     jobs={"report": finish_decision},
     limits=(REPORTS,),
+    waiting=ask_open,
     form_fields={"report_person": _REPORT, "report_post": _REPORT},
     inconsistencies=lambda store: ReportChecks(store).inconsistencies(),
     orphans=lambda store: ReportChecks(store).orphans(),

@@ -24,8 +24,8 @@ HERE = ("", "own_profile", "likes", "bookmarks", "tags", "settings")  # the page
 
 SESSION = Fragment(
     "accounts/signing_in/_session.html",
-    slots=("at", "avatar", "shown_name", "isolated_name"),
-    shape={"here": HERE, "is_staff": EITHER},
+    slots=("at", "avatar", "shown_name", "isolated_name", "waiting"),
+    shape={"here": HERE, "staff": ("", "idle", "waited for")},
 )
 
 
@@ -40,6 +40,7 @@ class Rendering:
     sanction: Sanction | None = None  # what staff has imposed on the viewer
     site: Site = DEFAULT
     is_staff: bool = False  # a moderator or an admin
+    waiting: int = 0  # how many reports and appeals wait for staff; 0 for all others
     dismissed: str | None = None  # the announcement that the viewer has dismissed; None for a visitor
 
     @property
@@ -63,6 +64,7 @@ def rendering(request: RetwisRequest) -> Rendering:
         viewer.site,
         dismissed=viewer.dismissed,
         is_staff=viewer.is_staff,
+        waiting=viewer.waiting,
     )
 
 
@@ -113,7 +115,8 @@ def session(by: Rendering, here: str) -> Html:
     return SESSION.fill(
         by.language,
         here=here if here in HERE else "",
-        is_staff=by.is_staff,
+        staff=("waited for" if by.waiting else "idle") if by.is_staff else "",
+        waiting=shown_number(by.waiting),
         at=at(user.username),
         avatar=avatar(user.uid, user.shown_name),
         shown_name=user.shown_name,
@@ -146,6 +149,7 @@ def form_page(request: RetwisRequest, template: str, context: Mapping[str, Any],
         "user": by.user,
         "signed_in": by.me is not None,
         "session": session(by, name),
+        "waiting": shown_number(by.waiting),
         **frame_of_news(by, name, "polls"),
         "banner": banner(by.sanction, by.language),
         **frame_of_site(by),

@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from accounts.community.appeals import open_appeals
 from accounts.community.log import Log
 from accounts.community.roles import Roles
 from accounts.community.sanctions import (
@@ -162,17 +163,17 @@ def test_an_open_appeal_keeps_a_suspended_account(sanctions, store, raw):
 def test_an_appeal_waits_until_it_is_decided(sanctions, store, raw):
     sanctions.impose(BOB, State.FROZEN, "insults")
     sanctions.appeal(BOB, "I am sorry.")
-    [appeal] = sanctions.appeals()
+    [appeal] = open_appeals(store).appeals
     assert (appeal.uid, appeal.text) == (BOB, "I am sorry.")
     assert raw.zrange("appeals", 0, -1) == [f"2:{raw.hget('user:2', 'state_act')}"]
     sanctions.decide_appeal(BOB, False, ALICE, "again and again")
-    assert sanctions.appeals() == []
+    assert open_appeals(store).appeals == []
     assert sanctions.of(BOB).state is State.FROZEN
     assert Log(store).page().acts[0].what == "appeal:refused"
     assert noted(raw) == []
 
 
-def test_there_is_one_appeal_and_one_decision_for_each_sanction(sanctions, raw):
+def test_there_is_one_appeal_and_one_decision_for_each_sanction(sanctions, store, raw):
     with pytest.raises(NothingImposed):
         sanctions.appeal(BOB, "Why?")
     sanctions.impose(BOB, State.FROZEN, "insults")
@@ -188,7 +189,7 @@ def test_there_is_one_appeal_and_one_decision_for_each_sanction(sanctions, raw):
         sanctions.appeal(BOB, "Please.")
     sanctions.impose(BOB, State.HIDDEN, "noise")
     sanctions.appeal(BOB, "Another one.")
-    assert [appeal.text for appeal in sanctions.appeals()] == ["Another one."]
+    assert [appeal.text for appeal in open_appeals(store).appeals] == ["Another one."]
 
 
 @pytest.mark.parametrize("step", range(12))

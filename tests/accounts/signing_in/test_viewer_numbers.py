@@ -2,6 +2,8 @@
 
 import pytest
 
+from accounts.community.roles import Roles
+from accounts.users.entities import Role
 from retwis_site import features
 from retwis_site.features import Feature
 from retwis_site.store import keys
@@ -53,3 +55,46 @@ def test_a_visitor_has_no_numbers(browser, declared, alice, round_trips):
 def test_a_stale_secret_gives_no_numbers(browser, declared, raw, alice):
     raw.hset("user:1", "auth", "another")
     assert browser(alice).get("/people/").wsgi_request.viewer.numbers == {}
+
+
+# ---- what waits for staff
+
+WAITING = [("ZCARD", "appeals"), ("ZCARD", "reports")]
+
+
+@pytest.mark.parametrize("url", PAGES)
+def test_staff_has_the_number_of_open_reports_and_appeals_after_the_same_round_trips(
+    browser, store, raw, alice, bob, round_trips, url
+):
+    raw.zadd("reports", {"1": 1, "2": 2})
+    raw.zadd("appeals", {"2:abc": 1})
+    _, before = costs(browser, alice, round_trips, url)
+    Roles(store).give(1, Role.MODERATOR)
+    Memory.clear_all()
+    viewer, after = costs(browser, alice, round_trips, url)
+    assert viewer.waiting == 3
+    assert len(after.round_trips) == len(before.round_trips)
+    assert sorted(set(after.commands) - set(before.commands)) == WAITING
+    page = browser(alice).get(url).content.decode()
+    assert '<a href="/moderation/">Moderation (3)</a>' in page
+
+
+def test_members_and_former_staff_ask_for_nothing_that_waits(browser, store, raw, alice, round_trips):
+    raw.zadd("reports", {"1": 1})
+    client = browser(alice)
+    member = round_trips(lambda: client.get("/settings/"))
+    assert not {*WAITING} & {*member.commands}
+    Roles(store).give(1, Role.MODERATOR)
+    assert "Moderation (1)" in client.get("/settings/").content.decode()
+    Roles(store).give(1, Role.MEMBER)
+    assert "Moderation" not in client.get("/settings/").content.decode()
+
+
+def test_the_first_page_of_staff_in_a_process_costs_one_round_trip_more(browser, store, raw, alice, round_trips):
+    Roles(store).give(1, Role.MODERATOR)
+    Memory.clear_all()
+    client = browser(alice)
+    first = round_trips(lambda: client.get("/settings/"))
+    second = round_trips(lambda: client.get("/settings/"))
+    assert len(first.round_trips) == len(second.round_trips) + 2  # the other one: the uid of the secret
+    assert {*WAITING} <= {*second.round_trips[0].commands}

@@ -6,10 +6,10 @@ from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
+from accounts.community.appeals import AppealPage, open_appeals
 from accounts.community.guards import staff_required
 from accounts.community.log import Log
 from accounts.community.refusals import Refused
-from accounts.community.sanctions import Sanctions
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import User
 from retwis_site.store.client import connect
@@ -21,7 +21,7 @@ from timeline.moderation.staff.acts import in_words
 from timeline.moderation.staff.forms import DecisionForm
 from timeline.moderation.staff.histories import about_person, named
 from timeline.moderation.staff.pages import staff_page
-from timeline.moderation.staff.queue import names_of, queue
+from timeline.moderation.staff.queue import Queue, names_of, queue
 from timeline.posts.repository import Posts
 from timeline.timelines.cursors import post_cursor
 
@@ -29,15 +29,19 @@ from timeline.timelines.cursors import post_cursor
 @staff_required
 @require_safe
 def moderation(request: RetwisRequest, me: User) -> HttpResponse:
-    """The open reports and appeals. Seven round trips."""
+    """The open reports and appeals; older reports with `before`, older appeals with `appealed_before`. Eight round
+    trips at most."""
     store = connect()
-    found = queue(store, post_cursor(request.GET.get("before")))
-    appeals = Sanctions(store).appeals()
-    names = names_of(store, {appeal.uid for appeal in appeals})
+    before, appealed = (post_cursor(request.GET.get(name)) for name in ("before", "appealed_before"))
+    found = queue(store, before) if appealed is None else Queue([], None)
+    asked = open_appeals(store, appealed) if before is None else AppealPage([], None)
+    names = names_of(store, {appeal.uid for appeal in asked.appeals})
     context = {
+        "has_reports": appealed is None,
         "things": [(one, label_of(one.newest.about.reason, one.newest.about.rule)) for one in found.things],
-        "appeals": [(appeal, names[appeal.uid]) for appeal in appeals],
         "older": found.older,
+        "appeals": [(appeal, names[appeal.uid]) for appeal in asked.appeals],
+        "older_appeals": asked.older,
     }
     return staff_page(request, "queue.html", context)
 

@@ -3,6 +3,7 @@
 import pytest
 from django.conf import settings
 
+from accounts.community.appeals import open_appeals
 from accounts.community.sanctioned.pages import TOKEN_LIVES, token_of, uid_of
 from accounts.community.sanctions import Sanctions
 from accounts.users.entities import State
@@ -80,7 +81,7 @@ def test_a_suspended_user_appeals_without_a_session(site, store, browser):
     answer = client.post("/appeal/", {"text": "It was not me.", "token": token})
     assert answer.status_code == 200
     assert "It waits for a decision." in answer.content.decode()
-    [appeal] = Sanctions(store).appeals()
+    [appeal] = open_appeals(store).appeals
     assert (appeal.uid, appeal.text) == (BOB, "It was not me.")
     assert settings.AUTH_COOKIE not in client.cookies
 
