@@ -148,6 +148,7 @@ FEATURES = [
     "accounts.community",
     "accounts.community.site",
     "accounts.community.joining",
+    "accounts.inspector",
     "accounts.settings",
     "timeline.relations",
     "timeline.posts",

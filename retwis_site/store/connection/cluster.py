@@ -12,6 +12,7 @@ import redis
 from redis.exceptions import AskError, ClusterDownError, MovedError
 
 from retwis_site.store.connection.cluster_slots import Address, SlotMap, address_of
+from retwis_site.store.connection.recorder import KEY_IS_SECOND
 from retwis_site.store.connection.transport import BorrowedConnection, Queued
 
 REDIRECTIONS = 8  # a slot moves once; more often only while the servers themselves disagree
@@ -50,8 +51,8 @@ class ClusterTransport:
         return self.slots.primaries()
 
     def _holder(self, queued: Queued) -> Address:
-        (_, key, *_), _ = queued
-        return self.slots.holder(str(key))
+        (name, key, *rest), _ = queued
+        return self.slots.holder(str(rest[0] if name in KEY_IS_SECOND else key))
 
     def _ask(self, asked: dict[int, Address], queued: Sequence[Queued], replies: list[Any]) -> None:
         """Send to all servers, then read from all; the replies are put into `replies`."""

@@ -19,6 +19,8 @@ Command = tuple[object, ...]  # such as ("HGET", "users", "alice")
 KEYLESS = frozenset({"PING", "SCAN", "DBSIZE", "INFO", "CONFIG", "SYNC"})
 # Commands whose arguments are all keys.
 _ALL_ARGUMENTS = frozenset({"DEL", "UNLINK", "EXISTS", "TOUCH", "MGET"})
+# Commands whose first argument says what they do, and whose second is the key.
+KEY_IS_SECOND = frozenset({"MEMORY", "OBJECT"})
 # Commands that the site must never send.
 _FORBIDDEN = frozenset(
     {"MULTI", "EXEC", "WATCH", "EVAL", "EVALSHA", "FCALL", "MSET", "MSETNX", "RENAME", "KEYS", "FLUSHDB"}
@@ -159,4 +161,4 @@ def keys_of(command: Command) -> tuple[str, ...]:
         raise ValueError(f"{name} is not for this site: one command, one key, no transactions, no scripts")
     if name in _ALL_ARGUMENTS:
         return tuple(arguments)
-    return (arguments[0],)
+    return (arguments[1 if name in KEY_IS_SECOND else 0],)

@@ -1,0 +1,159 @@
+"""One key: what the server says about it, and its first members."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from retwis_site.exceptions import BadCursor, StoreRefused
+from retwis_site.inspector.keys.key_table import Line
+from retwis_site.inspector.keys.meanings import FIELDS, MEMBERS, VALUES, What
+from retwis_site.inspector.keys.privacy import cut, may_read, may_read_field, shown_field, shown_member
+from retwis_site.inspector.keys.questions import ask_encoding, ask_length, ask_memory, asked_about_keys
+from retwis_site.store.client import Pipe, Store
+from retwis_site.store.ids import parse_id, parse_number
+from retwis_site.store.replies import Answer
+
+Page = tuple[list["Row"], int]
+
+A_PAGE = 50  # members of a key; a small hash comes as a whole
+BINARY = "postings:*"  # a string that is no text
+NO_KEY = "none"  # the type of a key that is not there
+NOTHING_SHOWN: Answer[Page] = Answer(lambda: ([], 0))
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A member, a field, a score or a value."""
+
+    text: str | None  # None: only its size is shown
+    what: What = What.TEXT
+    size: int = 0  # bytes
+
+    @property
+    def ids(self) -> list[int]:
+        """The ids of the people or posts in it."""
+        if self.what not in {What.USER, What.POST}:
+            return []
+        return [number for part in (self.text or "").split() if (number := parse_id(part)) is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    name: Cell  # a member, an entry, or the name of a field
+    value: Cell | None = None  # the score of the member, or the value of the field
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A key as it is now."""
+
+    type: str  # NO_KEY without the key
+    ttl: int | None  # seconds until it expires; None: it stays
+    length: int = 0  # members, fields, entries or bytes
+    encoding: str | None = None  # None: the server does not say
+    memory: int | None = None  # bytes; None: the server does not say
+    rows: Sequence[Row] = ()
+    further: int | None = None  # where the next page begins; None at the end
+    refusal: str = ""  # why `encoding` and `memory` are missing
+    is_shown: bool = False  # whether the viewer may see more than sizes
+
+
+class OneKey:
+    """Reads one key of the key table."""
+
+    def __init__(self, store: Store, key: str, line: Line) -> None:
+        self._store = store
+        self._key = key
+        self._line = line
+
+    def look(self, begin: int, viewer: int | None) -> Found:
+        """The key, with A_PAGE of its members from `begin` on: a rank, an index, or the cursor of a hash. Members and
+        values that the user `viewer` may not see are not read, or have no text.
+
+        Three round trips; one without the key, two where only sizes are shown and for a key of another type than the
+        table says. Behind a Twemproxy one more for each server but the first. Raises StoreError.
+        """
+        pipe = self._store.pipeline()
+        type_, ttl = pipe.type(self._key), pipe.ttl(self._key)
+        pipe.execute()
+        if type_.value == NO_KEY:
+            return Found(NO_KEY, None)
+        encoding, memory, refusal = self._about()
+        is_shown = type_.value == self._line.type and self._line.pattern != BINARY and may_read(self._key, viewer)
+        pipe = self._store.pipeline()
+        length = ask_length(pipe, type_.value, self._key)
+        page = self._ask_page(pipe, type_.value, begin, viewer) if is_shown else NOTHING_SHOWN
+        pipe.execute()
+        rows, further = page.value
+        return Found(
+            type_.value,
+            ttl.value if ttl.value >= 0 else None,
+            length.value,
+            encoding,
+            memory,
+            rows,
+            further if further > 0 and (type_.value == "hash" or further < length.value) else None,
+            refusal,
+            is_shown,
+        )
+
+    def _about(self) -> tuple[str | None, int | None, str]:
+        """The encoding and the memory, or why the store does not say them."""
+        encoding, memory = None, None
+        try:
+            for store in asked_about_keys(self._store):
+                pipe = store.pipeline()
+                asked = ask_encoding(pipe, self._key), ask_memory(pipe, self._key)
+                pipe.execute()
+                encoding, memory = encoding or asked[0].value, memory or asked[1].value
+        except StoreRefused as error:
+            return None, None, str(error)
+        return encoding, memory, ""
+
+    def _ask_page(self, pipe: Pipe, type_: str, begin: int, viewer: int | None) -> Answer[Page]:
+        """A page of rows, and where the next one would begin: for a hash its cursor, which is 0 at the end."""
+        last = begin + A_PAGE - 1
+        match type_:
+            case "hash":
+                scanned = pipe.hscan(self._key, begin, A_PAGE)
+                return Answer(lambda: (self._fields(scanned.value[1], viewer), scanned.value[0]))
+            case "zset":
+                scored = pipe.zrevrange_withscores(self._key, begin, last)
+                return Answer(lambda: ([self._scored(*pair) for pair in scored.value], begin + len(scored.value)))
+            case "list":
+                entries = pipe.lrange(self._key, begin, last)
+                return Answer(lambda: ([Row(self._member(one)) for one in entries.value], begin + len(entries.value)))
+            case _:
+                text = pipe.get(self._key)
+                return Answer(lambda: ([Row(self._value(cut(text.value or "")))], 0))
+
+    def _fields(self, fields: Mapping[str, str], viewer: int | None) -> list[Row]:
+        return [
+            Row(
+                Cell(shown_field(self._line.pattern, field), MEMBERS.get(self._line.pattern, What.TEXT)),
+                self._field_value(field, value, viewer),
+            )
+            for field, value in sorted(fields.items())
+        ]
+
+    def _field_value(self, field: str, value: str, viewer: int | None) -> Cell:
+        if not may_read_field(self._key, field, viewer):
+            return Cell(None, size=len(value.encode()))
+        what = FIELDS.get(self._line.pattern, {}).get(field, VALUES.get(self._line.pattern, What.TEXT))
+        return Cell(cut(value), what)
+
+    def _scored(self, member: str, score: float) -> Row:
+        return Row(self._member(member), self._value(f"{score:.17g}"))
+
+    def _member(self, member: str) -> Cell:
+        return Cell(shown_member(self._line.pattern, member), MEMBERS.get(self._line.pattern, What.TEXT))
+
+    def _value(self, text: str) -> Cell:
+        return Cell(text, VALUES.get(self._line.pattern, What.TEXT))
+
+
+def beginning(text: str | None) -> int:
+    """Where a page of members begins, from an address. Raises BadCursor."""
+    number = 0 if text is None else parse_number(text)
+    if number is None:
+        raise BadCursor(text)
+    return number
