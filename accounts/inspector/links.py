@@ -1,12 +1,14 @@
 """What ids lead to: the key browser's pages name the people and posts of a page's cells, and link them."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from django.urls import reverse
 
 from accounts.users.entities import User
 from accounts.users.repository import Users
+from retwis_site.exceptions import StoreRefused
 from retwis_site.inspector.keys.key_table import address_of
 from retwis_site.inspector.keys.meanings import What
 from retwis_site.inspector.keys.one_key import Cell
@@ -50,8 +52,10 @@ class Links:
     def __post_init__(self) -> None:
         uids = {number for cell in self.cells if cell.what is What.USER for number in cell.ids}
         pids = {number for cell in self.cells if cell.what is What.POST for number in cell.ids}
-        self._authors = _authors(self.store, pids)
-        self._people = Users(self.store).people(uids | set(self._authors.values()))
+        self._authors, self._people = {}, {}
+        with suppress(StoreRefused):  # one of these keys has the wrong type, which the viewer may be looking for
+            self._authors = _authors(self.store, pids)
+            self._people = Users(self.store).people(uids | set(self._authors.values()))
 
     def of(self, cell: Cell | None) -> Shown | None:
         if cell is None:

@@ -70,6 +70,8 @@ COMPLEXITY = {
     "INFO": "O(1)",
     "CONFIG": "O(N)",
     "SYNC": "O(N)",
+    "LLEN": "O(1)",
+    "STRLEN": "O(1)",
     "OBJECT": "O(1)",
     "MEMORY": "O(N)",
 }

@@ -33,7 +33,7 @@ SAMPLE = 20  # names whose accounts are looked at; the server returns a small ha
 READS = {
     *("GET", "TYPE", "TTL", "PTTL", "DUMP", "HGET", "HMGET", "HGETALL", "HEXISTS", "HLEN", "HSCAN", "LRANGE", "LPOS"),
     *("ZCARD", "ZCOUNT", "ZSCORE", "ZMSCORE", "ZREVRANK", "ZSCAN", "ZRANGE", "ZREVRANGE", "ZRANGEBYSCORE"),
-    *("ZREVRANGEBYSCORE", "ZRANGEBYLEX", "SCAN", "DBSIZE", "INFO"),
+    *("ZREVRANGEBYSCORE", "ZRANGEBYLEX", "SCAN", "DBSIZE", "INFO", "LLEN", "STRLEN", "MEMORY", "OBJECT"),
 }
 
 _UNUSABLE = re.compile(f"{UNUSABLE_PASSWORD_PREFIX}[A-Za-z0-9]{{{UNUSABLE_PASSWORD_SUFFIX_LENGTH}}}")

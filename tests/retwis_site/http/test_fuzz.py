@@ -61,6 +61,7 @@ def run_each(check, requests):
 
 @pytest.fixture
 def site(raw, store, sent, alice, bob, carol, settings):
+    settings.INSPECT = True  # then there are the pages of the key browser
     site = FuzzedSite(raw, store, sent, settings)
 
     def note_exception(**signal):

@@ -67,6 +67,9 @@ COSTS = {
     ("/book/keys-and-hashes/", "alice"): ((1, 4), (2, 6)),
     ("/book/keys-and-hashes/", "a visitor"): ((0, 0), (1, 1)),
     ("/book/keys-and-hashes.svg", "a visitor"): ((0, 0), (0, 0)),
+    ("/inspect/", "a visitor"): ((4, 75), (5, 76)),
+    ("/inspect/updates:1", "a visitor"): ((5, 60), (6, 61)),
+    ("/inspect/user:1", "alice"): ((4, 75), (5, 76)),
     ("/login/", "a visitor"): ((0, 0), (1, 1)),
     ("/register/", "a visitor"): ((0, 0), (1, 1)),
 }
@@ -94,7 +97,8 @@ def cost(client, url, round_trips):
 
 
 @pytest.mark.parametrize(("url", "reader"), COSTS)
-def test_a_page_costs_what_the_table_says(readers, round_trips, url, reader):
+def test_a_page_costs_what_the_table_says(readers, round_trips, url, reader, settings):
+    settings.INSPECT = url.startswith("/inspect/")
     client = readers[reader]
     assert client.get(url).status_code == 200  # it rebuilds what is missing
     Memory.clear_all()

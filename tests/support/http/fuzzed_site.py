@@ -17,7 +17,8 @@ from timeline.notices.inbox import MARK
 from timeline.relations.follow import Follows
 
 READING = {"GET", "HGET", "HMGET", "LRANGE", "ZCARD", "ZCOUNT", "ZMSCORE", "ZRANGE", "ZREVRANGE", "ZREVRANGEBYSCORE"}
-READING |= {"ZRANGEBYLEX", "ZREVRANK", "ZSCORE"}
+READING |= {"ZRANGEBYLEX", "ZREVRANK", "ZSCORE", "SCAN", "HSCAN", "TYPE", "TTL", "DBSIZE", "MEMORY", "OBJECT"}
+READING |= {"HLEN", "LLEN", "STRLEN"}
 SEEN = "seen"  # a field of the user's hash, which reading the home timeline writes
 CACHES_AND_COUNTS = re.compile(r"posts:|timeline$|health$|throttle:")
 

@@ -115,10 +115,11 @@ SENSIBLE = {
     "IdConverter": hostile_values.IDS,
     "SlugConverter": [b"people", b"pages"],
     "ChapterConverter": [b"keys-and-hashes"],
+    "PathConverter": hostile_values.KEYS,
 }
 # alice and her post; a user that she can follow; a user with a strange name that she follows, and a post of that user.
 PLAIN = [
-    {"UsernameConverter": b"Alice", "IdConverter": b"1", "SlugConverter": b"people"},
+    {"UsernameConverter": b"Alice", "IdConverter": b"1", "SlugConverter": b"people", "PathConverter": b"user:1"},
     {"UsernameConverter": b"carol", "IdConverter": b"2", "SlugConverter": b"pages"},
     {"UsernameConverter": hostile_values.QUOTED, "IdConverter": b"3"},
 ]

@@ -14,6 +14,17 @@ MARKER = f"a<{MARK} on{MARK}=b>c\"{MARK}'d&e"
 QUOTED = quote(MARKER, safe="").encode()
 NAMES = [b"Alice", b"carol", b"bob", b"ALICE", QUOTED, QUOTED]
 IDS = [b"1", b"2", b"3", b"4", b"5"]
+KEYS = [
+    b"user:1",
+    b"user:4",
+    b"post:3",
+    b"users",
+    b"following:1",
+    b"posts:1",
+    b"auths",
+    b"next_post_id",
+    b"tag:" + QUOTED,
+]
 NASTY = [
     QUOTED,
     MARKER.replace(" ", "%20").encode(),
@@ -72,7 +83,7 @@ AFTER = [b"/", b"//", b"/..", b"/..;/", b"%00", b"%0A", b"%2F", b";a=b", b".json
 BEFORE = [b"/", b"//evil.example", b"/%2e%2e", b"/%5Cevil.example", b"http://evil.example", b"/static", b"/@x/.."]
 NO_VIEW = [b"/nothing/", b"/static/retwis.css", b"/static/mark.svg", b"/static/", b"/favicon.ico", b"*", b""]
 PARAMETERS = [b"before", b"before", b"show", b"by", b"q", b"q", b"p"]
-PARAMETERS += [b"next", b"body", b"password", b"csrfmiddlewaretoken"]
+PARAMETERS += [b"from", b"seen", b"key", b"next", b"body", b"password", b"csrfmiddlewaretoken"]
 CURSORS = [
     *[b"mutual", b"not-followed-back", b"followers", b"1700000001-bob", b"0-"],
     *[b"al", b"%40Alice", b"a%3A1", b"%FF", b"%F4%8F%BF%BF"],

@@ -23,7 +23,7 @@ POLICY = {
 def addresses():
     """Every address of the site, by the name of its view."""
     sample = {"username": "Alice", "pid": 1, "section": "people", "tag": "redis", "token": "t", "code": "t", "rid": 1}
-    sample["name"] = "keys-and-hashes"  # of a chapter
+    sample |= {"name": "keys-and-hashes", "key": "user:1"}  # a chapter, a key
     urls, patterns = {}, list(get_resolver().url_patterns)
     while patterns:
         pattern = patterns.pop()

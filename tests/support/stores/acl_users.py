@@ -29,8 +29,12 @@ def cluster_lines() -> list[str]:
 
 def proxied_lines() -> list[str]:
     """The lines for servers behind a Twemproxy, which can only sign in as `default`."""
-    words = " ".join(word for word in rules() if word != "on" and not word.startswith(">"))
-    return [line.replace("<the words of the site's line>", words) for line in _block("acl-twemproxy")]
+    lines = _block("acl-twemproxy")
+    words = [word for word in rules() if word != "on" and not word.startswith(">")]
+    keys = [word for word in words if word.startswith("~")]
+    for placeholder, meant in (("words", words), ("keys", keys)):
+        lines = [line.replace(f"<the {placeholder} of the site's line>", " ".join(meant)) for line in lines]
+    return lines
 
 
 def sentinel_config() -> list[str]:

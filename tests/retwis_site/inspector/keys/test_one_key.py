@@ -121,7 +121,7 @@ SECRETS = {
     "auth": "secret-of-the-account",
     "session:s3cret1": "17:g:Firefox:Linux",
     "used:s3cret1": "1795",
-    "recovery:c0de": "17",
+    "recovery:c0de": "1796",
     "appeal": '{"text": "please"}',
     "state_reason": "for-staff-alone",
     "act:4ct": "a-line-of-the-log",
