@@ -14,17 +14,7 @@ MARKER = f"a<{MARK} on{MARK}=b>c\"{MARK}'d&e"
 QUOTED = quote(MARKER, safe="").encode()
 NAMES = [b"Alice", b"carol", b"bob", b"ALICE", QUOTED, QUOTED]
 IDS = [b"1", b"2", b"3", b"4", b"5"]
-KEYS = [
-    b"user:1",
-    b"user:4",
-    b"post:3",
-    b"users",
-    b"following:1",
-    b"posts:1",
-    b"auths",
-    b"next_post_id",
-    b"tag:" + QUOTED,
-]
+KEYS = [b"user:1", b"user:4", b"post:3", b"users", b"following:1", b"posts:1", b"auths", b"next_post_id"]
 NASTY = [
     QUOTED,
     MARKER.replace(" ", "%20").encode(),
