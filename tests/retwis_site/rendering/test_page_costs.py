@@ -68,8 +68,8 @@ COSTS = {
     ("/book/keys-and-hashes/", "a visitor"): ((0, 0), (1, 1)),
     ("/book/keys-and-hashes.svg", "a visitor"): ((0, 0), (0, 0)),
     ("/inspect/", "a visitor"): ((4, 75), (5, 76)),
-    ("/inspect/updates:1", "a visitor"): ((5, 60), (6, 61)),
-    ("/inspect/user:1", "alice"): ((4, 75), (5, 76)),
+    ("/inspect/updates:1", "a visitor"): ((4, 56), (6, 58)),
+    ("/inspect/user:1", "alice"): ((4, 10), (6, 13)),
     ("/login/", "a visitor"): ((0, 0), (1, 1)),
     ("/register/", "a visitor"): ((0, 0), (1, 1)),
 }
