@@ -260,7 +260,7 @@ def test_what_a_post_holds_is_text_on_the_page(raw, browser, alice):
 @pytest.mark.real_server
 def test_encoding_and_memory_are_on_the_page(raw, page):
     text = page("/inspect/users")
-    assert f"Encoding {raw.object('encoding', 'users')}" in text
+    assert f"Encoding{raw.object('encoding', 'users')}" in text
 
 
 def test_a_key_of_the_wrong_type_is_told(raw, page):
