@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-from accounts.community.roles import Roles
-from accounts.community.sanctions import Sanctions, Standing
+from accounts.community.sanctions import Standing, standing_in
+from accounts.signing_in.sessions.entities import sessions_in
 from accounts.users.entities import NoSuchUser, Role, User
-from accounts.users.repository import Users
+from accounts.users.repository import Users, role_of
 from retwis_site.store import keys
 from retwis_site.store.client import Store
-from retwis_site.store.ids import stored_time, whole
+from retwis_site.store.ids import parse_number, stored_time, whole
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,8 @@ class Record:
     posts: int
     followers: int
     following: int
+    sessions: int
+    invited_by: str | None  # a username; empty for the operator; None for a person who came without an invitation
     bio: str
     language: str
 
@@ -34,33 +36,38 @@ class Records:
         self._store = store
 
     def find(self, name: str) -> Record:
-        """The person with this name. Five round trips at most. Raises NoSuchUser."""
+        """The person with this name. Three round trips. Raises NoSuchUser."""
         uid = Users(self._store).find(name)
         if uid is None:
             raise NoSuchUser(name)
         return self.read(uid)
 
     def read(self, uid: int) -> Record:
-        """Four round trips at most. Raises NoSuchUser."""
+        """Two round trips. Raises NoSuchUser."""
         pipe = self._store.pipeline()
-        fields = pipe.hmget(keys.user(uid), ["username", "name", "deleted", "bio", "language"])
+        stored, role = pipe.hgetall(keys.user(uid)), pipe.hget(keys.staff(), str(uid))
         posts = pipe.zcard(keys.updates(uid))
         followers, following = pipe.zcard(keys.followers(uid)), pipe.zcard(keys.following(uid))
         pipe.execute()
-        username, name, deleted, bio, language = fields.value
+        fields = stored.value
+        username, deleted = fields.get("username"), fields.get("deleted")
         if not username:
             raise NoSuchUser(str(uid))
-        registered = self._store.zscore(keys.users_by_time(), username)
-        standing = Sanctions(self._store).standing(uid)
+        registered = pipe.zscore(keys.users_by_time(), username)
+        inviter = parse_number(fields.get("invited_by", ""))
+        inviter_name = pipe.hget(keys.user(inviter), "username") if inviter else None
+        pipe.execute()
         return Record(
-            User(uid, username, name or ""),
-            Roles(self._store).of(uid),
-            standing,
-            None if deleted is None else stored_time(keys.user(uid), deleted),
-            None if registered is None else whole(registered),
-            posts.value,
-            followers.value,
-            following.value,
-            bio or "",
-            language or "",
+            user=User(uid, username, fields.get("name", "")),
+            role=role_of(uid, role.value),
+            standing=standing_in(uid, fields),
+            deleted=None if deleted is None else stored_time(keys.user(uid), deleted),
+            registered=None if registered.value is None else whole(registered.value),
+            posts=posts.value,
+            followers=followers.value,
+            following=following.value,
+            sessions=len(sessions_in(fields)),
+            invited_by=None if inviter is None else (inviter_name.value or "") if inviter_name else "",
+            bio=fields.get("bio", ""),
+            language=fields.get("language", ""),
         )

@@ -6,6 +6,7 @@ appeal is open, and a suspension cannot be lifted any more once the job may run.
 """
 
 import time
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from django.utils.translation import gettext_lazy as _
@@ -185,14 +186,8 @@ class Sanctions:
             self.queue_appeal(self._outbox.add(f"appeal:{uid}:{appeal.act_id}").name, appeal)
 
     def standing(self, uid: int) -> Standing | None:
-        """What is imposed on a person, with their appeal and its answer; None when nothing is. Two round trips."""
-        present = self.of(uid)
-        if present is None:
-            return None
-        text, line = self._store.hmget(keys.user(uid), ["appeal", answer_of(present.act_id)])
-        appeal = read_appeal(uid, text)
-        answer = read_act(keys.user(uid), line) if line is not None else None
-        return Standing(present, appeal if appeal is not None and appeal.act_id == present.act_id else None, answer)
+        """What is imposed on a person, with their appeal and its answer; None when nothing is. One round trip."""
+        return standing_in(uid, self._store.hgetall(keys.user(uid)))
 
     def decide_appeal(self, uid: int, granted: bool, by: int, reason: str) -> None:
         """Lift what is imposed, or let it stand. Commit: HSETNX, which decides between two moderators. Nine round trips
@@ -242,6 +237,16 @@ def imposed(uid: int, fields: list[str | None]) -> Imposed | None:
         return None
     key = keys.user(uid)
     return Imposed(now, stored_time(key, until), reason or "", stored_time(key, since), act_id or "")
+
+
+def standing_in(uid: int, fields: Mapping[str, str]) -> Standing | None:
+    """The same, from all fields of the user."""
+    present = imposed(uid, [fields.get(field) for field in STORED])
+    if present is None:
+        return None
+    appeal, line = read_appeal(uid, fields.get("appeal")), fields.get(answer_of(present.act_id))
+    answer = read_act(keys.user(uid), line) if line is not None else None
+    return Standing(present, appeal if appeal is not None and appeal.act_id == present.act_id else None, answer)
 
 
 def finish_appeal(store: Store, claim: Claim) -> None:

@@ -41,6 +41,8 @@ def _lines(record: Record) -> list[tuple[str, object]]:
         ("posts", record.posts),
         ("followers", record.followers),
         ("following", record.following),
+        ("sessions", record.sessions),
+        ("invited by", "the operator" if record.invited_by == "" else record.invited_by or ""),
         ("state", imposed.state.value if imposed else ""),
         ("until", iso(imposed.until) if imposed and imposed.until else ""),
         ("reason", imposed.reason if imposed else ""),

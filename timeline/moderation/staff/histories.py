@@ -6,14 +6,18 @@ from typing import Any, NamedTuple
 from accounts.community.log import Act, Log
 from retwis_site.rendering.dates import moment
 from retwis_site.rendering.fragments import active_language
+from retwis_site.store import keys
 from retwis_site.store.client import Store
+from retwis_site.store.ids import stored_ids
 from timeline.moderation.reporting.forms import label_of
 from timeline.moderation.reports.entities import Report
 from timeline.moderation.reports.repository import Reports
 from timeline.moderation.staff.acts import in_words
 from timeline.moderation.staff.queue import names_of
+from timeline.posts.repository import Posts
 
 REPORTS_SHOWN = 50  # about one person
+POSTS_SHOWN = 10
 
 
 class NamedAct(NamedTuple):
@@ -41,6 +45,31 @@ def about_person(store: Store, uid: int) -> dict[str, Any]:
             for one in reports
         ],
         "acts": named(store, Log(store).about(uid).acts),
+    }
+
+
+class ShownPost(NamedTuple):
+    """A post of a person as a page of staff shows it."""
+
+    pid: int
+    body: str
+    iso: str  # when, for a machine
+    when: str
+
+
+def posts_of(store: Store, uid: int, before: int | None) -> dict[str, Any]:
+    """The newest posts of a person below this id, also of a suspended one, without reposts; and the cursor of the older
+    ones. Two round trips."""
+    key, high = keys.updates(uid), "+inf" if before is None else f"({before}"
+    pids = stored_ids(key, store.zrevrangebyscore(key, high, "-inf", POSTS_SHOWN))
+    found, _missing = Posts(store).read(pids)
+    return {
+        "posts": [
+            ShownPost(one.pid, one.body, *moment(one.time, active_language()))
+            for one in found
+            if one.links.repost_of is None
+        ],
+        "older": pids[-1] if len(pids) == POSTS_SHOWN else None,
     }
 
 

@@ -14,6 +14,7 @@ from accounts.community.log import Act, Log
 from accounts.community.records import Records
 from accounts.community.refusals import Refused
 from accounts.community.sanctions import Sanctions
+from accounts.joining.newcomers import invited_by
 from accounts.recovery.links import ResetLinks
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import NoSuchUser, State, User
@@ -22,9 +23,10 @@ from retwis_site.store.client import Store, connect
 from timeline.moderation.reports.deciding import A_DAY, require_may_act
 from timeline.moderation.staff.acts import in_words
 from timeline.moderation.staff.forms import ReasonForm, SanctionForm
-from timeline.moderation.staff.histories import about_person
+from timeline.moderation.staff.histories import about_person, posts_of
 from timeline.moderation.staff.pages import staff_page
 from timeline.people.directory import People, search_query
+from timeline.timelines.cursors import post_cursor
 
 NO_SANCTION = {"grant", "refuse", "lift", "link"}  # what staff does that needs only a reason
 
@@ -44,9 +46,9 @@ def people(request: RetwisRequest, me: User) -> HttpResponse:
 @staff_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
-    """What staff knows of a person, and what it does: `act` is `sanction`, `lift`, `grant` or `refuse` (the appeal), or
-    `link` (one that sets a new password)."""
-    store = connect()
+    """What staff knows of a person, with their newest posts, or those below `before`. What staff does: `act` is
+    `sanction`, `lift`, `grant` or `refuse` (the appeal), or `link` (one that sets a new password)."""
+    store, before = connect(), post_cursor(request.GET.get("before"))
     try:
         record = Records(store).find(username)
     except NoSuchUser:
@@ -69,7 +71,8 @@ def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     state = in_words(record.standing.imposed.state) if record.standing is not None else ""
     sanctions = form if isinstance(form, SanctionForm) else SanctionForm()
     context = {"form": form, "sanctions": sanctions, "record": record, "state": state, "link": link}
-    context |= about_person(store, record.user.uid)
+    context |= about_person(store, record.user.uid) | posts_of(store, record.user.uid, before)
+    context["invited"] = invited_by(store, record.user.uid)
     status = 422 if form.is_bound and not link else 200
     return staff_page(request, "person.html", context, status)
 

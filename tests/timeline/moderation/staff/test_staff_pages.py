@@ -4,12 +4,14 @@ import re
 
 import pytest
 
+from accounts.community.appeals import Appeal
 from accounts.community.roles import Roles
 from accounts.community.sanctions import Sanctions
 from accounts.users.entities import Role, State
-from tests.support.people import NEW_PASSWORD
+from tests.support.people import NEW_PASSWORD, log_in, register
 from tests.support.protocols.reports import ALICE, BOB, CAROL, make_moderator, report
 from tests.support.stored_keys import publish
+from tests.support.stored_posts import write_posts
 
 
 @pytest.fixture
@@ -55,6 +57,46 @@ def test_staff_finds_a_person_also_a_suspended_one(browser, site, carol, store):
     assert '"/moderation/people/Alice/"' in staff.get("/moderation/people/?q=ali").content.decode()
     assert "Nobody has this name" in staff.get("/moderation/people/?q=mallory").content.decode()
     assert "Account suspended" in staff.get("/moderation/people/bob/").content.decode()
+
+
+def test_the_page_of_a_person_has_posts_sessions_and_invitations_also_of_a_suspended_one(
+    browser, site, carol, store, raw
+):
+    raw.hset("user:2", "invited_by", 1)
+    raw.hset("user:3", "invited_by", 2)
+    log_in(store, "bob")
+    write_posts(raw, 2, range(2, 13))
+    Sanctions(store).impose(BOB, State.SUSPENDED, "Ads")
+    staff = browser(carol)
+    page = staff.get("/moderation/people/bob/").content.decode()
+    assert "1 session<" in page
+    assert 'invited by <a href="/moderation/people/Alice/">@Alice</a>' in page
+    assert 'Has invited lately: <a href="/moderation/people/carol/">' in page
+    assert re.findall(r'href="/@bob/(\d+)/"', page) == [str(pid) for pid in range(12, 2, -1)]
+    assert 'href="?before=3"' in page
+    older = staff.get("/moderation/people/bob/?before=3").content.decode()
+    assert re.findall(r'href="/@bob/(\d+)/"', older) == ["2", "1"]
+    assert "Buy!" in older
+    raw.hset("user:2", "invited_by", 0)
+    assert "invited by the people who run this site" in staff.get("/moderation/people/bob/").content.decode()
+
+
+def test_older_appeals_have_a_page_and_none_of_one_second_is_left_out(browser, site, carol, store, raw):
+    people = [register(store, f"person{number}").user for number in range(23)]
+    for number, user in enumerate(people):
+        act = f"{number:012x}"
+        appeal = Appeal(user.uid, act, f"appeal <{number}>", 1000 if 2 <= number <= 4 else 1000 + number)
+        raw.hset(f"user:{user.uid}", mapping={"state": "frozen", "state_act": act, "appeal": appeal.stored()})
+        raw.zadd("appeals", {appeal.member: appeal.at})
+    staff = browser(carol)
+    first = staff.get("/moderation/").content.decode()
+    [address] = re.findall(r'href="(\?appealed_before=\d+)"', first)
+    second = staff.get(f"/moderation/{address}").content.decode()
+    texts = [re.findall(r"appeal &lt;(\d+)&gt;", page) for page in (first, second)]
+    assert len(texts[0]) >= 20
+    assert sorted(int(number) for page in texts for number in page) == list(range(23))
+    assert "appealed_before" not in second
+    assert "A post by" not in second
 
 
 def test_staff_imposes_and_lifts_a_sanction_without_a_report(browser, site, carol, store, raw):
