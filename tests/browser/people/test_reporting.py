@@ -105,7 +105,7 @@ def test_a_frozen_person_reads_why_and_appeals(person, store, alice, bob, modera
     staff.get_by_label("Why?").fill("A joke indeed")
     staff_fits()
     staff.get_by_role("button", name="Grant the appeal").click()
-    said(staff, "Decided.")
+    said(staff, "Done.")
     reported.goto("/appeal/")
     expect(reported.get_by_text("Nothing is imposed on your account.")).to_be_visible()
     reported_fits()
