@@ -172,6 +172,7 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "retwis_site.http.language.LanguageMiddleware",
     "django.middleware.common.CommonMiddleware",
+    *(["retwis_site.inspector.middleware.InspectorMiddleware"] if INSPECT else []),
     "django.middleware.csrf.CsrfViewMiddleware",
     "accounts.signing_in.middleware.ViewerMiddleware",
     "retwis_site.http.flash_messages.FlashMiddleware",

@@ -30,7 +30,7 @@ FIELDS = {
     "user:*": frozenset(
         {
             *("username", "name", "bio", "language", "seen", "noticed", "quiet", "pinned", "deleted", "role"),
-            *("state", "state_until", "state_since", "generation", "dismissed"),
+            *("state", "state_until", "state_since", "dismissed"),
         }
     ),
     "post:*": frozenset(
@@ -62,7 +62,7 @@ def shown_key(key: str) -> str:
     if kind in {"lease:*", "idem:*"}:
         first, _, rest = key.partition(":")
         return f"{first}:{shown_job(rest)}"
-    if kind == "reset:*":
+    if kind in {"reset:*", "inspected:*"}:
         return f"{key.rpartition(':')[0]}:{HIDDEN}"
     return key if kind is not None else HIDDEN
 

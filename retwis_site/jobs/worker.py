@@ -9,6 +9,7 @@ from threading import Event
 
 from retwis_site.exceptions import StoreRefused
 from retwis_site.features import features
+from retwis_site.inspector import changes
 from retwis_site.jobs.outbox import TURN, BatchHandler, Claim, JobHandler, Outbox
 from retwis_site.store import keys
 from retwis_site.store.client import Store
@@ -107,7 +108,8 @@ def _work_together(
     if not names:
         return outcomes
     try:
-        together(store, names)
+        with changes.noted(store, names):
+            together(store, names)
     except (StoreRefused, *MALFORMED):
         alone = partial(_finish_alone, together)
         return outcomes | {claim.name: _carry_out(store, claim, alone) for claim in claims}
@@ -143,7 +145,9 @@ def _claimed(outbox: Outbox, jobs: Sequence[str], worker: str) -> list[Claim]:
 
 def _carry_out(store: Store, claim: Claim, handler: JobHandler) -> _Outcome:
     try:
-        if handler(store, claim) is False:
+        with changes.noted(store, [claim.name]):
+            is_finished = handler(store, claim) is not False
+        if not is_finished:
             claim.outbox.release(claim.name)
             return _Outcome.RELEASED
     except (StoreRefused, *MALFORMED) as error:

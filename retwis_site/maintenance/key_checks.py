@@ -14,7 +14,7 @@ from retwis_site.store.client import Store
 from retwis_site.store.ids import LONGEST_LOGGED, parse_id, parse_number
 
 # SCAN pattern -> seconds: the keys that must expire, without those that features declare.
-TEMPORARY = {"lease:*": LEASE, "health": keys.HEALTH_SECONDS}
+TEMPORARY = {"lease:*": LEASE, "health": keys.HEALTH_SECONDS, "inspected:*": keys.INSPECTED_SECONDS}
 COUNTERS = "counters below the largest id"
 
 

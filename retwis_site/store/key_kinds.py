@@ -67,6 +67,7 @@ TYPES = {
     "reset:*": "string",
     "throttle:*": "zset",
     "health": "string",
+    "inspected:*": "string",
     "schema": "string",
 }
 ALL = (*TYPES, "damaged:*")
@@ -164,6 +165,9 @@ def matching(pattern: str) -> str:
     return f"{escaped}{pattern}"
 
 
+_NAMED = {"lease", "idem", "reset", "throttle", "tag", "inspected"}  # kinds of keys whose names end with any text
+
+
 def kind_of(key: str) -> str | None:
     """The pattern in `TYPES` of a key. None for a key that is not in the key table, such as `user:settings`."""
     own = key.removeprefix(keys.PREFIX)
@@ -172,7 +176,7 @@ def kind_of(key: str) -> str | None:
         return f"{kind}:[0-9]*" if key in keys.whatever_shards(kind) else None
     if kind == "postings":
         return "postings:*" if _is_postings(own) else None
-    pattern = f"{kind}:*" if kind in {"lease", "idem", "reset", "throttle", "tag"} or number(key) is not None else own
+    pattern = f"{kind}:*" if kind in _NAMED or number(key) is not None else own
     return pattern if pattern in TYPES else None
 
 

@@ -67,6 +67,7 @@
 | `damaged:<key>:again:<number>` | any | such a key while `damaged:<key>` is there already, numbered from 2, EX 30 days | |
 | `damaged:<key>:values` | hash | bad members with their scores, or bad fields, which `doctor --fix` has removed from the key, EX 30 days; the first of each name | |
 | `health` | string | written by `/readyz`, EX | |
+| `inspected:<what>` | string | with INSPECT=1: what a form (a random token) or a job (the hash of its name) has sent, as JSON without secrets, EX one minute | |
 | `schema` | string | the version of this table that the store follows, now 1; `adopting` while `adopt` is under way | truth |
 
 Each key begins with `REDIS_KEY_PREFIX`. Official: as in the Retwis of Redis's documentation. Truth: all other keys can
@@ -232,6 +233,13 @@ def invites(uid: int) -> str:
 blocked_names = _one("blocked_names")
 skeletons = _one("skeletons")
 site = _one("site")
+INSPECTED_SECONDS = 60  # until it expires
+
+
+def inspected(what: str) -> str:
+    return f"{PREFIX}inspected:{what}"
+
+
 schema = _one("schema")
 
 

@@ -47,6 +47,7 @@ def test_every_key_function_has_a_row_and_every_key_matches_a_scan_pattern():
         "first": 16_384,
         "bucket": 7,
         "year": 2026,
+        "what": "0a",
     }
     for name, function in vars(keys).items():
         if getattr(function, "__module__", None) != keys.__name__ or name in NO_KEYS:

@@ -46,6 +46,7 @@ def test_secrets_are_hidden_and_the_rest_is_shown(command, shown):
         (f"idem:7:{SECRET}", f"idem:7:{HIDDEN}"),
         (f"lease:auth:7:{SECRET}", f"lease:auth:7:{HIDDEN}"),
         (f"reset:{SECRET}", f"reset:{HIDDEN}"),
+        (f"inspected:{SECRET}", f"inspected:{HIDDEN}"),
         (f"somebody else's:{SECRET}", HIDDEN),
     ],
 )

@@ -10,7 +10,7 @@ from tests.support.stored_keys import add_overdue_job, everything, publish
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows
 
-NOT_COPIED = ("posts:", "timeline", "lease:", "damaged:", "health", "another-program")
+NOT_COPIED = ("posts:", "timeline", "lease:", "damaged:", "health", "inspected:", "another-program")
 
 
 @dataclass
@@ -81,6 +81,7 @@ def make_site_with_every_key(raw, store):
     raw.rpush("timeline", "3", "2", "1")
     raw.set("damaged:user:7", "x", ex=900)
     raw.set("health", "1", ex=900)
+    raw.set("inspected:0a", "{}", ex=900)
     raw.set("schema", "1")
     raw.set("another-program", "x")
 

@@ -1,0 +1,170 @@
+"""What the last form of a browser has sent to Redis, and the jobs that it has left to workers: for its next pages.
+
+The next page may come from another process, and jobs are always done by another one. So each writes what it has sent
+into a key that expires after a minute, and a cookie tells the browser's next pages which keys these are.
+"""
+
+import json
+import logging
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from django.conf import settings
+from django.core.signing import BadSignature, Signer
+
+from retwis_site.exceptions import StoreError
+from retwis_site.inspector.steps import SentCommand, Step, recorded_steps
+from retwis_site.store import key_kinds, keys
+from retwis_site.store.client import Store
+from retwis_site.store.connection.recorder import Watch, watching
+
+logger = logging.getLogger("retwis.store")
+
+COOKIE = f"{settings.COOKIE_PREFIX}inspected"
+SECONDS = keys.INSPECTED_SECONDS
+MOST_JOBS = 8  # of one form, whose work is shown
+LONGEST = 400  # characters of the cookie's value
+
+_signer = Signer(salt="inspected")
+_OUTBOXES = frozenset({"outbox", "outbox:[0-9]*"})
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What a form or a job has sent. `what`: the name of the form's view, or the kind of the job."""
+
+    what: str
+    commands: int
+    round_trips: int
+    seconds: float
+    homes: int  # how many home timelines a post was pushed into
+    jobs: int  # how many jobs a worker has done together; 0 for a form
+    steps: tuple[Step, ...]  # the first ones, when there are very many commands
+
+
+_NUMBERS = ("what", "commands", "round_trips", "seconds", "homes", "jobs")  # the fields before the steps
+
+
+@dataclass(frozen=True)
+class Change:
+    """The last form, with the jobs that workers have finished since."""
+
+    form: Sent
+    jobs: tuple[Sent, ...]
+    waits: bool  # a job is not finished yet
+
+
+def sent(what: str, watch: Watch, jobs: int = 0) -> Sent:
+    """What was recorded. Of jobs that were done together only the numbers: their commands are about many people."""
+    steps = tuple(recorded_steps(watch))
+    return Sent(
+        what,
+        sum(len(step.commands) for step in steps) + watch.left_out.total(),
+        len(steps),
+        sum(step.seconds for step in steps),
+        sum(command.name == "LPUSHX" for step in steps for command in step.commands) + watch.left_out["LPUSHX"],
+        jobs,
+        steps if jobs < 2 else (),
+    )
+
+
+class Changes:
+    """The records of forms and jobs."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def note_form(self, what: str, watch: Watch) -> str:
+        """Keep what a form has sent; returns the cookie for the browser's next pages. One round trip."""
+        token = secrets.token_urlsafe(16)
+        self._write([token], sent(what, watch))
+        return _signer.sign(" ".join([token, *map(_digest, _left_jobs(watch))]))
+
+    def note_jobs(self, names: Sequence[str], watch: Watch) -> None:
+        """Keep what a worker has sent for jobs that it has done together. One round trip."""
+        self._write([_digest(name) for name in names], sent(names[0].partition(":")[0], watch, len(names)))
+
+    def read(self, cookie: str) -> Change | None:
+        """The change that a cookie names; None when there is none any more. One round trip; none for a cookie that is
+        not of this site."""
+        try:
+            form, *jobs = _signer.unsign(cookie[:LONGEST]).split(" ")
+        except BadSignature:
+            return None
+        pipe = self._store.pipeline()
+        stored = [pipe.get(keys.inspected(what)) for what in (form, *jobs)]
+        try:
+            pipe.execute()
+        except StoreError as error:  # the page goes on, and may say more about it
+            logger.error("%s", error)
+            return None
+        own, *done = [_parsed(text.value) for text in stored]
+        if own is None:
+            return None
+        return Change(own, tuple(job for job in done if job is not None), None in done)
+
+    def _write(self, names: Sequence[str], record: Sent) -> None:
+        steps = [[step.seconds, step.commands] for step in record.steps]
+        text = json.dumps([*(getattr(record, name) for name in _NUMBERS), steps])
+        pipe = self._store.pipeline()
+        for name in names:
+            pipe.set_ex(keys.inspected(name), text, SECONDS)
+        try:
+            pipe.execute()
+        except StoreError as error:  # what was done is done, and needs no record
+            logger.error("%s", error)
+
+
+@contextmanager
+def noted(store: Store, jobs: Sequence[str]) -> Iterator[None]:
+    """A block in which a worker does these jobs. With INSPECT, what it sends is kept; one round trip for each job."""
+    if not settings.INSPECT:
+        yield
+        return
+    with watching() as watch:
+        yield
+    Changes(store).note_jobs(jobs, watch)
+
+
+def _left_jobs(watch: Watch) -> list[str]:
+    """The jobs that were added to the outbox and not removed again: a worker does them."""
+    left: dict[str, None] = {}
+    for name, key, *arguments in (command for command in watch.commands if len(command) > 2):
+        if key_kinds.kind_of(str(key)) not in _OUTBOXES:
+            continue
+        if name == "ZADD":
+            left[str(arguments[-1])] = None
+        elif name == "ZREM":
+            left.pop(str(arguments[0]), None)
+    return list(left)[:MOST_JOBS]
+
+
+def _digest(job: str) -> str:
+    """A job's name, of which nothing can be read. It may have a secret in it."""
+    return sha256(job.encode()).hexdigest()[:32]
+
+
+def _parsed(text: str | None) -> Sent | None:
+    """A stored record; None for what is none."""
+    with suppress(ValueError, TypeError):
+        what, commands, round_trips, seconds, homes, jobs, steps = json.loads(text or "")
+        return Sent(
+            str(what), int(commands), int(round_trips), float(seconds), int(homes), int(jobs), tuple(map(_step, steps))
+        )
+    return None
+
+
+def _step(stored: Any) -> Step:
+    seconds, commands = stored
+    return Step(tuple(map(_command, commands)), float(seconds))
+
+
+def _command(stored: Any) -> SentCommand:
+    name, key, arguments, asker, bytes_sent, bytes_received = stored
+    return SentCommand(
+        str(name), str(key), tuple(map(str, arguments)), str(asker), int(bytes_sent), int(bytes_received)
+    )

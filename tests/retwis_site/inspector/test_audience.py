@@ -1,0 +1,51 @@
+"""Who sees the inspector."""
+
+import pytest
+from django.conf import settings as site_settings
+
+from tests.support.texts.inspector import inspector
+
+
+def test_a_site_with_a_store_of_its_own_has_no_inspector(browser, alice):
+    assert not site_settings.INSPECT
+    assert not any("inspector" in name for name in site_settings.MIDDLEWARE)
+    assert inspector(browser(alice).get("/")) is None
+
+
+@pytest.mark.usefixtures("inspected")
+def test_everybody_sees_it_on_a_machine_of_their_own(browser, alice):
+    assert inspector(browser().get("/timeline/"))
+    assert inspector(browser(alice).get("/"))
+
+
+@pytest.fixture(params=["a public name", "a proxy", "another host"])
+def open_to_others(request, settings):
+    if request.param == "a public name":
+        settings.PUBLIC = True
+    elif request.param == "a proxy":
+        settings.TRUSTED_PROXIES = 1
+    else:
+        settings.CSRF_TRUSTED_ORIGINS = ["https://retwis.example"]
+
+
+@pytest.mark.usefixtures("inspected", "open_to_others")
+def test_where_others_reach_the_site_only_staff_sees_it(browser, raw, alice, bob):
+    raw.hset("user:1", "role", "moderator")
+    raw.hset("staff", "1", "moderator")
+    assert inspector(browser(alice).get("/"))
+    assert inspector(browser(bob).get("/")) is None
+    assert inspector(browser().get("/timeline/")) is None
+
+
+@pytest.mark.usefixtures("inspected")
+@pytest.mark.parametrize(
+    "sent", [{"REMOTE_ADDR": "192.0.2.7"}, {"REMOTE_ADDR": ""}, {"HTTP_X_FORWARDED_FOR": "192.0.2.7"}]
+)
+def test_who_comes_from_elsewhere_does_not_see_it(browser, alice, sent):
+    assert inspector(browser(alice).get("/", **sent)) is None
+
+
+@pytest.mark.usefixtures("inspected", "open_to_others")
+def test_nothing_is_kept_of_the_forms_of_others(browser, raw, alice, bob):
+    browser(alice).post("/@bob/follow/")
+    assert not raw.keys("inspected:*")

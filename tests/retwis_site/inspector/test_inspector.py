@@ -1,0 +1,65 @@
+"""Each page ends with what it has sent to Redis."""
+
+import pytest
+from django.urls import reverse
+
+from tests.support.texts.inspector import inspector
+from tests.support.stored_posts import write_posts
+from timeline.relations.follow import Follows
+
+PAGES = ("/", "/@bob/", "/@bob/1/", "/timeline/", "/settings/", "/notifications/", "/nowhere/")
+
+NO_PAGES = ("/notifications/number/", "/@Alice/atom/", "/robots.txt", "/livez", "/complete/?q=@al")
+
+pytestmark = pytest.mark.usefixtures("inspected")
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_ends_with_the_commands_that_it_has_sent(browser, raw, store, alice, bob, round_trips, path):
+    Follows(store).follow(1, 2)
+    write_posts(raw, 2, [1, 2])
+    pages = []
+    recorded = round_trips(lambda: pages.append(browser(alice).get(path)))
+    shown = inspector(pages[0])
+    assert shown.numbers == (len(recorded.commands), len(recorded.round_trips))
+    assert [[command.split()[0] for command in step] for step in shown.commands] == [
+        [command[0] for command in round_trip.commands] for round_trip in recorded.round_trips
+    ]
+
+
+def test_the_line_says_commands_round_trips_and_milliseconds(browser, alice):
+    client = browser(alice)
+    client.get("/settings/")
+    shown = inspector(client.get("/settings/"))
+    assert shown.summary == f"5 commands, 1 round trip, {shown.milliseconds} ms"
+
+
+def test_each_key_is_a_link_and_each_command_names_its_method_and_complexity(browser, alice):
+    page = browser(alice).get("/").content.decode()
+    assert '<code dir="ltr">LRANGE <a href="/inspect/posts:1">posts:1</a> 0 99</code>' in page
+    assert '<code dir="ltr">_HomeQuestion.queue</code> <code dir="ltr">O(S+N)</code>' in page
+
+
+def test_a_key_is_quoted_in_its_address(browser, alice):
+    page = browser(alice).get(reverse("tag", args=["ça"])).content.decode()
+    assert '<a href="/inspect/tag:%C3%A7a"' in page
+
+
+@pytest.mark.parametrize("path", NO_PAGES)
+def test_what_is_no_whole_page_stays_as_it_is(browser, alice, settings, path):
+    inspected = browser(alice).get(path)
+    settings.MIDDLEWARE = [name for name in settings.MIDDLEWARE if "inspector" not in name]
+    plain = browser(alice).get(path)
+    assert inspected.content == plain.content
+    assert inspected.headers.keys() == plain.headers.keys()
+
+
+def test_a_page_says_how_long_it_is_with_its_inspector(browser, alice):
+    answer = browser(alice).get("/settings/")
+    assert int(answer["Content-Length"]) == len(answer.content)
+
+
+def test_a_page_without_a_command_says_so(browser):
+    client = browser()
+    client.get("/login/")
+    assert inspector(client.get("/login/")).summary == "0 commands, 0 round trips, 0.0 ms"
