@@ -32,9 +32,6 @@ from retwis_site.store.schema import Gate
 
 T = TypeVar("T")
 
-_NO_OPTIONS: dict[str, Any] = {}  # redis-py reads the reply in its usual way
-_UNREAD: Reply[Any] = Reply()  # the handle of commands whose replies are read together
-
 
 class Pipe(Commands):
     """Queues commands, to send them together. Each returns a `Reply`, whose `value` is set by `execute`.
@@ -55,13 +52,7 @@ class Pipe(Commands):
     def lpushx_each(self, keys: Sequence[str], value: str) -> Reply[list[int]]:
         """Queue an LPUSHX for each of many lists; the new lengths. It takes a third of the time of single `lpushx`
         calls."""
-        lengths: Reply[list[int]] = Reply()
-        batch = self._batch
-        first = len(batch.queued)
-        batch.queued += [(("LPUSHX", key, value), _NO_OPTIONS) for key in keys]
-        batch.handles += [_UNREAD] * len(keys)
-        batch.lists.append((lengths, slice(first, len(batch.queued))))
-        return lengths
+        return self._batch.add_each([("LPUSHX", key, value) for key in keys])
 
     def execute(self) -> None:
         """Send the queued commands, and set the values of their handles. One round trip; none for an empty queue.
@@ -92,11 +83,7 @@ class _WatchedPipe(Pipe):
         return reply
 
     def lpushx_each(self, keys: Sequence[str], value: str) -> Reply[list[int]]:
-        lengths = super().lpushx_each(keys, value)
-        queued = self._batch.queued
-        first = len(queued) - len(keys)
-        queued[first:] = [(asked(command), options) for command, options in queued[first:]]
-        return lengths
+        return self._batch.add_each([asked(("LPUSHX", key, value)) for key in keys])
 
 
 class Store(Commands):

@@ -3,10 +3,11 @@
 A page queues up to 60 commands, so a handle is one small object.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
+from retwis_site.store.connection.recorder import Command
 from retwis_site.store.connection.transport import Queued
 
 if TYPE_CHECKING:
@@ -52,6 +53,10 @@ class Answer(Generic[T]):
         return self._read()
 
 
+_NO_OPTIONS: dict[str, Any] = {}  # redis-py reads the reply in its usual way
+_UNREAD: Reply[Any] = Reply()  # the handle of commands whose replies are read together
+
+
 @dataclass(slots=True)
 class Batch:
     """Queued commands, with the handles that get their replies."""
@@ -59,6 +64,15 @@ class Batch:
     queued: list[Queued] = field(default_factory=list)
     handles: list[Reply[Any]] = field(default_factory=list)  # one for each command
     lists: list[tuple[Reply[list[Any]], slice]] = field(default_factory=list)  # one handle for several commands
+
+    def add_each(self, commands: Sequence[Command]) -> Reply[list[Any]]:
+        """Queue commands whose replies are read together."""
+        replies: Reply[list[Any]] = Reply()
+        first = len(self.queued)
+        self.queued += [(command, _NO_OPTIONS) for command in commands]
+        self.handles += [_UNREAD] * len(commands)
+        self.lists.append((replies, slice(first, len(self.queued))))
+        return replies
 
     def fill(self, replies: list[Any]) -> None:
         for handle, reply in zip(self.handles, replies, strict=True):

@@ -5,8 +5,8 @@ import pytest
 from retwis_site.inspector.changes import COOKIE
 from retwis_site.jobs.worker import drain
 from retwis_site.store import key_kinds
-from tests.support.texts.inspector import inspector
 from tests.support.stored_posts import write_posts
+from tests.support.texts.inspector import inspector
 from timeline.relations.follow import Follows
 
 pytestmark = pytest.mark.usefixtures("inspected")

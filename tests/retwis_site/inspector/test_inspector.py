@@ -3,8 +3,8 @@
 import pytest
 from django.urls import reverse
 
-from tests.support.texts.inspector import inspector
 from tests.support.stored_posts import write_posts
+from tests.support.texts.inspector import inspector
 from timeline.relations.follow import Follows
 
 PAGES = ("/", "/@bob/", "/@bob/1/", "/timeline/", "/settings/", "/notifications/", "/nowhere/")

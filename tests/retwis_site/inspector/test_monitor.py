@@ -5,8 +5,8 @@ from itertools import takewhile
 
 import pytest
 
-from tests.support.texts.inspector import inspector
 from tests.support.stored_posts import write_posts
+from tests.support.texts.inspector import inspector
 from timeline.relations.follow import Follows
 
 pytestmark = [pytest.mark.usefixtures("inspected"), pytest.mark.real_server]

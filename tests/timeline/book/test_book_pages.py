@@ -67,7 +67,7 @@ def test_every_page_leads_to_the_book(browser, alice):
 def test_links_between_chapters_are_addresses_and_all_others_are_text():
     html = html_of("[one](unique-names.md), [all](README.md), [keys](../keys.md), [Redis](https://redis.io/)")
     one, everything = '<a href="/book/unique-names/">one</a>', '<a href="/book/">all</a>'
-    assert html == f'<p>{one}, {everything}, keys, Redis</p>\n'
+    assert html == f"<p>{one}, {everything}, keys, Redis</p>\n"
 
 
 def test_a_session_has_marked_commands_and_what_has_happened_before():
