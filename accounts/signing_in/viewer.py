@@ -10,7 +10,7 @@ the guess was wrong, the replies are dropped, and a new question is asked.
 
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from functools import partial
+from functools import cached_property, partial
 from typing import Generic, TypeVar
 
 from django.utils.crypto import constant_time_compare
@@ -30,7 +30,7 @@ from accounts.users.entities import (
 from accounts.users.repository import PERSON, TRIES, Users, ask_owner, person, role_of, sanction_of
 from retwis_site.exceptions import StoreError, StoreReadOnly
 from retwis_site.features import ask_waiting, viewer_numbers
-from retwis_site.identity.site import Site, ask_site, current_site
+from retwis_site.identity.site import Site, ask_site, current_site, shown_site
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import stored_id
@@ -110,6 +110,11 @@ class Viewer:
         if self._site is None:
             self._site = current_site(self._store)
         return self._site
+
+    @cached_property
+    def shown_site(self) -> Site:
+        """The same for the frame of a page, which must not fail because of them: as for `identity.site.shown_site`."""
+        return self._site or shown_site(self._store)
 
     @property
     def dismissed(self) -> str | None:

@@ -44,7 +44,8 @@ def invited(request: RetwisRequest, code: str) -> HttpResponse:
 def _register(request: RetwisRequest, code: str) -> HttpResponse:
     if request.method != "POST" and request.user.is_authenticated:
         return redirect("home")
-    mode = request.viewer.site.registration
+    # An empty form decides nothing: it is shown even while the store fails.
+    mode = (request.viewer.site if request.method == "POST" or code else request.viewer.shown_site).registration
     joining = Joining(connect())
     kind = ApplicationForm if mode == "approval" and not code else RegisterForm
     form = kind(request.POST if request.method == "POST" else None)

@@ -3,17 +3,21 @@
 A process keeps them for five seconds. After that, the next page asks for them in the round trip that checks its viewer.
 """
 
+import logging
 import math
 from collections.abc import Mapping
 from typing import Literal, NamedTuple, get_args
 
 from django.utils.translation import gettext as _
 
+from retwis_site.exceptions import StoreError
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store, connect
 from retwis_site.store.ids import parse_number
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.replies import Answer
+
+logger = logging.getLogger("retwis.store")
 
 Mode = Literal["open", "approval", "invite", "closed"]
 MODES: tuple[Mode, ...] = get_args(Mode)
@@ -70,13 +74,23 @@ def current_site(store: Store) -> Site:
     return _fresh.get("site") or stored_site(store)
 
 
+def shown_site(store: Store) -> Site:
+    """The site's words for the frame of a page: `current_site`, or `known_site` while the store fails. Such a page asks
+    the store for nothing else. What a user may do is never decided by it."""
+    try:
+        return current_site(store)
+    except StoreError as error:
+        logger.error("a page is shown with the words of the site that were read last: %s", error)
+        return known_site()
+
+
 def stored_site(store: Store) -> Site:
     """The site's words as they stand in the store. One round trip."""
     return keep(store.hgetall(keys.site()))
 
 
 def known_site() -> Site:
-    """The words that this process has read last, or the defaults. No round trip: for pages about a failing store."""
+    """The words that this process has read last, or the defaults. No round trip: for pages while the store fails."""
     return _last.get("site") or DEFAULT
 
 

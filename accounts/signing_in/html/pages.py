@@ -50,7 +50,7 @@ class Rendering:
 
 
 def rendering(request: RetwisRequest) -> Rendering:
-    """Round trips as for `request.viewer.user`."""
+    """Round trips as for `request.viewer.user`, and for `shown_site` on a page that asks the store for nothing."""
     user = request.viewer.user
     token = escaped(csrf_token(request)) if user.is_authenticated else NOTHING
     viewer = request.viewer
@@ -61,7 +61,7 @@ def rendering(request: RetwisRequest) -> Rendering:
         user,
         news,
         viewer.sanction,
-        viewer.site,
+        viewer.shown_site,
         dismissed=viewer.dismissed,
         is_staff=viewer.is_staff,
         waiting=viewer.waiting,

@@ -53,8 +53,8 @@ COSTS = {
     ("/tags/", "alice"): ((3, 22), (5, 40)),
     ("/tags/", "a visitor"): ((0, 0), (1, 1)),
     ("/tags/redis/atom/", "a visitor"): ((1, 2), (3, 26)),
-    ("/explore/", "alice"): ((4, 19), (8, 208)),  # cold, it looks for what many people like
-    ("/explore/", "a visitor"): ((0, 0), (6, 196)),
+    ("/explore/", "alice"): ((4, 19), (9, 211)),  # cold, it looks for what many people like
+    ("/explore/", "a visitor"): ((0, 0), (7, 199)),
     ("/complete/?q=@bo", "alice"): ((4, 18), (5, 20)),
     ("/complete/?q=%23re", "alice"): ((4, 12), (5, 14)),
     ("/robots.txt", "alice"): ((0, 0), (0, 0)),

@@ -91,6 +91,57 @@ def test_a_failure_is_one_line_in_the_log_without_a_traceback(browser, alice, br
     assert "Traceback" not in capfd.readouterr().err
 
 
+@pytest.mark.parametrize("url", ["/login/", "/register/", "/recover/"])
+def test_forms_for_visitors_are_shown_with_the_words_that_were_read_last(browser, raw, break_store, clock, caplog, url):
+    raw.hset("site", "name", "Harbour")
+    client = browser()
+    client.get("/timeline/")
+    clock.sleep(6)
+    break_store()
+    caplog.clear()
+    response = client.get(url)
+    page = response.content.decode()
+    assert response.status_code == 200
+    assert "Harbour" in page
+    assert f'action="{url}"' in page
+    [line] = [record for record in caplog.records if record.levelno >= logging.WARNING]
+    assert "the words of the site that were read last" in line.getMessage()
+    assert line.exc_info is None
+
+
+def test_a_process_that_has_never_read_them_shows_the_defaults(browser, break_store):
+    break_store()
+    page = browser().get("/login/")
+    assert page.status_code == 200
+    assert "Retwis" in page.content.decode()
+
+
+@pytest.mark.parametrize("url", ["/about/", "/rules/", "/privacy/", "/invited/1-9999999999-abc/"])
+def test_pages_of_the_words_of_the_site_claim_nothing_while_the_store_fails(browser, raw, break_store, url):
+    break_store()
+    assert browser().get(url).status_code == 503
+
+
+def test_nobody_registers_by_words_that_were_read_last(browser, raw, clock):
+    """The store fails for one round trip: then it is not known whether registration is open."""
+    client = browser()
+    client.get("/register/")
+    raw.hset("site", "registration", "closed")
+    clock.sleep(6)
+    times = iter([redis.ConnectionError("once")])
+
+    def fail_once():
+        for error in times:
+            raise error
+
+    with failing_store(fail_once):
+        answer = client.post(
+            "/register/", {**TYPED, "password1": "unusual words here", "password2": "unusual words here"}
+        )
+    assert answer.status_code == 503
+    assert not raw.exists("users")
+
+
 def test_the_site_works_again_when_the_store_is_back(browser, alice, raw):
     client = browser(alice)
 
