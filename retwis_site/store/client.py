@@ -156,20 +156,14 @@ class Store(Commands):
     # ---- for management commands and checks only: they read many keys, or ask the server about itself
 
     def scan_keys(self, pattern: str, count: int) -> Iterator[list[str]]:
-        """Every key that matches, in chunks of about `count`; they may be shorter. A key may come twice. One round trip
-        for each `count` to 8 times `count` keys of the site: the rarer the pattern, the more keys a SCAN looks at."""
+        """Every key that matches, in chunks of at most about `count`. A key may come twice. One round trip for each
+        `count` keys of the site; where few match, for up to 8 times as many."""
         for server in self.servers():
-            yield from server._scan(pattern, count)
-
-    def _scan(self, pattern: str, count: int) -> Iterator[list[str]]:
-        looked_at, cursor = count, 0
-        while True:
-            cursor, names = self.send("SCAN", cursor, "MATCH", pattern, "COUNT", looked_at)
-            yield names
-            if not cursor:
-                return
-            is_rare = len(names) * 2 <= count
-            looked_at = min(looked_at * 2, count * 8) if is_rare else count
+            cursor, looked_at = None, count
+            while cursor != 0:
+                cursor, names = server.send("SCAN", cursor or 0, "MATCH", pattern, "COUNT", looked_at)
+                yield names
+                looked_at = count if len(names) * 2 > count else min(looked_at * 2, count * 8)
 
     def hash_fields(self, key: str, count: int) -> Iterator[list[tuple[str, str]]]:
         """Every field of a hash with its value, in chunks of about `count`. A field may come twice. One round trip a

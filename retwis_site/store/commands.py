@@ -42,6 +42,10 @@ class Commands(ABC):
         return self.send("APPEND", key, value)
 
     @command
+    def setbit(self, key: str, offset: int) -> int:
+        return self.send("SETBIT", key, offset, 1)
+
+    @command
     def set(self, key: str, value: str) -> None:
         return self.send("SET", key, value)
 
@@ -230,8 +234,7 @@ class Commands(ABC):
 
     @command
     def zrangebylex(self, key: str, low: str, high: str, limit: int) -> list[str]:
-        """At most `limit` members in the order of their bytes; all scores must be equal. Bounds: `[a` includes a, `(a`
-        excludes it, `-` and `+` have no limit."""
+        """At most `limit` members by their bytes, of one score. Bounds: `[a` has a, `(a` has not; `-`, `+`: none."""
         return self.send("ZRANGEBYLEX", key, low, high, "LIMIT", 0, limit)
 
     @command

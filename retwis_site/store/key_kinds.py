@@ -42,6 +42,7 @@ TYPES = {
     "tags": "hash",
     "tags_by_name": "zset",
     "postings:*": "string",
+    "posting_bits:*": "string",
     "posting_ranges": "zset",
     "search_index": "hash",
     "notices:*": "zset",
@@ -174,8 +175,8 @@ def kind_of(key: str) -> str | None:
     kind, colon, _ = own.partition(":")
     if kind in keys.SPLIT and colon:
         return f"{kind}:[0-9]*" if key in keys.whatever_shards(kind) else None
-    if kind == "postings":
-        return "postings:*" if _is_postings(own) else None
+    if kind in {"postings", "posting_bits"}:
+        return f"{kind}:*" if _has_two_numbers(own) else None
     pattern = f"{kind}:*" if kind in _NAMED or number(key) is not None else own
     return pattern if pattern in TYPES else None
 
@@ -185,6 +186,6 @@ def number(key: str) -> int | None:
     return parse_id(key.removeprefix(keys.PREFIX).partition(":")[2])
 
 
-def _is_postings(own: str) -> bool:
+def _has_two_numbers(own: str) -> bool:
     numbers = own.split(":")[1:]
     return len(numbers) == 2 and all(parse_number(text) is not None for text in numbers)

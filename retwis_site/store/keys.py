@@ -39,6 +39,7 @@
 | `tags` | hash | folded tag -> its spelling when it was first used | truth |
 | `tags_by_name` | zset | folded tags with their marks apart (NFD), score 0: by which the beginning of a tag is found | |
 | `postings:<first>:<bucket>` | string | the search index for the posts of one range of ids: for each term of a post 4 bytes, with an id from the time 8, the lowest first: the id minus `<first>`, and in the last two bytes a part of the term's hash. Another part of the hash says in which of 1024 buckets. May hold records of what is no longer in a post, and a record twice | |
+| `posting_bits:<group>:<bucket>` | string | which of 64 ranges of ids have a term of this bucket: 256 bits for each range, in their order; a term sets one of them, which others may set, too; none is ever cleared. Ranges from the time come after 67,108,864 others | |
 | `posting_ranges` | zset | where ranges of ids from the time begin, member = score = the first id. Ranges of ids from the counter begin at each multiple of 16,384 | |
 | `search_index` | hash | `posts:<first>`: how many posts were written into a range of ids from the time, about; `reindexed`: the first id of the range that `reindex` has written last; while that is unfinished, `late:<pid>`: a post that came meanwhile, which `reindex` writes at its end | |
 | `notices:<uid>` | zset | what others did that concerns this user: `<kind>:<what>:<who>`, score = when (unix s), the newest 1000 (`report:<rid>:<uid>`: what was decided about a report); the member `up_to_here` has `noticed` as its score, so that one round trip counts the new ones | truth |
@@ -156,6 +157,10 @@ tags_by_name = _one("tags_by_name")
 
 def postings(first: int, bucket: int) -> str:
     return f"{PREFIX}postings:{first}:{bucket}"
+
+
+def posting_bits(group: int, bucket: int) -> str:
+    return f"{PREFIX}posting_bits:{group}:{bucket}"
 
 
 posting_ranges = _one("posting_ranges")

@@ -45,6 +45,7 @@ def test_every_key_function_has_a_row_and_every_key_matches_a_scan_pattern():
         "number": 2,
         "folded": "redis",
         "first": 16_384,
+        "group": 1,
         "bucket": 7,
         "year": 2026,
         "what": "0a",

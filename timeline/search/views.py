@@ -18,7 +18,7 @@ from timeline.search.limits import SEARCHES, VISITORS_SEARCHES
 from timeline.search.names import AskedNames, Meant, Names, NoNames
 from timeline.search.queries.entities import BadQuery, NothingToFind, Scope, UnknownPerson
 from timeline.search.queries.parsing import parse
-from timeline.search.queries.searching import Searching
+from timeline.search.queries.searching import Search, Searching
 from timeline.timelines.cursors import post_cursor
 
 
@@ -45,17 +45,18 @@ def search(request: RetwisRequest) -> HttpResponse:
         return not_searched_page(request, rendering(request), asked, "nothing_to_find")
     except UnknownPerson as error:
         return not_searched_page(request, rendering(request), asked, "unknown_person", name=error.name)
-    above = _counted(request, meant)
+    above = _counted(request, search, meant)
     return results_page(request, rendering(request), asked, query, search.page(), above)
 
 
-def _counted(request: RetwisRequest, meant: Meant) -> Names:
-    """Count a search of the viewer, who has been checked, and ask for the names above the posts. One round trip. Raises
-    TooOften."""
+def _counted(request: RetwisRequest, search: Search, meant: Meant) -> Names:
+    """Count a search of the viewer, who has been checked, and ask for the names above the posts and for what the search
+    needs next. One round trip. Raises TooOften."""
     uid = request.viewer.uid
     limit, who = (VISITORS_SEARCHES, client_address(request)) if uid is None else (SEARCHES, str(uid))
     pipe = connect().pipeline()
     counted, above = RateLimits(connect()).ask_count(pipe, limit, who), meant.ask(pipe, uid)
+    search.ask(pipe)
     pipe.execute()
     _ = counted.value
     return above.value

@@ -1,8 +1,10 @@
 """Early drafts of the protocol of the index. Each must fail in its scenario."""
 
-from tests.model.core import Steps
+from collections.abc import Iterator
+
+from tests.model.core import Command, Steps
 from tests.model.entities import OUTBOX
-from tests.model.index.protocol import MARK, STATE, Indexing, range_of
+from tests.model.index.protocol import BITS, MARK, STATE, Indexing, range_of
 
 
 class NothingIsNoted(Indexing):
@@ -47,6 +49,20 @@ class OneScan(Indexing):
         return found
 
 
+class BitsAfterTheJob(Indexing):
+    """A worker says that the range has the term when it has removed the job."""
+
+    def _records(self, live: tuple, starts: tuple) -> Iterator[Command]:
+        return (command for command in super()._records(live, starts) if command[1] != BITS)
+
+    def _index_for(self, jobs: tuple[str, ...]) -> Steps:
+        yield from super()._index_for(jobs)
+        for pid in {int(job.split(":")[1]) for job in jobs}:
+            body, deleted = yield ("HMGET", f"post:{pid}", "body", "deleted")
+            if body and not deleted:
+                yield ("ZADD", BITS, (range_of(pid, (10, 20)), body), 0)
+
+
 class OneJobForAPost(Indexing):
     """All jobs of the index for a post have one name."""
 
@@ -80,6 +96,7 @@ DRAFTS: list[tuple[type[Indexing], str]] = [
     (NotedAfterTheRecords, "a new post || a reindex || a worker"),
     (MarkAfterTheScan, "a new post || a reindex || a worker"),
     (OneScan, "a new post || a reindex that divides || a worker"),
+    (BitsAfterTheJob, "an edit || two workers"),
     (OneJobForAPost, "a new post || an edit of it || a worker"),
     (JobBeforeTheText, "an edit || two workers"),
     (JobsAreRemovedFirst, "a new post || two workers"),

@@ -2,7 +2,8 @@
 `timeline/posts/writing/` where it leaves the jobs.
 
 Left out: all of a post but its text, and leases. A range of ids has one key, whose members are (pid, text): the site
-appends records to strings, and a record twice is one post. `starts` says where ranges begin, for both kinds of ids.
+appends records to strings, and a record twice is one post. The bits that say which ranges have a term are members
+(range, text) of BITS; none is ever removed. `starts` says where ranges begin, for both kinds of ids.
 """
 
 from collections.abc import Iterable, Iterator
@@ -14,6 +15,7 @@ from tests.model.round_trips import RoundTrips
 PIDS = (10, 11, 20, 21)  # that a scan of all keys may find
 STATE, MARK, LATE = "search_index", "reindexed", "late:"
 STARTS = "posting_ranges"
+BITS = "posting_bits"
 SMALLEST = 10  # where the first range begins, whatever STARTS says
 ALL = 99  # what the mark of a run says that has written no range yet
 
@@ -140,8 +142,10 @@ class Indexing(RoundTrips):
         yield from self._tell(("HSET", STATE, f"{LATE}{pid}", 1) for pid, _ in live)
 
     def _records(self, live: tuple, starts: tuple) -> Iterator[Command]:
+        """In any order: a search may miss the post until the job is done."""
         for pid, body in live:
             yield ("ZADD", range_of(pid, starts), (pid, body), 0)
+            yield ("ZADD", BITS, (range_of(pid, starts), body), 0)
 
     def _begin(self) -> Steps:
         (last,) = yield ("HMGET", STATE, MARK)

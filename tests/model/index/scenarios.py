@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tests.model.core import Database, Explorer, Process, alone
 from tests.model.entities import OUTBOX
-from tests.model.index.protocol import MARK, PIDS, STARTS, STATE, Indexing, range_of
+from tests.model.index.protocol import BITS, MARK, PIDS, STARTS, STATE, Indexing, range_of
 
 WHOLE = (10, 20)  # where the ranges begin
 
@@ -73,8 +73,10 @@ def check(db: Database, died: bool, protocol: Indexing) -> list[str]:
 
 def _is_found(db: Database, pid: int, starts: list[int]) -> bool:
     post = dict(db[f"post:{pid}"][1])
-    found = [record for record, _ in db.get(range_of(pid, starts), ("z", ()))[1]]
-    return "deleted" in post or (pid, post["body"]) in found
+    within = range_of(pid, starts)
+    found = [record for record, _ in db.get(within, ("z", ()))[1]]
+    bits = [bit for bit, _ in db.get(BITS, ("z", ()))[1]]
+    return "deleted" in post or ((pid, post["body"]) in found and (within, post["body"]) in bits)
 
 
 def scenarios() -> list[Scenario]:

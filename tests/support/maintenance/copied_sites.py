@@ -56,6 +56,7 @@ def make_site_with_every_key(raw, store):
     raw.hset("tags", "redis", "Redis")
     raw.zadd("tags_by_name", {"redis": 0})
     raw.set("postings:0:7", b"\xff\x00\x01\x80")
+    raw.setbit("posting_bits:0:7", 300, 1)
     raw.zadd("posting_ranges", {str(2**40): 2**40})
     raw.hset("search_index", "reindexed", "0")
     raw.hset("staff", "1", "admin")

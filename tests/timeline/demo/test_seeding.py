@@ -54,10 +54,11 @@ def test_the_keys_are_those_of_the_key_table(raw):
         "tags": "hash",
         "tags_by_name": "zset",
         "postings": "string",
+        "posting_bits": "string",
     }
     stored = raw.keys()
     assert {key: raw.type(key) for key in stored} == {key: types[key.partition(":")[0]] for key in stored}
-    assert all(re.fullmatch(r"[a-z_]+(:[1-9][0-9]*)?|tag:\w+|postings(:[0-9]+){2}", key) for key in stored)
+    assert all(re.fullmatch(r"[a-z_]+(:[1-9][0-9]*)?|tag:\w+|posting(s|_bits)(:[0-9]+){2}", key) for key in stored)
     assert {raw.ttl(key) for key in stored} == {-1}
 
 

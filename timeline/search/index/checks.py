@@ -13,6 +13,7 @@ from retwis_site.store.client import Store
 from retwis_site.store.ids import stored_id
 from timeline.posts.checks.post_checks import at_work_on
 from timeline.search.index.postings import ask_posts
+from timeline.search.index.range_bits import ask_ranges_with
 from timeline.search.index.ranges import ask_ranges
 from timeline.search.index.rebuilding import LEASE_OF, stray_postings
 from timeline.search.index.writing import LAST, Indexing
@@ -39,7 +40,7 @@ def _is_unfinished(store: Store) -> bool:
 
 
 def _has_index(store: Store) -> bool:
-    return any(store.scan_keys(key_kinds.matching("postings:*"), AT_ONCE))
+    return any(store.scan_keys(key_kinds.matching("posting_bits:*"), AT_ONCE))
 
 
 class IndexChecks:
@@ -76,9 +77,9 @@ class IndexChecks:
         terms = self._indexing.terms(pids)
         pipe.execute()
         places = {(ranges.value.of(pid), term) for pid, of_post in terms.items() for term in of_post}
-        asked = {place: ask_posts(pipe, *place) for place in places}
+        asked = {place: (ask_posts(pipe, *place), ask_ranges_with(pipe, [place[0]], [place[1]])) for place in places}
         pipe.execute()
-        found = {place: posts.value for place, posts in asked.items()}
+        found = {place: posts.value if has_term.value else set() for place, (posts, has_term) in asked.items()}
         return self._published(
             [
                 pid

@@ -64,7 +64,7 @@ class Postings:
 
 def ask_postings(pipe: Pipe, within: Range, term: str) -> Answer[Postings]:
     """The posts under a term in one range. One command."""
-    bucket, fingerprint = _place(term)
+    bucket, fingerprint = place(term)
     stored = pipe.get_bytes(keys.postings(within.first, bucket))
     return Answer(lambda: Postings(stored.value or b"", within, fingerprint))
 
@@ -99,7 +99,7 @@ def queue_records(pipe: Pipe, within: Range, posts: Mapping[str, Iterable[int]])
     bits = 8 * within.width
     by_bucket: defaultdict[int, array[int]] = defaultdict(lambda: array(_TYPECODES[within.width]))
     for term, pids in posts.items():
-        bucket, fingerprint = _place(term)
+        bucket, fingerprint = place(term)
         start = (fingerprint << bits) - within.first
         by_bucket[bucket].extend([start + pid for pid in pids])
     for bucket, new in by_bucket.items():
@@ -108,7 +108,7 @@ def queue_records(pipe: Pipe, within: Range, posts: Mapping[str, Iterable[int]])
         pipe.append(keys.postings(within.first, bucket), new.tobytes())
 
 
-def _place(term: str) -> tuple[int, int]:
+def place(term: str) -> tuple[int, int]:
     """The bucket of a term, and its fingerprint."""
     hashed = crc32(term.encode(errors="replace"))
     return hashed % BUCKETS, hashed >> 16

@@ -25,11 +25,13 @@ SOON = 1000  # ids that posts may get within KEPT seconds
 
 
 class Range(NamedTuple):
-    """The ids from `first` to `after`, which is not in it. `width`: the bytes that say which one of them."""
+    """The ids from `first` to `after`, which is not in it. `width`: the bytes that say which one of them. `number`: of
+    the range among all: those of the counter come first, whatever its value is."""
 
     first: int
     after: int
     width: int
+    number: int
 
 
 class Ranges(NamedTuple):
@@ -42,11 +44,12 @@ class Ranges(NamedTuple):
     def of(self, pid: int) -> Range:
         """The range in which a post stands."""
         if pid < SMALLEST:
-            first = pid // RANGE * RANGE
-            return Range(first, first + RANGE, 2)
-        place = bisect_right(self.starts, pid)
-        first = self.starts[place - 1] if place else SMALLEST
-        return Range(first, self.starts[place] if place < len(self.starts) else LARGEST_ID + 1, 6)
+            number = pid // RANGE
+            return Range(number * RANGE, (number + 1) * RANGE, 2, number)
+        place = max(bisect_right(self.starts, pid), 1)
+        first = self.starts[place - 1] if self.starts else SMALLEST
+        after = self.starts[place] if place < len(self.starts) else LARGEST_ID + 1
+        return Range(first, after, 6, SMALLEST // RANGE + place - 1)
 
     def below(self, before: int) -> Iterator[Range]:
         """The ranges with ids below `before`, highest first."""

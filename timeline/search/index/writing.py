@@ -14,6 +14,7 @@ from retwis_site.store.client import Pipe, Store
 from retwis_site.store.snowflake import SMALLEST, first_of
 from timeline.posts.reading.records import ask_post
 from timeline.search.index.postings import queue_records
+from timeline.search.index.range_bits import queue_bits
 from timeline.search.index.ranges import AHEAD, LONGEST, MOST_POSTS, Range, Ranges, ask_ranges
 from timeline.search.index.terms import terms_of
 
@@ -82,9 +83,10 @@ class Indexing:
 
 
 def queue_terms(pipe: Pipe, within: Range, terms: Terms) -> None:
-    """Write the terms of posts of one range. One command for each bucket of terms."""
+    """Write the terms of posts of one range. One command for each bucket of terms, and about one for each term."""
     posts: defaultdict[str, list[int]] = defaultdict(list)
     for pid, of_post in terms.items():
         for term in of_post:
             posts[term].append(pid)
     queue_records(pipe, within, posts)
+    queue_bits(pipe, within, posts)

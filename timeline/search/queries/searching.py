@@ -1,7 +1,8 @@
 """Finds the posts that fit a query, newest first.
 
 The index says which posts of a range of ids stand under a term. The newest ranges come first. They also show which
-terms are rare. Further ranges are read for the rarest terms alone, many at once, so a rare word costs few round trips.
+terms are rare. Further ranges are read for the rarest terms alone, many at once, and only if they may have posts with
+all terms. So a rare word costs few round trips, and few commands.
 What the index proposes is read and checked like the posts of any page. Whatever the query is, a page reads no more than
 the bounds below; where they end it, the page says that older posts were not searched.
 """
@@ -21,16 +22,16 @@ from timeline.posts.entities import Post
 from timeline.posts.reading.acted import LatestActed, ask_latest_acted
 from timeline.posts.reading.post_reader import PostReader
 from timeline.search.index.ranges import Range, known_ranges
-from timeline.search.queries.candidates import MOST_RANGES, NEWEST_RANGES, Candidates
+from timeline.search.queries.candidates import FIRST_TAKEN, MOST_RANGES, Candidates, Newest, ask_newest
 from timeline.search.queries.dates import bounds
 from timeline.search.queries.entities import ByViewer, NothingToFind, Query, Scope, SearchPage, UnknownPerson
 from timeline.search.queries.matching import Matching
-from timeline.search.queries.proposals import Proposals, ask_proposals, terms
+from timeline.search.queries.proposals import terms
 from timeline.search.queries.scopes import among
 from timeline.timelines.pagination import POSTS_A_PAGE
 
 # How many posts are read and checked at once: first a page and a few that may not fit, then those that fill it.
-READS = (POSTS_A_PAGE + 4, *[40] * 9)
+READS = (FIRST_TAKEN, *[40] * 9)
 MOST_SECONDS = 0.1  # of this thread's time: then no more are read. Hostile texts may take 3 ms each
 
 
@@ -50,7 +51,7 @@ class Searching:
         viewer; more as for `known_ranges` and `bounds`. Raises NothingToFind, UnknownPerson."""
         below = LARGEST_ID + 1 if before is None else before
         ranges = tuple(islice(known_ranges(self._store).below(below), MOST_RANGES + 1))
-        begun, answer = viewer.ask(lambda: _Beginning(query, scope, ranges[:NEWEST_RANGES], beside()))
+        begun, answer = viewer.ask(lambda: _Beginning(query, scope, ranges, beside()))
         me = viewer.uid
         for name in query.names:
             if name not in begun.uids:
@@ -62,7 +63,7 @@ class Searching:
             raise NothingToFind
         within = bounds(self._store, query, below, max((each.after for each in ranges), default=0))
         searched = among(scope, self._store, me)
-        candidates = Candidates(self._store, asked, ranges, begun.proposals, within, searched)
+        candidates = Candidates(self._store, asked, ranges, begun.newest, within, searched)
         matching = Matching(query, begun.uids, me)
         reader = PostReader(self._store, viewer.user, [matching], acted=begun.acted, fresh=viewer.just_changed)
         return Search(candidates, reader), answer
@@ -73,7 +74,7 @@ class _Begun(NamedTuple):
 
     uids: dict[str, int]  # of the people whom the query names
     acted: LatestActed
-    proposals: Proposals | None  # of the newest ranges; None while the uids are not known, by which posts are found
+    newest: Newest | None  # None while the uids are not known, by which posts are found
 
 
 class _Beginning(Generic[T]):
@@ -85,7 +86,7 @@ class _Beginning(Generic[T]):
         self._scope = scope
         self._ranges = ranges
         self._uids: Answer[dict[str, int]] | None = None
-        self._proposals: Answer[Proposals] | None = None
+        self._newest: Answer[Newest] | None = None
 
     def queue(self, pipe: Pipe, me: int | None) -> None:
         self._beside.queue(pipe, me)
@@ -93,20 +94,24 @@ class _Beginning(Generic[T]):
         if self._query.names:
             self._uids = ask_owners(pipe, self._query.names)
         elif asked := terms(self._query, self._scope, {}, me):
-            self._proposals = ask_proposals(pipe, self._ranges, asked)
+            self._newest = ask_newest(pipe, self._ranges, asked)
 
     def result(self) -> tuple[_Begun, T]:
-        proposals = self._proposals.value if self._proposals else None
-        begun = _Begun(self._uids.value if self._uids else {}, self._acted.value, proposals)
+        newest = self._newest.value if self._newest else None
+        begun = _Begun(self._uids.value if self._uids else {}, self._acted.value, newest)
         return begun, self._beside.result()
 
 
 class Search:
-    """One page of a search."""
+    """One page of a search: first `ask`, then `page`."""
 
     def __init__(self, candidates: Candidates, reader: PostReader) -> None:
         self._candidates = candidates
         self._reader = reader
+
+    def ask(self, pipe: Pipe) -> None:
+        """Ask for what the page needs first. Commands as for `Candidates`."""
+        self._candidates.ask(pipe)
 
     def page(self) -> SearchPage:
         """The posts that fit, newest first. Round trips as for `Candidates`, and those of `PostReader.read` for each of

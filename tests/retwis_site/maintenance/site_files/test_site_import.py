@@ -31,7 +31,7 @@ def truth(raw):
     kept = {
         key: content
         for key, content in everything(raw).items()
-        if not key.startswith((*CACHES, "idem:", "auths", "attempts", "schema", "postings:"))
+        if not key.startswith((*CACHES, "idem:", "auths", "attempts", "schema", "postings:", "posting_bits:"))
     }
     return {
         key: {field: text for field, text in content.items() if field != "auth"} if key.startswith("user:") else content

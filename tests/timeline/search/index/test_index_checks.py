@@ -68,7 +68,7 @@ def test_a_deleted_post_is_none(raw, store, of_cats):
 
 
 def test_a_store_without_an_index_has_no_findings(raw, store, of_cats):
-    raw.delete(*raw.keys("postings:*"))
+    raw.delete(*raw.keys("posting*"))
     assert found(store) == []
 
 
@@ -96,7 +96,7 @@ def advice_of(capsys):
 
 def test_doctor_says_when_there_is_no_index(raw, store, of_cats, capsys):
     assert advice_of(capsys) == []
-    raw.delete(*raw.keys("postings:*"))
+    raw.delete(*raw.keys("posting*"))
     assert advice_of(capsys) == ["There is no index of the search: searches find no post."]
     call_command("reindex", verbosity=0)
     assert advice_of(capsys) == []
@@ -123,3 +123,19 @@ def test_keys_of_ranges_that_are_none_are_removed_by_cleanup(raw, store, of_cats
     call_command("cleanup", verbosity=0)
     assert raw.exists("postings:5:1") == 0
     assert of_cats < set(raw.keys("postings:*"))
+
+
+def test_an_index_without_the_bits_of_its_ranges_is_none(raw, store, of_cats, capsys):
+    """Such as one that was written before there were bits."""
+    raw.delete(*raw.keys("posting_bits:*"))
+    assert found(store) == []
+    assert advice_of(capsys) == ["There is no index of the search: searches find no post."]
+
+
+def test_a_post_whose_range_lacks_a_bit_is_found_and_written_again(raw, store, of_cats):
+    key = of_cats.pop().replace("postings:", "posting_bits:")
+    raw.delete(key)
+    assert found(store) == ["a search misses post:2"]
+    call_command("doctor", fix=True, verbosity=0)
+    assert found(store) == []
+    assert raw.exists(key)

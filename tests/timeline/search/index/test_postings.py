@@ -6,8 +6,9 @@ from retwis_site.store.snowflake import SMALLEST
 from timeline.search.index.postings import BUCKETS, ask_posts, queue_records, records
 from timeline.search.index.ranges import Range, Ranges
 
-COUNTED = Range(16_384, 32_768, 2)
-TIMED = Range(SMALLEST, 2**53, 6)
+COUNTED = Range(16_384, 32_768, 2, 1)
+FIRST_TIMED = 2**26  # the number of the first range of ids from the time
+TIMED = Range(SMALLEST, 2**53, 6, FIRST_TIMED)
 
 
 def write(store, within, posts):
@@ -71,11 +72,11 @@ def test_an_incomplete_record_is_left_out():
 def test_a_post_stands_in_the_range_of_its_id():
     start = SMALLEST + 1_000_000
     ranges = Ranges(40_000, (SMALLEST, start))
-    assert ranges.of(1) == (0, 16_384, 2)
-    assert ranges.of(16_384) == (16_384, 32_768, 2)
-    assert ranges.of(SMALLEST) == ranges.of(start - 1) == (SMALLEST, start, 6)
-    assert ranges.of(start) == ranges.of(2**53 - 1) == (start, 2**53, 6)
-    assert Ranges(0, ()).of(start) == (SMALLEST, 2**53, 6)
+    assert ranges.of(1) == (0, 16_384, 2, 0)
+    assert ranges.of(16_384) == (16_384, 32_768, 2, 1)
+    assert ranges.of(SMALLEST) == ranges.of(start - 1) == (SMALLEST, start, 6, FIRST_TIMED)
+    assert ranges.of(start) == ranges.of(2**53 - 1) == (start, 2**53, 6, FIRST_TIMED + 1)
+    assert Ranges(0, ()).of(start) == (SMALLEST, 2**53, 6, FIRST_TIMED)
 
 
 def test_ranges_come_highest_first_below_an_id():
