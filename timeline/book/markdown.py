@@ -31,9 +31,7 @@ def html_of(markdown: str) -> str:
 def _relink(tokens: Sequence[Token]) -> None:
     is_dropped = False
     for token in tokens:
-        if token.type == "image":
-            token.attrSet("src", reverse("book_picture", args=[str(token.attrGet("src")).removesuffix(".svg")]))
-        elif token.type == "link_open":
+        if token.type == "link_open":
             address = _address(str(token.attrGet("href")))
             is_dropped = token.hidden = address is None
             token.attrSet("href", address or "")
@@ -47,6 +45,13 @@ def _address(link: str) -> str | None:
         return reverse("book")
     chapter = re.fullmatch(r"([a-z-]+)\.md", link)
     return reverse("book_chapter", args=[chapter[1]]) if chapter else None
+
+
+def _image(self: RendererHTML, tokens: Sequence[Token], number: int, options: OptionsDict, env: EnvType) -> str:
+    """A picture, which leads to itself: a phone shows it larger there."""
+    name = str(tokens[number].attrGet("src")).removesuffix(".svg")
+    address = reverse("book_picture", args=[name])
+    return f'<a href="{address}"><img src="{address}" alt="{escape(tokens[number].content)}"></a>'
 
 
 def _fence(self: RendererHTML, tokens: Sequence[Token], number: int, options: OptionsDict, env: EnvType) -> str:
@@ -66,4 +71,5 @@ def _session_lines(session: str) -> Iterator[str]:
 
 
 _PARSER = MarkdownIt("commonmark").enable("table")
+_PARSER.add_render_rule("image", _image)
 _PARSER.add_render_rule("fence", _fence)

@@ -263,6 +263,8 @@ ADDRESSES = {
     "appearance": at("member", "/settings/appearance/"),
     "appearance, to a visitor": at("visitor", "/settings/appearance/"),
     "invitations": at("member", "/settings/invites/"),
+    "the book": at("visitor", "/book/"),
+    "a chapter": at("member", "/book/caches/"),
     "about": at("visitor", "/about/"),
     "rules": at("visitor", "/rules/"),
     "privacy": at("visitor", "/privacy/"),

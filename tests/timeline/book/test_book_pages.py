@@ -78,6 +78,11 @@ def test_a_session_has_marked_commands_and_what_has_happened_before():
     )
 
 
+def test_a_picture_leads_to_itself():
+    picture = '<img src="/book/caches.svg" alt="A &amp; B">'
+    assert html_of("![A & B](caches.svg)") == f'<p><a href="/book/caches.svg">{picture}</a></p>\n'
+
+
 def test_code_is_escaped():
     assert html_of("```python\na < b\n```\n") == "<pre><code>a &lt; b\n</code></pre>\n"
 
