@@ -1,0 +1,272 @@
+"""`manage.py trace`: prints what an action sends, and the keys before and after."""
+
+import re
+import secrets
+import time
+from itertools import count
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+
+from retwis_site.store.client import connect
+from retwis_site.store.connection.recorder import watching
+from tests.support.command_output import said
+from tests.support.stored_posts import write_posts
+from timeline.relations.block import BlockedPeople
+from timeline.relations.follow import Follows
+
+NOW = 1_800_000_000
+
+
+@pytest.fixture
+def trace(raw, store, alice, bob, carol, monkeypatch, capsys):
+    """`trace("home", "alice")` is what the command prints. bob and carol follow alice, and bob has a home."""
+    for follower in (2, 3):
+        Follows(store).follow(follower, 1)
+        raw.zadd(f"following:{follower}", {"1": 1_700_000_000})
+        raw.zadd("followers:1", {str(follower): 1_700_000_000})
+    write_posts(raw, 1, [1])
+    raw.rpush("posts:2", "1", "0")
+    numbers = count()
+    monkeypatch.setattr(secrets, "token_hex", lambda length=None: f"c0ffee{next(numbers)}")
+    monkeypatch.setattr(time, "time", lambda: float(NOW))
+    return lambda *words: said(capsys, "trace", *words)
+
+
+def rows(printed):
+    """The lines, without the buckets of the terms: each process goes through them in another order."""
+    return [line.rstrip() for line in re.sub(r"postings:0:\d{3}", "postings:0:###", printed).splitlines()]
+
+
+@pytest.mark.indexed
+def test_a_post_is_printed_step_by_step(trace):
+    assert rows(trace("post", "alice", "hello")) == EXPECTED_POST.splitlines()
+
+
+def test_a_follow_is_printed_step_by_step(trace):
+    assert rows(trace("follow", "alice", "bob")) == EXPECTED_FOLLOW.splitlines()
+
+
+def test_a_home_is_printed_twice(trace):
+    printed = trace("home", "bob")
+    assert "bob opens the home timeline: " in printed
+    assert "The same again: 1 round trip, " in printed
+    assert "+ seen: 1" in printed
+
+
+def test_it_really_happens(trace, raw):
+    trace("post", "alice", "hello")
+    assert raw.hget("post:2", "body") == "hello"
+    assert raw.lrange("posts:2", 0, -1) == ["2", "1", "0"]
+    trace("follow", "alice", "carol")
+    assert raw.zscore("following:1", "3") == NOW
+    assert raw.zcard("outbox") == 0
+
+
+def test_it_sends_what_the_repository_sends(store, trace, round_trips, capsys):
+    with watching() as watch:
+        printed = trace("follow", "alice", "bob")
+    assert f"alice follows bob: {len(round_trips(lambda: Follows(store).follow(1, 3)).round_trips) + 5}" in printed
+    for command in watch.commands:
+        assert str(command[0]) in printed
+
+
+def test_what_is_alike_is_counted(raw, store, trace):
+    for uid in range(11, 31):
+        raw.zadd("followers:1", {str(uid): 1})
+        raw.rpush(f"posts:{uid}", "1", "0")
+    printed = trace("post", "alice", "hello")
+    assert "… and 19 more LPUSHX" in printed
+    assert "… and 18 more" in printed
+
+
+def test_no_secret_is_printed(raw, alice, trace):
+    stored = raw.hgetall("user:1")
+    printed = trace("home", "alice") + trace("post", "alice", "hello")
+    for secret in (alice.secret, stored["auth"], stored["password"]):
+        assert secret not in printed
+
+
+def test_what_would_command_the_terminal_is_not_printed(raw, trace):
+    raw.hset("users", "x\x1b[2j", "2")
+    printed = trace("follow", "alice", "x\x1b[2J")
+    assert "alice follows x" in printed
+    assert "\x1b" not in printed
+
+
+def test_the_store_is_as_before_it_was_watched(trace):
+    transport = connect().transport
+    trace("home", "alice")
+    assert connect().transport is transport
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["home", "nobody"], "There is no user 'nobody'. .*manage.py seed"),
+        (["post", "alice", " "], "Write something first."),
+        (["post", "alice", "x" * 281], "1 character too many"),
+        (["follow", "alice", "nobody"], "There is no user 'nobody'"),
+        (["follow", "alice", "alice"], "Nobody can follow themselves"),
+    ],
+)
+def test_an_error_says_what_to_do(trace, words, message):
+    with pytest.raises(CommandError, match=message):
+        call_command("trace", *words)
+
+
+def test_a_block_is_an_error(trace, store):
+    BlockedPeople(store).block(2, 1)
+    with pytest.raises(CommandError, match="blocks the other"):
+        call_command("trace", "follow", "alice", "bob")
+
+
+def test_a_deleted_account_is_an_error(trace, raw):
+    raw.hset("user:1", mapping={"deleted": NOW, "auth": ""})
+    with pytest.raises(CommandError, match="deleted"):
+        call_command("trace", "home", "alice")
+
+
+def test_too_many_posts_are_an_error_that_says_how_to_go_on(trace, settings):
+    settings.THROTTLES = {"post": 1}
+    trace("post", "alice", "one")
+    with pytest.raises(CommandError, match="unthrottle NAME"):
+        call_command("trace", "post", "alice", "two")
+
+
+EXPECTED_POST = """\
+alice posts 'hello': 13 round trips, 31 commands
+   1  HGET auths •••                                                            O(1)         Viewer._unchecked_uid
+   2  HGETALL site                                                              O(N)         site.ask_site
+      HGET auths •••                                                            O(1)         Viewer.ask
+      HMGET user:1 username name deleted state state_until role state_reason …  O(N)         Viewer.ask
+      ZREVRANK notices:1 up_to_here                                             O(log(N))    inbox.ask_new
+      ZCARD notices:1                                                           O(1)         inbox.ask_new
+   3  ZREMRANGEBYSCORE throttle:post:1 -inf 1799996400                          O(log(N)+M)  trace._post
+      ZADD throttle:post:1 1800000000 •••                                       O(log(N))    trace._post
+      EXPIRE throttle:post:1 3600                                               O(1)         trace._post
+      ZCARD throttle:post:1                                                     O(1)         trace._post
+      ZRANGE throttle:post:1 0 0 WITHSCORES                                     O(log(N)+M)  trace._post
+   4  INCR next_post_id                                                         O(1)         CounterIds.take
+   5  SET idem:1:••• 2 NX EX 86400                                              O(1)         Publication._claim_token
+   6  HSETNX post:2 user_id 1                                                   O(1)         Publication.publish
+      HSETNX post:2 time 1800000000                                             O(1)         Publication.publish
+      HSETNX post:2 body hello                                                  O(1)         Publication.publish
+      HMGET post:2 body reply_to root reply_to_user above quote repost_of men…  O(N)         Publication.publish
+      ZCARD followers:1                                                         O(1)         Publication.publish
+   7  ZADD outbox 1800000060 post:2:•••                                         O(log(N))    Outbox.add
+   8  ZADD updates:1 2 2                                                        O(log(N))    Delivery._list
+      ZADD outbox 1800000000 index:2:•••                                        O(log(N))    index_jobs.leave
+   9  HMGET post:2 user_id deleted body edited reply_to root reply_to_user ab…  O(N)         looks._ask_seen
+      ZCARD replies_to:2                                                        O(1)         looks._ask_seen
+      HGETALL edits:2                                                           O(N)         history.ask_versions
+      HGET user:1 deleted                                                       O(1)         Delivery._list
+  10  LPUSHX posts:1 2                                                          O(N)         Delivery._push_own
+      LPUSH timeline 2                                                          O(N)         Delivery._push_own
+  11  ZSCAN followers:1 0 COUNT 8192                                            O(1)         Delivery.push_to_followers
+  12  LPUSHX posts:2 2                                                          O(N)         Delivery.push_to_followers
+      LPUSHX posts:3 2                                                          O(N)         Delivery.push_to_followers
+  13  ZREM outbox post:2:•••                                                    O(M*log(N))  Outbox.done
+
+A worker looks for jobs: 7 round trips, 14 commands
+   1  ZRANGEBYSCORE outbox -inf 1800000000 LIMIT 0 500                          O(log(N)+M)  Outbox.due
+   2  SET lease:index:2:••• trace:••• NX EX 60                                  O(1)         Outbox.claim
+   3  HINCRBY attempts index:2:••• 1                                            O(1)         Outbox._attempts
+      ZSCORE outbox index:2:•••                                                 O(1)         Outbox._attempts
+   4  GET next_post_id                                                          O(1)         ranges.ask_ranges
+      ZRANGE posting_ranges 0 -1                                                O(log(N)+M)  ranges.ask_ranges
+      HGET search_index reindexed                                               O(1)         Indexing.index
+      HMGET post:2 user_id time body deleted reply_to root reply_to_user abov…  O(N)         records.ask_post
+   5  APPEND postings:0:### •••                                                 O(1)         postings.queue_records
+      APPEND postings:0:### •••                                                 O(1)         postings.queue_records
+   6  ZREM outbox index:2:•••                                                   O(M*log(N))  Outbox.queue_done
+      HDEL attempts index:2:•••                                                 O(N)         Outbox._queue_forget
+      UNLINK lease:index:2:•••                                                  O(1)         Outbox._queue_forget
+   7  ZRANGEBYSCORE outbox -inf 1800000000 LIMIT 0 500                          O(log(N)+M)  Outbox.due
+
+The keys before and after
+      idem:1:•••  string, new: 1 byte (not shown)
+      next_post_id  string, 1 → 1 byte
+        - 1
+        + 2
+      post:2  hash, new: 3 fields
+        + body: hello
+        + time: 1800000000
+        + user_id: 1
+      postings:0:###  string, new: 4 bytes (not shown)
+      postings:0:###  string, new: 4 bytes (not shown)
+      posts:2  list, 2 → 3 entries
+        + 2
+      throttle:•••  zset, new: 1 member (not shown)
+      timeline  list, new: 1 entry
+        + 2
+      updates:1  zset, 1 → 2 members
+        + 2
+      As before: attempts, lease:index:2:•••, outbox, posts:1 and 1 more
+
+"""
+
+EXPECTED_FOLLOW = """\
+alice follows bob: 12 round trips, 45 commands
+   1  HGET auths •••                                                            O(1)         Viewer._unchecked_uid
+   2  HGETALL site                                                              O(N)         site.ask_site
+      HGET auths •••                                                            O(1)         Viewer.ask
+      HMGET user:1 username name deleted state state_until role state_reason …  O(N)         Viewer.ask
+      ZREVRANK notices:1 up_to_here                                             O(log(N))    inbox.ask_new
+      ZCARD notices:1                                                           O(1)         inbox.ask_new
+   3  HMGET users bob bob                                                       O(N)         repository.ask_owner
+   4  HMGET users bob bob                                                       O(N)         repository.ask_owner
+      HMGET user:2 username name deleted state state_until                      O(N)         _About.queue
+      ZSCORE blocked:1 2                                                        O(1)         blocks.ask_blocks
+      ZSCORE blocked:2 1                                                        O(1)         blocks.ask_blocks
+   5  ZREMRANGEBYSCORE throttle:follow:1 -inf 1799996400                        O(log(N)+M)  trace._follow
+      ZADD throttle:follow:1 1800000000 •••                                     O(log(N))    trace._follow
+      EXPIRE throttle:follow:1 3600                                             O(1)         trace._follow
+      ZCARD throttle:follow:1                                                   O(1)         trace._follow
+      ZRANGE throttle:follow:1 0 0 WITHSCORES                                   O(log(N)+M)  trace._follow
+   6  ZADD outbox 1800000060 follow:1:2:•••                                     O(log(N))    Outbox.add
+   7  ZADD following:1 NX 1800000000 2                                          O(log(N))    Edges.set
+      ZSCORE following:1 2                                                      O(1)         Look.__init__
+      HGET user:1 deleted                                                       O(1)         targets.ask_person_exists
+      HGET user:2 deleted                                                       O(1)         targets.ask_person_exists
+      ZSCORE blocked:1 2                                                        O(1)         blocks.ask_blocks
+      ZSCORE blocked:2 1                                                        O(1)         blocks.ask_blocks
+      ZSCORE blocked:2 1                                                        O(1)         welcome.ask_welcome
+      ZSCORE blocked:1 2                                                        O(1)         welcome.ask_welcome
+      ZSCORE muted:2 1                                                          O(1)         welcome.ask_welcome
+      HMGET user:2 username deleted quiet                                       O(N)         welcome.ask_welcome
+      ZCARD followers:2                                                         O(1)         Ranking.ask
+   8  ZADD followers:2 1800000000 1                                             O(log(N))    Edges._queue_mirror
+      UNLINK posts:1                                                            O(1)         follow._drop_home
+      ZADD notices:2 NX 1800000000 follow:2:1                                   O(log(N))    inbox.queue_add
+      ZREMRANGEBYRANK notices:2 0 -1002                                         O(log(N)+M)  inbox.queue_add
+   9  ZSCORE following:1 2                                                      O(1)         Look.__init__
+      HGET user:1 deleted                                                       O(1)         targets.ask_person_exists
+      HGET user:2 deleted                                                       O(1)         targets.ask_person_exists
+      ZSCORE blocked:1 2                                                        O(1)         blocks.ask_blocks
+      ZSCORE blocked:2 1                                                        O(1)         blocks.ask_blocks
+      ZSCORE blocked:2 1                                                        O(1)         welcome.ask_welcome
+      ZSCORE blocked:1 2                                                        O(1)         welcome.ask_welcome
+      ZSCORE muted:2 1                                                          O(1)         welcome.ask_welcome
+      HMGET user:2 username deleted quiet                                       O(N)         welcome.ask_welcome
+      ZCARD followers:2                                                         O(1)         Ranking.ask
+  10  ZADD users_by_followers 1 2                                               O(log(N))    Ranking.queue
+  11  ZCARD followers:2                                                         O(1)         Ranking.ask
+  12  ZREM outbox follow:1:2:•••                                                O(M*log(N))  Outbox.queue_done
+
+A worker looks for jobs: 1 round trip, 1 command
+   1  ZRANGEBYSCORE outbox -inf 1800000000 LIMIT 0 500  O(log(N)+M)  Outbox.due
+
+The keys before and after
+      followers:2  zset, new: 1 member
+        + 1: 1800000000
+      following:1  zset, new: 1 member
+        + 2: 1800000000
+      notices:2  zset, new: 1 member (not shown)
+      throttle:•••  zset, new: 1 member (not shown)
+      users_by_followers  zset, 1 → 2 members
+        + 2: 1
+      As before: outbox, posts:1
+
+"""
