@@ -116,6 +116,7 @@ GROWTH = {
     "lease:*": Growth(EACH_ACTION, FIXED),
     "idem:*": Growth(EACH_ACTION, FIXED),
     "reset:*": Growth(EACH_ACTION, FIXED),
+    "inspected:*": Growth(EACH_ACTION, FIXED),
     "throttle:*": Growth(EACH_ACTION, BY_NUMBER),
     "damaged:*": Growth(NO_KEY, BY_TEXT),
     "health": Growth(ONE, FIXED),
