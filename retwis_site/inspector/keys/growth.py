@@ -25,6 +25,7 @@ SOME_POSTS = _("At most one key for each post")
 EACH_THREAD = _("One key for each thread")
 EACH_TAG = _("One key for each tag")
 EACH_RANGE = _("At most 1024 keys for 16,384 posts")
+EACH_64_RANGES = _("At most 1024 keys for a million posts")
 EACH_YEAR = _("One key for each year")
 EACH_REPORT = _("One key for each report")
 EACH_ACTION = _("One key for each recent action; it expires")
@@ -93,6 +94,7 @@ GROWTH = {
     "tags": Growth(ONE, BY_TAGS),
     "tags_by_name": Growth(ONE, BY_TAGS),
     "postings:*": Growth(EACH_RANGE, BY_POSTS),
+    "posting_bits:*": Growth(EACH_64_RANGES, FIXED),
     "posting_ranges": Growth(ONE, BY_POSTS),
     "search_index": Growth(ONE, BY_POSTS),
     "notices:*": Growth(SOME_USERS, A_THOUSAND),
