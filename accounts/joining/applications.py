@@ -1,20 +1,20 @@
 """Applications of people who ask to join. Each is one field of the hash `applications`: the lower-cased name -> JSON.
 
 HSETNX on the name decides between two people who ask for it. An account exists only after the approval, which is a
-plain registration; so nothing has to hide an account that is not approved.
+plain registration; so nothing has to hide an account that is not approved. Staff's answer is a field of the same hash
+until it is carried out (`accounts/community/joining/answers.py`).
 """
 
 import json
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 
 from django.contrib.auth.hashers import check_password
 from django.utils.translation import gettext_lazy as _
 
 from accounts.joining.refusals import NotYetMember, TooManyWait
 from accounts.users.entities import NameTaken
-from accounts.users.registration import Registration
 from accounts.users.repository import Users
 from retwis_site.store import keys
 from retwis_site.store.client import Store
@@ -23,6 +23,7 @@ from retwis_site.store.ids import note_bad
 MOST_WAITING = 500
 KEPT = 30 * 24 * 3600  # seconds that a refused applicant can read the answer
 LONGEST_WHY = 500  # characters
+ANSWER = "answer:"  # what the field of an answer begins with
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,11 @@ class Application:
     def __repr__(self) -> str:  # the hash stays out of logs
         return f"Application({self.username!r})"
 
+    @property
+    def is_over(self) -> bool:
+        """Whether it was refused so long ago that the name is free again."""
+        return 0 < self.refused < time.time() - KEPT
+
 
 class Applications:
     """All applications."""
@@ -47,62 +53,42 @@ class Applications:
         self._store = store
 
     def apply(self, username: str, password: str, why: str) -> None:
-        """Ask to join; `password` is a Django hash. Three round trips. Raises NameTaken, TooManyWait."""
+        """Ask to join; `password` is a Django hash. Three round trips. Raises NameTaken, TooManyWait. Old refusals go,
+        and older ones make room."""
         if Users(self._store).find(username) is not None:
             raise NameTaken(username)
-        pipe = self._store.pipeline()
-        before = pipe.hget(keys.applications(), username.lower())
-        number = pipe.hlen(keys.applications())
-        pipe.execute()
-        self._remove_if_old(username, before.value)
-        if number.value >= MOST_WAITING:
+        stored = self._read()
+        waiting = sum(not one.refused for one in stored)
+        if waiting >= MOST_WAITING:
             raise TooManyWait
         asked = Application(username, password, why, int(time.time()))
-        if not self._store.hsetnx(keys.applications(), username.lower(), stored_application(asked)):
+        pipe = self._store.pipeline()
+        for one in old_refusals(stored, MOST_WAITING - waiting):
+            pipe.hdel(keys.applications(), one.username.lower())
+        added = pipe.hsetnx(keys.applications(), username.lower(), stored_application(asked))
+        pipe.execute()
+        if not added.value:
             raise NameTaken(username)
 
     def is_reserved(self, username: str) -> bool:
-        """Whether somebody has asked for this name. One round trip."""
-        return self._store.hexists(keys.applications(), username.lower())
+        """Whether somebody has asked for this name, or was refused of late. One round trip."""
+        found = self.find(username)
+        return found is not None and not found.is_over
 
     def all(self) -> list[Application]:
-        """Those that wait, oldest first. One round trip; one more removes old refusals."""
+        """Those that wait, oldest first. One round trip."""
+        return sorted((one for one in self._read() if not one.refused), key=lambda one: (one.at, one.username))
+
+    def _read(self) -> list[Application]:
+        """Those that wait, and those that were refused. One round trip."""
         stored = self._store.hgetall(keys.applications())
-        for name, text in stored.items():
-            self._remove_if_old(name, text)
-        found = [one for text in stored.values() if (one := read_application(text)) is not None and not one.refused]
-        return sorted(found, key=lambda one: (one.at, one.username))
+        texts = (text for field, text in stored.items() if not field.startswith(ANSWER))
+        return [one for text in texts if (one := read_application(text)) is not None]
 
     def find(self, username: str) -> Application | None:
         """The application for this name. One round trip."""
         text = self._store.hget(keys.applications(), username.lower())
         return None if text is None else read_application(text)
-
-    def approve(self, username: str) -> bool:
-        """Make the account. False when nobody waits under this name, or somebody else has it. About ten round trips.
-
-        The registration is the commit, and the application goes after it. An application that a crash has left behind
-        finds its own account at the second try, and goes."""
-        asked = self.find(username)
-        if asked is None or asked.refused:
-            return False
-        try:
-            Registration(self._store).register(asked.username, asked.password)
-            made = True
-        except NameTaken:
-            uid = Users(self._store).find(username)
-            made = uid is not None and self._store.hget(keys.user(uid), "password") == asked.password
-        self._store.hdel(keys.applications(), username.lower())
-        return made
-
-    def refuse(self, username: str, reason: str) -> bool:
-        """Say no; the applicant reads the reason at the next login. False when nobody waits. Two round trips."""
-        asked = self.find(username)
-        if asked is None or asked.refused:
-            return False
-        answer = replace(asked, refused=int(time.time()), reason=reason)
-        self._store.hset(keys.applications(), {username.lower(): stored_application(answer)})
-        return True
 
     def tell(self, username: str, password: str, otherwise: Callable[[str], object]) -> None:
         """Raises NotYetMember for the right password of an applicant. Else `otherwise` gets the password, so that every
@@ -113,10 +99,11 @@ class Applications:
         elif check_password(password, asked.password):
             raise NotYetMember(_outcome(asked))
 
-    def _remove_if_old(self, name: str, text: str | None) -> None:
-        found = read_application(text) if text is not None else None
-        if text is not None and (found is None or (found.refused and found.refused + KEPT < time.time())):
-            self._store.hdel(keys.applications(), name.lower())
+
+def old_refusals(stored: Sequence[Application], room: int) -> list[Application]:
+    """The refusals that are over; the oldest ones too when there are more than `room`."""
+    refused = sorted((one for one in stored if one.refused), key=lambda one: one.refused, reverse=True)
+    return [one for place, one in enumerate(refused) if place >= room or one.is_over]
 
 
 def _outcome(asked: Application) -> str:

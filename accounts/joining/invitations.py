@@ -1,15 +1,23 @@
 """Invitations. Each is a field of `invites:<uid>`, of the user who invites; those of the operator are in `invites:0`.
 
-The field is the code, `<uid>-<end>-<random>`; its value says how many uses are left. So a code leads to its own hash,
-says itself when it ends, and nothing can disagree.
+The field is the code, `<uid>-<end>-<random>`; its value says how many people it lets in. So a code leads to its own
+hash and says itself when it ends. Whom it has let in stands in a sorted set of uids, `uses:<digest>`. A new user takes
+a use before the registration's commit, under their uid: so the job of a registration that died can give exactly this
+use back, also twice.
 """
 
+import hashlib
+import re
 import secrets
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from accounts.joining.refusals import NotInvited, TooManyInvitations
+from accounts.users.registration import Registration
+from accounts.users.repository import ask_user
+from retwis_site.exceptions import StoreError
+from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_number
@@ -18,28 +26,48 @@ OPERATOR = 0
 DAYS = 14
 MOST_USES = 1000
 MOST_DAYS = 3650
-LONGEST_CODE = 60
+DAY = 24 * 3600  # seconds
+KEPT = DAY  # seconds that the uses of an invitation outlive it
+LONGEST_USES = MOST_DAYS * DAY + KEPT  # seconds that any `uses:` lives
+
+_CODE = re.compile(r"([0-9]{1,16})-([0-9]{1,16})-[0-9a-z]{1,24}")
 
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """An open invitation. `by` is 0 for one of the operator."""
+    """An invitation. `by` is 0 for one of the operator."""
 
     code: str
     by: int
     ends: int  # unix seconds
-    left: int  # uses
+    uses: int  # how many people it lets in
+    used: int = 0
+
+    def __repr__(self) -> str:  # the code stays out of logs
+        return f"Invitation(by={self.by})"
+
+    @property
+    def left(self) -> int:
+        """How many people can still use it."""
+        return max(self.uses - self.used, 0)
+
+    @property
+    def is_open(self) -> bool:
+        return self.left > 0 and self.ends > time.time()
 
 
-def read(code: str, left: str | None) -> Invitation | None:
-    """An open invitation; None for one that has ended or was used up, and for any other text."""
-    by, _, rest = code.partition("-")
-    ends, _, random = rest.partition("-")
-    found = parse_number(by), parse_number(ends), parse_number(left or "")
-    if None in found or not random or len(code) > LONGEST_CODE:
+def read(code: str, uses: str | None) -> Invitation | None:
+    """An invitation that nobody has used, also one that has ended; None for any other text."""
+    match, number = _CODE.fullmatch(code), parse_number(uses or "")
+    if match is None or number is None:
         return None
-    invitation = Invitation(code, found[0] or 0, found[1] or 0, found[2] or 0)
-    return invitation if invitation.left > 0 and invitation.ends > time.time() else None
+    by, ends = parse_number(match[1]), parse_number(match[2])
+    return None if by is None or ends is None else Invitation(code, by, ends, number)
+
+
+def uses_of(code: str) -> str:
+    """The key of those whom an invitation has let in."""
+    return keys.uses(hashlib.sha256(code.encode()).hexdigest()[:32])
 
 
 class Invitations:
@@ -47,63 +75,112 @@ class Invitations:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._outbox = Outbox(store)
 
     def make(self, by: int = OPERATOR, uses: int = 1, days: int = DAYS, quota: int | None = None) -> Invitation:
-        """A new invitation. Two round trips. Raises TooManyInvitations above a quota of open uses: of two that are made
-        at once, both may be refused, and none is made above it."""
-        ends = int(time.time()) + days * 24 * 3600
-        code = f"{by}-{ends}-{secrets.token_hex(8)}"
-        pipe = self._store.pipeline()
-        pipe.hset(keys.invites(by), {code: str(uses)})
-        stored = pipe.hgetall(keys.invites(by))
-        pipe.execute()
-        if quota is not None and sum(one.left for one in open_ones(stored.value)) > quota:
-            self.revoke(by, code)
+        """A new invitation. Three round trips. Raises TooManyInvitations above a quota of open uses: of two that are
+        made at once, both may be refused, and none is made above it."""
+        ends = int(time.time()) + days * DAY
+        made = Invitation(f"{by}-{ends}-{secrets.token_hex(8)}", by, ends, uses)
+        self._store.hset(keys.invites(by), {made.code: str(uses)})
+        if quota is not None and sum(one.left for one in self.open([by])) > quota:
+            self.revoke(by, made.code)
             raise TooManyInvitations
-        return Invitation(code, by, ends, uses)
+        return made
 
     def of(self, by: int) -> list[Invitation]:
-        """The open invitations of a user, the first to end first. One round trip; one more removes those that are not
-        open any more."""
-        stored = self._store.hgetall(keys.invites(by))
-        found = open_ones(stored)
+        """The open invitations of a user, the first to end first. Two round trips; one more removes those that have
+        ended. One that is used up stays until then: a use may be given back."""
+        found = self.all([by])
         pipe = self._store.pipeline()
-        for code in stored.keys() - {one.code for one in found}:
-            pipe.hdel(keys.invites(by), code)
+        for one in found:
+            if one.ends <= time.time():
+                pipe.hdel(keys.invites(by), one.code)
         pipe.execute()
-        return found
+        return [one for one in found if one.is_open]
+
+    def open(self, by: Sequence[int]) -> list[Invitation]:
+        """The open invitations of several users, in their order, each user's first to end first. Two round trips."""
+        return [one for one in self.all(by) if one.is_open]
+
+    def all(self, by: Sequence[int]) -> list[Invitation]:
+        """The same, with those that are not open any more."""
+        pipe = self._store.pipeline()
+        stored = [pipe.hgetall(keys.invites(uid)) for uid in by]
+        pipe.execute()
+        found = [
+            sorted(filter(None, (read(code, uses) for code, uses in of_one.value.items())), key=_by_end)
+            for of_one in stored
+        ]
+        asked = [(one, pipe.zcard(uses_of(one.code))) for of_one in found for one in of_one]
+        pipe.execute()
+        return [replace(one, used=used.value) for one, used in asked]
 
     def find(self, code: str) -> Invitation:
-        """The open invitation with this code. One round trip. Raises NotInvited."""
-        by = parse_number(code.partition("-")[0])
-        if by is None or len(code) > LONGEST_CODE:
+        """The open invitation with this code; none of a user who is suspended or whose account is deleted. One round
+        trip. Raises NotInvited."""
+        named = read(code, "0")
+        if named is None:
             raise NotInvited
-        found = read(code, self._store.hget(keys.invites(by), code))
-        if found is None:
+        pipe = self._store.pipeline()
+        uses = pipe.hget(keys.invites(named.by), code)
+        used = pipe.zcard(uses_of(code))
+        inviter = ask_user(pipe, named.by)
+        pipe.execute()
+        found = read(code, uses.value)
+        if found is None or (found.by != OPERATOR and inviter.value is None):
             raise NotInvited
-        return found
-
-    def use(self, code: str) -> Invitation:
-        """Take a use of an invitation. Two round trips. Raises NotInvited.
-
-        One command decides, HINCRBY: of two people with the last use, one gets a number below 0, and gives it back. A
-        crash before the registration loses the use, and gives nobody one too many."""
-        found = self.find(code)
-        if self._store.hincrby(keys.invites(found.by), code, -1) < 0:
-            self.give_back(found)
+        found = replace(found, used=used.value)
+        if not found.is_open:
             raise NotInvited
         return found
 
-    def give_back(self, invitation: Invitation) -> None:
-        """The registration failed. One round trip."""
-        self._store.hincrby(keys.invites(invitation.by), invitation.code, 1)
+    def use(self, invitation: Invitation, uid: int) -> None:
+        """Take a use for a user who is about to register, before the fields of the user are written. Two round trips;
+        `settled` must follow. Raises NotInvited when none is left: of two people who take the last use at the same
+        moment both may be refused, and never both let in. Raises StoreError when the store was too slow."""
+        job = self._outbox.add(_job(invitation, uid))
+        key = uses_of(invitation.code)
+        pipe = self._store.pipeline()
+        pipe.zadd(key, {str(uid): int(time.time())})
+        pipe.expire(key, max(invitation.ends - int(time.time()), 0) + KEPT)
+        taken = pipe.zcard(key)
+        pipe.execute()
+        if taken.value > invitation.uses:
+            self.give_back(invitation, uid)
+            raise NotInvited
+        if job.expired():  # a worker may already have given the use back
+            raise StoreError("the store was too slow to use an invitation; try again")
+
+    def settled(self, invitation: Invitation, uid: int) -> None:
+        """The user has the name. One round trip."""
+        self._outbox.done(_job(invitation, uid))
+
+    def give_back(self, invitation: Invitation, uid: int) -> None:
+        """The user could not register. Two round trips."""
+        self._store.zrem(uses_of(invitation.code), str(uid))
+        self.settled(invitation, uid)
 
     def revoke(self, by: int, code: str) -> None:
-        """Take an invitation back. One round trip."""
-        self._store.hdel(keys.invites(by), code)
+        """Take an invitation of this user back. Two round trips. The field goes first: without it, nobody joins."""
+        found = read(code, "0")
+        if found is not None and found.by == by:
+            self._store.hdel(keys.invites(by), code)
+            self._store.unlink(uses_of(code))
 
 
-def open_ones(stored: Mapping[str, str]) -> list[Invitation]:
-    """The open invitations in a hash of invitations, the first to end first."""
-    found = [one for code, left in stored.items() if (one := read(code, left)) is not None]
-    return sorted(found, key=lambda one: (one.ends, one.code))
+def _by_end(invitation: Invitation) -> tuple[int, str]:
+    return invitation.ends, invitation.code
+
+
+def _job(invitation: Invitation, uid: int) -> str:
+    return f"invited:{uid}:{uses_of(invitation.code).rpartition(':')[2]}"
+
+
+def finish_use(store: Store, claim: Claim) -> None:
+    """The job `invited:<uid>:<digest>`: a use stays with a user who has registered; else it is given back. Up to eight
+    round trips."""
+    uid = job_id(claim.name, 1)
+    if not Registration(store).settle(uid):
+        store.zrem(keys.uses(claim.name.split(":")[2]), str(uid))
+    claim.outbox.done(claim.name)

@@ -3,7 +3,7 @@
 from accounts.joining.applications import Applications
 from accounts.joining.invitations import Invitation, Invitations
 from accounts.joining.names import check_name
-from accounts.joining.refusals import Closed, NeedsInvitation
+from accounts.joining.refusals import Closed, NeedsInvitation, NotInvited
 from accounts.users.entities import Login, NameTaken
 from accounts.users.registration import Registration
 from accounts.users.repository import Users
@@ -28,23 +28,33 @@ class Joining:
         return None
 
     def join(self, mode: Mode, username: str, password: str, why: str, code: str) -> Login | None:
-        """Make a user; `password` is a Django hash. None when staff has to approve it first. About twelve round trips.
+        """Make a user; `password` is a Django hash. None when staff has to approve it first. About fifteen round trips.
         Raises CannotJoin, NameTaken."""
         invitation = self.check_open(mode, code)
         if Users(self._store).find(username) is not None or Applications(self._store).is_reserved(username):
             raise NameTaken(username)
         check_name(self._store, username)
         if invitation is not None:
-            return self._join_invited(username, password, code)
+            return self._join_invited(username, password, invitation)
         if mode == "approval":
             Applications(self._store).apply(username, password, why)
             return None
         return Registration(self._store).register(username, password)
 
-    def _join_invited(self, username: str, password: str, code: str) -> Login:
-        invitation = Invitations(self._store).use(code)
+    def _join_invited(self, username: str, password: str, invitation: Invitation) -> Login:
+        """The use is taken under the new uid, before the fields from which a worker could finish the registration: so
+        nobody joins without a use. A use without a registration is given back."""
+        registration, invitations = Registration(self._store), Invitations(self._store)
+        begun = registration.begin(username)
         try:
-            return Registration(self._store).register(username, password, invited_by=invitation.by)
-        except NameTaken:
-            Invitations(self._store).give_back(invitation)
+            invitations.use(invitation, begun.uid)
+        except NotInvited:
+            registration.give_up(begun)
             raise
+        try:
+            login = registration.complete(begun, password, {"invited_by": str(invitation.by)})
+        except NameTaken:
+            invitations.give_back(invitation, begun.uid)
+            raise
+        invitations.settled(invitation, begun.uid)
+        return login

@@ -1,6 +1,8 @@
 """Registration: the keys of a new user, and the one command that decides who has a name."""
 
 import time
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from django.conf import settings
 
@@ -14,6 +16,14 @@ from retwis_site.store.client import Store
 from retwis_site.store.ids import nonce
 
 
+class Begun(NamedTuple):
+    """A registration before its commit. It has a uid, and no name yet."""
+
+    uid: int
+    username: str
+    job: str
+
+
 class Registration:
     """Makes users."""
 
@@ -21,18 +31,33 @@ class Registration:
         self._store = store
         self._outbox = Outbox(store)
 
-    def register(self, username: str, password: str, invited_by: int | None = None) -> Login:
-        """Make a user; `password` is a Django hash. The secret is the official one, which no browser gets here. Eight
-        round trips. Raises NameTaken."""
+    def register(self, username: str, password: str) -> Login:
+        """Make a user; `password` is a Django hash. Eight round trips. Raises NameTaken."""
+        return self.complete(self.begin(username), password, {})
+
+    def begin(self, username: str) -> Begun:
+        """A uid for a new user. Three round trips. Raises NameTaken.
+
+        Nothing comes of it before `complete`, so what must come before the commit can name the uid."""
         if Users(self._store).find(username) is not None:
             raise NameTaken(username)
         uid, job = self._new_uid(username)
+        return Begun(uid, username, job)
+
+    def complete(self, begun: Begun, password: str, fields: Mapping[str, str]) -> Login:
+        """Make the user, with more `fields` in the hash. The secret is the official one, which no browser gets here.
+        Five round trips. Raises NameTaken."""
         secret = new_secret()
-        invited = {} if invited_by is None else {"invited_by": str(invited_by)}
-        self._store.hset(keys.user(uid), {"username": username, "password": password, "auth": secret, **invited})
-        if not self.finish(job, uid, username, secret):
-            raise NameTaken(username)
-        return Login(User(uid, username), secret)
+        stored = {"username": begun.username, "password": password, "auth": secret, **fields}
+        self._store.hset(keys.user(begun.uid), stored)
+        if not self.finish(begun.job, begun.uid, begun.username, secret):
+            raise NameTaken(begun.username)
+        return Login(User(begun.uid, begun.username), secret)
+
+    def give_up(self, begun: Begun) -> None:
+        """Make no user of a uid. Two round trips."""
+        self._store.unlink(keys.user(begun.uid))
+        self._outbox.done(begun.job)
 
     def _new_uid(self, username: str) -> tuple[int, str]:
         """A new uid, and the name of the job that makes a user of it. Two round trips.
@@ -58,7 +83,24 @@ class Registration:
 
     def finish(self, job: str, uid: int, username: str, secret: str) -> bool:
         """The commit and what follows it. Returns whether the user has the name. Four round trips; one more when the
-        account is deleted by now.
+        account is deleted by now."""
+        won = self._commit(uid, username, secret)
+        self._outbox.done(job)
+        return won
+
+    def settle(self, uid: int) -> bool:
+        """Bring a registration to its end in place of a process that died, from the fields of the hash. Returns whether
+        the user has the name; also True for a deleted account. Up to five round trips."""
+        username, secret, deleted = self._store.hmget(keys.user(uid), ["username", "auth", "deleted"])
+        if username is None or (secret is None and deleted is None):
+            return False
+        if deleted is not None:  # the user was signed in before
+            AccountDeletion(self._store).unlist(User(uid, username))
+            return True
+        return self._commit(uid, username, secret or "")
+
+    def _commit(self, uid: int, username: str, secret: str) -> bool:
+        """Three round trips; one more when the account is deleted by now.
 
         The commit is HSETNX on the lower-cased name: it decides between people who want the name at once. HGET asks
         again, since only its answer is the same after a retry. Both are for one key, so they stay in order everywhere.
@@ -78,17 +120,10 @@ class Registration:
         pipe.execute()
         if won and self._store.hget(keys.user(uid), "deleted") is not None:  # read after the write
             AccountDeletion(self._store).unlist(User(uid, username))
-        self._outbox.done(job)
         return won
 
 
 def finish_user(store: Store, claim: Claim) -> None:
     """The job `user:<uid>` or `user:<uid>:<nonce>`: finish a registration. Up to six round trips."""
-    uid = job_id(claim.name, 1)
-    username, secret, deleted = store.hmget(keys.user(uid), ["username", "auth", "deleted"])
-    if username is not None and deleted is not None:  # the user was signed in before this job was finished
-        AccountDeletion(store).unlist(User(uid, username))
-    if username is None or secret is None or deleted is not None:
-        claim.outbox.done(claim.name)
-        return
-    Registration(store).finish(claim.name, uid, username, secret)
+    Registration(store).settle(job_id(claim.name, 1))
+    claim.outbox.done(claim.name)

@@ -52,6 +52,7 @@ TYPES = {
     "appeals": "zset",
     "applications": "hash",
     "invites:*": "hash",
+    "uses:*": "zset",
     "blocked_names": "hash",
     "skeletons": "hash",
     "site": "hash",
@@ -78,7 +79,10 @@ ALL = (*TYPES, "damaged:*")
 # features look at the others.
 VALUES: dict[str, str | dict[str, str]] = {
     "users": "id",
-    "user:*": {"seen": "id", "noticed": "number", "pinned": "id", "deleted": "number", "state_until": "number"},
+    "user:*": {
+        **dict.fromkeys(("seen", "pinned"), "id"),
+        **dict.fromkeys(("noticed", "deleted", "state_until", "invited_by"), "number"),
+    },
     "auths": "id",
     "users_by_time": "text",
     "users_by_name": "text",
@@ -128,6 +132,8 @@ VALUES: dict[str, str | dict[str, str]] = {
     "log:*": "text",
     "acts:*": "text",
     "appeals": "text",
+    "invites:*": "number",
+    "uses:*": "id",
     "report:*": {"who": "id", "whom": "id", "pid": "id"},
     "reports": "id",
     "reports_about:*": "id",
@@ -149,6 +155,7 @@ TIMED = {
         "tags_of:*",
         "notices:*",
         "appeals",
+        "uses:*",
         "outbox",
         "outbox:[0-9]*",
         "set_aside",
@@ -166,7 +173,7 @@ def matching(pattern: str) -> str:
     return f"{escaped}{pattern}"
 
 
-_NAMED = {"lease", "idem", "reset", "throttle", "tag", "inspected"}  # kinds of keys whose names end with any text
+_NAMED = {"lease", "idem", "reset", "throttle", "tag", "uses", "inspected"}  # kinds of keys whose names end with any text
 
 
 def kind_of(key: str) -> str | None:
@@ -177,7 +184,8 @@ def kind_of(key: str) -> str | None:
         return f"{kind}:[0-9]*" if key in keys.whatever_shards(kind) else None
     if kind in {"postings", "posting_bits"}:
         return f"{kind}:*" if _has_two_numbers(own) else None
-    pattern = f"{kind}:*" if kind in _NAMED or number(key) is not None else own
+    is_named = kind in _NAMED or own == "invites:0"  # of the operator
+    pattern = f"{kind}:*" if is_named or number(key) is not None else own
     return pattern if pattern in TYPES else None
 
 

@@ -6,7 +6,7 @@
 |---|---|---|---|
 | `next_user_id`, `next_post_id` | string | counters | official, truth |
 | `users` | hash | lower-cased username -> uid | official, truth |
-| `user:<uid>` | hash | `username` (as typed), `password` (Django hash), or `old_password` until the first login (the hash of another Retwis), `auth` (the secret of the account); ours: `session:<secret>` for each session (`<since (unix s)>:<generation>:<browser>:<system>`), `used:<secret>` (the hour of its last use, unix s), `generation` (sessions of another one have ended), `recovery:<hash>` for each recovery code (when it was made, unix s), `name` (display name), `bio`, `language` (a code, such as `de`), `seen` (the highest post id that home has shown), `noticed` (notices are read up to here, unix s), `quiet` (kinds of notices that are turned off, with spaces between), `invited_by` (uid; 0: the operator), `dismissed` (which announcement was dismissed last), `pinned` (the post that stands first on the profile), `deleted` (unix s; nothing of a deleted account is shown); `role` (`moderator` or `admin`, as `staff` has it); `state` (`frozen`, `hidden` or `suspended`), `state_until` (unix s, 0: until it is lifted), `state_reason`, `state_since` (unix s), `state_act` (the id of the act): what staff has imposed; `appeal` (the last one: JSON with the act, the text and when), `answer:<id of the act>` (the decision about it, a line of the log), `act:<id>` (a line of the log until it is there) | official, truth |
+| `user:<uid>` | hash | `username` (as typed), `password` (Django hash), or `old_password` until the first login (the hash of another Retwis), `auth` (the secret of the account); ours: `session:<secret>` for each session (`<since (unix s)>:<generation>:<browser>:<system>`), `used:<secret>` (the hour of its last use, unix s), `generation` (sessions of another one have ended), `recovery:<hash>` for each recovery code (when it was made, unix s), `name` (display name), `bio`, `language` (a code, such as `de`), `seen` (the highest post id that home has shown), `noticed` (notices are read up to here, unix s), `quiet` (kinds of notices that are turned off, with spaces between), `invited_by` (uid; 0: the operator), `approved` (the id of the act that let them join), `dismissed` (which announcement was dismissed last), `pinned` (the post that stands first on the profile), `deleted` (unix s; nothing of a deleted account is shown); `role` (`moderator` or `admin`, as `staff` has it); `state` (`frozen`, `hidden` or `suspended`), `state_until` (unix s, 0: until it is lifted), `state_reason`, `state_since` (unix s), `state_act` (the id of the act): what staff has imposed; `appeal` (the last one: JSON with the act, the text and when), `answer:<id of the act>` (the decision about it, a line of the log), `act:<id>` (a line of the log until it is there) | official, truth |
 | `auths` | hash | secret of an account or a session -> uid; may hold stale entries, never trusted alone | official |
 | `users_by_time` | zset | username as typed, score = registration (unix s) | official |
 | `users_by_name` | zset | `<folded ending>:<uid>`, score 0: the rest of a username or display name from each of its words on, by whose beginning a user is found; may hold stale entries, never trusted alone | |
@@ -47,8 +47,9 @@
 | `log:<year>` | zset | what staff did, a line of JSON each, score = when (unix ms) | truth |
 | `acts:<uid>` | zset | the lines of the log about this user | truth |
 | `appeals` | zset | open appeals: `<uid>:<id of the act>`, score = since when (unix s) | |
-| `applications` | hash | lower-cased name -> somebody who asks to join, as JSON: `username`, `password` (Django hash), `why`, `at`, `refused` (unix s), `reason` | truth |
-| `invites:<uid>` | hash | the invitations by this user, by the operator with 0: code `<uid>-<end>-<random>` (the end in unix s) -> how many uses are left | truth |
+| `applications` | hash | lower-cased name -> somebody who asks to join, as JSON: `username`, `password` (Django hash), `why`, `at`, `refused` (unix s), `reason`; `answer:<name>:<at>` -> staff's answer, a line of the log, until it is carried out | truth |
+| `invites:<uid>` | hash | the invitations by this user, by the operator with 0: code `<uid>-<end>-<random>` (the end in unix s) -> how many people it lets in | truth |
+| `uses:<digest>` | zset | the uids that an invitation has let in, by the hash of its code, score = when (unix s), EX a day after its end | truth |
 | `blocked_names` | hash | a word that no new account may have as its name, `*` for any letters -> since when (unix s) | truth |
 | `skeletons` | hash | what a username looks like (UTS #39) -> the first uid whose name does | |
 | `site` | hash | the site's own words: `name`, `tagline`, `colour`, `about`, `rules` (a line each), `privacy`, `contact`, `announcement`, `registration` (`open`, `approval`, `invite` or `closed`), `invites` (open invitations that a member may have); an absent field has its default; `act:<id>` -> a line of the log until it is there | truth |
@@ -233,6 +234,10 @@ applications = _one("applications")
 
 def invites(uid: int) -> str:
     return f"{PREFIX}invites:{uid}"
+
+
+def uses(digest: str) -> str:
+    return f"{PREFIX}uses:{digest}"
 
 
 blocked_names = _one("blocked_names")

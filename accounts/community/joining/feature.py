@@ -3,8 +3,11 @@
 from collections.abc import Iterable
 
 from accounts.community.joining.account_lines import account_lines
+from accounts.community.joining.answers import finish_application
+from accounts.community.joining.checks import JoiningChecks
 from accounts.community.joining.limits import ANSWERS, INVITATIONS
 from accounts.community.joining.site_lines import JOINING
+from accounts.joining.invitations import LONGEST_USES, finish_use
 from retwis_site.features import Feature
 from retwis_site.http.form_fields import FormField
 from retwis_site.store import keys
@@ -20,11 +23,15 @@ def _remove_invitations(store: Store, uid: int) -> Iterable[object]:
 FEATURE = Feature(
     urls="accounts.community.joining.urls",
     limits=(INVITATIONS, ANSWERS),
+    jobs={"application": finish_application, "invited": finish_use},
+    temporary_keys={"uses:*": LONGEST_USES},
+    inconsistencies=lambda store: JoiningChecks(store).inconsistencies(),
+    orphans=lambda store: JoiningChecks(store).orphans(),
     account_lines=account_lines,
     site_lines=JOINING,
     remove_account=_remove_invitations,
     form_fields={
         "invites": (FormField("revoke", "hidden"),),
-        "joining": (FormField("username", "hidden"), FormField("answer", "hidden"), FormField("reason", "hidden")),
+        "joining": tuple(FormField(name, "hidden") for name in ("username", "at", "answer", "reason")),
     },
 )

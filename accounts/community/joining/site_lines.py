@@ -5,7 +5,7 @@ from dataclasses import asdict
 
 from accounts.community.lines import NUMBER
 from accounts.joining.applications import Application, read_application, stored_application
-from accounts.joining.invitations import OPERATOR, open_ones
+from accounts.joining.invitations import OPERATOR, Invitations
 from accounts.users.site_lines import uids_in_order
 from retwis_site.features import Line, SiteLines
 from retwis_site.maintenance.line_fields import ID, NAME, PASSWORD, TEXT, TIME, seconds
@@ -42,12 +42,9 @@ def write_invited(store: Store, lines: Sequence[Line]) -> None:
 
 
 def read_invitations(store: Store) -> Iterator[list[Line]]:
-    """A line for each open invitation: those of the operator, then by the id of the user. One round trip a chunk."""
+    """A line for each open invitation: those of the operator, then by the id of the user. Two round trips a chunk."""
     for uids in ([OPERATOR], *uids_in_order(store)):
-        pipe = store.pipeline()
-        asked = [pipe.hgetall(keys.invites(uid)) for uid in uids]
-        pipe.execute()
-        found = (one for stored in asked for one in open_ones(stored.value))
+        found = Invitations(store).open(uids)
         yield [{"type": "invitation", "code": one.code, "by": one.by, "uses": one.left} for one in found]
 
 

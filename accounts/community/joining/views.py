@@ -9,8 +9,8 @@ from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_http_methods
 
 from accounts.community.guards import staff_required
+from accounts.community.joining.answers import Answers
 from accounts.community.joining.limits import ANSWERS, INVITATIONS
-from accounts.community.log import Act, Log
 from accounts.joining.applications import Applications
 from accounts.joining.invitations import Invitations
 from accounts.joining.newcomers import newcomers
@@ -31,6 +31,7 @@ class AnswerForm(forms.Form):
     """Staff's answer to an application."""
 
     username = forms.CharField()
+    at = forms.IntegerField()  # when the application was made
     answer = forms.ChoiceField(choices=[("approve", ""), ("refuse", "")])
     reason = forms.CharField(required=False, validators=[MaxLength(500)])
 
@@ -74,14 +75,14 @@ def joining(request: RetwisRequest, me: User) -> HttpResponse:
         messages.error(request, _("Choose an answer."))
         return _joining_page(request, status=422)
     RateLimits(connect()).count(ANSWERS, str(me.uid))
-    username, reason = form.cleaned_data["username"], form.cleaned_data["reason"]
-    if form.cleaned_data["answer"] == "approve":
-        is_done, what, text = Applications(connect()).approve(username), "joining:approved", _("The account was made.")
+    typed, answers = form.cleaned_data, Answers(connect())
+    if typed["answer"] == "approve":
+        is_done = answers.approve(typed["username"], typed["at"], me.uid)
+        text = _("The account was made.")
     else:
-        is_done = Applications(connect()).refuse(username, reason)
-        what, text = "joining:refused", _("The application was refused.")
+        is_done = answers.refuse(typed["username"], typed["at"], me.uid, typed["reason"])
+        text = _("The application was refused.")
     if is_done:
-        Log(connect()).write(Act(what=what, by=me.uid, reason=f"@{username[:30]} {reason}".strip()))
         messages.success(request, text)
     else:
         messages.error(request, _("Nobody waits under this name any more, or somebody else has the name."))

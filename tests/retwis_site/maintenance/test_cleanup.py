@@ -5,6 +5,7 @@ import time
 import pytest
 from django.contrib.auth.hashers import make_password
 
+from accounts.joining.applications import Application, stored_application
 from tests.support.command_output import said
 from tests.support.people import LONG_AGO, NEWER_SECRET, PASSWORD, SECRET
 from tests.support.stored_keys import add_overdue_job, everything, publish
@@ -39,6 +40,10 @@ def add_orphans(raw):
     raw.hset("user:52", "password", "hash")
     raw.zadd("users_by_name", {"ghost:99": 0, "alicia:1": 0, "alice": 0})
     raw.hset("skeletons", "ghost", 98)
+    refused = Application("erik", "argon2$hash", "why", LONG_AGO, refused=LONG_AGO)
+    raw.hset("applications", "erik", stored_application(refused))
+    raw.hset("invites:1", f"1-{LONG_AGO}-abc", 1)
+    raw.hset("invites:99", "99-4000000000-abc", 1)
     raw.hset("post:60", mapping={"user_id": "1", "time": int(time.time()) - 120, "body": "Never sent"})
     raw.hset("edits:2", LONG_AGO, "Second")
     raw.lpush("posts:1", "998", "2", "998")
@@ -77,6 +82,9 @@ stale entries in skeletons: 1 found, {1}
 stale entries in auths: 2 found, {2}
 fields of ended sessions: 1 found, {1}
 appeals against what is no longer imposed: 1 found, {1}
+refusals that are over: 1 found, {1}
+invitations that have ended: 1 found, {1}
+invitations by users who are gone: 1 found, {1}
 likes of posts that do not exist: 1 found, {1}
 reposts of posts that do not exist: 1 found, {1}
 entries of muted: that lead nowhere or have ended: 2 found, {2}

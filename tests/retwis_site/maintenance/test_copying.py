@@ -42,6 +42,7 @@ def test_every_key_keeps_its_expiry(raw, source):
         "post:4",
         "reset:0123abcd",
         "throttle:post:1",
+        "uses:0123abcd",
     }
 
 

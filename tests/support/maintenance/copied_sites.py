@@ -65,6 +65,8 @@ def make_site_with_every_key(raw, store):
     raw.zadd("appeals", {"2:abc": LONG_AGO})
     raw.hset("site", "name", "Ravens")
     raw.hset("invites:1", f"1-{2**31}-abc", "1")
+    raw.zadd("uses:0123abcd", {"2": LONG_AGO})
+    raw.expire("uses:0123abcd", 900)
     raw.hset("blocked_names", "spam", "1")
     raw.hset("applications", "zoe", "{}")
     raw.hset("report:7", mapping={"who": "1", "whom": "2", "reason": "spam"})

@@ -287,7 +287,7 @@ def make_file(store, login):
 def test_each_chunk_takes_two_round_trips(store, alice, long_data, round_trips):
     recorded = round_trips(lambda: make_file(store, alice).close())
     # Account, sessions, acts, appeal, invitations; people, nine others; posts, pin, reports, notices, settings.
-    assert len(recorded.round_trips) == 2 + 2 + 1 + 3 * 2 + 1 + 9 + 2 + 7 * 2 + 1 + 1 + 2
+    assert len(recorded.round_trips) == 2 + 2 + 2 + 3 * 2 + 1 + 9 + 2 + 7 * 2 + 1 + 1 + 2
     assert not any(len(round_trip.commands) > 10 for round_trip in recorded.round_trips)
 
 

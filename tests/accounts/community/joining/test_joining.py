@@ -6,12 +6,15 @@ from io import StringIO
 import pytest
 from django.core.management import call_command
 
+from accounts.community.joining.answers import Answers
+from accounts.community.log import Log
 from accounts.joining.applications import Applications
 from accounts.joining.invitations import Invitations
 from accounts.joining.joining import Joining
-from accounts.joining.refusals import NotInvited, TooManyInvitations
+from accounts.joining.refusals import NotInvited, TooManyInvitations, TooManyWait
 from accounts.users.entities import NameTaken
 from retwis_site.store.local_cache import Memory
+from tests.support.stores.key_layouts import noted
 
 PASSWORD = "correct horse 9"
 FORM = {"username": "dora", "password1": PASSWORD, "password2": PASSWORD}
@@ -44,36 +47,59 @@ def test_an_invitation_lets_as_many_people_join_as_it_has_uses(browser, alice, r
     assert f'name="code" value="{code}"' in page
     assert browser().post("/register/", {**FORM, "code": code}).status_code == 302
     assert raw.hget("user:2", "invited_by") == "1"
-    assert raw.hget("invites:1", code) == "0"
+    assert [raw.zrange(key, 0, -1) for key in raw.keys("uses:*")] == [["2"]]
     assert browser().post("/register/", {**FORM, "username": "erik", "code": code}).status_code == 403
     assert raw.hget("users", "erik") is None
 
 
 def test_of_two_people_with_the_last_use_one_joins(store, raw):
-    code = Invitations(store).make().code
-    found = Invitations(store).use(code)
-    raw.hset("invites:0", code, "0")
+    made = Invitations(store).make()
+    Invitations(store).use(made, 5)
     with pytest.raises(NotInvited):
-        Invitations(store).use(code)
-    assert raw.hget("invites:0", code) == "0"
-    Invitations(store).give_back(found)
-    assert raw.hget("invites:0", code) == "1"
+        Invitations(store).use(made, 6)
+    [key] = raw.keys("uses:*")
+    assert made.code not in key
+    assert raw.zrange(key, 0, -1) == ["5"]
+    assert 14 * 24 * 3600 < raw.ttl(key) <= 15 * 24 * 3600
+    Invitations(store).give_back(made, 5)
+    Invitations(store).use(made, 6)
+    assert raw.zrange(key, 0, -1) == ["6"]
+
+
+def test_an_invitation_by_a_suspended_or_deleted_member_opens_nothing(store, raw, alice):
+    code = Invitations(store).make(by=1).code
+    assert Invitations(store).find(code).left == 1
+    for field, value in (("state", "suspended"), ("deleted", "5")):
+        raw.hset("user:1", field, value)
+        with pytest.raises(NotInvited):
+            Invitations(store).find(code)
+        raw.hdel("user:1", field)
+
+
+def test_nobody_takes_back_the_invitation_of_another_member(browser, alice, bob, raw, store):
+    made = Invitations(store).make(by=2)
+    Invitations(store).use(made, 9)
+    browser(alice).post("/settings/invites/", {"revoke": made.code})
+    assert raw.hget("invites:2", made.code) == "1"
+    assert len(raw.keys("uses:*")) == 1
 
 
 def test_a_registration_that_fails_gives_the_use_back(store, raw, alice, monkeypatch):
     code = Invitations(store).make().code
     monkeypatch.setattr("accounts.joining.joining.Users.find", lambda self, name: None)
+    monkeypatch.setattr("accounts.users.registration.Users.find", lambda self, name: None)
     monkeypatch.setattr("accounts.joining.joining.check_name", lambda *args: None)
     with pytest.raises(NameTaken):
         Joining(store).join("invite", "alice", "hash", "", code)
     assert raw.hget("invites:0", code) == "1"
+    assert raw.keys("uses:*") == []
 
 
 @pytest.mark.parametrize("code", ["", "x", "0-1-abc", "1-99999999999-abc", "0-99999999999-" + "a" * 99, "-1-2-3"])
 def test_a_code_that_is_wrong_or_has_ended_opens_nothing(browser, store, raw, code):
     raw.hset("invites:0", "0-1-abc", "5")
     with pytest.raises(NotInvited):
-        Invitations(store).use(code)
+        Invitations(store).find(code)
 
 
 def test_a_member_makes_and_takes_back_invitations_within_the_quota(browser, alice, raw, store):
@@ -109,7 +135,9 @@ def test_an_applicant_waits_is_approved_and_logs_in(browser, staff, raw, store):
     assert "Wrong username or password" in browser().post("/login/", {**login, "password": "x"}).content.decode()
     assert browser().post("/register/", {**FORM, "why": "Me too"}).status_code == 422
     assert "I like &lt;birds&gt;" in staff.get("/moderation/joining/").content.decode()
-    staff.post("/moderation/joining/", {"username": "dora", "answer": "approve"})
+    assert staff.post("/moderation/joining/", {"username": "dora", "answer": "approve"}).status_code == 422
+    at = json.loads(raw.hget("applications", "dora"))["at"]
+    staff.post("/moderation/joining/", {"username": "dora", "at": at, "answer": "approve"})
     assert raw.hget("users", "dora") == "2"
     assert raw.exists("applications") == 0
     assert browser().post("/login/", login).status_code == 302
@@ -118,27 +146,64 @@ def test_an_applicant_waits_is_approved_and_logs_in(browser, staff, raw, store):
 def test_a_refused_applicant_reads_the_reason(browser, staff, raw, store):
     mode(raw, "approval")
     browser().post("/register/", {**FORM, "why": "Because"})
-    staff.post("/moderation/joining/", {"username": "dora", "answer": "refuse", "reason": "We are full."})
+    at = Applications(store).all()[0].at
+    staff.post("/moderation/joining/", {"username": "dora", "at": at, "answer": "refuse", "reason": "We are full."})
     answer = browser().post("/login/", {"username": "dora", "password": PASSWORD})
     assert "We are full." in answer.content.decode()
     assert Applications(store).all() == []
 
 
-def test_an_approval_that_died_after_the_registration_is_finished_by_the_next_one(store, raw):
+def test_an_answer_is_about_the_application_that_was_read(store, raw):
     Applications(store).apply("dora", "argon2$hash", "why")
-    kept = raw.hget("applications", "dora")
-    assert Applications(store).approve("dora")
-    raw.hset("applications", "dora", kept)
-    assert Applications(store).approve("dora")
-    assert raw.exists("applications") == 0
-    assert raw.hgetall("users") == {"dora": "1"}
+    [asked] = Applications(store).all()
+    assert not Answers(store).approve("dora", asked.at - 1, 1)
+    assert not Answers(store).approve(f"answer:dora:{asked.at}", asked.at, 1)
+    assert raw.hkeys("applications") == ["dora"]
+    assert noted(raw) == []
 
 
 def test_a_name_that_somebody_took_meanwhile_is_not_approved(store, raw, alice):
     Applications(store).apply("dora", "argon2$hash", "why")
     raw.hset("users", "dora", "1")
-    assert not Applications(store).approve("dora")
+    assert not Answers(store).approve("dora", Applications(store).all()[0].at, 1)
     assert raw.exists("applications") == 0
+    assert Log(store).page().acts == []
+
+
+def test_an_answer_is_in_the_log_and_an_approval_names_the_account_by_its_id(store, raw, alice):
+    for name in ("dora", "erik"):
+        Applications(store).apply(name, "argon2$hash", "why")
+    at = {one.username: one.at for one in Applications(store).all()}
+    assert Answers(store).approve("dora", at["dora"], by=1)
+    assert Answers(store).refuse("erik", at["erik"], by=1, reason="We are full.")
+    refused, approved = Log(store).page().acts
+    assert (approved.what, approved.whom, approved.by, approved.reason) == ("joining:approved", 2, 1, "")
+    assert (refused.what, refused.whom, refused.by, refused.reason) == ("joining:refused", 0, 1, "@erik We are full.")
+    assert [act.what for act in Log(store).about(2).acts] == ["joining:approved"]
+    assert raw.hkeys("applications") == ["erik"]
+
+
+def test_a_name_is_free_again_when_its_refusal_is_over(store, raw):
+    Applications(store).apply("dora", "argon2$hash", "why")
+    Answers(store).refuse("dora", Applications(store).all()[0].at, 1, "")
+    assert Applications(store).is_reserved("dora")
+    refused = json.loads(raw.hget("applications", "dora"))
+    raw.hset("applications", "dora", json.dumps(refused | {"refused": 1}))
+    assert not Applications(store).is_reserved("dora")
+    Applications(store).apply("dora", "argon2$other", "again")
+    assert [one.why for one in Applications(store).all()] == ["again"]
+
+
+def test_many_refusals_keep_nobody_from_applying(store, raw, monkeypatch):
+    monkeypatch.setattr("accounts.joining.applications.MOST_WAITING", 3)
+    for number in range(5):
+        Applications(store).apply(f"dora{number}", "argon2$hash", "why")
+        Answers(store).refuse(f"dora{number}", Applications(store).all()[0].at, 1, "")
+    assert raw.hlen("applications") == 4
+    for number in range(3):
+        Applications(store).apply(f"erik{number}", "argon2$hash", "why")
+    with pytest.raises(TooManyWait):
+        Applications(store).apply("erik3", "argon2$hash", "why")
 
 
 def test_members_and_visitors_see_no_page_of_staff(browser, alice):

@@ -1,0 +1,90 @@
+"""Several people join and several moderators answer at once, in random interleavings, with and without kills."""
+
+import contextlib
+
+import pytest
+
+from accounts.community.joining.answers import Answers
+from accounts.joining.invitations import Invitations
+from accounts.joining.joining import Joining
+from accounts.joining.refusals import NotInvited
+from accounts.users.entities import NameTaken
+from retwis_site.jobs.worker import drain
+from tests.support.protocols.interleaving import Schedule
+from tests.support.protocols.joining import (
+    MODERATOR,
+    OTHER,
+    applied,
+    assert_one_answer,
+    assert_sound,
+    assert_uses_are_accounts,
+    finish_jobs,
+)
+from tests.support.protocols.thoroughness import examples
+from tests.support.stores.key_layouts import make_due
+
+RUNS = 25  # seeds for each scenario
+
+
+def joiner(store, name, code):
+    def join():
+        with contextlib.suppress(NotInvited, NameTaken):
+            Joining(store).join("invite", name, "argon2$hash", "", code)
+
+    return join
+
+
+def impatient_worker(store, raw):
+    make_due(raw)
+    drain(store, "worker")
+
+
+@pytest.mark.parametrize("kills", [0, 1])
+@pytest.mark.parametrize(
+    ("names", "uses"), [(("dora", "erik"), 1), (("dora", "erik", "frida"), 2), (("dora", "Dora"), 1)]
+)
+def test_an_invitation_lets_in_as_many_as_it_says(store, layout, raw, names, uses, kills):
+    for seed in range(examples(RUNS)):
+        raw.flushall()
+        code = Invitations(store).make(uses=uses).code
+        schedule = Schedule(seed, kills)
+        schedule.run({name: joiner(store, name, code) for name in names})
+        assert schedule.errors == [], seed
+        finish_jobs(store, raw)
+        assert_uses_are_accounts(store, raw, code)
+        assert_sound(raw)
+
+
+def test_a_use_that_was_given_back_is_there_for_the_next_one(store, raw):
+    for seed in range(examples(RUNS)):
+        raw.flushall()
+        code = Invitations(store).make().code
+        schedule = Schedule(seed, 1)
+        schedule.run({name: joiner(store, name, code) for name in ("dora", "erik")})
+        finish_jobs(store, raw)
+        joiner(store, "frida", code)()
+        assert raw.hlen("users") == 1, seed
+        assert_uses_are_accounts(store, raw, code)
+
+
+@pytest.mark.parametrize("kills", [0, 1])
+def test_two_moderators_who_answer_at_once(store, layout, raw, kills):
+    for seed in range(examples(RUNS)):
+        raw.flushall()
+        at = applied(store)
+        answered = []
+        schedule = Schedule(seed, kills)
+        schedule.run(
+            {
+                "one": lambda at=at, answered=answered: answered.append(Answers(store).approve("dora", at, MODERATOR)),
+                "other": lambda at=at, answered=answered: answered.append(
+                    Answers(store).refuse("dora", at, OTHER, "We are full.")
+                ),
+                "worker": lambda: impatient_worker(store, raw),
+            }
+        )
+        assert schedule.errors == [], seed
+        finish_jobs(store, raw)
+        assert assert_one_answer(store, raw), seed
+        assert answered.count(True) <= 1, seed
+        assert_sound(raw)
