@@ -28,6 +28,7 @@ EACH_RANGE = _("At most 1024 keys for 16,384 posts")
 EACH_64_RANGES = _("At most 1024 keys for a million posts")
 EACH_YEAR = _("One key for each year")
 EACH_REPORT = _("One key for each report")
+EACH_INVITATION = _("At most one key for each invitation; it expires")
 EACH_ACTION = _("One key for each recent action; it expires")
 NO_KEY = _("None, while nothing is damaged")
 
@@ -52,6 +53,7 @@ TWO_THOUSAND = _("about 2000 entries at most")
 BY_ACTS = _("longer with each act of staff")
 BY_OPEN = _("as long as there is work to do")
 BY_INVITES = _("longer with each open invitation")
+BY_JOINED = _("longer with each person who joins by the invitation")
 BY_REPORTS = _("longer with each report")
 BY_APPLICATIONS = _("longer with each application")
 BY_NUMBER = _("a member for each action in the time of the limit")
@@ -104,6 +106,7 @@ GROWTH = {
     "appeals": Growth(ONE, BY_OPEN),
     "applications": Growth(ONE, BY_APPLICATIONS),
     "invites:*": Growth(SOME_USERS, BY_INVITES),
+    "uses:*": Growth(EACH_INVITATION, BY_JOINED),
     "blocked_names": Growth(ONE, BY_ACTS),
     "skeletons": Growth(ONE, BY_USERS),
     "site": Growth(ONE, BY_TEXT),
