@@ -173,7 +173,8 @@ def matching(pattern: str) -> str:
     return f"{escaped}{pattern}"
 
 
-_NAMED = {"lease", "idem", "reset", "throttle", "tag", "uses", "inspected"}  # kinds of keys whose names end with any text
+# Kinds of keys whose names end with any text.
+_NAMED = {"lease", "idem", "reset", "throttle", "tag", "uses", "inspected"}
 
 
 def kind_of(key: str) -> str | None:
