@@ -83,6 +83,10 @@ def test_a_picture_leads_to_itself():
     assert html_of("![A & B](caches.svg)") == f'<p><a href="/book/caches.svg">{picture}</a></p>\n'
 
 
+def test_the_empty_corner_of_a_table_is_no_heading():
+    assert "<tr>\n<td></td>\n<th>here</th>\n</tr>" in html_of("| | here |\n|---|---|\n| a | b |\n")
+
+
 def test_code_is_escaped():
     assert html_of("```python\na < b\n```\n") == "<pre><code>a &lt; b\n</code></pre>\n"
 
