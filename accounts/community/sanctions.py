@@ -2,7 +2,7 @@
 
 To impose or lift one is a single HSET, with the line for the log. A suspension removes nothing, so to lift it brings
 all back. After 30 days a worker deletes the account: the job for it is written before the suspension. It waits while an
-appeal is open, and a suspension cannot be lifted any more once the job may run.
+appeal is open. In its last hour before the job may run, a suspension is neither lifted nor appealed against.
 """
 
 import time
@@ -20,7 +20,7 @@ from retwis_site.exceptions import StoreError
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
-from retwis_site.store.ids import stored_time
+from retwis_site.store.ids import nonce, stored_time
 from retwis_site.store.local_cache import Memory
 
 DAY = 24 * 3600  # seconds
@@ -78,6 +78,11 @@ class Standing(NamedTuple):
     appeal: Appeal | None
     answer: Act | None  # the decision about the appeal
 
+    @property
+    def is_asked(self) -> bool:
+        """Whether the appeal waits for a decision."""
+        return self.appeal is not None and self.answer is None
+
 
 class Sanctions:
     """Imposes and lifts sanctions."""
@@ -92,11 +97,12 @@ class Sanctions:
 
     def impose(self, uid: int, state: State, reason: str, until: int = 0, by: int = OPERATOR) -> None:
         """Impose a state, instead of the present one. `until`: unix seconds; 0: until it is lifted. Nine round trips.
-        Raises NoSuchUser, also for a deleted account; SanctionsAdmin."""
+        Raises NoSuchUser, also for a deleted account; TooLate; SanctionsAdmin."""
         act = Act(what=state, whom=uid, by=by, reason=reason, until=until)
-        username, deleted = self._store.hmget(keys.user(uid), ["username", "deleted"])
-        if not username or deleted is not None:
+        stored = self._store.hgetall(keys.user(uid))
+        if not stored.get("username") or "deleted" in stored:
             raise NoSuchUser(str(uid))
+        _require_in_time(standing_in(uid, stored))
         if self._is_admin(uid):
             raise SanctionsAdmin
         fields = {
@@ -112,11 +118,10 @@ class Sanctions:
 
     def lift(self, uid: int, by: int = OPERATOR, reason: str = "") -> None:
         """End what is imposed. Seven round trips. Raises NoSuchUser, NothingImposed, TooLate."""
-        present = self.of(uid)
+        present = self.standing(uid)
         if present is None:
             raise NothingImposed
-        if present.deleted_at and present.deleted_at <= time.time() and not self._has_appealed(uid, present.act_id):
-            raise TooLate
+        _require_in_time(present)
         self._commit(Act(what="lifted", whom=uid, by=by, reason=reason), NO_SANCTION)
 
     def _commit(self, act: Act, fields: dict[str, str]) -> None:
@@ -160,14 +165,15 @@ class Sanctions:
 
     def appeal(self, uid: int, text: str) -> None:
         """Keep what a person says about what is imposed on them, for staff to decide. Once for each sanction. Commit:
-        the HSET. Six round trips. Raises NothingImposed, AppealedAlready."""
-        present = self.of(uid)
+        the HSET. Six round trips. Raises NothingImposed, AppealedAlready, TooLate."""
+        present = self.standing(uid)
         if present is None:
             raise NothingImposed
-        if self._appeal_of(uid, present.act_id) is not None:
+        if present.appeal is not None:
             raise AppealedAlready
-        appeal = Appeal(uid, present.act_id, text, int(time.time()))
-        job = self._outbox.add(f"appeal:{uid}:{present.act_id}")
+        _require_in_time(present)
+        appeal = Appeal(uid, present.imposed.act_id, text, int(time.time()))
+        job = self._outbox.add(f"appeal:{uid}:{appeal.act_id}:{nonce()}")
         if not Users(self._store).write(uid, {"appeal": appeal.stored()}):
             raise NoSuchUser(str(uid))
         self.queue_appeal(job.name, appeal)
@@ -175,7 +181,8 @@ class Sanctions:
     def queue_appeal(self, job: str, appeal: Appeal) -> None:
         """What follows the commit of an appeal: its place among the open ones. Three round trips."""
         self._store.zadd(keys.appeals(), {appeal.member: appeal.at})
-        if self._store.hget(keys.user(appeal.uid), answer_of(appeal.act_id)) is not None:  # read after the write
+        answer, act_id = self._store.hmget(keys.user(appeal.uid), [answer_of(appeal.act_id), "state_act"])
+        if answer is not None or act_id != appeal.act_id:  # read after the write
             self._store.zrem(keys.appeals(), appeal.member)
         self._outbox.done(job)
 
@@ -183,24 +190,24 @@ class Sanctions:
         """Let an appeal that is stored wait for a decision. Five round trips."""
         appeal = read_appeal(uid, self._store.hget(keys.user(uid), "appeal"))
         if appeal is not None:
-            self.queue_appeal(self._outbox.add(f"appeal:{uid}:{appeal.act_id}").name, appeal)
+            self.queue_appeal(self._outbox.add(f"appeal:{uid}:{appeal.act_id}:{nonce()}").name, appeal)
 
     def standing(self, uid: int) -> Standing | None:
         """What is imposed on a person, with their appeal and its answer; None when nothing is. One round trip."""
         return standing_in(uid, self._store.hgetall(keys.user(uid)))
 
     def decide_appeal(self, uid: int, granted: bool, by: int, reason: str) -> None:
-        """Lift what is imposed, or let it stand. Commit: HSETNX, which decides between two moderators. Nine round trips
-        at most. Raises NothingImposed, NoAppeal, Decided."""
-        present = self.of(uid)
+        """Lift what is imposed, or let it stand. Commit: HSETNX, which decides between two moderators. Eight round
+        trips at most. Raises NothingImposed, NoAppeal, Decided."""
+        present = self.standing(uid)
         if present is None:
             raise NothingImposed
-        if self._appeal_of(uid, present.act_id) is None:
+        if present.appeal is None:
             raise NoAppeal
-        act = Act(what=GRANTED if granted else REFUSED, whom=uid, by=by, reason=reason)
-        job = self._outbox.add(f"answer:{uid}:{present.act_id}")
-        won = self._store.hsetnx(keys.user(uid), answer_of(present.act_id), act.line())
-        self.finish_answer(job.name, uid, present.act_id)
+        act, act_id = Act(what=GRANTED if granted else REFUSED, whom=uid, by=by, reason=reason), present.imposed.act_id
+        job = self._outbox.add(f"answer:{uid}:{act_id}:{act.id}")
+        won = self._store.hsetnx(keys.user(uid), answer_of(act_id), act.line())
+        self.finish_answer(job.name, uid, act_id)
         if not won:
             raise Decided
 
@@ -218,15 +225,6 @@ class Sanctions:
             Log(self._store).write(act)
             self._store.zrem(keys.appeals(), f"{uid}:{act_id}")
         self._outbox.done(job)
-
-    def _appeal_of(self, uid: int, act_id: str) -> Appeal | None:
-        """What a person has said about this sanction; None when they have said nothing. One round trip."""
-        appeal = read_appeal(uid, self._store.hget(keys.user(uid), "appeal"))
-        return appeal if appeal is not None and appeal.act_id == act_id else None
-
-    def _has_appealed(self, uid: int, act_id: str) -> bool:
-        """Whether an appeal waits for a decision. One round trip."""
-        return self._store.zscore(keys.appeals(), f"{uid}:{act_id}") is not None
 
 
 def imposed(uid: int, fields: list[str | None]) -> Imposed | None:
@@ -249,8 +247,17 @@ def standing_in(uid: int, fields: Mapping[str, str]) -> Standing | None:
     return Standing(present, appeal if appeal is not None and appeal.act_id == present.act_id else None, answer)
 
 
+def _require_in_time(standing: Standing | None) -> None:
+    """Raises TooLate for a suspension of 30 days, unless an appeal is open. A worker may delete the account an hour
+    later: what has begun in time has ended by then."""
+    if standing is None or standing.is_asked or not standing.imposed.deleted_at:
+        return
+    if standing.imposed.deleted_at <= time.time():
+        raise TooLate
+
+
 def finish_appeal(store: Store, claim: Claim) -> None:
-    """The job `appeal:<uid>:<id of the act>`. Four round trips at most."""
+    """The job `appeal:<uid>:<id of the act>:<nonce>`. Four round trips at most."""
     uid = job_id(claim.name, 1)
     appeal = read_appeal(uid, store.hget(keys.user(uid), "appeal"))
     if appeal is None or appeal.act_id != claim.name.split(":")[2]:
@@ -260,7 +267,7 @@ def finish_appeal(store: Store, claim: Claim) -> None:
 
 
 def finish_answer(store: Store, claim: Claim) -> None:
-    """The job `answer:<uid>:<id of the act>`."""
+    """The job `answer:<uid>:<id of the act>:<nonce>`."""
     Sanctions(store).finish_answer(claim.name, job_id(claim.name, 1), claim.name.split(":")[2])
 
 

@@ -8,7 +8,7 @@ that yields must have a loop variable with different values, and no command may 
 import resource
 import time
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 
 Command = tuple  # (name, key, *arguments)
@@ -142,6 +142,15 @@ def _local_state(steps: Steps) -> tuple:
         frames.append((frame.f_code.co_name, frame.f_lasti, held))
         steps = steps.gi_yieldfrom
     return tuple(frames)
+
+
+def with_workers(changes: Mapping[str, tuple[Callable[[], Steps], Callable[[], Steps]]]) -> list[Process]:
+    """By name, a process for each change, and a worker that finishes its job once it has ended or died."""
+    processes = []
+    for name, (change, work) in changes.items():
+        processes.append(Process(name, change))
+        processes.append(Process(f"worker of {name}", work, after=(name,), can_die=False))
+    return processes
 
 
 @dataclass

@@ -11,6 +11,7 @@ from accounts.community.log import Log
 from accounts.community.roles import Roles
 from accounts.community.sanctions import (
     DAY,
+    GRACE,
     AppealedAlready,
     Decided,
     NoAppeal,
@@ -131,6 +132,10 @@ def test_a_suspension_becomes_a_deletion_after_30_days(sanctions, store, raw, bo
     raw.hset("user:2", "state_since", month_ago)
     with pytest.raises(TooLate):
         sanctions.lift(BOB)
+    with pytest.raises(TooLate):
+        sanctions.impose(BOB, State.FROZEN, "insults")
+    with pytest.raises(TooLate):
+        sanctions.appeal(BOB, "It was not me.")
     make_due(raw)
     drain(store, "worker")
     assert raw.hgetall("user:2").keys() == {"username", "deleted"}
@@ -155,6 +160,36 @@ def test_an_open_appeal_keeps_a_suspended_account(sanctions, store, raw):
     drain(store, "worker")
     assert raw.hget("user:2", "deleted") is None
     assert noted(raw) == []
+
+
+@pytest.mark.parametrize("step", range(8))
+def test_a_granted_appeal_saves_the_account_whenever_it_comes(sanctions, store, raw, step):
+    sanctions.impose(BOB, State.SUSPENDED, "spam")
+    sanctions.appeal(BOB, "It was not me.")
+    raw.hset("user:2", "state_since", int(time.time()) - 31 * DAY)
+    make_due(raw)
+    with before_round_trip(step, lambda: sanctions.decide_appeal(BOB, True, ALICE, "we were wrong")):
+        drain(store, "worker")
+    assert raw.hget("user:2", "deleted") is None
+
+
+def test_an_account_lives_for_an_hour_after_its_appeal_was_refused(sanctions, store, raw, monkeypatch):
+    sanctions.impose(BOB, State.SUSPENDED, "spam")
+    sanctions.appeal(BOB, "It was not me.")
+    raw.hset("user:2", "state_since", int(time.time()) - 31 * DAY)
+    sanctions.decide_appeal(BOB, False, ALICE, "no")
+    for grace, is_gone in ((GRACE, False), (-1, True)):
+        monkeypatch.setattr("accounts.community.removal.GRACE", grace)
+        make_due(raw)
+        drain(store, "worker")
+        assert raw.hexists("user:2", "deleted") == is_gone
+
+
+def test_an_appeal_against_what_is_replaced_meanwhile_waits_for_nobody(sanctions, store, raw):
+    sanctions.impose(BOB, State.FROZEN, "insults")
+    with before_round_trip(3, lambda: sanctions.impose(BOB, State.HIDDEN, "noise")):
+        sanctions.appeal(BOB, "I am sorry.")
+    assert raw.zcard("appeals") == 0
 
 
 # ---- appeals

@@ -1,8 +1,10 @@
 """The site keeps an admin, and each role follows `staff`, in every interleaving of changes with two crashes."""
 
+from functools import partial
+
 import pytest
 
-from tests.model.core import Database, Explorer, Process
+from tests.model.core import Database, Explorer, with_workers
 from tests.model.roles.protocol import LOG, OUTBOX, STAFF, OneLook, RoleProtocol, WithoutMarks, admins_in
 
 BEGIN = {"1": "admin", "2": "admin", "3": "moderator"}
@@ -21,14 +23,11 @@ def begin() -> Database:
 
 
 def explored(protocol, changes):
-    processes = []
-    for uid, role, nonce in changes:
-        processes.append(Process(nonce, lambda one=(uid, role, nonce): protocol.give(*one)))
-        worker = Process(
-            f"worker of {nonce}", lambda one=(uid, nonce): protocol.worker(*one), after=(nonce,), can_die=False
-        )
-        processes.append(worker)
-    return Explorer(processes, begin(), crashes=2).explore(_errors)
+    named = {
+        nonce: (partial(protocol.give, uid, role, nonce), partial(protocol.worker, uid, nonce))
+        for uid, role, nonce in changes
+    }
+    return Explorer(with_workers(named), begin(), crashes=2).explore(_errors)
 
 
 def _errors(db: Database, died: bool) -> list[str]:
