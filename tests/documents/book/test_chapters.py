@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings
+from redis.crc import key_slot
 
+from retwis_site.store.connection.cluster_slots import SLOTS
 from tests.support.book import pages
 from timeline.book import chapters
 from timeline.book.chapters import FOLDER
@@ -30,7 +32,7 @@ def test_the_contents_name_every_file_of_the_book():
 @each_chapter
 def test_a_chapter_has_all_parts(name):
     text = pages.file_of(name).read_text()
-    assert 80 <= len(text.splitlines()) <= 200
+    assert 100 <= len(text.splitlines()) <= 200
     headings = re.findall(r"^## (.+)$", text, re.MULTILINE)
     assert [heading for heading in headings if heading in PARTS] == PARTS
     assert re.findall(r"^!\[.{20,}\]\((.*)\)$", text, re.MULTILINE) == [f"{name}.svg"]
@@ -75,6 +77,16 @@ def test_an_excerpt_stands_in_the_code(excerpt):
 def test_links_lead_somewhere(name):
     for link in re.findall(r"\]\(([^)#]+)", (FOLDER / f"{name}.md").read_text()):
         assert link.startswith("https://") or (FOLDER / link).exists(), link
+
+
+def test_the_slots_of_keys_are_those_of_a_cluster():
+    rows = re.findall(
+        r"^\| `(.+)` \| (\d+) \| the (\w+) \|$", pages.file_of("one-key-a-command").read_text(), re.MULTILINE
+    )
+    slots = {key: key_slot(key.encode()) for key, _, _ in rows}
+    servers = ("first", "second", "third")  # each has a third of the slots, the last a few less
+    assert rows == [(key, str(slot), servers[slot // (SLOTS // 3 + 1)]) for key, slot in slots.items()]
+    assert len(rows) == 5
 
 
 def test_neighbours_are_in_the_order_of_the_contents():
