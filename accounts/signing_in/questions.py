@@ -1,9 +1,10 @@
 """What a page asks of the store, in the round trip that checks the viewer."""
 
-from typing import Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from retwis_site.store.client import Pipe
 
+T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 
@@ -29,3 +30,24 @@ class QuestionAbout(Protocol[T_co]):
 
     def queue(self, pipe: Pipe, me: int | None, them: int) -> None: ...
     def result(self) -> T_co: ...
+
+
+class Nothing:
+    """Asks nothing: only the viewer, or the user with a name, is checked."""
+
+    def queue(self, pipe: Pipe, *uids: int | None) -> None: ...
+    def result(self) -> None: ...
+
+
+class IfSignedIn(Generic[T]):
+    """Asks only for a user. The result is the question, whose own result a visitor must not use."""
+
+    def __init__(self, question: UserQuestion[T]) -> None:
+        self._question = question
+
+    def queue(self, pipe: Pipe, me: int | None) -> None:
+        if me is not None:
+            self._question.queue(pipe, me)
+
+    def result(self) -> UserQuestion[T]:
+        return self._question

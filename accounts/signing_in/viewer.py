@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 
 from django.utils.crypto import constant_time_compare
 
-from accounts.signing_in.questions import Question, QuestionAbout, UserQuestion
+from accounts.signing_in.questions import IfSignedIn, Nothing, Question, QuestionAbout, UserQuestion
 from accounts.signing_in.sessions.entities import USED, Session, asked_fields, present_hour, standing, uid_in
 from accounts.users.entities import (
     AccountDeleted,
@@ -70,7 +70,7 @@ class Viewer:
         """The signed-in user, or a Visitor. No round trip without a cookie or after `ask`; else as for `ask`."""
         self.asked = True
         if self._user is None:
-            self.ask(_Nothing)
+            self.ask(Nothing)
         assert self._user is not None
         return self._user
 
@@ -207,7 +207,7 @@ class Viewer:
         """
         if self._user is not None:
             self.require_user()
-        question = self.ask(lambda: _IfSignedIn(make()))
+        question = self.ask(lambda: IfSignedIn(make()))
         return self.require_user(), question.result()
 
     def ask_about(self, name: str, make: Callable[[], QuestionAbout[T]]) -> tuple[User, T]:
@@ -225,7 +225,7 @@ class Viewer:
 
     def find(self, name: str) -> User:
         """The user with this name. Round trips and errors as for `ask_about`."""
-        user, _ = self.ask_about(name, _Nothing)
+        user, _ = self.ask_about(name, Nothing)
         return user
 
     def _unchecked_uid(self) -> int | None:
@@ -253,27 +253,6 @@ class Viewer:
                 raise NoSuchUser(name)
             _uids_by_name.put(name, uid)
         return uid
-
-
-class _Nothing:
-    """Asks nothing: only the viewer, or the user with a name, is checked."""
-
-    def queue(self, pipe: Pipe, *uids: int | None) -> None: ...
-    def result(self) -> None: ...
-
-
-class _IfSignedIn(Generic[T]):
-    """Asks only for a user. The result is the question, whose own result a visitor must not use."""
-
-    def __init__(self, question: UserQuestion[T]) -> None:
-        self._question = question
-
-    def queue(self, pipe: Pipe, me: int | None) -> None:
-        if me is not None:
-            self._question.queue(pipe, me)
-
-    def result(self) -> UserQuestion[T]:
-        return self._question
 
 
 class _About(Generic[T]):
