@@ -20,6 +20,7 @@ from timeline.moderation.reports.entities import Action
 from timeline.moderation.reports.repository import Reports
 
 DAN = 4
+MOST_STEPS = 44  # round trips of a decision about two reports
 
 
 @pytest.fixture
@@ -101,7 +102,7 @@ def test_a_worker_closes_the_rest_of_very_many_reports(store, raw, monkeypatch):
 
 
 @pytest.mark.usefixtures("site")
-@pytest.mark.parametrize("step", range(1, 42, 4))
+@pytest.mark.parametrize("step", range(MOST_STEPS + 1))
 @pytest.mark.parametrize("action", [Action.DELETE, Action.FREEZE])
 def test_a_decision_that_is_killed_is_undone_or_finished(store, raw, action, step, capsys):
     reports = [report(store, ALICE, BOB, 1), report(store, DAN, BOB, 1)]
@@ -111,6 +112,7 @@ def test_a_decision_that_is_killed_is_undone_or_finished(store, raw, action, ste
     assert noted(raw) == []
     is_decided = Reports(store).read(reports[0].rid).action is action
     assert is_decided or killed
+    assert not killed or step < MOST_STEPS
     assert raw.zcard("reports") == (0 if is_decided else 2)
     assert (len(told(raw, ALICE)), len(told(raw, DAN))) == ((1, 1) if is_decided else (0, 0))
     assert len([act for act in Log(store).about(BOB).acts if act.by == CAROL]) == is_decided
