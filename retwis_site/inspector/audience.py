@@ -1,5 +1,6 @@
 """Who may look behind the pages: everybody on a machine of their own, staff where others reach the site."""
 
+from functools import lru_cache
 from ipaddress import ip_address
 from typing import Any
 
@@ -26,6 +27,7 @@ def is_at_home(request: HttpRequest) -> bool:
 _OF_PROXIES = ("HTTP_X_FORWARDED_FOR", "HTTP_FORWARDED", "HTTP_X_REAL_IP", "HTTP_VIA")
 
 
+@lru_cache(maxsize=1000)
 def _is_loopback(text: str) -> bool:
     try:
         address = ip_address(text)

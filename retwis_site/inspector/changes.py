@@ -63,7 +63,7 @@ def sent(what: str, watch: Watch, jobs: int = 0) -> Sent:
     steps = tuple(recorded_steps(watch))
     return Sent(
         what,
-        sum(len(step.commands) for step in steps) + watch.left_out.total(),
+        watch.number,
         len(steps),
         sum(step.seconds for step in steps),
         sum(command.name == "LPUSHX" for step in steps for command in step.commands) + watch.left_out["LPUSHX"],
@@ -108,7 +108,7 @@ class Changes:
         return Change(own, tuple(job for job in done if job is not None), None in done)
 
     def _write(self, names: Sequence[str], record: Sent) -> None:
-        steps = [[step.seconds, step.commands] for step in record.steps]
+        steps = [[step.commands, step.seconds, step.bytes_sent, step.bytes_received] for step in record.steps]
         text = json.dumps([*(getattr(record, name) for name in _NUMBERS), steps])
         pipe = self._store.pipeline()
         for name in names:
@@ -159,12 +159,10 @@ def _parsed(text: str | None) -> Sent | None:
 
 
 def _step(stored: Any) -> Step:
-    seconds, commands = stored
-    return Step(tuple(map(_command, commands)), float(seconds))
+    commands, seconds, bytes_sent, bytes_received = stored
+    return Step(tuple(map(_command, commands)), float(seconds), int(bytes_sent), int(bytes_received))
 
 
 def _command(stored: Any) -> SentCommand:
-    name, key, arguments, asker, bytes_sent, bytes_received = stored
-    return SentCommand(
-        str(name), str(key), tuple(map(str, arguments)), str(asker), int(bytes_sent), int(bytes_received)
-    )
+    name, key, arguments, asker = stored
+    return SentCommand(str(name), str(key), tuple(map(str, arguments)), str(asker))

@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse
 
 from retwis_site.http import cookies
 from retwis_site.inspector.audience import may_inspect
-from retwis_site.inspector.changes import COOKIE, SECONDS, Change, Changes, sent
+from retwis_site.inspector.changes import COOKIE, SECONDS, Change, Changes
 from retwis_site.inspector.panel import panel
 from retwis_site.rendering.fragments import active_language
 from retwis_site.store.client import connect
@@ -45,10 +45,11 @@ def _is_page(response: HttpResponse) -> bool:
     return (
         not response.streaming
         and response.get("Content-Type", "").startswith("text/html")
-        and response.content.rstrip().endswith(b"</html>")
+        and response.content.endswith(b"</html>\n")
     )
 
 
 def _add(response: HttpResponse, watch: Watch, change: Change | None) -> None:
-    before, end, after = response.content.rpartition(END)
-    response.content = before + panel(sent("page", watch), change, active_language()) + end + after
+    page = response.content
+    end = page.rfind(END)
+    response.content = b"".join([memoryview(page)[:end], panel(watch, change, active_language()), page[end:]])

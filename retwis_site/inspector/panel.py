@@ -1,17 +1,15 @@
 """The inspector at the end of a page, as HTML."""
 
-from collections.abc import Iterable
 from functools import lru_cache
-from urllib.parse import quote
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from retwis_site.inspector.changes import Change, Sent
-from retwis_site.inspector.complexity import COMPLEXITY
-from retwis_site.inspector.redaction import HIDDEN
-from retwis_site.inspector.steps import SentCommand, Step
-from retwis_site.rendering.fragments import EITHER, NOTHING, Fragment, Sendable
+from retwis_site.inspector.rows import kept_rows, rows
+from retwis_site.inspector.steps import Step
+from retwis_site.rendering.fragments import EITHER, NOTHING, Fragment
+from retwis_site.store.connection.recorder import RoundTrip, Watch
 
 PANEL = Fragment(
     "retwis_site/inspector/_panel.html",
@@ -20,38 +18,44 @@ PANEL = Fragment(
 )
 SENT = Fragment("retwis_site/inspector/_sent.html", slots=("summary", "steps"), shape={"is_whole": EITHER})
 STEP = Fragment("retwis_site/inspector/_step.html", slots=("summary", "sent", "received", "commands"))
-COMMAND = Fragment(
-    "retwis_site/inspector/_command.html",
-    slots=("name", "address", "key", "arguments", "asker", "complexity", "sent", "received"),
-    shape={"linked": EITHER},
-)
 
 
-def panel(page: Sent, change: Change | None, language: str) -> bytes:
+def panel(watch: Watch, change: Change | None, language: str) -> bytes:
     """What a page has sent, and what the browser's last form has sent before it."""
+    seconds = sum([round_trip.seconds for round_trip in watch.round_trips])
+    milliseconds = _milliseconds(seconds)
     return PANEL.fill_as_sent(
         language,
         has_change=change is not None,
-        commands=page.commands,
-        round_trips=page.round_trips,
-        milliseconds=_milliseconds(page.seconds),
-        summary=_summary(language, page.commands, page.round_trips, _milliseconds(page.seconds)),
+        commands=watch.number,
+        round_trips=len(watch.round_trips),
+        milliseconds=milliseconds,
+        summary=_summary(language, watch.number, len(watch.round_trips), milliseconds),
         change=_change_in_words(change) if change else NOTHING,
         of_change=_of_change(change, language) if change else NOTHING,
-        steps=_steps(page.steps, language),
+        steps=b"".join([_round_trip(round_trip, language) for round_trip in watch.round_trips]),
+    )
+
+
+def _round_trip(round_trip: RoundTrip, language: str) -> bytes:
+    return STEP.fill_as_sent(
+        language,
+        summary=_step_in_words(language, len(round_trip.commands), _milliseconds(round_trip.seconds)),
+        sent=round_trip.sent,
+        received=round_trip.received,
+        commands=rows(round_trip.commands),
     )
 
 
 def _of_change(change: Change, language: str) -> bytes:
-    forms = [_sent(_form_in_words(change.form, language), change.form, language)]
-    return b"".join(forms + [_sent(_job_in_words(job, language), job, language) for job in change.jobs])
+    form = _sent(_form_in_words(change.form, language), change.form, language)
+    return b"".join([form, *(_sent(_job_in_words(job, language), job, language) for job in change.jobs)])
 
 
 def _sent(summary: str, one: Sent, language: str) -> bytes:
     listed = sum(len(step.commands) for step in one.steps)
-    return SENT.fill_as_sent(
-        language, summary=summary, steps=_steps(one.steps, language), is_whole=listed == one.commands
-    )
+    steps = b"".join([_step(step, language) for step in one.steps])
+    return SENT.fill_as_sent(language, summary=summary, steps=steps, is_whole=listed == one.commands)
 
 
 def _change_in_words(change: Change) -> str:
@@ -84,38 +88,13 @@ def _job_in_words(job: Sent, language: str) -> str:
     return f"{words}, {together % {'number': others}}"
 
 
-def _steps(steps: Iterable[Step], language: str) -> bytes:
-    return b"".join([_step(step, language) for step in steps])
-
-
 def _step(step: Step, language: str) -> bytes:
     return STEP.fill_as_sent(
         language,
         summary=_step_in_words(language, len(step.commands), _milliseconds(step.seconds)),
         sent=step.bytes_sent,
         received=step.bytes_received,
-        commands=b"".join([_command(command, language) for command in step.commands]),
-    )
-
-
-def _command(command: SentCommand, language: str) -> bytes:
-    key = command.key
-    linked = key != "" and HIDDEN not in key
-    row = _row(language, linked, command.name, command.arguments, command.asker)
-    address = quote(key, safe=":") if linked else ""
-    return row.fill(key=key, address=address, sent=command.bytes_sent, received=command.bytes_received)
-
-
-@lru_cache(maxsize=2000)  # 2 MB
-def _row(language: str, linked: bool, name: str, arguments: tuple[str, ...], asker: str) -> Sendable:
-    """A command as a row, without its key and its bytes."""
-    return COMMAND.prepare(
-        language,
-        linked=linked,
-        name=name,
-        arguments=" ".join(arguments),
-        asker=asker,
-        complexity=COMPLEXITY.get(name, ""),
+        commands=kept_rows(step.commands),
     )
 
 

@@ -11,14 +11,12 @@ from retwis_site.store.connection.watch import Asked
 
 
 class SentCommand(NamedTuple):
-    """A command as it may be shown. The bytes are those of the command and of its reply, on the wire."""
+    """A command as it may be shown."""
 
     name: str
     key: str  # empty for a command without a key; a key with a secret in it has HIDDEN there
     arguments: tuple[str, ...]  # those after the key; what is secret is HIDDEN
     asker: str  # the method that asked for it, such as `HomeTimelines.page`
-    bytes_sent: int
-    bytes_received: int
 
     @property
     def complexity(self) -> str:
@@ -31,28 +29,23 @@ class SentCommand(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One round trip: commands that were sent together."""
+    """One round trip: commands that were sent together. The bytes are those of the commands and of the replies, on the
+    wire."""
 
     commands: tuple[SentCommand, ...]
     seconds: float
-
-    @property
-    def bytes_sent(self) -> int:
-        return sum([command.bytes_sent for command in self.commands])
-
-    @property
-    def bytes_received(self) -> int:
-        return sum([command.bytes_received for command in self.commands])
+    bytes_sent: int
+    bytes_received: int
 
 
 def recorded_steps(recorded: Recording) -> Iterator[Step]:
     """The round trips of a recording, in order. Those of `watching()` have askers and bytes."""
-    for round_trip in recorded.round_trips:
-        yield Step(tuple([_shown(command) for command in round_trip.commands]), round_trip.seconds)
+    for one in recorded.round_trips:
+        yield Step(tuple(map(sent_command, one.commands)), one.seconds, one.sent, one.received)
 
 
-def _shown(command: Command) -> SentCommand:
-    watched = command if isinstance(command, Asked) else Asked(command)
+def sent_command(command: Command) -> SentCommand:
+    """A command of this process as it may be shown."""
     name = str(command[0])
     key = "" if name in KEYLESS else shown_key(str(command[1]))
-    return SentCommand(name, key, shown_arguments(command), watched.asker, watched.sent, watched.received)
+    return SentCommand(name, key, shown_arguments(command), command.asker if isinstance(command, Asked) else "")

@@ -78,8 +78,10 @@ class _WatchedPipe(Pipe):
     """A pipe whose commands know who asked for them."""
 
     def send(self, *command: str | float | bytes, **options: Any) -> Reply[Any]:
-        reply = super().send(*command, **options)
-        self._batch.queued[-1] = (asked(command), options)
+        reply: Reply[Any] = Reply()
+        batch = self._batch
+        batch.queued.append((asked(command), options))
+        batch.handles.append(reply)
         return reply
 
     def lpushx_each(self, keys: Sequence[str], value: str) -> Reply[list[int]]:

@@ -13,7 +13,7 @@ from typing import Any
 import redis
 from redis.crc import key_slot
 
-from retwis_site.store.connection.transport import BorrowedConnection, Queued
+from retwis_site.store.connection.transport import BorrowedConnection, Queued, borrow
 
 SLOTS = 16384
 REFRESH_EVERY = 0.5  # seconds between two questions for the map
@@ -86,7 +86,7 @@ class SlotMap:
         """A connection to a server. Raises redis.RedisError; at once when the server hangs."""
         if time.monotonic() < self._hangs.get(address, 0.0):
             raise redis.ConnectionError(f"{address[0]}:{address[1]} did not answer a moment ago")
-        return BorrowedConnection(self.client(address))
+        return borrow(self.client(address))
 
     def note_failure(self, address: Address) -> None:
         """From now on this server is the last to be asked for the map."""

@@ -2,8 +2,8 @@
 
 `with recording() as recorded:` records this thread or asyncio task, `with recording_process() as recorded:` all of
 them. Tests check with it how many round trips a page makes, and that each command names one key. Without a recording
-it costs one lookup a round trip. `with watching() as watch:` also notes of each command who asked for it and how large
-its reply was (`watch.py`).
+it costs one lookup a round trip. `with watching() as watch:` also notes who asked for each command and how many bytes
+travelled (`watch.py`).
 """
 
 import time
@@ -44,10 +44,13 @@ _SEVERAL_KEYS = (
 
 @dataclass(slots=True)
 class RoundTrip:
-    """One round trip: the commands that were sent together, and the seconds until the last reply was read."""
+    """One round trip: the commands that were sent together, and the seconds until the last reply was read. In a watch
+    also the bytes of the commands and of the replies."""
 
     commands: tuple[Command, ...]
     seconds: float = 0.0
+    sent: int = 0
+    received: int = 0
 
 
 @dataclass
@@ -77,6 +80,11 @@ class Watch(Recording):
     left_out: Counter[str] = field(default_factory=Counter)  # how many commands of each name are not kept
     kept: int = 0
 
+    @property
+    def number(self) -> int:
+        """How many commands were sent."""
+        return self.kept + self.left_out.total()
+
     def add(self, commands: Sequence[Command]) -> RoundTrip:
         rest = commands[max(0, MOST_KEPT - self.kept) :]
         if rest:
@@ -103,7 +111,7 @@ def recording() -> Iterator[Recording]:
 
 @contextmanager
 def watching() -> Iterator[Watch]:
-    """Like `recording`, with who asked for each command and how large its reply was."""
+    """Like `recording`, with who asked for each command and how many bytes travelled."""
     watch = Watch()
     token, was_watched = _of_this_thread.set((*_of_this_thread.get(), watch)), _is_watched.set(True)
     try:
@@ -140,6 +148,15 @@ def note(commands: Sequence[Command]) -> Noted | None:
     """Record a round trip. The store calls it before it sends the commands. None without a recording."""
     recordings = (*_of_this_thread.get(), *_of_the_process)
     return Noted([recorded.add(commands) for recorded in recordings]) if recordings else None
+
+
+def add_bytes(sent: int = 0, received: int = 0) -> None:
+    """Add bytes to the newest round trip."""
+    for recorded in _of_this_thread.get():
+        if recorded.round_trips:
+            newest = recorded.round_trips[-1]
+            newest.sent += sent
+            newest.received += received
 
 
 def add_seconds(seconds: float) -> None:

@@ -14,8 +14,9 @@ from hiredis import Reader, pack_command
 from redis._parsers.hiredis import NOT_ENOUGH_DATA
 from redis.client import NEVER_DECODE
 
+from retwis_site.store.connection import recorder
 from retwis_site.store.connection.recorder import Command
-from retwis_site.store.connection.watch import Asked
+from retwis_site.store.connection.watch import CountedSocket
 
 Queued = tuple[Command, dict[str, Any]]  # a command, and redis-py's options for reading the reply
 
@@ -94,8 +95,6 @@ class BorrowedConnection:
                     reply, redis.ConnectionError
                 ):  # redis-py raises it too: a proxied server loads its data
                     raise reply
-                if command.__class__ is Asked:
-                    command.note(reply)
                 convert = dict.get(
                     self._callbacks, command[0]
                 )  # the object's own `get` would change each name to upper case
@@ -122,6 +121,33 @@ class BorrowedConnection:
         self._pool.release(self._connection)
 
 
+class _WatchedConnection(BorrowedConnection):
+    """Counts the bytes that are sent and received."""
+
+    def _packed(self, commands: Sequence[Command]) -> list[bytes]:
+        packed = super()._packed(commands)
+        recorder.add_bytes(sent=sum(map(len, packed)))
+        return packed
+
+    def read(self, queued: Sequence[Queued]) -> list[Any]:
+        parser = self._connection._parser
+        socket = getattr(parser, "_sock", None)
+        if socket is None:  # the fake connections of tests have none
+            return super().read(queued)
+        parser._sock = counted = CountedSocket(socket)
+        try:
+            return super().read(queued)
+        finally:
+            recorder.add_bytes(received=counted.received)
+            if parser._sock is counted:  # else the connection was cut
+                parser._sock = socket
+
+
+def borrow(client: "redis.Redis") -> BorrowedConnection:
+    """A connection of this client. Raises redis.RedisError."""
+    return _WatchedConnection(client) if recorder.is_watched() else BorrowedConnection(client)
+
+
 def _reader_of_arrived(connection: Any) -> Callable[..., Any]:
     """A function that returns the next reply that was already read from the socket, or NOT_ENOUGH_DATA. For the fake
     connections of tests it always returns NOT_ENOUGH_DATA."""
@@ -140,7 +166,7 @@ class OneServer:
         self._holders = list(holders) or [client]
 
     def exchange(self, queued: Sequence[Queued]) -> list[Any]:
-        return BorrowedConnection(self.client).exchange(queued)
+        return borrow(self.client).exchange(queued)
 
     def conversation(self) -> Conversation:
         return OneServerConversation(self.client)
@@ -153,7 +179,7 @@ class OneServerConversation:
     """A conversation with one server, which works on commands while the next ones are queued."""
 
     def __init__(self, client: "redis.Redis") -> None:
-        self._borrowed = BorrowedConnection(client)
+        self._borrowed = borrow(client)
         self._unread: deque[Sequence[Queued]] = deque()
 
     def write(self, queued: Sequence[Queued]) -> None:

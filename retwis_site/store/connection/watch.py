@@ -1,85 +1,62 @@
-"""What a watched command knows of itself: which method asked for it, and how many bytes its reply had.
+"""What a watch notes beside the commands: which method asked for each, and the bytes that travelled.
 
-The inspector shows both. Commands that nobody watches are plain tuples.
+The inspector shows both at the end of every page, so they are noted in little time. Commands that nobody watches are
+plain tuples.
 """
 
 import sys
-from collections.abc import Callable
+from functools import cache
 from pathlib import Path
-from types import CodeType, FrameType
+from types import CodeType
 from typing import Any
-
-from hiredis import pack_command
-from redis import ResponseError
 
 from retwis_site.store.connection.recorder import Command
 
-STORE = str(Path(__file__).parents[1])  # the frames of this folder ask for somebody else
-_pack: Callable[[Any], bytes] = pack_command
-_STATUS = frozenset({"SET", "LTRIM", "RESTORE", "TYPE", "PING"})  # commands whose texts come without their length
+STORE = str(Path(__file__).parents[1])  # the code of this folder asks for somebody else
 
 
 class Asked(tuple[object, ...]):
-    """A command that is watched. `received`: the bytes of its reply, also of a refusal; of a command that a cluster has
-    redirected, those of all replies."""
+    """A command that is watched. `code`: of the method that asked for it."""
 
-    asker: str = ""  # such as `HomeTimelines.page`
-    received: int = 0
-
-    def note(self, reply: Any) -> None:
-        """The reply has arrived. redis-py has not converted it yet."""
-        is_status = self[0] in _STATUS and isinstance(reply, str)
-        self.received += len(reply) + 3 if is_status else _size(reply)
+    code: CodeType | None = None
 
     @property
-    def sent(self) -> int:
-        """The bytes of the command as it is sent."""
-        return len(_pack(tuple(self)))
+    def asker(self) -> str:
+        """Such as `HomeTimelines.page`."""
+        return _name(self.code) if self.code is not None else ""
 
 
 def asked(command: Command) -> Asked:
-    """This command, asked for by the first caller outside of the store."""
+    """This command, asked for by the first caller outside of the store: of a method of `Commands`, of `Pipe` or
+    `Store`."""
     watched = Asked(command)
-    watched.asker = _asker(sys._getframe(1))
+    frame = sys._getframe(2)
+    code = frame.f_code
+    while code.co_filename.startswith(STORE) and frame.f_back is not None:
+        frame = frame.f_back
+        code = frame.f_code
+    watched.code = code
     return watched
 
 
-def _size(reply: Any) -> int:
-    """The bytes of a reply as it was sent, in RESP 2. Of a refusal redis-py has cut off the first word."""
-    if reply is None:
-        return 5  # $-1 or *-1
-    if isinstance(reply, str):
-        return _bulk(len(reply) if reply.isascii() else len(reply.encode(errors="surrogateescape")))
-    if isinstance(reply, list):
-        return len(str(len(reply))) + 3 + sum(map(_size, reply))
-    if isinstance(reply, bytes):
-        return _bulk(len(reply))
-    if isinstance(reply, ResponseError):
-        return len(str(reply).encode()) + 3
-    return len(str(reply)) + 3
+class CountedSocket:
+    """The socket of a connection while replies are read from it. `received`: their bytes."""
+
+    def __init__(self, socket: Any) -> None:
+        self._socket = socket
+        self.received = 0
+
+    def recv_into(self, buffer: bytearray) -> int:
+        length: int = self._socket.recv_into(buffer)
+        self.received += length
+        return length
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._socket, name)
 
 
-def _bulk(length: int) -> int:
-    return length + len(str(length)) + 5
-
-
-_askers: dict[CodeType, str] = {}  # by the code of a frame; empty for the store's own
-
-
-def _asker(frame: FrameType | None) -> str:
-    while frame is not None:
-        name = _askers.get(frame.f_code)
-        if name is None:
-            name = _askers[frame.f_code] = _name(frame.f_code)
-        if name:
-            return name
-        frame = frame.f_back
-    return ""
-
-
+@cache
 def _name(code: CodeType) -> str:
-    """`HomeTimelines.page` for a method, `news.ask_new` for a function of news.py; empty for code of the store."""
-    if code.co_filename.startswith(STORE):
-        return ""
+    """`HomeTimelines.page` for a method, `news.ask_new` for a function of news.py."""
     name = code.co_qualname.partition(".<locals>")[0]
     return name if "." in name else f"{Path(code.co_filename).stem}.{name}"

@@ -70,5 +70,7 @@ def test_the_bytes_are_those_of_the_server(client, raw):
     after = traffic(raw)
     of_question = [second - first for first, second in zip(first, before, strict=True)]
     shown = re.findall(r"Round trip: .*?, (\d+) bytes sent, (\d+) bytes received", page.content.decode())
-    own = [sum(map(int, numbers)) for numbers in zip(*shown, strict=True)]
-    assert own == [end - begin - asked for begin, end, asked in zip(before, after, of_question, strict=True)]
+    sent, received = (sum(map(int, numbers)) for numbers in zip(*shown, strict=True))
+    of_page = [end - begin - asked for begin, end, asked in zip(before, after, of_question, strict=True)]
+    assert sent == of_page[0]
+    assert received == pytest.approx(of_page[1], abs=20)  # the question's own answer has numbers that grow

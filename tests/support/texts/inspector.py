@@ -17,7 +17,7 @@ class Inspector:
 
 
 NUMBERS = re.compile(r' data-commands="(\d+)" data-round-trips="(\d+)" data-ms="(\d+\.\d)"[ >]')
-COMMAND = re.compile(r'<li>\s*<code dir="ltr">(.*?)</code>', re.DOTALL)
+COMMAND = re.compile(r"<li><code>(.*?)</code>")
 
 
 def inspector(response):
