@@ -12,6 +12,7 @@ COMPLEXITY = {
     "GET": "O(1)",
     "SET": "O(1)",
     "APPEND": "O(1)",
+    "SETBIT": "O(1)",
     "INCR": "O(1)",
     "INCRBY": "O(1)",
     "EXPIRE": "O(1)",
