@@ -2,12 +2,11 @@
 pixels zoomed to 400 %), and a finger hits every link and button of a phone. English pages are looked at in both themes
 at three widths, German and Arabic ones at each width in one of the themes."""
 
-import itertools
-
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.support.accessibility import findings, ran
+from tests.browser.support.looks import EVERY_LOOK, NARROWEST, look_at
 from tests.browser.support.page_kinds import ADDRESSES, PAGES
 from tests.browser.support.served import serving
 from tests.browser.support.steps import nothing_scrolls_sideways
@@ -16,10 +15,6 @@ from tests.browser.support.windows import PHONE
 from tests.browser.support.world import opened_world
 from tests.support.stores.store_faults import a_server
 
-THEMES = ("light", "dark")
-NARROWEST = 320
-WIDTHS = (1280, 768, NARROWEST)
-EVERY_LOOK = tuple(itertools.product(THEMES, WIDTHS))
 LOOKS = {
     "de": (("light", 1280), ("dark", 768), ("light", NARROWEST)),
     "ar": (("dark", 1280), ("light", 768), ("dark", NARROWEST)),
@@ -53,27 +48,6 @@ def test_every_address_fits_in_every_language(world, go, language):
     finally:
         for context in windows:
             context.clear_cookies(name="language")
-
-
-def look_at(page, looks):
-    """What is wrong with the page: the findings of axe in each of the looks, what is cut off on phones, and what is too
-    small for a finger."""
-    found = []
-    for theme, width in looks:
-        page.emulate_media(color_scheme=theme)
-        page.set_viewport_size({"width": width, "height": 800})
-        # As tall as the page, and room below: axe cannot scroll away from under the fixed bar and a message.
-        height = page.evaluate("() => document.documentElement.scrollHeight")
-        page.set_viewport_size({"width": width, "height": height + 100})
-        found += [f"{theme}, {width} px: {finding}" for finding in findings(page)]
-    with finger(page):
-        for size in (PHONE, {"width": NARROWEST, "height": 640}):
-            page.set_viewport_size(size)
-            found += [f"small at {size['width']} px: {it}" for it in small_targets(page)]
-            found += [f"cut off at {size['width']} px: {it}" for it in cut_off(page)]
-    page.set_viewport_size({"width": NARROWEST, "height": 256})
-    nothing_scrolls_sideways(page)
-    return found
 
 
 def test_axe_finds_nothing_on_a_site_without_posts(chromium, tmp_path):

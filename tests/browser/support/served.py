@@ -10,9 +10,10 @@ from tests.support.stores.store_faults import Server, down
 
 
 @contextlib.contextmanager
-def serving(folder: Path, store: str) -> Iterator[Site]:
-    """`manage.py serve` on that store. One web worker, so that what is done is seen at once on every page."""
-    settings = {"REDIS_URL": store, "WEB_WORKERS": "1", "THROTTLE": "0"}
+def serving(folder: Path, store: str, **more: str) -> Iterator[Site]:
+    """`manage.py serve` on that store, with `more` settings. One web worker, so that what is done is seen at once on
+    every page."""
+    settings = {"REDIS_URL": store, "WEB_WORKERS": "1", "THROTTLE": "0", **more}
     with run_site(folder / "var", folder / "log", free_port(), **settings) as site:
         try:
             site.wait_until_it_serves()

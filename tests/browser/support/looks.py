@@ -1,0 +1,34 @@
+"""Looks at a page in both themes, at three widths, and as on a phone."""
+
+import itertools
+
+from tests.browser.support.accessibility import findings
+from tests.browser.support.steps import nothing_scrolls_sideways
+from tests.browser.support.touch import cut_off, finger, small_targets
+from tests.browser.support.windows import PHONE
+
+THEMES = ("light", "dark")
+NARROWEST = 320
+WIDTHS = (1280, 768, NARROWEST)
+EVERY_LOOK = tuple(itertools.product(THEMES, WIDTHS))
+
+
+def look_at(page, looks):
+    """What is wrong with the page: the findings of axe in each of the looks, what is cut off on phones, and what is too
+    small for a finger."""
+    found = []
+    for theme, width in looks:
+        page.emulate_media(color_scheme=theme)
+        page.set_viewport_size({"width": width, "height": 800})
+        # As tall as the page, and room below: axe cannot scroll away from under the fixed bar and a message.
+        height = page.evaluate("() => document.documentElement.scrollHeight")
+        page.set_viewport_size({"width": width, "height": height + 100})
+        found += [f"{theme}, {width} px: {finding}" for finding in findings(page)]
+    with finger(page):
+        for size in (PHONE, {"width": NARROWEST, "height": 640}):
+            page.set_viewport_size(size)
+            found += [f"small at {size['width']} px: {it}" for it in small_targets(page)]
+            found += [f"cut off at {size['width']} px: {it}" for it in cut_off(page)]
+    page.set_viewport_size({"width": NARROWEST, "height": 256})
+    nothing_scrolls_sideways(page)
+    return found
