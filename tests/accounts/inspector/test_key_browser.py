@@ -98,13 +98,13 @@ def test_looking_at_every_key_writes_nothing(browser, raw, store, settings):
 # ---- the families
 
 
-def test_the_families_have_number_type_and_growth(raw, page):
+def test_the_families_have_number_type_and_growth(raw, store, page):
     write_posts(raw, 1, [1, 2])
     text = page("/inspect/")
     assert "post:<pid> hash · 2 keys" in text
     assert "users hash · 1 key" in text
     assert "One key for each user" in text
-    assert f"All {raw.dbsize()} keys were looked at." in text
+    assert f"All {store.dbsize()} keys were looked at." in text
 
 
 def test_every_family_of_the_key_table_is_named(page):

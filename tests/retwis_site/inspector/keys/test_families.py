@@ -15,10 +15,10 @@ def site(raw, store, alice, bob):
     return Families(store)
 
 
-def test_all_keys_of_a_small_site_are_counted(raw, site):
+def test_all_keys_of_a_small_site_are_counted(store, site):
     sample = site.look(Place(), {})
     assert sample.further is None
-    assert sample.looked_at == sample.total == raw.dbsize()
+    assert sample.looked_at == sample.total == store.dbsize()
     assert sample.number("user:*") == 2
     assert sample.number("post:*") == 40
     assert sample.number("users") == 1
@@ -45,6 +45,7 @@ def test_it_sends_no_keys_and_a_bounded_number_of_scans(raw, site, round_trips, 
     assert set(sent) <= {"SCAN", "DBSIZE", "TYPE", "MEMORY"}
 
 
+@pytest.mark.one_server
 def test_the_memory_of_only_some_keys_of_a_family_is_asked_for(site, round_trips):
     sent = round_trips(lambda: site.look(Place(), {})).commands
     asked = [command[2] for command in sent if command[0] == "MEMORY"]

@@ -84,6 +84,7 @@ def test_a_large_hash_is_read_by_its_cursor(raw, look, monkeypatch):
     assert len(seen) == 700
 
 
+@pytest.mark.one_server
 def test_it_costs_three_round_trips_and_writes_nothing(raw, look, round_trips):
     raw.zadd("updates:1", {"5": 5})
     recorded = round_trips(lambda: look("updates:1"))
