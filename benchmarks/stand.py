@@ -27,7 +27,12 @@ LISTENS = r"web worker \d+ listens"  # in the log of `manage.py serve`
 STARTS_WITHIN = 120.0  # seconds; a busy machine is slow
 ENDS_WITHIN = 20.0  # seconds
 PR_SET_PDEATHSIG = 1
-FIXED = {"WEB_WORKERS": str(WORKERS), "THROTTLE": "0", "DJANGO_SETTINGS_MODULE": "retwis_site.settings"}
+FIXED = {
+    "WEB_WORKERS": str(WORKERS),
+    "THROTTLE": "0",
+    "INSPECT": "0",
+    "DJANGO_SETTINGS_MODULE": "retwis_site.settings",
+}
 # Settings of the site that must not come from the environment of this process.
 UNSET = (
     "REDIS_URL",
