@@ -151,9 +151,9 @@ The page shows the median of the ratios.
 """
 
 METHOD = """\
-- The site runs under `manage.py serve` with `WEB_WORKERS={workers}`, `THROTTLE=0` and `INSPECT=0`; all other
-  settings have their defaults. Its store is the embedded server with an append-only file. `manage.py seed` filled it: {users:,} users,
-  {posts:,} posts and {follows} follows each.
+- The site runs under `manage.py serve` with `WEB_WORKERS={workers}`, `THROTTLE=0` and `INSPECT=0`; all other settings
+  have their defaults. Its store is the embedded server with an append-only file. `manage.py seed` filled it:
+  {users:,} users, {posts:,} posts and {follows} follows each.
 - The empty view is a Django view without middleware that returns an empty 200 (`benchmarks/hello.py`). It runs under
   granian with {workers} workers and one blocking thread each. Requests to it carry no cookies.
 - `wrk` rotates over {viewers} signed-in users. Each request carries both cookies of its user. The empty view and the
