@@ -4,6 +4,7 @@ import pytest
 
 from accounts.community.roles import Roles
 from accounts.community.sanctions import Sanctions
+from accounts.joining.applications import Applications
 from accounts.users.entities import Role, State
 from retwis_site.store.local_cache import Memory
 from tests.support.people import register
@@ -63,6 +64,7 @@ COSTS = {
     ("/sitemap-people.xml", "alice"): ((2, 2), (4, 6)),
     ("/settings/", "alice"): ((1, 5), (2, 7)),
     ("/settings/words/", "alice"): ((2, 5), (3, 7)),
+    ("/settings/invites/", "alice"): ((3, 7), (4, 9)),
     ("/settings/delete/", "alice"): ((1, 4), (2, 6)),
     ("/about/", "a visitor"): ((0, 0), (1, 1)),
     ("/rules/", "a visitor"): ((0, 0), (1, 1)),
@@ -88,7 +90,9 @@ COSTS_OF_STAFF = {
     ("/moderation/reports/7/", "a moderator"): ((8, 13), (10, 15)),
     ("/moderation/people/", "a moderator"): ((1, 6), (3, 8)),
     ("/moderation/people/?q=bo", "a moderator"): ((4, 16), (6, 18)),
-    ("/moderation/people/bob/", "a moderator"): ((13, 34), (15, 36)),
+    ("/moderation/people/bob/", "a moderator"): ((13, 35), (15, 37)),
+    ("/moderation/joining/", "a moderator"): ((5, 14), (8, 17)),
+    ("/moderation/site/", "an admin"): ((2, 7), (4, 9)),
     ("/moderation/log/", "a moderator"): ((3, 10), (5, 12)),
     ("/@bob/report/", "alice"): ((2, 6), (4, 9)),
     ("/@bob/2/report/", "alice"): ((2, 10), (4, 13)),
@@ -110,6 +114,8 @@ def readers(browser, raw, store, alice, bob, carol):
     for tag in ("redis", "django"):
         write_tag(raw, tag, range(1, 181))
         raw.zadd("tags_of:1", {tag: 1})
+    for code in ("1-4000000000-abc", "1-4000000000-def"):
+        raw.hset("invites:1", code, 1)
     return {"alice": browser(alice), "a visitor": browser()}
 
 
@@ -117,13 +123,17 @@ def readers(browser, raw, store, alice, bob, carol):
 def people(readers, browser, raw, store):
     moderator = register(store, "dan")
     Roles(store).give(moderator.user.uid, Role.MODERATOR)
+    admin = register(store, "frida")
+    raw.hset(f"user:{admin.user.uid}", "role", "admin")
     raw.hset("report:7", mapping={"who": 1, "whom": 2, "pid": 2, "reason": "spam", "body": "post 2"})
     for key in ("reports", "reports_about:2"):
         raw.zadd(key, {"7": 7})
     for uid in (1, 3):
         Sanctions(store).impose(uid, State.HIDDEN, "noise")
     Sanctions(store).appeal(3, "I am sorry.")
-    return {**readers, "a moderator": browser(moderator)}
+    raw.hset(f"user:{moderator.user.uid}", "invited_by", 1)
+    Applications(store).apply("erik", "argon2$hash", "why")
+    return {**readers, "a moderator": browser(moderator), "an admin": browser(admin)}
 
 
 def cost(client, url, round_trips):
