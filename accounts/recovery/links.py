@@ -1,8 +1,8 @@
 """Links that set a new password once: `/reset/<token>/`. An operator or a moderator makes one and hands it over.
 
-`reset:<digest of the token>` has the user and the generation of the user's sessions. So a link also ends with a
-password change, and with whatever else ends all sessions. UNLINK takes it: its reply tells one of two requests at once
-that it was first.
+`reset:<digest of the token>` has the user, the generation of the user's sessions, and the user's role. So a link also
+ends with a password change, and with whatever else ends all sessions; and what a moderator made for a member opens no
+account of staff. UNLINK takes it: its reply tells one of two requests at once that it was first.
 """
 
 import hashlib
@@ -16,6 +16,7 @@ from retwis_site.store.ids import parse_id
 
 LIVES = 24 * 3600  # seconds
 LONGEST_TOKEN = 100  # characters
+MADE_FOR = ("generation", "role")  # fields of a user; a link ends when one of them changes
 
 
 class ResetLinks:
@@ -27,19 +28,19 @@ class ResetLinks:
     def make(self, uid: int) -> str:
         """The token of a new link for this user, 43 characters for an address. Two round trips."""
         token = secrets.token_urlsafe(32)
-        generation = self._store.hget(keys.user(uid), "generation") or ""
-        self._store.set_ex(_key(token), f"{uid}:{generation}", LIVES)
+        generation, role = self._store.hmget(keys.user(uid), MADE_FOR)
+        self._store.set_ex(_key(token), f"{uid}:{generation or ''}:{role or ''}", LIVES)
         return token
 
     def owner(self, token: str) -> User | None:
         """The user whose password the link sets; None when it was used, has ended or never was. Two round trips. Raises
         SuspendedLogin."""
-        text, _, generation = (self._store.get(_key(token)) or "").partition(":")
+        text, _, made_for = (self._store.get(_key(token)) or "").partition(":")
         uid = parse_id(text)
         if uid is None:
             return None
-        *about, present = self._store.hmget(keys.user(uid), [*PERSON, "generation"])
-        if (present or "") != generation:
+        *about, generation, role = self._store.hmget(keys.user(uid), [*PERSON, *MADE_FOR])
+        if made_for != f"{generation or ''}:{role or ''}":
             return None
         username, _, deleted, state, until = about
         if username and deleted is None and state_now(uid, state, until) is State.SUSPENDED:

@@ -63,7 +63,7 @@
 | `set_aside` | zset | dead letters: jobs that no worker could finish, score = since when (unix s); `deliver` leaves them alone | truth |
 | `lease:<job>` | string | the worker that has the job, EX | |
 | `idem:<uid>:<token>` | string | the pid that a form's one-time token became, EX one day | |
-| `reset:<digest>` | string | a link for a new password, by the hash of its token: `<uid>:<generation>`, EX one day | |
+| `reset:<digest>` | string | a link for a new password, by the hash of its token: `<uid>:<generation>:<role>`, EX one day | |
 | `throttle:<limit>:<who>` | zset | a rate limit: one member for each counted action, score = when (unix s), EX the limit's window | |
 | `damaged:<key>` | any | a key of the wrong type, or a list or string with a bad value, which `doctor --fix` has moved here, EX 30 days | |
 | `damaged:<key>:again:<number>` | any | such a key while `damaged:<key>` is there already, numbered from 2, EX 30 days | |

@@ -78,7 +78,7 @@ def make_site_with_every_key(raw, store):
     raw.zadd("set_aside", {"follow:9:9:abc": LONG_AGO})
     raw.zadd("throttle:post:1", {"n": 1.5e9 + 0.1})
     raw.expire("throttle:post:1", 900)
-    raw.set("reset:0123abcd", "1:", ex=900)
+    raw.set("reset:0123abcd", "1::", ex=900)
     raw.set("schema", "1")
     raw.rpush("posts:1", "b0", "3", "1")
     raw.rpush("timeline", "3", "2", "1")
