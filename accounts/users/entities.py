@@ -65,6 +65,7 @@ class Verified:
     user: User
     generation: str = ""  # of the user's sessions, as read with the password
     language: str = ""  # the code of the chosen language; empty when none was chosen
+    since: int | None = None  # when the password was typed, in unix seconds; None: now
     backend: str = ""
 
 

@@ -13,6 +13,7 @@ from accounts.signing_in.guards import login_required, open_to_frozen, to_login
 from accounts.signing_in.html.pages import form_page
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.responses import begin_session, log_account_event, take_back_at_logout
+from accounts.signing_in.sessions.entities import Session
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.users.entities import NotSignedIn, User, Verified
 from retwis_site.rendering.fragments import active_language
@@ -42,7 +43,8 @@ def sessions(request: RetwisRequest) -> HttpResponse:
     RateLimits(connect()).count(SESSIONS, str(me.uid))
     which = request.POST.get("end", "")
     if which == OTHERS:
-        return _end_others(request, me)
+        here = next((session for session in found if session.secret == request.viewer.secret), None)
+        return _end_others(request, me, here)
     ended = [session.secret for session in found if session.number == which]
     for secret in ended:
         Sessions(connect()).end(me.uid, secret)
@@ -53,12 +55,16 @@ def sessions(request: RetwisRequest) -> HttpResponse:
     return redirect("sessions")
 
 
-def _end_others(request: RetwisRequest, me: User) -> HttpResponse:
-    """All sessions end, and this browser gets a new one: two steps, each of them whole."""
+def _end_others(request: RetwisRequest, me: User, here: Session | None) -> HttpResponse:
+    """All sessions end, and this browser gets a new one: two steps, each of them whole. The new one is as old as the
+    one before: nobody has typed a password. A browser with the official secret, whose age is not known, logs in
+    again."""
     generation = Sessions(connect()).end_all(me.uid)
     log_account_event(request, "logged out all other devices", me)
+    if here is None:
+        return _after_logout(_("You are logged out on all your devices."), request)
     messages.success(request, _("All your other devices are logged out."))
-    return begin_session(request, Verified(me, generation), request.path)
+    return begin_session(request, Verified(me, generation, since=here.since), request.path)
 
 
 @open_to_frozen

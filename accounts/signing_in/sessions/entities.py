@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from accounts.signing_in.sessions.devices import Device
+from accounts.users.entities import Verified
 from accounts.users.repository import SECRET_DIGITS, new_secret
 from retwis_site.store.ids import parse_id, parse_number
 
@@ -45,9 +46,10 @@ def uid_in(secret: str) -> int | None:
     return parse_id(secret[SECRET_DIGITS:])
 
 
-def new_value(generation: str, device: Device) -> str:
-    """The field of a session that begins now."""
-    return f"{int(time.time())}:{generation}:{device.browser}:{device.system}"
+def new_value(verified: Verified, device: Device) -> str:
+    """The field of a session that begins."""
+    since = int(time.time()) if verified.since is None else verified.since
+    return f"{since}:{verified.generation}:{device.browser}:{device.system}"
 
 
 def present_hour() -> int:

@@ -84,7 +84,7 @@ class Sessions:
         secret = new_session_secret(uid)
         self._store.hset(keys.auths(), {secret: str(uid)})
         pipe = self._store.pipeline()
-        pipe.hset(keys.user(uid), {f"{SESSION}{secret}": new_value(verified.generation, device)})
+        pipe.hset(keys.user(uid), {f"{SESSION}{secret}": new_value(verified, device)})
         stored = pipe.hgetall(keys.user(uid))
         pipe.execute()
         self.remove(uid, {*ended_in(stored.value), *too_many_in(stored.value, kept={secret})})

@@ -83,6 +83,16 @@ def test_the_first_codes_need_the_password_when_the_login_is_long_ago(browser, s
     assert stored(raw) == set()
 
 
+def test_nobody_gets_codes_without_the_password_by_ending_all_other_sessions(browser, store, raw, alice):
+    """It makes a new session: for somebody who has found an open browser, perhaps."""
+    login = log_in(store)
+    raw.hset("user:1", f"session:{login.secret}", "1700000000::Firefox:Linux")
+    for client in (browser(login), browser(alice)):
+        client.post("/settings/sessions/", {"end": "others"})
+        assert client.post(SETTINGS).status_code in {302, 422}
+    assert stored(raw) == set()
+
+
 def test_the_page_is_for_users_and_nothing_of_it_is_cached(browser, store, alice):
     assert browser().get(SETTINGS)["Location"] == "/login/?next=%2Fsettings%2Frecovery%2F"
     client = browser(log_in(store))

@@ -74,6 +74,22 @@ def test_all_other_devices_are_logged_out(browser, store, raw, alice):
     assert [name for name in raw.hkeys("user:1") if name.startswith("session:")] == [f"session:{secret}"]
 
 
+def test_the_new_session_is_as_old_as_the_one_before(browser, store, raw, alice):
+    here = log_in(store)
+    raw.hset("user:1", f"session:{here.secret}", "1700000000::Firefox:Linux")
+    browser(here).post(URL, {"end": "others"})
+    [value] = [value for name, value in raw.hgetall("user:1").items() if name.startswith("session:")]
+    assert value.startswith("1700000000:")
+
+
+def test_a_browser_without_a_session_of_its_own_logs_in_again(browser, store, raw, alice):
+    """Its secret is older than sessions, and nobody knows how old."""
+    answer = browser(alice).post(URL, {"end": "others"}, follow=True)
+    assert "You are logged out on all your devices." in answer.content.decode()
+    assert not any(name.startswith("session:") for name in raw.hkeys("user:1"))
+    assert not signed_in(store, alice)
+
+
 @pytest.mark.parametrize("number", ["", "0" * 16, "auth", "x" * 1000, "é"])
 def test_a_number_of_no_session_ends_nothing(browser, store, alice, number):
     here, phone = log_in(store), log_in(store)
