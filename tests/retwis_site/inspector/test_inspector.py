@@ -63,3 +63,10 @@ def test_a_page_without_a_command_says_so(browser):
     client = browser()
     client.get("/login/")
     assert inspector(client.get("/login/")).summary == "0 commands, 0 round trips, 0.0 ms"
+
+
+def test_the_rows_of_each_viewer_have_their_own_ids(browser, alice, bob):
+    for login, uid in ((alice, 1), (bob, 2), (alice, 1)):
+        [first, *_] = inspector(browser(login).get("/settings/")).commands
+        assert {command.split()[1] for command in first} >= {f"user:{uid}", f"notices:{uid}"}
+        assert not [command for command in first if f":{3 - uid}" in command]
