@@ -147,6 +147,16 @@ def test_a_large_store_is_looked_at_page_by_page(raw, browser, alice, monkeypatc
     assert "post:<pid> hash · 40 keys" in text_of(answer)
 
 
+@pytest.mark.one_server
+def test_a_page_of_families_costs_a_bounded_number_of_round_trips(raw, browser, alice, round_trips, monkeypatch):
+    """How many it is depends on the server, which says how many keys a SCAN returns."""
+    monkeypatch.setattr(families, "AT_ONCE", 2)
+    write_posts(raw, 1, range(1, 41))
+    recorded = round_trips(lambda: browser().get("/inspect/"))
+    assert [command[0] for command in recorded.commands].count("SCAN") == families.SCANS
+    assert len(recorded.round_trips) <= families.SCANS + 4
+
+
 @pytest.mark.parametrize(
     "query", ["from=x", "from=0.x", "from=9.0", "seen=1", "from=0.0&seen=1.1", "from=0.18446744073709551616"]
 )
