@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 from retwis_site.inspector.complexity import COMPLEXITY
 from retwis_site.inspector.redaction import shown_arguments, shown_key
-from retwis_site.store.connection.recorder import KEYLESS, Command, Recording
+from retwis_site.store.connection.recorder import KEY_IS_SECOND, KEYLESS, Command, Recording
 from retwis_site.store.connection.watch import Asked
 
 
 class SentCommand(NamedTuple):
     """A command as it may be shown."""
 
-    name: str
+    name: str  # such as `GET` or `MEMORY USAGE`
     key: str  # empty for a command without a key; a key with a secret in it has HIDDEN there
     arguments: tuple[str, ...]  # those after the key; what is secret is HIDDEN
     asker: str  # the method that asked for it, such as `HomeTimelines.page`
@@ -21,7 +21,7 @@ class SentCommand(NamedTuple):
     @property
     def complexity(self) -> str:
         """As Redis documents it, such as `O(log(N))`."""
-        return COMPLEXITY.get(self.name, "")
+        return COMPLEXITY.get(self.name.partition(" ")[0], "")
 
     def __str__(self) -> str:
         return " ".join(filter(None, (self.name, self.key, *self.arguments)))
@@ -47,5 +47,11 @@ def recorded_steps(recorded: Recording) -> Iterator[Step]:
 def sent_command(command: Command) -> SentCommand:
     """A command of this process as it may be shown."""
     name = str(command[0])
+    if name in KEY_IS_SECOND:
+        return SentCommand(f"{name} {command[1]}", shown_key(str(command[2])), (), _asker(command))
     key = "" if name in KEYLESS else shown_key(str(command[1]))
-    return SentCommand(name, key, shown_arguments(command), command.asker if isinstance(command, Asked) else "")
+    return SentCommand(name, key, shown_arguments(command), _asker(command))
+
+
+def _asker(command: Command) -> str:
+    return command.asker if isinstance(command, Asked) else ""

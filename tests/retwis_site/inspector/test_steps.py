@@ -7,7 +7,8 @@ import pytest
 from django.conf import settings
 
 from retwis_site.inspector.complexity import COMPLEXITY
-from retwis_site.inspector.steps import recorded_steps
+from retwis_site.inspector.redaction import HIDDEN
+from retwis_site.inspector.steps import recorded_steps, sent_command
 from retwis_site.store.connection import recorder
 from retwis_site.store.connection.recorder import recording, watching
 
@@ -110,3 +111,8 @@ def _sent_names():
 @pytest.mark.parametrize("name", sorted(set(_sent_names())))
 def test_each_command_that_the_site_sends_has_its_complexity(name):
     assert COMPLEXITY[name].startswith("O(")
+
+
+def test_a_command_whose_key_comes_second_names_its_key():
+    sent = sent_command(("MEMORY", "USAGE", "reset:d1gest"))
+    assert (sent.name, sent.key, sent.arguments, sent.complexity) == ("MEMORY USAGE", f"reset:{HIDDEN}", (), "O(N)")
