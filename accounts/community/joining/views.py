@@ -18,7 +18,7 @@ from accounts.joining.refusals import CannotJoin
 from accounts.signing_in.guards import login_required
 from accounts.signing_in.html.pages import form_page
 from accounts.signing_in.middleware import RetwisRequest
-from accounts.users.entities import User
+from accounts.users.entities import Role, User
 from retwis_site.http.validators import MaxLength
 from retwis_site.rendering.dates import moment
 from retwis_site.rendering.fragments import active_language
@@ -90,6 +90,7 @@ def joining(request: RetwisRequest, me: User) -> HttpResponse:
 
 
 def _joining_page(request: RetwisRequest, status: int = 200) -> HttpResponse:
-    waiting = [(one, moment(one.at, active_language())[1]) for one in Applications(connect()).all()]
-    context = {"waiting": waiting, "newcomers": newcomers(connect())}
+    asking = [(one, moment(one.at, active_language())[1]) for one in Applications(connect()).all()]
+    context = {"asking": asking, "newcomers": newcomers(connect())}
+    context["is_admin"] = request.viewer.role is Role.ADMIN
     return form_page(request, "accounts/community/joining/joining.html", context, status=status)
