@@ -119,3 +119,11 @@ def test_the_invitations_of_a_deleted_account_go(site, store, alice, capsys):
     assert not site.exists("invites:1")
     site.hset("invites:1", "1-4000000000-abc", "1")  # a late write
     assert doctor_findings(capsys) == ({}, {OWNERLESS: 1})
+
+
+@pytest.mark.parametrize("key", ["invites:0", "invites:1"])
+def test_a_number_of_uses_that_is_none_is_removed(site, capsys, key):
+    [code] = site.hkeys(key)
+    site.hset(key, code, "many")
+    assert doctor_findings(capsys, "--fix")[0] == {"values that are no id, number or text": 1}
+    assert not site.exists(key)
