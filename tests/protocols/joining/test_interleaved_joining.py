@@ -7,7 +7,7 @@ import pytest
 from accounts.community.joining.answers import Answers
 from accounts.joining.invitations import Invitations
 from accounts.joining.joining import Joining
-from accounts.joining.refusals import NotInvited
+from accounts.joining.refusals import CannotJoin
 from accounts.users.entities import NameTaken
 from retwis_site.jobs.worker import drain
 from tests.support.protocols.interleaving import Schedule
@@ -28,7 +28,7 @@ RUNS = 25  # seeds for each scenario
 
 def joiner(store, name, code):
     def join():
-        with contextlib.suppress(NotInvited, NameTaken):
+        with contextlib.suppress(CannotJoin, NameTaken):
             Joining(store).join("invite", name, "argon2$hash", "", code)
 
     return join
