@@ -321,3 +321,12 @@ def var(settings, tmp_path):
     pid = embedded.recorded_pid()
     if pid is not None and embedded.is_embedded_server(pid):
         end(pid)
+
+
+@pytest.fixture
+def inspected(settings):
+    """The site as INSPECT=1 makes it."""
+    place = settings.MIDDLEWARE.index("django.middleware.common.CommonMiddleware") + 1
+    inspector = "retwis_site.inspector.middleware.InspectorMiddleware"
+    settings.INSPECT = True
+    settings.MIDDLEWARE = [*settings.MIDDLEWARE[:place], inspector, *settings.MIDDLEWARE[place:]]

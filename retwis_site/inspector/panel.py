@@ -2,6 +2,7 @@
 
 from functools import lru_cache
 
+from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -118,7 +119,7 @@ def _counted_round_trips(number: int) -> str:
 
 
 def _in_milliseconds(milliseconds: str) -> str:
-    return _("%(number)s ms") % {"number": milliseconds}
+    return _("%(number)s ms") % {"number": number_format(milliseconds)}
 
 
 def _milliseconds(seconds: float) -> str:

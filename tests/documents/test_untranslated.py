@@ -1,13 +1,9 @@
-"""Every word on a page can be translated. A test catalog puts brackets around each of its texts. Outside of them, a
-page may have no letters except names. The users of these tests have names and posts without letters."""
+"""Every word on a page can be translated. The users of these tests have names and posts without letters."""
 
 import io
-import re
-from html.parser import HTMLParser
 
 import pytest
 from django.conf import settings
-from django.conf.locale import LANG_INFO
 from django.test import Client
 from django.urls import URLPattern, get_resolver, reverse
 from django.utils.translation import trans_real
@@ -24,86 +20,13 @@ from tests.support.http.translations import forget_words
 from tests.support.people import PASSWORD, WEAK_PASSWORDS, register
 from tests.support.protocols.reports import make_admin, report
 from tests.support.stored_keys import publish
+from tests.support.texts.untranslated import LANGUAGE, BracketCatalog, Words
 from timeline.moderation.reports.deciding import Deciding
 from timeline.moderation.reports.entities import Action
 from timeline.moderation.staff.acts import LABELS
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows
-
-LANGUAGE = "de"
-# The names of languages: each in its own language, and as Django has it for the other languages.
-NAMES = {
-    "Retwis",
-    "Atom",
-    "RSS",
-    *(name for code, own in settings.LANGUAGES for name in (own, LANG_INFO[code]["name"])),
-}
-LETTERS = re.compile(r"[^\W\d_]+")
-ATTRIBUTES = {"title", "aria-label", "aria-description", "alt", "placeholder", "label"}
-DATA_WITHOUT_TEXT = {"data-theme", "data-colour", "data-phrases"}
-META_TEXTS = {"description", "og:title", "og:description"}
-BUTTONS = {"submit", "button", "reset"}
-WITHOUT_TEXT = {"script", "style"}
-VOID = {"meta", "link", "img", "input", "br", "hr", "source", "wbr"}
-
-
-class BracketCatalog:
-    """A catalog that puts brackets around each text, translated yet or not."""
-
-    def gettext(self, message):
-        return f"⟦{message.rpartition(chr(4))[2]}⟧" if message else message
-
-    def ngettext(self, one, many, number):
-        return f"⟦{one if number == 1 else many}⟧"
-
-    def plural(self, number):
-        return int(number != 1)
-
-    def to_language(self):
-        return LANGUAGE
-
-
-class Words(HTMLParser):
-    """The words of a page outside of the brackets, each with its place: (tag or attribute, word)."""
-
-    def __init__(self, html):
-        super().__init__(convert_charrefs=True)
-        self.bare, self._open, self._depth = [], [], 0
-        self.feed(html)
-        self.close()
-        assert self._depth == 0
-
-    def handle_starttag(self, tag, attrs):
-        has = {name: value or "" for name, value in attrs}
-        read = {
-            name for name in has if name in ATTRIBUTES or (name.startswith("data-") and name not in DATA_WITHOUT_TEXT)
-        }
-        if tag == "input" and has.get("type") in BUTTONS:
-            read.add("value")
-        if tag == "meta" and META_TEXTS & {has.get("name"), has.get("property")}:
-            read.add("content")
-        for name in read if "" not in self._open[1:] else ():
-            self._look(has[name], f"{tag} {name}", 0)
-        if tag not in VOID:
-            self._open.append("" if has.get("lang") else tag)  # text with a `lang` attribute is not translated
-
-    def handle_endtag(self, tag):
-        if tag not in VOID and self._open:
-            self._open.pop()
-
-    def handle_data(self, data):
-        if self._open and (self._open[-1] in WITHOUT_TEXT or "" in self._open[1:]):
-            return
-        self._depth = self._look(data, self._open[-1] if self._open else "", self._depth)
-
-    def _look(self, text, where, depth):
-        for piece in re.split("([⟦⟧])", text):
-            depth += {"⟦": 1, "⟧": -1}.get(piece, 0)
-            assert depth >= 0, (where, text)
-            if not depth:
-                self.bare += [(where, word) for word in LETTERS.findall(piece) if word not in NAMES]
-        return depth
 
 
 @pytest.fixture
@@ -242,6 +165,25 @@ def test_an_empty_site_has_only_translated_words(brackets, store):
     for client in (browser(), browser(register(store, "1"))):
         for url in ("/", "/timeline/", "/@1/"):
             assert bare(client.get(url)) == []
+
+
+# ---- what developers see
+
+
+def test_the_pages_about_keys_have_only_translated_words(brackets, people, inspected):
+    for key in ("", "user:1", "user:9", "post:1", "users", "auths", "timeline", "followers:2"):
+        answer = browser().get(f"/inspect/{key}")
+        assert answer.status_code == (404 if key == "user:9" else 200), key
+        assert [found for found in bare(answer) if found != ("title", key.partition(":")[0])] == [], key
+
+
+def test_the_inspector_has_only_translated_words(brackets, people, store, inspected):
+    client = browser(people["one"])
+    client.post("/post/", {"body": "1", "token": "3"})
+    for url in ("/", "/timeline/"):  # with the form, and without it
+        page = client.get(url)
+        assert b'id="inspector"' in page.content
+        assert bare(page) == []
 
 
 # ---- responses to forms

@@ -1,5 +1,6 @@
 """Everything that was rendered or worded in a language is forgotten, so that other translations show."""
 
+from retwis_site.inspector import panel
 from retwis_site.rendering import dates
 from retwis_site.rendering.fragments import Fragment
 from retwis_site.store.local_cache import Memory
@@ -13,3 +14,5 @@ def forget_words():
     ages._young.cache_clear()
     ages._old.cache_clear()
     ages.phrases.cache_clear()
+    panel._summary.cache_clear()
+    panel._step_in_words.cache_clear()
