@@ -1,6 +1,6 @@
 """The inspector at the end of a page, as HTML."""
 
-from functools import lru_cache
+from functools import lru_cache, reduce
 
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
@@ -68,7 +68,7 @@ def _change_in_words(change: Change) -> str:
         parts.append(ngettext("pushed to %(number)d home", "pushed to %(number)d homes", homes) % {"number": homes})
     if change.waits:
         parts.append(_("a worker has not finished yet"))
-    return f"{_whose(change.form)}: {', '.join(parts)}"
+    return f"{_whose(change.form)}: {_listed(*parts)}"
 
 
 def _form_in_words(form: Sent, language: str) -> str:
@@ -86,7 +86,7 @@ def _job_in_words(job: Sent, language: str) -> str:
         return words
     others = job.jobs - 1
     together = ngettext("together with %(number)d other job", "together with %(number)d other jobs", others)
-    return f"{words}, {together % {'number': others}}"
+    return _listed(words, together % {"number": others})
 
 
 def _step(step: Step, language: str) -> bytes:
@@ -102,12 +102,17 @@ def _step(step: Step, language: str) -> bytes:
 @lru_cache(maxsize=1000)
 def _summary(language: str, commands: int, round_trips: int, milliseconds: str) -> str:
     """Such as "12 commands, 2 round trips, 0.9 ms". `language` is the active one."""
-    return ", ".join([_counted_commands(commands), _counted_round_trips(round_trips), _in_milliseconds(milliseconds)])
+    return _listed(_counted_commands(commands), _counted_round_trips(round_trips), _in_milliseconds(milliseconds))
 
 
 @lru_cache(maxsize=1000)
 def _step_in_words(language: str, commands: int, milliseconds: str) -> str:
-    return ", ".join([_counted_commands(commands), _in_milliseconds(milliseconds)])
+    return _listed(_counted_commands(commands), _in_milliseconds(milliseconds))
+
+
+def _listed(*parts: str) -> str:
+    """The parts with the comma of the language between them."""
+    return reduce(lambda before, after: _("%(before)s, %(after)s") % {"before": before, "after": after}, parts)
 
 
 def _counted_commands(number: int) -> str:
