@@ -14,7 +14,7 @@ def test_words_of_the_site_and_what_looks_like_them_are_refused(store, raw, name
         check_name(store, name)
 
 
-@pytest.mark.parametrize(("taken", "new"), [("paul", "pauI"), ("bo0k", "book"), ("Max", "rnax"), ("ann", "a_nn_")])
+@pytest.mark.parametrize(("taken", "new"), [("paul", "pauI"), ("lo0k", "look"), ("Max", "rnax"), ("ann", "a_nn_")])
 def test_a_name_that_looks_like_an_existing_one_is_refused(store, raw, taken, new):
     Joining(store).join("open", taken, "hash", "", "")
     with pytest.raises(NameRefused):

@@ -3,6 +3,7 @@
 import contextlib
 
 from accounts.signing_in.viewer import Viewer
+from accounts.users.names import skeletons
 from retwis_site.jobs.worker import drain
 from retwis_site.store.local_cache import Memory
 from tests.support.stored_posts import write_posts
@@ -28,6 +29,7 @@ def make_small_site(raw, layout=DEFAULT_KEYS):
         raw.hset("auths", f"secret{uid}", uid)
         raw.zadd("users_by_time", {name: uid})
         raw.zadd("users_by_name", {f"{name}:{uid}": 0})
+        raw.hset("skeletons", mapping=dict.fromkeys(skeletons(name), uid))
     raw.zadd("following:1", {CAROL: 1})
     raw.zadd("followers:3", {ALICE: 1})
     raw.zadd("users_by_followers", {CAROL: 1})
