@@ -25,6 +25,7 @@ RETRY_AFTER = 5  # seconds
 # What the frame shows of a viewer. A template logs a name that it lacks, with the exception that led to the page.
 _FRAME_OF_NOBODY = {"signed_in": False, "session": "", "title_number": "", "here": ""}
 _METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST"})
+_SECRETS = frozenset({"token", "code"})  # parts of addresses by which whoever reads them gets in
 
 
 def error_page(
@@ -84,9 +85,18 @@ class ErrorPages:
         return None
 
 
+def _logged(request: HttpRequest) -> str:
+    """The address for the log: without the query, which may be private, and without a secret."""
+    parts = request.resolver_match.kwargs if request.resolver_match else {}
+    path = request.path
+    for name in _SECRETS & parts.keys():
+        path = path.replace(str(parts[name]), "...")
+    return quote(path)
+
+
 def store_failure(request: HttpRequest, exception: StoreError) -> HttpResponse:
     """503: the site knows nothing, so it claims nothing. The page has the typed text and its token, to send again."""
-    logger.error("%s %s: %s", request.method, quote(request.path), exception)  # without the query, which may be private
+    logger.error("%s %s: %s", request.method, _logged(request), exception)
     text = _("The site cannot reach its database right now. Nothing is lost. Try again in a few seconds.")
     if isinstance(exception, StoreReadOnly | WrongClock):
         text = _("The site can only be read right now, and takes no changes. Nothing is lost. Try again later.")
@@ -95,7 +105,7 @@ def store_failure(request: HttpRequest, exception: StoreError) -> HttpResponse:
 
 def too_busy(request: HttpRequest) -> HttpResponse:
     """503: too many requests for the same work wait already."""
-    security.warning("%s %s: too busy", request.method, quote(request.path))
+    security.warning("%s %s: too busy", request.method, _logged(request))
     text = _("Too many people are doing this right now. Nothing is lost. Try again in a few seconds.")
     return _unavailable(request, _("Too busy right now"), text)
 
@@ -109,7 +119,7 @@ def _unavailable(request: HttpRequest, title: str, text: str) -> HttpResponse:
 
 def too_often(request: HttpRequest, exception: TooOften) -> HttpResponse:
     """429. Retry-After: seconds until the oldest counted action leaves the window. Then the form can be sent again."""
-    security.warning("%s %s: too often, more than %s", request.method, quote(request.path), exception)
+    security.warning("%s %s: too often, more than %s", request.method, _logged(request), exception)
     minutes = -(-exception.retry_after // 60)
     wait = ngettext("Try again in a minute.", "Try again in %(minutes)d minutes.", minutes) % {"minutes": minutes}
     answer = error_page(request, 429, _("Too many requests"), f"{exception.message} {wait}", kept_fields(request))
@@ -123,7 +133,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
-    security.warning("%s %s: not allowed", request.method, quote(request.path))
+    security.warning("%s %s: not allowed", request.method, _logged(request))
     return error_page(request, 403, _("Not allowed"), str(exception) or _("You are not allowed to do that."))
 
 

@@ -261,6 +261,21 @@ def test_pages_are_still_shown_when_the_store_is_out_of_memory(browser, alice, b
     assert client.post("/post/", {"body": "fits again", "token": "u"}).status_code == 302
 
 
+@pytest.mark.parametrize("address", ["/reset/{}/", "/invited/{}/"])
+def test_the_log_has_no_secret_of_an_address(browser, raw, caplog, address):
+    """Whoever reads it there would have the account, or an invitation."""
+    secret = "1-1900000000-0123456789abcdef"
+
+    def down():
+        raise redis.ConnectionError("Error 111 connecting. Connection refused.")
+
+    with failing_store(down):
+        assert browser().get(address.format(secret)).status_code == 503
+    [line] = [record.getMessage() for record in caplog.records if record.name == "retwis.store"]
+    assert line.startswith(f"GET {address.format('...')}: ")
+    assert secret not in caplog.text
+
+
 def test_after_a_timeout_other_requests_do_not_wait_for_the_store(browser, raw, settings):
     settings.REDIS_TIMEOUT = 60  # longer than this test takes on any machine
     timeouts = []
