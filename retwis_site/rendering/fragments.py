@@ -32,7 +32,7 @@ from retwis_site.rendering.refillable import Refillable
 
 EITHER = (False, True)
 
-Html = SafeString  # a text that is inserted as it is. Only this module makes one, and the pictures of users
+Html = SafeString  # a text that is inserted as it is. Only this module, pictures of users and the book make one
 NOTHING = Html("")
 
 # Digits, so that a placeholder is allowed wherever an id or a name is, also in `{% url %}`. Nobody can guess it. No

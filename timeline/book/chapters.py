@@ -6,6 +6,7 @@ from functools import cache
 
 from django.conf import settings
 
+from retwis_site.rendering.fragments import Html
 from timeline.book.markdown import html_of, title_of
 
 FOLDER = settings.FILES_DIR / "docs" / "book"
@@ -19,7 +20,7 @@ class Chapter:
 
     name: str
     title: str
-    html: str
+    html: Html
 
 
 @cache

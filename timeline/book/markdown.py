@@ -10,6 +10,8 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 
+from retwis_site.rendering.fragments import Html
+
 PROMPT = "> "  # before a command of a session with redis-cli
 
 
@@ -18,14 +20,14 @@ def title_of(markdown: str) -> str:
     return markdown.partition("\n")[0].removeprefix("# ")
 
 
-def html_of(markdown: str) -> str:
+def html_of(markdown: str) -> Html:
     """The text as HTML. Links between chapters and pictures lead to addresses of the site. Any other link becomes plain
     text: the site does not serve the other files of the repository, and its own pages name no other site."""
     tokens = _PARSER.parse(markdown)
     for token in tokens:
         _relink(token.children or [])
     html: str = _PARSER.renderer.render(tokens, _PARSER.options, {})
-    return html.replace("<th></th>", "<td></td>")  # a corner without words heads nothing
+    return Html(html.replace("<th></th>", "<td></td>"))  # a corner without words heads nothing
 
 
 def _relink(tokens: Sequence[Token]) -> None:
