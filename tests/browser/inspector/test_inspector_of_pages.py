@@ -43,11 +43,16 @@ def test_the_page_after_a_post_says_what_the_post_and_the_worker_have_sent(windo
     Follows(store).follow(bob.user.uid, alice.user.uid)
     page = window(alice, java_script_enabled=scripts)
     page.goto("/")
-    write(page, "hello, Redis")
     said = inspector(page).get_by_text(re.compile(r"Your post: \d+ round trips, pushed to 2 homes"))
-    expect(said).to_be_visible()
     job = inspector(page).get_by_text("The worker, job index")
-    wait_until(lambda: job.count() or not page.reload(), "the worker to index the post")
+
+    def says_what_the_worker_did():
+        """False when the worker of another site, which keeps no records, has taken the job."""
+        write(page, "hello, Redis")
+        expect(said).to_be_visible()
+        return any(job.count() or not page.reload() for _ in range(20))
+
+    wait_until(says_what_the_worker_did, "the worker of this site to index a post")
     said.click()
     expect(job).to_be_visible()
     page.reload()
@@ -67,4 +72,5 @@ def test_it_fits_in_both_themes_at_all_widths(window, alice):
     page.goto("/")
     write(page, "hello, axe")
     inspector(page).get_by_text(LINE).click()
+    page.mouse.move(0, 0)  # else a button under the pointer is in the midst of changing its colour
     assert look_at(page, EVERY_LOOK) == []
