@@ -151,7 +151,7 @@ def test_a_large_store_is_looked_at_page_by_page(raw, browser, alice, monkeypatc
 def test_a_page_of_families_costs_a_bounded_number_of_round_trips(raw, browser, alice, round_trips, monkeypatch):
     """How many it is depends on the server, which says how many keys a SCAN returns."""
     monkeypatch.setattr(families, "AT_ONCE", 2)
-    write_posts(raw, 1, range(1, 41))
+    write_posts(raw, 1, range(1, 201))
     recorded = round_trips(lambda: browser().get("/inspect/"))
     assert [command[0] for command in recorded.commands].count("SCAN") == families.SCANS
     assert len(recorded.round_trips) <= families.SCANS + 4
