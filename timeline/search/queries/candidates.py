@@ -91,25 +91,22 @@ class Candidates:
 
     def _from_further(self, newest: Newest, asked: Answer[Proposals] | None) -> Iterator[int]:
         """The posts of further ranges, which are `asked` for now unless they were before."""
-        further = self._further(newest)
-        if asked is None and further:
+        if asked is None:
             pipe = self._store.pipeline()
             asked = self._ask_further(pipe, newest)
             pipe.execute()
-        if asked is not None:
-            yield from self._ids(asked.value)
-        if further != newest.others:
-            self.down_to = further[-1].first
+        further = asked.value
+        yield from self._ids(further)
+        if len(further.ranges) < len(newest.others):
+            self.down_to = further.ranges[-1].first
         elif len(self._ranges) > MOST_RANGES:
             self.down_to = self._ranges[MOST_RANGES - 1].first
 
     def _ask_further(self, pipe: Pipe, newest: Newest) -> Answer[Proposals]:
-        return ask_proposals(pipe, self._further(newest), [*newest.proposals.rarest(RAREST)])
-
-    def _further(self, newest: Newest) -> list[Range]:
-        """As many of the other ranges as bounds allow for the rarest terms."""
-        proposed = sum(newest.proposals.rarest(RAREST).values()) if newest.others else 0
-        return newest.others[: max(1, MOST_PROPOSED // max(1, proposed))]
+        """As many of the other ranges as bounds allow, for the rarest terms. No command when there are no others."""
+        rarest = newest.proposals.rarest(RAREST) if newest.others else {}
+        most = max(1, MOST_PROPOSED // max(1, sum(rarest.values())))
+        return ask_proposals(pipe, newest.others[:most], [*rarest])
 
     def _ids(self, proposals: Proposals) -> Iterator[int]:
         first, after = self._within
