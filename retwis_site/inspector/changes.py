@@ -108,7 +108,7 @@ class Changes:
         return Change(own, tuple(job for job in done if job is not None), None in done)
 
     def _write(self, names: Sequence[str], record: Sent) -> None:
-        steps = [[step.commands, step.seconds, step.bytes_sent, step.bytes_received] for step in record.steps]
+        steps = [[step.commands, step.seconds, step.sent, step.received] for step in record.steps]
         text = json.dumps([*(getattr(record, name) for name in _NUMBERS), steps])
         pipe = self._store.pipeline()
         for name in names:

@@ -34,17 +34,7 @@ def panel(watch: Watch, change: Change | None, language: str) -> bytes:
         summary=_summary(language, watch.number, len(watch.round_trips), milliseconds),
         change=_change_in_words(change) if change else NOTHING,
         of_change=_of_change(change, language) if change else NOTHING,
-        steps=b"".join([_round_trip(round_trip, language) for round_trip in watch.round_trips]),
-    )
-
-
-def _round_trip(round_trip: RoundTrip, language: str) -> bytes:
-    return STEP.fill_as_sent(
-        language,
-        summary=_step_in_words(language, len(round_trip.commands), _milliseconds(round_trip.seconds)),
-        sent=round_trip.sent,
-        received=round_trip.received,
-        commands=rows(round_trip.commands),
+        steps=b"".join([_step(one, rows(one.commands), language) for one in watch.round_trips]),
     )
 
 
@@ -55,7 +45,7 @@ def _of_change(change: Change, language: str) -> bytes:
 
 def _sent(summary: str, one: Sent, language: str) -> bytes:
     listed = sum(len(step.commands) for step in one.steps)
-    steps = b"".join([_step(step, language) for step in one.steps])
+    steps = b"".join([_step(step, kept_rows(step.commands), language) for step in one.steps])
     return SENT.fill_as_sent(language, summary=summary, steps=steps, is_whole=listed == one.commands)
 
 
@@ -89,13 +79,14 @@ def _job_in_words(job: Sent, language: str) -> str:
     return _listed(words, together % {"number": others})
 
 
-def _step(step: Step, language: str) -> bytes:
+def _step(step: Step | RoundTrip, listed: bytes, language: str) -> bytes:
+    """A round trip. `listed`: its commands, as rows."""
     return STEP.fill_as_sent(
         language,
         summary=_step_in_words(language, len(step.commands), _milliseconds(step.seconds)),
-        sent=step.bytes_sent,
-        received=step.bytes_received,
-        commands=kept_rows(step.commands),
+        sent=step.sent,
+        received=step.received,
+        commands=listed,
     )
 
 

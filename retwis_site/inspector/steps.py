@@ -34,8 +34,8 @@ class Step:
 
     commands: tuple[SentCommand, ...]
     seconds: float
-    bytes_sent: int
-    bytes_received: int
+    sent: int
+    received: int
 
 
 def recorded_steps(recorded: Recording) -> Iterator[Step]:

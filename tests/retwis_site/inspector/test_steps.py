@@ -78,9 +78,9 @@ def test_the_bytes_are_those_of_the_protocol(store, raw):
         store.hmget("user:1", ["name", "bio"])
         store.set("health", "1")
     [asked, written] = recorded_steps(watch)
-    assert asked.bytes_sent == len(b"*4\r\n$5\r\nHMGET\r\n$6\r\nuser:1\r\n$4\r\nname\r\n$3\r\nbio\r\n")
-    assert asked.bytes_received == len("*2\r\n$5\r\nÄgir\r\n$-1\r\n".encode())
-    assert written.bytes_received == len(b"+OK\r\n")
+    assert asked.sent == len(b"*4\r\n$5\r\nHMGET\r\n$6\r\nuser:1\r\n$4\r\nname\r\n$3\r\nbio\r\n")
+    assert asked.received == len("*2\r\n$5\r\nÄgir\r\n$-1\r\n".encode())
+    assert written.received == len(b"+OK\r\n")
 
 
 def test_of_very_many_commands_a_watch_keeps_the_first_and_counts_the_others(store, monkeypatch):
