@@ -57,7 +57,7 @@ class Invitation:
 
 
 def read(code: str, uses: str | None) -> Invitation | None:
-    """An invitation that nobody has used, also one that has ended; None for any other text."""
+    """What a code and its field say, without who has used it. It may have ended. None for any other text."""
     match, number = _CODE.fullmatch(code), parse_number(uses or "")
     if match is None or number is None:
         return None

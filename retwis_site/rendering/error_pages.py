@@ -25,7 +25,7 @@ RETRY_AFTER = 5  # seconds
 # What the frame shows of a viewer. A template logs a name that it lacks, with the exception that led to the page.
 _FRAME_OF_NOBODY = {"signed_in": False, "session": "", "title_number": "", "here": ""}
 _METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST"})
-_SECRETS = frozenset({"token", "code"})  # parts of addresses by which whoever reads them gets in
+_SECRETS = frozenset({"token", "code"})  # parts of addresses: a link for a new password, an invitation
 
 
 def error_page(

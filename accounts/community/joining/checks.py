@@ -118,7 +118,7 @@ class JoiningChecks:
         return [use for use, when in asked if when.value is not None]
 
     def ended(self) -> Chunks:
-        """Invitations that have ended, and fields that are none. One that is used up stays until its end."""
+        """Invitations that have ended, and fields that are no invitations. A used one stays until its end."""
         for names in self._store.scan_keys(key_kinds.matching("invites:*"), AT_ONCE):
             for some in batches(names, SETS_AT_ONCE):
                 pipe = self._store.pipeline()

@@ -263,7 +263,7 @@ def test_pages_are_still_shown_when_the_store_is_out_of_memory(browser, alice, b
 
 @pytest.mark.parametrize("address", ["/reset/{}/", "/invited/{}/"])
 def test_the_log_has_no_secret_of_an_address(browser, raw, caplog, address):
-    """Whoever reads it there would have the account, or an invitation."""
+    """With the secret, a reader of the log could open the account or use the invitation."""
     secret = "1-1900000000-0123456789abcdef"
 
     def down():

@@ -126,7 +126,7 @@ def test_keys_of_ranges_that_are_none_are_removed_by_cleanup(raw, store, of_cats
 
 
 def test_an_index_without_the_bits_of_its_ranges_is_none(raw, store, of_cats, capsys):
-    """Such as one that was written before there were bits."""
+    """An older version has written it."""
     raw.delete(*raw.keys("posting_bits:*"))
     assert found(store) == []
     assert advice_of(capsys) == ["There is no index of the search: searches find no post."]
