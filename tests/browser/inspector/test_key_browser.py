@@ -51,6 +51,6 @@ def test_a_developer_sees_what_is_their_own(window, alice, bob, store, raw):
 @pytest.mark.parametrize("address", ["/inspect/", "/inspect/user:1", "/inspect/updates:1", "/inspect/auths"])
 def test_the_pages_fit_in_both_themes_at_all_widths(window, alice, store, raw, address):
     publish(raw, store, alice, "A post")
-    page = window()
+    page = window(reduced_motion="reduce")
     page.goto(address.replace("1", str(alice.user.uid)))
     assert look_at(page, EVERY_LOOK) == []
