@@ -12,7 +12,7 @@ from urllib.parse import unquote_to_bytes
 import pytest
 from django.core.signals import got_request_exception
 from django.urls import Resolver404, resolve, reverse
-from hypothesis import HealthCheck, assume, find, given
+from hypothesis import HealthCheck, assume, example, find, given
 from hypothesis import settings as profiles
 from hypothesis import strategies as st
 
@@ -170,6 +170,7 @@ def test_a_post_is_shown_as_it_was_typed(site, text, kind):
 
 
 @examples(0.5)
+@example(text="0\r\x00", kind="form")
 @given(text=hostile_requests.typed, kind=KINDS)
 def test_a_visitors_draft_is_kept_until_the_login_as_it_was_typed(site, text, kind):
     site.restore()

@@ -4,7 +4,7 @@ import secrets
 from typing import Any, Self
 
 from django import forms
-from django.core.validators import RegexValidator
+from django.core.validators import ProhibitNullCharactersValidator, RegexValidator
 from django.utils.functional import Promise
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
@@ -13,6 +13,8 @@ from retwis_site.http.validators import MaxLength
 from retwis_site.store.ids import parse_id
 from timeline.posts.composing.line_breaks import normalised
 from timeline.posts.entities import LONGEST_POST, NewPost, TargetMissing, TargetRefused
+
+_without_nulls = ProhibitNullCharactersValidator()
 
 
 class PostField(forms.CharField):
@@ -25,7 +27,9 @@ class PostField(forms.CharField):
         super().__init__(validators=[MaxLength(LONGEST_POST)], **kwargs)
 
     def to_python(self, value: Any) -> str:
-        return normalised(str(super().to_python(value)))
+        text = str(super().to_python(value))
+        _without_nulls(text)  # before a line of them alone goes, as an empty one
+        return normalised(text)
 
 
 class PostIdField(forms.CharField):

@@ -42,6 +42,12 @@ def test_a_line_break_counts_as_one_character(browser, alice, raw):
     assert client.post("/post/", {"body": f"{text}\r\nxx", "token": "u"}).status_code == 422
 
 
+def test_a_line_of_null_characters_alone_is_refused_as_any_other(browser, alice, raw):
+    for text in ("a\0b", "a\r\n\0"):
+        assert browser(alice).post("/post/", {"body": text, "token": "t"}).status_code == 422
+    assert not raw.exists("post:1")
+
+
 def test_pages_show_the_line_breaks(browser, alice, raw, store):
     publish(raw, store, alice, HAIKU)
     for address in ("/", "/timeline/", "/@alice/", "/@alice/1/"):
