@@ -204,7 +204,7 @@ TIME_ZONE = "UTC"
 USE_TZ = True
 
 STATIC_URL = "/static/"
-STATIC_ROOT = VAR_DIR / "static"
+STATIC_ROOT = Path(env("STATIC_DIR") or VAR_DIR / "static").resolve()
 STORAGES = {"staticfiles": {"BACKEND": "retwis_site.http.static_files.HashedStaticFiles"}}
 WHITENOISE_MIMETYPES = {".svg": "image/svg+xml; charset=utf-8"}
 WHITENOISE_ROOT = PACKAGE / "root"  # icons that browsers request by fixed names

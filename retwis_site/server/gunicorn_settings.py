@@ -1,0 +1,18 @@
+"""gunicorn's settings: `gunicorn --config python:retwis_site.server.gunicorn_settings --bind ...` serves the site.
+
+For sites behind a proxy that waits for slow clients (deploy/nginx.conf)."""
+
+import os
+
+from django.conf import settings
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "retwis_site.settings")
+
+wsgi_app = "retwis_site.wsgi:application"
+workers = settings.WEB_WORKERS
+worker_class = "gthread"
+# Each request of `Feature.slow_views` waits in a thread, so there are more threads than such requests.
+threads = 96
+umask = 0o007  # the proxy's group may connect to a unix socket, other users may not: they would choose an address
+worker_tmp_dir = "/dev/shm"  # noqa: S108  for the sign of life of each worker: a slow disk must not delay it
+control_socket_disable = True
