@@ -11,6 +11,7 @@ from retwis_site.exceptions import StoreError
 from retwis_site.rendering.error_pages import RETRY_AFTER
 from retwis_site.store import keys
 from retwis_site.store.client import connect
+from retwis_site.telemetry.observation import FAILURE
 
 logger = logging.getLogger("retwis.store")
 
@@ -31,6 +32,7 @@ def readyz(request: HttpRequest) -> HttpResponse:
     try:
         connect().set_ex(keys.health(), str(int(time.time())), keys.HEALTH_SECONDS)
     except StoreError as error:
+        request.META[FAILURE] = "store"
         logger.error("readyz: %s", error)  # not in the answer: it is public
         unready = HttpResponse("the store does not take a write\n", content_type=PLAIN, status=503)
         unready["Retry-After"] = str(RETRY_AFTER)

@@ -10,6 +10,8 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 from dotenv.parser import parse_stream
 
+from retwis_site.telemetry.log_settings import log_settings
+
 PACKAGE = Path(__file__).resolve().parent
 IN_CHECKOUT = (PACKAGE.parent / "manage.py").is_file()
 BASE_DIR = PACKAGE.parent if IN_CHECKOUT else Path.cwd()  # var/ is there
@@ -166,6 +168,7 @@ FEATURES = [
     "timeline.demo",
 ]
 MIDDLEWARE = [
+    "retwis_site.telemetry.middleware.ObservedRequests",
     "retwis_site.http.security_headers.BrowserHeaders",
     "retwis_site.rendering.request_heads.RequestHeads",
     *(["django.middleware.security.SecurityMiddleware"] if HTTPS else []),  # the rest of it is in BrowserHeaders
@@ -273,28 +276,4 @@ CACHES: dict[str, dict[str, Any]] = {
 
 # --- Logging ----------------------------------------------------------------------------------------------------------
 
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "filters": {
-        "not_503": {"()": "retwis_site.log_lines.NotStoreFailures"},
-        "without_traceback": {"()": "retwis_site.log_lines.WithoutTraceback"},
-    },
-    "formatters": {
-        "line": {
-            "()": "retwis_site.log_lines.BoundedLine",
-            "format": "{asctime} {levelname} {name}: {message}",
-            "style": "{",
-        }
-    },
-    "handlers": {
-        "console": {"class": "logging.StreamHandler", "formatter": "line"},
-        "security": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["without_traceback"]},
-    },
-    "loggers": {
-        "django": {"handlers": ["console"], "level": "INFO", "propagate": False},
-        "django.request": {"handlers": ["console"], "level": "ERROR", "filters": ["not_503"], "propagate": False},
-        "django.security": {"handlers": ["security"], "level": "WARNING", "propagate": False},
-        "retwis": {"handlers": ["console"], "level": "INFO", "propagate": False},
-    },
-}
+LOGGING = log_settings()

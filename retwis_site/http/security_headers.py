@@ -29,7 +29,8 @@ HEADERS = {
 
 
 class BrowserHeaders:
-    """Sets them on every answer. It is the first middleware, so static files and redirects to HTTPS have them too.
+    """Sets them on every answer. It stands before the middleware that answers itself, so static files and redirects to
+    HTTPS have them too.
 
     With DEBUG there is no policy, since Django's debug pages have inline styles and scripts."""
 

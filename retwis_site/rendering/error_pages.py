@@ -17,6 +17,7 @@ from retwis_site.exceptions import BadCursor, Gone, NotFound, NotShown, StoreErr
 from retwis_site.rendering.kept_fields import KeptField, kept_fields, kept_of
 from retwis_site.rendering.pages import origin_of, page
 from retwis_site.rendering.request_bodies import refusal_of_body
+from retwis_site.telemetry.observation import FAILURE, Failure
 
 logger = logging.getLogger("retwis.store")
 security = logging.getLogger("retwis.security")
@@ -97,20 +98,23 @@ def _logged(request: HttpRequest) -> str:
 def store_failure(request: HttpRequest, exception: StoreError) -> HttpResponse:
     """503: the site knows nothing, so it claims nothing. The page has the typed text and its token, to send again."""
     logger.error("%s %s: %s", request.method, _logged(request), exception)
+    failure: Failure = "store"
     text = _("The site cannot reach its database right now. Nothing is lost. Try again in a few seconds.")
     if isinstance(exception, StoreReadOnly | WrongClock):
+        failure = "read-only"
         text = _("The site can only be read right now, and takes no changes. Nothing is lost. Try again later.")
-    return _unavailable(request, _("Temporarily unavailable"), text)
+    return _unavailable(request, failure, _("Temporarily unavailable"), text)
 
 
 def too_busy(request: HttpRequest) -> HttpResponse:
     """503: too many requests for the same work wait already."""
     security.warning("%s %s: too busy", request.method, _logged(request))
     text = _("Too many people are doing this right now. Nothing is lost. Try again in a few seconds.")
-    return _unavailable(request, _("Too busy right now"), text)
+    return _unavailable(request, "queue", _("Too busy right now"), text)
 
 
-def _unavailable(request: HttpRequest, title: str, text: str) -> HttpResponse:
+def _unavailable(request: HttpRequest, failure: Failure, title: str, text: str) -> HttpResponse:
+    request.META[FAILURE] = failure
     answer = error_page(request, 503, title, text, kept_fields(request))
     answer["Retry-After"] = str(RETRY_AFTER)
     answer["Cache-Control"] = "no-store"

@@ -33,6 +33,9 @@ from retwis_site.http.security_headers import HEADERS
 from retwis_site.rendering.request_bodies import LATE
 from retwis_site.server.bodies import AwaitedBodies
 from retwis_site.server.turns import Turns
+from retwis_site.telemetry.middleware import observe_refusal
+from retwis_site.telemetry.observation import BEGAN, FAILURE
+from retwis_site.telemetry.request_ids import HEADER, request_id_in
 from retwis_site.wsgi import application as site
 
 Answer = tuple[int, list[tuple[str, str]], Any]  # status, headers, content
@@ -53,20 +56,22 @@ class Application:
 
     async def __rsgi__(self, scope: Scope, protocol: HTTPProtocol) -> None:
         environ = environ_of(scope)
+        environ[BEGAN] = time.perf_counter()
         address = address_in(environ)
-        if not await self._may_begin(address, protocol):
+        if not await self._may_begin(address, environ, protocol):
             return
         length = int(environ.get("CONTENT_LENGTH") or 0)  # a number: granian has refused any other text
         if length:
             await _move_to_loop()
             body = await self._bodies.read(address, protocol, length, settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
             if body.cut_off:
-                protocol.response_str(400, _PLAIN, "Only a part of the form arrived.\n")
+                _refuse(environ, protocol, 400, "Only a part of the form arrived.\n")
                 return
             environ["wsgi.input"] = io.BytesIO(body.content)
             environ[LATE] = body.late
-            if body.late and not await self._may_begin(address, protocol):  # hundreds may be late at the same moment
+            if body.late and not await self._may_begin(address, environ, protocol):  # hundreds may be late at once
                 return
+            environ[BEGAN] = time.perf_counter()  # how long a client takes to send is no time of the site
         queue = queue_of(environ["REQUEST_METHOD"], environ["PATH_INFO"])
         if queue is not None:
             await _respond(environ, protocol, await _answer_in(queue, address, environ))
@@ -76,16 +81,25 @@ class Application:
         self._turns.add(address, time.monotonic() - began)
         await _respond(environ, protocol, answer)
 
-    async def _may_begin(self, address: str, protocol: HTTPProtocol) -> bool:
+    async def _may_begin(self, address: str, environ: WSGIEnvironment, protocol: HTTPProtocol) -> bool:
         """Wait for the turn of this address. False when the request was refused."""
         if not self._turns.must_wait(address):
             return True
         await _move_to_loop()
         if await self._turns.turn(address):
             return True
-        busy = [*_PLAIN, ("retry-after", "5")]
-        protocol.response_str(503, busy, "The site is busy with other requests from your network.\n")
+        _refuse(environ, protocol, 503, "The site is busy with other requests from your network.\n")
         return False
+
+
+def _refuse(environ: WSGIEnvironment, protocol: HTTPProtocol, status: int, text: str) -> None:
+    """Answer without the site, which observes all other requests."""
+    headers = [*_PLAIN, (HEADER.lower(), request_id_in(environ))]
+    if status == 503:
+        environ[FAILURE] = "busy"
+        headers.append(("retry-after", "5"))
+    protocol.response_str(status, headers, text)
+    observe_refusal(environ, status, len(text))
 
 
 async def _move_to_loop() -> None:

@@ -110,6 +110,17 @@ def recording() -> Iterator[Recording]:
 
 
 @contextmanager
+def measuring() -> Iterator[Watch]:
+    """Like `recording`, for requests of any size: of very many commands it keeps the first."""
+    watch = Watch()
+    token = _of_this_thread.set((*_of_this_thread.get(), watch))
+    try:
+        yield watch
+    finally:
+        _of_this_thread.reset(token)
+
+
+@contextmanager
 def watching() -> Iterator[Watch]:
     """Like `recording`, with who asked for each command and how many bytes travelled."""
     watch = Watch()

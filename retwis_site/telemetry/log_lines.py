@@ -4,6 +4,8 @@ import logging
 import re
 from types import TracebackType
 
+from retwis_site.telemetry.request_ids import current_request_id
+
 LONGEST_PIECE = 200  # characters without a space, such as a host or a path
 LONGEST_LINE = 2000  # characters
 
@@ -30,6 +32,15 @@ def _bounded(text: str) -> str:
     if len(line) > LONGEST_LINE:
         line = f"{line[:LONGEST_LINE]}..."
     return _controls.sub(lambda found: repr(found[0])[1:-1], line)
+
+
+class OfRequest(logging.Filter):
+    """Adds the id of the request that this thread answers: `request_id`, and `of_request` for a line of text."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.request_id = request_id = current_request_id()
+        record.of_request = f" [{request_id}]" if request_id else ""
+        return True
 
 
 class WithoutTraceback(logging.Filter):

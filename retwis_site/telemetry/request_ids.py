@@ -1,0 +1,36 @@
+"""The id of a request: in its answer, on its error page and in each of its lines in the log.
+
+A proxy or a client may send one. Else the site makes one."""
+
+import os
+import re
+from collections.abc import Iterator, MutableMapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+HEADER = "X-Request-ID"
+_KNOWN = "retwis.request_id"  # in a WSGI environment
+_is_id = re.compile(r"[A-Za-z0-9._-]{8,64}").fullmatch
+
+_current: ContextVar[str] = ContextVar("retwis_request_id", default="")
+current_request_id = _current.get  # of the request that this thread or task answers; empty when there is none
+
+
+def request_id_in(environ: MutableMapping[str, Any]) -> str:
+    """The id of the request with this WSGI environment: what the client sent, when it looks like an id."""
+    known: str | None = environ.get(_KNOWN)
+    if known is None:
+        sent = environ.get("HTTP_X_REQUEST_ID", "")
+        known = environ[_KNOWN] = sent if _is_id(sent) else os.urandom(8).hex()
+    return known
+
+
+@contextmanager
+def answering(request_id: str) -> Iterator[None]:
+    """A block that answers this request."""
+    token = _current.set(request_id)
+    try:
+        yield
+    finally:
+        _current.reset(token)
