@@ -1,7 +1,8 @@
 """`make bench`: measures how fast the site is, and writes docs/benchmarks.md.
 
-`python -m benchmarks.bench [part ...]` measures only some parts and prints the results. It needs Debian's wrk,
-apache2-utils, redis-tools and redis-server. All processes that it starts listen on loopback only and end with it.
+`python -m benchmarks.bench [part ...]` measures only some parts; the others stay as they were measured last. It needs
+Debian's wrk, apache2-utils, redis-tools and redis-server. All processes that it starts listen on loopback only and end
+with it.
 """
 
 import argparse
@@ -11,7 +12,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,7 +25,7 @@ django.setup()
 
 from benchmarks import document, stand  # noqa: E402
 from benchmarks.parts import large, living, memory, mix, moving, pages, search, writes  # noqa: E402
-from benchmarks.plan import Plan, Report, small  # noqa: E402
+from benchmarks.plan import Plan, Report, small, this_run  # noqa: E402
 
 PARTS: dict[str, Callable[[Plan], Report]] = {
     "pages": pages.report,
@@ -37,17 +38,17 @@ PARTS: dict[str, Callable[[Plan], Report]] = {
     "moving": moving.report,
     "search": search.report,
 }
-DOCS = stand.ROOT / "docs"
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.bench", description=__doc__.split("\n")[0])
     parser.add_argument(
-        "parts", nargs="*", help=f"any of {', '.join(PARTS)}; default: all, and docs/benchmarks.md is written"
+        "parts", nargs="*", help=f"any of {', '.join(PARTS)}, to renew on docs/benchmarks.md; default: all"
     )
     parser.add_argument("--rounds", type=int, default=5, help="rounds of each comparison (default 5)")
     parser.add_argument("--seconds", type=int, default=2, help="length of each run of wrk (default 2)")
     parser.add_argument("--small", action="store_true", help="small sizes, to test the script; no file is written")
+    parser.add_argument("--page", action="store_true", help="measure nothing; write the page from the last results")
     options = parser.parse_args()
     if unknown := [part for part in options.parts if part not in PARTS]:
         parser.error(f"no such part: {', '.join(unknown)}")
@@ -56,45 +57,43 @@ def arguments() -> argparse.Namespace:
     return options
 
 
-def measure(plan: Plan, names: list[str]) -> dict[str, Report]:
+def measure(plan: Plan, names: list[str]) -> Iterator[tuple[str, Report]]:
     """The report of each part, measured one after the other. A part that fails prints its traceback and is left out."""
-    reports = {}
     for name in names:
         began = time.monotonic()
         print(f"{name} ...", end=" ", file=sys.stderr, flush=True)
         folder = plan.folder / name
         folder.mkdir()
         try:
-            reports[name] = PARTS[name](replace(plan, folder=folder))
-            print(f"{time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+            report = PARTS[name](replace(plan, folder=folder))
         except Exception:
             print("failed", file=sys.stderr)
             traceback.print_exc()
-    return reports
+            continue
+        print(f"{time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+        yield name, report
 
 
 def main() -> int:
     options = arguments()
+    if options.page:
+        document.write_page()
+        return 0
     if packages := stand.missing():
         print(f"make bench needs more programs: apt-get install {' '.join(packages)}", file=sys.stderr)
         return 2
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # like Ctrl-C: all processes end in order
-    load = ", ".join(f"{average:.2f}" for average in os.getloadavg())
     names = options.parts or list(PARTS)
+    measured: dict[str, document.Result] = {}
     with tempfile.TemporaryDirectory(prefix="retwis-bench-") as folder:
-        plan = Plan(Path(folder), options.rounds, options.seconds)
-        if options.small:
-            plan = small(Path(folder), options.rounds, options.seconds)
-        reports = measure(plan, names)
-    if len(reports) == len(PARTS) and not options.parts and not options.small:
-        (DOCS / "benchmarks.md").write_text(document.document(plan, stand.WORKERS, load, reports))
-        for report in reports.values():
-            for name, text in report.files.items():
-                (DOCS / name).write_text(text)
-        print("docs/benchmarks.md is written.", file=sys.stderr)
-        return 0
-    print(document.document(plan, stand.WORKERS, load, reports))
-    return 0 if len(reports) == len(names) else 1
+        plan = (small if options.small else Plan)(Path(folder), options.rounds, options.seconds)
+        run = this_run(plan)
+        for name, report in measure(plan, names):
+            measured[name] = document.result(run, report)
+            if not options.small:
+                document.renew(run, name, report)
+    print(document.document(measured))
+    return 0 if len(measured) == len(set(names)) else 1
 
 
 if __name__ == "__main__":

@@ -1,19 +1,20 @@
-"""Writes docs/benchmarks.md: the goals with the measured figures, the machine, the versions, and each part's report."""
+"""Writes docs/benchmarks.md: the goals with the measured figures, the machine, the versions, and each part's report.
 
-import datetime
-import os
-import re
-import subprocess
-import sys
-from collections.abc import Callable
-from dataclasses import dataclass
-from importlib.metadata import version
+docs/benchmarks.json keeps the last results of each part, so a run renews only the parts that it measures.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from benchmarks.growth.paper import table
-from benchmarks.plan import Plan, Report
+from benchmarks.plan import Plan, Report, Run
+from benchmarks.stand import ROOT, WORKERS
 from benchmarks.texts import COPIES
-from retwis_site.store.server.program import find_binary, version_text
+
+DOCS = ROOT / "docs"
+PAGE, RESULTS = DOCS / "benchmarks.md", DOCS / "benchmarks.json"
 
 
 def share(value: float) -> str:
@@ -22,6 +23,10 @@ def share(value: float) -> str:
 
 def times(value: float) -> str:
     return f"{value:.2g} times" if value < 10 else f"{value:.0f} times"
+
+
+def milliseconds(value: float) -> str:
+    return f"{value:.0f} ms"
 
 
 def kilobytes(value: float) -> str:
@@ -81,6 +86,9 @@ def _pages() -> list[Goal]:
             goals.append(Goal(f"{page}, {clients}", what, bound, stretch, share, upward=True))
     for page in bounds:
         goals.append(Goal(f"{page}, tail", f"p99 / p50 of {page}, 16 clients", 3, 2, share))
+    for page in ("home", "profile"):
+        what = f"rate of {page} with `INSPECT=1` / rate with `INSPECT=0`, 16 clients"
+        goals.append(Goal(f"inspected {page}", what, 0.90, None, share, upward=True))
     return goals
 
 
@@ -119,6 +127,7 @@ def _search() -> list[Goal]:
         Goal("common words", f"p50 {common} p50 of a warm home", 3, None, times),
         Goal("common words, p99", f"p99 {common} p99 of a warm home", 10, None, times),
         Goal("rare word", rare, 1.5, None, times),
+        Goal("worst search", "longest time of the search that takes longest", 300, None, milliseconds),
         Goal("indexing", "posts that a worker indexes in a second", 2000, None, count, upward=True),
         Goal("indexed post", posting, 1.05, None, share),
     ]
@@ -144,9 +153,10 @@ OPENING = """\
 # Benchmarks
 
 `make bench` measures all of this again and writes this page (`benchmarks/bench.py`); no figure is typed by hand. It
-takes about 20 minutes. The web workers, the store and the load generator share the machine's cores, so the rates are
-true only for this machine. The ratios count. Each subject and its baseline run in turn, in the same run of the script.
-The page shows the median of the ratios.
+takes about 40 minutes. `python -m benchmarks.bench <part>` measures a part again; the others stay as they are. The web
+workers, the store and the load generator share the machine's cores, so the rates are true only for this machine. The
+ratios count. Each subject and its baseline run in turn, in the same run of the script. The page shows the median of the
+ratios.
 
 """
 
@@ -157,9 +167,10 @@ METHOD = """\
 - The empty view is a Django view without middleware that returns an empty 200 (`benchmarks/hello.py`). It runs under
   granian with {workers} workers and one blocking thread each. Requests to it carry no cookies.
 - `wrk` rotates over {viewers} signed-in users. Each request carries both cookies of its user. The empty view and the
-  page run in turn: {rounds} rounds of {seconds} s each.
+  page run in turn, for some rounds of some seconds each.
 - Before and after, the script loads each page as each of these users. It checks the status 200, the sign-in, the number
   of posts and the names. After each `wrk` run it compares the mean size of the responses with that page.
+- Each part below says when it was measured, in how many rounds, and how busy the machine was before.
 """
 
 HEADINGS = {
@@ -175,44 +186,69 @@ HEADINGS = {
 }
 
 
-def goals(figures: dict[str, float]) -> str:
+@dataclass(frozen=True)
+class Result:
+    """What a part has measured last."""
+
+    run: Run
+    lines: list[str]  # of its report
+    figures: Mapping[str, float]
+
+
+def stored() -> dict[str, Result]:
+    """The last results, by part."""
+    parts = json.loads(RESULTS.read_text())
+    return {name: Result(Run(**kept.pop("run")), **kept) for name, kept in parts.items()}
+
+
+def renew(run: Run, part: str, report: Report) -> None:
+    """Keep what a part has measured, and write the page anew."""
+    for name, text in report.files.items():
+        (DOCS / name).write_text(text)
+    results = stored() | {part: result(run, report)}
+    in_order = {name: asdict(results[name]) for name in HEADINGS if name in results}
+    RESULTS.write_text(json.dumps(in_order, indent=1, ensure_ascii=False) + "\n")
+    write_page()
+
+
+def write_page() -> None:
+    PAGE.write_text(document(stored()))
+
+
+def result(run: Run, report: Report) -> Result:
+    return Result(run, report.text.splitlines(), report.figures)
+
+
+def goals(figures: Mapping[str, float]) -> str:
     rows = [goal.row(figures.get(goal.figure)) for goal in GOALS]
     return table(["figure", "goal", "stretch goal", "measured", "met"], rows)
 
 
-def document(plan: Plan, workers: int, load: str, reports: dict[str, Report]) -> str:
+def document(results: Mapping[str, Result]) -> str:
     """The text of docs/benchmarks.md."""
-    figures = {name: value for report in reports.values() for name, value in report.figures.items()}
-    method = METHOD.format(workers=workers, **vars(plan))
-    parts = [OPENING, goals(figures), "\n## How it was measured\n\n", method]
-    parts += [f"\n{machine(load)}\n{versions()}"]
-    parts += [f"\n## {HEADINGS[name]}\n\n{report.text}" for name, report in reports.items()]
+    figures = {name: value for result in results.values() for name, value in result.figures.items()}
+    method = METHOD.format(workers=WORKERS, **vars(Plan(Path())))
+    parts = [OPENING, goals(figures), "\n## How it was measured\n\n", method, "\n", _machines(results)]
+    parts += [f"\n## {heading}\n\n{_section(results.get(name))}" for name, heading in HEADINGS.items()]
     return "".join(parts)
 
 
-def machine(load: str) -> str:
-    cpu = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
-    memory = re.search(r"^MemTotal:\s+(\d+) kB$", Path("/proc/meminfo").read_text(), re.MULTILINE)
-    rows = [
-        ["date", datetime.datetime.now(datetime.UTC).strftime("%-d %B %Y, %H:%M UTC")],
-        ["cores", str(len(os.sched_getaffinity(0)))],
-        ["processor", cpu[1] if cpu else "unknown"],
-        ["memory", f"{int(memory[1]) / 1024 / 1024:.1f} GiB" if memory else "unknown"],
-        ["load before the run (1, 5 and 15 minutes)", load],
+def _section(result: Result | None) -> str:
+    if result is None:
+        return "Not measured yet.\n"
+    return "\n".join([f"{result.run}\n", *result.lines, ""])
+
+
+def _machines(results: Mapping[str, Result]) -> str:
+    """A table with a column for each machine, or state of its programs, on which parts were measured."""
+    machines: list[Mapping[str, str]] = []
+    for result in results.values():
+        if result.run.machine not in machines:
+            machines.append(result.run.machine)
+    names = list(dict.fromkeys(name for machine in machines for name in machine))
+    rows = [[name, *(machine.get(name, "") for machine in machines)] for name in names]
+    columns = [
+        ", ".join(HEADINGS[name] for name, result in results.items() if result.run.machine == machine)
+        for machine in machines
     ]
-    return table(["machine", ""], rows)
-
-
-PROGRAMS = {"redis-server": "--version", "redis-benchmark": "--version", "wrk": "-v", "ab": "-V"}
-
-
-def versions() -> str:
-    """A table of the versions of all programs and packages that took part."""
-    rows = [["Python", sys.version.split()[0]]]
-    rows += [[name, version(name.lower())] for name in ("Django", "granian", "gunicorn", "redis", "hiredis")]
-    rows.append(["the embedded server", version_text(find_binary())])
-    for program, option in PROGRAMS.items():
-        output = subprocess.run([program, option], capture_output=True, text=True, check=False, timeout=10)
-        number = re.search(r"\d+(?:\.\d+)+", output.stdout)
-        rows.append([f"`{program}`", number[0] if number else "unknown"])
-    return table(["version", ""], rows)
+    return table(["", *(columns if len(columns) > 1 else ["all parts"])], rows)

@@ -1,7 +1,16 @@
-"""How much `make bench` measures, and the report that each part returns."""
+"""How much `make bench` measures, when and on what, and the report that each part returns."""
 
+import datetime
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from pathlib import Path
+
+from retwis_site.store.server.program import find_binary, version_text
 
 
 @dataclass(frozen=True)
@@ -78,3 +87,50 @@ class Report:
     text: str
     figures: dict[str, float] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Run:
+    """When, how and where parts were measured."""
+
+    began: str
+    rounds: int
+    seconds: int
+    load: str  # 1, 5 and 15 minutes before
+    machine: Mapping[str, str]  # and the versions of all programs and packages that took part
+
+    def __str__(self) -> str:
+        return f"""\
+Measured on {self.began}, in {self.rounds} rounds of {self.seconds} s. Load before the run (1, 5 and 15 minutes):
+{self.load}."""
+
+
+def this_run(plan: Plan) -> Run:
+    """What is known before it begins."""
+    began = datetime.datetime.now(datetime.UTC).strftime("%-d %B %Y, %H:%M UTC")
+    load = ", ".join(f"{average:.2f}" for average in os.getloadavg())
+    return Run(began, plan.rounds, plan.seconds, load, _hardware() | _versions())
+
+
+def _hardware() -> dict[str, str]:
+    cpu = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    memory = re.search(r"^MemTotal:\s+(\d+) kB$", Path("/proc/meminfo").read_text(), re.MULTILINE)
+    return {
+        "cores": str(len(os.sched_getaffinity(0))),
+        "processor": cpu[1] if cpu else "unknown",
+        "memory": f"{int(memory[1]) / 1024 / 1024:.1f} GiB" if memory else "unknown",
+    }
+
+
+PROGRAMS = {"redis-server": "--version", "redis-benchmark": "--version", "wrk": "-v", "ab": "-V"}
+
+
+def _versions() -> dict[str, str]:
+    found = {"Python": sys.version.split()[0]}
+    found |= {name: version(name.lower()) for name in ("Django", "granian", "gunicorn", "redis", "hiredis")}
+    found["the embedded server"] = version_text(find_binary())
+    for program, option in PROGRAMS.items():
+        output = subprocess.run([program, option], capture_output=True, text=True, check=False, timeout=10)
+        number = re.search(r"\d+(?:\.\d+)+", output.stdout)
+        found[f"`{program}`"] = number[0] if number else "unknown"
+    return found

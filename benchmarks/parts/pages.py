@@ -1,4 +1,4 @@
-"""Pages compared with an empty view: rates, slowest requests, other web servers, growing numbers of clients, and ab."""
+"""Pages compared with an empty view: rates, slowest requests, other web servers, many clients, ab, the inspector."""
 
 import contextlib
 import random
@@ -107,6 +107,7 @@ def report(plan: Plan) -> Report:
                 shipped = _measure(plan, pages, port, base, figures)
                 clients, drawn = _curve(plan, pages[0], port)
                 by_ab = _ab(plan, pages[0], port, figures)
+                inspected = _inspected(plan, place, pages[:2], port, figures)
             servers = _servers(short_plan, pages[0], place, base)
     text = f"""\
 The pages as shipped (`manage.py serve`):
@@ -123,7 +124,10 @@ Home with a growing number of clients:
 ![Rate and response time of home by the number of clients]({PLOT})
 
 {clients}
-{by_ab}"""
+{by_ab}
+The same pages with `INSPECT=1`: each ends with what it has sent to Redis. Another site on the same store shows them.
+
+{inspected}"""
     return Report(text, figures, {PLOT: drawn})
 
 
@@ -181,6 +185,25 @@ def _servers(plan: Plan, page: Page, place: Place, base: Target) -> str:
         clients = plan.clients[0]
         results = race(base, subjects, clients, plan.rounds, plan.seconds)
     return table(HEADS, [row(name, clients, result) for name, result in results.items()])
+
+
+def _inspected(plan: Plan, place: Place, pages: list[Page], port: int, figures: dict[str, float]) -> str:
+    """The table of pages with the inspector, each compared with the same page without it. Fills `figures`."""
+    rows = []
+    clients = plan.clients[0]
+    inspecting = replace(place, env={**place.env, "INSPECT": "1"})
+    with site(inspecting, plan.folder / "inspected.log") as other:
+        for page in pages:
+            base, subject = page.target(port, plan.folder), page.target(other, plan.folder)
+            warm_up([base, subject])  # a page of a process that has just started has sent more to Redis
+            size, least = page.check(other), page.check(port)
+            if size <= least:
+                raise RuntimeError(f"{page.name}: {size:.0f} bytes with the inspector, {least:.0f} without")
+            result = race(base, {page.name: subject}, clients, plan.rounds, plan.seconds)[page.name]
+            require_size(page.name, result, size)
+            figures[f"inspected {page.name}"] = result.ratio
+            rows.append(row(f"{page.name} with `INSPECT=1`", clients, result))
+    return table(heads("without"), rows)
 
 
 def _ab(plan: Plan, page: Page, port: int, figures: dict[str, float]) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
+from urllib.parse import urlencode
 
 from benchmarks.growth.paper import table
 from benchmarks.growth.sizes import NOW
@@ -20,10 +21,13 @@ from benchmarks.parts.pages import Page, heads, require_size, row
 from benchmarks.parts.writes import delivered, write
 from benchmarks.plan import Plan, Report
 from benchmarks.stand import ROOT, Place, embedded_store, site, wait_for
-from benchmarks.texts import COMMON, COPIES, RARE, Vocabulary, rare_posts, texts, vocabulary
+from benchmarks.texts import COMMON, COPIES, RARE, WORST_QUERY, Vocabulary, rare_posts, texts, vocabulary, worst_text
 from benchmarks.visitor import POSTS_A_PAGE, Viewer, Visitor, WrongAnswer
 from benchmarks.wrk import race, warm_up
 from retwis_site.store import key_kinds, keys
+from timeline.search.index.range_bits import GROUP
+from timeline.search.index.ranges import RANGE
+from timeline.search.queries.candidates import MOST_RANGES
 
 NEWEST = 16_384  # posts that have a full page for each two common words
 PAUSE = 0.1  # seconds before each form: the worker of the site has nothing left to do
@@ -39,6 +43,8 @@ with embedded.running():
     began = time.perf_counter()
     print(drain(connect(), "measured"), time.perf_counter() - began)
 """
+WORST = 450  # posts of the newest range that fit the worst query but for its last word: more than a page checks
+SCOPES = ("everyone", "following")  # whose searches take longest
 SITES = {"as shipped": "retwis_site.settings", "without an index": "benchmarks.unindexed"}  # and their settings
 
 
@@ -71,7 +77,7 @@ def report(plan: Plan) -> Report:
         common = _common(known, newest)
         index = _index(plan, place, common, figures)
         pages = _pages(plan, place, common, _rare(known, plan.many_posts), figures)
-    return Report(f"{index}\n{pages}\n{_posting(plan, figures)}", figures)
+    return Report(f"{index}\n{pages}\n{_worst(plan, figures)}\n{_posting(plan, figures)}", figures)
 
 
 def _noted(bodies: Iterable[str], newest: deque[tuple[int, str]]) -> Iterator[str]:
@@ -106,7 +112,9 @@ def _index(plan: Plan, place: Place, common: Sequence[Query], figures: dict[str,
     jobs = [f"index:{pid}:measured" for pid in range(first, plan.many_posts + 1)]
     raw.load(place.client, (("ZADD", keys.outbox(job), NOW, job) for job in jobs))
     by_worker = len(jobs) / _drained(place, len(jobs))
-    bytes_by_worker = (_used(place) - empty) / len(jobs)
+    bits = _bytes_of_bits(place)
+    alone = (_used(place) - empty) / len(jobs)
+    bytes_by_worker = alone - bits / len(jobs) + bits / (GROUP * RANGE)
     with site(place, plan.folder / "indexed.log") as port:
         for query in common:
             query.check(port, raw.viewer(1))
@@ -127,12 +135,22 @@ without its start. A site then finds the right posts. Then `manage.py reindex` w
 start. Bytes are the growth of `used_memory`; the goal is about the larger of both. What a
 worker appends takes more: the server gives a growing string room to grow.
 
+The worker's bytes are those of a site that goes on. The bits of {GROUP} ranges of ids (`posting_bits:*`) take
+{bits / 1e6:.1f} MB and count for all {GROUP * RANGE:,} posts of these ranges. If these posts bore all of them, being
+the first that are indexed, they would have {alone:.0f} bytes each.
+
 {table(["by", "posts", "posts a second", "bytes a post"], rows)}"""
 
 
 def _used(place: Place) -> int:
     place.settle()
     return int(place.client.info("memory")["used_memory"])
+
+
+def _bytes_of_bits(place: Place) -> int:
+    """The memory of the bits that say which ranges have a term."""
+    names = list(place.client.scan_iter(key_kinds.matching("posting_bits:*"), count=1000))
+    return sum(int(place.client.memory_usage(name, samples=0) or 0) for name in names)
 
 
 def _drained(place: Place, jobs: int) -> float:
@@ -184,6 +202,43 @@ exactly the right posts, the newest first.
 def _visited(name: str, queries: Sequence[Query], viewers: Sequence[Viewer], posts: int) -> Page:
     visits = [(query.path, viewers[number % len(viewers)]) for number, query in enumerate(queries)]
     return Page(name, visits, posts)
+
+
+def _worst(plan: Plan, figures: dict[str, float]) -> str:
+    """A text on the search that takes longest. Fills `figures`."""
+    newest = MOST_RANGES * RANGE
+    pids = [*range(1, newest, RANGE), *range(newest + 1, newest + WORST)]
+    with embedded_store(plan.folder / "worst") as place:
+        raw.load(place.client, [*raw.counters(2, pids[-1]), *raw.people([1, 2]), *raw.edges(1, [2])])
+        for pid in pids:
+            place.client.hset(keys.post(pid), mapping={"user_id": 2, "time": NOW, "body": worst_text(pid)})
+        place.manage("reindex", "--verbosity=0")
+        times = {scope: [_cold_worst(plan, place, scope) for _ in range(plan.rounds)] for scope in SCOPES}
+    figures["worst search"] = max(map(max, times.values()))
+    rows = [
+        [scope, f"{statistics.median(measured):.0f}", f"{min(measured):.0f}", f"{max(measured):.0f}"]
+        for scope, measured in times.items()
+    ]
+    return f"""\
+The search that takes longest, one request at a time. {WORST} posts of the newest range and one of each of
+{MOST_RANGES} older ranges have all of its {len(WORST_QUERY)} characters, and at their end a word that excludes them. So
+none is found, and as much is looked at as a page may look at. Each time a site has just started, and has answered one
+other search: so it has read none of these texts before.
+
+{table(["among the posts of", "median, ms", "shortest", "longest"], rows)}"""
+
+
+def _cold_worst(plan: Plan, place: Place, scope: str) -> float:
+    """Milliseconds. Raises WrongAnswer unless the page ends with a link to older posts."""
+    with (
+        site(place, plan.folder / "worst.log") as port,
+        contextlib.closing(Visitor(port, raw.viewer(1).cookies)) as visitor,
+    ):
+        visitor.get("/search/?q=nothing")
+        answer = visitor.get(f"/search/?{urlencode({'q': WORST_QUERY, 'in': scope})}")
+    if answer.status != 200 or "<article" in answer.page or "before=" not in answer.page:
+        raise WrongAnswer(f"the worst search: {answer.status}")
+    return answer.seconds * 1e3
 
 
 # ---- posting

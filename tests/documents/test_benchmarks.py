@@ -12,11 +12,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from benchmarks import document, plot, stand, wrk
-from benchmarks.plan import Plan, Report
+from benchmarks.plan import Report, Run
 from benchmarks.wrk import Race, Result
 from tests.support.processes.processes import alive, wait_until
-
-PAGE = stand.ROOT / "docs/benchmarks.md"
 
 WRK_OUTPUT = """\
 Running 1s test @ http://127.0.0.1:8000
@@ -116,12 +114,50 @@ def test_the_page_has_a_row_for_every_goal_and_marks_goals_that_were_not_measure
     assert unmeasured.startswith(f"| {rebuild} |")
 
 
-def test_every_part_has_its_heading_and_its_text_on_the_page(tmp_path, monkeypatch):
-    monkeypatch.setattr(document, "versions", lambda: "")
-    reports = {name: Report(f"report of {name}\n", {name: 1.0}) for name in document.HEADINGS}
-    page = document.document(Plan(tmp_path), 2, "0.00", reports)
+RUN = Run("1 May 2026, 02:58 UTC", 3, 2, "0.01, 0.02, 0.03", {"cores": "2", "Python": "3.11"})
+
+
+def results_of(*parts):
+    return {name: document.result(RUN, Report(f"report of {name}\n", {name: 1.0})) for name in parts}
+
+
+def test_every_part_has_its_heading_its_text_and_when_it_was_measured_on_the_page():
+    page = document.document(results_of(*document.HEADINGS))
     for name, heading in document.HEADINGS.items():
-        assert f"## {heading}\n\nreport of {name}" in page
+        assert f"## {heading}\n\n{RUN}\n\nreport of {name}\n" in page
+    assert "1 May 2026, 02:58 UTC, in 3 rounds of 2 s." in str(RUN)
+    assert "0.01, 0.02, 0.03" in str(RUN)
+
+
+def test_a_part_without_results_says_so():
+    assert "## Search\n\nNot measured yet.\n" in document.document(results_of("pages"))
+
+
+@pytest.fixture
+def docs(tmp_path, monkeypatch):
+    """A folder with the results and the page."""
+    monkeypatch.setattr(document, "DOCS", tmp_path)
+    monkeypatch.setattr(document, "PAGE", tmp_path / "benchmarks.md")
+    monkeypatch.setattr(document, "RESULTS", tmp_path / "benchmarks.json")
+    document.RESULTS.write_text("{}")
+    return tmp_path
+
+
+def test_a_run_renews_its_parts_and_leaves_the_others(docs):
+    for name in ("search", "pages"):
+        document.renew(RUN, name, Report(f"old report of {name}\n", {}))
+    later = replace(RUN, began="2 May 2026, 03:00 UTC", machine={**RUN.machine, "Python": "3.12"})
+    report = Report("new report\nof the search\n", {"rare word": 1.25}, {"plot.svg": "<svg/>"})
+    document.renew(later, "search", report)
+    assert list(document.stored()) == ["pages", "search"]
+    assert document.stored()["search"] == document.result(later, report)
+    page = (docs / "benchmarks.md").read_text()
+    assert f"## Pages\n\n{RUN}\n\nold report of pages\n" in page
+    assert f"## Search\n\n{later}\n\nnew report\nof the search\n" in page
+    assert "| 1.2 times | yes |" in page
+    assert "|  | Pages | Search |" in page
+    assert "| Python | 3.11 | 3.12 |" in page
+    assert (docs / "plot.svg").read_text() == "<svg/>"
 
 
 def test_the_plot_draws_every_line_inside_its_frame():
@@ -133,15 +169,19 @@ def test_the_plot_draws_every_line_inside_its_frame():
     assert max(heights) <= plot.TOP + plot.GAP + 2 * plot.HEIGHT
 
 
-@pytest.mark.skipif(not PAGE.exists(), reason="docs/benchmarks.md is not written yet")
-def test_the_page_in_the_documentation_has_the_goals_and_parts_of_the_script():
-    page = PAGE.read_text()
+def test_the_page_in_the_documentation_is_what_the_results_say():
+    """`python -m benchmarks.bench --page` writes it."""
+    page = document.PAGE.read_text()
+    assert page == document.document(document.stored())
     for goal in document.GOALS:
         assert sum(row.startswith(f"| {goal.what} |") for row in rows_of(page)) == 1, goal.what
-    assert re.findall(r"^## (.*)$", page, re.MULTILINE)[1:] == list(document.HEADINGS.values())
-    assert "not measured" not in page or "Not measured yet" in page
     for link in re.findall(r"\]\(([^)]+)\)", page):
-        assert (PAGE.parent / link).exists()
+        assert (document.DOCS / link).exists()
+
+
+def test_each_figure_of_the_results_has_a_goal():
+    figures = {name for result in document.stored().values() for name in result.figures}
+    assert figures <= {goal.figure for goal in document.GOALS}
 
 
 def test_the_error_for_a_missing_program_names_its_package(tmp_path, monkeypatch):
