@@ -9,7 +9,7 @@ IN_PARALLEL := --numprocesses auto --maxprocesses 4 --dist loadfile
 unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run test test-fake test-real test-faults test-sentinel test-cluster test-twemproxy test-all test-browser test-package screenshots fuzz growth bench messages check-messages lint audit clean
+.PHONY: run test test-fake test-real test-faults test-sentinel test-cluster test-twemproxy test-all test-browser test-package screenshots fuzz growth bench messages check-messages lint lock audit clean
 
 run: $(VENV)/.installed
 	@exec $(BIN)/python manage.py serve
@@ -35,15 +35,15 @@ test-sentinel test-cluster test-twemproxy: $(VENV)/.installed-test
 test-all: test test-faults test-sentinel test-cluster test-twemproxy
 
 # User stories in a real browser, and axe on every page. Needs Debian's chromium.
-test-browser: $(VENV)/.installed-browser
+test-browser: $(VENV)/.installed-test
 	$(BIN)/python -m pytest --ds=tests.settings.real tests/browser
 
 # Builds the wheel, installs it in an empty environment, and serves the site from an empty folder. Needs PyPI.
-test-package: $(VENV)/.installed-package
+test-package: $(VENV)/.installed-test
 	$(BIN)/python -m pytest --ds=tests.settings.fake tests/package
 
 # Takes the screenshots of the README again.
-screenshots: $(VENV)/.installed-browser
+screenshots: $(VENV)/.installed-test
 	SCREENSHOTS=1 $(BIN)/python -m pytest --ds=tests.settings.real tests/browser/looks/test_screenshots.py
 
 # Hostile requests to every address, in rounds until one fails; Ctrl-C ends it.
@@ -56,7 +56,7 @@ growth: $(VENV)/.installed-test
 
 # Measures how fast the site is, and writes docs/benchmarks.md. Needs 25 minutes, 1 GB of memory and Debian's wrk,
 # apache2-utils, redis-tools and redis-server.
-bench: $(VENV)/.installed-bench
+bench: $(VENV)/.installed-test
 	@$(BIN)/python -m benchmarks.bench
 
 # Collects the texts to translate into locale/ and compiles the translations: docs/translating.md. Needs Debian's gettext.
@@ -72,47 +72,38 @@ check-messages: messages
 		msgattrib --untranslated $$file | diff - /dev/null && msgattrib --only-fuzzy $$file | diff - /dev/null || exit 1; \
 	done
 
-lint: $(VENV)/.installed-lint
+lint: $(VENV)/.installed-test
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m ruff format --check .
 	$(BIN)/python -m mypy
 	$(BIN)/lint-imports
 
 # Known vulnerabilities of the installed packages, from PyPI. Without a network it says that nothing was looked up.
-audit: $(VENV)/.installed-audit
+audit: $(VENV)/.installed-test
 	@$(BIN)/python .ci/audit.py
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Retwis needs Python 3.11 or newer: make PYTHON=python3.12")'
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
-	$(PIP) install --editable .
+# Exactly the locked packages, by their hashes; then the site itself.
+INSTALL := $(PIP) install --require-hashes --requirement
+ITSELF := $(PIP) install --no-deps --no-build-isolation --editable .
+
+$(VENV)/.installed: pyproject.toml requirements.lock | $(VENV)/bin/python
+	$(INSTALL) requirements.lock
+	$(ITSELF)
 	@touch $@
 
-$(VENV)/.installed-test: pyproject.toml $(VENV)/.installed
-	$(PIP) install --editable '.[test]'
+$(VENV)/.installed-test: requirements-dev.lock $(VENV)/.installed
+	$(INSTALL) requirements-dev.lock
 	@touch $@
 
-$(VENV)/.installed-bench: pyproject.toml $(VENV)/.installed-test
-	$(PIP) install --editable '.[bench]'
-	@touch $@
-
-$(VENV)/.installed-browser: pyproject.toml $(VENV)/.installed-test
-	$(PIP) install --editable '.[browser]'
-	@touch $@
-
-$(VENV)/.installed-package: pyproject.toml $(VENV)/.installed-test
-	$(PIP) install --editable '.[package]'
-	@touch $@
-
-$(VENV)/.installed-lint: pyproject.toml $(VENV)/.installed-test
-	$(PIP) install --editable '.[lint]'
-	@touch $@
-
-$(VENV)/.installed-audit: pyproject.toml $(VENV)/.installed
-	$(PIP) install --editable '.[audit]'
-	@touch $@
+# Writes both lock files: the newest versions that pyproject.toml allows, for every Python and system that it allows.
+LOCK := $(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --no-annotate --no-emit-index-url --custom-compile-command 'make lock'
+lock: $(VENV)/.installed-test
+	$(LOCK) --all-extras --output-file requirements-dev.lock pyproject.toml
+	$(LOCK) --extra build --constraint requirements-dev.lock --output-file requirements.lock pyproject.toml
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .import_linter_cache .pytest_cache .ruff_cache .hypothesis
