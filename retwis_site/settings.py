@@ -15,6 +15,7 @@ from retwis_site.telemetry.log_settings import log_settings
 PACKAGE = Path(__file__).resolve().parent
 IN_CHECKOUT = (PACKAGE.parent / "manage.py").is_file()
 BASE_DIR = PACKAGE.parent if IN_CHECKOUT else Path.cwd()  # var/ is there
+TOO_LATE = {"PYTHONPATH", "DJANGO_SETTINGS_MODULE"}  # what Python and Django read before this module
 FILES_DIR = PACKAGE.parent if IN_CHECKOUT else PACKAGE  # templates/, locale/ and docs/book/; the wheel has them here
 
 
@@ -69,7 +70,8 @@ def read_env_file(path: str) -> None:
     """Add the variables of a file in dotenv form to the environment; a variable that is set already keeps its value.
 
     Values are taken as they are written: `${...}` is not replaced. Raises ImproperlyConfigured for a file that cannot
-    be read, and for a line that is no setting: python-dotenv would leave it out, and the site would run without it."""
+    be read, for a line that is no setting (python-dotenv would leave it out, and the site would run without it), and
+    for a variable that comes TOO_LATE, unless the environment has it too."""
     try:
         with Path(path).open(encoding="utf-8-sig") as file:
             lines = list(parse_stream(file))
@@ -79,6 +81,10 @@ def read_env_file(path: str) -> None:
     for line in lines:
         if line.error or (line.key is not None and line.value is None) or "\0" in line.original.string:
             raise ImproperlyConfigured(f"RETWIS_ENV_FILE={path!r}, line {line.original.line}: write NAME=value.")
+        if line.key in TOO_LATE and os.environ.get(line.key) != line.value:
+            raise ImproperlyConfigured(
+                f"RETWIS_ENV_FILE={path!r} has {line.key}, and is read too late for it. Set it in the environment."
+            )
         if line.key is not None and line.value is not None:
             os.environ.setdefault(line.key, line.value)
 
@@ -167,6 +173,8 @@ FEATURES = [
     *(["timeline.book"] if BOOK else []),
     "timeline.demo",
 ]
+# The kinds of keys that features outside of this repository add: SCAN pattern -> type. docs/customising.md
+KEY_KINDS: dict[str, str] = {}
 MIDDLEWARE = [
     "retwis_site.telemetry.middleware.ObservedRequests",
     "retwis_site.http.security_headers.BrowserHeaders",

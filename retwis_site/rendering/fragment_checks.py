@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.template import loader
+from django.template import Engine, Origin, loader
 from django.template.base import Node, NodeList, TextNode, TokenType, VariableNode
 from django.template.defaulttags import (
     CommentNode,
@@ -70,13 +70,15 @@ class _Reader:
     kinds: dict[str, str]  # by name; names that the template binds come in while it is read
     used: set[str] = field(default_factory=set)
     bound: set[str] = field(default_factory=set)
+    extending: list[Origin] = field(default_factory=list)  # the files that extend others, from the first on
+    replaced: set[str] = field(default_factory=set)  # the blocks that these replace
 
     def read(self, nodes: NodeList) -> None:
         for node in nodes:
             self._node(node)
 
     def _node(self, node: Node) -> None:
-        if isinstance(node, (TextNode, CommentNode, LoadNode, StaticNode)):
+        if isinstance(node, (TextNode, CommentNode, LoadNode, StaticNode)) or _is_super(node):
             return
         if isinstance(node, VariableNode):
             self._kind(node.filter_expression)
@@ -158,19 +160,25 @@ class _Reader:
         if isinstance(node, WithNode):
             self.read(node.nodelist)
         else:
-            self.read(self._constant(node.template).template.nodelist)
+            included: Any = loader.get_template(self._constant(node.template))
+            self.read(included.template.nodelist)
 
     def _extends(self, node: Any) -> None:
-        """First the template's own blocks, which bind names for those that they replace."""
-        self.read(node.nodelist)
-        parent = self._constant(node.parent_name)
-        replaced = set(node.blocks)
-        self.read(NodeList(each for each in parent.template.nodelist if getattr(each, "name", None) not in replaced))
+        """First the template's own blocks, which bind names for those that they replace. As in Django, a template can
+        extend the one of its own name in a later folder."""
+        self._without_replaced(node.nodelist)
+        self.extending.append(node.origin)
+        self.replaced |= {name for name, block in node.blocks.items() if not _shows_replaced(block)}
+        parent, _ = Engine.get_default().find_template(self._constant(node.parent_name), skip=self.extending)
+        self._without_replaced(parent.nodelist)
 
-    def _constant(self, expression: Any) -> Any:
+    def _without_replaced(self, nodes: NodeList) -> None:
+        self.read(NodeList(node for node in nodes if getattr(node, "name", None) not in self.replaced))
+
+    def _constant(self, expression: Any) -> str:
         if _lookups(expression):
             raise FragmentError(f"{self.name}: a fragment names the templates that it extends and includes")
-        return loader.get_template(str(expression.var))
+        return str(expression.var)
 
     def _blocktranslate(self, node: Any) -> None:
         kinds = {name: self._kind(expression) for name, expression in node.extra_context.items()}
@@ -182,6 +190,16 @@ class _Reader:
         for name in shown:
             kinds[name] = kinds[name] if name in kinds else self._named(name)
         self._bind(node.asvar, _SLOT if any(kinds[name] != _KNOWN for name in shown) else _KNOWN)
+
+
+def _is_super(node: Node) -> bool:
+    """Whether a node is `{{ block.super }}`."""
+    return isinstance(node, VariableNode) and _lookups(node.filter_expression) == ("block", "super")
+
+
+def _shows_replaced(block: Node) -> bool:
+    """Whether a block also shows the one that it replaces."""
+    return any(map(_is_super, block.get_nodes_by_type(VariableNode)))
 
 
 def _lookups(expression: Any) -> Sequence[str]:

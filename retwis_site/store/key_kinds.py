@@ -1,5 +1,7 @@
 """The kinds of keys of the table in `keys.py`: which key is of which kind, and what a key of a kind must hold."""
 
+from django.conf import settings
+
 from retwis_site.store import keys
 from retwis_site.store.ids import parse_id, parse_number
 
@@ -71,6 +73,7 @@ TYPES = {
     "health": "string",
     "inspected:*": "string",
     "schema": "string",
+    **settings.KEY_KINDS,
 }
 ALL = (*TYPES, "damaged:*")
 

@@ -6,6 +6,7 @@ wants to know it before there are many users.
 
 from dataclasses import dataclass
 
+from django.conf import settings
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
@@ -31,6 +32,7 @@ EACH_REPORT = _("One key for each report")
 EACH_INVITATION = _("At most one key for each invitation; it expires")
 EACH_ACTION = _("One key for each recent action; it expires")
 NO_KEY = _("None, while nothing is damaged")
+NOT_KNOWN = _("Not known")
 
 FIXED = _("stays small")
 BY_USERS = _("longer with each user")
@@ -126,4 +128,5 @@ GROWTH = {
     "damaged:*": Growth(NO_KEY, BY_TEXT),
     "health": Growth(ONE, FIXED),
     "schema": Growth(ONE, FIXED),
+    **dict.fromkeys(settings.KEY_KINDS, Growth(NOT_KNOWN, NOT_KNOWN)),
 }

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from urllib.parse import quote
 
+from django.conf import settings
 from django.urls import reverse
 
 from retwis_site.store import key_kinds, keys
@@ -39,6 +40,8 @@ class Line:
 def lines() -> Mapping[str, Line]:
     """The lines by pattern, in the order of key_kinds.ALL."""
     found = {line.pattern: line for line in reversed(list(_read(keys.__doc__ or "")))}
+    for pattern, type_ in settings.KEY_KINDS.items():
+        found[pattern] = Line(pattern, pattern, type_, "what a feature of this site alone keeps", "")
     return {pattern: found[pattern] for pattern in key_kinds.ALL}
 
 

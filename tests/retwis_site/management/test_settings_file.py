@@ -75,3 +75,20 @@ def test_a_file_that_is_not_utf_8_is_an_error(tmp_path, written):
     ended = settings_with(tmp_path, RETWIS_ENV_FILE=written(b"SECRET_KEY=\xff\n"))
     assert ended.returncode == 1
     assert "it is not UTF-8." in ended.stderr
+
+
+@pytest.mark.parametrize("line", ["DJANGO_SETTINGS_MODULE=club.settings", "PYTHONPATH=/opt/retwis/own"])
+def test_a_variable_that_is_read_before_the_file_is_an_error_unless_the_environment_has_it_too(tmp_path, written, line):
+    path, (name, value) = written(f"SECRET_KEY=s\n{line}\n"), line.split("=")
+    ended = settings_with(tmp_path, RETWIS_ENV_FILE=path)
+    assert ended.returncode == 1
+    assert f"has {name}, and is read too late for it. Set it in the environment." in ended.stderr
+    printed = subprocess.run(
+        [sys.executable, "-c", "import retwis_site.settings; print('read')"],
+        cwd=settings.BASE_DIR,
+        env={"PATH": os.environ["PATH"], "VAR_DIR": str(tmp_path), "RETWIS_ENV_FILE": path, name: value},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert printed.stdout == "read\n"
