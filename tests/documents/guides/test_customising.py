@@ -11,9 +11,9 @@ import polib
 import pytest
 from django.conf import settings
 
-from tests.support.texts import guides
 from tests.support.processes.ports import free_port
 from tests.support.processes.processes import environment, manage, run_site, wait_until
+from tests.support.texts import guides
 
 pytestmark = [pytest.mark.real_server, pytest.mark.one_server]
 
