@@ -1,0 +1,178 @@
+"""The site walks with the files of deploy/: through nginx over TLS, to gunicorn or uWSGI, to the store as its own user."""
+
+import http.client
+import json
+import socket
+import ssl
+
+import pytest
+
+from retwis_site.http.security_headers import HEADERS
+from tests.support.processes.machine import HOST
+from tests.support.processes.processes import wait_until
+
+PASSWORD = "correct horse battery"
+HSTS = "Strict-Transport-Security"
+ELSEWHERE = "203.0.113.9"  # where no client of these tests is
+FORGED = {
+    "X-Forwarded-For": ELSEWHERE,
+    "X_Forwarded_For": ELSEWHERE,
+    "X-Real-IP": ELSEWHERE,
+    "Client-IP": ELSEWHERE,
+    "Forwarded": f"for={ELSEWHERE};host=evil.example;proto=http",
+    "X-Forwarded-Proto": "http",
+    "X_Forwarded_Proto": "http",
+    "X-Forwarded-Host": "evil.example",
+    "X-Forwarded-Port": "81",
+    "Remote-Addr": ELSEWHERE,
+    "Remote_User": "root",
+}
+
+
+@pytest.fixture(scope="module")
+def alice(machine):
+    """A browser in which alice has registered."""
+    browser = machine.browser()
+    status, page = browser.submit("/register/", username="alice", password1=PASSWORD, password2=PASSWORD)
+    assert status == 200, page
+    return browser
+
+
+def exchange(machine, request):
+    """The answer to these bytes, sent over TLS to the host of the site; empty when the connection is closed."""
+    context = ssl.create_default_context(cafile=machine.path("ca.pem"))
+    with (
+        socket.create_connection(("127.0.0.1", machine.https), 10) as plain,
+        context.wrap_socket(plain, server_hostname=HOST) as connection,
+    ):
+        connection.sendall(request.encode())
+        return b"".join(iter(lambda: connection.recv(65536), b"")).decode("latin-1")
+
+
+def plain(machine, host, path="/"):
+    """The answer to a request without TLS."""
+    connection = http.client.HTTPConnection("127.0.0.1", machine.http, timeout=10)
+    connection.request("GET", path, headers={"Host": host, "X-Forwarded-Proto": "https"})
+    return connection.getresponse()
+
+
+def wrong_password(machine, browser, name):
+    """Try to log in. Returns the keys of rate limits afterwards, without those of other tests."""
+    machine.raw.delete(*machine.raw.keys("throttle:*"), "no key")
+    status, page = browser.submit("/login/", username=name, password="wrong and long enough")
+    assert status == 422, page
+    return machine.raw.keys("throttle:*")
+
+
+def test_what_a_user_posts_is_at_home_after_logging_in_again(machine, alice):
+    alice.submit("/", body="over TLS")
+    again = machine.browser()
+    status, page = again.submit("/login/", username="alice", password=PASSWORD)
+    assert (status, "over TLS" in page) == (200, True)
+    assert machine.raw.hget("post:1", "body") == "over TLS"
+    assert machine.printed("web").count("Traceback") == 0, machine.printed("web")
+
+
+def test_the_worker_finishes_jobs(machine, alice):
+    alice.submit("/", body="something to find")
+    wait_until(lambda: machine.raw.zcard("outbox") == 0, "an empty outbox")
+    wait_until(lambda: "something to find" in alice.open("/search/?q=find")[1], "the index")
+
+
+def test_cookies_are_of_this_host_alone(alice):
+    assert alice.cookies() == {"__Host-auth", "__Host-csrftoken"}
+
+
+def test_a_download_is_sent_whole(alice):
+    answer = alice.ask("/settings/download/")
+    assert answer.status == 200
+    assert {json.loads(line)["kind"] for line in answer.page.splitlines()} >= {"account", "post"}
+
+
+def test_plain_http_leads_to_tls_and_nowhere_else(machine):
+    answer = plain(machine, HOST, "/alice/?a=b")
+    assert (answer.status, answer.headers["Location"]) == (301, f"https://{HOST}/alice/?a=b")
+    with pytest.raises(http.client.RemoteDisconnected):
+        plain(machine, "evil.example")
+
+
+def test_other_hosts_are_refused(machine):
+    assert exchange(machine, "GET / HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n") == ""
+    absolute = f"GET https://{HOST}/ HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n"
+    answer = exchange(machine, absolute)
+    assert answer.startswith("HTTP/1.1 400")
+    assert "evil.example" not in answer
+
+
+def test_a_static_file_comes_from_nginx_with_the_headers_of_the_site(machine):
+    browser = machine.browser()
+    front = browser.ask("/")
+    path = front.page.partition('rel="stylesheet" href="')[2].partition('"')[0]
+    style = browser.ask(path)
+    assert style.status == 200
+    for name in (*HEADERS, HSTS):
+        assert style.headers[name] == front.headers[name] != "", name
+    assert front.headers[HSTS].startswith("max-age=31536000")
+    assert style.headers["Cache-Control"] == "max-age=315360000, public, immutable"
+    assert style.headers["Content-Type"] == "text/css; charset=utf-8"
+    machine.path("var/lib/retwis/static/added.txt").write_text("by nginx")  # the site looks only when it starts
+    added = browser.ask("/static/added.txt")
+    assert (added.page, added.headers["Cache-Control"]) == ("by nginx", "max-age=60, public")
+
+
+def test_a_picture_of_the_site_is_an_image_for_browsers(machine):
+    picture = machine.browser().ask("/static/mark.svg")
+    assert picture.headers["Content-Type"] == "image/svg+xml; charset=utf-8"
+    assert machine.browser().ask("/favicon.ico").status == 200
+
+
+@pytest.mark.parametrize("path", ["/static/../secret_key", "/static/%2e%2e/secret_key", "/static..%2fsecret_key"])
+def test_nothing_beside_the_static_files_can_be_read(machine, path):
+    secret = machine.path("var/lib/retwis/secret_key").read_text()
+    answer = exchange(machine, f"GET {path} HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n\r\n")
+    assert answer.startswith("HTTP/1.1 4")
+    assert secret not in answer
+
+
+def test_no_header_of_a_client_changes_its_address(machine, alice):
+    machine.browser()  # alice exists
+    honest = wrong_password(machine, machine.browser("127.0.0.7"), "alice")
+    forged = wrong_password(machine, machine.browser("127.0.0.7", **FORGED), "alice")
+    assert sorted(honest) == sorted(forged)
+    assert [key for key in forged if key.endswith(":127.0.0.7")]
+    assert [key for key in machine.raw.keys("*") if ELSEWHERE in key] == []
+    assert wrong_password(machine, machine.browser("127.0.0.8"), "alice") != honest
+
+
+def test_no_header_of_a_client_changes_the_host_or_the_scheme(machine):
+    answer = machine.browser(**FORGED).ask("/login/?next=/")
+    assert answer.status == 200
+    assert "evil.example" not in answer.page + str(answer.headers)
+
+
+def test_a_request_keeps_its_id_and_a_wrong_one_is_replaced(machine):
+    assert machine.browser(**{"X-Request-ID": "from-a-client-1"}).ask("/").headers["X-Request-ID"] == "from-a-client-1"
+    made = machine.browser(**{"X-Request-ID": "no id: <b>"}).ask("/").headers["X-Request-ID"]
+    assert len(made) == 32
+    assert f"id {made}\n" in machine.path("var/log/nginx/retwis.log").read_text()
+
+
+def test_the_log_of_nginx_has_no_addresses_of_pages(machine):
+    machine.browser().ask("/reset/a-secret/?token=another")
+    log = machine.path("var/log/nginx/retwis.log").read_text()
+    assert "GET 404" in log
+    assert "secret" not in log
+
+
+def test_a_form_over_the_limit_is_refused(machine):
+    connection = f"POST /login/ HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\nContent-Length: 1048577\r\n\r\n"
+    assert exchange(machine, connection).startswith("HTTP/1.1 413")
+
+
+def test_an_address_with_too_many_requests_is_refused_and_others_are_not(machine):
+    requests = f"GET /livez HTTP/1.1\r\nHost: {HOST}\r\n\r\n" * 199
+    last = f"GET /livez HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n\r\n"
+    answers = exchange(machine, requests + last)
+    assert answers.count("HTTP/1.1 200") >= 100
+    assert answers.count("HTTP/1.1 429") >= 20
+    assert machine.browser("127.0.0.5").open("/livez") == (200, "ok\n")

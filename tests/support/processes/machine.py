@@ -1,0 +1,183 @@
+"""The files of deploy/, running: in a folder instead of the whole machine, at other ports, and with nothing else changed."""
+
+import contextlib
+import os
+import re
+import shlex
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import redis
+import trustme
+from django.conf import settings
+
+from tests.settings import folder
+from tests.support.http.tls_browser import TlsBrowser
+from tests.support.processes.ports import free_ports
+from tests.support.processes.processes import end_group, wait_until
+
+ROOT = Path(settings.BASE_DIR)
+HOST = "retwis.example"
+SITE_PASSWORD, ADMIN_PASSWORD = "password-of-the-site", "password-of-the-administrator"
+NGINX = """
+daemon off;
+pid {folder}/nginx.pid;
+error_log {folder}/nginx.log;
+{user}
+events {{}}
+http {{
+    include /etc/nginx/mime.types;
+    access_log off;
+    client_body_temp_path {folder}/tmp/body;
+    proxy_temp_path {folder}/tmp/proxy;
+    uwsgi_temp_path {folder}/tmp/uwsgi;
+    fastcgi_temp_path {folder}/tmp/fastcgi;
+    scgi_temp_path {folder}/tmp/scgi;
+    include {folder}/site.conf;
+}}
+"""
+
+
+def deployed(name):
+    """The text of a file of deploy/."""
+    return (ROOT / "deploy" / name).read_text()
+
+
+def setting(text, name):
+    """The values of a setting in a unit's file."""
+    return re.findall(rf"^{name}=(.*)$", text, re.MULTILINE)
+
+
+class Machine:
+    """Has the paths `/run`, `/var` and `/etc` in its folder."""
+
+    def __init__(self):
+        self.folder = folder("retwis-machine-")
+        self.http, self.https = free_ports(2)
+        for path in ("run/retwis", "run/redis", "var/lib/retwis", "var/lib/redis", "var/log/redis", "var/log/nginx"):
+            self.path(path).mkdir(parents=True)
+        for path in ("etc/redis", f"etc/letsencrypt/live/{HOST}", "var/www/html", "tmp"):
+            self.path(path).mkdir(parents=True)
+        self.path("etc/retwis.env").write_text(self.text("retwis.env.example"))
+        self._certify()
+
+    def path(self, path):
+        return Path(self.folder, path)
+
+    def text(self, name):
+        """A file of deploy/ for this machine."""
+        text = re.sub(r"(?<![\w.])(/(?:run|var|etc)/)", rf"{self.folder}\1", deployed(name))
+        text = text.replace("SITE-PASSWORD", SITE_PASSWORD).replace("ADMIN-PASSWORD", ADMIN_PASSWORD)
+        text = re.sub(r"(listen (?:\[::\]:)?)80\b", rf"\g<1>{self.http}", text)
+        text = re.sub(r"(listen (?:\[::\]:)?)443\b", rf"\g<1>{self.https}", text)
+        return text if _has_ipv6() else re.sub(r".*listen \[::\]:.*\n", "", text)
+
+    def environment(self):
+        """What the units have: the variables of retwis.env."""
+        lines = [line for line in self.path("etc/retwis.env").read_text().splitlines() if line and line[0] != "#"]
+        own = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+        return {**own, "PYTHONPATH": str(ROOT), **dict(line.split("=", 1) for line in lines)}
+
+    def command(self, line):
+        """A command of a file of deploy/, with the programs of the environment that runs the tests."""
+        program, *arguments = shlex.split(line)
+        return [*_PROGRAMS[program.removeprefix("/opt/retwis/venv/bin/")], *arguments]
+
+    def nginx(self, *arguments):
+        return ["nginx", "-c", f"{self.folder}/nginx.conf", *arguments]
+
+    def write_nginx(self, with_uwsgi):
+        """Write nginx's configuration: nginx.conf, for uWSGI with the other `location /`."""
+        text = self.text("nginx.conf")
+        if with_uwsgi:
+            one = re.compile(r"    # Each header of the client.*\n    location / \{\n(?:        .*\n)*    \}\n")
+            text, replaced = one.subn(lambda _: self.text("nginx-uwsgi.conf"), text)
+            assert replaced == 1
+        self.path("site.conf").write_text(text)
+        user = "user root;" if os.geteuid() == 0 else ""
+        self.path("nginx.conf").write_text(NGINX.format(folder=self.folder, user=user))
+
+    @contextlib.contextmanager
+    def store(self):
+        """Run a server with redis.conf and users.acl. Yields a client of the administrator."""
+        self.path("etc/redis/redis.conf").write_text(self.text("redis.conf"))
+        self.path("etc/redis/users.acl").write_text(self.text("users.acl"))
+        address = f"unix://default:{ADMIN_PASSWORD}@{self.folder}/run/redis/redis-server.sock"
+        with (
+            self.running(["redis-server", f"{self.folder}/etc/redis/redis.conf"], "redis"),
+            redis.Redis.from_url(address, decode_responses=True) as administrator,
+        ):
+            wait_until(administrator.ping, "the store")
+            yield administrator
+
+    @contextlib.contextmanager
+    def running(self, command, name):
+        """Run a command for the block. Its output is in the file `<name>.out`."""
+        with (
+            self.path(f"{name}.out").open("wb") as output,
+            subprocess.Popen(
+                command,
+                cwd=self.path("var/lib/retwis"),
+                env=self.environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            ) as process,
+        ):
+            try:
+                yield process
+            finally:
+                end_group(process)
+
+    def printed(self, name):
+        return self.path(f"{name}.out").read_text()
+
+    def browser(self, address="127.0.0.1", **headers):
+        return TlsBrowser(HOST, self.https, self.path("ca.pem"), address, **headers)
+
+    def _certify(self):
+        authority = trustme.CA()
+        certificate = authority.issue_cert(HOST)
+        authority.cert_pem.write_to_path(self.path("ca.pem"))
+        where = self.path(f"etc/letsencrypt/live/{HOST}")
+        certificate.private_key_pem.write_to_path(where / "privkey.pem")
+        for part in certificate.cert_chain_pems:
+            part.write_to_path(where / "fullchain.pem", append=True)
+
+
+_PROGRAMS = {
+    "retwis": [sys.executable, str(ROOT / "manage.py")],
+    "gunicorn": [sys.executable, "-m", "gunicorn"],
+    "uwsgi": [str(Path(sys.executable).with_name("uwsgi"))],
+}
+
+
+def _has_ipv6():
+    with contextlib.suppress(OSError), socket.socket(socket.AF_INET6) as probe:
+        probe.bind(("::1", 0))
+        return True
+    return False
+
+
+@contextlib.contextmanager
+def deployment(server):
+    """A machine with store, worker, web processes under gunicorn or uwsgi, and nginx."""
+    machine = Machine()
+    web, worker = machine.text("retwis-web.service"), machine.text("retwis-deliver.service")
+    [prepare], [serve], [deliver] = setting(web, "ExecStartPre"), setting(web, "ExecStart"), setting(worker, "ExecStart")
+    if server == "uwsgi":
+        machine.path("etc/retwis").mkdir()
+        machine.path("etc/retwis/uwsgi.ini").write_text(machine.text("uwsgi.ini"))
+        serve = re.findall(r"^#   ExecStart=(.+)$", machine.text("uwsgi.ini"), re.MULTILINE)[0]
+    machine.write_nginx(with_uwsgi=server == "uwsgi")
+    subprocess.run(machine.command(prepare), env=machine.environment(), check=True)
+    with contextlib.ExitStack() as services:
+        machine.raw = services.enter_context(machine.store())
+        services.enter_context(machine.running(machine.command(serve), "web"))
+        services.enter_context(machine.running(machine.command(deliver), "deliver"))
+        services.enter_context(machine.running(machine.nginx(), "nginx"))
+        wait_until(lambda: machine.browser().open("/readyz")[0] == 200, "the site")
+        yield machine
