@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from contextlib import closing
 from wsgiref.types import StartResponse, WSGIEnvironment
 
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "retwis_site.settings")  # what is imported next asks for settings
+
 from django.core.wsgi import get_wsgi_application
 from django.http import HttpResponse
 from django.utils.http import parse_header_parameters
@@ -14,8 +16,6 @@ from django.utils.http import parse_header_parameters
 from retwis_site.features import require_known_limits
 from retwis_site.rendering.fragments import Fragment
 from retwis_site.store.connection.addresses import require_named_store
-
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "retwis_site.settings")
 
 _site = get_wsgi_application()
 require_named_store()

@@ -1,4 +1,4 @@
-"""The files of deploy/, running: in a folder instead of the whole machine, at other ports, and with nothing else changed."""
+"""The files of deploy/, running, in a folder instead of the whole machine and at other ports."""
 
 import contextlib
 import os
@@ -63,8 +63,8 @@ class Machine:
         self.path("etc/retwis.env").write_text(self.text("retwis.env.example"))
         self._certify()
 
-    def path(self, path):
-        return Path(self.folder, path)
+    def path(self, *parts):
+        return Path(self.folder, *parts)
 
     def text(self, name):
         """A file of deploy/ for this machine."""
@@ -99,11 +99,15 @@ class Machine:
         user = "user root;" if os.geteuid() == 0 else ""
         self.path("nginx.conf").write_text(NGINX.format(folder=self.folder, user=user))
 
+    def prepare_store(self):
+        """Write the configuration of the server and its users."""
+        for name in ("redis.conf", "users.acl"):
+            self.path("etc/redis", name).write_text(self.text(name))
+
     @contextlib.contextmanager
     def store(self):
         """Run a server with redis.conf and users.acl. Yields a client of the administrator."""
-        self.path("etc/redis/redis.conf").write_text(self.text("redis.conf"))
-        self.path("etc/redis/users.acl").write_text(self.text("users.acl"))
+        self.prepare_store()
         address = f"unix://default:{ADMIN_PASSWORD}@{self.folder}/run/redis/redis-server.sock"
         with (
             self.running(["redis-server", f"{self.folder}/etc/redis/redis.conf"], "redis"),
@@ -167,7 +171,8 @@ def deployment(server):
     """A machine with store, worker, web processes under gunicorn or uwsgi, and nginx."""
     machine = Machine()
     web, worker = machine.text("retwis-web.service"), machine.text("retwis-deliver.service")
-    [prepare], [serve], [deliver] = setting(web, "ExecStartPre"), setting(web, "ExecStart"), setting(worker, "ExecStart")
+    [prepare], [serve] = setting(web, "ExecStartPre"), setting(web, "ExecStart")
+    [deliver] = setting(worker, "ExecStart")
     if server == "uwsgi":
         machine.path("etc/retwis").mkdir()
         machine.path("etc/retwis/uwsgi.ini").write_text(machine.text("uwsgi.ini"))

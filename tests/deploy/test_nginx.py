@@ -1,0 +1,16 @@
+"""nginx takes the configuration."""
+
+import subprocess
+
+import pytest
+
+from tests.support.processes.machine import Machine
+
+
+@pytest.mark.parametrize("with_uwsgi", [False, True])
+def test_nginx_takes_the_configuration_without_a_warning(with_uwsgi):
+    machine = Machine()
+    machine.write_nginx(with_uwsgi)
+    answer = subprocess.run(machine.nginx("-t"), capture_output=True, text=True, check=False)
+    assert answer.returncode == 0, answer.stderr
+    assert "[warn]" not in answer.stderr

@@ -1,0 +1,52 @@
+"""The store of redis.conf and users.acl: it keeps what it is given, and its users have the rights of docs/redis.md."""
+
+import subprocess
+
+import pytest
+import redis
+
+from tests.support.processes.machine import Machine
+
+
+@pytest.fixture(scope="module")
+def machine():
+    machine = Machine()
+    with machine.store() as machine.raw:
+        yield machine
+
+
+def manage(machine, *arguments):
+    command = machine.command(" ".join(["/opt/retwis/venv/bin/retwis", *arguments]))
+    return subprocess.run(command, env=machine.environment(), capture_output=True, text=True, check=False)
+
+
+def test_the_server_listens_on_a_file_alone_which_its_group_may_open(machine):
+    assert machine.raw.config_get("port")["port"] == "0"
+    assert machine.path("run/redis/redis-server.sock").stat().st_mode & 0o777 == 0o770
+
+
+def test_nobody_gets_in_without_a_password(machine):
+    with (
+        redis.Redis(unix_socket_path=str(machine.path("run/redis/redis-server.sock"))) as stranger,
+        pytest.raises(redis.AuthenticationError),
+    ):
+        stranger.ping()
+
+
+def test_the_checks_for_a_public_site_find_nothing(machine):
+    answer = manage(machine, "check", "--deploy", "--fail-level", "WARNING")
+    assert answer.returncode == 0, answer.stderr
+
+
+def test_doctor_has_no_advice_on_the_server(machine):
+    assert manage(machine, "seed", "--users", "3", "--posts", "5", "--follows", "1").returncode == 0
+    answer = manage(machine, "doctor", "--fail-on", "advice")
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+
+
+def test_what_was_answered_is_there_after_a_kill():
+    machine = Machine()
+    for kept in (None, "yes"):
+        with machine.store() as raw:  # the block ends with SIGKILL
+            assert raw.get("kept") == kept
+            raw.set("kept", "yes")
