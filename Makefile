@@ -9,7 +9,7 @@ IN_PARALLEL := --numprocesses auto --maxprocesses 4 --dist loadfile
 unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run test test-fake test-real test-faults test-sentinel test-cluster test-twemproxy test-all test-browser test-package screenshots fuzz growth bench messages check-messages lint lock audit clean
+.PHONY: run test test-fake test-real test-faults test-sentinel test-cluster test-twemproxy test-all test-browser test-package test-deploy screenshots fuzz growth bench messages check-messages lint lock audit clean
 
 run: $(VENV)/.installed
 	@exec $(BIN)/python manage.py serve
@@ -41,6 +41,10 @@ test-browser: $(VENV)/.installed-test
 # Builds the wheel, installs it in an empty environment, and serves the site from an empty folder. Needs PyPI.
 test-package: $(VENV)/.installed-test
 	$(BIN)/python -m pytest --ds=tests.settings.fake tests/package
+
+# Runs the files of deploy/. Needs Debian's nginx-light, redis-server and systemd.
+test-deploy: $(VENV)/.installed-test
+	$(BIN)/python -m pytest --ds=tests.settings.fake tests/deploy
 
 # Takes the screenshots of the README again.
 screenshots: $(VENV)/.installed-test
@@ -103,7 +107,7 @@ $(VENV)/.installed-test: requirements-dev.lock $(VENV)/.installed
 LOCK := $(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --no-annotate --no-emit-index-url --custom-compile-command 'make lock'
 lock: $(VENV)/.installed-test
 	$(LOCK) --all-extras --output-file requirements-dev.lock pyproject.toml
-	$(LOCK) --extra build --constraint requirements-dev.lock --output-file requirements.lock pyproject.toml
+	$(LOCK) --extra build --extra gunicorn --constraint requirements-dev.lock --output-file requirements.lock pyproject.toml
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .import_linter_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.support.processes.machine import deployment
+from tests.support.deploy.machine import deployment
 
 
 @pytest.fixture(scope="module", params=["gunicorn", "uwsgi"])

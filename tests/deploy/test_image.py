@@ -13,7 +13,7 @@ import pytest
 import redis
 from compose_spec import PyOptions
 
-from tests.support.processes.machine import ADMIN_PASSWORD, ROOT, Machine, deployed
+from tests.support.deploy.machine import ADMIN_PASSWORD, ROOT, Machine, deployed
 from tests.support.processes.ports import free_port
 from tests.support.processes.processes import wait_until
 

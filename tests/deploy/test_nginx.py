@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from tests.support.processes.machine import Machine
+from tests.support.deploy.machine import Machine
 
 
 @pytest.mark.parametrize("with_uwsgi", [False, True])

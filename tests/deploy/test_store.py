@@ -5,7 +5,7 @@ import subprocess
 import pytest
 import redis
 
-from tests.support.processes.machine import Machine
+from tests.support.deploy.machine import Machine
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.support.processes.machine import deployed, setting
+from tests.support.deploy.machine import deployed, setting
 
 UNITS = ["retwis-web.service", "retwis-deliver.service"]
 EXPOSURE = 20  # tenths: what `systemd-analyze security` calls OK; a unit without any hardening has 96

@@ -9,7 +9,7 @@ import ssl
 import pytest
 
 from retwis_site.http.security_headers import HEADERS
-from tests.support.processes.machine import HOST
+from tests.support.deploy.machine import HOST
 from tests.support.processes.processes import wait_until
 
 PASSWORD = "correct horse battery"

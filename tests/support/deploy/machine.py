@@ -4,6 +4,7 @@ import contextlib
 import os
 import re
 import shlex
+import shutil
 import socket
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import trustme
 from django.conf import settings
 
 from tests.settings import folder
-from tests.support.http.tls_browser import TlsBrowser
+from tests.support.deploy.tls_browser import TlsBrowser
 from tests.support.processes.ports import free_ports
 from tests.support.processes.processes import end_group, wait_until
 
@@ -86,7 +87,8 @@ class Machine:
         return [*_PROGRAMS[program.removeprefix("/opt/retwis/venv/bin/")], *arguments]
 
     def nginx(self, *arguments):
-        return ["nginx", "-c", f"{self.folder}/nginx.conf", *arguments]
+        program = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
+        return [program, "-c", f"{self.folder}/nginx.conf", *arguments]
 
     def write_nginx(self, with_uwsgi):
         """Write nginx's configuration: nginx.conf, for uWSGI with the other `location /`."""
