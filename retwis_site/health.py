@@ -1,13 +1,16 @@
-"""Addresses for load balancers: `/livez` (the process runs) and `/readyz` (the store works)."""
+"""Addresses for load balancers: `/livez` (the process runs) and `/readyz` (the store works). Any host name will do."""
 
 import logging
 import time
+from collections.abc import Callable
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from retwis_site.exceptions import StoreError
+from retwis_site.jobs.heartbeat import silence
 from retwis_site.rendering.error_pages import RETRY_AFTER
 from retwis_site.store import keys
 from retwis_site.store.client import connect
@@ -16,6 +19,7 @@ from retwis_site.telemetry.observation import FAILURE
 logger = logging.getLogger("retwis.store")
 
 PLAIN = "text/plain; charset=utf-8"
+_PATHS = frozenset({"/livez", "/readyz"})
 
 
 @never_cache
@@ -28,13 +32,33 @@ def livez(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_safe
 def readyz(request: HttpRequest) -> HttpResponse:
-    """200 if the store accepts a write, else 503. One round trip."""
+    """200 if the store accepts a write, else 503. A second line says when no worker has run for a minute: that is no
+    reason to take all web processes out of use. One round trip."""
+    pipe = connect().pipeline()
+    pipe.set_ex(keys.health(), str(int(time.time())), keys.HEALTH_SECONDS)
+    seen = pipe.get(keys.worker_seen())
     try:
-        connect().set_ex(keys.health(), str(int(time.time())), keys.HEALTH_SECONDS)
+        pipe.execute()
     except StoreError as error:
         request.META[FAILURE] = "store"
         logger.error("readyz: %s", error)  # not in the answer: it is public
         unready = HttpResponse("the store does not take a write\n", content_type=PLAIN, status=503)
         unready["Retry-After"] = str(RETRY_AFTER)
         return unready
-    return HttpResponse("ok\n", content_type=PLAIN)
+    lines = filter(None, ["ok", silence(seen.value)])
+    return HttpResponse("".join(f"{line}\n" for line in lines), content_type=PLAIN)
+
+
+class AnyHost:
+    """Lets both be asked by any Host: a load balancer or a container names the machine, which is no host of the site.
+    Nothing of their answers depends on it, so the site's own takes its place before anything reads it."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self._get_response = get_response
+        named = (host.lstrip(".") for host in settings.ALLOWED_HOSTS if host != "*")
+        self._host = next(named, "localhost")
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if request.path_info in _PATHS:
+            request.META["HTTP_HOST"] = self._host
+        return self._get_response(request)

@@ -178,6 +178,7 @@ KEY_KINDS: dict[str, str] = {}
 MIDDLEWARE = [
     "retwis_site.telemetry.middleware.ObservedRequests",
     "retwis_site.http.security_headers.BrowserHeaders",
+    "retwis_site.health.AnyHost",
     "retwis_site.rendering.request_heads.RequestHeads",
     *(["django.middleware.security.SecurityMiddleware"] if HTTPS else []),  # the rest of it is in BrowserHeaders
     "whitenoise.middleware.WhiteNoiseMiddleware",

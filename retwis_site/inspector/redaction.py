@@ -22,7 +22,7 @@ OPEN = frozenset(
         *("updates:*", "likes:*", "liked_by:*", "reposts:*", "reposted_by:*", "bookmarks:*", "blocked:*"),
         *("blocked_by:*", "muted:*", "muted_reposts:*", "muted_threads:*", "muted_words:*", "tags_of:*", "thread:*"),
         *("replies_to:*", "quotes_of:*", "edits:*", "tag:*", "tags", "tags_by_name", "posting_ranges"),
-        *("search_index", "notices:*", "skeletons", "reports", "reports_about:*", "health", "schema"),
+        *("search_index", "notices:*", "skeletons", "reports", "reports_about:*", "health", "worker_seen", "schema"),
     }
 )
 # Of hashes of these kinds the values of these fields are shown.

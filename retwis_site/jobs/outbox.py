@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 
 from retwis_site.exceptions import StoreReadOnly, StoreRefused
+from retwis_site.jobs.heartbeat import queue_beat
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import parse_id, whole
@@ -141,8 +142,11 @@ class Outbox:
         return {name: attempt.value if due.value is not None else None for name, attempt, due in counts}
 
     def renew(self, name: str) -> None:
-        """Keep a claimed job for another LEASE seconds. One round trip."""
-        self._store.expire(keys.lease(name), LEASE)
+        """Keep a claimed job for another LEASE seconds, and note that its worker runs. One round trip."""
+        pipe = self._store.pipeline()
+        pipe.expire(keys.lease(name), LEASE)
+        queue_beat(pipe)
+        pipe.execute()
 
     def release(self, name: str) -> None:
         """Put a claimed job, of which a part is done, behind all due jobs. Three round trips.

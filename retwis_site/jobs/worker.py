@@ -2,7 +2,8 @@
 
 import logging
 import time
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum, auto
 from functools import partial
 from threading import Event
@@ -57,37 +58,43 @@ def _kind(job: str) -> str:
 
 
 def drain(store: Store, worker: str) -> int:
+    """Do all `rounds`. Returns the number of finished jobs."""
+    return sum(finished.total() for finished in rounds(store, worker))
+
+
+def rounds(store: Store, worker: str) -> Iterator[Counter[str]]:
     """Finish every due job that no other worker has claimed, until `stop` is set. Long jobs take turns.
 
-    Returns the number of finished jobs. A job that fails stays in the outbox and is logged. Its lease keeps other
-    workers from trying at once, since the store may be inconsistent. After ATTEMPTS failures it becomes a dead letter.
-    A job of an unknown kind is left alone: a newer version of the site may have added it.
+    Yields after each look at the outbox how many jobs of each kind were finished since the last one. A job that fails
+    stays in the outbox and is logged. Its lease keeps other workers from trying at once, since the store may be
+    inconsistent. After ATTEMPTS failures it becomes a dead letter. A job of an unknown kind is left alone: a newer
+    version of the site may have added it.
     """
     outbox = Outbox(store)
-    finished = 0
     skipped: set[str] = set()
     while due := [job for job in outbox.due(BATCH + len(skipped)) if job not in skipped]:
-        alone = []
+        alone, finished = [], Counter[str]()
         for kind, jobs in _by_kind(due).items():
             together = _batch_handler(kind)
             if together is None or stop.is_set():
                 alone += jobs
                 continue
             for job, outcome in _work_together(store, outbox, together, jobs, worker).items():
-                finished += outcome is _Outcome.FINISHED
+                finished[kind] += outcome is _Outcome.FINISHED
                 if outcome is _Outcome.LEFT:
                     skipped.add(job)
         read_again = time.monotonic() + TURN  # what is done in batches does not wait for many long jobs
         for job in alone:
             if stop.is_set():
-                return finished
+                yield finished
+                return
             outcome = _work(store, outbox, job, worker)
-            finished += outcome is _Outcome.FINISHED
+            finished[_kind(job)] += outcome is _Outcome.FINISHED
             if outcome is _Outcome.LEFT:
                 skipped.add(job)
             if time.monotonic() > read_again:
                 break
-    return finished
+        yield finished
 
 
 def _by_kind(jobs: Iterable[str]) -> dict[str, list[str]]:

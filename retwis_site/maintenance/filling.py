@@ -18,8 +18,11 @@ from retwis_site.store.snowflake import SMALLEST
 
 AT_ONCE = 500  # keys that are removed in one round trip
 
-# What a site without users may have: a visitor makes the lists, a load balancer `health`.
-_WITHOUT_USERS = {"schema", "health", "inspected:*", "throttle:*", "lease:*", "attempts", "timeline", "timeline:[0-9]*"}
+# What a site without users may have: a visitor makes the lists, a load balancer `health`, a worker `worker_seen`.
+_WITHOUT_USERS = {
+    *("schema", "health", "worker_seen", "inspected:*", "throttle:*", "lease:*", "attempts"),
+    *("timeline", "timeline:[0-9]*"),
+}
 
 _KINDS: dict[str, list[str]] = defaultdict(list)  # the part before the colon -> patterns of the key table
 for _pattern in key_kinds.ALL:

@@ -71,6 +71,7 @@ TYPES = {
     "reset:*": "string",
     "throttle:*": "zset",
     "health": "string",
+    "worker_seen": "string",
     "inspected:*": "string",
     "schema": "string",
     **settings.KEY_KINDS,
@@ -146,6 +147,7 @@ VALUES: dict[str, str | dict[str, str]] = {
     "attempts": "number",
     "set_aside": "text",
     "idem:*": "id",
+    "worker_seen": "number",
     "schema": "version",
 }
 # The kinds of sorted sets whose scores are unix seconds, and those whose scores are the members.

@@ -69,6 +69,7 @@
 | `damaged:<key>:again:<number>` | any | such a key while `damaged:<key>` is there already, numbered from 2, EX 30 days | |
 | `damaged:<key>:values` | hash | bad members with their scores, or bad fields, which `doctor --fix` has removed from the key, EX 30 days; the first of each name | |
 | `health` | string | written by `/readyz`, EX | |
+| `worker_seen` | string | when a worker last ran, unix s | |
 | `inspected:<what>` | string | with INSPECT=1: what a form (a random token) or a job (the hash of its name) has sent, as JSON without secrets, EX one minute | |
 | `schema` | string | the version of this table that the store follows, now 1; `adopting` while `adopt` is under way | truth |
 
@@ -229,6 +230,7 @@ HEALTH_SECONDS = 60  # until it expires
 
 
 health = _one("health")
+worker_seen = _one("worker_seen")
 applications = _one("applications")
 
 

@@ -11,14 +11,14 @@ from timeline.posts.repository import Posts
 
 
 def everything(raw):
-    """All keys and their values."""
+    """All keys and their values, without the note that a worker has run: it says nothing of the site."""
     read = {
         "string": lambda key: _string(raw, key),
         "hash": raw.hgetall,
         "list": lambda key: raw.lrange(key, 0, -1),
         "zset": lambda key: raw.zrange(key, 0, -1, withscores=True),
     }
-    return {key: read[raw.type(key)](key) for key in raw.keys()}  # noqa: SIM118  a client, not a dict
+    return {key: read[raw.type(key)](key) for key in raw.keys() if key != "worker_seen"}  # noqa: SIM118  a client, not a dict
 
 
 def _string(raw, key):

@@ -127,6 +127,7 @@ GROWTH = {
     "throttle:*": Growth(EACH_ACTION, BY_NUMBER),
     "damaged:*": Growth(NO_KEY, BY_TEXT),
     "health": Growth(ONE, FIXED),
+    "worker_seen": Growth(ONE, FIXED),
     "schema": Growth(ONE, FIXED),
     **dict.fromkeys(settings.KEY_KINDS, Growth(NOT_KNOWN, NOT_KNOWN)),
 }

@@ -20,7 +20,8 @@ OPEN = frozenset(
         *("timeline", "timeline:[0-9]*", "recent", "recent:[0-9]*"),
         *("liked_by:*", "reposts:*", "reposted_by:*", "thread:*", "replies_to:*", "quotes_of:*"),
         *("tag:*", "tags", "tags_by_name", "posting_ranges", "search_index", "site"),
-        *("outbox", "outbox:[0-9]*", "attempts", "set_aside", "lease:*", "health", "schema"),
+        *("outbox", "outbox:[0-9]*", "attempts", "set_aside", "lease:*", "health", "worker_seen"),
+        "schema",
     }
 )
 OWN = frozenset(

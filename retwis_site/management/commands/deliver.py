@@ -10,8 +10,9 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from retwis_site.exceptions import StoreError
+from retwis_site.jobs.heartbeat import Heartbeat
 from retwis_site.jobs.outbox import Outbox
-from retwis_site.jobs.worker import drain, stop
+from retwis_site.jobs.worker import drain, rounds, stop
 from retwis_site.management.base import StoreCommand
 from retwis_site.store.client import Store
 
@@ -31,7 +32,9 @@ class Command(StoreCommand):
         # The worker makes thousands of tuples and no cycles: the cycle collector took a quarter of the time.
         gc.set_threshold(50_000, 20, 100)
         worker = f"{socket.gethostname()}:{os.getpid()}"
+        heartbeat = Heartbeat(store)
         if options["once"]:
+            heartbeat.beat()
             _move_misplaced(store)
             self.say(f"{drain(store, worker)} jobs finished.")
             return
@@ -45,7 +48,9 @@ class Command(StoreCommand):
                 if not moved:  # inside the loop, since the store may be down while the worker starts
                     _move_misplaced(store)
                     moved = True
-                drain(store, worker)
+                heartbeat.beat()
+                for _ in rounds(store, worker):
+                    heartbeat.beat()
                 pause = POLL_EVERY
             except StoreError as error:
                 logger.error("deliver: %s", error)

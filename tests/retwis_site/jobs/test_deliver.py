@@ -13,7 +13,7 @@ from timeline.relations.follow import Follows
 
 def test_deliver_has_nothing_to_do_in_an_empty_store(raw, capsys):
     assert deliver(capsys) == "0 jobs finished.\n"
-    assert raw.dbsize() == 0
+    assert everything(raw) == {}
 
 
 @pytest.mark.parametrize("committed", [False, True])
@@ -46,7 +46,7 @@ def test_deliver_undoes_a_registration_whose_name_is_taken(raw, capsys, alice):
 def test_deliver_removes_the_job_of_a_registration_that_never_began(raw, capsys):
     add_overdue_job(raw, "user:1")
     assert deliver(capsys) == "1 jobs finished.\n"
-    assert raw.dbsize() == 0
+    assert everything(raw) == {}
 
 
 def test_deliver_finishes_a_logout(raw, capsys, alice, browser):
@@ -133,7 +133,7 @@ def test_deliver_does_not_restore_a_post_that_was_deleted_meanwhile(raw, capsys,
 def test_deliver_removes_the_job_of_a_post_that_does_not_exist(raw, capsys):
     add_overdue_job(raw, "post:7:abc")
     assert deliver(capsys) == "1 jobs finished.\n"
-    assert raw.dbsize() == 0
+    assert everything(raw) == {}
 
 
 def test_deliver_finishes_a_follow(raw, capsys, alice, bob):

@@ -10,7 +10,7 @@ from tests.support.stored_keys import add_overdue_job, everything, publish
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows
 
-NOT_COPIED = ("posts:", "timeline", "lease:", "damaged:", "health", "inspected:", "another-program")
+NOT_COPIED = ("posts:", "timeline", "lease:", "damaged:", "health", "worker_seen", "inspected:", "another-program")
 
 
 @dataclass
@@ -84,6 +84,7 @@ def make_site_with_every_key(raw, store):
     raw.rpush("timeline", "3", "2", "1")
     raw.set("damaged:user:7", "x", ex=900)
     raw.set("health", "1", ex=900)
+    raw.set("worker_seen", str(LONG_AGO))
     raw.set("inspected:0a", "{}", ex=900)
     raw.set("schema", "1")
     raw.set("another-program", "x")
