@@ -5,13 +5,24 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 
+from retwis_site.jobs.heartbeat import silence
 from retwis_site.jobs.outbox import LEASE, Claim, Outbox
 from retwis_site.jobs.worker import MALFORMED, handler_for
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding
+from retwis_site.maintenance.server_advice import Advice
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 
 LATER_ATTEMPT = 2  # not the first: home timelines are dropped, not pushed to
+
+
+def worker_advice(store: Store) -> list[Advice]:
+    """Whether a worker runs. One round trip. Raises StoreRefused."""
+    text = silence(store.get(keys.worker_seen()))
+    if not text:
+        return []
+    hint = "Run `manage.py deliver` beside the web processes, or `deliver --once` as a scheduled task."
+    return [Advice("retwis.W018", f"{text[0].upper()}{text[1:]}.", hint)]
 
 
 class OutboxChecks:

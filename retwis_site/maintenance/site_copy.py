@@ -20,7 +20,7 @@ from retwis_site.store.schema import UNFINISHED
 
 AT_ONCE = 500  # keys that are read in one round trip, and about the number of fields or members of each
 
-# Not copied: lists are caches that the next read rebuilds; leases, `health` and `worker_seen` belong to processes of the old site.
+# Not copied: lists are caches that the next read rebuilds; the others belong to processes of the old site.
 NOT_COPIED = {"lease:*", "health", "worker_seen", "inspected:*"}
 COPIED = {kind: is_type for kind, is_type in key_kinds.TYPES.items() if is_type != "list" and kind not in NOT_COPIED}
 

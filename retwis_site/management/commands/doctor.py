@@ -10,6 +10,7 @@ from django.core.management.base import CommandParser
 
 from retwis_site.exceptions import StoreRefused
 from retwis_site.features import features
+from retwis_site.jobs.outbox_checks import worker_advice
 from retwis_site.maintenance.census import Census
 from retwis_site.maintenance.clock_advice import clock_advice, ids_ahead
 from retwis_site.maintenance.examination import inconsistencies, orphans
@@ -75,10 +76,10 @@ def _state(store: Store, census: Census) -> State:
 
 
 def _advice(store: Store) -> Iterator[Advice]:
-    """The advice of all features."""
-    for feature in features():
+    """The advice on workers, and that of all features."""
+    for of in (worker_advice, *(feature.advice for feature in features())):
         with suppress(StoreRefused):  # such as for a key of the wrong type, which has a check of its own
-            yield from feature.advice(store)
+            yield from of(store)
 
 
 def _server_advice(store: Store) -> list[Advice]:

@@ -47,6 +47,8 @@ ask("a stylesheet", visitor, "get", "/static/retwis.css")
 ask("a health check", visitor, "get", "/livez")
 for url in ("/", "/login/", "/@Alice/?before=5", "/static/retwis.css", "/livez", "/readyz"):
     ask(f"unencrypted {url}", visitor, "get", url, secure=False)
+for url in ("/livez", "/readyz"):
+    record(f"unencrypted {url} of a machine", Client().get(url, headers={"host": "10.0.0.7:8000"}))
 record("an unencrypted foreign host", Client().get("/", headers={"host": "evil.example"}))
 ask("an unencrypted form", visitor, "post", "/login/", {"username": "Alice", "password": PASSWORD}, secure=False)
 print(json.dumps(answers))
@@ -83,6 +85,7 @@ def test_http_pages_redirect_to_https_but_health_checks_do_not():
         assert answer["cookies"] == []
     for url in ("/livez", "/readyz"):
         assert answers()[f"unencrypted {url}"]["status"] == 200
+        assert answers()[f"unencrypted {url} of a machine"]["status"] == 200
 
 
 def test_a_login_over_http_signs_no_one_in():

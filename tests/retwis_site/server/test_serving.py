@@ -204,7 +204,7 @@ def test_readyz_reports_a_lost_store_and_livez_does_not(serve):
     with serve() as site:
         site.wait_until_it_serves()
         assert site.browser.open("/livez") == (200, "ok\n")
-        assert site.browser.open("/readyz") == (200, "ok\n")
+        wait_until(lambda: site.browser.open("/readyz") == (200, "ok\n"), "a worker")
         pids = {*site.pids(), embedded_pid()}
         os.kill(embedded_pid(), signal.SIGKILL)
         wait_until(lambda: site.browser.open("/readyz")[0] == 503, "the store to be missed")
