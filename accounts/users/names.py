@@ -47,6 +47,8 @@ def in_one_line(text: str) -> str:
     Each run of spaces and line breaks becomes one space. Invisible characters are removed: controls, and marks that
     change the writing direction of the text beside them.
     """
+    if text.isascii() and text.isprintable():  # each character but the space is visible
+        return " ".join(text.split())
     kept = "".join(char for char in text if char in _JOINERS or char.isspace() or not _is_invisible(char))
     line = unicodedata.normalize("NFC", " ".join(kept.split()))
     return line if any(_is_visible(char) for char in line) else ""

@@ -77,7 +77,7 @@ def ask_posts(pipe: Pipe, within: Range, term: str) -> Answer[set[int]]:
 
 def in_all(postings: Sequence[Postings]) -> set[int]:
     """The ids that stand under all of these terms, at least one, in the same range."""
-    fewest, *others = sorted(postings, key=len)
+    fewest, *others = sorted(postings, key=len) if len(postings) > 1 else postings
     offsets = set(fewest.offsets())
     for other in others:
         offsets.intersection_update(other.offsets())

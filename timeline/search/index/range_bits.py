@@ -10,12 +10,12 @@ from collections.abc import Iterable, Sequence
 
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe
-from retwis_site.store.replies import Answer
+from retwis_site.store.replies import Answer, Reply
 from timeline.search.index.postings import place
 from timeline.search.index.ranges import Range
 
 GROUP = 64  # ranges; with ids from the counter, a million posts
-SLOTS = 256  # so a key has at most 2 KB
+SLOTS = 512  # so a key has at most 4 KB
 
 
 def queue_bits(pipe: Pipe, within: Range, terms: Iterable[str]) -> None:
@@ -35,14 +35,19 @@ def ask_ranges_with(pipe: Pipe, ranges: Sequence[Range], terms: Sequence[str]) -
     ]
 
     def read() -> list[Range]:
-        return [
-            each
-            for some, answers in asked
-            for each in some
-            if all(_is_set(stored.value or b"", _bit(each, slot)) for slot, stored in answers)
-        ]
+        return [each for some, answers in asked for each in _with_all(some, answers)]
 
     return Answer(read)
+
+
+def _with_all(ranges: Sequence[Range], answers: Iterable[tuple[int, Reply[bytes | None]]]) -> list[Range]:
+    """Those of the ranges of a group that have the bit of each slot."""
+    for slot, stored in answers:
+        # One byte of each range. As Redis counts bits, the first is the highest of its byte.
+        column, bit = (stored.value or b"")[slot // 8 :: SLOTS // 8], 128 >> slot % 8
+        having = {place for place, byte in enumerate(column) if byte & bit}
+        ranges = [each for each in ranges if each.number % GROUP in having]
+    return [*ranges]
 
 
 def _slot(term: str) -> tuple[int, int]:
@@ -52,8 +57,3 @@ def _slot(term: str) -> tuple[int, int]:
 
 def _bit(within: Range, slot: int) -> int:
     return within.number % GROUP * SLOTS + slot
-
-
-def _is_set(stored: bytes, bit: int) -> bool:
-    """As Redis counts bits: the first is the highest of the first byte."""
-    return bit // 8 < len(stored) and bool(stored[bit // 8] >> (7 - bit % 8) & 1)

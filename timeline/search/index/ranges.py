@@ -7,6 +7,8 @@ works with a list of ranges that is so old.
 
 from bisect import bisect_right
 from collections.abc import Iterator
+from functools import lru_cache
+from itertools import islice
 from typing import NamedTuple
 
 from retwis_site.store import keys
@@ -59,6 +61,12 @@ class Ranges(NamedTuple):
         last = min(self.last_counted, before - 1)
         for first in range(last // RANGE * RANGE, -1, -RANGE):
             yield self.of(first)
+
+
+@lru_cache(maxsize=16)
+def highest(ranges: Ranges, before: int, number: int) -> tuple[Range, ...]:
+    """The ranges with ids below `before`, highest first, at most so many. Kept, since most searches need the same."""
+    return tuple(islice(ranges.below(before), number))
 
 
 _kept: Memory[str, Ranges] = Memory(size=2, seconds=KEPT)

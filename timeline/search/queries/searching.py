@@ -9,7 +9,6 @@ the bounds below; where they end it, the page says that older posts were not sea
 
 import time
 from collections.abc import Callable, Sequence
-from itertools import islice
 from typing import Generic, NamedTuple, TypeVar
 
 from accounts.signing_in.questions import Question
@@ -21,7 +20,7 @@ from retwis_site.store.replies import Answer
 from timeline.posts.entities import Post
 from timeline.posts.reading.acted import LatestActed, ask_latest_acted
 from timeline.posts.reading.post_reader import PostReader
-from timeline.search.index.ranges import Range, known_ranges
+from timeline.search.index.ranges import Range, highest, known_ranges
 from timeline.search.queries.candidates import FIRST_TAKEN, MOST_RANGES, Candidates, Newest, ask_newest
 from timeline.search.queries.dates import bounds
 from timeline.search.queries.entities import ByViewer, NothingToFind, Query, Scope, SearchPage, UnknownPerson
@@ -50,7 +49,7 @@ class Searching:
         """A search for the posts below the cursor, and what is asked `beside` it. One round trip, which also checks the
         viewer; more as for `known_ranges` and `bounds`. Raises NothingToFind, UnknownPerson."""
         below = LARGEST_ID + 1 if before is None else before
-        ranges = tuple(islice(known_ranges(self._store).below(below), MOST_RANGES + 1))
+        ranges = highest(known_ranges(self._store), below, MOST_RANGES + 1)
         begun, answer = viewer.ask(lambda: _Beginning(query, scope, ranges, beside()))
         me = viewer.uid
         for name in query.names:
