@@ -11,7 +11,6 @@ import socket
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
@@ -21,13 +20,13 @@ from tests.support.http import hostile_requests
 from tests.support.http.hostile_requests import Request
 from tests.support.http.http_browser import Browser
 from tests.support.people import PASSWORD, SECRET
+from tests.support.processes.memory import MIB, size_of
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 
 pytestmark = [pytest.mark.real_server, pytest.mark.faults]
 
 SECONDS = float(os.environ.get("MEMORY_SECONDS", "30"))
-MIB = 1024 * 1024
 GROWS_AT_MOST = 30 * MIB
 REQUESTS = 3000  # of the fuzzer; each is sent again and again, with other random parts
 LONG = 12_000  # characters of the random parts
@@ -41,11 +40,6 @@ def site(served_by_one_worker, raw, store):
     for number in range(20):
         Posts(store).publish(login.user.uid, NewPost(f"Hello @bob and https://example.com/{number}"), f"t{number}")
     return served_by_one_worker
-
-
-def size_of(pid):
-    """The bytes of a process's own memory."""
-    return int(re.search(r"RssAnon:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())[1]) * 1024
 
 
 def worker_of(site):

@@ -82,14 +82,26 @@ class _From(urllib.request.HTTPHandler):
         return self.do_open(http.client.HTTPConnection, request, source_address=(self._address, 0))
 
 
+class _Stay(urllib.request.HTTPRedirectHandler):
+    """Takes a redirect for the answer."""
+
+    def redirect_request(self, *_):
+        return None
+
+
 class Browser:
     """A browser with cookies of its own. `address`: where it is, such as 127.0.0.2."""
+
+    redirects = urllib.request.HTTPRedirectHandler
 
     def __init__(self, port, address="127.0.0.1"):
         self.origin = f"http://127.0.0.1:{port}"
         self._cookies = http.cookiejar.CookieJar()
         self._opener = urllib.request.build_opener(
-            urllib.request.ProxyHandler({}), urllib.request.HTTPCookieProcessor(self._cookies), _From(address)
+            urllib.request.ProxyHandler({}),
+            urllib.request.HTTPCookieProcessor(self._cookies),
+            self.redirects,
+            _From(address),
         )
 
     def ask(self, path, form=None):
@@ -118,3 +130,9 @@ class Browser:
     def cookie(self, name):
         """The value of a cookie; None without it."""
         return next((cookie.value for cookie in self._cookies if cookie.name == name), None)
+
+
+class StayingBrowser(Browser):
+    """A browser that follows no redirect, so that the answer to a form is known whatever comes after it."""
+
+    redirects = _Stay

@@ -1,0 +1,115 @@
+"""People do all that people do while workers and the store are killed and the clock steps: nothing is lost, nothing is
+wrong, and the memory stays flat.
+
+`make soak` takes ten minutes and 50 people. At first all processes are killed; then only the store, so that the memory
+of the others can be compared."""
+
+import json
+import os
+import sys
+import time
+
+import pytest
+
+from tests.support.endurance import measures
+from tests.support.endurance.crowds import Running
+from tests.support.endurance.disturbances import Disturbances
+from tests.support.endurance.ledger import all_is_there
+from tests.support.endurance.person import Crowd
+from tests.support.processes.ports import free_port
+from tests.support.processes.processes import environment, manage, run_site, wait_until
+from tests.support.processes.stepped_clock import COMPILER, stepped_clock
+from tests.support.protocols.conversations import assert_conversations_agree
+from tests.support.protocols.relations import assert_relations_agree
+from tests.support.stores.key_layouts import noted
+from tests.support.stores.store_faults import a_server
+
+pytestmark = [pytest.mark.real_server, pytest.mark.faults]
+
+SECONDS = float(os.environ.get("SOAK_SECONDS") or 40)
+PEOPLE = int(os.environ.get("SOAK_CLIENTS") or 12)
+SEED = int(os.environ.get("SOAK_SEED") or 1)
+STORM, WARM_UP, STEADY = 0.55, 0.15, 0.30  # parts of the time
+IN_A_STORM = ["kill_web_worker"] * 4 + ["kill_deliver"] * 2 + ["kill_store"] * 2 + ["step_clock"] * 3
+LATER = ["kill_store", "step_clock", "step_clock"]
+PAUSE = (0.5, 4.0)  # seconds between two disturbances
+AN_HOUR = 3600
+
+
+@pytest.mark.skipif(COMPILER is None, reason="the clock steps by a library in C, and there is no C compiler")
+def test_nothing_is_lost_and_memory_stays_flat(tmp_path):
+    with stepped_clock(tmp_path) as clock, a_server() as server:
+        server.start("--appendfsync", "always")
+        changes = {"REDIS_URL": server.url, "THROTTLE": "0", "DELIVER_INLINE_LIMIT": "5", "INSPECT": "0"}
+        env = environment(tmp_path / "var", **changes)
+        with run_site(tmp_path / "var", tmp_path / "log", free_port(), **changes) as site:
+            site.wait_until_it_serves()
+            disturbances = Disturbances(SEED, site, server, clock)
+            running = Running(Crowd(site.port, SEED, disturbances), PEOPLE)
+            running.register()
+            make_staff(running, env)
+            running.begin()
+            try:
+                before, after = soak(running, disturbances, server.admin)
+            finally:
+                running.end()
+                tell(running, disturbances)
+            assert running.errors == []
+            finish(server.admin, clock)
+            assert all_is_there(running.crowd, server.admin) == []
+            check_the_store(server.admin, env)
+            sys.stderr.write(f"{measures.table(before[0], after[0])}\nstore: {before[1]} > {after[1]}\n")
+            assert [*measures.grown(before[0], after[0]), *measures.grown_store(before[1], after[1])] == []
+            assert "Traceback" not in site.printed()
+            assert site.stop() == 0
+
+
+def make_staff(running, env):
+    for person, role in zip(running.people, ("admin", "moderator")):
+        done = manage("role", person.name, role, env=env)
+        assert done.returncode == 0, done.stderr
+
+
+def soak(running, disturbances, raw):
+    """The measures after a warm-up, and at the end."""
+    disturbances.disturb(IN_A_STORM, SECONDS * STORM, PAUSE)
+    disturbances.wait_until_all_run()
+    disturbances.disturb(LATER, SECONDS * WARM_UP, PAUSE)
+    before = measured(running, disturbances, raw)
+    disturbances.disturb(LATER, SECONDS * STEADY, PAUSE)
+    return before, measured(running, disturbances, raw)
+
+
+def measured(running, disturbances, raw):
+    with running.rest():
+        wait_until(lambda: not any_due(raw), "the jobs that are due", 60)
+        return measures.uses(disturbances.pids()), measures.of_store(raw)
+
+
+def any_due(raw):
+    """Whether a job is due that only waits for the worker. Those of killed processes are due later."""
+    return raw.zcount("outbox", "-inf", int(time.time()) - 3600)
+
+
+def finish(raw, clock):
+    """An hour passes: leases end, and the worker finishes what killed processes have left."""
+    clock.step(AN_HOUR)
+    wait_until(lambda: not noted(raw), "an empty outbox", 120)
+    assert raw.zrange("set_aside", 0, -1) == []
+
+
+def check_the_store(raw, env):
+    doctor = manage("doctor", "--json", env=env)
+    assert doctor.returncode == 0, doctor.stdout + doctor.stderr
+    assert json.loads(doctor.stdout)["errors"] == []
+    assert_relations_agree(raw, "")
+    assert_conversations_agree(raw, "")
+
+
+def tell(running, disturbances):
+    crowd = running.crowd
+    sys.stderr.write(f"\nseed {SEED}, {PEOPLE} people, {SECONDS:.0f} s\n")
+    for title, counts in (("deeds", crowd.deeds), ("answers", crowd.statuses), ("disturbances", disturbances.done)):
+        sys.stderr.write(f"{title}: " + ", ".join(f"{name} {count}" for name, count in counts.most_common()) + "\n")
+    for error in running.errors[:10]:
+        sys.stderr.write(f"{error}\n")

@@ -1,0 +1,101 @@
+"""What the site has acknowledged to the people of a soak is in the store at its end, and nothing else."""
+
+POSTS = {"likes", "reposts", "bookmarks"}
+PEOPLE = {"following", "blocked", "muted"}
+
+
+def all_is_there(crowd, raw):
+    """What is wrong: a sentence each."""
+    stored = Stored(crowd, raw)
+    return [problem for account in crowd.accounts for problem in stored.problems_of(account)]
+
+
+class Stored:
+    def __init__(self, crowd, raw):
+        self._crowd, self._raw = crowd, raw
+        self._uids = raw.hgetall("users")
+
+    def problems_of(self, account):
+        uid = self._uids.get(account.name)
+        if account.name in self._crowd.left:
+            yield from self._left(account, uid)
+        elif account.name in self._crowd.names:
+            yield from self._texts(account, uid)
+            yield from self._edges(account, uid)
+            yield from self._fields(account, uid)
+            yield from self._reports(account, uid)
+
+    def _left(self, account, uid):
+        """Nothing but the name of a deleted account is there."""
+        if fields := self._raw.hgetall(f"user:{uid}").keys() - {"username", "deleted"}:
+            yield f"{account.name} is deleted, but has {sorted(fields)}"
+        for kind in (
+            "updates",
+            "following",
+            "followers",
+            "likes",
+            "reposts",
+            "bookmarks",
+            "blocked",
+            "muted",
+            "tags_of",
+        ):
+            if self._raw.exists(f"{kind}:{uid}"):
+                yield f"{account.name} is deleted, but has {kind}"
+
+    def _texts(self, account, uid):
+        pids = {token: self._raw.get(f"idem:{uid}:{token}") for token in {*account.texts, *account.maybe}}
+        expected = set()
+        for token, text in account.texts.items():
+            pid = pids[token]
+            if pid is None:
+                yield f"{account.name}: the post {token} ({text}) was acknowledged, and is lost"
+            elif int(pid) not in account.unsure:
+                deleted, body = self._raw.hmget(f"post:{pid}", "deleted", "body")
+                if int(pid) in account.gone:
+                    if deleted is None and body is not None:
+                        yield f"{account.name}: post {pid} was deleted, and is there"
+                elif deleted is None:
+                    expected.add(pid)
+                    if body != account.edited.get(int(pid), text):
+                        yield f"{account.name}: post {pid} is {body!r} instead of {account.edited.get(int(pid), text)!r}"
+                elif not deleted.endswith(":staff"):
+                    yield f"{account.name}: post {pid} is deleted, and nobody has deleted it"
+        own = set(self._raw.zrange(f"updates:{uid}", 0, -1))
+        reposts = {str(int(score)) for _, score in self._raw.zrange(f"reposts:{uid}", 0, -1, withscores=True)}
+        unsure = {pids[token] for token in account.maybe} | {str(pid) for pid in account.unsure}
+        if lacking := expected - own:
+            yield f"{account.name}: updates lacks {lacking}"
+        if more := own - expected - reposts - unsure:
+            yield f"{account.name}: updates has {more}, which {account.name} has not written"
+
+    def _edges(self, account, uid):
+        for (relation, target), stands in account.edges.items():
+            member = self._member(account, relation, target)
+            if stands is None or member is None:
+                continue
+            if stands != (self._raw.zscore(f"{relation}:{uid}", member) is not None):
+                yield f"{account.name}: {relation} {target} should be {stands}"
+
+    def _member(self, account, relation, target):
+        """The target as the store has it; None when it is deleted, or when others may have changed the edge."""
+        if relation in POSTS:
+            author, deleted = self._raw.hmget(f"post:{target}", "user_id", "deleted")
+            return None if author is None or deleted is not None else target
+        if relation in PEOPLE:
+            pairs = {(account.name, target), (target, account.name)}
+            is_blocked = relation == "following" and pairs & self._crowd.blocked
+            return None if target in self._crowd.left or is_blocked else self._uids[target]
+        return None if relation == "muted_threads" else target  # the first post of its thread
+
+    def _fields(self, account, uid):
+        for name, text in account.fields.items():
+            found = self._raw.hget(f"user:{uid}", name) or ""
+            if text is not None and found.split() != text.split() and set(found.split()) != set(text.split()):
+                yield f"{account.name}: {name} is {found!r} instead of {text!r}"
+
+    def _reports(self, account, uid):
+        made = [member.split(":") for member in self._raw.zrange(f"reports_by:{uid}", 0, -1)]
+        for whom, pid in account.reports:
+            if whom not in self._crowd.left and not any(one[:2] == [self._uids[whom], pid] for one in made):
+                yield f"{account.name}: the report about {whom} {pid} is lost"
