@@ -39,7 +39,7 @@ class Running:
     def rest(self):
         """For the time of the block, nobody does anything."""
         self._may_go.clear()
-        for person in self.people:
+        for _ in self.people:
             assert self._resting.acquire(timeout=120), f"somebody does not come to an end: {self.errors}"
         yield
         self._may_go.set()

@@ -76,7 +76,7 @@ class Disturbances:
     # ---- over time
 
     def disturb(self, kinds, seconds, pause):
-        """Do each of `kinds` in random order, again and again, with a random pause (seconds, from and to) before each."""
+        """Do each of `kinds` in random order, again and again, after a random pause (seconds, from and to)."""
         until = time.monotonic() + seconds
         waiting = []
         while True:

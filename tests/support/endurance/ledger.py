@@ -2,6 +2,7 @@
 
 POSTS = {"likes", "reposts", "bookmarks"}
 PEOPLE = {"following", "blocked", "muted"}
+OF_ACCOUNTS = (*POSTS, *PEOPLE, "updates", "followers", "tags_of", "muted_words", "notices")
 
 
 def all_is_there(crowd, raw):
@@ -57,8 +58,9 @@ class Stored:
                         yield f"{account.name}: post {pid} was deleted, and is there"
                 elif deleted is None:
                     expected.add(pid)
-                    if body != account.edited.get(int(pid), text):
-                        yield f"{account.name}: post {pid} is {body!r} instead of {account.edited.get(int(pid), text)!r}"
+                    newest = account.edited.get(int(pid), text)
+                    if body != newest:
+                        yield f"{account.name}: post {pid} is {body!r} instead of {newest!r}"
                 elif not deleted.endswith(":staff"):
                     yield f"{account.name}: post {pid} is deleted, and nobody has deleted it"
         own = set(self._raw.zrange(f"updates:{uid}", 0, -1))

@@ -140,8 +140,9 @@ class Person:
             answer = browser.ask(path, form)
         except (OSError, http.client.HTTPException) as error:
             self.crowd.statuses["lost"] += 1
-            assert self.crowd.disturbances.excuse_loss(began), f"{path}: {error!r} without a killed worker"
-            return None
+            if self.crowd.disturbances.excuse_loss(began):
+                return None
+            raise AssertionError(f"{path}: {error!r} without a killed worker") from error
         self.crowd.statuses[str(answer.status)] += 1
         if answer.status == 503:
             assert answer.headers["Retry-After"], path

@@ -1,7 +1,7 @@
 """A wall clock that a test steps while real processes run.
 
-Debian's libfaketime cannot do this: with it, `time.sleep` of Python 3.11 fails or never ends, since it waits for a moment
-of the monotonic clock. So a library of a few lines (stepped_clock.c) is compiled and preloaded."""
+Debian's libfaketime cannot do this: with it, `time.sleep` of Python 3.11 fails or never ends, since it waits for a
+moment of the monotonic clock. So a library of a few lines (stepped_clock.c) is compiled and preloaded."""
 
 import contextlib
 import mmap
