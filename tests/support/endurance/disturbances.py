@@ -30,10 +30,18 @@ class Disturbances:
     # ---- what is excused
 
     def excuse_loss(self, began):
-        """Whether a connection that began then may have been lost with a worker."""
-        return any(kill > began - SETTLES_WITHIN for kill in self._worker_kills)
+        """Whether a connection that began then, and is lost now, may have been lost with a worker."""
+        return any(kill > began - SETTLES_WITHIN for kill in self._worker_kills) or not self._is_any_listening()
+
+    def _is_any_listening(self):
+        printed = self._site.printed()
+        return any(
+            alive(pid) and printed.rfind(f"{name} listens") > printed.rfind(f"{name} has PID")
+            for name, pid in self.pids().items()
+        )
 
     def excuse_503(self, began):
+        """Whether a request that began then may have found no store."""
         return any(end > began - SETTLES_WITHIN for _, end in self._outages)
 
     # ---- processes
