@@ -9,7 +9,7 @@ IN_PARALLEL := --numprocesses auto --maxprocesses 4 --dist loadfile
 unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run test test-fake test-real test-faults test-sentinel test-cluster test-twemproxy test-all test-browser test-package test-deploy screenshots fuzz growth bench messages check-messages lint lock audit clean
+.PHONY: run test test-fake test-real test-faults test-sentinel test-cluster test-twemproxy test-all test-browser test-package test-deploy screenshots fuzz soak growth bench messages check-messages lint lock audit clean
 
 run: $(VENV)/.installed
 	@exec $(BIN)/python manage.py serve
@@ -53,6 +53,15 @@ screenshots: $(VENV)/.installed-test
 # Hostile requests to every address, in rounds until one fails; Ctrl-C ends it.
 fuzz: $(VENV)/.installed-test
 	@trap 'exit 0' INT; while FUZZ=1 $(BIN)/python -m pytest --ds=tests.settings.fake -x tests/retwis_site/http/test_fuzz.py; do :; done; exit 1
+
+# People use the site for ten minutes while its processes are killed and the clock steps: SECONDS=600 CLIENTS=50 SEED=7.
+# Needs a C compiler. Other settings of the site can be tried with it: `make soak POST_IDS=snowflake TIMELINE_SHARDS=3`.
+soak: SECONDS ?= 600
+soak: CLIENTS ?= 50
+soak: SEED ?= $(shell date +%s)
+soak: $(VENV)/.installed-test
+	SOAK_SECONDS=$(SECONDS) SOAK_CLIENTS=$(CLIENTS) SOAK_SEED=$(SEED) \
+		$(BIN)/python -m pytest --ds=tests.settings.real -m faults --capture=no tests/endurance
 
 # Measures the growing site for docs/scaling.md. Needs ten minutes, 2 GB of memory and Debian's redis-server.
 growth: $(VENV)/.installed-test

@@ -131,7 +131,7 @@ class Person:
             if answer is not None:
                 return answer, tries
             assert time.monotonic() < until, f"{path}: no answer within {PATIENCE} s"
-            self.crowd.stop.wait(0.1)  # a person does not click at once
+            self.crowd.stop.wait(min(0.1 * tries, 1.0))  # a person does not click at once, and loses patience
 
     def _ask(self, path, form, browser):
         """One request; None when it was lost with a killed worker, or came while the store was down."""
