@@ -1,0 +1,80 @@
+"""docs/operating.md: its commands of the site and of Redis run in their order, on one site, and what it says of full
+memory is true. test_system_commands.py looks at the other commands."""
+
+import io
+import sys
+
+import pytest
+from django.core.management import call_command
+
+from tests.support.maintenance.copied_sites import keys_to_copy
+from tests.support.maintenance.healthy_site import make_healthy_site
+from tests.support.people import register
+from tests.support.stored_keys import publish
+from tests.support.texts import guides
+
+pytestmark = [pytest.mark.real_server, pytest.mark.one_server]
+
+GUIDE = "operating"
+BACKUPS = "/var/backups/retwis"
+EMPTIES = "mv /var/lib/redis/appendonlydir"  # a server without its append-only file is empty
+
+
+@pytest.fixture
+def settings_of_server(raw):
+    """The settings that the guide changes have their values again after the test."""
+    kept = raw.config_get("maxmemory", "latency-monitor-threshold")
+    yield
+    for name, value in kept.items():
+        raw.config_set(name, value)
+
+
+@pytest.mark.usefixtures("settings_of_server")
+def test_the_commands_run_in_their_order(raw, store, rights, monkeypatch, tmp_path, capsys):
+    raw.config_set("repl-diskless-sync-delay", 0)
+    eve = register(store, "eve")
+    for number in range(4):
+        publish(raw, store, eve, f"Buy {number}")
+    said, folder = {}, tmp_path / "first"
+    for command in guides.commands(GUIDE):
+        program, *arguments = guides.words(command.replace(BACKUPS, str(folder)))
+        if program == "redis-cli":
+            raw.execute_command(*arguments)
+        elif program == "retwis":
+            rights("+sync", "+replconf")  # for `backup`; ACL LOAD takes them away
+            monkeypatch.setattr(sys, "stdin", io.StringIO("correct horse battery\n"))
+            call_command(*arguments)
+            said[command] = capsys.readouterr().out
+        if command.startswith(EMPTIES):
+            call_command("backup", folder)
+        if command.startswith((EMPTIES, "retwis backup")):
+            before = keys_to_copy(raw)
+            raw.flushall()
+        if arguments[:1] == ["restore"]:
+            assert keys_to_copy(raw) == before
+            folder = tmp_path / "other"  # two backups of one second have the same name
+    assert "The store has schema 1." in said["retwis upgrade"]
+    assert "/reset/" in said["retwis resetlink alice"]
+    assert raw.hget("staff", "2") == "admin"
+    assert raw.hget("site", "registration") == "approval"
+    assert raw.hget("post:4", "deleted").endswith(":staff")
+
+
+def test_a_full_memory_refuses_changes_and_pages_can_be_read(raw, store, alice, bob, carol, browser):
+    make_healthy_site(raw, store, alice, bob, carol)
+    signed_in = browser(alice)
+    form = {"body": "Typed", "token": "1-abcdefgh"}
+    limit = raw.config_get("maxmemory")["maxmemory"]
+    raw.config_set("maxmemory", 1)
+    try:
+        assert signed_in.get("/").status_code == 200
+        assert browser().get("/@Alice/").status_code == 200
+        for path, fields, who in (
+            ("/post/", form, signed_in),
+            ("/login/", {"username": "alice", "password": "x"}, browser()),
+        ):
+            refused = who.post(path, fields)
+            assert refused.status_code == 503
+            assert "The site can only be read right now, and takes no changes." in refused.content.decode()
+    finally:
+        raw.config_set("maxmemory", limit)

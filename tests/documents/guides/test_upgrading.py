@@ -1,0 +1,69 @@
+"""docs/upgrading.md: its commands run in their order on a site of an older version, and its table has all versions."""
+
+import re
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.core.management import CommandError, call_command
+
+from retwis_site.management.commands import serve
+from retwis_site.store import schema
+from tests.support.maintenance.copied_sites import keys_to_copy
+from tests.support.maintenance.healthy_site import make_healthy_site
+from tests.support.texts import guides
+
+GUIDE = "upgrading"
+BACKUPS = "/var/backups/retwis"
+EMPTIES = "mv /var/lib/redis/appendonlydir"  # a server without its append-only file is empty
+RUN = ["doctor", "backup", "check", "upgrade", "restore"]
+
+
+def quotes():
+    """The messages that the guide quotes, each in one line."""
+    found = re.findall(r"(?:^> .*\n)+", guides.text_of(GUIDE), re.MULTILINE)
+    return [re.sub(r"\s+", " ", text.replace("> ", "")).strip() for text in found]
+
+
+def test_the_table_has_every_version_of_the_changelog():
+    rows = re.findall(r"^\| ([\w.]+) \| (\w+) \|", guides.text_of(GUIDE), re.MULTILINE)
+    changelog = (Path(settings.BASE_DIR) / "CHANGELOG.md").read_text()
+    assert [version for version, _ in rows if version != "version"] == re.findall(r"^## \[(.*?)\]", changelog, re.M)
+    assert dict(rows)["Unreleased"] == str(schema.VERSION)
+
+
+@pytest.mark.real_server
+@pytest.mark.one_server
+def test_the_commands_run_in_their_order(raw, store, alice, bob, carol, rights, tmp_path):
+    make_healthy_site(raw, store, alice, bob, carol)
+    raw.delete("celery")  # of another program
+    raw.config_set("repl-diskless-sync-delay", 0)
+    raw.delete("users_by_followers")  # as an older version has left it; without `schema` it is not known
+    rights("+sync", "+replconf")
+    run = []
+    for command in guides.commands(GUIDE):
+        program, *arguments = guides.words(command.replace(BACKUPS, str(tmp_path)))
+        if command.startswith(EMPTIES):
+            before = keys_to_copy(raw)
+            call_command("backup", tmp_path)
+            raw.flushall()
+        if program != "retwis":
+            continue
+        run.append(arguments[0])
+        try:
+            call_command(*arguments)
+        except (CommandError, SystemExit):
+            assert run[-1] in {"doctor", "backup"}  # they say what is missing
+        if run[-1] == "upgrade":
+            assert raw.get("schema") == str(schema.VERSION)
+            assert raw.zscore("users_by_followers", "1") == 2
+    assert run == RUN
+    assert keys_to_copy(raw) == before
+
+
+@pytest.mark.usefixtures("raw")
+def test_an_older_site_on_a_newer_store_says_so(raw, store):
+    raw.set("schema", schema.VERSION + 1)
+    with pytest.raises(schema.NewerSchema) as refused:
+        schema.Gate(store, lambda: None).pass_(["GET"])
+    assert quotes() == [serve.NEEDS[schema.State.OLDER], str(refused.value)]
