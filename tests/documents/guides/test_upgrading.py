@@ -40,12 +40,13 @@ def test_the_commands_run_in_their_order(raw, store, alice, bob, carol, rights, 
     raw.config_set("repl-diskless-sync-delay", 0)
     raw.delete("users_by_followers")  # as an older version has left it; without `schema` it is not known
     rights("+sync", "+replconf")
-    run = []
+    run, folder = [], tmp_path / "before"
     for command in guides.commands(GUIDE):
-        program, *arguments = guides.words(command.replace(BACKUPS, str(tmp_path)))
+        program, *arguments = guides.words(command.replace(BACKUPS, str(folder)))
         if command.startswith(EMPTIES):
             before = keys_to_copy(raw)
-            call_command("backup", tmp_path)
+            folder = tmp_path / "then"  # two backups of one second have the same name
+            call_command("backup", folder)
             raw.flushall()
         if program != "retwis":
             continue
