@@ -8,31 +8,16 @@ logger = logging.getLogger("retwis.access")
 
 
 def log_access(seen: Observation) -> None:
+    """`record.seen` is the observation, for a form of the log with fields. It is called for each request, so it makes the
+    record itself: `logger.info` would look for its caller."""
     if not logger.isEnabledFor(logging.INFO):
         return
-    ms, store_ms = round(seen.seconds * 1000, 1), round(seen.seconds_in_store * 1000, 1)
-    logger.info(
-        "%s %s %d, %d bytes, %s ms, %d round trips in %s ms, from %s, uid %s%s",
-        seen.method,
-        seen.route or "-",
-        seen.status,
-        seen.size,
-        ms,
-        seen.round_trips,
-        store_ms,
-        seen.address or "-",
-        seen.uid or "-",
-        f", cause {seen.failure}" if seen.failure else "",
-        extra={
-            "method": seen.method,
-            "route": seen.route or "-",
-            "status": seen.status,
-            "bytes": seen.size,
-            "ms": ms,
-            "round_trips": seen.round_trips,
-            "store_ms": store_ms,
-            "address": seen.address,
-            "uid": seen.uid,
-            "cause": seen.failure,
-        },
+    cause = f", cause {seen.failure}" if seen.failure else ""
+    line = (
+        f"{seen.method} {seen.route or '-'} {seen.status}, {seen.size} bytes, {seen.seconds * 1000:.1f} ms, "
+        f"{seen.round_trips} round trips in {seen.seconds_in_store * 1000:.1f} ms, "
+        f"from {seen.address or '-'}, uid {seen.uid or '-'}{cause}"
     )
+    record = logging.LogRecord(logger.name, logging.INFO, __file__, 0, line, None, None)
+    record.seen = seen
+    logger.handle(record)

@@ -2,6 +2,8 @@
 
 import logging
 import re
+import time
+from functools import lru_cache
 from types import TracebackType
 
 from retwis_site.telemetry.request_ids import current_request_id
@@ -17,6 +19,9 @@ class BoundedLine(logging.Formatter):
     """A line with what a client sent: long pieces are cut, and control characters are escaped. So is each line of a
     traceback, since its last one may have a text of the client."""
 
+    def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: N802
+        return f"{_second(int(record.created))},{int(record.msecs):03d}"
+
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
         record.message = _bounded(record.message)
         return super().formatMessage(record)
@@ -27,7 +32,15 @@ class BoundedLine(logging.Formatter):
         return "\n".join(map(_bounded, super().formatException(ei).split("\n")))
 
 
+@lru_cache(maxsize=1)
+def _second(seconds: int) -> str:
+    """The time in UTC. Most lines are of the same second as the line before."""
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(seconds))
+
+
 def _bounded(text: str) -> str:
+    if len(text) <= LONGEST_PIECE and text.isprintable():
+        return text
     line = _long_piece.sub(r"\1...", text)
     if len(line) > LONGEST_LINE:
         line = f"{line[:LONGEST_LINE]}..."

@@ -8,10 +8,10 @@ from wsgiref.types import WSGIEnvironment
 from django.http import HttpRequest, HttpResponse
 
 from retwis_site.http.client_ip import address_in
-from retwis_site.store.connection.recorder import Watch, measuring
+from retwis_site.store.connection.recorder import Measuring, Watch
 from retwis_site.telemetry.observation import BEGAN, FAILURE, Observation
 from retwis_site.telemetry.observers import observers
-from retwis_site.telemetry.request_ids import HEADER, answering, request_id_in
+from retwis_site.telemetry.request_ids import HEADER, Answering, request_id_in
 
 
 class ObservedRequests:
@@ -24,8 +24,8 @@ class ObservedRequests:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         began = request.META.get(BEGAN) or perf_counter()
         request_id = request_id_in(request.META)
-        with answering(request_id):
-            with measuring() as recorded:
+        with Answering(request_id):
+            with Measuring() as recorded:
                 response = self._get_response(request)
             response.headers[HEADER] = request_id
 
@@ -47,7 +47,7 @@ def observe_refusal(environ: WSGIEnvironment, status: int, size: int) -> None:
     request_id = request_id_in(environ)
     method, seconds = environ["REQUEST_METHOD"], perf_counter() - environ[BEGAN]
     address, failure = address_in(environ), environ.get(FAILURE)
-    with answering(request_id):
+    with Answering(request_id):
         for observer in observers():
             observer(
                 Observation(method, "", status, size, seconds, 0, 0.0, request_id, address, None, failure, Watch())
@@ -96,5 +96,5 @@ class _Counted:
 
     def close(self) -> None:
         """The server calls it once."""
-        with answering(self._request_id):
+        with Answering(self._request_id):
             self._observe(self._size)

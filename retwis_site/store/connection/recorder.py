@@ -86,11 +86,12 @@ class Watch(Recording):
         return self.kept + self.left_out.total()
 
     def add(self, commands: Sequence[Command]) -> RoundTrip:
-        rest = commands[max(0, MOST_KEPT - self.kept) :]
-        if rest:
-            self.left_out.update(str(command[0]) for command in rest)
-        self.kept += len(commands) - len(rest)
-        return super().add(commands[: len(commands) - len(rest)])
+        free = MOST_KEPT - self.kept
+        if len(commands) > free:
+            self.left_out.update(str(command[0]) for command in commands[free:])
+            commands = commands[:free]
+        self.kept += len(commands)
+        return super().add(commands)
 
 
 _of_this_thread: ContextVar[tuple[Recording, ...]] = ContextVar("retwis_recordings", default=())
@@ -109,15 +110,17 @@ def recording() -> Iterator[Recording]:
         _of_this_thread.reset(token)
 
 
-@contextmanager
-def measuring() -> Iterator[Watch]:
-    """Like `recording`, for requests of any size: of very many commands it keeps the first."""
-    watch = Watch()
-    token = _of_this_thread.set((*_of_this_thread.get(), watch))
-    try:
-        yield watch
-    finally:
-        _of_this_thread.reset(token)
+class Measuring:
+    """A block like `recording`, for requests of any size: of very many commands it keeps the first. It is a class, since
+    each request is measured, and a generator costs more."""
+
+    def __enter__(self) -> Watch:
+        watch = Watch()
+        self._token = _of_this_thread.set((*_of_this_thread.get(), watch))
+        return watch
+
+    def __exit__(self, *failure: object) -> None:
+        _of_this_thread.reset(self._token)
 
 
 @contextmanager
