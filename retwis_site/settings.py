@@ -285,4 +285,7 @@ CACHES: dict[str, dict[str, Any]] = {
 
 # --- Logging ----------------------------------------------------------------------------------------------------------
 
-LOGGING = log_settings()
+LOG_FORMAT = env_one_of("LOG_FORMAT", "line", "json")
+LOG_LEVEL = env_one_of("LOG_LEVEL", "INFO", "DEBUG", "WARNING", "ERROR", "CRITICAL")
+SLOW_REQUEST_MS = env_number("SLOW_REQUEST_MS", 1000)  # milliseconds from which a request is logged as slow; 0: never
+LOGGING = log_settings(LOG_FORMAT, LOG_LEVEL)

@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from typing import NamedTuple
 from urllib.parse import quote
 
-from retwis_site.inspector.redaction import HIDDEN
 from retwis_site.inspector.steps import SentCommand, sent_command
 from retwis_site.rendering.fragments import EITHER, Fragment
 from retwis_site.store.connection.recorder import Command
+from retwis_site.telemetry.redaction import HIDDEN
 
 COMMAND = Fragment(
     "retwis_site/inspector/_command.html",

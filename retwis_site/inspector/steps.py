@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from retwis_site.inspector.complexity import COMPLEXITY
-from retwis_site.inspector.redaction import shown_arguments, shown_key
-from retwis_site.store.connection.recorder import KEY_IS_SECOND, KEYLESS, Command, Recording
+from retwis_site.store.connection.recorder import Command, Recording
 from retwis_site.store.connection.watch import Asked
+from retwis_site.telemetry.redaction import shown_command
 
 
 class SentCommand(NamedTuple):
@@ -46,11 +46,7 @@ def recorded_steps(recorded: Recording) -> Iterator[Step]:
 
 def sent_command(command: Command) -> SentCommand:
     """A command of this process as it may be shown."""
-    name = str(command[0])
-    if name in KEY_IS_SECOND:
-        return SentCommand(f"{name} {command[1]}", shown_key(str(command[2])), (), _asker(command))
-    key = "" if name in KEYLESS else shown_key(str(command[1]))
-    return SentCommand(name, key, shown_arguments(command), _asker(command))
+    return SentCommand(*shown_command(command), _asker(command))
 
 
 def _asker(command: Command) -> str:

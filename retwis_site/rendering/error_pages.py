@@ -5,7 +5,6 @@ These pages never load the user: that needs the store, which may be what failed.
 
 import logging
 from collections.abc import Callable
-from urllib.parse import quote
 
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
@@ -14,10 +13,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from retwis_site.exceptions import BadCursor, Gone, NotFound, NotShown, StoreError, StoreReadOnly, TooOften, WrongClock
+from retwis_site.http.client_ip import client_address
 from retwis_site.rendering.kept_fields import KeptField, kept_fields, kept_of
 from retwis_site.rendering.pages import origin_of, page
 from retwis_site.rendering.request_bodies import refusal_of_body
+from retwis_site.telemetry.log_lines import logged_path
 from retwis_site.telemetry.observation import FAILURE, Failure
+from retwis_site.telemetry.request_ids import current_request_id
 
 logger = logging.getLogger("retwis.store")
 security = logging.getLogger("retwis.security")
@@ -26,7 +28,6 @@ RETRY_AFTER = 5  # seconds
 # What the frame shows of a viewer. A template logs a name that it lacks, with the exception that led to the page.
 _FRAME_OF_NOBODY = {"signed_in": False, "session": "", "title_number": "", "here": ""}
 _METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST"})
-_SECRETS = frozenset({"token", "code"})  # parts of addresses: a link for a new password, an invitation
 
 
 def error_page(
@@ -34,6 +35,7 @@ def error_page(
 ) -> HttpResponse:
     """A page that says what is wrong. With `kept` it has a form that sends the typed text again."""
     context = {"status": status, "title": title, "text": text, "kept": kept or [], "foreign": _is_foreign(request)}
+    context["request_id"] = current_request_id()
     return page(request, "retwis_site/error.html", {**_FRAME_OF_NOBODY, **context}, status=status)
 
 
@@ -86,18 +88,9 @@ class ErrorPages:
         return None
 
 
-def _logged(request: HttpRequest) -> str:
-    """The address for the log: without the query, which may be private, and without a secret."""
-    parts = request.resolver_match.kwargs if request.resolver_match else {}
-    path = request.path
-    for name in _SECRETS & parts.keys():
-        path = path.replace(str(parts[name]), "...")
-    return quote(path)
-
-
 def store_failure(request: HttpRequest, exception: StoreError) -> HttpResponse:
     """503: the site knows nothing, so it claims nothing. The page has the typed text and its token, to send again."""
-    logger.error("%s %s: %s", request.method, _logged(request), exception)
+    logger.error("%s %s: %s", request.method, logged_path(request), exception)
     failure: Failure = "store"
     text = _("The site cannot reach its database right now. Nothing is lost. Try again in a few seconds.")
     if isinstance(exception, StoreReadOnly | WrongClock):
@@ -108,9 +101,13 @@ def store_failure(request: HttpRequest, exception: StoreError) -> HttpResponse:
 
 def too_busy(request: HttpRequest) -> HttpResponse:
     """503: too many requests for the same work wait already."""
-    security.warning("%s %s: too busy", request.method, _logged(request))
+    _log_refusal(request, "too busy")
     text = _("Too many people are doing this right now. Nothing is lost. Try again in a few seconds.")
     return _unavailable(request, "queue", _("Too busy right now"), text)
+
+
+def _log_refusal(request: HttpRequest, why: str) -> None:
+    security.warning("%s %s: %s, from %s", request.method, logged_path(request), why, client_address(request))
 
 
 def _unavailable(request: HttpRequest, failure: Failure, title: str, text: str) -> HttpResponse:
@@ -123,7 +120,7 @@ def _unavailable(request: HttpRequest, failure: Failure, title: str, text: str) 
 
 def too_often(request: HttpRequest, exception: TooOften) -> HttpResponse:
     """429. Retry-After: seconds until the oldest counted action leaves the window. Then the form can be sent again."""
-    security.warning("%s %s: too often, more than %s", request.method, _logged(request), exception)
+    _log_refusal(request, f"too often, more than {exception}")
     minutes = -(-exception.retry_after // 60)
     wait = ngettext("Try again in a minute.", "Try again in %(minutes)d minutes.", minutes) % {"minutes": minutes}
     answer = error_page(request, 429, _("Too many requests"), f"{exception.message} {wait}", kept_fields(request))
@@ -137,7 +134,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
-    security.warning("%s %s: not allowed", request.method, _logged(request))
+    _log_refusal(request, "not allowed")
     return error_page(request, 403, _("Not allowed"), str(exception) or _("You are not allowed to do that."))
 
 

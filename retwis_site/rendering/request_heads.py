@@ -5,15 +5,16 @@ Python and Django keep what they have parsed: the last 128 addresses, each with 
 
 import logging
 from collections.abc import Callable
-from urllib.parse import quote
 
 from django.http import HttpRequest, HttpResponse
 from django.http.request import split_domain_port
 from django.utils import translation
 from django.utils.translation import gettext as _
 
+from retwis_site.http.client_ip import client_address
 from retwis_site.http.language import language_of
 from retwis_site.rendering.error_pages import error_page
+from retwis_site.telemetry.log_lines import logged_path
 
 security = logging.getLogger("retwis.security")
 
@@ -40,7 +41,8 @@ class RequestHeads:
 
 
 def _refused(request: HttpRequest, status: int, title: str, text: str) -> HttpResponse:
-    security.warning("%s %s: the head of the request is refused (%d)", request.method, quote(request.path), status)
+    what, address = "the head of the request is refused", client_address(request)
+    security.warning("%s %s: %s (%d), from %s", request.method, logged_path(request), what, status, address)
     return error_page(request, status, title, text)
 
 

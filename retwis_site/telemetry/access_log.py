@@ -8,8 +8,8 @@ logger = logging.getLogger("retwis.access")
 
 
 def log_access(seen: Observation) -> None:
-    """`record.seen` is the observation, for a form of the log with fields. It is called for each request, so it makes the
-    record itself: `logger.info` would look for its caller."""
+    """`record.seen` is the observation, for a form of the log with fields. The record is made here, since `logger.info`
+    would look for its caller, for each request."""
     if not logger.isEnabledFor(logging.INFO):
         return
     cause = f", cause {seen.failure}" if seen.failure else ""

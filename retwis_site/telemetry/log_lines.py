@@ -5,11 +5,16 @@ import re
 import time
 from functools import lru_cache
 from types import TracebackType
+from urllib.parse import quote
 
-from retwis_site.telemetry.request_ids import current_request_id
+from django.http import HttpRequest
+from django.urls import Resolver404, resolve
+
+from retwis_site.telemetry.request_ids import current_request_id, request_id_in
 
 LONGEST_PIECE = 200  # characters without a space, such as a host or a path
 LONGEST_LINE = 2000  # characters
+SECRETS = frozenset({"token", "code"})  # parts of addresses: a link for a new password, an invitation
 
 _long_piece = re.compile(rf"(\S{{{LONGEST_PIECE}}})\S+")
 _controls = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
@@ -23,13 +28,13 @@ class BoundedLine(logging.Formatter):
         return f"{_second(int(record.created))},{int(record.msecs):03d}"
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
-        record.message = _bounded(record.message)
+        record.message = bounded(record.message)
         return super().formatMessage(record)
 
     def formatException(  # noqa: N802
         self, ei: tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
     ) -> str:
-        return "\n".join(map(_bounded, super().formatException(ei).split("\n")))
+        return "\n".join(map(bounded, super().formatException(ei).split("\n")))
 
 
 @lru_cache(maxsize=1)
@@ -38,7 +43,8 @@ def _second(seconds: int) -> str:
     return time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(seconds))
 
 
-def _bounded(text: str) -> str:
+def bounded(text: str) -> str:
+    """The text in one line of a bounded length. A character that cannot be printed is escaped."""
     if len(text) <= LONGEST_PIECE and text.isprintable():
         return text
     line = _long_piece.sub(r"\1...", text)
@@ -48,12 +54,36 @@ def _bounded(text: str) -> str:
 
 
 class OfRequest(logging.Filter):
-    """Adds the id of the request that this thread answers: `request_id`, and `of_request` for a line of text."""
+    """Adds the id of the request to each of its lines: `request_id`, and `of_request` for a line of text. Removes
+    secrets from the paths in Django's lines."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        record.request_id = request_id = current_request_id()
+        request_id, request = current_request_id(), getattr(record, "request", None)
+        if isinstance(request, HttpRequest):  # only lines of Django have it; some are written after the answer
+            request_id = request_id_in(request.META)
+            if isinstance(record.args, tuple):
+                record.args = tuple(
+                    without_secrets(request, one) if isinstance(one, str) else one for one in record.args
+                )
+        record.request_id = request_id
         record.of_request = f" [{request_id}]" if request_id else ""
         return True
+
+
+def without_secrets(request: HttpRequest, text: str) -> str:
+    """The text without the secrets in the request's address."""
+    try:
+        parts = (request.resolver_match or resolve(request.path_info)).kwargs
+    except Resolver404:
+        return text
+    for name in SECRETS & parts.keys():
+        text = text.replace(str(parts[name]), "...")
+    return text
+
+
+def logged_path(request: HttpRequest) -> str:
+    """The path for the log: without the query, which may be private, and without a secret."""
+    return quote(without_secrets(request, request.path))
 
 
 class WithoutTraceback(logging.Filter):

@@ -67,7 +67,7 @@ def _observation(
         size=size,
         seconds=seconds,
         round_trips=len(round_trips),
-        seconds_in_store=sum([one.seconds for one in round_trips]),
+        seconds_in_store=sum([one.seconds for one in round_trips], 0.0),
         request_id=request_id,
         address=address_in(request.META),
         uid=viewer.uid if viewer is not None and viewer.signed_in else None,

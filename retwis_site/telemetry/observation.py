@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 from retwis_site.store.connection.recorder import Watch
+from retwis_site.telemetry.log_lines import bounded
 
 # Why an answer is a 503: the store fails, or takes no changes; the queue of the view is full; the address has too many
 # requests that wait for their turn.
@@ -27,6 +28,21 @@ class Observation(NamedTuple):
     uid: int | None  # of the signed-in user; None when the page did not ask who it is
     failure: Failure | None  # of a 503
     recorded: Watch  # what was sent to the store
+
+    def fields(self) -> dict[str, str | int | float | None]:
+        """What a line of the log has as fields of JSON. Times are in milliseconds."""
+        return {
+            "method": bounded(self.method),
+            "route": self.route or "-",
+            "status": self.status,
+            "bytes": self.size,
+            "ms": round(self.seconds * 1000, 1),
+            "round_trips": self.round_trips,
+            "store_ms": round(self.seconds_in_store * 1000, 1),
+            "address": self.address,
+            "uid": self.uid,
+            "cause": self.failure,
+        }
 
 
 Observer = Callable[[Observation], None]

@@ -5,11 +5,11 @@ private: it is shown to that user alone. Of all else only the size is shown, so 
 somebody has thought about it.
 """
 
-from retwis_site.inspector.redaction import HIDDEN, shown_job
-from retwis_site.inspector.redaction import shown_field as without_secret
-from retwis_site.inspector.redaction import shown_key as key_without_secret
 from retwis_site.store import keys
 from retwis_site.store.key_kinds import kind_of, number
+from retwis_site.telemetry.redaction import HIDDEN, shown_job
+from retwis_site.telemetry.redaction import shown_field as without_secret
+from retwis_site.telemetry.redaction import shown_key as key_without_secret
 
 LONGEST = 200  # characters of one value
 

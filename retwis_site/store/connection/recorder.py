@@ -111,7 +111,7 @@ def recording() -> Iterator[Recording]:
 
 
 class Measuring:
-    """A block like `recording`, for requests of any size: of very many commands it keeps the first. It is a class, since
+    """A block like `recording`, for requests of any size: of very many commands it keeps the first. It is a class:
     each request is measured, and a generator costs more."""
 
     def __enter__(self) -> Watch:

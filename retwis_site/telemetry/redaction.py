@@ -6,8 +6,8 @@ Hidden are secrets (passwords, sessions, codes, links), and what only some peopl
 import re
 from collections.abc import Iterator, Sequence
 
-from retwis_site.store import key_kinds
-from retwis_site.store.connection.recorder import KEYLESS, Command
+from retwis_site.store import key_kinds, keys
+from retwis_site.store.connection.recorder import KEY_IS_SECOND, KEYLESS, Command
 from retwis_site.store.ids import parse_id
 
 HIDDEN = "•••"
@@ -71,6 +71,28 @@ def shown_job(name: str) -> str:
     """The name of a job with its kind and ids. Its other parts may be secrets: that of a logout ends with one."""
     kind, *rest = name.split(":")
     return ":".join([kind, *(part if parse_id(part) is not None else HIDDEN for part in rest)])
+
+
+def shown_command(command: Command) -> tuple[str, str, tuple[str, ...]]:
+    """The name, such as `GET` or `MEMORY USAGE`, the key, and the arguments after it, as they may be shown. A command
+    without a key has an empty one."""
+    name = str(command[0])
+    if name in KEY_IS_SECOND:
+        return f"{name} {command[1]}", shown_key(str(command[2])), ()
+    return name, "" if name in KEYLESS else shown_key(str(command[1])), shown_arguments(command)
+
+
+def logged_command(command: Command) -> str:
+    """The command for the log, which has less than a page: of keys the kind and ids, of arguments numbers, and names of
+    fields. No text that anybody has typed."""
+    name, key, arguments = shown_command(command)
+    kind = key_kinds.kind_of(key)
+    step = _NAMED_IN_FIELDS.get(name, 0) if kind in FIELDS else 0
+    logged = [
+        text if _HARMLESS.fullmatch(text) or (step and place % step == 0) else HIDDEN
+        for place, text in enumerate(arguments)
+    ]
+    return " ".join(filter(None, (name, shown_job(key.removeprefix(keys.PREFIX)), *logged)))
 
 
 def shown_arguments(command: Command) -> tuple[str, ...]:

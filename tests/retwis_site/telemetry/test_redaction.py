@@ -2,8 +2,8 @@
 
 import pytest
 
-from retwis_site.inspector.redaction import FIELDS, HIDDEN, MOST_ARGUMENTS, OPEN, shown_arguments, shown_key
 from retwis_site.store import key_kinds
+from retwis_site.telemetry.redaction import FIELDS, HIDDEN, MOST_ARGUMENTS, OPEN, shown_arguments, shown_key
 
 SECRET = "0123456789abcdef0123456789abcdef"
 
