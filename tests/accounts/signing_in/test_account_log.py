@@ -47,10 +47,10 @@ def test_a_wrong_password_is_logged_without_the_typed_text(browser, alice, lines
 def test_a_refusal_by_a_rate_limit_is_logged(browser, alice, lines):
     for _ in range(11):
         browser().post("/login/", {"username": "alice", "password": "wrong"}, REMOTE_ADDR=ADDRESS)
-    assert lines("retwis.security") == ["POST /login/: too often, more than 10 wrong passwords"]
+    assert lines("retwis.security") == [f"POST /login/: too often, more than 10 wrong passwords, from {ADDRESS}"]
 
 
 def test_an_attempt_to_delete_another_users_post_is_logged(browser, raw, store, alice, bob, lines):
     pid = publish(raw, store, alice, "Mine")
     assert browser(bob).post(f"/@Alice/{pid}/delete/").status_code == 403
-    assert lines("retwis.security") == [f"POST /%40Alice/{pid}/delete/: not allowed"]
+    assert lines("retwis.security") == [f"POST /%40Alice/{pid}/delete/: not allowed, from 127.0.0.1"]
