@@ -1,5 +1,6 @@
 """A new password without the old one: with a recovery code, or with a link. And making codes."""
 
+import logging
 import time
 from collections.abc import Sequence
 
@@ -29,6 +30,8 @@ from accounts.users.repository import Users
 from retwis_site.http.client_ip import client_address
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
+
+logger = logging.getLogger("retwis.accounts")
 
 JUST_NOW = 15 * 60  # seconds after a login in which the first codes need no password
 
@@ -62,6 +65,7 @@ def _claimed(request: RetwisRequest, name: str, code: str) -> User | None:
     uid = users.find(name) or 0
     user = users.people([uid]).get(uid)
     if user is None or not RecoveryCodes(connect()).claim(uid, code):
+        logger.warning("wrong name or recovery code from %s, counted as %s", address, subject)
         return None
     limits.forget(CODES, subject)
     return user
