@@ -16,3 +16,7 @@ threads = 96
 umask = 0o007  # the proxy's group may connect to a unix socket, other users may not: they would choose an address
 worker_tmp_dir = "/dev/shm"  # noqa: S108  for the sign of life of each worker: a slow disk must not delay it
 control_socket_disable = True
+
+# gunicorn's own lines have the form of the site's lines.
+_loggers = settings.LOGGING["loggers"]
+logconfig_dict = {**settings.LOGGING, "root": {}, "loggers": {**_loggers, "gunicorn.error": _loggers["retwis"]}}

@@ -40,6 +40,7 @@ def test_the_checks_for_a_public_site_find_nothing(machine):
 
 def test_doctor_has_no_advice_on_the_server(machine):
     assert manage(machine, "seed", "--users", "3", "--posts", "5", "--follows", "1").returncode == 0
+    assert manage(machine, "deliver", "--once").returncode == 0
     answer = manage(machine, "doctor", "--fail-on", "advice")
     assert answer.returncode == 0, answer.stdout + answer.stderr
 
