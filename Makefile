@@ -9,7 +9,9 @@ IN_PARALLEL := --numprocesses auto --maxprocesses 4 --dist loadfile
 unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run test test-fake test-real test-faults test-sentinel test-cluster test-twemproxy test-all test-browser test-package test-deploy screenshots fuzz soak growth bench messages check-messages lint lock audit clean
+.PHONY: run test test-fake test-real test-faults test-sentinel test-cluster test-twemproxy test-all
+.PHONY: test-versions test-python test-servers test-browser test-package test-deploy screenshots fuzz soak growth bench
+.PHONY: messages check-messages lint lock audit sbom clean
 
 run: $(VENV)/.installed
 	@exec $(BIN)/python manage.py serve
@@ -33,6 +35,27 @@ test-sentinel test-cluster test-twemproxy: $(VENV)/.installed-test
 	$(BIN)/python -m pytest --ds=tests.settings.$(@:test-%=%) $(IN_PARALLEL)
 
 test-all: test test-faults test-sentinel test-cluster test-twemproxy
+
+# The suite with the newest Python and the Django for it, and what talks to the store on each Redis and Valkey besides.
+test-versions: test-python test-servers
+
+NEWEST := python3.13
+PLACES := $(HOME)/.pyenv/versions/3.13*/bin $(subst :, ,$(PATH))
+test-python:
+ifneq ($(wildcard $(PLACES:%=%/$(NEWEST))),)
+	$(MAKE) PYTHON=$(firstword $(wildcard $(PLACES:%=%/$(NEWEST)))) VENV=.venv-3.13 test-fake
+else
+	@echo "There is no $(NEWEST) here: the suite has not run on it."
+endif
+
+# .ci/servers.py says what they are.
+TALKING := tests/retwis_site/store tests/retwis_site/jobs tests/retwis_site/maintenance
+test-servers: $(VENV)/.installed-test
+	@$(BIN)/python .ci/servers.py .servers
+	@for server in .servers/*/; do \
+		echo "On $$server"; \
+		PYTHONPATH=$$PWD/$$server $(BIN)/python -m pytest --ds=tests.settings.real -m "not faults" $(IN_PARALLEL) $(TALKING) || exit 1; \
+	done
 
 # User stories in a real browser, and axe on every page. Needs Debian's chromium.
 test-browser: $(VENV)/.installed-test
@@ -91,9 +114,16 @@ lint: $(VENV)/.installed-test
 	$(BIN)/python -m mypy
 	$(BIN)/lint-imports
 
-# Known vulnerabilities of the installed packages, from PyPI. Without a network it says that nothing was looked up.
+# Known vulnerabilities of the locked packages, from PyPI. Without a network it says that nothing was looked up.
 audit: $(VENV)/.installed-test
 	@$(BIN)/python .ci/audit.py
+
+# What the site consists of, by its lock file, in CycloneDX's form.
+sbom: $(VENV)/.installed-test
+	@mkdir -p dist
+	@$(BIN)/cyclonedx-py requirements --pyproject pyproject.toml --mc-type application --output-reproducible \
+		--output-file dist/retwis.cdx.json requirements.lock 2>&1 | grep -v "UserWarning\|  warn(" || true
+	@test -s dist/retwis.cdx.json && echo "dist/retwis.cdx.json"
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Retwis needs Python 3.11 or newer: make PYTHON=python3.12")'
@@ -112,11 +142,13 @@ $(VENV)/.installed-test: requirements-dev.lock $(VENV)/.installed
 	$(INSTALL) requirements-dev.lock
 	@touch $@
 
-# Writes both lock files: the newest versions that pyproject.toml allows, for every Python and system that it allows.
-LOCK := $(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --no-annotate --no-emit-index-url --custom-compile-command 'make lock'
+# Writes both lock files: for every Python and system that pyproject.toml allows. Versions stay as they are, unless it asks
+# for others; `make lock LOCK=--upgrade` takes the newest.
+UV := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-emit-index-url \
+	--custom-compile-command 'make lock' $(LOCK)
 lock: $(VENV)/.installed-test
-	$(LOCK) --all-extras --output-file requirements-dev.lock pyproject.toml
-	$(LOCK) --extra build --extra gunicorn --constraint requirements-dev.lock --output-file requirements.lock pyproject.toml
+	$(UV) --all-extras --output-file requirements-dev.lock pyproject.toml
+	$(UV) --extra build --extra gunicorn --constraint requirements-dev.lock --output-file requirements.lock pyproject.toml
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .import_linter_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-3.13 .servers build dist *.egg-info .mypy_cache .import_linter_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,14 +1,18 @@
-"""Looks up the installed packages among PyPI's known vulnerabilities. Exit code 1: one of them has some.
+"""Looks up the locked packages among PyPI's known vulnerabilities. Exit code 1: one of them has some.
 
 Without PyPI's service nothing is known, so nothing fails: the last line says how many packages were looked up."""
 
 import json
 import subprocess
 import sys
+from pathlib import Path
+
+LOCK = Path(__file__).parents[1] / "requirements-dev.lock"
 
 
 def main() -> int:
-    command = [sys.executable, "-m", "pip_audit", "--format=json", "--progress-spinner=off", "--skip-editable"]
+    command = [sys.executable, "-m", "pip_audit", "--format=json", "--progress-spinner=off"]
+    command += ["--disable-pip", "--require-hashes", f"--requirement={LOCK}"]
     run = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  fixed arguments
     try:
         packages = json.loads(run.stdout)["dependencies"]

@@ -124,7 +124,7 @@ def test_a_wrong_password_is_a_503_that_does_not_repeat_it(browser, moved):
 def test_web_processes_and_the_worker_do_not_need_the_commands_of_management(browser, alice, raw, rights):
     commands = acl_users.management_only()
     assert {"scan"} <= set(commands) <= sent_by_the_code()
-    rights(*(f"-{command}" for command in commands))
+    rights(*(f"-{command.partition('|')[0]}" for command in commands))  # Redis 6.2 takes no subcommand away
     dora = browser()
     for url, form in [
         ("/register/", REGISTRATION),

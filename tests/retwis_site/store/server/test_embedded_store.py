@@ -270,12 +270,13 @@ def test_a_start_that_is_interrupted_leaves_no_server_behind(monkeypatch, starte
 def test_a_server_that_cannot_read_its_data_fails_with_the_name_of_its_log(var):
     with embedded.running(), embedded_client() as store:
         store.hset("users", "alice", "1")
-    (manifest,) = (var / "store").glob("appendonlydir/*.manifest")
-    before = manifest.read_text()
-    manifest.write_text("nonsense\n")
+    # Redis 6.2 has one file, newer ones have several and a list of them.
+    [file] = [path for name in ("*.manifest", "appendonly.aof") for path in (var / "store").rglob(name)]
+    before = file.read_bytes()
+    file.write_text("nonsense\n")
     with pytest.raises(EmbeddedServerError, match=r"see .*server\.log"), embedded.running():
         pytest.fail("it started")
     assert (var / "store" / "server.log").stat().st_size > 0
-    manifest.write_text(before)
+    file.write_bytes(before)
     with embedded.running(), embedded_client() as store:
         assert store.hgetall("users") == {"alice": "1"}
