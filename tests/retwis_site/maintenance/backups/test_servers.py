@@ -8,7 +8,6 @@ from django.core.management import CommandError, call_command
 
 from retwis_site.maintenance.backups.folders import read_manifest
 from retwis_site.store.client import connect
-from retwis_site.store.server.program import find_binary, version_text
 from tests.support.maintenance.backups import back_up, restore
 from tests.support.maintenance.copied_sites import keys_to_copy, make_site_with_every_key
 from tests.support.processes.ports import free_port, free_ports
@@ -20,8 +19,6 @@ pytestmark = pytest.mark.real_server
 
 
 def test_a_server_with_tls_is_backed_up_and_filled(moved, tmp_path):
-    if version_text(find_binary()).startswith("redis 6."):
-        pytest.skip("Redis 6.2 reads no snapshot of Debian's redis-server, which is newer")
     tls = Tls(tmp_path, "127.0.0.1", "localhost")
     server = Server(tmp_path, *free_ports(1), "--repl-diskless-sync-delay", "0", users=acl_users.lines(), tls=tls)
     with running([server]):
