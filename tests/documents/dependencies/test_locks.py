@@ -13,9 +13,10 @@ from packaging.utils import canonicalize_name
 ROOT = Path(settings.BASE_DIR)
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = PROJECT["optional-dependencies"]
+OF_EXTRAS = [line for extra in EXTRAS.values() for line in extra if not line.startswith("retwis[")]
 ASKED = {
-    "requirements.lock": [*PROJECT["dependencies"], *EXTRAS["build"]],
-    "requirements-dev.lock": [*PROJECT["dependencies"], *(line for extra in EXTRAS.values() for line in extra)],
+    "requirements.lock": [*PROJECT["dependencies"], *EXTRAS["build"], *EXTRAS["gunicorn"]],
+    "requirements-dev.lock": [*PROJECT["dependencies"], *OF_EXTRAS],
 }
 PIN = re.compile(r"^(\S+)==(\S+?)(?: ; ([^\\\n]+?))? \\\n((?: +--hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)", re.MULTILINE)
 TESTED = ["3.11.7", "3.12.0", "3.13.0"]

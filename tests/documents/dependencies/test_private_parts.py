@@ -1,5 +1,5 @@
-"""The site uses some parts of libraries that their documentation does not promise. They are there, and each such library
-has an upper bound in pyproject.toml. Whoever raises a bound runs this test first."""
+"""The site uses some parts of libraries that their documentation does not promise. They are there, and such libraries
+have an upper bound in pyproject.toml. Whoever raises a bound runs this test first."""
 
 import ast
 import inspect
