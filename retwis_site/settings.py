@@ -125,6 +125,8 @@ FIRST_HOST = next((host.lstrip(".") for host in ALLOWED_HOSTS if host != "*"), "
 ORIGIN = f"http{'s' * HTTPS}://{FIRST_HOST}{'' if PUBLIC else f':{PORT}'}"
 # How people reach the site: pages know it from the request, commands do not.
 SITE_ADDRESS = env_matching("SITE_ADDRESS", r"https?://[!-.0-~]+", "https://retwis.example", ORIGIN)
+METRICS_PORT = env_within("METRICS_PORT", 0, 0, 65535)  # where Prometheus reads; 0: there are no metrics
+METRICS_HOST = env("METRICS_HOST", "127.0.0.1")
 WEB_WORKERS = max(1, env_number("WEB_WORKERS", 2))
 TRUSTED_PROXIES = env_number("TRUSTED_PROXIES", 0)  # the number of reverse proxies in front of the site
 CONTACT = r"mailto:[!-?A-~]+@[!-?A-~]+|https://[!-~]+"

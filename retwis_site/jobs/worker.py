@@ -65,9 +65,9 @@ def drain(store: Store, worker: str) -> int:
 def rounds(store: Store, worker: str) -> Iterator[Counter[str]]:
     """Finish every due job that no other worker has claimed, until `stop` is set. Long jobs take turns.
 
-    Yields after each look at the outbox how many jobs of each kind were finished since the last one. A job that fails
-    stays in the outbox and is logged. Its lease keeps other workers from trying at once, since the store may be
-    inconsistent. After ATTEMPTS failures it becomes a dead letter. A job of an unknown kind is left alone: a newer
+    Yields after each look at the outbox how many jobs of each kind were finished since; the last look finds none. A
+    job that fails stays in the outbox and is logged. Its lease keeps other workers from trying at once, since the store
+    may be inconsistent. After ATTEMPTS failures it becomes a dead letter. A job of an unknown kind is left alone: a newer
     version of the site may have added it.
     """
     outbox = Outbox(store)
@@ -95,6 +95,7 @@ def rounds(store: Store, worker: str) -> Iterator[Counter[str]]:
             if time.monotonic() > read_again:
                 break
         yield finished
+    yield Counter()
 
 
 def _by_kind(jobs: Iterable[str]) -> dict[str, list[str]]:

@@ -15,6 +15,7 @@ from retwis_site.jobs.outbox import Outbox
 from retwis_site.jobs.worker import drain, rounds, stop
 from retwis_site.management.base import StoreCommand
 from retwis_site.store.client import Store
+from retwis_site.telemetry.metrics.switch import worker_metrics
 
 logger = logging.getLogger("retwis.deliver")
 
@@ -43,14 +44,16 @@ class Command(StoreCommand):
         signal.signal(signal.SIGINT, lambda *_: stop.set())
         self.say("Waiting for jobs (Ctrl-C stops it)")
         pause, moved = POLL_EVERY, False
+        publish = worker_metrics(store)
         while not stop.wait(pause):
+            publish({})  # also while the store is down
             try:
                 if not moved:  # inside the loop, since the store may be down while the worker starts
                     _move_misplaced(store)
                     moved = True
-                heartbeat.beat()
-                for _ in rounds(store, worker):
+                for finished in rounds(store, worker):
                     heartbeat.beat()
+                    publish(finished)
                 pause = POLL_EVERY
             except StoreError as error:
                 logger.error("deliver: %s", error)
