@@ -67,8 +67,8 @@ def rounds(store: Store, worker: str) -> Iterator[Counter[str]]:
 
     Yields after each look at the outbox how many jobs of each kind were finished since; the last look finds none. A
     job that fails stays in the outbox and is logged. Its lease keeps other workers from trying at once, since the store
-    may be inconsistent. After ATTEMPTS failures it becomes a dead letter. A job of an unknown kind is left alone: a newer
-    version of the site may have added it.
+    may be inconsistent. After ATTEMPTS failures it becomes a dead letter. A job of an unknown kind is left alone: a
+    newer version of the site may have added it.
     """
     outbox = Outbox(store)
     skipped: set[str] = set()
