@@ -89,9 +89,8 @@ def machine(tmp_path_factory):
     for folder in ("etc/redis", "etc/systemd/system", "etc/nginx/sites-available", "usr/local/bin"):
         (root / folder).mkdir(parents=True)
     for words in commands(COPIES):
-        command = re.sub(r" -g \w+", "", " ".join(words)).replace(f"{SOURCE}/", "")
-        *before, target = command.split()
-        subprocess.run([*before, f"{root}{target}"], cwd=ROOT, check=True)
+        command = re.sub(r" -[go] \w+", "", " ".join(words)).replace(f"{SOURCE}/", "").replace(" /", f" {root}/")
+        subprocess.run(command.split(), cwd=ROOT, check=True)
     return root
 
 
@@ -112,9 +111,9 @@ def test_the_command_retwis_is_the_user_and_has_the_settings_of_the_units(machin
     assert (machine / "usr/local/bin/retwis").stat().st_mode & 0o777 == 0o755
     for name in ("retwis-web", "retwis-deliver"):
         service = unit(name)
-        user = f"-u {service['User']} -g {service['Group']} -G {service['SupplementaryGroups']}"
-        assert f"exec runuser {user} " in script
-        assert f"RETWIS_ENV_FILE={service['EnvironmentFile']} {VENV}/retwis" in script
+        assert f"exec runuser -u {service['User']} -g {service['Group']} -- {VENV}/retwis" in script
+        assert ["adduser", service["User"], service["SupplementaryGroups"]] in commands("adduser")
+        assert f"RETWIS_ENV_FILE:-{service['EnvironmentFile']}" in script
         assert service["ExecStart"].startswith(f"{VENV}/")
 
 

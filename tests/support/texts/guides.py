@@ -20,8 +20,8 @@ def commands(name: str) -> list[str]:
 
 
 def words(command: str) -> list[str]:
-    """The words of a command, as the shell reads them."""
-    return shlex.split(command)
+    """The words of a command, as the shell reads them, without variables that are set before it."""
+    return shlex.split(re.sub(r"^(?:[A-Z_]+=\S+ )+", "", command))
 
 
 def files(name: str) -> dict[str, str]:
