@@ -111,8 +111,9 @@ def test_the_command_retwis_is_the_user_and_has_the_settings_of_the_units(machin
     assert (machine / "usr/local/bin/retwis").stat().st_mode & 0o777 == 0o755
     for name in ("retwis-web", "retwis-deliver"):
         service = unit(name)
-        assert f"exec runuser -u {service['User']} -g {service['Group']} -- {VENV}/retwis" in script
-        assert ["adduser", service["User"], service["SupplementaryGroups"]] in commands("adduser")
+        user, group, more = (service[name] for name in ("User", "Group", "SupplementaryGroups"))
+        assert f"exec runuser -u {user} -g {group} -G {more} -G {user} -- {VENV}/retwis" in script
+        assert ["adduser", user, more] in commands("adduser")  # for cron
         assert f"RETWIS_ENV_FILE:-{service['EnvironmentFile']}" in script
         assert service["ExecStart"].startswith(f"{VENV}/")
 
