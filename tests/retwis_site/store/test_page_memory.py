@@ -19,7 +19,7 @@ READS = ["/", "/timeline/", "/@Alice/", "/@bob/"]
 
 
 def page(client, url="/"):
-    return client.get(url).content.decode()
+    return client.get(url, headers={"X-Request-ID": "the-same-id"}).content.decode()  # error pages show it
 
 
 def names_in(text):
