@@ -51,12 +51,20 @@ def _as_it_is(piece: str, start: int) -> str:
 def _marked(piece: str, start: int, marks: Marks, language: str) -> Html:
     """A piece of a text, which begins at `start`."""
     parts, at = [], 0
+    opening, closing = _around_mark(language)
     for mark_start, mark_end in marks:
         begin, end = max(mark_start - start, at), min(mark_end - start, len(piece))
         if begin < end:
-            parts += [piece[at:begin], MARK.fill(language, text=piece[begin:end])]
+            parts += [piece[at:begin], opening, piece[begin:end], closing]
             at = end
     return joined([*parts, piece[at:]])
+
+
+@lru_cache
+def _around_mark(language: str) -> tuple[Html, Html]:
+    """What comes before and after a highlighted text. A page has many."""
+    opening, closing = MARK.fill(language, text="\0").split("\0")
+    return Html(opening), Html(closing)
 
 
 def _parts(text: str, language: str, origin: str, names: Collection[str] | None, show: _Show) -> Iterator[str]:
