@@ -26,13 +26,14 @@ BOUNDARY = re.compile(r"[0-9A-Za-z'()+_,./:=? -]{1,70}")  # RFC 2046, 5.1.1
 
 
 def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-    """The site. A page is returned as a list of one part, which servers send at once. A file is an iterator."""
+    """The site. A page is returned as a list of one part, which servers send at once. For HEAD the list is empty:
+    gunicorn logs each body that it must not send. A file is an iterator."""
     environ["CONTENT_TYPE"] = _without_charset(environ.get("CONTENT_TYPE", ""))
     answer = _site(environ, start_response)
     if not isinstance(answer, HttpResponse):
         return answer  # a file
     with closing(answer):
-        return [answer.content]
+        return [] if environ["REQUEST_METHOD"] == "HEAD" else [answer.content]
 
 
 def _without_charset(content_type: str) -> str:

@@ -120,9 +120,13 @@ def test_the_command_retwis_is_the_user_and_has_the_settings_of_the_units(machin
 
 def test_the_socket_and_the_addresses_are_those_of_the_unit():
     socket = re.search(r"--bind unix:(\S+)", unit("retwis-web")["ExecStart"])[1]
-    for words in commands("curl"):
-        assert f"--unix-socket {socket}" in " ".join(words)
-        assert resolve(words[-1].removeprefix("http://retwis.example"))
+    asked = {" ".join(words) for words in commands("curl")}
+    assert asked == {
+        f"curl --fail --unix-socket {socket} http://retwis.example/readyz",
+        "curl --fail http://127.0.0.1:9100/metrics",
+    }
+    assert resolve("/readyz")
+    assert "METRICS_PORT=9100" in guides.text_of("operating")
     [redis] = re.findall(r"^unixsocket (.*)$", (DEPLOY / "redis.conf").read_text(), re.MULTILINE)
     assert commands("alias") == [["alias", f"redis-cli=redis-cli -s {redis}"]]
 
@@ -133,3 +137,15 @@ def test_what_pip_installs_is_there():
     assert installed == {f"{SOURCE}/requirements.lock", f"{SOURCE}[gunicorn]"}
     assert (ROOT / "requirements.lock").exists()
     assert "gunicorn" in extras
+
+
+def test_each_alert_says_what_to_do():
+    alerts = re.findall(r"alert: (\w+)", (DEPLOY / "prometheus/alerts.yml").read_text())
+    rows = re.findall(r"^\| (`Retwis.*?) \|", guides.text_of("operating"), re.MULTILINE)
+    assert sorted(re.findall(r"`(\w+)`", " ".join(rows))) == sorted(alerts)
+
+
+@pytest.mark.parametrize("guide", GUIDES)
+def test_files_of_deploy_exist(guide):
+    for name in re.findall(r"deploy/([\w./-]*\w)", guides.text_of(guide)):
+        assert (DEPLOY / name).exists(), name
