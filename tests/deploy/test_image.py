@@ -4,6 +4,7 @@ import fnmatch
 import json
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -18,6 +19,7 @@ from tests.support.processes.ports import free_port
 from tests.support.processes.processes import wait_until
 
 DOCKERFILE = deployed("Dockerfile").replace("\\\n", "")
+LET_THROUGH = re.findall(r"^!(.+)$", (ROOT / ".dockerignore").read_text(), re.MULTILINE)
 HEALTHCHECK, SERVE = re.findall(r"CMD (\[.*\])$", DOCKERFILE, re.MULTILINE)
 
 
@@ -40,8 +42,6 @@ def test_the_linter_finds_nothing():
 
 
 def test_the_build_gets_all_that_the_wheel_has_and_no_secrets():
-    """.dockerignore lets through what stands in it with `!`."""
-    let_through = re.findall(r"^!(.+)$", (ROOT / ".dockerignore").read_text(), re.MULTILINE)
     wheel = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
     needed = {
         *wheel["packages"],
@@ -51,8 +51,25 @@ def test_the_build_gets_all_that_the_wheel_has_and_no_secrets():
         "LICENSE",
         "requirements.lock",
     }
-    assert needed == set(let_through)
-    assert not any(fnmatch.fnmatch(name, "*.env") for name in let_through)
+    assert needed == set(LET_THROUGH)
+    assert not any(fnmatch.fnmatch(name, "*.env") for name in LET_THROUGH)
+
+
+def test_the_site_is_built_of_what_the_build_gets(tmp_path):
+    """Without a network and Docker: what the first stage installs of the checkout serves its static files."""
+    context, installed = tmp_path / "src", tmp_path / "installed"
+    for name in LET_THROUGH:
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        (context / name).parent.mkdir(parents=True, exist_ok=True)
+        copy(ROOT / name, context / name)
+    [options] = re.findall(r"pip install (--no-cache-dir .*) \.", DOCKERFILE)
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--target", installed, *options.split(), context]
+    subprocess.run(pip, check=True, capture_output=True)
+    static = tmp_path / "static"
+    env = {**Machine().environment(), "PYTHONPATH": str(installed), "STATIC_DIR": str(static)}
+    command = [sys.executable, "-m", "django", "collectstatic", "--noinput", "--settings=retwis_site.settings"]
+    subprocess.run(command, env=env, cwd=tmp_path, check=True, capture_output=True)
+    assert list(static.glob("retwis.*.css.gz"))
 
 
 def test_the_image_runs_as_a_user_without_rights():

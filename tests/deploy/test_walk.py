@@ -165,6 +165,13 @@ def test_a_request_keeps_its_id_and_a_wrong_one_is_replaced(machine):
     assert f"id {made}\n" in machine.path("var/log/nginx/retwis.log").read_text()
 
 
+def test_the_answer_to_head_has_no_body_and_no_line_of_its_own(machine):
+    answer = exchange(machine, f"HEAD /login/ HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n\r\n")
+    assert answer.startswith("HTTP/1.1 200")
+    assert answer.endswith("\r\n\r\n")
+    assert "RFC 9110" not in machine.printed("web")
+
+
 def test_the_log_of_nginx_has_no_addresses_of_pages(machine):
     machine.browser().ask("/reset/a-secret/?token=another")
     log = machine.path("var/log/nginx/retwis.log").read_text()
