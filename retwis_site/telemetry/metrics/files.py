@@ -8,7 +8,8 @@ from other containers too; a process id is not.
 
 import fcntl
 import os
-from collections.abc import Iterator
+import struct
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
@@ -17,9 +18,12 @@ from typing import IO
 
 from django.conf import settings
 from prometheus_client import values
+from prometheus_client.core import Metric
+from prometheus_client.multiprocess import MultiProcessCollector
 
 FOLDER: Path = settings.VAR_DIR / "metrics"
 STATE = "gauge_livesum"  # files that say how a process is now
+DAMAGED = (ValueError, TypeError, AttributeError, RuntimeError, struct.error)  # what prometheus_client raises then
 RESERVED = 1 << 20  # bytes of a file, which are written at once: a mapped page that the disk lacks ends the process
 
 
@@ -74,7 +78,24 @@ def _take() -> _Place:
     raise AssertionError("numbers do not end")
 
 
+def sums(paths: Iterable[str]) -> Iterable[Metric]:
+    """The numbers of these files together. Raises one of DAMAGED."""
+    merged: Iterable[Metric] = MultiProcessCollector.merge(paths)
+    return merged
+
+
+def is_whole(path: str) -> bool:
+    """Whether a file can be read. After a power failure it may have any content."""
+    try:
+        sums([path])
+    except DAMAGED:
+        return False
+    return True
+
+
 def _reserve(path: Path) -> None:
+    if path.exists() and not is_whole(str(path)):
+        path.unlink()
     with path.open("ab") as file:
         file.write(bytes(max(0, RESERVED - file.tell())))
 

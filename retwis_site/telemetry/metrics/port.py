@@ -7,11 +7,10 @@ from collections.abc import Iterable, Mapping
 from django.conf import settings
 from prometheus_client import CollectorRegistry, start_http_server
 from prometheus_client.core import Metric
-from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from retwis_site.store.client import Store
-from retwis_site.telemetry.metrics.files import files
+from retwis_site.telemetry.metrics.files import DAMAGED, files, is_whole, sums
 from retwis_site.telemetry.metrics.processes import LOOKS_EVERY, Process
 from retwis_site.telemetry.metrics.store_figures import StoreFigures
 
@@ -57,5 +56,8 @@ class AllProcesses(Collector):
     """The numbers of all processes together, also of those that have ended."""
 
     def collect(self) -> Iterable[Metric]:
-        merged: Iterable[Metric] = MultiProcessCollector.merge(files())
-        return merged
+        found = files()
+        try:
+            return sums(found)
+        except DAMAGED:
+            return sums(filter(is_whole, found))

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from tests.support.processes.fresh_process import in_a_process
 
 COUNT_AND_DIE = """
@@ -56,6 +58,26 @@ def test_thirty_killed_workers_leave_their_numbers_and_no_more_files_than_one(tm
     assert answers[:30] == [[1 + 3 * number, 1, 1 + number] for number in range(1, 31)]
     assert answers[30:] == [[97, 4, 34], [97, 1, 34]]
     assert (some, files) == (9, 17)  # a lock and three files for each, and one lock for all
+
+
+READ_DAMAGED = """
+from retwis_site.telemetry.metrics.port import AllProcesses, Process
+Process("web")
+samples = [sample for metric in AllProcesses().collect() for sample in metric.samples]
+print([sample.value for sample in samples if sample.name in {"retwis_processes", "retwis_requests_total"}])
+"""
+
+
+@pytest.mark.parametrize(
+    "damaged", [b"", b"\x40\0\0\0", b"\x40\0\0\0" + bytes(1000), b"x" * 5000, b"\x40\0\0\0\0\0\0\0\x08\0\0\0[1, 2, 3"]
+)
+def test_files_that_a_power_failure_has_damaged_begin_anew(tmp_path, damaged):
+    folder = tmp_path / "metrics"
+    folder.mkdir()
+    for number in (0, 7):  # the file of this process, and one whose number no process has now
+        for kind in ("counter", "histogram", "gauge_livesum"):
+            (folder / f"{kind}_{number}.db").write_bytes(damaged)
+    assert in_a_process(READ_DAMAGED, METRICS_PORT="9100", VAR_DIR=str(tmp_path)) == "[1.0]"
 
 
 def test_without_a_port_nothing_of_it_is_loaded(tmp_path):
