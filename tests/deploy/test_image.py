@@ -81,6 +81,9 @@ def test_the_image_runs_as_a_user_without_rights():
 def test_the_health_check_follows_what_the_image_runs():
     """With HTTPS and a public host name, as in retwis.env.example."""
     machine, port = Machine(), free_port()
+    machine.path("var/lib/retwis/static").mkdir()  # the image has the collected files
+    with machine.path("etc/retwis.env").open("a") as variables:
+        variables.write("LOG_FORMAT=json\n")
     check, serve = (command_of(part, port) for part in (HEALTHCHECK, SERVE))
 
     def is_healthy():
@@ -90,6 +93,10 @@ def test_the_health_check_follows_what_the_image_runs():
     with machine.running(machine.command(shlex.join(serve)), "web"):
         wait_until(is_healthy, "a healthy container")
     assert not is_healthy()
+    # gunicorn's own lines too.
+    assert {"gunicorn.error", "retwis.access"} <= {
+        json.loads(line)["logger"] for line in machine.printed("web").splitlines()
+    }
 
 
 def test_no_service_can_write_to_itself_or_gain_rights(services):
