@@ -67,7 +67,8 @@ class Running:
             try:
                 deed(person)
                 self.crowd.deeds[deed.__name__] += 1
-            except Exception:
-                person.errors.append(f"{person.name}, {deed.__name__}: {traceback.format_exc()}")
+            except Exception as error:
+                place = traceback.extract_tb(error.__traceback__)[1]
+                person.errors.append(f"{person.name}, {deed.__name__}, line {place.lineno}: {error!r}")
                 if not person.is_troubled:
                     person.sign_in()

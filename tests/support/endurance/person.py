@@ -146,9 +146,9 @@ class Person:
         self.crowd.statuses[str(answer.status)] += 1
         if answer.status == 503:
             assert answer.headers["Retry-After"], path
-            assert self.crowd.disturbances.excuse_503(began), f"{path}: 503 while the store was up: {answer.page[:300]}"
+            assert self.crowd.disturbances.excuse_503(began), f"{path}: 503 while the store was up"
             return None
-        assert answer.status in FITTING, f"{path}: {answer.status} {answer.page[:300]}"
+        assert answer.status in FITTING, f"{path}: {answer.status}"
         self._look_at(path, answer, browser)
         return answer
 
