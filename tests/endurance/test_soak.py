@@ -46,13 +46,14 @@ def test_nothing_is_lost_and_memory_stays_flat(tmp_path):
             site.wait_until_it_serves()
             disturbances = Disturbances(SEED, site, server, clock)
             running = Running(Crowd(site.port, SEED, disturbances), PEOPLE)
-            running.register()
-            make_staff(running, env)
-            running.begin()
             try:
-                before, after = soak(running, disturbances, server.admin)
+                with disturbances.watching_the_store():
+                    running.register()
+                    make_staff(running, env)
+                    before, after = soak(running, disturbances, server.admin)
+                    running.end()
             finally:
-                running.end()
+                running.crowd.stop.set()
                 tell(running, disturbances)
             assert running.errors == []
             finish(server.admin, clock)
@@ -73,6 +74,7 @@ def make_staff(running, env):
 
 def soak(running, disturbances, raw):
     """The measures after a warm-up, and at the end."""
+    running.begin()
     disturbances.disturb(IN_A_STORM, SECONDS * STORM, PAUSE)
     disturbances.wait_until_all_run()
     disturbances.disturb(LATER, SECONDS * WARM_UP, PAUSE)

@@ -40,7 +40,7 @@ class Running:
         """For the time of the block, nobody does anything."""
         self._may_go.clear()
         for _ in self.people:
-            assert self._resting.acquire(timeout=120), f"somebody does not come to an end: {self.errors}"
+            assert self._resting.acquire(timeout=240), f"somebody does not come to an end: {self.errors}"
         yield
         self._may_go.set()
 
@@ -49,7 +49,7 @@ class Running:
         self.crowd.stop.set()
         self._may_go.set()
         for thread in self._threads:
-            thread.join(120)
+            thread.join(240)
             assert not thread.is_alive()
 
     @property

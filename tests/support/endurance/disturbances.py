@@ -7,12 +7,17 @@ import signal
 import threading
 import time
 from collections import Counter
+from contextlib import contextmanager, suppress
+
+import redis
 
 from tests.support.processes.processes import alive, wait_until
+from tests.support.stores.store_faults import administrator
 
 SETTLES_WITHIN = 5.0  # seconds after a kill in which connections may break, or the store may still be found down
 STEPS = (-600, -240, -61, -5, 5, 61, 240, 600)  # seconds
 FARTHEST = 1800  # seconds that the clock may be from the real one
+STALL = 0.5  # seconds without an answer to the test itself: a busy machine or a slow disk stops the store for a while
 LAST_ONE = 0.1  # how often
 STORE_IS_DOWN_FOR = (0.0, 2.0)  # seconds
 
@@ -26,6 +31,7 @@ class Disturbances:
         self._stop = threading.Event()
         self._worker_kills: list[float] = []
         self._outages: list[list[float]] = []  # begin and end
+        self._answered = time.monotonic()  # when the store has answered last
         self.done: Counter[str] = Counter()
 
     # ---- what is excused
@@ -44,8 +50,32 @@ class Disturbances:
         ]
 
     def excuse_503(self, began):
-        """Whether a request that began then may have found no store."""
-        return any(end > began - SETTLES_WITHIN for _, end in self._outages)
+        """Whether a request that began then may have found no store: it was killed, or has not answered the test."""
+        stalls = time.monotonic() - self._answered > STALL
+        return stalls or any(end > began - SETTLES_WITHIN for _, end in self._outages)
+
+    @contextmanager
+    def watching_the_store(self):
+        """For the time of the block, ask the store all the time, and note when it does not answer."""
+        self._answered = time.monotonic()
+        watcher = threading.Thread(target=self._watch, daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            self._stop.set()
+            watcher.join()
+
+    def _watch(self):
+        with administrator(self._server.folder) as client:
+            while not self._stop.wait(0.05):
+                with suppress(redis.RedisError, OSError):
+                    client.ping()
+                    now = time.monotonic()
+                    if now - self._answered > STALL:
+                        self._outages.append([self._answered, now])
+                        self.done["silence of the store"] += 1
+                    self._answered = now
 
     # ---- processes
 

@@ -22,7 +22,7 @@ FITTING = {200, 204, 302, 403, 404, 410, 422}
 OWNER = re.compile(r'class="me" href="/@([^/"]+)/"')
 PRIVATE = re.compile(r"privateof([a-z0-9]+)x")  # words that only their owner may see
 POSTS = re.compile(r'"/@(\w+)/(\d+)/(?:un)?like/"')
-PATIENCE = 60.0  # seconds until a form must be answered
+PATIENCE = 180.0  # seconds until a form must be answered
 STAFF = 2  # the first people: an admin and a moderator
 ADDRESSES = 4  # client addresses of the people
 SEEN = 60  # posts that a person remembers

@@ -93,6 +93,7 @@ class Browser:
     """A browser with cookies of its own. `address`: where it is, such as 127.0.0.2."""
 
     redirects = urllib.request.HTTPRedirectHandler
+    timeout = TIMEOUT
 
     def __init__(self, port, address="127.0.0.1"):
         self.origin = f"http://127.0.0.1:{port}"
@@ -109,7 +110,7 @@ class Browser:
         data = urllib.parse.urlencode(form).encode() if form else None
         started = time.monotonic()
         try:
-            response = self._opener.open(self.origin + path, data, timeout=TIMEOUT)
+            response = self._opener.open(self.origin + path, data, timeout=self.timeout)
         except urllib.error.HTTPError as error:
             response = error
         with response:
@@ -133,6 +134,8 @@ class Browser:
 
 
 class StayingBrowser(Browser):
-    """A browser that follows no redirect, so that the answer to a form is known whatever comes after it."""
+    """A browser that follows no redirect, so that the answer to a form is known whatever comes after it. It waits long:
+    on a machine that is busy with many clients, a hash has the lowest priority."""
 
     redirects = _Stay
+    timeout = 60.0
