@@ -10,8 +10,8 @@ from retwis_site.telemetry.redaction import logged_command
 
 logger = logging.getLogger("retwis.slow")
 
-MOST_ROUND_TRIPS = 6  # of one line: the slowest ones
-LONGEST_ROUND_TRIP = 250  # characters of its commands
+MOST_ROUND_TRIPS = 8  # of one line: the slowest ones
+LONGEST_ROUND_TRIP = 180  # characters of its commands
 
 
 def log_slow(seen: Observation) -> None:

@@ -9,6 +9,7 @@ from django.http import HttpResponse, StreamingHttpResponse
 from django.test import Client, RequestFactory
 
 from accounts.recovery.links import ResetLinks
+from accounts.signing_in.passwords import HASHING
 from retwis_site.exceptions import StoreError
 from retwis_site.store.connection.recorder import Watch
 from retwis_site.telemetry.middleware import ObservedRequests
@@ -72,6 +73,13 @@ def test_the_cause_of_a_503_stands_at_the_end(browser, alice, access, monkeypatc
     assert access()[-1].endswith(", cause store")
 
 
+def test_a_full_queue_is_a_cause_too(browser, access, monkeypatch):
+    monkeypatch.setattr(HASHING, "at_once", 0)
+    monkeypatch.setattr(HASHING, "waiting", 0)
+    assert browser().post("/login/", {"username": "1", "password": "1"}).status_code == 503
+    assert access()[-1].endswith(", cause queue")
+
+
 def test_a_page_that_fails_has_a_line(browser, alice, access, monkeypatch):
     monkeypatch.setattr(Profiles, "page", lambda *arguments: 1 / 0)
     client = browser(alice)
@@ -101,8 +109,8 @@ def test_a_request_of_very_many_commands_keeps_only_the_first_ones_in_memory(sto
 
     def view(request):
         pipe = store.pipeline()
-        for number in range(3000):
-            pipe.get(f"next_post_id{number % 2}")
+        for _ in range(3000):
+            pipe.get("next_post_id")
         pipe.execute()
         return HttpResponse("ok")
 
