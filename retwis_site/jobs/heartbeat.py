@@ -1,12 +1,14 @@
 """When a worker last ran, so that people notice when none does."""
 
+import logging
 import time
-from contextlib import suppress
 
-from retwis_site.exceptions import StoreReadOnly
+from retwis_site.exceptions import StoreRefused
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import parse_number
+
+logger = logging.getLogger("retwis.deliver")
 
 BEATS_EVERY = 10.0  # seconds
 SILENT_AFTER = 60  # seconds
@@ -18,17 +20,22 @@ class Heartbeat:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._next = 0.0  # monotonic seconds
+        self._has_complained = False
 
     def beat(self) -> bool:
         """Note that a worker runs, at most every BEATS_EVERY seconds. Returns whether it was time. One round trip, else
-        none. In a store that takes no writes nothing is noted: `/readyz` reports that."""
+        none. A store that refuses the note stops no worker: there may be jobs that it takes."""
         if time.monotonic() < self._next:
             return False
         self._next = time.monotonic() + BEATS_EVERY
         pipe = self._store.pipeline()
         queue_beat(pipe)
-        with suppress(StoreReadOnly):
+        try:
             pipe.execute()
+        except StoreRefused as error:
+            if not self._has_complained:
+                self._has_complained = True
+                logger.error("the store does not note that a worker runs: %s", error)
         return True
 
 

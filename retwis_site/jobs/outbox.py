@@ -6,6 +6,7 @@ Every step of every job can run twice, so two workers on one job do no harm.
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import accumulate
 
@@ -146,7 +147,8 @@ class Outbox:
         pipe = self._store.pipeline()
         pipe.expire(keys.lease(name), LEASE)
         queue_beat(pipe)
-        pipe.execute()
+        with suppress(StoreRefused):  # the note; what the job writes next tells more
+            pipe.execute()
 
     def release(self, name: str) -> None:
         """Put a claimed job, of which a part is done, behind all due jobs. Three round trips.

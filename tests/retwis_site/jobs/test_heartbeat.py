@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from retwis_site.exceptions import StoreReadOnly
+from retwis_site.exceptions import StoreReadOnly, StoreRefused
 from retwis_site.jobs import heartbeat, outbox
 from retwis_site.jobs.heartbeat import Heartbeat
 from retwis_site.jobs.outbox import Outbox
@@ -34,13 +34,19 @@ def test_a_beat_notes_the_time_at_most_every_ten_seconds(raw, store, clock, roun
     assert raw.get("worker_seen") == str(int(LONG_AGO + 10.1))
 
 
-def test_a_store_that_takes_no_writes_does_not_stop_the_worker(raw, store, monkeypatch):
+@pytest.mark.parametrize("error", [StoreReadOnly("MISCONF"), StoreRefused("NOPERM")])
+def test_a_store_that_refuses_the_note_does_not_stop_the_worker(raw, store, monkeypatch, clock, log, error):
     def refuse(queued):
-        raise StoreReadOnly("MISCONF")
+        raise error
 
     monkeypatch.setattr(store, "exchange", refuse)
-    assert Heartbeat(store).beat()
+    heart = Heartbeat(store)
+    for _ in range(3):
+        assert heart.beat()
+        clock.sleep(11)
     assert not raw.exists("worker_seen")
+    assert log.text.count("does not note that a worker runs") == 1
+    Outbox(store).renew("fan:1:abc")
 
 
 def test_a_worker_with_a_long_job_beats_with_the_lease(raw, store, round_trips):
@@ -84,8 +90,9 @@ def test_doctor_advises_to_run_a_worker(raw, store, alice, capsys):
     assert ADVICE not in [one["id"] for one in report_of(capsys)[1]["advice"]]
 
 
-def test_a_key_of_the_wrong_type_is_replaced_by_the_next_beat(raw, store, alice, capsys):
+def test_a_key_of_the_wrong_type_is_replaced_by_the_next_beat(raw, store, alice, browser, capsys):
     raw.rpush("worker_seen", "x")
     assert ADVICE not in [one["id"] for one in report_of(capsys)[1]["advice"]]
+    assert browser().get("/readyz").content == b"ok\n"
     Heartbeat(store).beat()
     assert raw.type("worker_seen") == "string"
