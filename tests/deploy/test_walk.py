@@ -87,6 +87,12 @@ def test_the_worker_finishes_jobs(machine, alice):
     wait_until(lambda: "something to find" in alice.open("/search/?q=find")[1], "the index")
 
 
+def test_the_worker_serves_what_the_web_processes_count(machine):
+    for _ in range(5):
+        assert machine.browser().open("/timeline/")[0] == 200
+    wait_until(lambda: 'retwis_requests_total{status="200",view="timeline"} 5.0' in machine.scrape(), "all requests")
+
+
 def test_cookies_are_of_this_host_alone(alice):
     assert alice.cookies() >= {"__Host-auth", "__Host-csrftoken"}
     assert [name for name in alice.cookies() if not name.startswith("__Host-")] == []

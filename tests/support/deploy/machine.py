@@ -16,6 +16,7 @@ from django.conf import settings
 
 from tests.settings import folder
 from tests.support.deploy.tls_browser import TlsBrowser
+from tests.support.http.http_browser import Browser
 from tests.support.processes.ports import free_ports
 from tests.support.processes.processes import end_group, wait_until
 
@@ -56,7 +57,7 @@ class Machine:
 
     def __init__(self):
         self.folder = folder("retwis-machine-")
-        self.http, self.https = free_ports(2)
+        self.http, self.https, self.metrics = free_ports(3)
         for path in ("run/retwis", "run/redis", "var/lib/retwis", "var/lib/redis", "var/log/redis", "var/log/nginx"):
             self.path(path).mkdir(parents=True)
         for path in ("etc/redis", f"etc/letsencrypt/live/{HOST}", "var/www/html", "tmp"):
@@ -71,6 +72,7 @@ class Machine:
         """A file of deploy/ for this machine."""
         text = re.sub(r"(?<![\w.])(/(?:run|var|etc)/)", rf"{self.folder}\1", deployed(name))
         text = text.replace("SITE-PASSWORD", SITE_PASSWORD).replace("ADMIN-PASSWORD", ADMIN_PASSWORD)
+        text = text.replace("#METRICS_PORT=9100", f"METRICS_PORT={self.metrics}")
         text = re.sub(r"(listen (?:\[::\]:)?)80\b", rf"\g<1>{self.http}", text)
         text = re.sub(r"(listen (?:\[::\]:)?)443\b", rf"\g<1>{self.https}", text)
         return text if _has_ipv6() else re.sub(r".*listen \[::\]:.*\n", "", text)
@@ -140,6 +142,10 @@ class Machine:
 
     def printed(self, name):
         return self.path(f"{name}.out").read_text()
+
+    def scrape(self):
+        """What Prometheus reads."""
+        return Browser(self.metrics).ask("/metrics").page
 
     def browser(self, address="127.0.0.1", **headers):
         return TlsBrowser(HOST, self.https, self.path("ca.pem"), address, **headers)
