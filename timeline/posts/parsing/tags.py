@@ -17,10 +17,17 @@ _ZWNJ, _ZWJ = "\u200c", "\u200d"
 _JOINERS = frozenset((_ZWNJ, _ZWJ))
 _VIRAMA = 9  # the combining class of the signs that join two consonants, in the scripts of India
 _ARABIC = "AL"  # the direction of letters of Arabic, Syriac and other scripts whose letters join
-# Identifiers may have these, but nobody sees them: two tags that look the same would differ.
-_UNSEEN = frozenset(
-    map(chr, (0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0, *range(0x180B, 0x1810), *range(0xFE00, 0xFE10)))
-) | frozenset(map(chr, range(0xE0100, 0xE01F0)))
+# Identifiers may have these, but nobody sees them: two tags that look the same would differ. In Unicode 15.1, which is
+# Python 3.13's, the joiners are among them; `_is_joiner` says where a tag may have one.
+_UNSEEN = (
+    _JOINERS
+    | frozenset(
+        map(
+            chr, (0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0, *range(0x180B, 0x1810), *range(0xFE00, 0xFE10))
+        )
+    )
+    | frozenset(map(chr, range(0xE0100, 0xE01F0)))
+)
 _DOTTED_I = re.compile("i\N{COMBINING DOT ABOVE}+")
 
 
