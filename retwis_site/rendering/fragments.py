@@ -242,6 +242,12 @@ def joined(parts: Iterable[str]) -> Html:
     return Html("".join([_escaped(part) for part in parts]))
 
 
+def halves(html: Html, between: str) -> tuple[Html, Html]:
+    """HTML before and after `between`, which it has once."""
+    before, after = html.split(between)
+    return Html(before), Html(after)
+
+
 def with_line_breaks(html: Html) -> Html:
     """The HTML of a text, for where no stylesheet shows its line breaks, such as a feed."""
     return Html(html.replace("\r\n", "\n").replace("\n", "<br>"))

@@ -8,7 +8,7 @@ from urllib.parse import quote
 from django.utils.text import Truncator
 
 from accounts.users.html import at
-from retwis_site.rendering.fragments import EITHER, Fragment, Html, escaped, joined
+from retwis_site.rendering.fragments import EITHER, Fragment, Html, escaped, halves, joined
 from timeline.posts.parsing.links import Segment, may_have_links, segments
 from timeline.posts.parsing.tags import folded
 
@@ -63,8 +63,7 @@ def _marked(piece: str, start: int, marks: Marks, language: str) -> Html:
 @lru_cache
 def _around_mark(language: str) -> tuple[Html, Html]:
     """What comes before and after a highlighted text. A page has many."""
-    opening, closing = MARK.fill(language, text="\0").split("\0")
-    return Html(opening), Html(closing)
+    return halves(MARK.fill(language, text="\0"), "\0")
 
 
 def _parts(text: str, language: str, origin: str, names: Collection[str] | None, show: _Show) -> Iterator[str]:
