@@ -40,7 +40,6 @@ def readyz(request: HttpRequest) -> HttpResponse:
         request.META[FAILURE] = "store"
         logger.error("readyz: %s", error)  # not in the answer: it is public
         unready = HttpResponse("the store does not take a write\n", content_type=PLAIN, status=503)
-        request.META[FAILURE] = "store"
         unready["Retry-After"] = str(RETRY_AFTER)
         return unready
     lines = filter(None, ["ok", of_workers])
