@@ -29,6 +29,14 @@ class Refillable:
         last, html, _ = self._filled
         return html if last == state else None
 
+    def filled_but(self, state: object, name: str, value: "Html") -> bytes | None:
+        """The HTML with this value in a slot that it has once, if the others were filled for an equal `state` last."""
+        last, html, places = self._filled
+        if last != state:
+            return None
+        at = 2 * self._names.index(name)
+        return b"".join((html[: places[at]], value.encode(), html[places[at + 1] :]))
+
     def fill(self, state: object, values: Mapping[str, "Html"]) -> bytes:
         """The HTML with these values, which follow from `state`."""
         _, html, places = self._filled

@@ -255,3 +255,12 @@ def test_a_kept_part_may_begin_and_end_with_a_slot(made):
     assert kept.fill(1, {"who": escaped("a"), "age": escaped("b")}) == b"ab"
     assert kept.fill(2, {"who": escaped(""), "age": escaped("ccc")}) == b"ccc"
     assert kept.fill(3, {"who": escaped("d"), "age": escaped("e")}) == b"de"
+
+
+def test_one_slot_of_a_kept_part_is_filled_anew_while_the_others_stay(made):
+    kept = made("{{ who }}: {{ text }}, {{ age }}", slots=("who", "text", "age")).prepare("en", who="alice").to_keep()
+    assert kept.filled_but("today", "text", escaped("tea")) is None
+    kept.fill("today", {"text": escaped("a long text"), "age": escaped("1 h")})
+    assert kept.filled_but("today", "text", escaped("tea & cake")) == b"alice: tea &amp; cake, 1 h"
+    assert kept.filled_but("today", "text", escaped("")) == b"alice: , 1 h"
+    assert kept.filled_but("tomorrow", "text", escaped("tea")) is None

@@ -61,6 +61,18 @@ def test_what_was_found_is_highlighted_and_escaped(posts, browser):
     assert "Black tea &amp; &lt;<mark>b</mark>&gt;<mark>cake</mark>&lt;/<mark>b</mark>&gt;</p>" in page
 
 
+def test_each_search_highlights_its_own_words(raw, store, alice, bob, browser):
+    write_indexed(raw, store, bob.user.uid, {1: "Black tea & cake"})
+    client = browser(alice)
+    for _ in range(2):
+        for word in ("tea", "cake", "black"):
+            assert [one.lower() for one in marked(search(client, word))] == [word]
+    Likes(store).like(alice.user.uid, 1, bob.user.uid)
+    page = search(client, "cake")
+    assert marked(page) == ["cake"]
+    assert "Black tea &amp; <mark>cake</mark></p>" in page.content.decode()
+
+
 def test_highlights_stand_in_links(raw, store, alice, browser):
     write_indexed(raw, store, 1, {1: "See https://example.org/notes/of/a/long/day/in/may @alice"})
     page = search(browser(), "example may alice").content.decode()

@@ -86,13 +86,16 @@ def _cards_of(posts: Sequence[Post], by: Rendering, place: Place, own: str, mark
         its_marks = marks.get(post.pid)
         quoted = _quoted(post.context.quoted, now, language) if post.links.quote else NOTHING
         # To most viewers a post looks the same, so the last HTML often serves again. Then `post` is the same object.
-        state = (post, its_age, quoted, its_marks)
+        state = (post, its_age, quoted)
         kept = known.get(key)
-        filled = kept[1].filled(state) if kept else None
+        if its_marks is None:
+            text = NOTHING
+            filled = kept[1].filled(state) if kept else None
+        else:
+            text = html_with_marks(post.body, language, post.context.mentioned, its_marks)
+            filled = kept[1].filled_but(state, "text", text) if kept else None
         if filled is None:
-            differing = _differing(post, by, its_age, quoted)
-            if its_marks is not None:
-                differing["text"] = html_with_marks(post.body, language, post.context.mentioned, its_marks)
+            differing = {**_differing(post, by, its_age, quoted), "text": text}
             filled = _card(key, kept, post, by).fill(state, differing)
         muted = post.context.muted
         html.append(filled if muted is None else MUTED.fill_as_sent(language, words=muted, post=filled))

@@ -41,7 +41,9 @@ def html_with_marks(text: str, language: str, names: Collection[str] | None, mar
     def show(piece: str, start: int) -> str:
         return _marked(piece, start, marks, language)
 
-    return joined(_parts(text, language, "", names, show)) if may_have_links(text) else joined([show(text, 0)])
+    if not may_have_links(text):
+        return _marked(text, 0, marks, language)
+    return joined(_parts(text, language, "", names, show))
 
 
 def _as_it_is(piece: str, start: int) -> str:
