@@ -108,17 +108,25 @@ def finish(raw, clock):
     wait_until(lambda: abs(raw.time()[0] - time.time() - clock.stepped) < 60, "the stepped clock in the store")
     wait_until(lambda: not jobs_due_by_now(raw), "an empty outbox", 60)
     assert raw.zrange("set_aside", 0, -1) == []
-    assert raw.hgetall("attempts") == {}
 
 
 def check_the_store(raw, env):
-    doctor = manage("doctor", "--json", env=env)
-    assert doctor.returncode == 0, doctor.stdout + doctor.stderr
-    found = json.loads(doctor.stdout)
+    """Nothing is inconsistent, and `cleanup` removes all that killed processes have left behind."""
+    found = report(env)
     assert found["errors"] == []
     sys.stderr.write(f"orphans: { ({one['check']: one['found'] for one in found['debris'] if one['found']}) }\n")
     assert_relations_agree(raw, "")
     assert_conversations_agree(raw, "")
+    cleanup = manage("cleanup", env=env)
+    assert cleanup.returncode == 0, cleanup.stderr
+    assert report(env)["debris"] == []
+    assert raw.hgetall("attempts") == {}
+
+
+def report(env):
+    doctor = manage("doctor", "--json", env=env)
+    assert doctor.returncode == 0, doctor.stdout + doctor.stderr
+    return json.loads(doctor.stdout)
 
 
 def tell(running, disturbances):
