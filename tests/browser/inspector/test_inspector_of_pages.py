@@ -52,7 +52,7 @@ def test_the_page_after_a_post_says_what_the_post_and_the_worker_have_sent(windo
         expect(said).to_be_visible()
         return any(job.count() or not page.reload() for _ in range(20))
 
-    wait_until(says_what_the_worker_did, "the worker of this site to index a post")
+    wait_until(says_what_the_worker_did, "the worker of this site to index a post", seconds=60)
     said.click()
     expect(job).to_be_visible()
     page.reload()
