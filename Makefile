@@ -30,9 +30,9 @@ test-faults: $(VENV)/.installed-test
 	$(BIN)/python -m pytest --ds=tests.settings.real -m faults $(IN_PARALLEL) $(UNHURRIED)
 	$(BIN)/python -m pytest --ds=tests.settings.real -m faults $(UNHURRIED:%=--ignore=%)
 
-# The suite on several servers. These targets need Debian's redis-server, redis-sentinel and nutcracker.
+# The suite on several servers, or TESTS of it. These targets need Debian's redis-server, redis-sentinel and nutcracker.
 test-sentinel test-cluster test-twemproxy: $(VENV)/.installed-test
-	$(BIN)/python -m pytest --ds=tests.settings.$(@:test-%=%) $(IN_PARALLEL)
+	$(BIN)/python -m pytest --ds=tests.settings.$(@:test-%=%) $(IN_PARALLEL) $(TESTS)
 
 test-all: test test-faults test-sentinel test-cluster test-twemproxy
 
