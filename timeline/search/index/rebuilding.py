@@ -18,11 +18,13 @@ from retwis_site.store.chunks import AT_ONCE, batches
 from retwis_site.store.client import Store
 from retwis_site.store.ids import LARGEST_ID, nonce, parse_id, parse_number
 from retwis_site.store.snowflake import SMALLEST
-from timeline.search.index.postings import BUCKETS
+from timeline.search.index.postings import BUCKETS, queue_records
+from timeline.search.index.range_bits import queue_bits
 from timeline.search.index.ranges import LONGEST, MOST_POSTS, Range, Ranges, ask_ranges
-from timeline.search.index.writing import LAST, LATE, Indexing, Terms, queue_terms
+from timeline.search.index.writing import LAST, LATE, Indexing, Terms, by_term
 
 LEASE_OF = "reindex"  # one process at a time writes the index anew
+BITS_AT_ONCE = 2000  # terms; a range has some 20,000, more than a proxy passes on before its timeout
 
 
 class AlreadyReindexing(Exception):
@@ -121,7 +123,7 @@ class Rebuilding:
         return self._pids[bisect_left(self._pids, within.first) : bisect_left(self._pids, within.after)]
 
     def _write(self, within: Range) -> None:
-        """Write a range. A round trip for each 500 posts, and two more."""
+        """Write a range. A round trip for each 500 posts, one for each BITS_AT_ONCE terms, and two more."""
         pipe = self._store.pipeline()
         for bucket in range(BUCKETS) if self._has_index else ():
             pipe.unlink(keys.postings(within.first, bucket))
@@ -130,7 +132,12 @@ class Rebuilding:
         for pids in batches(self._in(within), AT_ONCE):
             terms |= self._indexing.terms(pids)
             self._renew()
-        queue_terms(pipe, within, terms)
+        posts = by_term(terms)
+        for some in batches(posts, BITS_AT_ONCE):
+            queue_bits(pipe, within, some)
+            pipe.execute()
+            self._renew()
+        queue_records(pipe, within, posts)
         pipe.execute()
 
     def _remove_strays(self) -> None:

@@ -84,9 +84,15 @@ class Indexing:
 
 def queue_terms(pipe: Pipe, within: Range, terms: Terms) -> None:
     """Write the terms of posts of one range. One command for each bucket of terms, and about one for each term."""
+    posts = by_term(terms)
+    queue_bits(pipe, within, posts)
+    queue_records(pipe, within, posts)
+
+
+def by_term(terms: Terms) -> dict[str, list[int]]:
+    """The posts of each term."""
     posts: defaultdict[str, list[int]] = defaultdict(list)
     for pid, of_post in terms.items():
         for term in of_post:
             posts[term].append(pid)
-    queue_records(pipe, within, posts)
-    queue_bits(pipe, within, posts)
+    return posts

@@ -46,6 +46,19 @@ def test_what_stood_wrongly_in_the_index_is_gone(raw, store):
     assert posts_under(store, "cat") == {1}
 
 
+def test_a_range_with_very_many_words_needs_no_large_round_trip(raw, store, sent, monkeypatch):
+    monkeypatch.setattr(rebuilding, "BITS_AT_ONCE", 20)
+    raw.set("next_post_id", "40")
+    for pid in range(1, 41):
+        write_post(raw, pid, f"word{pid} other{pid}")
+    before = len(sent.round_trips)
+    reindex()
+    sizes = [sum(command[0] == "SETBIT" for command in one.commands) for one in sent.round_trips[before:]]
+    assert sum(sizes) > 60
+    assert max(sizes) <= 20
+    assert posts_under(store, "word7") == {7}
+
+
 def test_ids_from_the_time_are_divided_into_ranges(raw, store, monkeypatch):
     timed = [snowflake.make() for _ in range(8)]
     for pid in timed:
