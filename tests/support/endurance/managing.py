@@ -28,7 +28,8 @@ def language(me):
     code = me.random.choice(["en", "de", "ar"])
     sent = me.send("/settings/language/", language=code)
     if sent.ok or not sent.is_first:
-        me.account.fields["language"] = code if sent.ok else None
+        # A visitor may choose too, and so may somebody whom staff has just suspended: for the browser alone.
+        me.account.fields["language"] = code if sent.ok and not me.is_troubled else None
 
 
 def appearance(me):
