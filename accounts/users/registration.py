@@ -94,7 +94,10 @@ class Registration:
         username, secret, deleted = self._store.hmget(keys.user(uid), ["username", "auth", "deleted"])
         if username is None or (secret is None and deleted is None):
             return False
-        if deleted is not None:  # the user was signed in before
+        if deleted is not None:  # the user was signed in before, so the name is theirs
+            pipe = self._store.pipeline()
+            queue_skeletons(pipe, User(uid, username))
+            pipe.execute()
             AccountDeletion(self._store).unlist(User(uid, username))
             return True
         return self._commit(uid, username, secret or "")

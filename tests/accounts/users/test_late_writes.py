@@ -26,6 +26,19 @@ def site(store, alice, bob, carol, raw):
     return three_people(store, raw, alice, bob, carol)
 
 
+def test_a_registration_that_a_worker_finishes_after_the_deletion_keeps_the_look_of_the_name(
+    store, site, alice, capsys
+):
+    looks = {look for look, uid in site.hgetall("skeletons").items() if uid == "1"}
+    site.hdel("skeletons", *looks)  # the store died in the middle of the registration's last round trip
+    delete_and_remove(store, alice)
+    site.zadd("outbox", {"user:1": 0})
+    assert drain(store, "worker") == 1
+    assert looks <= {look for look, uid in site.hgetall("skeletons").items() if uid == "1"}
+    assert site.zscore("outbox", "user:1") is None
+    assert doctor_findings(capsys)[0] == {}
+
+
 @pytest.mark.parametrize("step", range(5))
 def test_a_logout_during_a_deletion_opens_nothing_and_leaves_no_secret(store, site, alice, capsys, step):
     delete_before_round_trip(store, alice, step, lambda: Sessions(store).end_all(ALICE))
