@@ -35,8 +35,10 @@ def test_the_commands_run_in_their_order(raw, store, rights, monkeypatch, tmp_pa
     eve = register(store, "eve")
     for number in range(4):
         publish(raw, store, eve, f"Buy {number}")
-    said, folder = {}, tmp_path / "first"
-    for command in guides.commands(GUIDE):
+    said, folder = {}, tmp_path
+    for number, command in enumerate(guides.commands(GUIDE)):
+        if "retwis backup" in command or command.startswith(EMPTIES):
+            folder = tmp_path / str(number)  # two backups of one second have the same name
         program, *arguments = guides.words(command.replace(BACKUPS, str(folder)))
         if program == "redis-cli":
             raw.execute_command(*arguments)
@@ -52,7 +54,6 @@ def test_the_commands_run_in_their_order(raw, store, rights, monkeypatch, tmp_pa
             raw.flushall()
         if arguments[:1] == ["restore"]:
             assert keys_to_copy(raw) == before
-            folder = tmp_path / "other"  # two backups of one second have the same name
     assert "The store has schema 1." in said["retwis upgrade"]
     assert "/reset/" in said["retwis resetlink alice"]
     assert raw.hget("staff", "2") == "admin"
