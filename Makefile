@@ -58,7 +58,7 @@ test-servers: $(VENV)/.installed-test
 			-m "not faults" -k "not tls" $(IN_PARALLEL) $(TALKING) || exit 1; \
 	done
 
-# User stories in a real browser, and axe on every page: each process has its own site and Chromium. Needs Debian's chromium.
+# User stories in a real browser, and axe on every page. Needs Debian's chromium.
 test-browser: $(VENV)/.installed-test
 	$(BIN)/python -m pytest --ds=tests.settings.real tests/browser
 
