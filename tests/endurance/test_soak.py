@@ -114,7 +114,8 @@ def check_the_store(raw, env):
     """Nothing is inconsistent, and `cleanup` removes all that killed processes have left behind."""
     found = report(env)
     assert found["errors"] == []
-    sys.stderr.write(f"orphans: { ({one['check']: one['found'] for one in found['debris'] if one['found']}) }\n")
+    orphans = {one["check"]: one["found"] for one in found["debris"] if one["found"]}
+    sys.stderr.write(f"orphans: {orphans}\n")
     assert_relations_agree(raw, "")
     assert_conversations_agree(raw, "")
     cleanup = manage("cleanup", env=env)
