@@ -158,6 +158,20 @@ class Outbox:
         self._store.zadd(keys.outbox(name), {name: int(time.time())})
         self._store.unlink(keys.lease(name))
 
+    def take_back(self, names: Sequence[str], worker: str) -> None:
+        """Free the leases of jobs that `worker` had when the store failed, so it need not wait for their end.
+
+        Only after a first attempt: a job that the store fails at again waits as one does whose worker has died. Two
+        round trips."""
+        pipe = self._store.pipeline()
+        asked = [(name, pipe.get(keys.lease(name)), pipe.hget(keys.attempts(), name)) for name in names]
+        pipe.execute()
+        pipe = self._store.pipeline()
+        for name, holder, attempts in asked:
+            if holder.value == worker and attempts.value in {None, "1"}:
+                pipe.unlink(keys.lease(name))
+        pipe.execute()
+
     def finish(self, names: Sequence[str]) -> None:
         """Remove finished jobs, with their attempt counts and leases. One round trip."""
         pipe = self._store.pipeline()

@@ -4,11 +4,12 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from enum import Enum, auto
 from functools import partial
 from threading import Event
 
-from retwis_site.exceptions import StoreRefused
+from retwis_site.exceptions import StoreError, StoreRefused
 from retwis_site.features import features
 from retwis_site.inspector import changes
 from retwis_site.jobs.outbox import TURN, BatchHandler, Claim, JobHandler, Outbox
@@ -27,6 +28,7 @@ MALFORMED = (ValueError, IndexError)  # what a handler raises for a malformed jo
 stop: Event = Event()  # set by SIGTERM: finish the chunk, then release the job
 
 _unknown_kinds: Memory[str, bool] = Memory(size=100, seconds=3600)  # logged at most once an hour each
+_interrupted: set[str] = set()  # jobs that this process worked on, or was claiming, when the store failed
 
 
 class _Outcome(Enum):
@@ -68,9 +70,13 @@ def rounds(store: Store, worker: str) -> Iterator[Counter[str]]:
     Yields after each look at the outbox how many jobs of each kind were finished since; the last look finds none. A
     job that fails stays in the outbox and is logged. Its lease keeps other workers from trying at once, since the store
     may be inconsistent. After ATTEMPTS failures it becomes a dead letter. A job of an unknown kind is left alone: a
-    newer version of the site may have added it.
+    newer version of the site may have added it. What the store's failure ended the last time is due at once.
     """
     outbox = Outbox(store)
+    if _interrupted:
+        with suppress(StoreRefused):  # then these leases end by themselves
+            outbox.take_back(tuple(_interrupted), worker)
+        _interrupted.clear()
     skipped: set[str] = set()
     while due := [job for job in outbox.due(BATCH + len(skipped)) if job not in skipped]:
         alone, finished = [], Counter[str]()
@@ -79,7 +85,9 @@ def rounds(store: Store, worker: str) -> Iterator[Counter[str]]:
             if together is None or stop.is_set():
                 alone += jobs
                 continue
-            for job, outcome in _work_together(store, outbox, together, jobs, worker).items():
+            with _noting_interruption(jobs):
+                outcomes = _work_together(store, outbox, together, jobs, worker)
+            for job, outcome in outcomes.items():
                 finished[kind] += outcome is _Outcome.FINISHED
                 if outcome is _Outcome.LEFT:
                     skipped.add(job)
@@ -88,7 +96,8 @@ def rounds(store: Store, worker: str) -> Iterator[Counter[str]]:
             if stop.is_set():
                 yield finished
                 return
-            outcome = _work(store, outbox, job, worker)
+            with _noting_interruption([job]):
+                outcome = _work(store, outbox, job, worker)
             finished[_kind(job)] += outcome is _Outcome.FINISHED
             if outcome is _Outcome.LEFT:
                 skipped.add(job)
@@ -96,6 +105,18 @@ def rounds(store: Store, worker: str) -> Iterator[Counter[str]]:
                 break
         yield finished
     yield Counter()
+
+
+@contextmanager
+def _noting_interruption(jobs: Sequence[str]) -> Iterator[None]:
+    """The next `rounds` takes the jobs back that this block was busy with when the store failed."""
+    try:
+        yield
+    except StoreRefused:
+        raise
+    except StoreError:
+        _interrupted.update(jobs)
+        raise
 
 
 def _by_kind(jobs: Iterable[str]) -> dict[str, list[str]]:
