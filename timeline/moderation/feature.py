@@ -7,7 +7,7 @@ from retwis_site.http.form_fields import FormField
 from retwis_site.store import keys
 from timeline.moderation.reporting.limits import REPORTS
 from timeline.moderation.reports.checks import ReportChecks
-from timeline.moderation.reports.deciding import finish_decision
+from timeline.moderation.reports.deciding import finish_report
 from timeline.moderation.reports.lines import REPORTS as REPORT_LINES
 from timeline.moderation.reports.lines import account_lines
 from timeline.moderation.reports.removal import at_work_about, at_work_by, remove_reports
@@ -17,7 +17,7 @@ _REPORT = (FormField("reason", "hidden"), FormField("note", "textarea", _("What 
 
 FEATURE = Feature(
     urls="timeline.moderation.urls",
-    jobs={"report": finish_decision},
+    jobs={"report": finish_report},
     limits=(REPORTS,),
     waiting=ask_open,
     form_fields={"report_person": _REPORT, "report_post": _REPORT},

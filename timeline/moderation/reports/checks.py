@@ -1,6 +1,6 @@
 """Checks of reports: each open one is in the queue, each decided one is not, and the sets name reports that exist.
 
-Making a report has no job: a report that is younger than UNDER_WAY may still be on its way.
+A report that is younger than UNDER_WAY may still be on its way, and one that has a job is finished by a worker.
 """
 
 import time
@@ -49,10 +49,12 @@ class ReportChecks:
     def unlisted(self) -> Chunks:
         """Reports without a decision that their author's set names, and that the queue or the set of the reported
         person lacks."""
+        under_way = Outbox(self._store).under_way()
         for reports in self._reports():
             found = []
             for one in reports:
-                if one.decision is None and self._is_claimed(one) and not self._is_listed(one):
+                is_open = one.decision is None and f"report:{one.rid}" not in under_way
+                if is_open and self._is_claimed(one) and not self._is_listed(one):
                     repair = partial(Reports(self._store).list_open, one.rid, one.about.whom)
                     found.append(Finding(f"{keys.report(one.rid)} is not in the queue", repair))
             yield found

@@ -21,9 +21,9 @@ from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, batches, newest_first
 from retwis_site.store.client import Store
-from retwis_site.store.ids import nonce, stored_ids
+from retwis_site.store.ids import stored_ids
 from timeline.moderation.reports.entities import PREFIX, SANCTIONS, TOLD, Action, Report, action_of
-from timeline.moderation.reports.repository import Reports, close
+from timeline.moderation.reports.repository import Reports, close, job_of
 from timeline.notices.entities import Kind, Notice
 from timeline.notices.inbox import queue_add, queue_remove
 from timeline.posts.entities import DeletedBy, NoSuchPost, PostDeleted
@@ -67,7 +67,7 @@ class Deciding:
             reason=reason,
             until=until,
         )
-        job = self._outbox.add(f"report:{report.rid}:{nonce()}")
+        job = self._outbox.add(job_of(report.rid))
         if job.expired():
             raise StoreError("the store was too slow to decide a report; try again")
         if not self._store.hsetnx(keys.report(report.rid), "decision", act.line()):
@@ -75,14 +75,18 @@ class Deciding:
             raise DecidedAlready
         for number, _chunk in enumerate(self.finish(report.rid)):
             if number == MOST_CHUNKS or job.expired():
-                self._outbox.replace(job.name, f"report:{report.rid}:{nonce()}")  # a worker does the rest
+                self._outbox.replace(job.name, job_of(report.rid))  # a worker does the rest
                 return
         self._outbox.done(job.name)
 
     def finish(self, rid: int) -> Iterator[None]:
-        """What follows a decision, in chunks of reports; nothing for a report that is not decided."""
-        report = Reports(self._store).read(rid)
-        if report is None or report.decision is None:
+        """What follows a report, or the decision about it, in chunks of reports; nothing for one that is gone."""
+        reports = Reports(self._store)
+        report = reports.read(rid)
+        if report is None:
+            return
+        if report.decision is None:
+            reports.finish(report)
             return
         act, action = report.decision, action_of(report.decision)
         if action in SANCTIONS:
@@ -93,12 +97,12 @@ class Deciding:
             self._delete(act)
         if action in TOLD:
             _tell(self._store, [(report, act.whom)], act.when)
-        for reports in self._alike(report):
-            for one in reports:
+        for alike in self._alike(report):
+            for one in alike:
                 if one.decision is None:
                     self._store.hsetnx(keys.report(one.rid), "decision", act.line())
-            _tell(self._store, [(one, one.who) for one in reports if one.who is not None], act.when)
-            for one in reports:
+            _tell(self._store, [(one, one.who) for one in alike if one.who is not None], act.when)
+            for one in alike:
                 close(self._store, one)
             yield
 
@@ -169,7 +173,7 @@ def _tell(store: Store, told: Sequence[tuple[Report, int]], when: int) -> None:
     pipe.execute()
 
 
-def finish_decision(store: Store, claim: Claim) -> bool:
+def finish_report(store: Store, claim: Claim) -> bool:
     """The job `report:<id>:<nonce>`. Returns False when its turn ended before all reports were closed."""
     if not claim.carry_out_for_a_turn(Deciding(store).finish(job_id(claim.name, 1))):
         return False

@@ -1,9 +1,8 @@
 """Reports as they are stored: made, and read.
 
 The id of a report is the time in microseconds, claimed by the first field of its hash. One person has one open report
-about one thing: the member of `reports_by:` for the thing, without the id at its end, is the claim. The commit is the
-last command, the ZADD to `reports`. What a process that dies before it leaves is found again by the next try, which
-lists the report that has the claim.
+about one thing: the member of `reports_by:` for the thing, without the id at its end. Its ZADD NX is the commit. A job
+stands before it, so a worker lists the report when the process dies after it.
 """
 
 import time
@@ -12,9 +11,11 @@ from collections.abc import Collection, Sequence
 from accounts.community.log import read_act
 from accounts.users.deletion import is_deleted
 from accounts.users.entities import AccountDeleted
+from retwis_site.exceptions import StoreError
+from retwis_site.jobs.outbox import Outbox
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
-from retwis_site.store.ids import stored_id, stored_ids, whole
+from retwis_site.store.ids import nonce, stored_id, stored_ids
 from retwis_site.store.replies import Answer
 from timeline.moderation.reports.entities import NewReport, Report
 
@@ -26,26 +27,54 @@ class Reports:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._outbox = Outbox(store)
 
     def make(self, who: int, new: NewReport) -> bool:
-        """Report a person or a post. Returns False when `who` has an open report about it: that one stays. Seven round
+        """Report a person or a post. Returns False when `who` has an open report about it: that one stays. Nine round
         trips. Raises AccountDeleted when one of the two accounts is deleted meanwhile."""
         rid = self._new_id(new.whom)
+        job = self._outbox.add(job_of(rid))
         self._store.hset(keys.report(rid), fields_of(who, new))
-        is_new = bool(self._store.zadd_nx(keys.reports_by(who), {new.thing: rid}))
-        if not is_new:
+        if job.expired():
+            raise StoreError("the store was too slow to take a report; try again")
+        if not self._store.zadd_nx(keys.reports_by(who), {new.thing: rid}):
             self._store.unlink(keys.report(rid))
-            rid = whole(self._store.zscore(keys.reports_by(who), new.thing) or 0)
-            report = self.read(rid) if rid else None
-            if report is None or report.decision is not None:  # it is being decided or removed
-                return False
-        self.list_open(rid, new.whom)
-        self._require_accounts(rid, who, new)
-        return is_new
+            self._outbox.done(job.name)
+            return False
+        has_accounts = self._list_made(rid, who, new.whom)
+        self._outbox.done(job.name)
+        if not has_accounts:
+            raise AccountDeleted
+        return True
+
+    def finish(self, report: Report) -> None:
+        """List an open report whose process died after its commit. At most six round trips."""
+        if report.who is None or self._is_committed(report, report.who):
+            self._list_made(report.rid, report.who, report.about.whom)
+
+    def _is_committed(self, report: Report, who: int) -> bool:
+        """Whether the set of its author names this report. The deletion of the author's account first takes the name
+        from the report, and then removes the set. Two round trips at most."""
+        if self._store.zscore(keys.reports_by(who), report.about.thing) == report.rid:
+            return True
+        now = self.read(report.rid)
+        return now is not None and now.who is None
+
+    def _list_made(self, rid: int, who: int | None, whom: int) -> bool:
+        """List a report. When an account was deleted it goes again, since a worker may have looked for its reports
+        before this one was there; then returns False. Four round trips."""
+        self.list_open(rid, whom)
+        pipe = self._store.pipeline()
+        deleted = [pipe.hget(keys.user(uid), "deleted") for uid in (who, whom) if uid is not None]
+        pipe.execute()
+        if any(is_deleted(field.value) for field in deleted):
+            forget(self._store, rid, whom, who)
+            return False
+        return True
 
     def list_open(self, rid: int, whom: int) -> None:
-        """Write where a report that is not decided stands: among those about the person, and in the queue. Two round
-        trips. A decision that comes between takes it out of the queue again."""
+        """Write where a report that is not decided stands: among those about the person, and in the queue. Three
+        round trips. A decision that comes between takes it out of the queue again."""
         self._store.zadd(keys.reports_about(whom), {str(rid): rid})
         self._store.zadd(keys.reports(), {str(rid): rid})
         if self._store.hget(keys.report(rid), "decision") is not None:  # read after the write
@@ -81,15 +110,10 @@ class Reports:
             rid += 1
         return rid
 
-    def _require_accounts(self, rid: int, who: int, new: NewReport) -> None:
-        """Undo a report when an account was deleted: a worker may have looked for its reports before this one was
-        there. One round trip."""
-        pipe = self._store.pipeline()
-        deleted = [pipe.hget(keys.user(uid), "deleted") for uid in (who, new.whom)]
-        pipe.execute()
-        if any(is_deleted(field.value) for field in deleted):
-            forget(self._store, rid, new.whom, who)
-            raise AccountDeleted
+
+def job_of(rid: int) -> str:
+    """A job that finishes what a report, or the decision about it, has begun."""
+    return f"report:{rid}:{nonce()}"
 
 
 def ask_reports(pipe: Pipe, rids: Collection[int]) -> Answer[dict[int, Report]]:
