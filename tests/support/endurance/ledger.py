@@ -1,5 +1,10 @@
 """What the site has acknowledged to the people of a soak is in the store at its end, and nothing else."""
 
+import json
+
+from accounts.joining.invitations import uses_of
+from accounts.recovery.codes import field_of
+
 POSTS = {"likes", "reposts", "bookmarks"}
 PEOPLE = {"following", "blocked", "muted"}
 OF_ACCOUNTS = (*POSTS, *PEOPLE, "updates", "followers", "tags_of", "muted_words", "notices")
@@ -8,7 +13,7 @@ OF_ACCOUNTS = (*POSTS, *PEOPLE, "updates", "followers", "tags_of", "muted_words"
 def all_is_there(crowd, raw):
     """What is wrong: a sentence each."""
     stored = Stored(crowd, raw)
-    return [problem for account in crowd.accounts for problem in stored.problems_of(account)]
+    return [problem for account in crowd.accounts for problem in stored.problems_of(account)] + [*stored.site()]
 
 
 class Stored:
@@ -25,6 +30,17 @@ class Stored:
             yield from self._edges(account, uid)
             yield from self._fields(account, uid)
             yield from self._reports(account, uid)
+            yield from self._ways_in(account, uid)
+
+    def site(self):
+        """The last announcement stands, and the log names each of them."""
+        stands = self._raw.hget("site", "announcement") or ""
+        if self._crowd.announcement not in {None, stands}:
+            yield f"the announcement is {stands!r} instead of {self._crowd.announcement!r}"
+        lines = [json.loads(line) for key in self._raw.scan_iter("log:*") for line in self._raw.zrange(key, 0, -1)]
+        written = sum(line["what"] == "site:announcement" for line in lines)
+        if written < self._crowd.announced:
+            yield f"the log has {written} of {self._crowd.announced} announcements"
 
     def _left(self, account, uid):
         """Nothing but the name of a deleted account is there."""
@@ -40,6 +56,7 @@ class Stored:
             "blocked",
             "muted",
             "tags_of",
+            "invites",
         ):
             if self._raw.exists(f"{kind}:{uid}"):
                 yield f"{account.name} is deleted, but has {kind}"
@@ -101,3 +118,20 @@ class Stored:
         for whom, pid in account.reports:
             if whom not in self._crowd.left and not any(one[:2] == [self._uids[whom], pid] for one in made):
                 yield f"{account.name}: the report about {whom} {pid} is lost"
+
+    def _ways_in(self, account, uid):
+        """The invitations and recovery codes, and the invitation that has let this one in."""
+        invitations = self._raw.hgetall(f"invites:{uid}")
+        for code, stands in account.invitations.items():
+            if stands is not None and stands != (code in invitations):
+                yield f"{account.name}: the invitation {code} should be {stands}"
+            if (used := self._raw.zcard(uses_of(code))) > 1:
+                yield f"{account.name}: the invitation {code} has let {used} people in"
+        if account.invited is not None:
+            if self._raw.hget(f"user:{uid}", "invited_by") != self._uids[account.invited.by]:
+                yield f"{account.name}: nothing says that {account.invited.by} has invited them"
+            if self._raw.zscore(uses_of(account.invited.code), uid) is None:
+                yield f"{account.name} is here without a use of the invitation by {account.invited.by}"
+        stored = {name for name in self._raw.hkeys(f"user:{uid}") if name.startswith("recovery:")}
+        if account.codes is not None and stored != {field_of(int(uid), code) for code in account.codes}:
+            yield f"{account.name} has {len(stored)} recovery codes, and should have other {len(account.codes)}"

@@ -103,8 +103,21 @@ def come_back(me):
         me.sign_in()
 
 
+def dismiss(me):
+    """Dismiss the announcement that stands on every page. It is never shown to this account again."""
+    shown = re.search(r'name="announcement" value="([^"]+)"', me.get("/about/").page)
+    if shown is None:
+        return
+    sent = me.send("/announcement/dismiss/", announcement=shown[1])
+    if sent.ok:
+        me.account.fields["dismissed"] = shown[1]
+        assert shown[0] not in me.get("/about/").page or me.is_troubled, "a dismissed announcement is shown"
+    elif not sent.is_first:
+        me.account.fields["dismissed"] = None
+
+
 MANAGING = {profile: 3, kinds: 1, language: 1, appearance: 1, words: 2, log_out: 1, other_device: 1, password: 1}
-MANAGING |= {leave: 1, appeal: 1, come_back: 1}
+MANAGING |= {leave: 1, appeal: 1, come_back: 1, dismiss: 3}
 
 
 # ---- staff
@@ -126,7 +139,11 @@ def sanction(me):
 
 
 def look_around(me):
-    me.get(me.random.choice(["/moderation/", "/moderation/log/", f"/moderation/people/?q={me.someone()}"]))
+    me.get(
+        me.random.choice(
+            ["/moderation/", "/moderation/log/", "/moderation/joining/", f"/moderation/people/?q={me.someone()}"]
+        )
+    )
 
 
 def announce(me):
@@ -134,7 +151,14 @@ def announce(me):
         form = me.get("/moderation/site/").form("/moderation/site/")
         form.pop(settings.CSRF_COOKIE_NAME, None)
         form.pop("csrfmiddlewaretoken", None)
-        me.send("/moderation/site/", **{**form, "announcement": f"Announcement {me.hex()}"})
+        text = f"Announcement {me.hex()}"
+        me.crowd.announcement, before = None, me.crowd.announcement
+        sent = me.send("/moderation/site/", **{**form, "announcement": text})
+        if sent.ok:
+            me.crowd.announcement, me.crowd.announced = text, me.crowd.announced + 1
+        elif sent.is_first:
+            me.crowd.announcement = before
+        assert sent.ok, f"the admin could not write an announcement: {sent.status}"
 
 
-STAFF_ACTS = {decide: 6, sanction: 3, look_around: 3, announce: 1}
+STAFF_ACTS = {decide: 6, sanction: 3, look_around: 3, announce: 3}

@@ -10,6 +10,7 @@ import threading
 import time
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -42,6 +43,13 @@ class Sent:
         return self.status == 302 and urlsplit(self.location).path != "/login/"
 
 
+class Invited(NamedTuple):
+    """By whom, and with which code."""
+
+    by: str
+    code: str
+
+
 @dataclass
 class Account:
     """What the site has acknowledged to an account. A post is named by its token, or later by its id; an edge by the
@@ -57,6 +65,9 @@ class Account:
     edges: dict[tuple[str, str], bool | None] = field(default_factory=dict)
     fields: dict[str, str | None] = field(default_factory=dict)  # of the user's hash
     reports: set[tuple[str, str]] = field(default_factory=set)
+    invitations: dict[str, bool | None] = field(default_factory=dict)  # by code: whether it stands
+    invited: Invited | None = None
+    codes: list[str] | None = field(default_factory=list)  # for recovery, those that are left; None: not known
 
 
 @dataclass
@@ -72,6 +83,8 @@ class Crowd:
     blocked: set[tuple[str, str]] = field(default_factory=set)  # who has ever blocked whom
     accounts: list[Account] = field(default_factory=list)
     statuses: Counter[str] = field(default_factory=Counter)
+    announcement: str | None = ""  # the last one; None: one of several
+    announced: int = 0  # how many announcements were acknowledged
     deeds: Counter[str] = field(default_factory=Counter)
     stop: threading.Event = field(default_factory=threading.Event)
 
@@ -85,6 +98,7 @@ class Person:
         self.crowd = crowd
         self.is_troubled = is_troubled
         self.lives = 0
+        self.guests = 0  # newcomers with an invitation of this person
         self.seen: dict[tuple[str, str], None] = {}  # posts: author and id
         self.errors: list[str] = []
         self.begin_a_life()
