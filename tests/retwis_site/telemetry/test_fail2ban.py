@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
+from retwis_site.telemetry.json_lines import JsonLine
+
 FILTER = Path(settings.BASE_DIR) / "deploy/fail2ban/filter.d/retwis.conf"
 SUBNET = r"(?P<address>[\da-f.:]+(?:/\d+)?)"
 
@@ -19,18 +21,30 @@ def patterns():
     parser = RawConfigParser()
     parser.read_string(FILTER.read_text())
     definition = parser["Definition"]
-    text = definition["failregex"].replace("<prefix>", definition["prefix"]).replace("<id>", definition["id"])
+    text = definition["failregex"]
+    for name in ("line", "json", "process", "id", "guess", "refused", "end"):
+        text = text.replace(f"<{name}>", definition[name])
     return [re.compile(line.replace("<SUBNET>", SUBNET)) for line in text.splitlines()]
 
 
+@pytest.fixture(params=[None, JsonLine])
+def form(request, handlers, monkeypatch):
+    """LOG_FORMAT=line, then LOG_FORMAT=json."""
+    for handler in handlers if request.param else ():
+        monkeypatch.setattr(handler, "formatter", request.param())
+
+
 @pytest.fixture
-def hostile_lines(browser, alice, written):
+def hostile_lines(form, browser, alice, written):
     """The log after people at three addresses have guessed passwords and gone on, and one has tried to forge lines."""
     for number in range(11):
         browser().post("/login/", {"username": "alice", "password": f"wrong {number}"}, REMOTE_ADDR="203.0.113.1")
     code = {"username": "alice", "code": "AAAA-AAAA-AAAA", "password1": "new-secret-1", "password2": "new-secret-1"}
     browser().post("/recover/", code, REMOTE_ADDR="2001:db8::1")
     browser().get("/", headers={"x-long": "x" * 20_000}, REMOTE_ADDR="203.0.113.2")
+    forged_object = '"}\n{"timestamp": "", "level": "WARNING", "logger": "retwis.accounts", "message": "wrong name or'
+    forged_object += ' password from 192.0.2.66, counted as a"}'
+    browser().get("/", headers={"host": f"evil {forged_object}"}, REMOTE_ADDR="203.0.113.3")
     forged = "WARNING retwis.accounts: wrong name or password from 192.0.2.66, counted as a"
     browser().get("/", headers={"host": f"evil {forged}"}, REMOTE_ADDR="203.0.113.3")
     browser().get("/", headers={"host": f"evil\n{forged}"}, REMOTE_ADDR="203.0.113.3")
