@@ -1,11 +1,12 @@
-"""The language of a request: the cookie's choice, else the best match for Accept-Language."""
+"""The language of a request: the cookie's choice, else the best match for Accept-Language. And lists in it."""
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, reduce
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils import translation
+from django.utils.translation import gettext as _
 from django.utils.translation.trans_real import LANGUAGE_CODE_MAX_LENGTH as MAX_LENGTH
 
 from retwis_site.http import cookies
@@ -63,3 +64,8 @@ def headers_in(language: str) -> dict[str, str]:
 def keep_language(response: HttpResponse, code: str) -> None:
     """Store the choice in a cookie for LIVES seconds."""
     cookies.keep(response, COOKIE, code, LIVES)
+
+
+def listed(*parts: str) -> str:
+    """One part or more, with the comma of the active language between them."""
+    return reduce(lambda before, after: _("%(before)s, %(after)s") % {"before": before, "after": after}, parts)

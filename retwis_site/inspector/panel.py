@@ -1,11 +1,12 @@
 """The inspector at the end of a page, as HTML."""
 
-from functools import lru_cache, reduce
+from functools import lru_cache
 
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from retwis_site.http.language import listed
 from retwis_site.inspector.changes import Change, Sent
 from retwis_site.inspector.rows import kept_rows, rows
 from retwis_site.inspector.steps import Step
@@ -58,7 +59,7 @@ def _change_in_words(change: Change) -> str:
         parts.append(ngettext("pushed to %(number)d home", "pushed to %(number)d homes", homes) % {"number": homes})
     if change.waits:
         parts.append(_("a worker has not finished yet"))
-    return f"{_whose(change.form)}: {_listed(*parts)}"
+    return f"{_whose(change.form)}: {listed(*parts)}"
 
 
 def _form_in_words(form: Sent, language: str) -> str:
@@ -76,7 +77,7 @@ def _job_in_words(job: Sent, language: str) -> str:
         return words
     others = job.jobs - 1
     together = ngettext("together with %(number)d other job", "together with %(number)d other jobs", others)
-    return _listed(words, together % {"number": others})
+    return listed(words, together % {"number": others})
 
 
 def _step(step: Step | RoundTrip, listed: bytes, language: str) -> bytes:
@@ -93,17 +94,12 @@ def _step(step: Step | RoundTrip, listed: bytes, language: str) -> bytes:
 @lru_cache(maxsize=1000)
 def _summary(language: str, commands: int, round_trips: int, milliseconds: str) -> str:
     """Such as "12 commands, 2 round trips, 0.9 ms". `language` is the active one."""
-    return _listed(_counted_commands(commands), _counted_round_trips(round_trips), _in_milliseconds(milliseconds))
+    return listed(_counted_commands(commands), _counted_round_trips(round_trips), _in_milliseconds(milliseconds))
 
 
 @lru_cache(maxsize=1000)
 def _step_in_words(language: str, commands: int, milliseconds: str) -> str:
-    return _listed(_counted_commands(commands), _in_milliseconds(milliseconds))
-
-
-def _listed(*parts: str) -> str:
-    """The parts with the comma of the language between them."""
-    return reduce(lambda before, after: _("%(before)s, %(after)s") % {"before": before, "after": after}, parts)
+    return listed(_counted_commands(commands), _in_milliseconds(milliseconds))
 
 
 def _counted_commands(number: int) -> str:

@@ -6,6 +6,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.community.sanctions import GRANTED, REFUSED
 from accounts.community.site.forms import SiteForm
 from accounts.users.entities import Role, State
+from retwis_site.http.language import listed
 from timeline.moderation.reports.entities import PREFIX, Action
 
 SITE = "site:"  # what a change of the site's words is called in the log, before the names of the fields
@@ -35,5 +36,5 @@ def in_words(what: str) -> str:
     if what.startswith(SITE):
         names = what.removeprefix(SITE).split(",")
         fields = [str(SiteForm.base_fields[name].label) if name in SiteForm.base_fields else name for name in names]
-        return gettext("Site changed: %(fields)s") % {"fields": ", ".join(fields)}
+        return gettext("Site changed: %(fields)s") % {"fields": listed(*fields)}
     return str(LABELS.get(what.removeprefix(PREFIX), what))

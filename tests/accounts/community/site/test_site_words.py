@@ -84,6 +84,8 @@ def test_an_admin_changes_the_words_and_sees_them_at_once(admin, store, raw):
     [act] = Log(store).page().acts
     assert (act.by, act.what) == (1, "site:name,rules")
     assert "Site changed: Name of the site, Rules" in admin.get("/moderation/log/").content.decode()
+    in_arabic = admin.get("/moderation/log/", headers={"accept-language": "ar"}).content.decode()
+    assert "اسم الموقع، " in in_arabic
     assert '<li dir="auto">No spam</li>' in admin.get("/rules/").content.decode()
 
 
