@@ -64,6 +64,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     config.hook.pytest_deselected(items=excluded)
 
 
+def pytest_collection_finish() -> None:
+    """Modules and tests live as long as the process: without this, Python looks through all of them again and again."""
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def real_server() -> Iterator[None]:
     if not settings.REAL_SERVER:

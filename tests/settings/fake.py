@@ -7,9 +7,10 @@ os.environ["REDIS_URL"] = "redis://fake.invalid:6379"
 import fakeredis
 
 from tests.settings.base import *  # noqa: F403
+from tests.support.stores.fake_redis import Connection
 
 REAL_SERVER = False
 CACHES["store"]["OPTIONS"]["CONNECTION_POOL_KWARGS"] = {  # noqa: F405
-    "connection_class": fakeredis.FakeRedisConnection,
+    "connection_class": Connection,
     "server": fakeredis.FakeServer(),
 }

@@ -42,7 +42,11 @@ def ranking(raw):
 
 def follower_counts(raw):
     """uid -> number of followers, as the `followers:` sets have it. It must equal `ranking`."""
-    return {key.partition(":")[2]: raw.zcard(key) for key in raw.keys("followers:*")}
+    found = raw.keys("followers:*")
+    pipe = raw.pipeline(transaction=False)
+    for key in found:
+        pipe.zcard(key)
+    return {key.partition(":")[2]: number for key, number in zip(found, pipe.execute(), strict=True)}
 
 
 def name_entries(raw):

@@ -11,9 +11,11 @@ HOUR, DAY = 3600, 24 * 3600
 
 def write_posts(raw, uid, pids):
     """Write posts and list them at their author, without a fan-out. The text of post 7 is "post 7"."""
+    pipe = raw.pipeline(transaction=False)
     for pid in pids:
-        raw.hset(f"post:{pid}", mapping={"user_id": uid, "time": 1_700_000_000 + pid, "body": f"post {pid}"})
-        raw.zadd(f"updates:{uid}", {pid: pid})
+        pipe.hset(f"post:{pid}", mapping={"user_id": uid, "time": 1_700_000_000 + pid, "body": f"post {pid}"})
+        pipe.zadd(f"updates:{uid}", {pid: pid})
+    pipe.execute()
     raw.set("next_post_id", max([*pids, int(raw.get("next_post_id") or 0)]))
 
 
