@@ -13,12 +13,10 @@ from tests.support.people import SECRET
 from tests.support.protocols.reports import make_admin, report
 from tests.support.stored_keys import everything
 from tests.support.stored_posts import write_posts
+from tests.support.stores.reading import may_write
 from timeline.notices.inbox import MARK
 from timeline.relations.follow import Follows
 
-READING = {"GET", "HGET", "HMGET", "LRANGE", "ZCARD", "ZCOUNT", "ZMSCORE", "ZRANGE", "ZREVRANGE", "ZREVRANGEBYSCORE"}
-READING |= {"ZRANGEBYLEX", "ZREVRANK", "ZSCORE", "SCAN", "HSCAN", "TYPE", "TTL", "DBSIZE", "MEMORY", "OBJECT"}
-READING |= {"HLEN", "LLEN", "STRLEN"}
 SEEN = "seen"  # a field of the user's hash, which reading the home timeline writes
 CACHES_AND_COUNTS = re.compile(r"posts:|timeline$|health$|throttle:")
 
@@ -90,7 +88,7 @@ class FuzzedSite:
         """Set `dirty` when a command since the last call may write. So most requests need no comparison."""
         new = self.sent.round_trips[self.round_trips_seen :]
         self.round_trips_seen = len(self.sent.round_trips)
-        self.dirty |= any(command[0] not in READING for round_trip in new for command in round_trip.commands)
+        self.dirty |= any(may_write(round_trip.commands) for round_trip in new)
 
     def changes(self):
         """The keys that clients have changed since the beginning, sorted."""

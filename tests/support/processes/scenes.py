@@ -1,7 +1,7 @@
 """A site on a server of its own, and actions on it that are killed with SIGKILL between any two commands.
 
-Real processes carry out whole requests. Each action is killed after 0 commands, after 1, and so on, until it ends
-before the kill. A killed action has no effect, or its full effect.
+Real processes carry out whole requests. Each action is killed after 0 commands that may write, after 1, and so on,
+until it ends before the kill. A killed action has no effect, or its full effect.
 """
 
 from django.core.management import call_command
@@ -21,9 +21,9 @@ from timeline.timelines.everyone import EveryoneTimeline
 from timeline.timelines.home import Homes
 
 ALICE, BOB, CAROL = 1, 2, 3
-NO_KILL = 10**9  # commands
+NO_KILL = 10**9  # commands that may write
 FEWEST = 8  # commands of an action; with fewer, its commands were not counted
-MOST = 300  # commands of an action
+MOST = 300  # commands of an action that may write
 
 
 class Scene:
@@ -73,14 +73,14 @@ class Scene:
 
 
 def kill_at_every_command(scene, capsys, work, check, moments=range(MOST)):
-    """Repeat `work`, killed after one more command each time, or after each of these numbers. After each kill, run
-    `check` and `doctor`."""
-    for commands in moments:
+    """Repeat `work`, killed after one more command that may write each time, or after each of these numbers. After each
+    kill, run `check` and `doctor`."""
+    for writes in moments:
         scene.begin()
         prepared = work(scene)
-        scene.cut.after(commands)
+        scene.cut.after(writes)
         ended = scene.victims.run(**prepared)
-        where = f"killed after {commands} commands, the last {scene.cut.last}"
+        where = f"killed after {writes} writes, the last command {scene.cut.last}"
         assert ended in {0, KILLED}, where
         scene.finish_jobs()
         check(scene, where, ended == 0)
@@ -89,6 +89,6 @@ def kill_at_every_command(scene, capsys, work, check, moments=range(MOST)):
         errors = report_of(capsys)[1]["errors"]
         assert errors == [], (where, errors)
         if ended == 0:
-            assert commands >= FEWEST
+            assert scene.cut.passed >= FEWEST
             return
     raise AssertionError("it never ended before the kill")

@@ -1,8 +1,8 @@
 """Real processes that are killed between two commands.
 
-`Cut` is a proxy socket before a Redis server. It passes on one command after the other, up to a number. The process
-that sends the next command is killed with SIGKILL, so the server never gets it, also within a pipeline. `Victims` forks
-a process for each piece of work from a process that has loaded the site.
+`Cut` is a proxy socket before a Redis server. It passes on one command after the other, up to a number of those that
+may write. The process that sends the next one is killed with SIGKILL, so the server never gets it, also within a
+pipeline. `Victims` forks a process for each piece of work from a process that has loaded the site.
 """
 
 import json
@@ -16,6 +16,8 @@ import threading
 
 import hiredis
 from django.conf import settings
+
+from tests.support.stores.reading import may_write
 
 KILLED = -signal.SIGKILL
 STEPS = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.scandir", "os.listdir"}
@@ -31,12 +33,14 @@ class Cut:
         self._listener.listen()
         self._lock = threading.Lock()
         self._left = 0
-        self.last = ""  # the last command that was answered
+        self.passed = 0  # commands
+        self.last = ""  # the last one of them
         threading.Thread(target=self._accept, daemon=True).start()
 
-    def after(self, commands):
-        """Kill the process that sends a command after the next `commands`."""
-        self._left = commands
+    def after(self, writes):
+        """Kill the process that sends a command that may write, after the next `writes` of these."""
+        self._left = writes
+        self.passed = 0
         self.last = ""
 
     def close(self):
@@ -69,9 +73,11 @@ class Cut:
         if name == "AUTH":  # part of the connection, not of the work
             return True
         with self._lock:
-            self._left -= 1
-            if self._left < 0:
-                return False
+            if may_write([(name,)]):
+                self._left -= 1
+                if self._left < 0:
+                    return False
+            self.passed += 1
             self.last = name
             return True
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from retwis_site.store.client import Store
 from retwis_site.store.connection.recorder import Command
+from tests.support.stores.reading import may_write
 
 RoundTripMaker = Callable[[list[Command]], AbstractContextManager[Any]]
 Around = Callable[[RoundTripMaker, list[Command]], AbstractContextManager[Any]]
@@ -85,14 +86,27 @@ def before_round_trip(number: int, happens: Callable[[], object]) -> Iterator[li
 
 def killed_before_round_trip(number: int, work: Callable[[], object]) -> bool:
     """Run `work` and kill it before its round trip `number`. Returns False when it makes fewer round trips."""
+    return _killed_before(number, work, lambda commands: True)
+
+
+def killed_before_write(number: int, work: Callable[[], object]) -> bool:
+    """Like `killed_before_round_trip`, but only round trips that may write count. So a long work dies in every state of
+    the store in which it can die, and in each only once."""
+    return _killed_before(number, work, may_write)
+
+
+def _killed_before(number: int, work: Callable[[], object], counts: Callable[[list[Command]], bool]) -> bool:
     left = iter(range(number))
 
-    def die() -> None:
-        if next(left, None) is None:
+    @contextmanager
+    def around(real: RoundTripMaker, commands: list[Command]) -> Iterator[None]:
+        if counts(commands) and next(left, None) is None:
             raise Killed
+        with real(commands):
+            yield
 
     try:
-        with before_each_round_trip(die):
+        with _around_each_round_trip(around):
             work()
     except Killed:
         return True
