@@ -1,6 +1,7 @@
 """locale/: every text of the site is translated completely into every language, and the compiled files are current."""
 
 import re
+from functools import cache
 from gettext import GNUTranslations, c2py
 from pathlib import Path
 
@@ -20,12 +21,14 @@ def catalog(code):
     return polib.pofile(str(FOLDER / code / "LC_MESSAGES/django.po"))
 
 
+@cache
 def forms_of(code):
     """The numbers of NUMBERS that take each plural form."""
     count, rule = re.fullmatch(r"nplurals=(\d+); plural=(.*);", catalog(code).metadata["Plural-Forms"]).groups()
     found = {form: [] for form in range(int(count))}
+    form_of = c2py(rule)
     for number in NUMBERS:
-        found[c2py(rule)(number)].append(number)
+        found[form_of(number)].append(number)
     return found
 
 

@@ -75,7 +75,7 @@ def test_a_form_sent_before_the_copy_makes_no_second_post_after_it(raw, source, 
 
 def test_doctor_finds_nothing_in_the_copy_of_a_community(other_store, site_at, capsys):
     with site_at(other_store):
-        call_command("seed", "--users=120", "--posts=900", "--follows=12", verbosity=0)
+        call_command("seed", "--users=60", "--posts=300", "--follows=8", verbosity=0)
     copy(other_store)
     report = json.loads(said(capsys, "doctor", "--json"))
     assert (report["ok"], report["errors"], report["debris"]) == (True, [], [])

@@ -54,7 +54,7 @@ def test_many_findings_are_counted_and_some_are_printed(site, capsys):
 
 
 def test_a_large_site_is_checked_in_few_round_trips(raw, store, capsys, round_trips):
-    call_command("seed", "--users=300", "--posts=3000", "--follows=10", verbosity=0)
+    call_command("seed", "--users=100", "--posts=1000", "--follows=8", verbosity=0)
     recorded = round_trips(lambda: call_command("doctor", verbosity=0))
     assert len(recorded.round_trips) < len(raw.keys()) / 3
     assert max(len(round_trip.commands) for round_trip in recorded.round_trips) <= 20_000

@@ -29,8 +29,7 @@ def without_redis_url(var, **changes):
     return env
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-@pytest.mark.parametrize("changes", PUBLIC, ids=str)
+@pytest.mark.parametrize(("command", "changes"), list(zip(COMMANDS, PUBLIC * 4, strict=True)), ids=str)
 def test_a_command_fails_and_names_both_fixes(tmp_path, command, changes):
     ended = manage(*command, env=without_redis_url(tmp_path, **changes), input="")
     assert ended.returncode == 1
