@@ -5,6 +5,7 @@ Python and Django keep what they have parsed: the last 128 addresses, each with 
 
 import logging
 from collections.abc import Callable
+from functools import lru_cache
 
 from django.http import HttpRequest, HttpResponse
 from django.http.request import split_domain_port
@@ -50,6 +51,7 @@ def _has_long_header(request: HttpRequest) -> bool:
     return any(len(value) > LONGEST_HEADER for name, value in request.META.items() if name.startswith("HTTP_"))
 
 
+@lru_cache(maxsize=64)  # nearly all requests have the same one
 def _is_possible(host: str) -> bool:
     """Whether a Host is short enough and its port exists. Django compares it with ALLOWED_HOSTS later."""
     if len(host) > LONGEST_HOST:
