@@ -79,7 +79,7 @@ class Invitations:
 
     def make(self, by: int = OPERATOR, uses: int = 1, days: int = DAYS, quota: int | None = None) -> Invitation:
         """A new invitation. Three round trips. Raises TooManyInvitations above a quota of open uses: of two that are
-        made at once, both may be refused, and none is made above it."""
+        made at once, both may be refused. One above it is made only when the process dies before it has counted."""
         ends = int(time.time()) + days * DAY
         made = Invitation(f"{by}-{ends}-{secrets.token_hex(8)}", by, ends, uses)
         self._store.hset(keys.invites(by), {made.code: str(uses)})
