@@ -9,7 +9,7 @@ IN_PARALLEL := --numprocesses auto --maxprocesses 4 --dist loadfile
 unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run test test-fake test-real test-faults test-sentinel test-cluster test-twemproxy test-all
+.PHONY: run test test-fake test-storeless test-real test-faults test-sentinel test-cluster test-twemproxy test-all
 .PHONY: test-versions test-python test-servers test-browser test-package test-deploy screenshots fuzz soak growth bench
 .PHONY: messages check-messages lint lock audit sbom clean
 
@@ -20,6 +20,9 @@ test: test-fake test-real
 
 test-fake: $(VENV)/.installed-test
 	$(BIN)/python -m pytest --ds=tests.settings.fake -m "not faults" $(IN_PARALLEL)
+
+test-storeless: $(VENV)/.installed-test
+	$(BIN)/python -m pytest --ds=tests.settings.fake -m storeless $(IN_PARALLEL)
 
 test-real: $(VENV)/.installed-test
 	$(BIN)/python -m pytest --ds=tests.settings.real -m "not faults" $(IN_PARALLEL)

@@ -42,9 +42,13 @@ def _uses_a_store(item: pytest.Item) -> bool:
     return "raw" in getattr(item, "fixturenames", ()) or any(mark.name in NEED_A_SERVER for mark in item.iter_markers())
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest looks at `-m`
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect the tests that need another topology, or a real server on a run without one. On a real server also those
-    that use no store: they have run on fakeredis."""
+    """Mark the tests that use no store, and deselect them on a real server: they run on fakeredis. Deselect those too
+    that need another topology, or a real server on a run without one."""
+    for item in items:
+        if not _uses_a_store(item):
+            item.add_marker("storeless")
     topology = settings.REDIS_TOPOLOGY
     several_servers = {"cluster", "sentinel", "twemproxy"}
     excluded_marks = several_servers - {topology}
@@ -55,7 +59,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     def is_excluded(item: pytest.Item) -> bool:
         marks = {mark.name for mark in item.iter_markers()}
-        if settings.REAL_SERVER and not _uses_a_store(item):
+        if settings.REAL_SERVER and "storeless" in marks:
             return True
         return bool(marks & excluded_marks) and not (topology in several_servers and topology in marks)
 
