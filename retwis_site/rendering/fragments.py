@@ -18,7 +18,7 @@ import secrets
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from html import escape
 from importlib import import_module
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from django.conf import settings
 from django.template import loader
@@ -30,7 +30,10 @@ from django.utils.translation.trans_real import translation
 from retwis_site.rendering.fragment_checks import Declaration, FragmentError, check
 from retwis_site.rendering.refillable import Refillable
 
+T = TypeVar("T", bound=Hashable)
+
 EITHER = (False, True)
+MOST_SHAPES = 1000  # of a fragment, in all languages, that a process keeps, with 2 KB each beside what they share
 
 Html = SafeString  # a text that is inserted as it is. Only this module, pictures of users and the book make one
 NOTHING = Html("")
@@ -45,6 +48,15 @@ _INDENTATION = re.compile(r"\s*\n\s*")  # of templates, a tenth of a page of pos
 
 Places = Sequence[tuple[int, str]]  # the places of slots among pieces of HTML, with the names of the slots
 
+_kept: dict[Any, Any] = {}
+
+
+def _shared(value: T) -> T:
+    """The first object that was equal to this one. The shapes of a page differ in few pieces. A page may have thousands
+    of them: with all their pieces, 20 KB each, they filled the memory of a process."""
+    first: T = _kept.setdefault(value, value)
+    return first
+
 
 class Shaped:
     """A fragment in one language and shape, cut at its slots."""
@@ -53,9 +65,9 @@ class Shaped:
 
     def __init__(self, pieces: list[str], places: Places) -> None:
         """`pieces`: HTML; those at `places` stand for the named slots."""
-        self._pieces = pieces
-        self._places = places
-        self.as_sent = self.prepare({})
+        self._pieces = [*map(_shared, pieces)]
+        self._places = _shared(tuple(places))
+        self.as_sent = self.prepare({}).shared()
 
     def fill(self, given: Mapping[str, Any]) -> Html:
         """The HTML, with a value for each slot."""
@@ -97,6 +109,10 @@ class Sendable:
             value = given[name]
             filled[place] = value if value.__class__ is bytes else _escaped(value).encode()
         return b"".join(filled)
+
+    def shared(self) -> "Sendable":
+        """The same, made of what other shapes are made of."""
+        return Sendable([*map(_shared, self._pieces)], _shared(tuple(self._places)))
 
     def to_keep(self) -> Refillable:
         """The same HTML, to be kept: it takes half the memory."""
@@ -216,8 +232,11 @@ class Fragment:
         if any(_SECRET[:8] in piece for piece in pieces):
             raise FragmentError(f"{self.template}: a filter or a tag has changed the text of a slot")
         shaped = Shaped(pieces, [(place, names[int(pieces[place])]) for place in range(1, len(pieces), 2)])
-        if not settings.DEBUG:
-            self._rendered[key] = shaped
+        if settings.DEBUG:
+            return shaped
+        if len(self._rendered) >= MOST_SHAPES:
+            self._rendered = {}
+        self._rendered[key] = shaped
         return shaped
 
 

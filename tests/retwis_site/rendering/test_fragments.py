@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy, override
 from hypothesis import given
 from hypothesis import strategies as st
 
+from retwis_site.rendering import fragments
 from retwis_site.rendering.fragment_checks import FragmentError
 from retwis_site.rendering.fragments import EITHER, Fragment, Html, escaped, joined
 from retwis_site.rendering.pages import MESSAGE
@@ -18,7 +19,7 @@ from tests.support.stored_keys import publish
 from timeline.relations.html import COUNTS
 
 LANGUAGES = ("en", "de", "ar")
-MOST_SHAPES = 1500  # of a fragment; the page of the search has 64512
+TRIED = 1500  # shapes of a fragment; the page of the search has 64512
 
 
 @pytest.fixture
@@ -129,6 +130,30 @@ def test_with_debug_a_card_is_made_anew(browser, raw, store, alice, settings, mo
     assert made == [1, 1]
 
 
+# ---- what is kept
+
+
+def test_a_fragment_keeps_a_bounded_number_of_shapes(made, monkeypatch):
+    monkeypatch.setattr(fragments, "MOST_SHAPES", 2)
+    fragment = made("{{ a }}{% if b == 1 %}one{% endif %}", slots=("a",), shape={"b": (1, 2, 3)})
+    for value in (1, 2, 3, 1):
+        assert fragment.fill("en", a="x", b=value) == ("xone" if value == 1 else "x")
+        assert 1 <= len(fragment._rendered) <= 2
+
+
+def test_the_shapes_of_a_fragment_share_what_they_have_in_common(made):
+    """Else a visitor who asks for a page in all of its shapes fills the memory."""
+    source = "<p>the same</p>{{ a }}{% if b == 1 %}one{% else %}another{% endif %}{{ c }}<p>the same</p>"
+    fragment = made(source, slots=("a", "c"), shape={"b": (1, 2)})
+    for value in (1, 2):
+        fragment.fill_as_sent("en", a="x", c="y", b=value)
+    one, another = fragment._rendered.values()
+    for shape, other in ((one, another), (one.as_sent, another.as_sent)):
+        assert shape._places is other._places
+        same = [piece is counterpart for piece, counterpart in zip(shape._pieces, other._pieces, strict=True)]
+        assert same == [True, True, False, True, True]
+
+
 # ---- templates and declarations
 
 
@@ -145,10 +170,10 @@ def filled(fragment, language, chosen):
 def shapes(fragment):
     """Every shape; of very many some, in which any three values meet. `load` has looked for mistakes on every path."""
     every = list(product(*fragment.shape.values()))
-    if len(every) <= MOST_SHAPES:
+    if len(every) <= TRIED:
         return every
     sizes = [len(values) for values in fragment.shape.values()]
-    some = random.Random(1).sample(every, MOST_SHAPES)
+    some = random.Random(1).sample(every, TRIED)
     for three in combinations(range(len(fragment.shape)), 3):
         met = {tuple(shape[place] for place in three) for shape in some}
         assert len(met) == math.prod(sizes[place] for place in three)
