@@ -72,6 +72,8 @@ def _with_a_code(me):
     elif sent.is_first:  # nobody recovers a suspended account
         assert me.is_troubled, f"{me.name} has a code that opens nothing: {sent.status}"
         account.passwords, account.codes = old, [*account.codes, code]
+    else:  # an earlier try may have taken the code, or none: staff may have suspended the account meanwhile
+        account.codes = None
     assert me.sign_in() or me.is_troubled
 
 
