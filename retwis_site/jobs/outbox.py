@@ -161,7 +161,7 @@ class Outbox:
     def take_back(self, names: Sequence[str], worker: str) -> None:
         """Free the leases of jobs that `worker` had when the store failed, so it need not wait for their end.
 
-        Only after a first attempt: a job that the store fails at again waits as one does whose worker has died. Two
+        Only jobs at their first attempt: if the store fails again during such a job, its lease stays until it ends. Two
         round trips."""
         pipe = self._store.pipeline()
         asked = [(name, pipe.get(keys.lease(name)), pipe.hget(keys.attempts(), name)) for name in names]

@@ -70,7 +70,7 @@ def rounds(store: Store, worker: str) -> Iterator[Counter[str]]:
     Yields after each look at the outbox how many jobs of each kind were finished since; the last look finds none. A
     job that fails stays in the outbox and is logged. Its lease keeps other workers from trying at once, since the store
     may be inconsistent. After ATTEMPTS failures it becomes a dead letter. A job of an unknown kind is left alone: a
-    newer version of the site may have added it. What the store's failure ended the last time is due at once.
+    newer version of the site may have added it. Jobs that a failure of the store has interrupted are taken back first.
     """
     outbox = Outbox(store)
     if _interrupted:

@@ -1,6 +1,7 @@
 """Checks of reports: each open one is in the queue, each decided one is not, and the sets name reports that exist.
 
-A report that is younger than UNDER_WAY may still be on its way, and one that has a job is finished by a worker.
+Two kinds of reports are left alone: those that are younger than UNDER_WAY, since their request may still be at work,
+and open ones with a job, since a worker will list them.
 """
 
 import time

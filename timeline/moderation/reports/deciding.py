@@ -80,7 +80,8 @@ class Deciding:
         self._outbox.done(job.name)
 
     def finish(self, rid: int) -> Iterator[None]:
-        """What follows a report, or the decision about it, in chunks of reports; nothing for one that is gone."""
+        """Finish what was begun: list an open report, or carry out the decision about a decided one, in chunks of
+        reports. Does nothing when the report is gone."""
         reports = Reports(self._store)
         report = reports.read(rid)
         if report is None:
