@@ -1,6 +1,8 @@
 """Django's messages ("Posted."), stored in a cookie: the site has no sessions table."""
 
 from collections.abc import Callable
+from functools import partial
+from weakref import proxy
 
 from django.conf import settings
 from django.contrib.messages import get_messages
@@ -14,13 +16,16 @@ class FlashStorage(CookieStorage):
 
 
 class FlashMiddleware:
-    """Like Django's MessageMiddleware, but makes the storage only when it is used: few pages have a message."""
+    """Like Django's MessageMiddleware, but makes the storage only when it is used: few pages have a message.
+
+    The request knows its storage, and the storage only weakly knows the request. Else both, with all that the request
+    holds, would stay in memory until the garbage collector finds them."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        request._messages = SimpleLazyObject(lambda: FlashStorage(request))  # type: ignore[attr-defined]
+        request._messages = SimpleLazyObject(partial(FlashStorage, proxy(request)))  # type: ignore[attr-defined]
         response = self._get_response(request)
         if _is_in_use(request):
             get_messages(request).update(response)  # type: ignore[union-attr]
