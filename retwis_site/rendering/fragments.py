@@ -107,7 +107,8 @@ class Sendable:
         filled = self._pieces.copy()
         for place, name in self._places:
             value = given[name]
-            filled[place] = value if value.__class__ is bytes else _escaped(value).encode()
+            kind = value.__class__
+            filled[place] = value if kind is bytes else (value if kind is Html else _escaped(value)).encode()
         return b"".join(filled)
 
     def shared(self) -> "Sendable":

@@ -68,7 +68,7 @@ def parse_whole(key: str, entries: Sequence[str], shards: int = 1) -> ListConten
         content = _content_of_part(ids[: TRUSTED // shards], complete_down_to, has_token)
         return replace(content, complete=content.complete and entries.count(PADDING) <= MOST_PADDING // shards)
     lowest = complete_down_to or 0
-    return ListContent([pid for pid in ids if pid >= lowest], lowest, complete=complete_down_to is not None)
+    return ListContent(_down_to(lowest, ids), lowest, complete=complete_down_to is not None)
 
 
 def parse_head(key: str, entries: Sequence[str], shards: int = 1) -> ListContent:
@@ -83,12 +83,12 @@ def _parsed(key: str, entries: Sequence[str]) -> tuple[list[int], int | None, bo
     """Unique ids, newest first; the highest complete-down-to id, None without one; whether there is a token."""
     if (good := good_ids(entries)) is not None:  # nearly always, of a head
         return sorted(dict.fromkeys(good), reverse=True), None, False
-    decimal = [entry for entry in entries if entry.isdecimal() and entry != "0"]  # no post has the id 0
-    ids = sorted(dict.fromkeys(stored_numbers(key, decimal)), reverse=True)  # nearly sorted already
-    others = list(filterfalse(str.isdecimal, entries))
+    decimal, others = [*filter(str.isdecimal, entries)], [*filterfalse(str.isdecimal, entries)]
     complete = stored_numbers(key, [entry[1:] for entry in others if entry.startswith("-")])
-    if "0" in entries:
+    if "0" in decimal:  # no post has this id
         complete.append(0)
+        decimal = [entry for entry in decimal if entry != "0"]
+    ids = sorted(dict.fromkeys(stored_numbers(key, decimal)), reverse=True)  # nearly sorted already
     for entry in others:
         if not entry.startswith(MARKS):
             note_bad(key, entry)
@@ -103,8 +103,12 @@ def _content_of_part(trusted: list[int], complete_down_to: int | None, has_token
     """
     lowest = max(complete_down_to or 0, trusted[-1] if trusted else 0)
     complete = bool(trusted) and (complete_down_to is not None or not has_token)
-    reaches = trusted if not trusted or trusted[-1] >= lowest else [pid for pid in trusted if pid >= lowest]
-    return ListContent(reaches, lowest, complete)
+    return ListContent(_down_to(lowest, trusted), lowest, complete)
+
+
+def _down_to(lowest: int, ids: list[int]) -> list[int]:
+    """The ids, highest first, without those below `lowest`."""
+    return ids if not ids or ids[-1] >= lowest else [pid for pid in ids if pid >= lowest]
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ class HomePage:
     listed: list[int]  # ids below the cursor, newest first; some are dead, or by users who are no longer followed
     has_more: bool  # whether the home may have posts below these ids
     hidden: frozenset[int]  # uids of the latest people whom lists leave out for the viewer
+    newest: int  # the highest id of a post on the page that is not ahead; 0 without one
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,10 +55,11 @@ class Homes:
         at_most = POSTS_A_PAGE + 1  # one more tells that there are older ones
         reader = PostReader(self._store, owner, rules, acted=asked.acted, fresh=viewer.just_changed, at_most=at_most)
         page = self._page(sources, listed, content.complete_down_to, before, reader.read)
-        if before is None and (newest := snowflake.newest(post.listed for post in page.posts)):
+        newest = snowflake.newest(post.listed for post in page.posts)
+        if before is None and newest:
             self._write_seen(owner.uid, newest, asked.seen)
         hidden = asked.acted.hidden.blocked_or_muted
-        return HomePage(owner, asked.counts, page, asked.seen, listed, content.complete_down_to > 0, hidden)
+        return HomePage(owner, asked.counts, page, asked.seen, listed, content.complete_down_to > 0, hidden, newest)
 
     def arrived(self, viewer: Viewer, after: int) -> int:
         """The number of other users' posts above the id `after` that the viewer would see, at most FIRST_TRUSTED. One

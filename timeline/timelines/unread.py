@@ -45,7 +45,7 @@ def _last_read_in_cookie(request: HttpRequest, home: HomePage) -> int | None:
 
 def unread_posts(home: HomePage, last_read: int) -> UnreadPosts:
     """The unread posts of a first page. Own posts do not count, and posts that this page knows to be dead or hidden."""
-    if _newest(home) <= last_read:
+    if home.newest <= last_read:
         return NO_UNREAD_POSTS
     unread = [post for post in home.page.posts if post.listed > last_read]
     count = sum(post.listed_by.uid != home.viewer.uid and not snowflake.is_ahead(post.listed) for post in unread)
@@ -54,10 +54,6 @@ def unread_posts(home: HomePage, last_read: int) -> UnreadPosts:
     on_later_pages = [pid for pid in home.listed if last_read < pid < unread[-1].listed]
     has_more = home.has_more and all(pid > last_read for pid in home.listed)
     return UnreadPosts(count + len(on_later_pages), has_more, resume_before=last_read + 1)
-
-
-def _newest(home: HomePage) -> int:
-    return snowflake.newest(post.listed for post in home.page.posts)
 
 
 def starts_at_last_read(home: HomePage, before: int | None, last_read: int | None) -> bool:
@@ -69,7 +65,6 @@ def starts_at_last_read(home: HomePage, before: int | None, last_read: int | Non
 
 def keep_last_read(request: HttpRequest, response: HttpResponse, home: HomePage) -> None:
     """Set the cookie, when this visit has found unread posts and has no cookie yet."""
-    newest = _newest(home)
-    if home.seen is None or newest <= home.seen or _last_read_in_cookie(request, home) is not None:
+    if home.seen is None or home.newest <= home.seen or _last_read_in_cookie(request, home) is not None:
         return
     cookies.keep(response, COOKIE, f"{home.viewer.uid}-{home.seen}", COOKIE_AGE)

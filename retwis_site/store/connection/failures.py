@@ -43,8 +43,9 @@ def raise_refusals(commands: list[tuple[Any, ...]], replies: list[Any]) -> None:
 
 def checked(queued: list[Queued], replies: list[Any]) -> list[Any]:
     """The replies to these commands. Raises StoreRefused or StoreReadOnly when one of them is an error."""
-    if any(isinstance(reply, redis.ResponseError) for reply in replies):
-        raise_refusals([command for command, _ in queued], replies)
+    for reply in replies:
+        if isinstance(reply, redis.ResponseError):
+            raise_refusals([command for command, _ in queued], replies)
     return replies
 
 

@@ -32,7 +32,11 @@ def cached_whole(pids: Iterable[int], me: int | None, fresh: Collection[int]) ->
     """Those of these posts that are cached whole; a repost is followed by its original. Without the posts in `fresh`,
     those by the viewer `me`, and those that name such a post or the viewer: people see at once what they did. Without
     those that quote a post that was forgotten, such as a deleted one."""
-    found = {pid: post for pid, post in _whole.some(pids).items() if not _concerns(post, me, fresh)}
+    found = {
+        pid: post
+        for pid, post in _whole.some(pids).items()
+        if post.author.uid != me and pid not in fresh and (post.links is NO_LINKS or not _names(post, me, fresh))
+    }
     quotes = {pid: post.links.quote for pid, post in found.items() if post.links.quote is not None}
     if quotes:
         known = _posts.some(quotes.values())
@@ -75,9 +79,7 @@ def _people_in(post: Post) -> Sequence[int]:
     return (*people_of(post.author.uid, post.links), *(people_of(quoted.author.uid, quoted.links) if quoted else ()))
 
 
-def _concerns(post: Post, me: int | None, fresh: Collection[int]) -> bool:
-    if post.author.uid == me or post.pid in fresh:
-        return True
-    if post.links is NO_LINKS or (me is None and not fresh):
-        return False
-    return me in _people_in(post) or any(pid in fresh for pid in named_by(post.links))
+def _names(post: Post, me: int | None, fresh: Collection[int]) -> bool:
+    """Whether a post names the viewer or one of these posts."""
+    names_viewer = me is not None and me in _people_in(post)
+    return names_viewer or (bool(fresh) and any(pid in fresh for pid in named_by(post.links)))

@@ -46,7 +46,7 @@ def home_page(
     """The page of the signed-in viewer. `said`: from `unread_html`. `last_read`: as for `listing`."""
     user = found.viewer
     # Posts above this id are new to an open page. It may be an id at the head of the list whose post is not shown.
-    newest = max(snowflake.newest(found.listed), snowflake.newest(post.listed for post in found.page.posts), 1)
+    newest = max(snowflake.newest(found.listed), found.newest, 1)
     return HOME.answer(
         request,
         by,
