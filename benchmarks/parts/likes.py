@@ -14,9 +14,10 @@ from benchmarks.growth.paper import table
 from benchmarks.parts import raw
 from benchmarks.parts.pages import HEADS, Page, heads, row
 from benchmarks.plan import Plan
-from benchmarks.visitor import Viewer, Visitor
+from benchmarks.visitor import Viewer, Visitor, check
 from benchmarks.wrk import Result, Target, race, warm_up
 from retwis_site.store import keys
+from timeline.timelines.everyone import EVERYONE_POSTS
 
 NEWEST = 500  # posts that get likes
 
@@ -61,6 +62,7 @@ def report(
 ) -> str:
     """Measure both. Fills `figures`."""
     clients = plan.clients[0]
+    check(port, "/timeline/", None, EVERYONE_POSTS)  # now the list of everyone's posts exists
     likes = DuringLikes(port, homes, users, _newest(client, users), plan.arrivals)
     warm_up([homes])
     liking = race(base, {"": likes}, clients, plan.rounds, plan.busy_seconds)[""]

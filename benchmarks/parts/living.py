@@ -134,9 +134,9 @@ def report(plan: Plan) -> Report:
                 built = first_visits.build(port, community.users)
                 community.settle()
                 at_random = _at_random(community, port, base, built, figures)
-                disturbed = _disturbed(community, port, figures)
                 homes = community.homes(port)
                 liked = likes.report(plan, place.client, port, base, homes, community.users, figures)
+                disturbed = _disturbed(community, port, figures)
                 first = first_visits.report(plan, place.client, port, community.users, figures)
                 built.check(port, plan.viewers)
             started = _just_started(community, base, built, figures)
@@ -148,8 +148,8 @@ are checked again afterwards. `wrk` has {plan.clients[0]} clients and draws each
 users; each run draws others. A subject and its baseline run in turn, {plan.rounds} rounds.
 
 {at_random}
-{disturbed}
 {liked}
+{disturbed}
 {started}
 {first}
 {memory}"""
