@@ -65,7 +65,7 @@ test-servers: $(VENV)/.installed-test
 
 # User stories in a real browser, and axe on every page. Needs Debian's chromium.
 test-browser: $(VENV)/.installed-test
-	$(BIN)/python -m pytest --ds=tests.settings.real tests/browser
+	$(BIN)/python -m pytest --ds=tests.settings.real $(IN_PARALLEL) tests/browser
 
 # Builds the wheel, installs it in an empty environment, and serves the site from an empty folder. Needs PyPI.
 test-package: $(VENV)/.installed-test

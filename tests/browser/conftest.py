@@ -1,7 +1,7 @@
 """Chromium, the site as `manage.py serve` runs it, and a window for each user.
 
-One browser, one store and one site serve all tests. Nothing is emptied between them, since the site's processes cache
-much. Each test registers users with new names instead.
+One browser, one store and one site serve all tests of a process. Nothing is emptied between them, since the site's
+processes cache much. Each test registers users with new names instead.
 """
 
 import itertools
