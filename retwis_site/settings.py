@@ -189,7 +189,7 @@ MIDDLEWARE = [
     *(["retwis_site.inspector.middleware.InspectorMiddleware"] if INSPECT else []),
     "django.middleware.csrf.CsrfViewMiddleware",
     "accounts.signing_in.middleware.ViewerMiddleware",
-    "retwis_site.http.flash_messages.FlashMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
     "accounts.community.sanctioned.middleware.SanctionMiddleware",
     "retwis_site.rendering.error_pages.ErrorPages",
     "retwis_site.rendering.queues.Queues",

