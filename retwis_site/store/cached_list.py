@@ -81,7 +81,7 @@ def parse_head(key: str, entries: Sequence[str], shards: int = 1) -> ListContent
 
 def _parsed(key: str, entries: Sequence[str]) -> tuple[list[int], int | None, bool]:
     """Unique ids, newest first; the highest complete-down-to id, None without one; whether there is a token."""
-    if (good := good_ids(entries)) is not None:  # nearly always, of a head
+    if (good := good_ids(entries)) is not None:  # there are no marks
         return sorted(dict.fromkeys(good), reverse=True), None, False
     decimal, others = [*filter(str.isdecimal, entries)], [*filterfalse(str.isdecimal, entries)]
     complete = stored_numbers(key, [entry[1:] for entry in others if entry.startswith("-")])

@@ -1,8 +1,6 @@
 """A page leaves nothing behind that only the garbage collector can remove. It removes what is old very rarely."""
 
 import gc
-import io
-from contextlib import contextmanager
 
 import pytest
 from django.conf import settings
@@ -17,7 +15,7 @@ OF_USERS = ["/new/?after=1&known=", "/notifications/", "/tags/", "/compose/", "/
 
 
 @pytest.fixture
-def visit(raw, store, serving, alice, bob):
+def visit(raw, store, serving, rf, alice, bob):
     """`visit(path, alice)` as a server calls the site: a client of the tests keeps each answer."""
     from retwis_site.wsgi import application
 
@@ -26,47 +24,37 @@ def visit(raw, store, serving, alice, bob):
     write_posts(raw, bob.user.uid, range(2, 32))
 
     def ask(path, login=None):
-        path, _, query = path.partition("?")
-        environ = {
-            "REQUEST_METHOD": "GET",
-            "PATH_INFO": path,
-            "QUERY_STRING": query,
-            "SERVER_NAME": "testserver",
-            "SERVER_PORT": "80",
-            "HTTP_COOKIE": f"{settings.AUTH_COOKIE}={login.secret}" if login else "",
-            "wsgi.url_scheme": "http",
-            "wsgi.input": io.BytesIO(),
-        }
+        cookie = f"{settings.AUTH_COOKIE}={login.secret}" if login else ""
         statuses = []
-        assert application(environ, lambda status, headers: statuses.append(status))
+        assert application(rf.get(path, HTTP_COOKIE=cookie).environ, lambda status, headers: statuses.append(status))
         assert statuses == ["200 OK"]
 
     return ask
 
 
-@contextmanager
-def no_collection():
-    gc.collect()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
+@pytest.fixture
+def garbage(visit):
+    """`garbage(path, alice)`: how many objects one visit leaves to the garbage collector."""
+
+    def count(path, login=None):
+        for _ in range(3):  # the first visits fill caches, which drop what they had
+            visit(path, login)
+        gc.collect()
+        gc.disable()
+        try:
+            visit(path, login)
+            return gc.collect()
+        finally:
+            gc.enable()
+
+    return count
 
 
 @pytest.mark.parametrize("path", [*PAGES, *OF_USERS])
-def test_a_page_of_a_user_leaves_no_garbage(visit, alice, path):
-    for _ in range(3):  # the first visits fill caches, which drop what they had
-        visit(path, alice)
-    with no_collection():
-        visit(path, alice)
-        assert gc.collect() == 0
+def test_a_page_of_a_user_leaves_no_garbage(garbage, alice, path):
+    assert garbage(path, alice) == 0
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_a_page_of_a_visitor_leaves_no_garbage(visit, path):
-    for _ in range(3):
-        visit(path)
-    with no_collection():
-        visit(path)
-        assert gc.collect() == 0
+def test_a_page_of_a_visitor_leaves_no_garbage(garbage, path):
+    assert garbage(path) == 0
