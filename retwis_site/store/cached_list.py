@@ -1,18 +1,19 @@
 """A timeline as a cached list: how it is read, pushed to, and rebuilt.
 
 Home timelines (`posts:<uid>`) and the global `timeline` are caches of about the newest 1000 ids. As a list, these take
-6 KB; as a sorted set, 100 KB. Deliveries push ids at the head in any order, so a reader sorts them. A list has three
+6 KB; as a sorted set, 100 KB. Deliveries push ids at the head in any order, so a reader sorts them. A list has four
 more kinds of entries:
 
     b<n>   rebuild token: a rebuild began; `n` is random, so each rebuild has its own
     -H     complete-down-to id: a rebuild ended; it had read every source down to the id H. `0`: to the beginning
+    b<n>:  label: the ids that the rebuild with the token `b<n>` had read come next
     x      padding: it replaces a removed dead id
 
 A rebuild inserts its `-H` directly after its token. When the list was dropped and begun anew meanwhile, the token is
-gone and the store refuses the insert. Padding keeps a list that was cut as long as it was. A shorter list would look
-as if it had never been cut, and a `-H` in it would be trusted.
-
-The global timeline may have several lists (`shards`). All lengths below are then divided by their number.
+gone and the store refuses the insert. But the ids are pushed already, and too old: a list whose first label has no
+token is not complete. Padding keeps a list that was cut as long as it was. A shorter list would look as if it had never
+been cut, and a `-H` in it would be trusted. The global timeline may have several lists (`shards`). All lengths below
+are then divided by their number.
 """
 
 import secrets
@@ -35,7 +36,7 @@ CUT_ABOVE = 1100  # a list is cut when it is longer; a cut at every push would d
 MAYBE_CUT_FROM = 900  # from this length on, a cut may have taken the token and the `-H` off the tail
 TRUSTED = 800  # the highest ids of such a list that are shown
 MOST_PADDING = 100  # in such a list; with more padding, its TRUSTED highest ids would reach too far down
-FIRST_READ = 100  # a first page reads these
+FIRST_READ = 100  # a first page reads these, and one more for a label
 FIRST_TRUSTED = 60  # the highest ids among FIRST_READ entries that are shown
 
 REBUILD_TRIES = 3
@@ -72,8 +73,8 @@ def parse_whole(key: str, entries: Sequence[str], shards: int = 1) -> ListConten
 
 
 def parse_head(key: str, entries: Sequence[str], shards: int = 1) -> ListContent:
-    """Parse the first FIRST_READ entries of the list `key`."""
-    if len(entries) < FIRST_READ // shards:
+    """Parse the entries of the list `key` that a first page reads."""
+    if len(entries) <= FIRST_READ // shards:
         return parse_whole(key, entries, shards)
     ids, complete_down_to, has_token = _parsed(key, entries)
     return _content_of_part(ids[: FIRST_TRUSTED // shards], complete_down_to, has_token)
@@ -92,6 +93,9 @@ def _parsed(key: str, entries: Sequence[str]) -> tuple[list[int], int | None, bo
     for entry in others:
         if not entry.startswith(MARKS):
             note_bad(key, entry)
+    label = next((entry for entry in others if entry.endswith(":")), None)
+    if label is not None and label[:-1] not in others:  # as if a rebuild had not ended
+        return ids, None, True
     return ids, max(complete, default=None), any(entry.startswith("b") for entry in others)
 
 
@@ -178,7 +182,7 @@ class TimelineList:
     def ask_page(self, pipe: Pipe, before: int | None) -> Answer[Head]:
         """Ask for the entries that a page needs: the head for the first page, the whole list for one below a cursor.
         Two commands; one for a list that never expires."""
-        entries = pipe.lrange(self._key, 0, -1 if before is not None else FIRST_READ // self._shards - 1)
+        entries = pipe.lrange(self._key, 0, -1 if before is not None else FIRST_READ // self._shards)
         if self._expires_after is None:
             return Answer(lambda: Head(entries.value, None))
         expires_in = pipe.ttl(self._key)
@@ -266,13 +270,12 @@ class TimelineList:
         return token
 
     def _finish(self, token: str, merged: Merge) -> bool:
-        """Push the ids and insert the `-H`. Returns False when the list was dropped meanwhile. One round trip.
+        """Push label and ids, and insert the `-H`. Returns False when the list was dropped meanwhile. One round trip.
 
         Both commands are for one key, so the server runs them in this order everywhere. When it refuses one of them,
         the list may have a `-H` without the ids: it is dropped."""
         pipe = self._store.pipeline()
-        if merged.ids:
-            pipe.rpushx(self._key, [*map(str, merged.ids)])
+        pipe.rpushx(self._key, [f"{token}:", *map(str, merged.ids)])
         place = pipe.linsert_after(self._key, token, str(-merged.complete_down_to))
         try:
             pipe.execute()

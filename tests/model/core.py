@@ -12,11 +12,11 @@ from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 
 Command = tuple  # (name, key, *arguments)
-Database = dict[str, tuple]  # key -> ("h" | "z" | "s", value); a hash and a zset are sorted tuples of pairs
+Database = dict[str, tuple]  # key -> ("h" | "z" | "s" | "l", value); a hash and a zset are sorted tuples of pairs
 Steps = Generator[Command, object, object]
 
 READS = frozenset(
-    {"HMGET", "HGETALL", "TTL", "ZSCORE", "ZCARD", "ZRANGE"}
+    {"HMGET", "HGETALL", "TTL", "ZSCORE", "ZCARD", "ZRANGE", "LRANGE"}
 )  # a death before a read is a death before the next write
 DEAD = -1  # the node of a process that has died
 EXPIRY = "(expiry)"  # the field of a hash that expires
@@ -25,8 +25,8 @@ EXPIRY = "(expiry)"  # the field of a hash that expires
 def run(db: Database, command: Command) -> tuple[Database, object]:
     """Carry out one command. Returns the new database and the reply; `db` itself never changes."""
     name, key, *arguments = command
-    value = db[key][1] if key in db else ()
-    pairs = dict(value) if isinstance(value, tuple) else {}
+    kind, value = db.get(key, ("", ()))
+    pairs = dict(value) if kind in ("h", "z") else {}
 
     def with_value(kind: str, new: object) -> Database:
         changed = {each: held for each, held in db.items() if each != key}
@@ -73,6 +73,32 @@ def run(db: Database, command: Command) -> tuple[Database, object]:
         return db, len(pairs)
     if name == "ZRANGE":  # WITHSCORES
         return db, tuple(sorted(value, key=lambda pair: (pair[1], str(pair[0]))))
+    if name == "LRANGE":
+        return db, value[: arguments[1] + 1 or None]
+    new, reply = _run_on_list(name, value, arguments)
+    return with_value("l", new), reply
+
+
+def _run_on_list(name: str, value: tuple, arguments: list) -> tuple[tuple, int]:
+    """Carry out a command that changes a list. Returns the list and the reply."""
+    if name == "RPUSH":
+        return (*value, *arguments), len(value) + len(arguments)
+    if name == "RPUSHX":
+        return (*value, *arguments) if value else (), len(value) + len(arguments) if value else 0
+    if name == "LPUSHX":
+        return (*arguments[::-1], *value) if value else (), len(value) + len(arguments) if value else 0
+    if name == "LTRIM":
+        return value[: arguments[1] + 1], 0
+    if name == "LINSERT":  # AFTER
+        if arguments[0] not in value:
+            return value, -1 if value else 0
+        place = value.index(arguments[0]) + 1
+        return (*value[:place], arguments[1], *value[place:]), len(value) + 1
+    if name == "LREM":  # the first one
+        if arguments[0] not in value:
+            return value, 0
+        place = value.index(arguments[0])
+        return value[:place] + value[place + 1 :], 1
     raise ValueError(name)
 
 

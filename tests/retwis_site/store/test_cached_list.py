@@ -1,4 +1,4 @@
-"""Parsing a cached list: tokens, complete-down-to ids and padding; and the merge of the sources."""
+"""Parsing a cached list: tokens, complete-down-to ids, labels and padding; and the merge of the sources."""
 
 from unittest.mock import patch
 
@@ -42,6 +42,15 @@ def test_the_highest_complete_down_to_id_counts():
     assert parse_whole(KEY, ["b2", "-4", "b1", "-2", "6", "5", "4", "3"]).ids == [6, 5, 4]
 
 
+def test_a_list_whose_first_ids_are_those_of_a_rebuild_that_is_gone_is_not_complete():
+    its_own, of_the_other = ["b2:", "9", "8"], ["b1:", "8", "7"]
+    assert parse_whole(KEY, ["b2", "-8", *its_own, *of_the_other]).ids == [9, 8]
+    late = ["b2", "-8", *of_the_other, *its_own]
+    assert not parse_whole(KEY, late).complete
+    assert not parse_head(KEY, [*late, *(str(pid) for pid in range(7, 0, -1))] * 20).complete
+    assert parse_whole(KEY, ["b1", "b2", "-8", *of_the_other, *its_own]).complete
+
+
 def test_a_list_without_a_complete_down_to_id_is_not_complete():
     assert not parse_whole(KEY, []).complete
     assert not parse_whole(KEY, ["3", "2", "1"]).complete
@@ -61,7 +70,7 @@ def test_a_long_list_is_not_complete_during_a_rebuild():
 
 
 def test_the_head_of_a_longer_list_is_complete_except_during_a_rebuild():
-    head = [str(pid) for pid in range(700, 700 - FIRST_READ, -1)]
+    head = [str(pid) for pid in range(700, 699 - FIRST_READ, -1)]
     assert parse_head(KEY, head).complete
     assert not parse_head(KEY, [*head[:-1], "b1"]).complete
     assert parse_head(KEY, [*head[:100], "b1", "0", *head[102:]]).complete
@@ -72,7 +81,7 @@ def test_padding_is_skipped():
 
 
 def test_the_head_is_complete_down_to_its_lowest_used_id():
-    content = parse_head(KEY, ["b1", "0", *(str(pid) for pid in range(700, 702 - FIRST_READ, -1))])
+    content = parse_head(KEY, ["b1", "0", *(str(pid) for pid in range(700, 701 - FIRST_READ, -1))])
     assert content.complete_down_to == content.ids[-1]
     assert len(content.ids) == FIRST_TRUSTED
 

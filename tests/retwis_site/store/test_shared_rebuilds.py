@@ -7,7 +7,7 @@ import pytest
 
 from retwis_site.exceptions import StoreError
 from retwis_site.store import cached_list, keys
-from retwis_site.store.cached_list import REBUILD_TRIES, Head, Merge, TimelineList
+from retwis_site.store.cached_list import FIRST_READ, REBUILD_TRIES, Head, Merge, TimelineList
 from tests.support.processes.processes import wait_until
 from tests.support.stored_keys import publish
 from timeline.relations.follow import Follows
@@ -49,7 +49,7 @@ def test_a_thousand_readers_of_a_dropped_global_timeline_cost_one_rebuild(browse
         pages = list(threads.map(lambda _: browser().get("/timeline/").content.count(b"<article"), range(READERS)))
     assert pages == [50] * READERS
     assert rebuilt == [0]
-    assert raw.llen("timeline") == 62
+    assert raw.llen("timeline") == 63
 
 
 def test_readers_that_come_during_a_rebuild_wait_for_it(raw, timeline, waiting):
@@ -134,3 +134,20 @@ def test_who_follows_during_a_rebuild_and_waits_for_it_sees_the_new_posts(
         pages = [each.result().content.decode() for each in (first, second)]
     assert "from bob" in pages[1]
     assert len(tries) == 2
+
+
+def test_a_list_with_the_ids_of_an_earlier_rebuild_in_front_is_rebuilt(raw, timeline):
+    """Two processes: the first one reads its sources before a post is published, and pushes after the second began."""
+    old = [*range(500, 0, -1)]
+    first = timeline._begin([])
+    raw.lpush("timeline", "501")
+    second = timeline._begin(raw.lrange("timeline", 0, -1))
+    assert not timeline._finish(first, Merge(old, 0))
+    assert timeline._finish(second, Merge([501, *old], 0))
+    head = raw.lrange("timeline", 0, FIRST_READ)
+    assert head[:4] == [second, "0", f"{first}:", "500"]
+    assert "501" not in head
+    assert not timeline.read().complete
+    assert timeline.page(Head(head, None), None, lambda: Merge([501, *old], 0)).ids[:2] == [501, 500]
+    assert raw.lrange("timeline", 1, 4) == ["0", f"{raw.lindex('timeline', 0)}:", "501", "500"]
+    assert timeline.read().complete

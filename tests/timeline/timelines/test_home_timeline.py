@@ -33,15 +33,14 @@ def all_pages(store, login, limit=1000):
     raise AssertionError("paging does not end")
 
 
-def test_the_first_read_builds_the_list_with_token_and_complete_down_to_id(store, alice, bob, raw):
+def test_the_first_read_builds_the_list_with_token_complete_down_to_id_and_label(store, alice, bob, raw):
     Follows(store).follow(1, 2)
     write_posts(raw, 2, [1, 2, 3])
     write_posts(raw, 1, [4])
     assert all_pages(store, alice) == [4, 3, 2, 1]
-    token, complete_down_to, *ids = raw.lrange("posts:1", 0, -1)
+    token, *rest = raw.lrange("posts:1", 0, -1)
     assert token.startswith("b")
-    assert complete_down_to == "0"
-    assert ids == ["4", "3", "2", "1"]
+    assert rest == ["0", f"{token}:", "4", "3", "2", "1"]
     assert 29 * 86400 < raw.ttl("posts:1") <= 30 * 86400
 
 
@@ -159,7 +158,8 @@ def test_a_follow_during_a_rebuild_starts_the_rebuild_again(store, alice, bob, r
 
     monkeypatch.setattr(HomeSources, "newest", interrupted)
     assert all_pages(store, alice) == [1]
-    assert raw.lrange("posts:1", 0, -1)[1:] == ["0", "1"]
+    token, *rest = raw.lrange("posts:1", 0, -1)
+    assert rest == ["0", f"{token}:", "1"]
 
 
 def test_a_home_that_is_dropped_during_every_rebuild_shows_the_merge(store, alice, raw, monkeypatch):
