@@ -259,7 +259,7 @@ class Reading:
             if post is not entry:
                 reposted_by.setdefault(post.pid, {})[entry.author] = None
         self._reader.shown.update(found)
-        self._acted |= self._reader.acted.on(found)
+        self._acted = self._reader.acted.on(found) | self._acted  # what was asked for each post knows more
         shown = [
             post if pid not in self._acted and pid not in reposted_by else self._of_page(post, listed, reposted_by)
             for pid, (post, listed) in found.items()

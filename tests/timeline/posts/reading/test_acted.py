@@ -80,3 +80,11 @@ def test_an_old_like_is_found_however_many_followed(store, posts, raw, kind, sco
     known = latest(store)
     assert "3" not in known.liked | known.reposted | known.bookmarked
     assert True in acted(store, acted=known)[3]
+
+
+def test_an_old_like_is_found_beside_a_new_repost_of_the_same_post(store, posts, raw):
+    raw.zadd("likes:1", {3: FIRST + 20, **{str(1000 + number): FIRST + 10**6 for number in range(LATEST)}})
+    raw.zadd("reposts:1", {3: 2000})
+    known = latest(store)
+    assert ("3" in known.liked, "3" in known.reposted) == (False, True)
+    assert acted(store, acted=known)[3] == Acted(liked=True, reposted=True)
