@@ -9,6 +9,8 @@ from django.http import HttpRequest, HttpResponse
 from accounts.community.sanctioned.pages import frozen_page, suspended_page
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import AccountFrozen, State, SuspendedLogin, User
+from retwis_site.exceptions import StoreError
+from retwis_site.rendering.error_pages import store_failure
 
 
 class SanctionMiddleware:
@@ -32,7 +34,10 @@ class SanctionMiddleware:
         if isinstance(exception, AccountFrozen):
             return frozen_page(cast(RetwisRequest, request))
         if isinstance(exception, SuspendedLogin):
-            return suspended_page(cast(RetwisRequest, request), exception.uid)
+            try:
+                return suspended_page(cast(RetwisRequest, request), exception.uid)
+            except StoreError as error:  # Django makes a 500 of what is raised here
+                return store_failure(request, error)
         return None
 
 

@@ -1,6 +1,9 @@
 """The appeal: of a frozen or hidden user, and of a suspended one, who has no session."""
 
+from itertools import count
+
 import pytest
+import redis
 from django.conf import settings
 
 from accounts.community.appeals import open_appeals
@@ -9,6 +12,7 @@ from accounts.community.sanctions import Sanctions
 from accounts.users.entities import State
 from tests.support.people import PASSWORD
 from tests.support.stored_keys import everything, publish
+from tests.support.stores.seam import failing_store
 
 ALICE, BOB = 1, 2
 
@@ -72,6 +76,22 @@ def test_a_suspended_user_sees_the_reason_after_the_right_password_and_nothing_e
     wrong = client.post("/login/", {"username": "bob", "password": "wrong"})
     assert wrong.status_code == 422
     assert "suspended" not in wrong.content.decode()
+
+
+@pytest.mark.parametrize("failing", range(6))
+def test_when_the_store_fails_the_login_of_a_suspended_user_is_a_503(site, store, browser, failing):
+    """The last round trip of seven is for the site's words. A page is shown without them."""
+    Sanctions(store).impose(BOB, State.SUSPENDED, "spam")
+    made = count()
+
+    def fail():
+        if next(made) == failing:
+            raise redis.ConnectionError("Connection refused")
+
+    with failing_store(fail):
+        answer = log_in(browser())
+    assert answer.status_code == 503
+    assert int(answer["Retry-After"]) > 0
 
 
 def test_a_suspended_user_appeals_without_a_session(site, store, browser):
