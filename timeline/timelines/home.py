@@ -29,7 +29,7 @@ HOME_EXPIRES_AFTER = 30 * 24 * 3600  # seconds after its owner's last visit
 SHORTEST_SLICE = 10  # ids that a rebuild reads of each followed user, at least
 MOST_PROLIFIC = 20  # users of whom a rebuild reads LONG_SLICE more ids, since they fill their slice fastest
 LONG_SLICE = 100  # ids
-SPARE = 10  # ids that a page reads besides its own: replies to people who are not followed are hidden
+SPARE = 5  # ids that a page reads besides its own: replies to people who are not followed are hidden
 
 
 class Homes:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from timeline.posts.entities import Post
 
 POSTS_A_PAGE = 20
-READ_MORE = 180  # ids that are read at once when the first ones do not fill a page
+READ_MORE = 180  # ids that are read at most when the first ones do not fill a page
 
 # Reads posts by id. Returns the posts to show, and the ids of posts that no longer exist.
 Shown = Callable[[Sequence[int]], tuple[list[Post], list[int]]]
@@ -31,11 +31,23 @@ def fill(candidates: Sequence[int], size: int, shown: Shown, spare: int = 0) -> 
     """
     read = candidates[: size + spare]
     posts, dead = shown(read) if read else ([], [])
-    if len(posts) < size and len(candidates) > len(read):
-        further = candidates[len(read) : len(read) + READ_MORE]
+    further = further_ids(candidates, len(read), len(posts), size)
+    if further:
         more, more_dead = shown(further)
         read, posts, dead = [*read, *further], [*posts, *more], [*dead, *more_dead]
     return filled_page(candidates, size, read, posts, dead)
+
+
+def further_ids(candidates: Sequence[int], read: int, shown: int, size: int) -> Sequence[int]:
+    """The ids to read next, when the first `read` candidates have `shown` posts; none for a full page.
+
+    Four times as many as would fill the page if as few of them are shown. To read a post costs as much as to show it,
+    and most pages lack one or two.
+    """
+    if shown >= size:
+        return ()
+    wanted = 4 * -(-(size - shown) * read // shown) if shown else READ_MORE
+    return candidates[read : read + min(wanted, READ_MORE)]
 
 
 def filled_page(

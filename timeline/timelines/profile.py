@@ -27,7 +27,7 @@ from timeline.relations.entities import FollowCounts, Hiding, InCommon
 from timeline.relations.follow import Comparison, Shared, ask_follow_counts, ask_followed, compare
 from timeline.relations.mute import ask_hiding
 from timeline.timelines.entities import ProfilePage, Tab
-from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, Filled, filled_page
+from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, Filled, filled_page, further_ids
 
 SPARE = 10  # ids that the tab of posts reads besides a page: it does not show replies to others
 MOST_NAMED = 2  # followers that the viewer follows; a profile names these and counts the others
@@ -119,7 +119,7 @@ class Profiles:
         shown_first = next((post for post in posts if post.pid == pinned), None)
         posts = [post for post in posts if post is not shown_first or pinned in first]
         shared = [comparison.ask_shared(pipe, smaller[comparison.smaller].value) for comparison in comparisons]
-        rest = pids[len(first) : len(first) + READ_MORE] if len(posts) < POSTS_A_PAGE else []
+        rest = further_ids(pids, len(first), len(posts), POSTS_A_PAGE)
         reading = reader.ask(pipe, rest)
         pipe.execute()
         more, _ = reading.posts(pipe)

@@ -16,8 +16,8 @@ pytestmark = pytest.mark.usefixtures("clock")
 
 # (path, reader): (round trips, commands) with warm caches, and the same with empty caches.
 COSTS = {
-    ("/", "alice"): ((2, 28), (7, 59)),  # cold, it also looks for people to follow
-    ("/?before=121", "alice"): ((2, 28), (4, 52)),
+    ("/", "alice"): ((2, 26), (7, 54)),  # cold, it also looks for people to follow
+    ("/?before=121", "alice"): ((2, 26), (4, 47)),
     ("/@Alice/", "alice"): ((2, 48), (4, 52)),
     ("/@bob/", "alice"): ((1, 27), (6, 67)),
     ("/@bob/", "a visitor"): ((1, 6), (3, 39)),
