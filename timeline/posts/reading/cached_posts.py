@@ -13,8 +13,8 @@ from timeline.posts.entities import NO_LINKS, Links, Post
 
 # An entry has a post of some 350 bytes, so all have 3 MB; 7 MB if every text is as long as can be.
 _posts: Memory[int, Post] = Memory(size=5000, seconds=5)
-# They share their parts with `_posts`: 2 MB.
-_whole: Memory[int, Post] = Memory(size=5000, seconds=5)
+# With the people whom a post names and its author. They share their parts with `_posts`: 3 MB.
+_whole: Memory[int, tuple[Post, frozenset[int]]] = Memory(size=5000, seconds=5)
 made_of_users.append(_whole.clear)
 
 
@@ -34,14 +34,15 @@ def cached_whole(pids: Iterable[int], me: int | None, fresh: Collection[int]) ->
     those that quote a post that was forgotten, such as a deleted one."""
     found = {
         pid: post
-        for pid, post in _whole.some(pids).items()
-        if post.author.uid != me and pid not in fresh and (post.links is NO_LINKS or not _names(post, me, fresh))
+        for pid, (post, people) in _whole.some(pids).items()
+        if me not in people and not (fresh and _names(post, fresh))
     }
-    quotes = {pid: post.links.quote for pid, post in found.items() if post.links.quote is not None}
+    linked = {pid: post.links for pid, post in found.items() if post.links is not NO_LINKS}
+    quotes = {pid: links.quote for pid, links in linked.items() if links.quote is not None}
     if quotes:
         known = _posts.some(quotes.values())
         found = {pid: post for pid, post in found.items() if pid not in quotes or quotes[pid] in known}
-    reposts = {pid: post.links.repost_of for pid, post in found.items() if post.links.repost_of is not None}
+    reposts = {pid: links.repost_of for pid, links in linked.items() if links.repost_of is not None}
     if not reposts:
         return found
     originals = cached_whole(reposts.values(), me, fresh)
@@ -51,9 +52,10 @@ def cached_whole(pids: Iterable[int], me: int | None, fresh: Collection[int]) ->
 def keep_whole(posts: Iterable[Post]) -> None:
     """Cache posts with their context, each if all its parts are cached."""
     for post in posts:
-        until = min(_posts.until((post.pid, *named_by(post.links))), cached_until(_people_in(post)))
+        people = _people_in(post)
+        until = min(_posts.until((post.pid, *named_by(post.links))), cached_until(people))
         if until:
-            _whole.put_until(post.pid, post, until)
+            _whole.put_until(post.pid, (post, people), until)
 
 
 def forget(pid: int) -> None:
@@ -74,12 +76,12 @@ def people_of(author: int, links: Links) -> Sequence[int]:
     return (author, *answered, *(links.mentions or ()))
 
 
-def _people_in(post: Post) -> Sequence[int]:
+def _people_in(post: Post) -> frozenset[int]:
     quoted = post.context.quoted
-    return (*people_of(post.author.uid, post.links), *(people_of(quoted.author.uid, quoted.links) if quoted else ()))
+    named = people_of(quoted.author.uid, quoted.links) if quoted else ()
+    return frozenset((*people_of(post.author.uid, post.links), *named))
 
 
-def _names(post: Post, me: int | None, fresh: Collection[int]) -> bool:
-    """Whether a post names the viewer or one of these posts."""
-    names_viewer = me is not None and me in _people_in(post)
-    return names_viewer or (bool(fresh) and any(pid in fresh for pid in named_by(post.links)))
+def _names(post: Post, fresh: Collection[int]) -> bool:
+    """Whether it is one of these posts, or names one."""
+    return any(pid in fresh for pid in (post.pid, *named_by(post.links)))
