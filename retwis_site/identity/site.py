@@ -49,8 +49,9 @@ class Site(NamedTuple):
     @property
     def shown_tagline(self) -> str:
         """The tagline, or the default in the active language."""
-        default = _("%(site)s is a small open microblog that stores everything in Redis.")
-        return self.tagline or default % {"site": self.name}
+        if self.tagline:
+            return self.tagline
+        return _("%(site)s is a small open microblog that stores everything in Redis.") % {"site": self.name}
 
 
 DEFAULT = Site()

@@ -59,8 +59,8 @@ class Pipe(Commands):
 
         Raises StoreError when the store did not answer or refused a command. Then the handles have no value.
         """
-        batch = self.take()
-        if batch.queued:
+        if self._batch.queued:
+            batch = self.take()
             batch.fill(self._store.exchange(batch.queued))
 
     @property
