@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 from retwis_site.fair_queue import FairQueue
 from retwis_site.http.validators import MaxLength
 from retwis_site.identity.site import site_name
+from retwis_site.server.processors import run_anywhere
 
 T = TypeVar("T")
 
@@ -72,13 +73,14 @@ def _for_bcrypt(password: str) -> str:
 
 
 def _behind_pages(hashing: Callable[[str, str], T], password: str, other: str) -> T:
-    """Run in a thread of low priority: a hash keeps a core busy for 20 ms, and pages must not wait for it. A thread
-    cannot get its priority back, so each hash has its own."""
-    with ThreadPoolExecutor(1, initializer=_lower_priority) as thread:
+    """Run in a thread of low priority, on any processor: a hash keeps one busy for 20 ms, and pages must not wait for
+    it. A thread cannot get its priority back, so each hash has its own."""
+    with ThreadPoolExecutor(1, initializer=_make_way) as thread:
         return thread.submit(hashing, password, other).result()
 
 
-def _lower_priority() -> None:
+def _make_way() -> None:
+    run_anywhere()
     if sys.platform == "linux":  # elsewhere a priority is that of a process
         thread = threading.get_native_id()
         # Never above that of the process: one that is not root may not do that, and then nobody could log in.

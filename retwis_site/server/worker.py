@@ -22,6 +22,7 @@ from granian.server.embed import Server
 from retwis_site.server.connections import MOST_CONNECTIONS, Connections
 from retwis_site.server.loop import Loop
 from retwis_site.server.parent_process import end_with_parent
+from retwis_site.server.processors import stay_on_one
 
 HEADER_TIMEOUT = 15_000  # milliseconds for a request's head, and between two requests of a connection
 MOST_HEADER_BYTES = 64 * 1024
@@ -30,8 +31,9 @@ WAITING_CONNECTIONS = 4096  # that the system has accepted and granian has not
 logger = logging.getLogger("retwis.serve")
 
 
-def work(host: str, port: int, number: int) -> None:
-    """Serve until SIGTERM. `number` counts from 1."""
+def work(host: str, port: int, number: int, workers: int) -> None:
+    """Serve until SIGTERM. `number`: of this worker, from 1 to `workers`."""
+    stay_on_one(number, workers)
     end_with_parent()
     with asyncio.Runner(loop_factory=Loop) as runner:
         runner.run(_serve(host, port, number))

@@ -100,7 +100,7 @@ def _serve(host: str, port: int, workers: int) -> None:
         signal.signal(stops, lambda *_: processes.stop())
     try:
         for number in range(1, workers + 1):
-            processes.start(f"web worker {number}", work, host, port, number)
+            processes.start(f"web worker {number}", work, host, port, number, workers)
         processes.start("deliver", _deliver)
         processes.keep()
     except CannotStart as error:

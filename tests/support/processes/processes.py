@@ -196,7 +196,14 @@ class Site:
         return self.announced()
 
     def wait_for_workers(self):
-        wait_until(lambda: len(set(re.findall(r"web worker [0-9]+ listens", self.printed()))) == 2, "both workers")
+        self.web_workers(2)
+
+    def web_workers(self, number):
+        """The pids of the web workers, once all of them listen."""
+        wait_until(
+            lambda: len(set(re.findall(r"web worker [0-9]+ listens", self.printed()))) == number, "all web workers"
+        )
+        return [*map(int, re.findall(r"web worker [0-9]+ has PID: ([0-9]+)", self.printed()))]
 
     def stop(self, with_signal=signal.SIGTERM):
         self.process.send_signal(with_signal)
