@@ -1,17 +1,25 @@
-"""Each web worker stays on one processor; what Python does not wait for runs on every one."""
+"""The web workers of `serve`: each stays on one processor, a hash is made on any of them, and a worker that dies again
+and again does not stop the site."""
 
 import os
+import re
+import signal
 import threading
+import time
 
 import pytest
 from django.contrib.auth.hashers import Argon2PasswordHasher
 
 from accounts.signing_in.passwords import LeanArgon2PasswordHasher
 from retwis_site.server import processors
+from tests.support.http.http_browser import Browser
 from tests.support.processes.ports import free_port
-from tests.support.processes.processes import run_site
+from tests.support.processes.processes import alive, run_site, wait_until
 
-pytestmark = pytest.mark.skipif(not processors.EVERY, reason="the system has no such choice")
+has_choice = pytest.mark.skipif(not processors.EVERY, reason="the system does not let a process choose its processor")
+
+SECONDS = 60.0
+KILLS_EVERY = 2.0  # seconds
 
 
 def allowed_in_a_thread(task):
@@ -37,6 +45,7 @@ def two_processors(monkeypatch):
     return asked
 
 
+@has_choice
 @pytest.mark.parametrize(("workers", "expected"), [(2, [{3}, {5}]), (4, [{3}, {5}, {3}, {5}]), (1, []), (3, [])])
 def test_workers_are_shared_out_where_each_processor_gets_equally_many(two_processors, workers, expected):
     for number in range(1, workers + 1):
@@ -44,6 +53,7 @@ def test_workers_are_shared_out_where_each_processor_gets_equally_many(two_proce
     assert two_processors == expected
 
 
+@has_choice
 def test_a_hash_is_made_on_any_processor(monkeypatch):
     seen = []
     real = Argon2PasswordHasher.encode
@@ -63,11 +73,13 @@ def test_a_hash_is_made_on_any_processor(monkeypatch):
     assert seen == [processors.EVERY]
 
 
+@has_choice
 def test_a_processor_that_was_taken_away_stops_no_hash(monkeypatch):
     monkeypatch.setattr(processors, "EVERY", frozenset({1023}))
     assert allowed_in_a_thread(processors.run_anywhere) == os.sched_getaffinity(0)
 
 
+@has_choice
 @pytest.mark.real_server
 @pytest.mark.usefixtures("var")
 def test_each_web_worker_of_serve_has_its_own(settings, tmp_path):
@@ -76,3 +88,36 @@ def test_each_web_worker_of_serve_has_its_own(settings, tmp_path):
         site.wait_until_it_serves()
         allowed = [os.sched_getaffinity(pid) for pid in site.web_workers(len(every))]
     assert sorted(map(sorted, allowed)) == [[one] for one in sorted(every)]
+
+
+def workers(site):
+    """The pids of the web workers that run."""
+    found = re.findall(r"web worker [0-9]+ has PID: ([0-9]+)", site.printed())
+    return [int(pid) for pid in found if alive(int(pid))]
+
+
+@pytest.mark.faults
+@pytest.mark.real_server
+def test_a_worker_killed_every_two_seconds_does_not_stop_the_site(tmp_path):
+    with run_site(tmp_path, tmp_path / "log", free_port()) as site:
+        site.wait_until_it_serves()
+        site.wait_for_workers()
+        first, until, killed, answered = workers(site)[0], time.monotonic() + SECONDS, [], 0
+        while time.monotonic() < until:
+            next_kill = time.monotonic() + KILLS_EVERY
+            os.kill(first, signal.SIGKILL)
+            killed.append(first)
+            while time.monotonic() < next_kill:
+                try:
+                    assert Browser(site.port).ask("/timeline/").status == 200
+                    answered += 1
+                except OSError:  # the killed worker had this connection
+                    pass
+            wait_until(lambda: len(workers(site)) == 2, "both workers")
+            first = workers(site)[-1]
+        assert site.process.poll() is None
+        assert len(killed) > SECONDS / KILLS_EVERY / 2
+        assert answered > 10 * SECONDS
+        wait_until(lambda: Browser(site.port).ask("/readyz").status == 200, "the site")
+        assert site.stop() == 0
+        wait_until(lambda: not any(map(alive, site.announced())), "the end of every process")
