@@ -83,8 +83,11 @@ class ListProtocol:
             slices.append(Slice([pid for pid, _ in pairs[::-1]][: cached_list.KEPT], len(pairs) > cached_list.KEPT))
         return merge(slices, cached_list.KEPT)
 
+    def pushed(self, token: str, merged: Merge) -> list[str]:
+        return [f"{token}:", *map(str, merged.ids)]
+
     def finish(self, token: str, merged: Merge) -> Steps:
-        yield ("RPUSHX", LIST, f"{token}:", *map(str, merged.ids))
+        yield ("RPUSHX", LIST, *self.pushed(token, merged))
         place = yield ("LINSERT", LIST, token, str(-merged.complete_down_to))
         return place > 0
 
@@ -92,11 +95,8 @@ class ListProtocol:
 class WithoutLabels(ListProtocol):
     """An early draft: no label says which rebuild has pushed the ids."""
 
-    def finish(self, token: str, merged: Merge) -> Steps:
-        if merged.ids:
-            yield ("RPUSHX", LIST, *map(str, merged.ids))
-        place = yield ("LINSERT", LIST, token, str(-merged.complete_down_to))
-        return place > 0
+    def pushed(self, token: str, merged: Merge) -> list[str]:
+        return [*map(str, merged.ids)]
 
 
 class DroppedByTheLate(WithoutLabels):

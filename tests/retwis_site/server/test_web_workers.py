@@ -2,7 +2,6 @@
 and again does not stop the site."""
 
 import os
-import re
 import signal
 import threading
 import time
@@ -86,14 +85,9 @@ def test_each_web_worker_of_serve_has_its_own(settings, tmp_path):
     every = os.sched_getaffinity(0)
     with run_site(settings.VAR_DIR, tmp_path / "log", free_port(), WEB_WORKERS=str(len(every))) as site:
         site.wait_until_it_serves()
-        allowed = [os.sched_getaffinity(pid) for pid in site.web_workers(len(every))]
+        site.wait_for_workers(len(every))
+        allowed = [os.sched_getaffinity(pid) for pid in site.web_workers()]
     assert sorted(map(sorted, allowed)) == [[one] for one in sorted(every)]
-
-
-def workers(site):
-    """The pids of the web workers that run."""
-    found = re.findall(r"web worker [0-9]+ has PID: ([0-9]+)", site.printed())
-    return [int(pid) for pid in found if alive(int(pid))]
 
 
 @pytest.mark.faults
@@ -102,7 +96,7 @@ def test_a_worker_killed_every_two_seconds_does_not_stop_the_site(tmp_path):
     with run_site(tmp_path, tmp_path / "log", free_port()) as site:
         site.wait_until_it_serves()
         site.wait_for_workers()
-        first, until, killed, answered = workers(site)[0], time.monotonic() + SECONDS, [], 0
+        first, until, killed, answered = site.web_workers()[0], time.monotonic() + SECONDS, [], 0
         while time.monotonic() < until:
             next_kill = time.monotonic() + KILLS_EVERY
             os.kill(first, signal.SIGKILL)
@@ -113,8 +107,8 @@ def test_a_worker_killed_every_two_seconds_does_not_stop_the_site(tmp_path):
                     answered += 1
                 except OSError:  # the killed worker had this connection
                     pass
-            wait_until(lambda: len(workers(site)) == 2, "both workers")
-            first = workers(site)[-1]
+            wait_until(lambda: len(site.web_workers()) == 2, "both workers")
+            first = site.web_workers()[-1]
         assert site.process.poll() is None
         assert len(killed) > SECONDS / KILLS_EVERY / 2
         assert answered > 10 * SECONDS

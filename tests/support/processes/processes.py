@@ -195,15 +195,14 @@ class Site:
         self.wait_for_workers()
         return self.announced()
 
-    def wait_for_workers(self):
-        self.web_workers(2)
+    def wait_for_workers(self, number=2):
+        listen = r"web worker [0-9]+ listens"
+        wait_until(lambda: len(set(re.findall(listen, self.printed()))) == number, f"{number} web workers")
 
-    def web_workers(self, number):
-        """The pids of the web workers, once all of them listen."""
-        wait_until(
-            lambda: len(set(re.findall(r"web worker [0-9]+ listens", self.printed()))) == number, "all web workers"
-        )
-        return [*map(int, re.findall(r"web worker [0-9]+ has PID: ([0-9]+)", self.printed()))]
+    def web_workers(self):
+        """The pids of the web workers that run."""
+        found = re.findall(r"web worker [0-9]+ has PID: ([0-9]+)", self.printed())
+        return [int(pid) for pid in found if alive(int(pid))]
 
     def stop(self, with_signal=signal.SIGTERM):
         self.process.send_signal(with_signal)

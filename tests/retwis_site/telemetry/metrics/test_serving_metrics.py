@@ -10,7 +10,7 @@ import redis
 from django.conf import settings
 
 from tests.support.processes.ports import free_ports
-from tests.support.processes.processes import alive, run_site, wait_until
+from tests.support.processes.processes import run_site, wait_until
 from tests.support.processes.scrapes import scrape, total
 from tests.support.stored_keys import add_overdue_job
 
@@ -36,11 +36,6 @@ def site(own_server, settings, tmp_path):
         site.wait_for_workers()
         wait_until(lambda: scrape(metrics_port), "metrics")
         yield site, server, metrics_port
-
-
-def web_workers(site):
-    found = re.findall(r"web worker [0-9]+ has PID: ([0-9]+)", site.printed())
-    return [int(pid) for pid in found if alive(int(pid))]
 
 
 def documented():
@@ -84,7 +79,7 @@ def test_metrics_count_every_request_and_outlive_killed_workers(site):
 
     files = sorted(path.name for path in settings_folder(site).iterdir())
     for killed in range(1, 4):
-        os.kill(web_workers(site)[-1], signal.SIGKILL)
+        os.kill(site.web_workers()[-1], signal.SIGKILL)
         wait_until(lambda: total(scrape(port), "retwis_processes", role="web") == 1, "the end of a worker")
         assert lowered(after, scrape(port)) == []
         starts = 2 + killed
