@@ -41,6 +41,9 @@ class FairQueue:
             self._at_work.discard(place)
             self._begin()
 
+    def someone_waits(self) -> bool:
+        return bool(self._lines)
+
     @contextmanager
     def place(self, address: str) -> Iterator[Place]:
         """A place for the block. This thread waits until the work may begin, or is refused."""

@@ -11,6 +11,7 @@ PRESENT = 10.0  # seconds after its last request that an address counts
 UNFAIR = 1.5  # times what the average address has used
 LITTLE = 0.1  # of MEMORY: who has used less never waits
 MOST_WAITING = 100  # requests of one address
+REFUSED_AFTER = 1.0  # seconds; a client that is refused at once asks again at once
 LOOKS_EVERY = 0.005  # seconds
 
 
@@ -67,8 +68,8 @@ class Turns:
             self._tidy(now)
 
     async def turn(self, address: str) -> bool:
-        """Wait until it is the turn of this address. False when too many newer requests of the address wait too. For
-        the event loop's thread."""
+        """Wait until it is the turn of this address. False when too many newer requests of the address wait too; the
+        answer comes REFUSED_AFTER later then. For the event loop's thread."""
         waiting = self._waiting.setdefault(address, deque())
         if len(waiting) >= MOST_WAITING:
             _tell(waiting.popleft(), False)
@@ -76,7 +77,10 @@ class Turns:
         waiting.append(mine)
         if self._usher is None:
             self._usher = asyncio.create_task(self._let_in())
-        return await mine
+        if await mine:
+            return True
+        await asyncio.sleep(REFUSED_AFTER)
+        return False
 
     async def _let_in(self) -> None:
         try:

@@ -39,6 +39,15 @@ def test_only_a_few_begin_and_the_others_when_one_leaves():
     assert not places[3].done()
 
 
+def test_a_queue_knows_whether_someone_waits():
+    queue = FairQueue(at_once=2, waiting=8)
+    first, _, waits = (queue.enter(ALICE) for _ in range(3))
+    assert queue.someone_waits()
+    queue.leave(first)
+    assert waits.result(0)
+    assert not queue.someone_waits()
+
+
 def test_one_address_may_fill_the_queue_and_gives_way_to_others():
     queue = FairQueue(at_once=1, waiting=4)
     at_work, *waiting, refused = asked(queue, ALICE, 6)

@@ -1,4 +1,4 @@
-"""Passwords are hashed at a lower priority than that of pages."""
+"""Passwords are hashed at a lower priority than that of pages, and at a still lower one when others wait."""
 
 import os
 import sys
@@ -7,7 +7,7 @@ import threading
 import pytest
 from django.contrib.auth.hashers import Argon2PasswordHasher
 
-from accounts.signing_in.passwords import NICENESS, LeanArgon2PasswordHasher
+from accounts.signing_in.passwords import HASHING, NICENESS, NICENESS_IN_A_CROWD, LeanArgon2PasswordHasher
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a thread has no priority of its own")
 
@@ -39,6 +39,19 @@ def test_a_hash_is_made_and_compared_at_a_lower_priority(priorities):
     assert not hasher.verify("wrong horse", encoded)
     assert priorities == [max(before, NICENESS)] * 3
     assert priority() == before
+
+
+def test_while_other_passwords_wait_a_hash_makes_way_still_more(priorities):
+    before = priority()
+    hasher = LeanArgon2PasswordHasher()
+    places = [HASHING.enter("192.0.2.1") for _ in range(HASHING.at_once + 1)]
+    try:
+        hasher.encode("correct horse", hasher.salt())
+    finally:
+        for place in places:
+            HASHING.leave(place)
+    hasher.encode("correct horse", hasher.salt())
+    assert priorities == [max(before, NICENESS_IN_A_CROWD), max(before, NICENESS)]
 
 
 def test_an_error_of_the_hash_reaches_the_caller():

@@ -153,6 +153,7 @@ def test_requests_wait_in_order_until_it_is_the_turn_of_their_address(must_wait)
 
 def test_the_oldest_of_too_many_waiting_requests_is_refused(must_wait, monkeypatch):
     monkeypatch.setattr(turns, "MOST_WAITING", 2)
+    monkeypatch.setattr(turns, "REFUSED_AFTER", 0)
 
     async def run():
         times = Turns()
@@ -160,5 +161,22 @@ def test_the_oldest_of_too_many_waiting_requests_is_refused(must_wait, monkeypat
         assert await tasks[0] is False
         must_wait.clear()
         assert await asyncio.gather(*tasks) == [False, True, True]
+
+    asyncio.run(run())
+
+
+def test_a_refusal_comes_late_and_delays_nobody(must_wait, monkeypatch):
+    monkeypatch.setattr(turns, "MOST_WAITING", 1)
+    monkeypatch.setattr(turns, "REFUSED_AFTER", 3600)
+
+    async def run():
+        times = Turns()
+        refused, waiting = (asyncio.create_task(times.turn(ALICE)) for _ in range(2))
+        await settled()
+        must_wait.clear()
+        assert await asyncio.wait_for(waiting, 5)
+        assert not times.must_wait(ALICE)
+        assert not refused.done()
+        refused.cancel()
 
     asyncio.run(run())
