@@ -3,13 +3,13 @@
 import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from urllib.parse import urlencode
 
 import pytest
 from django.contrib.auth.hashers import Argon2PasswordHasher
 
 from accounts.signing_in.passwords import HASHING
+from tests.support.hashers import busy
 from tests.support.http.rsgi_requests import Headers, Protocol, Scope
 from tests.support.people import NEW_PASSWORD, PASSWORD
 from tests.support.processes.processes import wait_until
@@ -23,25 +23,6 @@ FORMS = {
     "/settings/password/": CHANGE,
     "/settings/delete/": {"password": PASSWORD},
 }
-
-
-@contextmanager
-def busy(*addresses, times=1):
-    """During the block others have asked: first for all that is hashed at once, then `times` for each address."""
-    places = [HASHING.enter("198.51.100.1") for _ in range(HASHING.at_once)]
-    places += [HASHING.enter(address) for address in addresses for _ in range(times)]
-
-    def leave():
-        for place in places:
-            HASHING.leave(place)
-
-    hanging = threading.Timer(20, leave)  # a test must fail rather than hang
-    hanging.start()
-    try:
-        yield places
-    finally:
-        hanging.cancel()
-        leave()
 
 
 def full():

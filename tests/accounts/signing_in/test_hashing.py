@@ -7,7 +7,8 @@ import threading
 import pytest
 from django.contrib.auth.hashers import Argon2PasswordHasher
 
-from accounts.signing_in.passwords import HASHING, NICENESS, NICENESS_IN_A_CROWD, LeanArgon2PasswordHasher
+from accounts.signing_in.passwords import NICENESS, NICENESS_IN_A_CROWD, LeanArgon2PasswordHasher
+from tests.support.hashers import busy
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a thread has no priority of its own")
 
@@ -44,12 +45,8 @@ def test_a_hash_is_made_and_compared_at_a_lower_priority(priorities):
 def test_while_other_passwords_wait_a_hash_makes_way_still_more(priorities):
     before = priority()
     hasher = LeanArgon2PasswordHasher()
-    places = [HASHING.enter("192.0.2.1") for _ in range(HASHING.at_once + 1)]
-    try:
+    with busy("192.0.2.1"):
         hasher.encode("correct horse", hasher.salt())
-    finally:
-        for place in places:
-            HASHING.leave(place)
     hasher.encode("correct horse", hasher.salt())
     assert priorities == [max(before, NICENESS_IN_A_CROWD), max(before, NICENESS)]
 
