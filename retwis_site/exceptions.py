@@ -47,5 +47,9 @@ class StoreReadOnly(StoreRefused):
     """The store answers reads but refuses writes: it is a replica, is out of memory, or its disk fails."""
 
 
+class LeaseEnded(StoreError):
+    """This process was too slow for its job, so a worker may have it by now. The command was not sent."""
+
+
 class WrongClock(StoreError):
     """No id can be made of the time that the clock of this machine tells."""

@@ -8,6 +8,7 @@ The mark stays until all that follows is done. A process that dies leaves a job,
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 
 from django.utils.translation import gettext_lazy as _
 
@@ -15,7 +16,7 @@ from accounts.community.log import OPERATOR, Act, Log
 from accounts.community.refusals import Refused
 from accounts.users.entities import NoSuchUser, Role
 from accounts.users.repository import NO_SANCTION, Users
-from retwis_site.exceptions import StoreError
+from retwis_site.exceptions import LeaseEnded
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.store import keys
 from retwis_site.store.client import Store
@@ -60,19 +61,18 @@ class Roles:
         act = Act(what=f"role:{role}", whom=uid, by=by, reason=reason)
         job = self._outbox.add(f"role:{uid}:{act.id}")
         mark = f"{MARK}{act.id}"
-        pipe = self._store.pipeline()
+        pipe = job.store.pipeline()
         pipe.hset(keys.staff(), {mark: str(uid)})
         stored = pipe.hgetall(keys.staff())
         pipe.execute()
         refusal = _refusal(stored.value, uid, role, mark)
         if refusal is not None:
-            self._store.hdel(keys.staff(), mark)
-            self._outbox.done(job.name)
+            job.store.hdel(keys.staff(), mark)
+            job.done()
             raise refusal
-        if job.expired():  # a worker may already have removed the mark
-            raise StoreError("the store was too slow to change a role; try again")
-        self._store.hset(keys.staff(), {str(uid): role, **act.evidence()})
-        self.finish(job.name, uid, act.id)
+        job.store.hset(keys.staff(), {str(uid): role, **act.evidence()})
+        with suppress(LeaseEnded):
+            Roles(job.store).finish(job.name, uid, act.id)
 
     def finish(self, job: str, uid: int, act_id: str) -> None:
         """What follows the commit: the field `role` and the log. Also after a change that never reached its commit.

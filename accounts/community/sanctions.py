@@ -7,6 +7,7 @@ appeal is open. In its last hour before the job may run, a suspension is neither
 
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import NamedTuple
 
 from django.utils.translation import gettext_lazy as _
@@ -16,7 +17,7 @@ from accounts.community.log import OPERATOR, Act, Log, read_act
 from accounts.community.refusals import Refused
 from accounts.users.entities import NoSuchUser, Role, State
 from accounts.users.repository import NO_SANCTION, Users, state_now
-from retwis_site.exceptions import StoreError
+from retwis_site.exceptions import LeaseEnded
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
@@ -126,16 +127,15 @@ class Sanctions:
 
     def _commit(self, act: Act, fields: dict[str, str]) -> None:
         job = self._outbox.add(f"sanction:{act.whom}:{act.id}")
-        if job.expired():
-            raise StoreError("the store was too slow to impose or lift a sanction; try again")
         before = self._store.hget(keys.user(act.whom), "state_act")
-        if not Users(self._store).write(act.whom, fields | act.evidence()):
-            self._outbox.done(job.name)
+        if not Users(job.store).write(act.whom, fields | act.evidence()):
+            job.done()
             raise NoSuchUser(str(act.whom))
-        self._store.zrem(keys.appeals(), f"{act.whom}:{before}")  # `cleanup` removes one that stays
         Memory.clear_all()  # posts and people are cached in many places, and a sanction is rare
-        if not self.finish(job.name, act.whom, act.id):
-            raise SanctionsAdmin
+        with suppress(LeaseEnded):
+            job.store.zrem(keys.appeals(), f"{act.whom}:{before}")  # `cleanup` removes one that stays
+            if not Sanctions(job.store).finish(job.name, act.whom, act.id):
+                raise SanctionsAdmin
 
     def finish(self, job: str, uid: int, act_id: str) -> bool:
         """What follows the commit; also after a change that never reached it. Returns False when the person has become
@@ -173,10 +173,11 @@ class Sanctions:
             raise AppealedAlready
         _require_in_time(present)
         appeal = Appeal(uid, present.imposed.act_id, text, int(time.time()))
-        job = self._outbox.add(f"appeal:{uid}:{appeal.act_id}:{nonce()}")
-        if not Users(self._store).write(uid, {"appeal": appeal.stored()}):
+        job = self._outbox.add(_appeal_job(appeal))
+        if not Users(job.store).write(uid, {"appeal": appeal.stored()}):
             raise NoSuchUser(str(uid))
-        self.queue_appeal(job.name, appeal)
+        with suppress(LeaseEnded):
+            Sanctions(job.store).queue_appeal(job.name, appeal)
 
     def queue_appeal(self, job: str, appeal: Appeal) -> None:
         """What follows the commit of an appeal: its place among the open ones. Three round trips."""
@@ -190,7 +191,8 @@ class Sanctions:
         """Let an appeal that is stored wait for a decision. Five round trips."""
         appeal = read_appeal(uid, self._store.hget(keys.user(uid), "appeal"))
         if appeal is not None:
-            self.queue_appeal(self._outbox.add(f"appeal:{uid}:{appeal.act_id}:{nonce()}").name, appeal)
+            job = self._outbox.add(_appeal_job(appeal))
+            Sanctions(job.store).queue_appeal(job.name, appeal)
 
     def standing(self, uid: int) -> Standing | None:
         """What is imposed on a person, with their appeal and its answer; None when nothing is. One round trip."""
@@ -206,8 +208,9 @@ class Sanctions:
             raise NoAppeal
         act, act_id = Act(what=GRANTED if granted else REFUSED, whom=uid, by=by, reason=reason), present.imposed.act_id
         job = self._outbox.add(f"answer:{uid}:{act_id}:{act.id}")
-        won = self._store.hsetnx(keys.user(uid), answer_of(act_id), act.line())
-        self.finish_answer(job.name, uid, act_id)
+        won = job.store.hsetnx(keys.user(uid), answer_of(act_id), act.line())
+        with suppress(LeaseEnded):
+            Sanctions(job.store).finish_answer(job.name, uid, act_id)
         if not won:
             raise Decided
 
@@ -245,6 +248,10 @@ def standing_in(uid: int, fields: Mapping[str, str]) -> Standing | None:
     appeal, line = read_appeal(uid, fields.get("appeal")), fields.get(answer_of(present.act_id))
     answer = read_act(keys.user(uid), line) if line is not None else None
     return Standing(present, appeal if appeal is not None and appeal.act_id == present.act_id else None, answer)
+
+
+def _appeal_job(appeal: Appeal) -> str:
+    return f"appeal:{appeal.uid}:{appeal.act_id}:{nonce()}"
 
 
 def _require_in_time(standing: Standing | None) -> None:

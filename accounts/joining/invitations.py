@@ -16,8 +16,7 @@ from dataclasses import dataclass, replace
 from accounts.joining.refusals import NotInvited, TooManyInvitations
 from accounts.users.registration import Registration
 from accounts.users.repository import ask_user
-from retwis_site.exceptions import StoreError
-from retwis_site.jobs.outbox import Claim, Outbox, job_id
+from retwis_site.jobs.outbox import Claim, Job, Outbox, job_id
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_number
@@ -135,31 +134,27 @@ class Invitations:
             raise NotInvited
         return found
 
-    def use(self, invitation: Invitation, uid: int) -> None:
-        """Take a use for a user who is about to register, before the fields of the user are written. Two round trips;
-        `settled` must follow. Raises NotInvited when none is left: of two people who take the last use at the same
-        moment both may be refused, and never both let in. Raises StoreError when the store was too slow."""
-        job = self._outbox.add(_job(invitation, uid))
+    def use(self, invitation: Invitation, uid: int) -> Job:
+        """Take a use for a user who is about to register, before the fields of the user are written. Returns the job
+        that gives it back if nothing comes of it; when the user has the name, it is done. Two round trips. Raises
+        NotInvited when none is left: of two people who take the last use at the same moment both may be refused, and
+        never both let in."""
+        job = self._outbox.add(f"invited:{uid}:{uses_of(invitation.code).rpartition(':')[2]}")
         key = uses_of(invitation.code)
-        pipe = self._store.pipeline()
+        pipe = job.store.pipeline()
         pipe.zadd(key, {str(uid): int(time.time())})
         pipe.expire(key, max(invitation.ends - int(time.time()), 0) + KEPT)
         taken = pipe.zcard(key)
         pipe.execute()
         if taken.value > invitation.uses:
-            self.give_back(invitation, uid)
+            self.give_back(job, invitation, uid)
             raise NotInvited
-        if job.expired():  # a worker may already have given the use back
-            raise StoreError("the store was too slow to use an invitation; try again")
+        return job
 
-    def settled(self, invitation: Invitation, uid: int) -> None:
-        """The user has the name. One round trip."""
-        self._outbox.done(_job(invitation, uid))
-
-    def give_back(self, invitation: Invitation, uid: int) -> None:
+    def give_back(self, job: Job, invitation: Invitation, uid: int) -> None:
         """The user could not register. Two round trips."""
-        self._store.zrem(uses_of(invitation.code), str(uid))
-        self.settled(invitation, uid)
+        job.store.zrem(uses_of(invitation.code), str(uid))
+        job.done()
 
     def revoke(self, by: int, code: str) -> None:
         """Take an invitation of this user back. Two round trips. The field goes first: without it, nobody joins."""
@@ -171,10 +166,6 @@ class Invitations:
 
 def _by_end(invitation: Invitation) -> tuple[int, str]:
     return invitation.ends, invitation.code
-
-
-def _job(invitation: Invitation, uid: int) -> str:
-    return f"invited:{uid}:{uses_of(invitation.code).rpartition(':')[2]}"
 
 
 def finish_use(store: Store, claim: Claim) -> None:

@@ -1,5 +1,7 @@
 """How people join: at once, after an approval, or with an invitation, as the site's word `registration` says."""
 
+from contextlib import suppress
+
 from accounts.joining.applications import Applications
 from accounts.joining.invitations import Invitation, Invitations
 from accounts.joining.names import check_name
@@ -7,6 +9,7 @@ from accounts.joining.refusals import Closed, NeedsInvitation, NotInvited
 from accounts.users.entities import Login, NameTaken
 from accounts.users.registration import Registration
 from accounts.users.repository import Users
+from retwis_site.exceptions import LeaseEnded
 from retwis_site.identity.site import Mode
 from retwis_site.store.client import Store
 
@@ -47,14 +50,15 @@ class Joining:
         registration, invitations = Registration(self._store), Invitations(self._store)
         begun = registration.begin(username)
         try:
-            invitations.use(invitation, begun.uid)
+            use = invitations.use(invitation, begun.uid)
         except NotInvited:
             registration.give_up(begun)
             raise
         try:
             login = registration.complete(begun, password, {"invited_by": str(invitation.by)})
         except NameTaken:
-            invitations.give_back(invitation, begun.uid)
+            invitations.give_back(use, invitation, begun.uid)
             raise
-        invitations.settled(invitation, begun.uid)
+        with suppress(LeaseEnded):
+            use.done()
         return login

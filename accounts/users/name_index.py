@@ -6,12 +6,14 @@ entries are right. No reader trusts an entry alone, so an extra entry, which a k
 """
 
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from typing import NamedTuple
 from urllib.parse import quote, unquote
 
 from accounts.users.entities import User
 from accounts.users.names import entries, queue_entries
 from accounts.users.repository import Users, forget
+from retwis_site.exceptions import LeaseEnded
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
@@ -45,11 +47,12 @@ class NameIndex:
             Users(self._store).write(me.uid, {"bio": bio})
             return
         job = self._outbox.add(f"name:{me.uid}:{quote(me.name, safe='')}:{nonce()}")
-        pipe = self._store.pipeline()
+        pipe = job.store.pipeline()
         replaced = pipe.hget(keys.user(me.uid), "name")
         pipe.hset(keys.user(me.uid), {"name": name, "bio": bio})
         pipe.execute()
-        self.finish_edit(job.name, me.uid, {me.name, replaced.value or ""})
+        with suppress(LeaseEnded):
+            NameIndex(job.store).finish_edit(job.name, me.uid, {me.name, replaced.value or ""})
 
     def finish_edit(self, job: str, uid: int, old: Collection[str]) -> None:
         """What follows the commit; `old`: the names before it. Four round trips; two more as above."""

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import NamedTuple
 
 from django.conf import settings
@@ -10,7 +11,8 @@ from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import Login, NameTaken, User
 from accounts.users.names import entries, queue_entries, queue_skeletons
 from accounts.users.repository import Users, new_secret
-from retwis_site.jobs.outbox import Claim, Outbox, job_id
+from retwis_site.exceptions import LeaseEnded
+from retwis_site.jobs.outbox import Claim, Job, Outbox, job_id
 from retwis_site.store import keys, snowflake
 from retwis_site.store.client import Store
 from retwis_site.store.ids import nonce
@@ -21,7 +23,7 @@ class Begun(NamedTuple):
 
     uid: int
     username: str
-    job: str
+    job: Job
 
 
 class Registration:
@@ -49,44 +51,40 @@ class Registration:
         Five round trips. Raises NameTaken."""
         secret = new_secret()
         stored = {"username": begun.username, "password": password, "auth": secret, **fields}
-        self._store.hset(keys.user(begun.uid), stored)
-        if not self.finish(begun.job, begun.uid, begun.username, secret):
+        leased = Registration(begun.job.store)
+        begun.job.store.hset(keys.user(begun.uid), stored)
+        if not leased._commit(begun.uid, begun.username):
+            begun.job.done()
             raise NameTaken(begun.username)
+        with suppress(LeaseEnded):
+            leased._list(begun.uid, begun.username, secret)
+            begun.job.done()
         return Login(User(begun.uid, begun.username), secret)
 
     def give_up(self, begun: Begun) -> None:
         """Make no user of a uid. Two round trips."""
-        self._store.unlink(keys.user(begun.uid))
-        self._outbox.done(begun.job)
+        begun.job.store.unlink(keys.user(begun.uid))
+        begun.job.done()
 
-    def _new_uid(self, username: str) -> tuple[int, str]:
-        """A new uid, and the name of the job that makes a user of it. Two round trips.
+    def _new_uid(self, username: str) -> tuple[int, Job]:
+        """A new uid, and the job that makes a user of it. Two round trips.
 
         A uid made from the time is claimed with HSETNX. Its job comes first, since it says what the claim is for. When
         another process has made the same uid, the next one is tried: three round trips more. Raises WrongClock.
         """
         if settings.POST_IDS == "incr":
             uid = self._store.incr(keys.next_user_id())
-            self._outbox.add(f"user:{uid}")
-            return uid, f"user:{uid}"
-        job = ""
+            return uid, self._outbox.add(f"user:{uid}")
+        jobs: list[Job] = []
 
         def claim(uid: int) -> bool:
-            nonlocal job
-            job = self._outbox.add(f"user:{uid}:{nonce()}").name
-            if self._store.hsetnx(keys.user(uid), "username", username):
+            jobs.append(self._outbox.add(f"user:{uid}:{nonce()}"))
+            if jobs[-1].store.hsetnx(keys.user(uid), "username", username):
                 return True
-            self._outbox.done(job)
+            jobs[-1].done()
             return False
 
-        return snowflake.claimed(claim), job
-
-    def finish(self, job: str, uid: int, username: str, secret: str) -> bool:
-        """The commit and what follows it. Returns whether the user has the name. Four round trips; one more when the
-        account is deleted by now."""
-        won = self._commit(uid, username, secret)
-        self._outbox.done(job)
-        return won
+        return snowflake.claimed(claim), jobs[-1]
 
     def settle(self, uid: int) -> bool:
         """Bring a registration to its end in place of a process that died, from the fields of the hash. Returns whether
@@ -100,10 +98,13 @@ class Registration:
             pipe.execute()
             AccountDeletion(self._store).unlist(User(uid, username))
             return True
-        return self._commit(uid, username, secret or "")
+        if not self._commit(uid, username):
+            return False
+        self._list(uid, username, secret or "")
+        return True
 
-    def _commit(self, uid: int, username: str, secret: str) -> bool:
-        """Three round trips; one more when the account is deleted by now.
+    def _commit(self, uid: int, username: str) -> bool:
+        """One round trip; two when another user has the name.
 
         The commit is HSETNX on the lower-cased name: it decides between people who want the name at once. HGET asks
         again, since only its answer is the same after a retry. Both are for one key, so they stay in order everywhere.
@@ -112,18 +113,21 @@ class Registration:
         pipe.hsetnx(keys.users(), username.lower(), str(uid))
         owner = pipe.hget(keys.users(), username.lower())
         pipe.execute()
-        won = owner.value == str(uid)
-        if won:
-            pipe.hset(keys.auths(), {secret: str(uid)})
-            pipe.zadd_nx(keys.users_by_time(), {username: int(time.time())})
-            queue_entries(pipe, entries(User(uid, username)))
-            queue_skeletons(pipe, User(uid, username))
-        else:
-            pipe.unlink(keys.user(uid))
+        if owner.value == str(uid):
+            return True
+        self._store.unlink(keys.user(uid))
+        return False
+
+    def _list(self, uid: int, username: str, secret: str) -> None:
+        """What follows the commit. Two round trips; one more when the account is deleted by now."""
+        pipe = self._store.pipeline()
+        pipe.hset(keys.auths(), {secret: str(uid)})
+        pipe.zadd_nx(keys.users_by_time(), {username: int(time.time())})
+        queue_entries(pipe, entries(User(uid, username)))
+        queue_skeletons(pipe, User(uid, username))
         pipe.execute()
-        if won and self._store.hget(keys.user(uid), "deleted") is not None:  # read after the write
+        if self._store.hget(keys.user(uid), "deleted") is not None:  # read after the write
             AccountDeletion(self._store).unlist(User(uid, username))
-        return won
 
 
 def finish_user(store: Store, claim: Claim) -> None:

@@ -1,7 +1,9 @@
 """The outbox: jobs that must follow a commit. A job is written before the commit, so another process can finish it.
 
 The owner of a job adds it, does the work, and removes it. When the owner is too slow or dies, a worker claims the job.
-Every step of every job can run twice, so two workers on one job do no harm.
+Every step of every job can run twice. Owner and worker write through `job.store` and `claim.store`, which send nothing
+after the lease: `lease.py`. So no process commits, corrects or removes what is another's by then. Before the commit
+LeaseEnded is an error like any of the store: nothing was changed. After it the owner stops, and a worker does the rest.
 """
 
 import time
@@ -12,6 +14,7 @@ from itertools import accumulate
 
 from retwis_site.exceptions import StoreReadOnly, StoreRefused
 from retwis_site.jobs.heartbeat import queue_beat
+from retwis_site.jobs.lease import Lease, LeasedStore
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import parse_id, whole
@@ -20,18 +23,30 @@ LEASE = 60  # seconds until a worker may take a job over
 READ_AT_ONCE = 500  # jobs
 RENEWS_EVERY = 20.0  # seconds after which a worker renews its lease
 OWNER_GIVES_UP = 10.0  # seconds after which an owner leaves its job to a worker; well below LEASE
+WORKER_GIVES_UP = 50.0  # seconds after a claim or its renewal; below LEASE by more than a round trip may last
 TURN = 1.0  # seconds that a long job may take before the other due jobs
 
 
 @dataclass(frozen=True)
 class Job:
-    """An entry in the outbox. Its owner may work on it until `deadline` (monotonic seconds)."""
+    """An entry in the outbox that this process carries out. `store`: for all that is written for it, from the commit
+    on."""
 
     name: str = field(repr=False)  # the job of a logout has a secret in its name
-    deadline: float
+    store: Store
 
-    def expired(self) -> bool:
-        return time.monotonic() > self.deadline
+    def done(self) -> None:
+        """Remove it. One round trip."""
+        Outbox(self.store).done(self.name)
+
+    def replace(self, rest: str) -> None:
+        """Remove it and add the rest of it for a worker, due at once. The new name must be about the same id.
+
+        One round trip. Both commands are for one key, so they stay in order on every topology."""
+        pipe = self.store.pipeline()
+        Outbox(self.store).queue_due(pipe, rest)
+        Outbox(self.store).queue_done(pipe, self.name)
+        pipe.execute()
 
 
 def job_id(name: str, place: int) -> int:
@@ -43,6 +58,11 @@ def job_id(name: str, place: int) -> int:
     return number
 
 
+def owned(store: Store) -> Store:
+    """The store for all that the owner of a job writes, from now on."""
+    return LeasedStore(store, Lease(OWNER_GIVES_UP))
+
+
 class Outbox:
     """The unfinished jobs."""
 
@@ -51,22 +71,17 @@ class Outbox:
 
     def add(self, name: str) -> Job:
         """Add a job that this process carries out at once. One round trip."""
-        job = Job(name, time.monotonic() + OWNER_GIVES_UP)
-        self._store.zadd(keys.outbox(name), {name: int(time.time()) + LEASE})
-        return job
+        return Job(name, self.add_all([name]))
 
-    def queue_add(self, pipe: Pipe, name: str) -> None:
-        """Add one of many jobs that this process carries out at once."""
-        pipe.zadd(keys.outbox(name), {name: int(time.time()) + LEASE})
-
-    def replace(self, name: str, rest: str) -> None:
-        """Remove a job and add the rest of it for a worker, due at once. The new name must be about the same id.
-
-        One round trip. Both commands are for one key, so they stay in order on every topology."""
-        pipe = self._store.pipeline()
-        pipe.zadd(keys.outbox(rest), {rest: int(time.time())})
-        pipe.zrem(keys.outbox(name), name)
+    def add_all(self, names: Sequence[str]) -> Store:
+        """Add jobs that this process carries out at once. Returns the store for all that is written for them. One round
+        trip."""
+        leased = owned(self._store)
+        pipe = leased.pipeline()
+        for name in names:
+            pipe.zadd(keys.outbox(name), {name: int(time.time()) + LEASE})
         pipe.execute()
+        return leased
 
     def queue_due(self, pipe: Pipe, name: str) -> None:
         """Leave a job of this process to a worker, due at once."""
@@ -115,12 +130,17 @@ class Outbox:
     def claim(self, names: Sequence[str], worker: str, told_to_stop: Callable[[], bool]) -> "list[Claim]":
         """Take jobs for `worker` alone, for LEASE seconds. Those that another worker has, or has finished meanwhile,
         are left out. Two round trips; one when other workers have all, three when a job is finished."""
+        leases = {name: Lease(WORKER_GIVES_UP) for name in names}
         pipe = self._store.pipeline()
         asked = [(name, pipe.set_nx_ex(keys.lease(name), worker, LEASE)) for name in names]
         pipe.execute()
         attempts = self._attempts([name for name, taken in asked if taken.value])
         self.forget([name for name, attempt in attempts.items() if attempt is None])
-        return [Claim(self, name, attempt, told_to_stop) for name, attempt in attempts.items() if attempt is not None]
+        return [
+            Claim(LeasedStore(self._store, leases[name]), name, attempt, told_to_stop, leases[name])
+            for name, attempt in attempts.items()
+            if attempt is not None
+        ]
 
     def _attempts(self, names: Sequence[str]) -> dict[str, int | None]:
         """Count attempts; returns their numbers by job, None for a job that is no longer in the outbox. A count that is
@@ -199,13 +219,18 @@ class Outbox:
 
 @dataclass(frozen=True)
 class Claim:
-    """A job that a worker has claimed. `attempt`: 1 for the first claim. `told_to_stop`: whether the worker must end
-    now."""
+    """A job that a worker has claimed. `store`: for all that is written for it; a claim of `Outbox.claim` has a
+    `LeasedStore`. `attempt`: 1 for the first claim. `told_to_stop`: whether the worker must end now."""
 
-    outbox: Outbox
+    store: Store
     name: str = field(repr=False)
     attempt: int
     told_to_stop: Callable[[], bool] = lambda: False
+    lease: Lease = field(default_factory=lambda: Lease(WORKER_GIVES_UP))
+
+    @property
+    def outbox(self) -> Outbox:
+        return Outbox(self.store)
 
     def carry_out(self, chunks: Iterable[object]) -> bool:
         """Iterate over `chunks`, which does the work. Returns False when the worker was told to stop before the end.
@@ -225,6 +250,7 @@ class Claim:
                 return False
             if time.monotonic() - renewed_at > RENEWS_EVERY:
                 self.outbox.renew(self.name)
+                self.lease.renew(WORKER_GIVES_UP)
                 renewed_at = time.monotonic()
         return True
 

@@ -70,7 +70,7 @@ class OutboxChecks:
 
     def _carry_out(self, key: str, job: str) -> None:
         """Finish a job now, as a later worker would. A member that is not a valid job is removed."""
-        handler, claim = handler_for(job), Claim(self._outbox, job, attempt=LATER_ATTEMPT)
+        handler, claim = handler_for(job), Claim(self._store, job, attempt=LATER_ATTEMPT)
         with suppress(*MALFORMED):
             while handler is not None and handler(self._store, claim) is False:
                 pass  # the turn of a long job is over, but no other job waits here

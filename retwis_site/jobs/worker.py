@@ -9,7 +9,7 @@ from enum import Enum, auto
 from functools import partial
 from threading import Event
 
-from retwis_site.exceptions import StoreError, StoreRefused
+from retwis_site.exceptions import LeaseEnded, StoreError, StoreRefused
 from retwis_site.features import features
 from retwis_site.inspector import changes
 from retwis_site.jobs.outbox import TURN, BatchHandler, Claim, JobHandler, Outbox
@@ -136,13 +136,16 @@ def _work_together(
     names = [claim.name for claim in claims]
     if not names:
         return outcomes
+    leased = claims[0].store  # what was claimed together has leases that end together
     try:
         with changes.noted(store, names):
-            together(store, names)
+            together(leased, names)
+        Outbox(leased).finish(names)
+    except LeaseEnded:
+        return outcomes
     except (StoreRefused, *MALFORMED):
         alone = partial(_finish_alone, together)
         return outcomes | {claim.name: _carry_out(store, claim, alone) for claim in claims}
-    outbox.finish(names)
     return outcomes | dict.fromkeys(names, _Outcome.FINISHED)
 
 
@@ -175,12 +178,15 @@ def _claimed(outbox: Outbox, jobs: Sequence[str], worker: str) -> list[Claim]:
 def _carry_out(store: Store, claim: Claim, handler: JobHandler) -> _Outcome:
     try:
         with changes.noted(store, [claim.name]):
-            is_finished = handler(store, claim) is not False
+            is_finished = handler(claim.store, claim) is not False
         if not is_finished:
             claim.outbox.release(claim.name)
             return _Outcome.RELEASED
+        claim.outbox.forget([claim.name])
+    except LeaseEnded:
+        logger.error("%s: too slow, left to the next worker", _kind(claim.name))
+        return _Outcome.LEFT
     except (StoreRefused, *MALFORMED) as error:
         logger.error("%s: cannot be finished, left in the outbox: %s", _kind(claim.name), error)
         return _Outcome.LEFT
-    claim.outbox.forget([claim.name])
     return _Outcome.FINISHED

@@ -5,14 +5,12 @@ from collections.abc import Mapping, Sequence
 from math import inf
 
 from accounts.users.repository import Users
-from retwis_site.exceptions import StoreError
 from retwis_site.features import Line
 from retwis_site.maintenance.line_fields import seconds
 from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, batches
 from retwis_site.store.client import Store
 from timeline.account_data.named_posts import Conversation, find, is_same, named
-from timeline.account_data.restoring import TOO_SLOW
 from timeline.relations.block import BLOCK
 from timeline.relations.bookmark import BOOKMARK
 from timeline.relations.like import LIKE
@@ -92,8 +90,7 @@ class RestoredRelations:
         return edges
 
     def _set(self, relation: Relation, edges: Mapping[Edge, float]) -> None:
-        if edges and not Edges(self._store, relation).set_all(edges):
-            raise StoreError(TOO_SLOW)
+        Edges(self._store, relation).set_all(edges)
 
 
 def _score(line: Line) -> float:

@@ -15,7 +15,7 @@ from hashlib import blake2b
 from django.conf import settings
 
 from retwis_site.exceptions import StoreError
-from retwis_site.jobs.outbox import OWNER_GIVES_UP, READ_AT_ONCE, Claim, Outbox, job_id
+from retwis_site.jobs.outbox import OWNER_GIVES_UP, READ_AT_ONCE, Claim, Outbox, job_id, owned
 from retwis_site.store import keys
 from retwis_site.store.chunks import newest_first
 from retwis_site.store.client import Store
@@ -29,8 +29,6 @@ from timeline.posts.writing import index_jobs
 from timeline.posts.writing.deletion import mark_deleted
 from timeline.posts.writing.delivery import FOLLOWERS_AT_ONCE
 from timeline.posts.writing.standing import Standing
-
-TOO_SLOW = "the store was too slow; run the command again: it goes on where it stopped"
 
 
 def _digest(when: int, body: str) -> bytes:
@@ -78,17 +76,14 @@ class Restoring:
         keeping = {post.pid: post for post in missing if self._may_keep(post.pid)}
         if keeping:
             self._wait_for_posts_under_way()
-        deadline = time.monotonic() + OWNER_GIVES_UP
+        leased = owned(self._store)  # a worker may remove the jobs later, and `cleanup` the claims
         self._cover_lists()
-        claimed = self._claimed(keeping)
+        claimed = self._claimed(leased, keeping)
         while without_id := _missing_from(claimed, missing):
-            self._refuse_when_late(deadline)
-            claimed |= self._claimed(dict(zip(self._ids.some(len(without_id)), without_id, strict=True)))
-        self._refuse_when_late(deadline)
-        self._write_hashes(missing, claimed)
-        self._refuse_when_late(deadline)
-        self._list(list(claimed))
-        self._remove_jobs([*self._post_jobs, *self._lists_jobs[:-1]])
+            claimed |= self._claimed(leased, dict(zip(self._ids.some(len(without_id)), without_id, strict=True)))
+        self._write_hashes(leased, missing, claimed)
+        self._list(leased, list(claimed))
+        self._remove_jobs(leased, [*self._post_jobs, *self._lists_jobs[:-1]])
         self._post_jobs.clear()
         del self._lists_jobs[:-1]
         return len(claimed)
@@ -97,7 +92,7 @@ class Restoring:
         """Drop the lists that lack the posts: their next read finds them. One round trip for each 2048 followers, and
         two more."""
         drop_lists(self._store, self._uid)
-        self._remove_jobs(self._lists_jobs)
+        self._remove_jobs(self._store, self._lists_jobs)
 
     def list_left(self, job: str) -> bool:
         """List a post that a killed run has left. Returns False when its text was not written. Its job stays. At most
@@ -105,7 +100,7 @@ class Restoring:
         pid = job_id(job, 1)
         author, body, deleted = self._store.hmget(keys.post(pid), ["user_id", "body", "deleted"])
         if author == str(self._uid) and body is not None and deleted is None:
-            self._list([pid])
+            self._list(self._store, [pid])
         return body is not None
 
     def _give_back(self, job: str) -> None:
@@ -149,27 +144,20 @@ class Restoring:
         number that was given out before `begin` and has no hash is free."""
         time.sleep(max(self._began + OWNER_GIVES_UP + 1 - time.monotonic(), 0))
 
-    def _claimed(self, candidates: Mapping[int, OldPost]) -> dict[int, OldPost]:
+    def _claimed(self, leased: Store, candidates: Mapping[int, OldPost]) -> dict[int, OldPost]:
         """The posts, by id, whose ids were free and are claimed now. Two round trips; none without candidates."""
         jobs = [f"restore:{pid}:{self._uid}:{nonce()}" for pid in candidates]
         self._post_jobs += jobs
-        pipe = self._store.pipeline()
-        for job in jobs:
-            self._outbox.queue_add(pipe, job)
-        pipe.execute()
+        pipe = Outbox(leased).add_all(jobs).pipeline()
         claims = {pid: pipe.hsetnx(keys.post(pid), "user_id", str(self._uid)) for pid in candidates}
         pipe.execute()
         return {pid: candidates[pid] for pid, claim in claims.items() if claim.value}
 
-    def _refuse_when_late(self, deadline: float) -> None:
-        if time.monotonic() > deadline:  # a worker may have removed the jobs, and `cleanup` the claims
-            raise StoreError(TOO_SLOW)
-
-    def _write_hashes(self, posts: Sequence[OldPost], claimed: Mapping[int, OldPost]) -> None:
+    def _write_hashes(self, leased: Store, posts: Sequence[OldPost], claimed: Mapping[int, OldPost]) -> None:
         """Write the posts, the oldest first: a later one may reply to it. The earlier texts of a post go before its
         body: a hash with a body is whole. One round trip."""
         pids = {id(post): pid for pid, post in claimed.items()}
-        pipe = self._store.pipeline()
+        pipe = leased.pipeline()
         for post in posts:
             pid = pids[id(post)]
             self.conversation.has(post.pid, pid)
@@ -180,34 +168,30 @@ class Restoring:
             pipe.hset(keys.post(pid), fields | link_fields(self.conversation.links(pid, post)))
         pipe.execute()
 
-    def _list(self, pids: Sequence[int]) -> None:
+    def _list(self, leased: Store, pids: Sequence[int]) -> None:
         """Add posts to `updates:`, the commit, and then to the threads, quotes and tags in which they stand. Two round
         trips, and those of `Standing.settle`.
 
         The deletion is read after the write. Either this read sees it, or the worker that removes the account sees the
         posts."""
-        pipe = self._store.pipeline()
+        pipe = leased.pipeline()
         pipe.zadd(keys.updates(self._uid), {str(pid): pid for pid in pids})
         for pid in pids:
             index_jobs.leave(pipe, pid)
             if pid > self._counted:  # a counted id is found by counting down
                 self._ids.queue_as_recent(pipe, pid)
         pipe.execute()
-        if self._store.hget(keys.user(self._uid), "deleted") is not None:
-            mark_deleted(self._store, pids)
-            self._settle(pids)  # the jobs of the posts stay in the outbox
+        if leased.hget(keys.user(self._uid), "deleted") is not None:
+            mark_deleted(leased, pids)
+            Standing(leased).settle(pids)  # the jobs of the posts stay in the outbox
             for pid in pids:
                 pipe.zrem(keys.updates(self._uid), str(pid))
             pipe.execute()
             raise StoreError("the account was deleted meanwhile; name another one")
-        self._settle(pids)
+        Standing(leased).settle(pids)
 
-    def _settle(self, pids: Sequence[int]) -> None:
-        if not Standing(self._store).settle(pids):
-            raise StoreError(TOO_SLOW)
-
-    def _remove_jobs(self, jobs: Sequence[str]) -> None:
-        pipe = self._store.pipeline()
+    def _remove_jobs(self, store: Store, jobs: Sequence[str]) -> None:
+        pipe = store.pipeline()
         for job in jobs:
             self._outbox.queue_done(pipe, job)
         pipe.execute()

@@ -25,9 +25,8 @@ def remove_posts(store: Store, uid: int) -> Iterator[None]:
     them, perhaps just now, and to mark a withdrawn one would make a hash. Six round trips a chunk, up
     to two more with notices, and those of `Standing.settle` and `remove_edges_to_posts`."""
     key = keys.updates(uid)
-    outbox = Outbox(store)
-    pipe = store.pipeline()
     for members in emptied(store, key):
+        pipe = store.pipeline()
         asked = [(pid, pipe.hmget(keys.post(pid), ["user_id", *LINKS])) for pid in stored_ids(key, members)]
         pipe.execute()
         links = {
@@ -35,14 +34,11 @@ def remove_posts(store: Store, uid: int) -> Iterator[None]:
         }
         own = [pid for pid, named in links.items() if named.repost_of is None]
         jobs = [f"stone:{pid}:{nonce()}" for pid in own]
+        leased = Outbox(store).add_all(jobs)
+        mark_deleted(leased, own)
+        Standing(leased).settle(own)
         for job in jobs:
-            outbox.queue_add(pipe, job)
-        pipe.execute()
-        mark_deleted(store, own)
-        while not Standing(store).settle(own):
-            yield
-        for job in jobs:
-            outbox.queue_done(pipe, job)
+            Outbox(leased).queue_done(pipe, job)
         pipe.execute()
         PostNotices(store).remove([notices_of(pid, uid, links[pid], 0) for pid in own])
         yield from remove_edges_to_posts(store, dict.fromkeys(own, uid))

@@ -15,20 +15,18 @@ from timeline.relations.protocol.relation import Edge, Relation, to_person
 from timeline.relations.protocol.targets import PERSON
 
 
-def _part(store: Store, stand: Mapping[Edge, bool]) -> bool:
+def _part(store: Store, stand: Mapping[Edge, bool]) -> None:
     """No one of two follows the other, and no one has a notice of the other. Nine round trips for one block at most.
 
     Each follow is reconciled as if its own job ran: it sees the block and takes itself back. This is done when the
     block no longer stands, too: an earlier attempt may have died in the middle of it."""
     pairs = [(edge.who, edge.owner) for edge in stand]
     follows = [to_person(*ends) for me, them in pairs for ends in ((me, them), (them, me))]
-    if not Edges(store, FOLLOW).reconcile(follows):
-        return False
+    Edges(store, FOLLOW).reconcile(follows)
     for edge, stands in stand.items():
         if stands:
             Inbox(store, edge.who).remove_those_by([edge.owner])
             Inbox(store, edge.owner).remove_those_by([edge.who])
-    return True
 
 
 BLOCK = Relation(kind="block", truth=keys.blocked, target=PERSON, mirror=keys.blocked_by, afterwards=_part)

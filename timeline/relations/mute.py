@@ -25,13 +25,12 @@ FOREVER = inf
 THREADS_READ = 500  # threads that a user has muted last: 8 KB
 
 
-def _remove_notices(store: Store, stand: Mapping[Edge, bool]) -> bool:
+def _remove_notices(store: Store, stand: Mapping[Edge, bool]) -> None:
     """What a muted person has caused is no news any more: neither counted nor shown. Two round trips for each edge
     that stands."""
     for edge, stands in stand.items():
         if stands:
             Inbox(store, edge.who).remove_those_by([edge.owner])
-    return True
 
 
 MUTE = Relation(kind="mute", truth=keys.muted, target=PERSON, scores=Scores.UNTIL, afterwards=_remove_notices)

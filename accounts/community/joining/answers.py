@@ -6,6 +6,7 @@ carries the answer out. An approval makes the account by a plain registration wi
 second run knows that the account is its own.
 """
 
+from contextlib import suppress
 from dataclasses import replace
 
 from accounts.community.log import Act, Log, read_act
@@ -13,7 +14,7 @@ from accounts.joining.applications import ANSWER, Application, Applications, rea
 from accounts.users.entities import NameTaken
 from accounts.users.registration import Registration
 from accounts.users.repository import Users
-from retwis_site.exceptions import StoreError
+from retwis_site.exceptions import LeaseEnded
 from retwis_site.jobs.outbox import Claim, Outbox
 from retwis_site.store import keys
 from retwis_site.store.client import Store
@@ -44,10 +45,10 @@ class Answers:
             return False
         name = username.lower()
         job = self._outbox.add(f"application:{name}:{at}:{act.id}")
-        if job.expired():  # a worker may already have removed the job as one without a commit
-            raise StoreError("the store was too slow to answer an application; try again")
-        self._store.hsetnx(keys.applications(), answer_of(name, at), act.line())
-        return self.finish(job.name, name, at, act.id)
+        won = job.store.hsetnx(keys.applications(), answer_of(name, at), act.line())
+        with suppress(LeaseEnded):
+            return Answers(job.store).finish(job.name, name, at, act.id)
+        return bool(won)
 
     def finish(self, job: str, name: str, at: int, act_id: str) -> bool:
         """What follows the commit; also after an answer that never reached it, or came second. Returns whether this

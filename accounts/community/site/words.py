@@ -1,8 +1,10 @@
 """Changes of the site's own words, each with its line in the log of staff."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 
 from accounts.community.log import OPERATOR, Act, Log
+from retwis_site.exceptions import LeaseEnded
 from retwis_site.identity import site
 from retwis_site.jobs.outbox import Claim, Outbox
 from retwis_site.store import keys
@@ -30,15 +32,16 @@ class SiteWords:
             return
         act = Act(what=f"site:{','.join(sorted(fields))}", by=by)
         job = Outbox(self._store).add(f"site:{act.id}")
-        self._store.hset(keys.site(), {**fields, **act.evidence()})
+        job.store.hset(keys.site(), {**fields, **act.evidence()})
         site.forget()
-        pipe = self._store.pipeline()
-        for field, text in fields.items():
-            if not text:
-                pipe.hdel(keys.site(), field)
-        pipe.execute()
-        Log(self._store).copy(keys.site(), act.id)
-        Outbox(self._store).done(job.name)
+        with suppress(LeaseEnded):
+            pipe = job.store.pipeline()
+            for field, text in fields.items():
+                if not text:
+                    pipe.hdel(keys.site(), field)
+            pipe.execute()
+            Log(job.store).copy(keys.site(), act.id)
+            job.done()
 
 
 def finish_site(store: Store, claim: Claim) -> None:

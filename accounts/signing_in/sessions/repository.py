@@ -6,6 +6,7 @@
 """
 
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from accounts.signing_in.sessions.devices import Device
@@ -13,6 +14,7 @@ from accounts.signing_in.sessions.entities import SESSION, USED, ended_in, new_s
 from accounts.users.deletion import is_deleted
 from accounts.users.entities import Login, State, Verified
 from accounts.users.repository import Users, new_secret, state_now
+from retwis_site.exceptions import LeaseEnded
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.store import keys
 from retwis_site.store.client import Store
@@ -63,15 +65,15 @@ class Sessions:
         The commit is HSETNX: it never undoes a password change, which sets the field. When the account is deleted by
         now, it keeps neither. A process that dies leaves a job that ends in the same state.
         """
-        job = f"auth:{uid}:{secret}:{nonce()}"
-        self._outbox.add(job)
-        pipe = self._store.pipeline()
+        job = self._outbox.add(f"auth:{uid}:{secret}:{nonce()}")
+        pipe = job.store.pipeline()
         pipe.hsetnx(keys.user(uid), "password", password)
         deleted = pipe.hget(keys.user(uid), "deleted")
         pipe.execute()
         superfluous = ("old_password",) if deleted.value is None else ("old_password", "password")
-        Users(self._store).take_back(uid, superfluous)
-        self._outbox.done(job)
+        with suppress(LeaseEnded):
+            Users(job.store).take_back(uid, superfluous)
+            job.done()
 
     def open(self, verified: Verified, device: Device) -> Login:
         """Begin a session on a device. Two round trips; two more when others have ended or are too many.
@@ -121,14 +123,14 @@ class Sessions:
 
     def _rotate(self, uid: int, old: str, fields: Mapping[str, str]) -> None:
         """Replace the official secret, and write these fields with it. Five round trips; two more as for `end_all`."""
-        job = f"auth:{uid}:{old}:{nonce()}"
-        self._outbox.add(job)
-        pipe = self._store.pipeline()
+        job = self._outbox.add(f"auth:{uid}:{old}:{nonce()}")
+        pipe = job.store.pipeline()
         pipe.hset(keys.user(uid), {**fields, "auth": new_secret()})
         stored = pipe.hgetall(keys.user(uid))
         pipe.execute()
-        self.settle(uid, old, stored.value)
-        self._outbox.done(job)
+        with suppress(LeaseEnded):
+            Sessions(job.store).settle(uid, old, stored.value)
+            job.done()
 
     def settle(self, uid: int, old: str, fields: Mapping[str, str]) -> None:
         """Make `auths` follow the user's hash, whose fields were read after `old` was replaced, and remove an old

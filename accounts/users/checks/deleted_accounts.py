@@ -92,9 +92,8 @@ class DeletedAccountChecks:
 
     def _remove(self, uid: int) -> None:
         """Add the job of the deletion again, and carry it out as a worker would."""
-        outbox = Outbox(self._store)
-        job = outbox.add(f"gone:{uid}:{nonce()}")
-        while not finish_deletion(self._store, Claim(outbox, job.name, attempt=1)):
+        job = Outbox(self._store).add(f"gone:{uid}:{nonce()}")
+        while not finish_deletion(self._store, Claim(self._store, job.name, attempt=1)):
             pass  # its turn has ended; here it gets the next one at once
 
 

@@ -8,6 +8,7 @@ reports leave the queue.
 
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from django.utils.translation import gettext_lazy as _
 
@@ -16,7 +17,7 @@ from accounts.community.refusals import Refused
 from accounts.community.roles import Roles
 from accounts.community.sanctions import Sanctions, SanctionsAdmin
 from accounts.users.entities import NoSuchUser, Role, State
-from retwis_site.exceptions import StoreError
+from retwis_site.exceptions import LeaseEnded
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, batches, newest_first
@@ -68,16 +69,15 @@ class Deciding:
             until=until,
         )
         job = self._outbox.add(job_of(report.rid))
-        if job.expired():
-            raise StoreError("the store was too slow to decide a report; try again")
-        if not self._store.hsetnx(keys.report(report.rid), "decision", act.line()):
-            self._outbox.done(job.name)
+        if not job.store.hsetnx(keys.report(report.rid), "decision", act.line()):
+            job.done()
             raise DecidedAlready
-        for number, _chunk in enumerate(self.finish(report.rid)):
-            if number == MOST_CHUNKS or job.expired():
-                self._outbox.replace(job.name, job_of(report.rid))  # a worker does the rest
-                return
-        self._outbox.done(job.name)
+        with suppress(LeaseEnded):
+            for number, _chunk in enumerate(Deciding(job.store).finish(report.rid)):
+                if number == MOST_CHUNKS:
+                    job.replace(job_of(report.rid))  # a worker does the rest
+                    return
+            job.done()
 
     def finish(self, rid: int) -> Iterator[None]:
         """Finish what was begun: list an open report, or carry out the decision about a decided one, in chunks of

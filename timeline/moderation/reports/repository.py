@@ -7,11 +7,12 @@ stands before it, so a worker lists the report when the process dies after it.
 
 import time
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 
 from accounts.community.log import read_act
 from accounts.users.deletion import is_deleted
 from accounts.users.entities import AccountDeleted
-from retwis_site.exceptions import StoreError
+from retwis_site.exceptions import LeaseEnded
 from retwis_site.jobs.outbox import Outbox
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
@@ -34,17 +35,16 @@ class Reports:
         trips. Raises AccountDeleted when one of the two accounts is deleted meanwhile."""
         rid = self._new_id(new.whom)
         job = self._outbox.add(job_of(rid))
-        self._store.hset(keys.report(rid), fields_of(who, new))
-        if job.expired():
-            raise StoreError("the store was too slow to take a report; try again")
-        if not self._store.zadd_nx(keys.reports_by(who), {new.thing: rid}):
-            self._store.unlink(keys.report(rid))
-            self._outbox.done(job.name)
+        job.store.hset(keys.report(rid), fields_of(who, new))
+        if not job.store.zadd_nx(keys.reports_by(who), {new.thing: rid}):
+            job.store.unlink(keys.report(rid))
+            job.done()
             return False
-        has_accounts = self._list_made(rid, who, new.whom)
-        self._outbox.done(job.name)
-        if not has_accounts:
-            raise AccountDeleted
+        with suppress(LeaseEnded):
+            has_accounts = Reports(job.store)._list_made(rid, who, new.whom)
+            job.done()
+            if not has_accounts:
+                raise AccountDeleted
         return True
 
     def finish(self, report: Report) -> None:

@@ -74,10 +74,9 @@ class ListingChecks:
         return sorted({*wrong, *lacking})
 
     def _settle(self, pid: int) -> None:
-        outbox = Outbox(self._store)
-        job = outbox.add(f"stone:{pid}:{nonce()}")
-        if self._standing.settle([pid]):
-            outbox.done(job.name)
+        job = Outbox(self._store).add(f"stone:{pid}:{nonce()}")
+        Standing(job.store).settle([pid])
+        job.done()
 
     # ---- from the listings to the posts
 

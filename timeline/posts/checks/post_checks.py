@@ -142,7 +142,7 @@ class PostChecks:
     def _put_back(self, pid: int) -> None:
         """Deliver a post again: this adds it to `updates:` and drops the homes, which may lack it."""
         job = Outbox(self._store).add(f"post:{pid}:{nonce()}")
-        Delivery(self._store).redeliver(job.name)
+        Delivery(job.store).redeliver(job.name)
 
 
 def at_work_on(pid: str) -> set[str]:

@@ -2,7 +2,9 @@
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 
+from retwis_site.exceptions import LeaseEnded
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE
@@ -37,31 +39,34 @@ class Deletion:
         if deleted is not None:
             raise PostDeleted(pid)
         job = self._outbox.add(f"del:{pid}:{uid}:{nonce()}{by.mark}")
-        mark_deleted(self._store, [pid], by)
+        mark_deleted(job.store, [pid], by)
+        with suppress(LeaseEnded):
+            edges = Deletion(job.store)._remove(uid, pid)
+            if edges > AT_ONCE:
+                job.replace(f"del:{pid}:{uid}:{nonce()}{by.mark}")
+                return
+            if edges:
+                for _ in remove_edges_to_posts(job.store, {pid: uid}):
+                    pass
+            job.done()
+
+    def _remove(self, uid: int, pid: int) -> int:
+        """Remove what a deleted post has led to, but the likes and the like; returns their number."""
         look, edges = self._unlist(uid, pid)
-        if not self._standing.agree({}, look):
-            return  # Too slow: stop. The worker that claims this job finishes it.
+        self._standing.agree({}, look)
         PostNotices(self._store).remove([notices_of(pid, uid, look.seen[pid].links, 0)])
-        if edges > AT_ONCE:
-            self._outbox.replace(job.name, f"del:{pid}:{uid}:{nonce()}{by.mark}")
-            return
-        if edges and any(job.expired() for _ in remove_edges_to_posts(self._store, {pid: uid})):
-            return
-        self._outbox.done(job.name)
+        return edges
 
     def finish(self, claim: Claim) -> bool:
         """The job `del:<pid>:<uid>:<nonce>`, or `del:<pid>:<uid>:<nonce>:staff`, for a worker: finish the deletion.
-        Returns False when its turn ended before all likes were removed, or the store was too slow.
+        Returns False when its turn ended before all likes were removed.
 
         A post whose hash has expired is not marked again: that would make a hash."""
         pid, uid = job_id(claim.name, 1), job_id(claim.name, 2)
         author, deleted = self._store.hmget(keys.post(pid), ["user_id", "deleted"])
         if author is not None and deleted is None:
             mark_deleted(self._store, [pid], deleted_by(claim.name))
-        look, _ = self._unlist(uid, pid)
-        if not self._standing.agree({}, look):
-            return False
-        PostNotices(self._store).remove([notices_of(pid, uid, look.seen[pid].links, 0)])
+        self._remove(uid, pid)
         if not claim.carry_out_for_a_turn(remove_edges_to_posts(self._store, {pid: uid})):
             return False
         self._outbox.done(claim.name)

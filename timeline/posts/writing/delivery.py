@@ -41,21 +41,21 @@ class Delivery:
         self._standing = Standing(store)
 
     def deliver(self, job: Job, uid: int, pid: int, now: Seen, followers: int) -> None:
-        """Deliver a new post whose `job` was just added. Up to DELIVER_INLINE_LIMIT followers get it here, more of them
-        from a worker. Seven round trips, and up to two more where lists are cut; for a reply or a quote those of
-        `Standing.agree`, and for a post that concerns people those of `PostNotices.write`."""
+        """Deliver a new post whose `job` was just added; `job.store` is the store of this object. Up to
+        DELIVER_INLINE_LIMIT followers get it here, more of them from a worker. Seven round trips, and up to two more
+        where lists are cut; for a reply or a quote those of `Standing.agree`, and for a post that concerns people
+        those of `PostNotices.write`."""
         look = self._list(uid, pid, {pid: now})
-        if not self._settle(pid, {pid: now}, look):
-            return  # Too slow: stop. The worker that claims this job finishes it.
+        self._settle(pid, {pid: now}, look)
         if look is not None:
             PostNotices(self._store).write(notices_of(pid, uid, look.seen[pid].links, int(time.time())))
             self._push_own(uid, pid)
             if followers > settings.DELIVER_INLINE_LIMIT:
-                self._outbox.replace(job.name, f"fan:{pid}:{nonce()}")
+                job.replace(f"fan:{pid}:{nonce()}")
                 return
-            if any(job.expired() for _ in self.push_to_followers(uid, pid)):
-                return
-        self._outbox.done(job.name)
+            for _ in self.push_to_followers(uid, pid):
+                pass
+        job.done()
 
     def fan_out(self, claim: Claim) -> bool:
         """The job `fan:<pid>:<nonce>`: push a post into its followers' homes. Returns False when the worker had to stop
@@ -63,19 +63,18 @@ class Delivery:
         pid = job_id(claim.name, 1)
         author, when = self._store.hmget(keys.post(pid), ["user_id", "time"])
         if claim.attempt > 1 or time.time() - stored_time(keys.post(pid), when) > PUSHED_WITHIN:
-            return self.redeliver(claim.name)
+            self.redeliver(claim.name)
+            return True
         uid = stored_id(keys.post(pid), author)
         look = self._list(uid, pid, {}) if uid is not None else None
-        if not self._settle(pid, {}, look):
-            return False
+        self._settle(pid, {}, look)
         if uid is not None and look is not None and not claim.carry_out(self.push_to_followers(uid, pid)):
             return False
         self._outbox.done(claim.name)
         return True
 
-    def redeliver(self, job: str) -> bool:
-        """The job `post:<pid>:<nonce>`: finish a delivery that its owner left. Returns False when the store was too
-        slow.
+    def redeliver(self, job: str) -> None:
+        """The job `post:<pid>:<nonce>`: finish a delivery that its owner left.
 
         Homes are dropped and rebuilt by their next read. A push would put old ids at the head of a list.
         """
@@ -83,8 +82,7 @@ class Delivery:
         stored, when = self._store.hmget(keys.post(pid), ["user_id", "time"])
         author = stored_id(keys.post(pid), stored)
         look = self._list(author, pid, {}) if author is not None else None
-        if not self._settle(pid, {}, look):
-            return False
+        self._settle(pid, {}, look)
         if author is not None and look is not None:
             PostNotices(self._store).write(
                 notices_of(pid, author, look.seen[pid].links, stored_time(keys.post(pid), when))
@@ -92,7 +90,6 @@ class Delivery:
             self._store.unlink(keys.timeline(pid))
             self.drop_homes(author)
         self._outbox.done(job)
-        return True
 
     def drop_homes(self, uid: int) -> None:
         """Drop the homes of a user and of the user's followers: their next read finds all posts. Two round trips for
@@ -141,10 +138,13 @@ class Delivery:
             raise StoreError(REMOVED_BY_CLEANUP)
         return None
 
-    def _settle(self, pid: int, written: Mapping[int, Seen], look: Look | None) -> bool:
+    def _settle(self, pid: int, written: Mapping[int, Seen], look: Look | None) -> None:
         """Make the listings match. `look`: None for a deleted post, which is read again; its text, which leads to what
         was written of it, may be gone by now."""
-        return self._standing.settle([pid], written) if look is None else self._standing.agree(written, look)
+        if look is None:
+            self._standing.settle([pid], written)
+        else:
+            self._standing.agree(written, look)
 
     def _push_own(self, uid: int, pid: int) -> None:
         """Push a new post into its author's home and the global timeline. One round trip, two where a list is cut."""

@@ -5,8 +5,10 @@ kept, and all processes agree which one is the last.
 """
 
 import time
+from contextlib import suppress
 from typing import NamedTuple
 
+from retwis_site.exceptions import LeaseEnded
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.store import keys
 from retwis_site.store.client import Store
@@ -51,23 +53,27 @@ class Editing:
         if len(before.seen.texts) >= MOST_TEXTS:
             raise TooManyEdits
         job = self._outbox.add(f"edit:{pid}:{uid}:{nonce()}")
-        now = self._commit(pid, before, body, mentioned(self._store, body))
+        leased = Editing(job.store)
+        now = leased._commit(pid, before, body, mentioned(self._store, body))
+        with suppress(LeaseEnded):
+            leased._follow(uid, pid, now, before.seen)
+            leased._finish(pid, job.name)
+        return True
+
+    def _follow(self, uid: int, pid: int, now: Seen, before: Seen) -> None:
+        """What follows the commit."""
         pipe = self._store.pipeline()
-        self._standing.queue(pipe, pid, now, before.seen)
+        self._standing.queue(pipe, pid, now, before)
         pipe.execute()
         look = Look(pipe, {pid: now.links})
         pipe.execute()
-        if self._standing.agree({pid: now}, look):  # else too slow: the worker that claims this job finishes it
-            self._tell(uid, pid, now, before.seen.links.mentions or ())
-            self._finish(pid, job.name)
-        return True
+        self._standing.agree({pid: now}, look)
+        self._tell(uid, pid, now, before.links.mentions or ())
 
-    def finish(self, claim: Claim) -> bool:
-        """The job `edit:<pid>:<uid>:<nonce>`, for a worker: finish an edit. Returns False when the store was too
-        slow."""
+    def finish(self, claim: Claim) -> None:
+        """The job `edit:<pid>:<uid>:<nonce>`, for a worker: finish an edit."""
         pid, uid = job_id(claim.name, 1), job_id(claim.name, 2)
-        if not self._standing.settle([pid]):
-            return False
+        self._standing.settle([pid])
         pipe = self._store.pipeline()
         look = Look(pipe, {pid: NO_LINKS})
         pipe.execute()
@@ -76,7 +82,6 @@ class Editing:
             earlier = now.texts[-2].text if len(now.texts) > 1 else ""
             self._tell(uid, pid, now, mentioned(self._store, earlier) or ())
         self._finish(pid, claim.name)
-        return True
 
     def _finish(self, pid: int, job: str) -> None:
         """Remove the job of an edit. The new text goes into the index: that job comes first, and stands in the same

@@ -1,9 +1,10 @@
 """A new post: from the form to its commit."""
 
 import time
+from contextlib import suppress
 
-from retwis_site.exceptions import StoreError
-from retwis_site.jobs.outbox import OWNER_GIVES_UP, Outbox
+from retwis_site.exceptions import LeaseEnded, StoreError
+from retwis_site.jobs.outbox import Outbox, owned
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import nonce, stored_id
@@ -23,9 +24,7 @@ class Publication:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._outbox = Outbox(store)
         self._ids = post_ids(store)
-        self._delivery = Delivery(store)
 
     def publish(self, uid: int, new: NewPost, token: str) -> Published:
         """Publish a post and deliver it. A second click on the form has the same `token` and gives the same post.
@@ -38,7 +37,7 @@ class Publication:
         it, with the first text (HSETNX). Raises StoreError; TargetMissing, TargetDeleted and TargetBlocked for what it
         answers or quotes.
         """
-        deadline = time.monotonic() + OWNER_GIVES_UP
+        leased = owned(self._store)  # `cleanup` may take a hash without a job for an orphan later
         try:
             links = links_of(self._store, uid, new)
         except TargetRefused:
@@ -54,19 +53,18 @@ class Publication:
             published = self._published_before(uid, pid, token)
             if published is not None:
                 return published
-        pipe = self._store.pipeline()
+        pipe = leased.pipeline()
         fields = {"user_id": str(uid), "time": str(int(time.time())), **link_fields(links), "body": new.body}
         for name, value in fields.items():
             pipe.hsetnx(keys.post(pid), name, value)
         stored = pipe.hmget(keys.post(pid), ["body", *LINKS])
         followers = pipe.zcard(keys.followers(uid))
         pipe.execute()
-        if time.monotonic() > deadline:  # `cleanup` may take the hash for an orphan by now
-            raise StoreError("the store was too slow for this post; send it again")
         body, *stored_links = stored.value
         now = Seen(exists=True, links=links_from(keys.post(pid), stored_links), body=body or "")
-        job = self._outbox.add(f"post:{pid}:{nonce()}")
-        self._delivery.deliver(job, uid, pid, now, followers.value)
+        job = Outbox(leased).add(f"post:{pid}:{nonce()}")
+        with suppress(LeaseEnded):
+            Delivery(job.store).deliver(job, uid, pid, now, followers.value)
         return Published(pid, now.body)
 
     def _already_published(self, uid: int, token: str) -> Published | None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from django.conf import settings
 
-from retwis_site.jobs.outbox import OWNER_GIVES_UP, Claim, Outbox, job_id
+from retwis_site.jobs.outbox import Claim, Outbox, job_id, owned
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import nonce, stored_id, stored_time, whole
@@ -31,11 +31,13 @@ class Reposts:
         back. Up to DELIVER_INLINE_LIMIT followers get it here, more of them from a worker. Thirteen round trips, and
         up to two more where lists are cut; as for `Edges.set` while others act on it.
 
-        Its hash is written first. When this process dies before the job, `cleanup` removes the hash."""
+        Its hash is written first. When this process dies before the job, `cleanup` removes the hash: so the lease
+        begins with the hash."""
+        leased = owned(self._store)
         own = self._ids.take(me)
         fields = {"user_id": str(me), "time": str(int(time.time())), "repost_of": str(pid)}
-        self._store.hset(keys.post(own), fields)
-        Edges(self._store, replace(REPOST, afterwards=_push)).set(Edge(me, str(pid), author, own), own)
+        leased.hset(keys.post(own), fields)
+        Edges(leased, replace(REPOST, afterwards=_push)).set(Edge(me, str(pid), author, own), own)
         forget(pid)
 
     def undo(self, me: int, pid: int, author: int) -> None:
@@ -49,10 +51,10 @@ class Reposts:
         forget(whole(own))
         forget(pid)
 
-    def finish(self, claim: Claim) -> bool:
+    def finish(self, claim: Claim) -> None:
         """The job of a repost or its undo, for a worker. The homes of the followers are dropped, not pushed to: a push
         would put an old id at the head of a list."""
-        return Edges(self._store, replace(REPOST, afterwards=_drop)).finish(claim.name)
+        Edges(self._store, replace(REPOST, afterwards=_drop)).finish(claim.name)
 
     def fan_out(self, claim: Claim) -> bool:
         """The job `spread:<pid>:<nonce>`: push a repost into the homes of many followers. Returns False when the worker
@@ -83,9 +85,8 @@ def _standing(store: Store, stand: Mapping[Edge, bool]) -> dict[Edge, int]:
     return {edge: followers.value for edge, author, followers in asked if author.value is not None}
 
 
-def _push(store: Store, stand: Mapping[Edge, bool]) -> bool:
-    """Push a new repost into homes. Returns False when the store was too slow: then the worker drops them."""
-    deadline = time.monotonic() + OWNER_GIVES_UP
+def _push(store: Store, stand: Mapping[Edge, bool]) -> None:
+    """Push a new repost into homes. When the lease ends before that, the worker drops them."""
     delivery = Delivery(store)
     for edge, followers in _standing(store, stand).items():
         delivery.push_into_own_home(edge.who, edge.own_post)
@@ -93,12 +94,11 @@ def _push(store: Store, stand: Mapping[Edge, bool]) -> bool:
             pipe = store.pipeline()
             Outbox(store).queue_due(pipe, f"spread:{edge.own_post}:{nonce()}")
             pipe.execute()
-        elif any(time.monotonic() > deadline for _ in delivery.push_to_followers(edge.who, edge.own_post)):
-            return False
-    return True
+        else:
+            for _ in delivery.push_to_followers(edge.who, edge.own_post):
+                pass
 
 
-def _drop(store: Store, stand: Mapping[Edge, bool]) -> bool:
+def _drop(store: Store, stand: Mapping[Edge, bool]) -> None:
     for edge in _standing(store, stand):
         Delivery(store).drop_homes(edge.who)
-    return True

@@ -3,6 +3,7 @@
 from contextlib import suppress
 
 from accounts.community.log import Act, Log, read_act
+from retwis_site.exceptions import LeaseEnded
 from retwis_site.jobs.outbox import Claim, Outbox
 from retwis_site.store import keys
 from retwis_site.store.client import Store
@@ -18,15 +19,15 @@ def delete_by_staff(store: Store, pid: int, by: int, reason: str) -> int:
     if author is None:
         raise NoSuchPost(pid)
     act = Act(what="post:deleted", by=by, whom=author, post=pid, reason=reason)
-    outbox = Outbox(store)
-    job = outbox.add(f"unpost:{pid}:{act.line()}")
+    job = Outbox(store).add(f"unpost:{pid}:{act.line()}")
     try:
-        Deletion(store).delete(author, pid, DeletedBy.STAFF)
+        Deletion(job.store).delete(author, pid, DeletedBy.STAFF)
     except (NoSuchPost, PostDeleted):
-        outbox.done(job.name)  # it is not there, or its author was faster
+        job.done()  # it is not there, or its author was faster
         raise
-    Log(store).write(act)
-    outbox.done(job.name)
+    with suppress(LeaseEnded):
+        Log(job.store).write(act)
+        job.done()
     return author
 
 

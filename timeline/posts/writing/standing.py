@@ -12,11 +12,10 @@ step can run twice, and a job in the outbox leads here until all agrees.
 The text of a deleted post is removed last, because it leads to listings.
 """
 
-import time
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from retwis_site.jobs.outbox import OWNER_GIVES_UP, Claim, Outbox, job_id
+from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce
@@ -45,42 +44,37 @@ class Standing:
         self._store = store
         self._outbox = Outbox(store)
 
-    def settle(self, pids: Collection[int], written: Mapping[int, Seen] | None = None) -> bool:
-        """Make all match for these posts. Returns False when the store was too slow: the worker that claims the jobs
-        finishes them. `written`: what was written of them before.
+    def settle(self, pids: Collection[int], written: Mapping[int, Seen] | None = None) -> None:
+        """Make all match for these posts. `written`: what was written of them before.
 
         Three round trips for all together; one more for deleted posts with a text, two more each where posts are
         answered and where posts are quoted; more while others change the same posts, and for tombstones above."""
         pipe = self._store.pipeline()
         look = Look(pipe, dict.fromkeys(pids, NO_LINKS))
         pipe.execute()
-        return self.agree(written or {}, look)
+        self.agree(written or {}, look)
 
-    def agree(self, written: Mapping[int, Seen], look: Look) -> bool:
+    def agree(self, written: Mapping[int, Seen], look: Look) -> None:
         """As `settle`, for posts that were just read (`look`). `written`: what was written of them before that. No
         round trip for a post that was written as it is and names no other."""
-        deadline = time.monotonic() + OWNER_GIVES_UP
-        settled = self._write_until_same(written, look, deadline)
+        settled = self._write_until_same(written, look)
         jobs: list[str] = []
-        while settled is not None:
+        while True:
             self._remove_texts(settled.seen)
             self._count(settled)
             above = [pid for pid, parent in settled.parents.items() if parent.stands_wrong]
             jobs = self._replace(jobs, [f"stone:{pid}:{nonce()}" for pid in above])
             if not above:
-                return True
+                return
             pipe = self._store.pipeline()
             look = Look(pipe, dict.fromkeys(above, NO_LINKS))
             pipe.execute()
-            settled = self._write_until_same({}, look, deadline)
-        return False
+            settled = self._write_until_same({}, look)
 
-    def finish(self, claim: Claim) -> bool:
+    def finish(self, claim: Claim) -> None:
         """The job `stone:<pid>:<nonce>`: the first reply to a deleted post has come, or the last one has gone."""
-        if not self.settle([job_id(claim.name, 1)]):
-            return False
+        self.settle([job_id(claim.name, 1)])
         claim.outbox.done(claim.name)
-        return True
 
     def queue(self, pipe: Pipe, pid: int, now: Seen, before: Seen | None = None) -> None:
         """Write what follows from a post as it is now. `before`: what was written of it last."""
@@ -109,13 +103,10 @@ class Standing:
                 fields["mentions"] = " ".join(map(str, now.links.mentions))
             pipe.hset(keys.post(pid), fields)
 
-    def _write_until_same(self, written: Mapping[int, Seen], look: Look, deadline: float) -> Settled | None:
-        """None when it took too long: a late write would undo the work of another process."""
+    def _write_until_same(self, written: Mapping[int, Seen], look: Look) -> Settled:
         settled = Settled(look.seen, look.parents, look.quotes)
         last = dict(written)
         while changed := {pid: now for pid, now in settled.seen.items() if now != last.get(pid)}:
-            if time.monotonic() > deadline:
-                return None
             changed = {pid: self._with_mentions(now) for pid, now in changed.items()}
             pipe = self._store.pipeline()
             for pid, now in changed.items():
@@ -159,10 +150,8 @@ class Standing:
 
     def _replace(self, jobs: list[str], new: list[str]) -> list[str]:
         """Add the jobs of the posts above, and only then remove those of the posts below. Two round trips at most."""
+        self._outbox.add_all(new)
         pipe = self._store.pipeline()
-        for job in new:
-            self._outbox.queue_add(pipe, job)
-        pipe.execute()
         for job in jobs:
             self._outbox.queue_done(pipe, job)
         pipe.execute()

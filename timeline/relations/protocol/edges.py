@@ -13,11 +13,12 @@ Every step can run twice. tests/model/ explores every interleaving of this proto
 7. Remove the job.
 """
 
-import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
-from retwis_site.jobs.outbox import OWNER_GIVES_UP, JobHandler, Outbox
+from retwis_site.exceptions import LeaseEnded
+from retwis_site.jobs.outbox import Job, JobHandler, Outbox
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import stored_score, whole
 from timeline.relations.protocol.counts import Counts
@@ -38,87 +39,78 @@ class Edges:
     def set(self, edge: Edge, score: float) -> None:
         """Set an edge. Seven round trips; four for a relation without mirror and effects; three more for an edge that
         is taken back, two more each time that another process changes it meanwhile."""
-        job, deadline = self._begin(edge)
-        pipe = self._store.pipeline()
+        job = self._outbox.add(self._relation.job(edge))
+        pipe = job.store.pipeline()
         if self._relation.scores is Scores.UNTIL:
             pipe.zadd(self._relation.truth(edge.who), {edge.target: score})
         else:
             pipe.zadd_nx(self._relation.truth(edge.who), {edge.target: whole(score)})
-        self._finish_after(pipe, {edge: job}, deadline)
+        self._commit(pipe, job, edge)
 
     def unset(self, edge: Edge) -> None:
         """Remove an edge. A repost is removed only if it is `edge.own_post`. Round trips as for `set`."""
-        job, deadline = self._begin(edge)
-        pipe = self._store.pipeline()
+        job = self._outbox.add(self._relation.job(edge))
+        pipe = job.store.pipeline()
         self._queue_removal(pipe, edge, edge.own_post)
-        self._finish_after(pipe, {edge: job}, deadline)
+        self._commit(pipe, job, edge)
 
-    def mend(self, edges: Collection[Edge]) -> bool:
+    def mend(self, edges: Collection[Edge]) -> None:
         """Make all that follows from these edges right, and take back those that must not stand. At most nine round
-        trips for all together, and more as for `set`. Returns False when the store was too slow: the worker that claims
-        the jobs finishes them.
+        trips for all together, and more as for `set`. Raises LeaseEnded when the store was too slow: the worker that
+        claims the jobs finishes them.
 
         Each edge has a job: when this process dies, a count that it has written may be wrong, and the edge that led to
         the count may be gone."""
-        return self._with_jobs(edges, {})
+        self.set_all(dict.fromkeys(edges))
 
-    def set_all(self, scores: Mapping[Edge, float]) -> bool:
-        """Set edges that do not stand yet, such as those of an import. Round trips and result as for `mend`."""
-        return self._with_jobs(scores, scores)
-
-    def finish(self, job: str) -> bool:
-        """Carry out what follows the commit of a job, for a worker. Returns False when the store was too slow. Six
-        round trips, and more as for `set`."""
-        deadline = time.monotonic() + OWNER_GIVES_UP
-        return self._finish_after(self._store.pipeline(), {self._relation.edge(job): job}, deadline)
-
-    # ---- the steps
-
-    def _with_jobs(self, edges: Collection[Edge], scores: Mapping[Edge, float]) -> bool:
-        """Make all right for these edges, and set those with scores."""
-        deadline = time.monotonic() + OWNER_GIVES_UP
-        jobs = {edge: self._relation.job(edge) for edge in edges}
-        pipe = self._store.pipeline()
-        for job in jobs.values():
-            self._outbox.queue_add(pipe, job)
-        pipe.execute()
+    def set_all(self, scores: Mapping[Edge, float | None]) -> None:
+        """Like `mend`, and set those edges that have a score and do not stand yet, such as those of an import."""
+        jobs = [self._relation.job(edge) for edge in scores]
+        leased = self._outbox.add_all(jobs)
+        pipe = leased.pipeline()
         for edge, score in scores.items():
-            pipe.zadd_nx(self._relation.truth(edge.who), {edge.target: score})
-        return self._finish_after(pipe, jobs, deadline)
-
-    def _begin(self, edge: Edge) -> tuple[str, float]:
-        job = self._outbox.add(self._relation.job(edge))
-        return job.name, job.deadline
-
-    def _finish_after(self, pipe: Pipe, jobs: Mapping[Edge, str], deadline: float) -> bool:
-        """Execute `pipe` together with the first look; then finish the jobs."""
-        look = Look(pipe, self._relation, jobs)
+            if score is not None:
+                pipe.zadd_nx(self._relation.truth(edge.who), {edge.target: score})
+        look = Look(pipe, self._relation, scores)
         pipe.execute()
-        stand = self._reconcile(look.seen, deadline)
-        if stand is None:
-            return False
-        if not self._relation.afterwards(self._store, stand):
-            return False
-        for job in jobs.values():
-            self._outbox.queue_done(pipe, job)
-        pipe.execute()
-        return True
+        Edges(leased, self._relation)._finish(look, jobs)
 
-    def reconcile(self, edges: Collection[Edge]) -> bool:
+    def finish(self, job: str) -> None:
+        """Carry out what follows the commit of a job, for a worker. Six round trips, and more as for `set`."""
+        pipe = self._store.pipeline()
+        look = Look(pipe, self._relation, [self._relation.edge(job)])
+        pipe.execute()
+        self._finish(look, [job])
+
+    def reconcile(self, edges: Collection[Edge]) -> None:
         """Like `mend`, for edges that another job has led to: without jobs of their own. At most seven round trips."""
         pipe = self._store.pipeline()
         look = Look(pipe, self._relation, edges)
         pipe.execute()
-        return self._reconcile(look.seen, time.monotonic() + OWNER_GIVES_UP) is not None
+        self._reconcile(look.seen)
 
-    def _reconcile(self, seen: dict[Edge, Seen], deadline: float) -> dict[Edge, bool] | None:
-        """Make mirrors, effects and counts match the truth. Returns which edges stand; None when it took too long: the
-        lease of the job is about to end, and a late write would undo the work of another process."""
+    # ---- the steps
+
+    def _commit(self, pipe: Pipe, job: Job, edge: Edge) -> None:
+        """Send the commit, which is in `pipe`, together with the first look; then all that follows."""
+        look = Look(pipe, self._relation, [edge])
+        pipe.execute()
+        with suppress(LeaseEnded):
+            Edges(job.store, self._relation)._finish(look, [job.name])
+
+    def _finish(self, look: Look, jobs: Sequence[str]) -> None:
+        """Make all that follows match, and remove the jobs."""
+        self._relation.afterwards(self._store, self._reconcile(look.seen))
+        pipe = self._store.pipeline()
+        for job in jobs:
+            self._outbox.queue_done(pipe, job)
+        pipe.execute()
+
+    def _reconcile(self, seen: dict[Edge, Seen]) -> dict[Edge, bool]:
+        """Make mirrors, effects and counts match the truth. Returns which edges stand."""
         stand: dict[Edge, bool] = {}
         counts: dict[int, int] = {}
         while seen:
-            if time.monotonic() > deadline:
-                return None
             seen = self._take_back(seen)
             self._write(seen)
             pipe = self._store.pipeline()

@@ -61,8 +61,8 @@ class Effect:
 Condition = Callable[[Pipe, Edge, Reply[float | None]], Answer[bool]]
 
 
-def _nothing_more(store: Store, stand: Mapping[Edge, bool]) -> bool:
-    return True
+def _nothing_more(store: Store, stand: Mapping[Edge, bool]) -> None:
+    pass
 
 
 @dataclass(frozen=True)
@@ -78,8 +78,8 @@ class Relation:
     effects: tuple[Effect, ...] = ()
     scores: Scores = Scores.SINCE
     # What else follows once edges agree with their mirrors, before their jobs are done: a block ends follows. It gets
-    # which of them stand, and returns False when the store was too slow: then the jobs stay.
-    afterwards: Callable[[Store, Mapping[Edge, bool]], bool] = _nothing_more
+    # which of them stand.
+    afterwards: Callable[[Store, Mapping[Edge, bool]], None] = _nothing_more
 
     def job(self, edge: Edge) -> str:
         """A new job about an edge: `<kind>:<who>:<target>:<nonce>`. Before the nonce stand the author of a post and the
