@@ -28,6 +28,7 @@ from tests.support.processes.ports import free_port
 from tests.support.processes.processes import end, run_server, run_site
 from tests.support.stores import acl_users, topologies
 from tests.support.stores.key_layouts import SHARDS, Counted, Split
+from tests.support.stores.scattering import SEED, scattered
 from timeline.posts.writing import index_jobs
 from timeline.timelines.checks import timeline_checks
 
@@ -40,6 +41,18 @@ NEED_A_SERVER = {"real_server", "faults", "cluster", "sentinel", "twemproxy"}
 def _uses_a_store(item: pytest.Item) -> bool:
     """Whether a test has the store of the tests, or a server of its own."""
     return "raw" in getattr(item, "fixturenames", ()) or any(mark.name in NEED_A_SERVER for mark in item.iter_markers())
+
+
+def pytest_report_header() -> str:
+    return f"round trips are scattered by SEED={SEED}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    report = yield
+    if report.failed:
+        report.sections.append(("the order of commands", f"SEED={SEED} repeats it"))
+    return report
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest looks at `-m`
@@ -125,6 +138,16 @@ def sent(request: pytest.FixtureRequest) -> Iterator[Recording]:
     for command in recorded.commands:
         assert len(keys_of(command)) <= 1, f"{command} names more than one key"
     assert not recorded.commands or _uses_a_store(request.node), 'mark it with pytest.mark.usefixtures("raw")'
+
+
+@pytest.fixture(autouse=True)
+def scattered_round_trips(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The commands of one round trip have no order among themselves. So they arrive in a random one, in every test."""
+    if settings.REDIS_TOPOLOGY != "server" or request.node.get_closest_marker("in_order"):
+        yield
+        return
+    with scattered(request.node.nodeid):
+        yield
 
 
 @pytest.fixture

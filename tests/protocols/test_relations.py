@@ -10,10 +10,9 @@ import pytest
 
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import User
-from retwis_site.jobs.outbox import Claim, Outbox
-from retwis_site.jobs.worker import drain, handler_for
+from retwis_site.jobs.worker import drain
 from retwis_site.store import chunks, keys
-from tests.support.protocols.interleaving import Schedule
+from tests.support.protocols.interleaving import Schedule, carry_out
 from tests.support.protocols.relations import (
     ALICE,
     AT,
@@ -150,7 +149,7 @@ A_MIRROR = {
     "two workers remove the owner": lambda s, raw, case: [
         case.set(s, ALICE),
         remove_account(s, BOB),
-        lambda: handler_for("gone")(s, Claim(Outbox(s), f"gone:{BOB}:another", attempt=1)),
+        lambda: carry_out(s, f"gone:{BOB}:another"),
     ],
 }
 POSTS = {

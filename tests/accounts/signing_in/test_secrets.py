@@ -270,7 +270,7 @@ def test_no_repr_shows_a_secret(rf, store, alice, raw):
         PasswordForm(typed, request=rf.post("/"), username="alice"),
     ]
     holders = [alice, alice.user, Session(SECRET, 1, 1, Device()), connect(), stale, job, Job(job.name, 0.0), *forms]
-    holders += [Claim(Outbox(store), job.name, 1), store.pipeline()]
+    holders += [Claim(store, job.name, 1), store.pipeline()]
     hidden = (SECRET, alice.secret, PASSWORD, NEW_PASSWORD)
     shown = [type(holder).__name__ for holder in holders if any(secret in repr(holder) for secret in hidden)]
     assert not shown, shown

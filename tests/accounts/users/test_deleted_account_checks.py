@@ -86,7 +86,7 @@ def test_doctor_finds_nothing_while_a_worker_removes_the_account(store, crowd, a
     """`doctor` looks before each round trip of the worker."""
     delete_account(store, alice)
     [job] = noted(crowd)
-    claim = Claim(Outbox(store), job, attempt=1, told_to_stop=lambda: True)
+    claim = Claim(store, job, attempt=1, told_to_stop=lambda: True)
     steps = 0
     for step in range(60):
         found_at_step = []

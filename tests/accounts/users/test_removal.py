@@ -14,7 +14,7 @@ from accounts.users.name_index import NameIndex
 from accounts.users.registration import finish_user
 from retwis_site.exceptions import StoreError
 from retwis_site.jobs import outbox, worker
-from retwis_site.jobs.outbox import Claim, Outbox
+from retwis_site.jobs.outbox import Claim
 from retwis_site.jobs.worker import drain
 from retwis_site.store import chunks
 from retwis_site.store.local_cache import Memory
@@ -301,7 +301,7 @@ def test_a_name_and_a_password_changed_on_another_device_before_the_deletion_are
 @pytest.mark.parametrize("step", range(5))
 def test_a_registration_finished_during_the_deletion_lists_no_user(store, site, alice, capsys, step):
     site.zadd("outbox", {"user:1": 2**40})
-    delete_before_round_trip(store, alice, step, lambda: finish_user(store, Claim(Outbox(store), "user:1", attempt=1)))
+    delete_before_round_trip(store, alice, step, lambda: finish_user(store, Claim(store, "user:1", attempt=1)))
     assert site.zrange("users_by_time", 0, -1) == ["bob", "carol"]
     assert name_entries(site) == {"bob:2": 0, "carol:3": 0}
     assert noted(site) == []
@@ -312,7 +312,7 @@ def test_a_registration_finished_during_the_deletion_lists_no_user(store, site, 
 def test_a_registration_that_died_during_the_deletion_lists_no_user(store, site, alice, monkeypatch, step):
     site.zadd("outbox", {"user:1": 2**40})
     with before_round_trip(2, lambda: delete_and_remove(store, alice)):
-        killed_before_round_trip(step, lambda: finish_user(store, Claim(Outbox(store), "user:1", attempt=1)))
+        killed_before_round_trip(step, lambda: finish_user(store, Claim(store, "user:1", attempt=1)))
     make_due(site)
     drain(store, "worker")
     assert site.zrange("users_by_time", 0, -1) == ["bob", "carol"]

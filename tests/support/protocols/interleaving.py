@@ -1,16 +1,24 @@
 """Runs several tasks at once, one round trip at a time, in an order that a seed decides.
 
-Each task has a thread and waits for its turn before every round trip. So a run is one interleaving of the round trips
-of the real code, and the same seed gives the same interleaving. A task may be killed at its turn.
+Each task has a thread and waits for its turn before every round trip, and between the parts into which `scattering.py`
+takes it. So a run is one interleaving of what the real code sends, and the same seed gives the same interleaving. A
+task may be killed at its turn. Time stands still for leases, until a worker takes a job over.
 """
 
 import random
 import threading
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
 from unittest import mock
 
+from retwis_site.exceptions import LeaseEnded
+from retwis_site.jobs import lease
+from retwis_site.jobs.outbox import WORKER_GIVES_UP, Claim
+from retwis_site.jobs.worker import handler_for
 from retwis_site.store import cached_list
+from retwis_site.store.client import Store
+from tests.support.stores import scattering
 from tests.support.stores.seam import Killed, before_each_round_trip
 
 STAYS = 0.4  # chance that the same task gets the next turn
@@ -40,13 +48,20 @@ class Schedule:
         self._turn: str | None = None
         self._condemned: set[str] = set()
         self._names = threading.local()
+        self._sending: set[str] = set()  # tasks of which a part of a round trip is sent
+        self._minutes = 0
         self.errors: list[BaseException] = []
 
     def run(self, tasks: dict[str, Callable[[], object]]) -> None:
         """Run all tasks to their end. Their exceptions are in `errors`, except those of killed tasks."""
         threads = [threading.Thread(target=self._body, args=task) for task in tasks.items()]
         self._living = set(tasks)
-        with self._in_turns(), mock.patch.object(cached_list, "_under_way", _NobodyWaits()):
+        clock = SimpleNamespace(monotonic=lambda: self._minutes * 60.0)
+        with (
+            self._in_turns(),
+            mock.patch.object(cached_list, "_under_way", _NobodyWaits()),
+            mock.patch.object(lease, "time", clock),
+        ):
             for thread in threads:
                 thread.start()
             while self._give_turn():
@@ -58,12 +73,13 @@ class Schedule:
         self._names.mine = name
         try:
             task()
-        except Killed:
+        except (Killed, LeaseEnded):
             pass
         except BaseException as error:
             self.errors.append(error)
         finally:
             with self._changed:
+                self._sending.discard(name)
                 self._living.discard(name)
                 self._changed.notify_all()
 
@@ -93,10 +109,49 @@ class Schedule:
             if name in self._condemned:
                 raise Killed
 
-    def _in_turns(self) -> AbstractContextManager[None]:
-        def await_turn() -> None:
-            name = getattr(self._names, "mine", None)
+    @contextmanager
+    def _in_turns(self) -> Iterator[None]:
+        """Each task of this schedule waits before each round trip, and within it between its parts."""
+
+        def before() -> None:
+            name = self._mine()
             if name is not None:
+                self._sending.discard(name)
                 self._await_turn(name)
 
-        return before_each_round_trip(await_turn)
+        def between() -> None:
+            name = self._mine()
+            if name is not None:
+                self._sending.add(name)
+                self._await_turn(name)
+
+        taken_apart = scattering.present()
+        with before_each_round_trip(before), mock.patch.object(taken_apart or self, "between", between, create=True):
+            _running.append(self)
+            yield
+            _running.remove(self)
+
+    def _mine(self) -> str | None:
+        return getattr(self._names, "mine", None)
+
+    def let_a_minute_pass(self) -> None:
+        """All leases end. No process is in the middle of a round trip then: that takes no minute."""
+        while self._sending - {self._mine()}:
+            self._await_turn(self._mine() or "")
+        self._minutes += 1
+
+
+_running: list[Schedule] = []
+
+
+def take_over(store: Store, job: str) -> object:
+    """What a worker does that takes a job over: the lease of the process that had it has ended, a minute has passed."""
+    _running[-1].let_a_minute_pass()
+    return carry_out(store, job)
+
+
+def carry_out(store: Store, job: str) -> object:
+    """What a worker does with a job whose process has died."""
+    handler, lease_of_this = handler_for(job), lease.Lease(WORKER_GIVES_UP)
+    claim = Claim(lease.LeasedStore(store, lease_of_this), job, attempt=1, lease=lease_of_this)
+    return handler(claim.store, claim) if handler is not None else None

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from retwis_site.jobs.outbox import Claim, Outbox
+from retwis_site.jobs.outbox import Claim
 from retwis_site.jobs.worker import handler_for
 from retwis_site.store import keys
 from tests.support.stores.seam import killed_before_round_trip
@@ -54,7 +54,7 @@ class Case:
 
     def work(self, store, job):
         """What a worker does that has claimed this job."""
-        return lambda: handler_for(job)(store, Claim(Outbox(store), job, attempt=1))
+        return lambda: handler_for(job)(store, Claim(store, job, attempt=1))
 
     def scores(self, raw, who):
         """The scores of an edge in its truth and in its mirror; twice the first where the relation has no mirror."""
