@@ -155,15 +155,18 @@ class Restoring:
 
     def _write_hashes(self, leased: Store, posts: Sequence[OldPost], claimed: Mapping[int, OldPost]) -> None:
         """Write the posts, the oldest first: a later one may reply to it. The earlier texts of a post go before its
-        body: a hash with a body is whole. One round trip."""
+        body: a hash with a body is whole. One round trip; two where posts have earlier texts."""
         pids = {id(post): pid for pid, post in claimed.items()}
         pipe = leased.pipeline()
+        for post in posts:
+            if post.texts:
+                pipe.hset(keys.edits(pids[id(post)]), {str(since): text for since, text in post.texts})
+        pipe.execute()
         for post in posts:
             pid = pids[id(post)]
             self.conversation.has(post.pid, pid)
             fields = {"user_id": str(self._uid), "time": str(post.time), "body": post.body}
             if post.texts:
-                pipe.hset(keys.edits(pid), {str(since): text for since, text in post.texts})
                 fields["edited"] = str(post.texts[-1].since)
             pipe.hset(keys.post(pid), fields | link_fields(self.conversation.links(pid, post)))
         pipe.execute()

@@ -1,0 +1,289 @@
+"""No process writes for a job after its lease: a minute passes before any of its round trips, and a worker finishes the
+job. Then the process goes on, and changes nothing. The same for a worker whose job another worker finishes.
+
+Each kind of write that has a job is here, and a test holds that none is missing.
+"""
+
+import contextlib
+import itertools
+from types import SimpleNamespace
+
+import pytest
+from django.test import override_settings
+
+from accounts.community.joining.answers import Answers
+from accounts.community.refusals import Refused
+from accounts.community.roles import Roles
+from accounts.community.sanctions import Sanctions
+from accounts.community.site.words import SiteWords
+from accounts.joining.applications import Applications
+from accounts.joining.invitations import Invitations
+from accounts.joining.joining import Joining
+from accounts.signing_in.sessions.repository import Sessions
+from accounts.users.deletion import AccountDeletion
+from accounts.users.entities import NoSuchUser, Role, State, User
+from accounts.users.name_index import NameIndex
+from accounts.users.registration import Registration
+from retwis_site.exceptions import StoreError
+from retwis_site.features import features
+from retwis_site.jobs import lease
+from retwis_site.jobs.worker import drain
+from retwis_site.store.local_cache import Memory
+from tests.support.people import give_old_password
+from tests.support.protocols.conversations import make_thread
+from tests.support.protocols.relations import CASES
+from tests.support.protocols.reports import make_admin, report
+from tests.support.protocols.small_site import ALICE, BOB, CAROL, make_small_site
+from tests.support.stored_keys import everything
+from tests.support.stores.key_layouts import make_due, noted
+from tests.support.stores.seam import before_round_trip, killed_before_round_trip
+from timeline.account_data.restoring import OldPost, Restoring
+from timeline.moderation.reports.deciding import Deciding
+from timeline.moderation.reports.entities import Action, NewReport
+from timeline.moderation.reports.repository import Reports
+from timeline.posts.entities import NewPost
+from timeline.posts.reading.history import Version
+from timeline.posts.repository import Posts
+from timeline.posts.writing.reposting import Reposts
+from timeline.posts.writing.staff_deletion import delete_by_staff
+
+pytestmark = pytest.mark.indexed
+
+MINUTE = 61.0
+WHY = "Advertisements"
+
+
+@pytest.fixture
+def minutes(monkeypatch):
+    """`minutes.pass_one()` ends all leases."""
+    clock = SimpleNamespace(now=0.0)
+    monkeypatch.setattr(lease, "time", SimpleNamespace(monotonic=lambda: clock.now))
+
+    def pass_one():
+        clock.now += MINUTE
+
+    return SimpleNamespace(pass_one=pass_one)
+
+
+def relation(name, verb):
+    """A change of an edge of alice's; before it, the edge stands as before the opposite change."""
+    case = CASES[name]
+
+    def begin(store, raw):
+        if verb == "unset":
+            case.set(store, ALICE)()
+        return case.change(store, verb, ALICE)
+
+    return begin
+
+
+def invited(store, raw):
+    code = Invitations(store).make(BOB, uses=2).code
+    return lambda: Joining(store).join("invitation", "dora", "hash", "", code)
+
+
+def answered(how):
+    def begin(store, raw):
+        Applications(store).apply("Dora", "hash", "I know bob.")
+        [asked] = Applications(store).all()
+        return lambda: how(Answers(store), asked.at)
+
+    return begin
+
+
+def appealed(store, raw):
+    Sanctions(store).impose(ALICE, State.FROZEN, WHY)
+    return lambda: Sanctions(store).appeal(ALICE, "It was a joke")
+
+
+def appeal_decided(store, raw):
+    appealed(store, raw)()
+    return lambda: Sanctions(store).decide_appeal(ALICE, True, CAROL, "Indeed")
+
+
+def lifted(store, raw):
+    Sanctions(store).impose(ALICE, State.FROZEN, WHY)
+    return lambda: Sanctions(store).lift(ALICE)
+
+
+def decided(store, raw):
+    make_admin(store, CAROL)
+    found = report(store, ALICE, BOB, 1)
+    return lambda: Deciding(store).decide(found, Action.DELETE, WHY, 0, CAROL)
+
+
+def demoted(store, raw):
+    make_admin(store, BOB)
+    make_admin(store, CAROL)
+    return lambda: Roles(store).give(CAROL, Role.MEMBER)
+
+
+def logged_in_with_an_old_hash(store, raw):
+    give_old_password(raw, ALICE)
+    return lambda: Sessions(store).replace_old_password(ALICE, "secret1", "a new hash")
+
+
+def restored(store, raw):
+    def work():
+        restoring = Restoring(store, CAROL)
+        restoring.begin()
+        restoring.write(
+            [OldPost(900, 5, "sooner"), OldPost(901, 6, "later", texts=(Version(5, "late"), Version(6, "later")))]
+        )
+        restoring.finish()
+
+    return work
+
+
+def answer_under_a_tombstone(store, raw):
+    """The last answer to a deleted post goes, and the tombstone with it."""
+    first, second = make_thread(store)
+    Posts(store).delete(ALICE, first)
+    return lambda: Posts(store).delete(CAROL, second)
+
+
+def for_many(work):
+    """What a worker brings to the followers."""
+
+    def begin(store, raw):
+        return override_settings(DELIVER_INLINE_LIMIT=0)(lambda: work(store))
+
+    return begin
+
+
+# Each makes ready what it needs, and returns the write.
+WRITES = {
+    "a post": lambda s, raw: lambda: Posts(s).publish(CAROL, NewPost("Hello @bob"), "t"),
+    "a post for many": for_many(lambda s: Posts(s).publish(CAROL, NewPost("Hello"), "t")),
+    "a repost for many": for_many(lambda s: Reposts(s).repost(CAROL, 1, BOB)),
+    "an answer": lambda s, raw: lambda: Posts(s).publish(ALICE, NewPost("Yes", reply_to=1), "t"),
+    "an edit": lambda s, raw: lambda: Posts(s).edit(CAROL, 2, "Another text for @alice"),
+    "a deletion of a post": lambda s, raw: lambda: Posts(s).delete(CAROL, 2),
+    "a deletion below a tombstone": answer_under_a_tombstone,
+    "a deletion by staff": lambda s, raw: lambda: delete_by_staff(s, 2, BOB, WHY),
+    "posts of a download": restored,
+    **{f"{name}: {verb}": relation(name, verb) for name in CASES for verb in ("set", "unset")},
+    "a registration": lambda s, raw: lambda: Registration(s).register("dora", "hash"),
+    "an invited person": invited,
+    "an approval": answered(lambda answers, at: answers.approve("dora", at, CAROL)),
+    "a refusal": answered(lambda answers, at: answers.refuse("dora", at, CAROL, "No")),
+    "a name": lambda s, raw: lambda: NameIndex(s).edit(User(ALICE, "alice"), "Ann", "Me"),
+    "a password": lambda s, raw: lambda: Sessions(s).change_password(ALICE, "another hash"),
+    "a logout everywhere": lambda s, raw: lambda: Sessions(s).end_all(ALICE),
+    "an old password": logged_in_with_an_old_hash,
+    "a deletion of an account": lambda s, raw: lambda: AccountDeletion(s).delete(User(CAROL, "carol"), "secret3"),
+    "a sanction": lambda s, raw: lambda: Sanctions(s).impose(ALICE, State.FROZEN, WHY),
+    "a suspension for good": lambda s, raw: lambda: Sanctions(s).impose(ALICE, State.SUSPENDED, WHY),
+    "the end of a sanction": lifted,
+    "an appeal": appealed,
+    "a decision about an appeal": appeal_decided,
+    "a role": lambda s, raw: lambda: Roles(s).give(ALICE, Role.MODERATOR),
+    "the end of a role": demoted,
+    "the site's words": lambda s, raw: lambda: SiteWords(s).change({"name": "Ours", "tagline": ""}),
+    "a report": lambda s, raw: lambda: Reports(s).make(ALICE, NewReport(BOB, 1, "spam", body="post 1")),
+    "a decision about a report": decided,
+}
+each_write = pytest.mark.parametrize("begin", WRITES.values(), ids=WRITES)
+
+
+@pytest.fixture
+def begun(store, raw, monkeypatch):
+    """`begun(begin)`: a new small site, and the write that is ready in it. Lists are there, so that pushes count."""
+
+    monkeypatch.setattr("timeline.account_data.restoring.time.sleep", lambda seconds: None)
+
+    def anew(begin):
+        make_small_site(raw)
+        for key in ("posts:1", "posts:2", "posts:3"):
+            raw.rpush(key, "0")
+        raw.set("next_post_id", 950)  # so that a download may keep its ids
+        work = begin(store, raw)
+        make_due(raw)
+        drain(store, "earlier")
+        assert waiting(raw) == []
+        return work
+
+    return anew
+
+
+def waiting(raw):
+    """The jobs that are not for a later day."""
+    return [job for job in noted(raw) if not job.startswith("removal:")]
+
+
+def finish_all(store, raw):
+    for _ in range(2):
+        for job in waiting(raw):
+            raw.zadd(next(key for key in raw.keys("outbox*") if raw.zscore(key, job) is not None), {job: 1})
+        for key in raw.keys("lease:*"):
+            raw.delete(key)
+        drain(store, "another worker")
+
+
+def go_on(work):
+    """What the process does that has become too slow. It stops, or says that the store was too slow."""
+    with contextlib.suppress(StoreError, Refused, NoSuchUser):
+        work()
+
+
+@each_write
+def test_an_owner_changes_nothing_after_its_lease(store, raw, begun, begin, minutes):
+    seen = 0
+    for step in itertools.count():
+        work = begun(begin)
+        after = []
+
+        def a_minute_passes(after=after):
+            if any(not job.startswith("lists:") for job in waiting(raw)):  # that one is for what was written before
+                minutes.pass_one()
+                finish_all(store, raw)
+                Memory.clear_all()
+                after.append(everything(raw))
+
+        with before_round_trip(step, a_minute_passes) as happened:
+            go_on(work)
+        if after:
+            seen += 1
+            assert everything(raw) == after[0], step
+        if not happened:
+            break
+    assert seen > 0
+
+
+@each_write
+def test_a_worker_changes_nothing_after_its_lease(store, raw, begun, begin, minutes, round_trips):
+    """The owner has died after its commit, before the last of its round trips that leaves a job."""
+    number = len(round_trips(begun(begin)).round_trips)
+    deaths = [number - 1]
+    seen = 0
+    for death, step in itertools.product(deaths, range(3, 99)):  # in two round trips the worker finds and claims a job
+        killed_before_round_trip(death, begun(begin))
+        if not waiting(raw):
+            break
+        make_due(raw)
+        after = []
+
+        def a_minute_passes(after=after):
+            minutes.pass_one()
+            finish_all(store, raw)
+            Memory.clear_all()
+            after.append(everything(raw))
+
+        with before_round_trip(step, a_minute_passes) as happened:
+            drain(store, "slow worker")
+        if not happened:
+            break
+        seen += 1
+        assert everything(raw) == after[0], (death, step)
+    assert seen > 0
+
+
+def test_each_kind_of_job_has_its_write_here(store, raw, begun, sent):
+    for begin in WRITES.values():
+        work = begun(begin)
+        work()
+        make_due(raw)
+        drain(store, "worker")
+    added = [command for command in sent.commands if command[0] == "ZADD" and str(command[1]).startswith("outbox")]
+    kinds = {kind for feature in features() for kind in (*feature.jobs, *feature.batches)}
+    assert kinds - {str(part).partition(":")[0] for command in added for part in command[2:]} == set()
