@@ -9,18 +9,24 @@ IN_PARALLEL := --numprocesses auto --maxprocesses 4 --dist loadfile
 unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run test test-fake test-storeless test-real test-faults test-sentinel test-cluster test-twemproxy test-all
-.PHONY: test-versions test-python test-servers test-browser test-package test-deploy screenshots fuzz soak growth bench
+.PHONY: run test test-fake test-storeless test-real test-faults test-faults-sample test-sentinel test-cluster test-twemproxy
+.PHONY: test-topologies test-python test-servers test-browser test-package test-deploy test-mutants nightly
+.PHONY: screenshots fuzz soak growth bench
 .PHONY: messages check-messages lint lock audit sbom clean
 
 run: $(VENV)/.installed
 	@exec $(BIN)/python manage.py serve
 
-# Each test once. `make test-fake` runs those with a store on fakeredis instead, as CI does with the newest Python.
+# Each test once, in four minutes at most on two quiet cores. SEED=7 tries another order of commands.
 test: test-storeless test-real
 
+# What .ci/run leaves out. Needs an hour and a half.
+nightly:
+	@.ci/nightly
+
+# The suite on fakeredis instead, or TESTS of it.
 test-fake: $(VENV)/.installed-test
-	$(BIN)/python -m pytest --ds=tests.settings.fake -m "not faults" $(IN_PARALLEL)
+	$(BIN)/python -m pytest --ds=tests.settings.fake -m "not faults" $(IN_PARALLEL) $(TESTS)
 
 test-storeless: $(VENV)/.installed-test
 	$(BIN)/python -m pytest --ds=tests.settings.fake -m storeless $(IN_PARALLEL)
@@ -38,35 +44,40 @@ test-faults: $(VENV)/.installed-test
 test-sentinel test-cluster test-twemproxy: $(VENV)/.installed-test
 	$(BIN)/python -m pytest --ds=tests.settings.$(@:test-%=%) $(IN_PARALLEL) $(TESTS)
 
-test-all: test test-fake test-faults test-sentinel test-cluster test-twemproxy
+# What differs from one kind of store, and one server, to another. That a cluster keeps no order of commands is tested
+# in `make test`: there each round trip is taken apart.
+TALKING := tests/retwis_site/store tests/retwis_site/jobs tests/retwis_site/maintenance/test_moving.py \
+	tests/protocols/test_own_writes.py tests/timeline/posts/test_posting.py tests/timeline/timelines/test_home_timeline.py \
+	tests/accounts/signing_in/test_signing_in.py tests/accounts/users/test_removal.py
+test-topologies: $(VENV)/.installed-test
+	$(MAKE) test-cluster test-twemproxy test-sentinel TESTS="$(TALKING)"
 
-# The suite with the newest Python and the Django for it, and what talks to the store on each Redis and Valkey besides.
-test-versions: test-python test-servers
-
+# The suite with the newest Python and the Django for it, or TESTS of it.
 NEWEST := python3.13
 PLACES := $(HOME)/.pyenv/versions/3.13*/bin $(subst :, ,$(PATH))
 FOUND := $(firstword $(wildcard $(PLACES:%=%/$(NEWEST))))
 test-python:
 ifneq ($(FOUND),)
-	$(MAKE) PYTHON=$(FOUND) VENV=.venv-3.13 test-fake
+	$(MAKE) PYTHON=$(FOUND) VENV=.venv-3.13 test-fake TESTS="$(TESTS)"
 else
 	@echo "There is no $(NEWEST) here: the suite runs on fakeredis with the Python that is there."
-	$(MAKE) test-fake
+	$(MAKE) test-fake TESTS="$(TESTS)"
 endif
 
-# .ci/servers.py says what they are. Some of them have no TLS.
-TALKING := tests/retwis_site/store tests/retwis_site/jobs tests/retwis_site/maintenance
+# What talks to the store on each Redis and Valkey besides, or on SERVERS of them: .ci/servers.py says what they are. Some
+# of them have no TLS.
+ON_SERVERS := tests/retwis_site/store tests/retwis_site/jobs tests/retwis_site/maintenance
 test-servers: $(VENV)/.installed-test
-	@$(BIN)/python .ci/servers.py .servers
-	@for server in .servers/*/; do \
+	@$(BIN)/python .ci/servers.py .servers $(SERVERS)
+	@for server in $(or $(SERVERS:%=.servers/%/),.servers/*/); do \
 		echo "On $$server"; \
 		PATH=$$PWD/$$server:$$PATH PYTHONPATH=$$PWD/$$server $(BIN)/python -m pytest --ds=tests.settings.real \
-			-m "not faults" -k "not tls" $(IN_PARALLEL) $(TALKING) || exit 1; \
+			-m "not faults" -k "not tls" $(IN_PARALLEL) $(ON_SERVERS) || exit 1; \
 	done
 
-# User stories in a real browser, and axe on every page. Needs Debian's chromium.
+# User stories in a real browser, and axe on every page, or some of them: STORIES="-m gate". Needs Debian's chromium.
 test-browser: $(VENV)/.installed-test
-	$(BIN)/python -m pytest --ds=tests.settings.real $(IN_PARALLEL) tests/browser
+	$(BIN)/python -m pytest --ds=tests.settings.real $(IN_PARALLEL) tests/browser $(STORIES)
 
 # Builds the wheel, installs it in an empty environment, and serves the site from an empty folder. Needs PyPI.
 test-package: $(VENV)/.installed-test
@@ -80,9 +91,11 @@ test-deploy: $(VENV)/.installed-test
 screenshots: $(VENV)/.installed-test
 	SCREENSHOTS=1 $(BIN)/python -m pytest --ds=tests.settings.real tests/browser/looks/test_screenshots.py
 
-# Hostile requests to every address, in rounds until one fails; Ctrl-C ends it.
+# Hostile requests to every address, in so many ROUNDS, or until one fails; Ctrl-C ends it.
+ROUNDS ?= 1000000
 fuzz: $(VENV)/.installed-test
-	@trap 'exit 0' INT; while FUZZ=1 $(BIN)/python -m pytest --ds=tests.settings.fake -x tests/retwis_site/http/test_fuzz.py; do :; done; exit 1
+	@trap 'exit 0' INT; for round in $$(seq $(ROUNDS)); do \
+		FUZZ=1 $(BIN)/python -m pytest --ds=tests.settings.fake -x tests/retwis_site/http/test_fuzz.py || exit 1; done
 
 # People use the site for ten minutes while its processes are killed and the clock steps: SECONDS=600 CLIENTS=50 SEED=7.
 # Needs a C compiler. Other settings of the site can be tried with it: `make soak POST_IDS=snowflake TIMELINE_SHARDS=3`.

