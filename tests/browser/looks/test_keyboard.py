@@ -5,11 +5,9 @@ from playwright.sync_api import expect
 
 from tests.browser.support.keyboard import every_stop, focus_is_seen, press_tab_until
 from tests.browser.support.steps import composer, follow_button, more, post, said
-from tests.browser.support.windows import PHONE, WIDE
+from tests.browser.support.windows import PHONE, WIDE, ZOOMED
 from tests.support.people import PASSWORD
 from tests.support.stored_keys import publish
-
-ZOOMED = {"width": 320, "height": 256}  # a window of 1280 by 1024 at 400 %
 
 
 def main_link(page, name):

@@ -1,8 +1,11 @@
 """The composer is one line until it is used."""
 
+import pytest
 from playwright.sync_api import expect
 
+from tests.browser.support.keyboard import focus_is_seen
 from tests.browser.support.steps import composer, post
+from tests.browser.support.windows import ZOOMED
 from tests.support.stored_keys import publish
 
 
@@ -25,6 +28,8 @@ def test_a_click_on_a_post_below_an_empty_composer_is_not_lost(window, store, ra
     """When the composer closes, the posts move up. They must not move away under the pointer."""
     publish(raw, store, bob, "Click me")
     page = window(alice)
+    # Transitions at a hundredth of their speed: a busy machine takes longer for a click than a person.
+    page.context.new_cdp_session(page).send("Animation.setPlaybackRate", {"playbackRate": 0.01})
     page.goto("/timeline/")
     composer(page).focus()
     link = post(page, "Click me").get_by_role("link", name=bob.user.username).first
@@ -34,3 +39,17 @@ def test_a_click_on_a_post_below_an_empty_composer_is_not_lost(window, store, ra
     page.wait_for_function("() => document.activeElement.tagName !== 'TEXTAREA'")
     page.mouse.up()
     expect(page).to_have_url(f"/@{bob.user.username}/")
+
+
+@pytest.mark.parametrize("stops", [2, 4, 6])
+def test_who_tabs_on_from_an_empty_composer_at_400_percent_sees_the_focus(window, store, raw, alice, stops):
+    """The posts move up by more than half of the window, perhaps at a later stop than the first."""
+    publish(raw, store, alice, "First stop")
+    page = window(alice, viewport=ZOOMED)
+    page.goto("/")
+    closed = height(page)
+    composer(page).focus()
+    for _ in range(stops):
+        page.keyboard.press("Tab")
+    page.wait_for_function("height => document.querySelector('.composer').offsetHeight === height", arg=closed)
+    focus_is_seen(page)

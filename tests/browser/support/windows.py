@@ -17,6 +17,7 @@ FLAGS = [
 WIDE = {"width": 1280, "height": 800}
 TABLET = {"width": 800, "height": 1000}
 PHONE = {"width": 360, "height": 740}
+ZOOMED = {"width": 320, "height": 256}  # a window of 1280 by 1024 at 400 %
 
 
 def sign_in(context: Any, login: Login, origin: str) -> None:
