@@ -18,11 +18,9 @@ from accounts.users.entities import Login
 from retwis_site.store.client import Store, connect
 from tests.browser.support.console import Console
 from tests.browser.support.served import serving
-from tests.browser.support.windows import FLAGS, WIDE, sign_in
+from tests.browser.support.windows import FLAGS, WIDE, WITHIN, sign_in
 from tests.support.people import register
 from tests.support.stores.store_faults import Server
-
-WITHIN = 20_000  # milliseconds: generous, for a busy machine
 
 _numbers = itertools.count(1)
 

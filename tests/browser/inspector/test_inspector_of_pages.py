@@ -7,7 +7,7 @@ from django.conf import settings
 from playwright.sync_api import expect
 
 from tests.browser.support.looks import EVERY_LOOK, look_at
-from tests.browser.support.served import serving
+from tests.browser.support.served import PATIENCE, serving
 from tests.browser.support.steps import follow_button, unfollow_button, write
 from tests.support.processes.processes import wait_until
 from timeline.relations.follow import Follows
@@ -52,7 +52,7 @@ def test_the_page_after_a_post_says_what_the_post_and_the_worker_have_sent(windo
         expect(said).to_be_visible()
         return any(job.count() or not page.reload() for _ in range(20))
 
-    wait_until(says_what_the_worker_did, "the worker of this site to index a post", seconds=60)
+    wait_until(says_what_the_worker_did, "the worker of this site to index a post", 5 * PATIENCE)
     said.click()
     expect(job).to_be_visible()
     page.reload()

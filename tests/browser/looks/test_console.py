@@ -41,8 +41,8 @@ def test_what_is_missing_is_complained_of_unless_it_is_expected(heard):
 def test_a_script_that_fails_is_complained_of(heard):
     page = heard[0]
     page.goto("/")
-    page.evaluate("() => { setTimeout(() => { throw new Error('a fault of ours'); }); }")
-    page.wait_for_function("() => true")
+    with page.expect_event("pageerror"):
+        page.evaluate("() => { setTimeout(() => { throw new Error('a fault of ours'); }); }")
     assert any("a fault of ours" in line for line in complaints(heard))
 
 

@@ -13,7 +13,7 @@ TEXT = 'Typed <meanwhile> & "kept", 여러분'
 @pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
 @pytest.mark.parametrize("befalls", [down, hanging])
 def test_a_text_outlives_an_outage_and_is_posted_once(window, site, real_server, console, alice, raw, befalls, scripts):
-    console.expects(503, "/post/")
+    console.expects_an_outage("/post/")
     page = window(alice, java_script_enabled=scripts)
     page.goto("/")
     with outage(site, real_server, befalls):
@@ -32,7 +32,7 @@ def test_a_text_outlives_an_outage_and_is_posted_once(window, site, real_server,
 
 
 def test_a_double_click_after_an_outage_posts_once(window, site, real_server, console, alice, raw):
-    console.expects(503, "/post/")
+    console.expects_an_outage("/post/")
     page = window(alice)
     page.goto("/")
     with outage(site, real_server):
@@ -44,7 +44,7 @@ def test_a_double_click_after_an_outage_posts_once(window, site, real_server, co
 
 
 def test_a_page_that_could_not_be_read_is_there_after_trying_again(window, site, real_server, console, alice):
-    console.expects(503, "/")
+    console.expects_an_outage("/")
     page = window(alice)
     with outage(site, real_server):
         page.goto("/")

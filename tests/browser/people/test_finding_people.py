@@ -104,7 +104,7 @@ def test_an_old_answer_never_replaces_a_newer_one(page, alice, bob):
 
 
 def test_when_the_site_does_not_answer_the_page_says_so(page, site, real_server, console, bob):
-    console.expects(503, "/people/")
+    console.expects_an_outage("/people/")
     with outage(site, real_server):
         field(page).press_sequentially(bob.user.username)
         expect(page.get_by_text("The site cannot reach its data")).to_be_visible()

@@ -94,7 +94,7 @@ def test_a_newcomer_follows_one_after_the_other_and_posts_arrive(window, store, 
 def test_in_an_outage_the_page_says_so_and_the_button_can_be_pressed_again(
     profile, follow, unfollow, site, real_server, console, alice, bob, raw
 ):
-    console.expects(503, f"/@{bob.user.username}/follow/")
+    console.expects_an_outage(f"/@{bob.user.username}/follow/")
     with outage(site, real_server):
         press_tab_until(profile, follow)
         profile.keyboard.press("Enter")

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.support.served import PATIENCE
 from tests.browser.support.steps import composer, fill_in_login, follow_button, log_in, post, said, sign_up, write
 from tests.support.people import PASSWORD
 from tests.support.processes.processes import wait_until
@@ -47,7 +48,7 @@ def test_an_account_goes_with_all_that_is_its(window, console, name, raw, script
     assert "auth" not in {cookie["name"] for cookie in page.context.cookies()}
 
     uid = raw.hget("users", leaver.lower())
-    wait_until(lambda: raw.hgetall(f"user:{uid}").keys() == {"username", "deleted"}, "the worker")
+    wait_until(lambda: raw.hgetall(f"user:{uid}").keys() == {"username", "deleted"}, "the worker", PATIENCE)
     console.expects(410, f"/@{leaver}/")
     others.goto(f"/@{leaver}/")
     expect(others.get_by_text(GONE)).to_be_visible()

@@ -100,7 +100,7 @@ def test_the_page_goes_on_asking_after_the_new_ones_were_shown(home, store, raw,
 
 
 def test_an_outage_leaves_the_open_page_as_it_is(home, site, real_server, console, store, raw, bob):
-    console.expects(503, "/new/")
+    console.expects_an_outage()
     with outage(site, real_server):
         wait_a_while(home)
         expect(post(home, "Was there before")).to_have_count(1)

@@ -6,6 +6,7 @@ from playwright.sync_api import BrowserContext, ConsoleMessage, Request
 
 HTMX = "/static/htmx.min."  # its file, up to its hash
 LEFT = "net::ERR_ABORTED"  # somebody went on to another page meanwhile
+POLLS = ("/new/", "/notifications/number/")  # an open page asks every 15 seconds
 
 
 class Console:
@@ -27,6 +28,11 @@ class Console:
         part of the story."""
         self._expected.append(f"{path}: Failed to load resource: the server responded with a status of {status} (")
         self._expected.append(f"{HTMX}: Response Status Error Code {status} from {path}")
+
+    def expects_an_outage(self, *paths: str) -> None:
+        """These paths answer 503, and so may what an open page asks for by itself."""
+        for path in (*paths, *POLLS):
+            self.expects(503, path)
 
     def settle(self, context: BrowserContext) -> None:
         """Wait until what its pages have said by now has arrived."""

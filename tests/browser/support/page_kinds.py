@@ -162,8 +162,7 @@ def home_when_something_arrives(world):
 
 
 def home_in_an_outage(world):
-    world.console.expects(503, "/")
-    world.console.expects(503, "/new/")  # a home that is open asks every 15 seconds, perhaps now
+    world.console.expects_an_outage("/")
     with outage(world.site, world.server):
         world.member.goto("/")
         expect(world.member.get_by_role("link", name="Try again")).to_be_visible()
@@ -171,8 +170,7 @@ def home_in_an_outage(world):
 
 
 def a_text_in_an_outage(world):
-    world.console.expects(503, "/post/")
-    world.console.expects(503, "/new/")
+    world.console.expects_an_outage("/post/")
     page = world.member
     page.goto("/")
     with outage(world.site, world.server):

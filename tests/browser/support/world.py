@@ -16,7 +16,7 @@ from accounts.users.entities import Role, State
 from accounts.users.name_index import NameIndex
 from retwis_site.store.client import connect
 from tests.browser.support.console import Console
-from tests.browser.support.windows import sign_in
+from tests.browser.support.windows import WITHIN, sign_in
 from tests.support.people import register
 from tests.support.protocols.reports import report
 from tests.support.stored_keys import publish
@@ -137,6 +137,7 @@ def opened_world(chromium, site, real_server):
             # Without motion: axe must not see a colour in the middle of a transition.
             context = chromium.new_context(base_url=site.browser.origin, reduced_motion="reduce")
             windows.callback(context.close)
+            context.set_default_timeout(WITHIN)
             console.watch(context)
             if login is not None:
                 sign_in(context, login, site.browser.origin)
