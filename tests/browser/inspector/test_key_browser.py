@@ -5,6 +5,7 @@ from django.conf import settings
 from playwright.sync_api import expect
 
 from tests.browser.support.looks import EVERY_LOOK, look_at
+from tests.browser.support.page_kinds import INSPECTED
 from tests.browser.support.served import serving
 from tests.support.stored_keys import publish
 from timeline.relations.follow import Follows
@@ -48,7 +49,7 @@ def test_a_developer_sees_what_is_their_own(window, alice, bob, store, raw):
         expect(page.get_by_text("Only the size of this key is shown")).to_be_visible(visible=not is_shown)
 
 
-@pytest.mark.parametrize("address", ["/inspect/", "/inspect/user:1", "/inspect/updates:1", "/inspect/auths"])
+@pytest.mark.parametrize("address", INSPECTED)
 def test_the_pages_fit_in_both_themes_at_all_widths(window, alice, store, raw, address):
     publish(raw, store, alice, "A post")
     page = window(reduced_motion="reduce")

@@ -3,6 +3,7 @@ Those in ADDRESSES are found in every language."""
 
 import base64
 import secrets
+from dataclasses import dataclass
 
 from django.conf import settings
 from playwright.sync_api import expect
@@ -27,19 +28,22 @@ from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 
 
-def at(whose, path, status=200):
-    """A function that opens `path` in the window `whose`. `{me}` and the like are filled in from the World."""
+@dataclass(frozen=True)
+class At:
+    """Opens `path` in the window `whose`. `{me}` and the like are filled in from the World."""
 
-    def go(world):
-        page = getattr(world, whose)
-        address = path.format(**vars(world))
-        if status != 200:
-            world.console.expects(status, address.partition("?")[0])
+    whose: str
+    path: str
+    status: int = 200
+
+    def __call__(self, world):
+        page = getattr(world, self.whose)
+        address = self.path.format(**vars(world))
+        if self.status != 200:
+            world.console.expects(self.status, address.partition("?")[0])
         answer = page.goto(address)
-        assert answer.status == status
+        assert answer.status == self.status
         return page
-
-    return go
 
 
 def register_with_errors(world):
@@ -199,90 +203,94 @@ def a_post(world):
 
 # What an address opens, in any language.
 ADDRESSES = {
-    "welcome": at("visitor", "/"),
-    "register": at("visitor", "/register/"),
-    "login": at("visitor", "/login/"),
-    "home": at("member", "/"),
-    "home, further back": at("member", "/?before={newest}"),
-    "home, empty": at("newcomer", "/"),
-    "everyone": at("member", "/timeline/"),
-    "everyone, to a visitor": at("visitor", "/timeline/"),
-    "everyone, further back": at("visitor", "/timeline/?before={newest}"),
-    "explore": at("member", "/explore/"),
-    "explore, to a visitor": at("visitor", "/explore/"),
-    "own profile": at("member", "/@{me}/"),
-    "own profile, empty": at("newcomer", "/@Newcomer/"),
-    "profile": at("member", "/@{other}/"),
-    "profile, empty": at("member", "/@Newcomer/"),
-    "profile, to a visitor": at("visitor", "/@{other}/"),
-    "followers": at("member", "/@{me}/followers/"),
-    "followers, none": at("member", "/@Newcomer/followers/"),
-    "following": at("visitor", "/@{me}/following/"),
-    "following, none": at("member", "/@Newcomer/following/"),
-    "followers, mutual": at("member", "/@{me}/followers/?show=mutual"),
-    "following, none not followed back": at("member", "/@{me}/following/?show=not-followed-back"),
-    "profile, with every detail": at("member", "/@Rapunzel/"),
-    "people": at("member", "/people/"),
-    "people, to a visitor": at("visitor", "/people/?by=followers"),
-    "people, found": at("member", "/people/?q=Follower"),
-    "people, no one found": at("visitor", "/people/?q=nobody_at_all"),
-    "search": at("member", "/search/"),
-    "search, to a visitor": at("visitor", "/search/"),
-    "search, found": at("member", "/search/?q=bread"),
-    "search, nothing found": at("member", "/search/?q=nobody_writes_this&in=saved"),
-    "search, a text that is no query": at("visitor", "/search/?q=before:today", 400),
-    "profile, posts and replies": at("member", "/@{other}/replies/"),
-    "thread": at("member", "/@{me}/{mine}/"),
-    "thread, to a visitor": at("visitor", "/@{me}/{mine}/"),
-    "quotes": at("member", "/@{me}/{mine}/quotes/"),
-    "likes of a post": at("member", "/@{me}/{mine}/likes/"),
-    "likes": at("member", "/likes/"),
-    "bookmarks": at("member", "/bookmarks/"),
-    "notifications": at("member", "/notifications/"),
-    "kinds of notifications": at("member", "/settings/notifications/"),
-    "blocked and muted people": at("member", "/settings/blocks/"),
-    "muted words": at("member", "/settings/words/"),
-    "a tag": at("member", "/tags/bread/"),
-    "a tag, to a visitor": at("visitor", "/tags/bread/"),
-    "followed tags, none": at("member", "/tags/"),
-    "compose": at("member", "/compose/"),
-    "compose, a reply": at("member", "/compose/?reply_to={newest}"),
-    "edit": at("member", "/@{me}/{mine}/edit/"),
-    "history": at("visitor", "/@{me}/{mine}/history/"),
-    "settings": at("member", "/settings/"),
-    "password": at("member", "/settings/password/"),
-    "devices": at("member", "/settings/sessions/"),
-    "log out everywhere": at("member", "/settings/sessions/everywhere/"),
-    "recovery codes": at("member", "/settings/recovery/"),
-    "recover": at("visitor", "/recover/"),
-    "a link that has ended": at("visitor", "/reset/ended/", 410),
-    "delete account": at("member", "/settings/delete/"),
-    "language": at("member", "/settings/language/"),
-    "appearance": at("member", "/settings/appearance/"),
-    "appearance, to a visitor": at("visitor", "/settings/appearance/"),
-    "invitations": at("member", "/settings/invites/"),
-    "the book": at("visitor", "/book/"),
-    "a chapter": at("member", "/book/caches/"),
-    "about": at("visitor", "/about/"),
-    "rules": at("visitor", "/rules/"),
-    "privacy": at("visitor", "/privacy/"),
-    "report a person": at("member", "/@{other}/report/"),
-    "report a post": at("member", "/@{other}/{theirs}/report/"),
-    "reported": at("member", "/@{other}/reported/"),
-    "home, frozen": at("frozen", "/"),
-    "appeal": at("frozen", "/appeal/"),
-    "moderation": at("admin", "/moderation/"),
-    "a report": at("admin", "/moderation/reports/{report}/"),
-    "a person, to staff": at("admin", "/moderation/people/{other}/"),
-    "a frozen person, to staff": at("admin", "/moderation/people/Frozen/"),
-    "what staff has done": at("admin", "/moderation/log/"),
-    "who wants to join": at("admin", "/moderation/joining/"),
-    "the site, to staff": at("admin", "/moderation/site/"),
-    "400": at("member", "/?before=nonsense", 400),
-    "404": at("visitor", "/@nobody_at_all/", 404),
-    "405": at("visitor", "/post/", 405),
-    "410": at("visitor", "/@{other}/{deleted}/", 410),
-    "410, of a deleted account": at("visitor", "/@{left}/", 410),
+    "welcome": At("visitor", "/"),
+    "register": At("visitor", "/register/"),
+    "login": At("visitor", "/login/"),
+    "home": At("member", "/"),
+    "home, further back": At("member", "/?before={newest}"),
+    "home, empty": At("newcomer", "/"),
+    "everyone": At("member", "/timeline/"),
+    "everyone, to a visitor": At("visitor", "/timeline/"),
+    "everyone, further back": At("visitor", "/timeline/?before={newest}"),
+    "explore": At("member", "/explore/"),
+    "explore, to a visitor": At("visitor", "/explore/"),
+    "own profile": At("member", "/@{me}/"),
+    "own profile, empty": At("newcomer", "/@Newcomer/"),
+    "profile": At("member", "/@{other}/"),
+    "profile, empty": At("member", "/@Newcomer/"),
+    "profile, to a visitor": At("visitor", "/@{other}/"),
+    "followers": At("member", "/@{me}/followers/"),
+    "followers, none": At("member", "/@Newcomer/followers/"),
+    "following": At("visitor", "/@{me}/following/"),
+    "following, none": At("member", "/@Newcomer/following/"),
+    "followers, mutual": At("member", "/@{me}/followers/?show=mutual"),
+    "following, none not followed back": At("member", "/@{me}/following/?show=not-followed-back"),
+    "profile, with every detail": At("member", "/@Rapunzel/"),
+    "people": At("member", "/people/"),
+    "people, to a visitor": At("visitor", "/people/?by=followers"),
+    "people, found": At("member", "/people/?q=Follower"),
+    "people, no one found": At("visitor", "/people/?q=nobody_at_all"),
+    "search": At("member", "/search/"),
+    "search, to a visitor": At("visitor", "/search/"),
+    "search, found": At("member", "/search/?q=bread"),
+    "search, nothing found": At("member", "/search/?q=nobody_writes_this&in=saved"),
+    "search, a text that is no query": At("visitor", "/search/?q=before:today", 400),
+    "profile, posts and replies": At("member", "/@{other}/replies/"),
+    "thread": At("member", "/@{me}/{mine}/"),
+    "thread, to a visitor": At("visitor", "/@{me}/{mine}/"),
+    "quotes": At("member", "/@{me}/{mine}/quotes/"),
+    "likes of a post": At("member", "/@{me}/{mine}/likes/"),
+    "reposts of a post": At("visitor", "/@{me}/{mine}/reposts/"),
+    "likes": At("member", "/likes/"),
+    "bookmarks": At("member", "/bookmarks/"),
+    "notifications": At("member", "/notifications/"),
+    "kinds of notifications": At("member", "/settings/notifications/"),
+    "blocked and muted people": At("member", "/settings/blocks/"),
+    "muted words": At("member", "/settings/words/"),
+    "a tag": At("member", "/tags/bread/"),
+    "a tag, to a visitor": At("visitor", "/tags/bread/"),
+    "followed tags, none": At("member", "/tags/"),
+    "compose": At("member", "/compose/"),
+    "compose, a reply": At("member", "/compose/?reply_to={newest}"),
+    "edit": At("member", "/@{me}/{mine}/edit/"),
+    "history": At("visitor", "/@{me}/{mine}/history/"),
+    "settings": At("member", "/settings/"),
+    "password": At("member", "/settings/password/"),
+    "devices": At("member", "/settings/sessions/"),
+    "log out everywhere": At("member", "/settings/sessions/everywhere/"),
+    "recovery codes": At("member", "/settings/recovery/"),
+    "recover": At("visitor", "/recover/"),
+    "a link that has ended": At("visitor", "/reset/ended/", 410),
+    "delete account": At("member", "/settings/delete/"),
+    "language": At("member", "/settings/language/"),
+    "appearance": At("member", "/settings/appearance/"),
+    "appearance, to a visitor": At("visitor", "/settings/appearance/"),
+    "invitations": At("member", "/settings/invites/"),
+    "an invitation": At("visitor", "/invited/{invitation}/"),
+    "an invitation that nobody made": At("visitor", "/invited/nobody_made_this/", 403),
+    "the book": At("visitor", "/book/"),
+    "a chapter": At("member", "/book/caches/"),
+    "about": At("visitor", "/about/"),
+    "rules": At("visitor", "/rules/"),
+    "privacy": At("visitor", "/privacy/"),
+    "report a person": At("member", "/@{other}/report/"),
+    "report a post": At("member", "/@{other}/{theirs}/report/"),
+    "reported": At("member", "/@{other}/reported/"),
+    "home, frozen": At("frozen", "/"),
+    "appeal": At("frozen", "/appeal/"),
+    "moderation": At("admin", "/moderation/"),
+    "a report": At("admin", "/moderation/reports/{report}/"),
+    "people, to staff": At("admin", "/moderation/people/?q=Follower"),
+    "a person, to staff": At("admin", "/moderation/people/{other}/"),
+    "a frozen person, to staff": At("admin", "/moderation/people/Frozen/"),
+    "what staff has done": At("admin", "/moderation/log/"),
+    "who wants to join": At("admin", "/moderation/joining/"),
+    "the site, to staff": At("admin", "/moderation/site/"),
+    "400": At("member", "/?before=nonsense", 400),
+    "404": At("visitor", "/@nobody_at_all/", 404),
+    "405": At("visitor", "/post/", 405),
+    "410": At("visitor", "/@{other}/{deleted}/", 410),
+    "410, of a deleted account": At("visitor", "/@{left}/", 410),
 }
 # What people's acts open, in English.
 ACTS = {
@@ -304,3 +312,5 @@ ACTS = {
     "503, with a text": a_text_in_an_outage,
 }
 PAGES = ADDRESSES | ACTS
+# The pages of the inspector, which only a site with INSPECT=1 has. There is a user 1.
+INSPECTED = ("/inspect/", "/inspect/user:1", "/inspect/updates:1", "/inspect/auths")

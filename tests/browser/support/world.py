@@ -10,6 +10,7 @@ from playwright.sync_api import Page
 
 from accounts.community.roles import Roles
 from accounts.community.sanctions import Sanctions
+from accounts.joining.invitations import Invitations
 from accounts.signing_in.viewer import Viewer
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import Role, State
@@ -48,7 +49,7 @@ class World:
     """The people and their windows. `visitor` is not signed in, `member` has a full home, `newcomer` an empty one.
     `reader` is a second window of the member, with a clock that tests move forward. `admin` has a report and an appeal
     to decide; `frozen` may write nothing. `mine` is a post of the member that others have answered, quoted, liked and
-    reposted; `theirs` is a post of the other; nobody has decided `report`."""
+    reposted; `theirs` is a post of the other; nobody has decided `report`, and nobody has used `invitation`."""
 
     site: Any
     server: Any
@@ -68,6 +69,7 @@ class World:
     deleted: int
     left: str
     report: int
+    invitation: str
 
 
 def converse(store, pid, author, others):
@@ -162,4 +164,5 @@ def opened_world(chromium, site, real_server):
             deleted,
             left.user.username,
             open_report,
+            Invitations(store).make(me.user.uid).code,
         )
