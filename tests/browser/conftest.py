@@ -5,7 +5,6 @@ processes cache much. Each test registers users with new names instead.
 """
 
 import itertools
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from accounts.users.entities import Login
 from retwis_site.store.client import Store, connect
 from tests.browser.support.console import Console
 from tests.browser.support.served import serving
-from tests.browser.support.windows import FLAGS, WIDE, WITHIN, sign_in
+from tests.browser.support.windows import FLAGS, WIDE, WITHIN, find_chromium, sign_in
 from tests.support.people import register
 from tests.support.stores.store_faults import Server
 
@@ -50,7 +49,7 @@ def raw(real_server: Server) -> Any:
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
-    program = shutil.which("chromium")
+    program = find_chromium()
     if program is None:
         pytest.exit("There is no chromium. Install Debian's package: apt-get install chromium", returncode=1)
     expect.set_options(timeout=WITHIN)

@@ -1,12 +1,10 @@
 """With text twice as large, as people set it in their browsers, nothing is cut off and nothing scrolls sideways."""
 
-import shutil
-
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.support.steps import nothing_scrolls_sideways
-from tests.browser.support.windows import FLAGS, sign_in
+from tests.browser.support.windows import FLAGS, find_chromium, sign_in
 from tests.support.people import register
 
 TWICE = "--blink-settings=defaultFontSize=32"
@@ -14,8 +12,7 @@ TWICE = "--blink-settings=defaultFontSize=32"
 
 @pytest.fixture(scope="module")
 def large(chromium):
-    program = shutil.which("chromium")
-    browser = chromium.browser_type.launch(executable_path=program, args=[*FLAGS, TWICE])
+    browser = chromium.browser_type.launch(executable_path=find_chromium(), args=[*FLAGS, TWICE])
     yield browser
     browser.close()
 

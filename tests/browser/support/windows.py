@@ -1,5 +1,6 @@
 """Window sizes, flags of Chromium, and how a window is signed in."""
 
+import shutil
 from typing import Any
 
 from django.conf import settings
@@ -19,6 +20,12 @@ WIDE = {"width": 1280, "height": 800}
 TABLET = {"width": 800, "height": 1000}
 PHONE = {"width": 360, "height": 740}
 ZOOMED = {"width": 320, "height": 256}  # a window of 1280 by 1024 at 400 %
+
+
+def find_chromium() -> str | None:
+    """The path of Debian's chromium-headless-shell, or else of its chromium. The shell is the same browser without
+    a window of its own: it opens a page in a third of the time."""
+    return shutil.which("chromium-headless-shell") or shutil.which("chromium")
 
 
 def sign_in(context: Any, login: Login, origin: str) -> None:
