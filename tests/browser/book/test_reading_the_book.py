@@ -11,7 +11,7 @@ def heading(page, text):
     return page.get_by_role("heading", name=text, exact=True, level=1)
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+@pytest.mark.parametrize("scripts", [pytest.param(True, marks=pytest.mark.gate), False], ids=["scripts", "no scripts"])
 def test_a_visitor_reads_two_chapters(window, scripts):
     page = window(java_script_enabled=scripts)
     page.goto("/people/")

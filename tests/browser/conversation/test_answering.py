@@ -30,6 +30,7 @@ def page(window, answered, bob):
     return page
 
 
+@pytest.mark.gate
 def test_the_reply_link_opens_a_composer_below_the_card(page, raw, answered):
     text, pid = answered
     post(page, text).get_by_role("link", name=REPLY).click()

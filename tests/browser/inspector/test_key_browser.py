@@ -17,7 +17,7 @@ def site(real_server, tmp_path_factory):
         yield site
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+@pytest.mark.parametrize("scripts", [True, pytest.param(False, marks=pytest.mark.gate)], ids=["scripts", "no scripts"])
 def test_a_developer_goes_from_the_families_to_a_person(window, alice, bob, store, raw, scripts):
     Follows(store).follow(alice.user.uid, bob.user.uid)
     pid = publish(raw, store, bob, "Look at the keys")
@@ -55,3 +55,13 @@ def test_the_pages_fit_in_both_themes_at_all_widths(window, alice, store, raw, a
     page = window(reduced_motion="reduce")
     page.goto(address.replace("1", str(alice.user.uid)))
     assert look_at(page, EVERY_LOOK) == []
+
+
+@pytest.mark.gate
+def test_each_page_fits_in_one_of_the_looks(window, alice, store, raw, subtests):
+    publish(raw, store, alice, "A post")
+    page = window(reduced_motion="reduce")
+    for address, look in zip(INSPECTED, EVERY_LOOK[1:], strict=False):
+        with subtests.test(address):
+            page.goto(address.replace("1", str(alice.user.uid)))
+            assert look_at(page, [look]) == []

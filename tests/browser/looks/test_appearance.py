@@ -28,6 +28,7 @@ def test_the_choice_beats_the_system_until_it_is_taken_back(window, alice, syste
     assert is_dark(page) == (system == "dark")
 
 
+@pytest.mark.gate
 def test_a_visitor_chooses_too_and_a_logout_changes_nothing(window, alice):
     visitor = window(color_scheme="light")
     choose(visitor, "Dark")
@@ -39,7 +40,9 @@ def test_a_visitor_chooses_too_and_a_logout_changes_nothing(window, alice):
     assert is_dark(page)
 
 
-@pytest.mark.parametrize(("system", "choice"), [("light", "Dark"), ("dark", "Light")])
+@pytest.mark.parametrize(
+    ("system", "choice"), [pytest.param("light", "Dark", marks=pytest.mark.gate), ("dark", "Light")]
+)
 def test_axe_finds_nothing_in_a_chosen_theme(window, alice, system, choice):
     page = window(alice, color_scheme=system, reduced_motion="reduce")
     choose(page, choice)

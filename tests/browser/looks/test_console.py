@@ -38,6 +38,7 @@ def test_what_is_missing_is_complained_of_unless_it_is_expected(heard):
     assert complaints(heard) == []
 
 
+@pytest.mark.gate
 def test_a_script_that_fails_is_complained_of(heard):
     page = heard[0]
     page.goto("/")

@@ -28,7 +28,7 @@ def test_the_first_stop_skips_to_the_content(window, alice):
     focus_is_seen(page)
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+@pytest.mark.parametrize("scripts", [pytest.param(True, marks=pytest.mark.gate), False], ids=["scripts", "no scripts"])
 def test_log_in_post_follow_and_delete_by_keyboard(window, alice, bob, raw, scripts):
     me, them = alice.user, bob.user
     page = window(java_script_enabled=scripts)

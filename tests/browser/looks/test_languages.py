@@ -36,7 +36,7 @@ def left_edge(locator):
 # ---- choosing
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+@pytest.mark.parametrize("scripts", [pytest.param(True, marks=pytest.mark.gate), False], ids=["scripts", "no scripts"])
 def test_a_visitor_who_chooses_arabic_reads_from_right_to_left_and_can_go_back(window, scripts):
     page = window(java_script_enabled=scripts)
     page.goto("/timeline/")
@@ -81,6 +81,7 @@ def test_the_choice_follows_its_user_into_another_browser_and_stays_after_the_lo
 # ---- what people do, in Arabic
 
 
+@pytest.mark.gate
 def test_on_a_phone_in_arabic_one_writes_follows_and_deletes_as_ever(window, store, alice, bob):
     page = window(alice, viewport=PHONE)
     choose(page, ARABIC)

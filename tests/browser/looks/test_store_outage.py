@@ -11,7 +11,7 @@ TEXT = 'Typed <meanwhile> & "kept", 여러분'
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
-@pytest.mark.parametrize("befalls", [down, hanging])
+@pytest.mark.parametrize("befalls", [pytest.param(down, marks=pytest.mark.gate), hanging])
 def test_a_text_outlives_an_outage_and_is_posted_once(window, site, real_server, console, alice, raw, befalls, scripts):
     console.expects_an_outage("/post/")
     page = window(alice, java_script_enabled=scripts)

@@ -19,7 +19,9 @@ from tests.browser.support.steps import (
 )
 from tests.support.people import NEW_PASSWORD
 
-SCRIPTS = pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+SCRIPTS = pytest.mark.parametrize(
+    "scripts", [pytest.param(True, marks=pytest.mark.gate), False], ids=["scripts", "no scripts"]
+)
 
 
 def fits(page, scripts):

@@ -30,6 +30,7 @@ def log_out_elsewhere(raw, login):
     raw.hset(f"user:{login.user.uid}", "auth", "from another device")
 
 
+@pytest.mark.gate
 def test_older_posts_of_nobody_are_not_everybodys(home, raw, alice):
     log_out_elsewhere(raw, alice)
     home.get_by_role("link", name="Older posts").click()

@@ -30,6 +30,7 @@ def page(window, alice):
     return page
 
 
+@pytest.mark.gate
 def test_typing_finds_and_what_was_found_can_be_reached_and_followed(page, bob, carol):
     field(page).press_sequentially(bob.user.username)
     said(page, "1 person found")

@@ -30,6 +30,7 @@ def unfollow(profile, bob):
     return unfollow_button(profile, bob.user.username)
 
 
+@pytest.mark.gate
 def test_following_changes_the_button_and_the_count_in_place(profile, follow, unfollow, alice, bob, raw):
     follow.click()
     expect(unfollow).to_be_visible()

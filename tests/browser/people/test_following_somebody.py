@@ -7,7 +7,7 @@ from tests.browser.support.steps import follow_button, go_to_profile, log_in, po
 from tests.browser.support.windows import PHONE
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+@pytest.mark.parametrize("scripts", [True, pytest.param(False, marks=pytest.mark.gate)], ids=["scripts", "no scripts"])
 def test_log_in_follow_somebody_and_see_their_posts(window, alice, bob, raw, scripts):
     me, them = alice.user, bob.user
     bobs = window(bob)

@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.support.steps import (
@@ -23,6 +24,7 @@ def is_wrong(field, why):
     expect(field).to_have_accessible_description(re.compile(re.escape(why)))
 
 
+@pytest.mark.gate
 def test_a_registration_with_errors_keeps_the_name_and_says_what_is_wrong(window, console, name, raw):
     console.expects(422, "/register/")
     page, erin = window(), name("Erin")
@@ -60,6 +62,7 @@ def test_a_wrong_password_keeps_the_name_and_is_announced(window, console, alice
     said(page, f"Welcome back, {alice.user.username}.")
 
 
+@pytest.mark.gate
 def test_a_post_that_is_too_long_comes_back_whole(window, console, alice, raw):
     console.expects(422, "/post/")
     page, text = window(alice, java_script_enabled=False), "x" * 281

@@ -72,6 +72,7 @@ def test_an_applicant_waits_is_approved_and_logs_in(admin, window, console, name
     expect(admin.get_by_role("main").get_by_text(f"@{ida}").first).to_be_visible()
 
 
+@pytest.mark.gate
 def test_a_refused_applicant_reads_the_reason(admin, window, console, name):
     console.expects(422, "/login/")
     ida, page = name("Ida"), window()

@@ -21,7 +21,7 @@ def ask_to_delete(page, password):
     page.get_by_role("button", name=DELETE).click()
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+@pytest.mark.parametrize("scripts", [pytest.param(True, marks=pytest.mark.gate), False], ids=["scripts", "no scripts"])
 def test_an_account_goes_with_all_that_is_its(window, console, name, raw, scripts):
     console.expects(422, "/settings/delete/")
     console.expects(422, "/login/")
@@ -63,7 +63,7 @@ def test_an_account_goes_with_all_that_is_its(window, console, name, raw, script
     said(page, f"Welcome back, {friend}.")
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+@pytest.mark.parametrize("scripts", [True, pytest.param(False, marks=pytest.mark.gate)], ids=["scripts", "no scripts"])
 def test_ones_data_is_saved_as_a_file(window, name, scripts):
     writer = name("Writer")
     page = window(java_script_enabled=scripts, accept_downloads=True)

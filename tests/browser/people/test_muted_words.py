@@ -9,7 +9,7 @@ from tests.support.stored_keys import publish
 from timeline.relations.follow import Follows
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+@pytest.mark.parametrize("scripts", [pytest.param(True, marks=pytest.mark.gate), False], ids=["scripts", "no scripts"])
 def test_somebody_mutes_a_phrase_and_unmutes_it(window, alice, bob, store, raw, scripts):
     Follows(store).follow(alice.user.uid, bob.user.uid)
     publish(raw, store, bob, "The finale was grand")

@@ -16,7 +16,7 @@ AD = "Cheap watches, only today"
 WHY = "Advertising is against the rules"
 
 
-@pytest.fixture(params=["light", "dark", "no scripts"])
+@pytest.fixture(params=["light", pytest.param("dark", marks=pytest.mark.gate), "no scripts"])
 def person(request, window):
     """Opens a window in one of the themes. axe looks at it at the end of the test's steps; it needs scripts."""
 

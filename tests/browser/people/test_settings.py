@@ -14,7 +14,7 @@ def open_settings(page):
     expect(page.get_by_role("heading", name="Settings", exact=True)).to_be_visible()
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+@pytest.mark.parametrize("scripts", [pytest.param(True, marks=pytest.mark.gate), False], ids=["scripts", "no scripts"])
 def test_somebody_changes_their_name_and_bio_and_finds_them_again(window, alice, raw, scripts):
     page = window(alice, java_script_enabled=scripts)
     open_settings(page)

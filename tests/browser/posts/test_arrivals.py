@@ -26,6 +26,7 @@ def home(window, store, raw, alice, bob):
     return page
 
 
+@pytest.mark.gate
 def test_a_post_arrives_in_a_second_window_without_a_reload(home, window, bob):
     theirs = window(bob)
     theirs.goto("/")

@@ -33,6 +33,7 @@ def page(window, alice):
     return page
 
 
+@pytest.mark.gate
 def test_arrow_keys_choose_and_enter_takes(page, tag):
     composer(page).press_sequentially(f"About #{tag.lower()}")
     expect(options(page)).to_have_count(2)

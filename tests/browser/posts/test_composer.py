@@ -89,6 +89,7 @@ def test_what_was_posted_does_not_come_back(page):
     expect(composer(page)).to_have_value("")
 
 
+@pytest.mark.gate
 def test_nobody_finds_the_text_of_who_used_the_browser_before(page, name):
     composer(page).fill("Nobody else's business")
     log_out(page)

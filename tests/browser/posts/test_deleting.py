@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 from tests.browser.support.steps import AGE, more, post, said, write
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+@pytest.mark.parametrize("scripts", [True, pytest.param(False, marks=pytest.mark.gate)], ids=["scripts", "no scripts"])
 def test_one_click_does_not_delete_and_the_second_does(window, console, alice, raw, scripts):
     page = window(alice, java_script_enabled=scripts)
     page.goto("/")

@@ -31,7 +31,7 @@ def test_a_text_of_one_user_is_not_in_the_composer_of_the_next(window, raw, alic
     expect(composer(page)).to_have_value("")
 
 
-@pytest.mark.parametrize("scripts", [True, False])
+@pytest.mark.parametrize("scripts", [pytest.param(True, marks=pytest.mark.gate), False])
 def test_the_author_finds_it_after_the_login_and_posts_it(window, raw, alice, scripts):
     page = window(alice, java_script_enabled=scripts)
     page.goto("/")

@@ -6,19 +6,19 @@ from playwright.sync_api import expect
 from tests.browser.support.steps import AGE, fill_in_registration, nothing_scrolls_sideways, post, said, write
 from tests.browser.support.windows import PHONE
 
-WAYS = {
-    "wide": {},
-    "phone": {"viewport": PHONE, "has_touch": True, "is_mobile": True, "device_scale_factor": 3},
-    "dark": {"color_scheme": "dark"},
-    "without scripts": {"java_script_enabled": False},
-    "phone without scripts": {"viewport": PHONE, "java_script_enabled": False},
-}
+WAYS = [
+    pytest.param({}, id="wide", marks=pytest.mark.gate),
+    pytest.param({"viewport": PHONE, "has_touch": True, "is_mobile": True, "device_scale_factor": 3}, id="phone"),
+    pytest.param({"color_scheme": "dark"}, id="dark"),
+    pytest.param({"java_script_enabled": False}, id="without scripts"),
+    pytest.param({"viewport": PHONE, "java_script_enabled": False}, id="phone without scripts", marks=pytest.mark.gate),
+]
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_from_the_welcome_page_to_the_first_post(window, name, raw, way):
     dora = name("Dora")
-    page = window(**WAYS[way])
+    page = window(**way)
     page.goto("/")
     page.get_by_role("main").get_by_role("link", name="Register", exact=True).click()
     fill_in_registration(page, dora)

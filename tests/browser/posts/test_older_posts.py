@@ -26,7 +26,7 @@ def posts(page):
     return page.get_by_role("article")
 
 
-@pytest.mark.parametrize("path", ["/", "/@{name}/"])
+@pytest.mark.parametrize("path", ["/", pytest.param("/@{name}/", marks=pytest.mark.gate)])
 def test_without_scripts_plain_links_lead_to_the_beginning_and_back(window, alice, history, path):
     page = window(alice, java_script_enabled=False)
     page.goto(path.format(name=alice.user.username))
@@ -40,7 +40,7 @@ def test_without_scripts_plain_links_lead_to_the_beginning_and_back(window, alic
     expect(posts(page).first).to_contain_text("Number 24.")
 
 
-@pytest.mark.parametrize("path", ["/", "/@{name}/"])
+@pytest.mark.parametrize("path", [pytest.param("/", marks=pytest.mark.gate), "/@{name}/"])
 def test_older_posts_come_in_place_each_once_to_the_end(window, alice, history, path):
     page = window(alice)
     page.goto(path.format(name=alice.user.username))

@@ -33,6 +33,7 @@ def top(locator):
     return locator.bounding_box()["y"]
 
 
+@pytest.mark.gate
 def test_what_is_new_is_counted_and_divided_from_what_was_read(back):
     page = back(3)
     expect(page.locator(".since")).to_contain_text("3 new posts since your last visit")

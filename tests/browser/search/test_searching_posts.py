@@ -22,7 +22,7 @@ def search(page, typed):
     page.get_by_role("search").get_by_role("button", name="Search").click()
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+@pytest.mark.parametrize("scripts", [True, pytest.param(False, marks=pytest.mark.gate)], ids=["scripts", "no scripts"])
 def test_words_phrases_and_exclusions_find_posts(window, console, store, alice, scripts):
     name = alice.user.username
     publish(store, alice, ["Green tea with lemon", "Black teas, green cups", "A lemon"])

@@ -1,8 +1,10 @@
 """Looks at a page in both themes, at three widths, and as on a phone."""
 
 import itertools
+from typing import NamedTuple
 
 from tests.browser.support.accessibility import COLOURS, OPTIONS, findings
+from tests.browser.support.page_kinds import ACTS, ADDRESSES
 from tests.browser.support.steps import nothing_scrolls_sideways
 from tests.browser.support.touch import cut_off, finger, small_targets
 from tests.browser.support.windows import PHONE
@@ -11,6 +13,29 @@ THEMES = ("light", "dark")
 NARROWEST = 320
 WIDTHS = (1280, 768, NARROWEST)
 EVERY_LOOK = tuple(itertools.product(THEMES, WIDTHS))
+# Each language at each width, in one of the themes; together each width in both themes.
+LOOKS = {
+    "en": (("light", 1280), ("dark", 768), ("dark", NARROWEST)),
+    "de": (("light", 1280), ("dark", 768), ("light", NARROWEST)),
+    "ar": (("dark", 1280), ("light", 768), ("dark", NARROWEST)),
+}
+
+
+class Walk(NamedTuple):
+    """`.ci/run` has no time for every page in every look. On a walk a story sees some pages, all in the same look."""
+
+    language: str
+    theme: str
+    width: int
+
+    def pages(self):
+        """The names of its pages. Every page is on one walk: those of ACTS, which are English, on one in English."""
+        names = [*ADDRESSES][WALKS.index(self) :: len(WALKS)]
+        english = [walk for walk in WALKS if walk.language == "en"]
+        return names + ([*ACTS][english.index(self) :: len(english)] if self in english else [])
+
+
+WALKS = [Walk(language, *look) for language, looks in LOOKS.items() for look in looks]
 
 
 def look_at(page, looks):
