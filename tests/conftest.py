@@ -27,6 +27,7 @@ from tests.support.clock import Clock
 from tests.support.people import register
 from tests.support.processes.ports import free_port
 from tests.support.processes.processes import end, run_server, run_site
+from tests.support.runs import figures, sampling
 from tests.support.stores import acl_users, topologies
 from tests.support.stores.key_layouts import SHARDS, Counted, Split
 from tests.support.stores.scattering import SEED, scattered
@@ -59,7 +60,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
 @pytest.hookimpl(tryfirst=True)  # before pytest looks at `-m`
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark the tests that use no store, and deselect them on a real server: they run on fakeredis. Deselect those too
-    that need another topology, or a real server on a run without one."""
+    that need another topology, or a real server on a run without one, or that a sample leaves out."""
     for item in items:
         if not _uses_a_store(item):
             item.add_marker("storeless")
@@ -78,8 +79,39 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return bool(marks & excluded_marks) and not (topology in several_servers and topology in marks)
 
     excluded = [item for item in items if is_excluded(item)]
+    if sampling.CASES:
+        names = {item.nodeid for item in items if item.get_closest_marker("faults")}
+        left_out = names - sampling.drawn(names, sampling.CASES, sampling.SEED)
+        excluded += [item for item in items if item.nodeid in left_out and item not in excluded]
     items[:] = [item for item in items if item not in excluded]
     config.hook.pytest_deselected(items=excluded)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")  # only one process of a run has it
+    if reporter and sampling.CASES:
+        reporter.write_line(sampling.title())
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest makes the report of the call
+def pytest_runtest_makereport(item: pytest.Item) -> None:
+    item.user_properties += [("seconds", figure) for figure in figures.taken()]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print each figure in seconds beside its limit."""
+    reports = [report for kind in ("passed", "failed") for report in terminalreporter.stats.get(kind, [])]
+    measured = [
+        (report.nodeid, *figure)
+        for report in reports
+        if report.when == "call"
+        for name, figure in report.user_properties
+        if name == "seconds"
+    ]
+    if measured:
+        terminalreporter.section("seconds" if figures.ASSERTED else "seconds, asserted only with ASSERT_SECONDS=1")
+    for test, what, seconds, limit in measured:
+        terminalreporter.write_line(f"{seconds:8.2f} of {limit:g}  {what}  {test}")
 
 
 def pytest_collection_finish() -> None:

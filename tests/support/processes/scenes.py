@@ -14,6 +14,7 @@ from tests.support.people import register
 from tests.support.processes.victims import KILLED
 from tests.support.protocols.conversations import assert_conversations_agree
 from tests.support.protocols.relations import assert_relations_agree
+from tests.support.runs import sampling
 from tests.support.stored_keys import publish
 from timeline.relations.follow import Follows
 from timeline.relations.like import Likes
@@ -24,6 +25,7 @@ ALICE, BOB, CAROL = 1, 2, 3
 NO_KILL = 10**9  # commands that may write
 FEWEST = 8  # commands of an action; with fewer, its commands were not counted
 MOST = 300  # commands of an action that may write
+KILLS_IN_A_SAMPLE = 4
 
 
 class Scene:
@@ -74,7 +76,13 @@ class Scene:
 
 def kill_at_every_command(scene, capsys, work, check, moments=range(MOST)):
     """Repeat `work`, killed after one more command that may write each time, or after each of these numbers. After each
-    kill, run `check` and `doctor`."""
+    kill, run `check` and `doctor`. A sample draws some of the kills."""
+    if sampling.CASES:
+        scene.begin()
+        scene.cut.after(NO_KILL)
+        scene.victims.run(**work(scene))
+        possible = [writes for writes in moments if writes < scene.cut.writes]
+        moments = [*sampling.some(possible, KILLS_IN_A_SAMPLE), NO_KILL]
     for writes in moments:
         scene.begin()
         prepared = work(scene)

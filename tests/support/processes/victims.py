@@ -17,6 +17,7 @@ import threading
 import hiredis
 from django.conf import settings
 
+from tests.support.http.http_browser import TIMEOUT
 from tests.support.stores.reading import may_write
 
 KILLED = -signal.SIGKILL
@@ -34,13 +35,14 @@ class Cut:
         self._lock = threading.Lock()
         self._left = 0
         self.passed = 0  # commands
+        self.writes = 0  # of them may write
         self.last = ""  # the last one of them
         threading.Thread(target=self._accept, daemon=True).start()
 
     def after(self, writes):
         """Kill the process that sends a command that may write, after the next `writes` of these."""
         self._left = writes
-        self.passed = 0
+        self.passed = self.writes = 0
         self.last = ""
 
     def close(self):
@@ -77,6 +79,7 @@ class Cut:
                 self._left -= 1
                 if self._left < 0:
                     return False
+                self.writes += 1
             self.passed += 1
             self.last = name
             return True
@@ -131,7 +134,7 @@ class Victims:
     def close(self):
         self._process.stdin.close()
         self._process.stdout.close()
-        self._process.wait(20)
+        self._process.wait(TIMEOUT)
 
 
 def _fork_for_each_line():
