@@ -10,6 +10,7 @@ import pytest
 
 from retwis_site.http.security_headers import HEADERS
 from tests.support.deploy.machine import HOST
+from tests.support.http.http_browser import TIMEOUT
 from tests.support.processes.processes import wait_until
 
 PASSWORD = "correct horse battery"
@@ -59,7 +60,7 @@ def exchange(machine, request):
 
 def plain(machine, host, path="/"):
     """The answer to a request without TLS."""
-    connection = http.client.HTTPConnection("127.0.0.1", machine.http, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", machine.http, timeout=TIMEOUT)
     connection.request("GET", path, headers={"Host": host, "X-Forwarded-Proto": "https"})
     return connection.getresponse()
 

@@ -11,6 +11,7 @@ import redis
 from django.conf import settings
 
 from retwis_site.store.server.program import find_binary
+from tests.support.http.http_browser import TIMEOUT
 from tests.support.maintenance.backups import complete
 from tests.support.maintenance.copied_sites import keys_to_copy
 from tests.support.maintenance.healthy_site import make_healthy_site
@@ -62,7 +63,7 @@ class Shell:
             check=True,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=TIMEOUT,
         ).stdout
 
 

@@ -10,6 +10,7 @@ from django.contrib.auth.hashers import Argon2PasswordHasher
 
 from accounts.signing_in.passwords import HASHING
 from tests.support.hashers import busy
+from tests.support.http.http_browser import TIMEOUT
 from tests.support.http.rsgi_requests import Headers, Protocol, Scope
 from tests.support.people import NEW_PASSWORD, PASSWORD
 from tests.support.processes.processes import wait_until
@@ -100,7 +101,7 @@ def test_an_address_that_fills_the_queue_is_refused_and_no_other(browser, alice)
         wait_until(lambda: "192.0.2.7" in HASHING._lines, "the login of another address")
         HASHING.leave(places[0])  # one of 127.0.0.1 begins
         HASHING.leave(places[1])
-        bob.join(20)
+        bob.join(TIMEOUT)
     assert [answer.status_code for answer in answers] == [302]
 
 

@@ -10,6 +10,7 @@ import pytest
 import redis
 
 from retwis_site.store.server.program import find_binary
+from tests.support.http.http_browser import TIMEOUT
 from tests.support.processes.processes import wait_until
 from tests.support.texts import guides
 
@@ -41,7 +42,7 @@ def test_always_ends_the_server_and_what_it_has_answered_is_kept(tmp_path):
         client.set("acknowledged", "1")
         with pytest.raises(redis.ConnectionError):
             client.set("refused", LARGE)
-        assert server.wait(10) == 1
+        assert server.wait(TIMEOUT) == 1
         assert quoted in log.read_text()
     with server_without_room(tmp_path, "everysec") as (_, client, _):
         assert client.keys() == [b"acknowledged"]

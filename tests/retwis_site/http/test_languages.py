@@ -12,6 +12,7 @@ from retwis_site.http import language
 from retwis_site.http.language import COOKIE
 from retwis_site.rendering import pages
 from tests.support.clock import Clock
+from tests.support.http.http_browser import TIMEOUT
 from tests.support.people import PASSWORD
 from tests.support.stored_keys import everything, publish
 from timeline.posts.html import post_cards
@@ -301,7 +302,7 @@ def test_parallel_requests_each_have_their_own_language(browser, monkeypatch):
     seen = {}
 
     def wait(request, real=pages.theme_of):
-        barrier.wait(20)
+        barrier.wait(TIMEOUT)
         return real(request)
 
     def send_requests(number):

@@ -16,6 +16,7 @@ from retwis_site.jobs.outbox import Outbox
 from retwis_site.jobs.worker import drain
 from retwis_site.management.commands import deliver as deliver_command
 from tests.support.delivering import deliver, is_finished
+from tests.support.http.http_browser import TIMEOUT
 from tests.support.people import LONG_AGO, SECRET
 from tests.support.processes.processes import environment, wait_until
 from tests.support.stored_keys import add_overdue_job, publish
@@ -168,7 +169,7 @@ def test_deliver_watches_the_outbox_until_sigterm(raw, alice, tmp_path):
             assert raw.zrange("updates:1", 0, -1) == ["7", "8"]
             wait_until(lambda: raw.keys("lease:*") == [], "the worker to remove the lease")
             process.send_signal(signal.SIGTERM)
-            assert process.wait(10) == 0
+            assert process.wait(TIMEOUT) == 0
         finally:
             process.kill()
 

@@ -13,6 +13,7 @@ from django.core.management import call_command
 from retwis_site.management.commands.cleanup import Command as Cleanup
 from retwis_site.store.server import embedded
 from tests.support.command_output import said
+from tests.support.http.http_browser import TIMEOUT
 from tests.support.people import LONG_AGO, NEW_PASSWORD, PASSWORD, register
 from tests.support.processes.processes import environment, manage, run_server, wait_until
 from tests.support.stores import acl_users
@@ -155,7 +156,7 @@ def test_a_signal_ends_a_command_and_its_embedded_server(settings, tmp_path, sen
                 wait_until(lambda: store.exists("next_user_id"), "the first keys")
             pid = embedded.recorded_pid()
             seeding.send_signal(sent_signal)
-            assert seeding.wait(20) == 128 + sent_signal
+            assert seeding.wait(TIMEOUT) == 128 + sent_signal
             assert seeding.stderr.read() == f"Store: embedded, in {settings.VAR_DIR / 'store'}\n".encode()
             assert not embedded.is_embedded_server(pid)
             assert not embedded.answers()

@@ -16,6 +16,7 @@ from granian.rsgi import ProtocolClosed
 
 from retwis_site.server import bodies
 from retwis_site.server.loop import Loop
+from tests.support.http.http_browser import TIMEOUT
 from tests.support.http.rsgi_requests import Headers, Protocol, Scope, answered
 from tests.support.http.security_headers import HEADERS, POLICY
 
@@ -193,7 +194,7 @@ def threads_of(serving, monkeypatch, scope, protocol):
         name="granian",
     )
     calling.start()
-    assert ended.wait(20)
+    assert ended.wait(TIMEOUT)
     calling.join()
     loop.call_soon_threadsafe(loop.stop)
     running.join()

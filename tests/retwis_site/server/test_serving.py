@@ -12,6 +12,7 @@ import redis
 
 from retwis_site.store.connection import addresses
 from retwis_site.store.server import embedded
+from tests.support.http.http_browser import TIMEOUT
 from tests.support.people import PASSWORD
 from tests.support.processes.ports import free_port
 from tests.support.processes.processes import alive, run_site, wait_until
@@ -114,7 +115,7 @@ def test_ctrl_c_stops_every_process(serve, group_signal):
         site.wait_for_workers()
         pids = {*site.pids(), embedded_pid()}
         os.killpg(site.process.pid, group_signal)
-        assert site.process.wait(15) == 0
+        assert site.process.wait(TIMEOUT) == 0
         assert nothing_is_left(pids)
         assert "Traceback" not in site.printed()
 
@@ -152,7 +153,7 @@ def test_a_taken_port_is_an_error_with_the_fix_and_leaves_no_process(serve, port
         other.bind(("127.0.0.1", port))
         other.listen()
         with serve() as site:
-            assert site.process.wait(15) == 1
+            assert site.process.wait(TIMEOUT) == 1
             _, line = site.printed().splitlines()  # the first one says which store it is
     assert line.startswith(f"CommandError: Cannot listen on 127.0.0.1:{port}: ")
     assert line.endswith("Choose another port: make run PORT=9000")
@@ -165,9 +166,9 @@ def test_after_sigkill_the_next_start_uses_the_same_port_and_has_all_data(serve)
         site.browser.submit("/register/", username="Alice", password1=PASSWORD, password2=PASSWORD)
         pids = {*site.pids(), embedded_pid()}
         site.process.kill()
-        site.process.wait(15)
+        site.process.wait(TIMEOUT)
         workers = pids - {site.process.pid, embedded_pid()}
-        wait_until(lambda: not any(alive(pid) for pid in workers), "the end of the web workers", seconds=5)
+        wait_until(lambda: not any(alive(pid) for pid in workers), "the end of the web workers")
         with serve() as again:
             again.wait_until_it_serves()
             assert "demo community" not in again.printed()
@@ -221,8 +222,8 @@ def test_sigterm_during_the_start_leaves_no_process(serve):
         wait_until(lambda: embedded_pid(), "the embedded server")
         pid = embedded_pid()
         site.process.send_signal(signal.SIGTERM)
-        site.process.wait(20)
-        wait_until(lambda: not alive(pid), "the end of the embedded server", seconds=5)
+        site.process.wait(TIMEOUT)
+        wait_until(lambda: not alive(pid), "the end of the embedded server")
         assert "Traceback" not in site.printed()
 
 
@@ -230,14 +231,14 @@ def test_clients_that_never_finish_their_form_do_not_block_the_site(serve, port)
     with serve() as site, contextlib.ExitStack() as slow:
         site.wait_until_it_serves()
         for _ in range(20):
-            client = slow.enter_context(socket.create_connection(("127.0.0.1", port), timeout=10))
+            client = slow.enter_context(socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT))
             client.sendall(
                 b"POST /login/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n"
                 b"Content-Type: application/x-www-form-urlencoded\r\n\r\nbody="
             )
         # granian makes a thread only when a request comes, and not for each of many requests at once. So a request may
         # have to wait until a slow client times out or until another request comes.
-        wait_until(lambda: site.browser.open("/timeline/")[0] == 200, "a page", seconds=30)
+        wait_until(lambda: site.browser.open("/timeline/")[0] == 200, "a page")
         _, page = site.browser.submit("/register/", username="Alice", password1=PASSWORD, password2=PASSWORD)
         assert SIGNED_IN in page
         pids = site.pids()
@@ -248,7 +249,7 @@ def test_clients_that_never_finish_their_form_do_not_block_the_site(serve, port)
 def test_an_incomplete_form_is_not_posted(serve, port):
     with serve() as site:
         site.wait_until_it_serves()
-        with socket.create_connection(("127.0.0.1", port), timeout=10) as client:
+        with socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT) as client:
             client.sendall(
                 b"POST /post/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n"
                 b"Content-Type: application/x-www-form-urlencoded\r\n\r\nbody=half"

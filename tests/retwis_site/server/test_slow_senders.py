@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 import pytest
 from django.conf import settings
 
+from tests.support.http.http_browser import TIMEOUT
 from tests.support.http.raw_http import HOST, exchange
 from tests.support.people import PASSWORD
 
@@ -24,7 +25,7 @@ def site(served_by_one_worker):
 
 
 def connect(site):
-    return socket.create_connection(("127.0.0.1", site.port), timeout=20)
+    return socket.create_connection(("127.0.0.1", site.port), timeout=TIMEOUT)
 
 
 def read_all(connection):
@@ -88,13 +89,13 @@ def test_a_hundred_slow_clients_delay_no_other(site):
             connection.setblocking(False)
             with pytest.raises(BlockingIOError):
                 connection.recv(1)
-            connection.settimeout(20)
+            connection.settimeout(TIMEOUT)
             connection.sendall(b"alf+it")
         assert all(read_all(connection).startswith("HTTP/1.1 403 ") for connection in slow)  # no token
 
 
 def test_one_connection_serves_many_requests(site):
-    client = http.client.HTTPConnection("127.0.0.1", site.port, timeout=20)
+    client = http.client.HTTPConnection("127.0.0.1", site.port, timeout=TIMEOUT)
     with contextlib.closing(client):
         client.connect()
         first = client.sock

@@ -10,6 +10,7 @@ import pytest
 from django.conf import settings
 
 from retwis_site.telemetry.json_lines import JsonLine
+from tests.support.http.http_browser import TIMEOUT
 
 FILTER = Path(settings.BASE_DIR) / "deploy/fail2ban/filter.d/retwis.conf"
 SUBNET = r"(?P<address>[\da-f.:]+(?:/\d+)?)"
@@ -68,5 +69,5 @@ def test_fail2ban_itself_finds_the_same(hostile_lines, tmp_path):
     log = tmp_path / "log"
     log.write_text("\n".join(hostile_lines) + "\n")
     command = ["fail2ban-regex", "--out", "ip", str(log), str(FILTER)]
-    ended = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    ended = subprocess.run(command, capture_output=True, text=True, check=True, timeout=TIMEOUT)
     assert ended.stdout.split() == FOUND

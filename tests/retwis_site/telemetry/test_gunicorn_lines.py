@@ -8,7 +8,7 @@ import sys
 import pytest
 from django.conf import settings
 
-from tests.support.http.http_browser import Browser
+from tests.support.http.http_browser import TIMEOUT, Browser
 from tests.support.processes.ports import free_port
 from tests.support.processes.processes import environment, wait_until
 
@@ -26,7 +26,7 @@ def test_each_line_from_the_start_to_the_end_is_an_object(tmp_path):
         try:
             wait_until(lambda: browser.open("/livez")[0] == 200, "the worker of gunicorn")
             server.send_signal(signal.SIGTERM)
-            server.wait(20)
+            server.wait(TIMEOUT)
         finally:
             server.kill()
     lines = [json.loads(line) for line in log.read_text().splitlines()]

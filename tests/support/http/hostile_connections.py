@@ -6,6 +6,8 @@ import socket
 import threading
 from collections.abc import Iterator
 
+from tests.support.http.http_browser import TIMEOUT
+
 IDLE = b""
 HALF_HEADER = b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Long: "
 # Twenty pages, and a client that reads none of them.
@@ -32,7 +34,7 @@ class Attack:
     def _open(self) -> None:
         connection = socket.socket()
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
-        connection.settimeout(5)
+        connection.settimeout(TIMEOUT)
         connection.bind((self._address, 0))
         connection.connect(("127.0.0.1", self._port))
         with contextlib.suppress(ConnectionError):
@@ -49,11 +51,11 @@ class Attack:
                 self._open()
 
     @contextlib.contextmanager
-    def going_on(self) -> Iterator[None]:
+    def going_on(self) -> Iterator["Attack"]:
         thread = threading.Thread(target=self._run)
         thread.start()
         try:
-            yield
+            yield self
         finally:
             self._stop.set()
             thread.join()

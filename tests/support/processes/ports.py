@@ -1,4 +1,4 @@
-"""Ports for servers of tests."""
+"""Ports for servers of tests, and sockets that only listen."""
 
 import contextlib
 import random
@@ -24,3 +24,14 @@ def free_ports(count):
                 probe.bind(("127.0.0.1", random.choice(PORTS)))
                 found.append(probe.getsockname()[1])
         return found
+
+
+def connections_to(listening):
+    """How many clients have connected to a socket that nobody accepts from. It accepts and closes their connections."""
+    listening.setblocking(False)
+    number = 0
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            listening.accept()[0].close()
+            number += 1
+    return number

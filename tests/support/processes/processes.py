@@ -14,7 +14,7 @@ import redis
 from django.conf import settings
 
 from retwis_site.store.server import embedded
-from tests.support.http.http_browser import Browser
+from tests.support.http.http_browser import TIMEOUT, Browser
 from tests.support.stores import acl_users
 
 
@@ -56,7 +56,7 @@ def run_server(folder: str, *options: str) -> Iterator[subprocess.Popen[bytes]]:
         yield server
 
 
-def wait_until(condition: Callable[[], object], what: str, seconds: float = 20.0) -> None:
+def wait_until(condition: Callable[[], object], what: str, seconds: float = TIMEOUT) -> None:
     """Wait until the condition is true. A connection error counts as false."""
     deadline = time.monotonic() + seconds
     while True:
@@ -75,7 +75,7 @@ def environment(var, **changes):
 def manage(*arguments, env, **options):
     command = [sys.executable, "manage.py", *arguments]
     return subprocess.run(
-        command, cwd=settings.BASE_DIR, env=env, capture_output=True, text=True, check=False, timeout=30, **options
+        command, cwd=settings.BASE_DIR, env=env, capture_output=True, text=True, check=False, timeout=TIMEOUT, **options
     )
 
 
@@ -167,7 +167,7 @@ def entered(process):
 
 def leave(process):
     process.stdin.close()
-    assert process.wait(20) == 0
+    assert process.wait(TIMEOUT) == 0
 
 
 class Site:
@@ -206,7 +206,7 @@ class Site:
 
     def stop(self, with_signal=signal.SIGTERM):
         self.process.send_signal(with_signal)
-        return self.process.wait(15)
+        return self.process.wait(TIMEOUT)
 
 
 @contextlib.contextmanager

@@ -5,10 +5,12 @@ from contextlib import closing
 
 from prometheus_client.parser import text_string_to_metric_families
 
+from tests.support.http.http_browser import TIMEOUT
+
 
 def scrape(port):
     """The metrics that are served at this port, by name: a dict of values by labels."""
-    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=10)) as connection:
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT)) as connection:
         connection.request("GET", "/metrics")
         answer = connection.getresponse()
         assert answer.status == 200

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.http.http_browser import TIMEOUT
 from tests.support.people import register
 from tests.support.processes.processes import wait_until
 from tests.support.stored_posts import write_posts
@@ -32,7 +33,7 @@ def large(store, raw):
 
 @contextmanager
 def download(site, login):
-    with socket.create_connection(("127.0.0.1", site.port), timeout=20) as client:
+    with socket.create_connection(("127.0.0.1", site.port), timeout=TIMEOUT) as client:
         head = f"GET {URL} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nCookie: auth={login.secret}\r\n\r\n"
         client.sendall(head.encode())
         yield client
@@ -91,7 +92,7 @@ def test_pages_and_forms_are_answered_during_a_download(served_by_one_worker, la
         client.setblocking(False)
         with pytest.raises(BlockingIOError):
             client.recv(1)
-        client.settimeout(20)
+        client.settimeout(TIMEOUT)
         assert rest(client).startswith(b"HTTP/1.1 200 OK")
 
 
@@ -99,8 +100,9 @@ def test_a_store_that_hangs_during_a_download_is_an_error_page(served_by_one_wor
     before = chunk_reads(raw)
     with download(served_by_one_worker, large) as client:
         wait_until(lambda: chunk_reads(raw) > before + 2, "the first chunks")
-        raw.client_pause(1500)
+        raw.client_pause(60_000)
         answer = rest(client)
+    raw.client_unpause()
     assert answer.startswith(b"HTTP/1.1 503 ")
     assert b"Temporarily unavailable" in answer
     assert b'{"type":' not in answer

@@ -120,7 +120,7 @@ def test_a_killed_primary_is_a_503_until_its_replica_takes_over(with_replicas, b
         statuses.add(client.get("/").status_code)
         return 200 in statuses
 
-    wait_until(is_available, "the replica to take over", seconds=30)
+    wait_until(is_available, "the replica to take over")
     assert statuses <= {200, 503}
     page = client.get("/").content.decode()
     assert "Hello" in page

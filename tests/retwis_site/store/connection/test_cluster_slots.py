@@ -16,7 +16,9 @@ from retwis_site.store.client import connect
 from retwis_site.store.connection import cluster_slots
 from retwis_site.store.connection.cluster_slots import SLOTS, SlotMap, address_of
 from tests.support.clock import Clock
+from tests.support.processes.ports import connections_to
 from tests.support.processes.processes import wait_until
+from tests.support.runs.figures import assert_timeout
 from tests.support.stores import acl_users, topologies
 from tests.support.stores.cluster_moves import migrate
 
@@ -178,34 +180,37 @@ def test_threads_that_need_the_map_at_the_same_time_load_it_once():
 
 @pytest.fixture
 def hanging():
-    """URLs of six servers that accept connections and never answer."""
+    """Sockets of six servers that accept connections and never answer."""
     with contextlib.ExitStack() as listening:
-        sockets = [listening.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(6)]
-        yield [f"redis://{acl_users.credentials()}127.0.0.1:{one.getsockname()[1]}" for one in sockets]
+        yield [listening.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(6)]
+
+
+def url_of(listening):
+    return f"redis://{acl_users.credentials()}127.0.0.1:{listening.getsockname()[1]}"
 
 
 @pytest.mark.cluster
-def test_servers_that_hang_or_are_down_may_be_first_in_the_url(browser, moved, hanging, settings):
+def test_servers_that_hang_or_are_down_may_be_first_in_the_url(browser, raw, moved, hanging, settings):
+    assert browser().get("/timeline/").status_code == 200  # loads the views and the templates
     [unused] = topologies.free_ports(1)
-    moved(",".join([hanging[0], f"redis://{acl_users.credentials()}127.0.0.1:{unused}", settings.REDIS_URL]))
+    moved(",".join([url_of(hanging[0]), f"redis://{acl_users.credentials()}127.0.0.1:{unused}", settings.REDIS_URL]))
     started = time.monotonic()
     assert browser().get("/timeline/").status_code == 200
-    assert time.monotonic() - started < 2
+    assert_timeout("a page while servers hang", time.monotonic() - started, 2)
 
 
 @pytest.mark.cluster
-def test_many_threads_get_an_error_soon_when_the_whole_cluster_hangs(moved, hanging):
-    moved(",".join(hanging))
+def test_many_threads_ask_few_servers_when_the_whole_cluster_hangs(moved, hanging):
+    moved(",".join(map(url_of, hanging)))
     transport = connect().transport
 
     def ask(_):
-        started = time.monotonic()
         with pytest.raises(redis.RedisError):
             transport.exchange([(("GET", "health"), {})])
-        return time.monotonic() - started
 
     with ThreadPoolExecutor(16) as threads:
-        assert max(threads.map(ask, range(64))) < 3
+        list(threads.map(ask, range(64)))
+    assert 0 < sum(map(connections_to, hanging)) < 64  # each of them waits for its timeout
 
 
 @pytest.mark.cluster
@@ -215,19 +220,23 @@ def test_while_one_server_hangs_the_others_answer(store, raw):
     there = [key for key in keys if raw.nodes_manager.get_node_from_slot(raw.keyslot(key)).port == server.port]
     assert 0 < len(there) < len(keys)
     store.hget("user:1", "username")
+    for each in configured.SERVERS:
+        each.client.config_set("cluster-node-timeout", 60_000)  # else a slow machine takes it for failed, and stops all
     server.hang()
     try:
-        failed = []
-        started = time.monotonic()
+        failed, waited = [], 0
         for key in keys:
             try:
                 assert store.hget(key, "username") is None
             except StoreError as error:
                 failed.append((key, f"127.0.0.1:{server.port}" in str(error)))
+                waited += "a moment ago" not in str(error)
         assert failed == [(key, True) for key in there]
-        assert time.monotonic() - started < 3
+        assert 0 < waited <= len(there) / 2
     finally:
         server.go_on()
+        for each in configured.SERVERS:
+            each.client.config_set("cluster-node-timeout", 1000)
     wait_until(lambda: readable(store, there), "the server to go on")
 
 

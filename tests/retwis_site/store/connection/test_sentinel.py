@@ -10,7 +10,9 @@ import pytest
 
 from retwis_site.store.client import connect
 from tests.support.people import register
+from tests.support.processes.ports import connections_to
 from tests.support.processes.processes import wait_until
+from tests.support.runs.figures import assert_timeout
 from tests.support.stores import acl_users, topologies
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
@@ -51,7 +53,7 @@ def test_a_primary_that_fails_is_replaced(primary_and_replica, browser, fault):
         assert answer.status_code == 503 or ("Hello" in page and 'action="/logout/"' in page)
         return answer.status_code == 200 and client.post("/post/", {"body": "Again", "token": "u"}).status_code == 302
 
-    wait_until(is_available, "another primary", seconds=30)
+    wait_until(is_available, "another primary")
     assert 503 in statuses
     assert replica.client.info()["role"] == "master"
     assert replica.client.zcard("updates:1") == 2
@@ -61,7 +63,8 @@ def test_a_primary_that_fails_is_replaced(primary_and_replica, browser, fault):
     assert replica.refused() == []
 
 
-def test_sentinels_that_hang_or_are_down_may_be_first_in_the_url(moved, browser, settings):
+def test_sentinels_that_hang_or_are_down_may_be_first_in_the_url(raw, moved, browser, settings):
+    assert browser().get("/timeline/").status_code == 200  # loads the views and the templates
     [unused] = topologies.free_ports(1)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         ports = [listening.getsockname()[1], unused]
@@ -71,16 +74,15 @@ def test_sentinels_that_hang_or_are_down_may_be_first_in_the_url(moved, browser,
         assert browser().get("/timeline/").status_code == 200
         connect().transport.client.connection_pool.disconnect()
         assert browser().get("/timeline/").status_code == 200
-        assert time.monotonic() - started < 2
+        assert_timeout("a page while sentinels hang", time.monotonic() - started, 2)
 
 
 def test_when_all_sentinels_hang_pages_are_a_503_soon(moved, browser):
     with contextlib.ExitStack() as listening:
         sockets = [listening.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(3)]
         moved(",".join(f"redis://127.0.0.1:{one.getsockname()[1]}" for one in sockets))
-        started = time.monotonic()
-        assert [browser().get("/timeline/").status_code for _ in range(5)] == [503] * 5
-        assert time.monotonic() - started < 3
+        assert [browser().get("/timeline/").status_code for _ in range(20)] == [503] * 20
+        assert sum(map(connections_to, sockets)) <= 20  # of 60, if each page asked all three
 
 
 def test_no_sentinel_is_lost_when_threads_ask_at_the_same_time(moved, settings):

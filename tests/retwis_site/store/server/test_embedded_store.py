@@ -9,6 +9,7 @@ import redis
 
 from retwis_site.store.server import embedded
 from retwis_site.store.server.program import EmbeddedServerError
+from tests.support.http.http_browser import TIMEOUT
 from tests.support.processes.processes import (
     alive,
     embedded_client,
@@ -129,7 +130,7 @@ def test_the_server_of_a_killed_process_is_used_again_with_its_data(settings):
         with embedded_client() as store:
             store.hset("users", "alice", "1")
         owner.kill()
-        owner.wait(20)
+        owner.wait(TIMEOUT)
     assert alive(pid)
     with embedded.running(), embedded_client() as store:
         assert server_pid() == pid
@@ -174,7 +175,7 @@ def test_no_second_server_is_started_while_a_left_behind_one_still_loads(setting
     with other_process(settings) as owner:
         pid = entered(owner)
         owner.kill()
-        owner.wait(20)
+        owner.wait(TIMEOUT)
     real = embedded.is_embedded_server
 
     def go_on(number):
@@ -199,7 +200,7 @@ def test_no_second_server_is_started_while_a_left_behind_one_hangs(settings, mon
         with embedded_client() as store:
             store.hset("users", "alice", "1")
         owner.kill()
-        owner.wait(20)
+        owner.wait(TIMEOUT)
     os.kill(pid, signal.SIGSTOP)
     try:
         monkeypatch.setattr(embedded, "STARTS_WITHIN", 0.1)
@@ -241,7 +242,7 @@ def test_a_start_that_takes_too_long_fails_and_leaves_no_server_behind(monkeypat
     with pytest.raises(EmbeddedServerError, match=r"did not answer .* see .*server\.log"), embedded.running():
         pytest.fail("it started")
     assert len(started) == 1
-    wait_until(lambda: not alive(started[0].pid), "the end of the server", seconds=3)
+    wait_until(lambda: not alive(started[0].pid), "the end of the server")
 
 
 @pytest.mark.real_server
@@ -263,7 +264,7 @@ def test_a_start_that_is_interrupted_leaves_no_server_behind(monkeypatch, starte
         pytest.fail("it started")
     assert interrupted == [name]
     assert len(started) == 1
-    wait_until(lambda: not alive(started[0].pid), "the end of the server", seconds=3)
+    wait_until(lambda: not alive(started[0].pid), "the end of the server")
 
 
 @pytest.mark.real_server
