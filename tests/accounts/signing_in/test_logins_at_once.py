@@ -1,12 +1,16 @@
-"""Many logins at once with the right password, on `manage.py serve` with two workers: posts and pages do not wait."""
+"""Many logins at once with the right password, on `manage.py serve` with two workers: posts and pages do not wait.
+
+How long something waits is counted in hashes, of which each login needs one: so it is the same on any machine."""
 
 import http.client
+import math
 import selectors
 import socket
 import threading
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from itertools import count
 from urllib.parse import urlencode
 
 import pytest
@@ -15,24 +19,56 @@ from django.contrib.auth.hashers import make_password
 
 from accounts.signing_in.passwords import HASHING, LeanArgon2PasswordHasher
 from accounts.users.registration import Registration
+from tests.support.http.http_browser import TIMEOUT
 from tests.support.people import PASSWORD
 from tests.support.processes.ports import free_port
 from tests.support.processes.processes import run_site
-from tests.support.processes.timing import within
+from tests.support.runs.figures import within
 
 pytestmark = [pytest.mark.real_server, pytest.mark.faults]
 
 TOKEN = "c" * 32
 LONGEST_WAIT = 0.3  # seconds of a post
-LONGEST_PAGE = 2.0  # seconds
+# Hashes that end while nine of ten posts and pages wait. If these stood behind the logins, it would be half of a queue.
+MOST_HASHES = HASHING.waiting // 4
 MOST_POSTS = 50  # a user may publish 60 in an hour
-TIMEOUT = 30.0  # seconds; a test must fail rather than hang
 
 
 @dataclass(frozen=True)
 class Answered:
     status: int
     seconds: float
+    hashes: int = 0  # that ended meanwhile
+
+
+@dataclass
+class Crowd:
+    """Logins that are sent at once. They are answered in any order."""
+
+    port: int
+    names: list
+    addresses: list
+    answered: dict = field(default_factory=dict)
+
+    def hashes(self):
+        return sum(each.status == 302 for each in [*self.answered.values()])
+
+    def log_in(self):
+        """Send all of them, then read the answers as they come."""
+        with ExitStack() as stack, selectors.DefaultSelector() as waiting:
+            for name, address in zip(self.names, self.addresses, strict=True):
+                connection = socket.create_connection(("127.0.0.1", self.port), TIMEOUT, (address, 0))
+                waiting.register(stack.enter_context(connection), selectors.EVENT_READ, name)
+            began = time.monotonic()
+            for key in waiting.get_map().values():
+                key.fileobj.sendall(form("/login/", username=key.data, password=PASSWORD))
+            while len(self.answered) < len(self.names):
+                ready = waiting.select(TIMEOUT)
+                assert ready, f"only {len(self.answered)} of {len(self.names)} logins are answered"
+                for key, _ in ready:
+                    status = int(key.fileobj.recv(65536).split()[1])
+                    self.answered[key.data] = Answered(status, time.monotonic() - began)
+                    waiting.unregister(key.fileobj)
 
 
 def form(path, secret="", **fields):
@@ -43,25 +79,6 @@ def form(path, secret="", **fields):
         *("Content-Type: application/x-www-form-urlencoded", f"Cookie: csrftoken={TOKEN}; auth={secret}"),
     )
     return "\r\n".join([*head, "", body]).encode()
-
-
-def log_in_at_once(port, names, addresses):
-    """Send all logins, then read the answers as they come. Returns them in the order of the names."""
-    answered = {}
-    with ExitStack() as stack, selectors.DefaultSelector() as waiting:
-        for name, address in zip(names, addresses, strict=True):
-            connection = stack.enter_context(socket.create_connection(("127.0.0.1", port), TIMEOUT, (address, 0)))
-            waiting.register(connection, selectors.EVENT_READ, name)
-        began = time.monotonic()
-        for key in waiting.get_map().values():
-            key.fileobj.sendall(form("/login/", username=key.data, password=PASSWORD))
-        while len(answered) < len(names):
-            ready = waiting.select(TIMEOUT)
-            assert ready, f"{len(answered)} of {len(names)} logins are answered after {TIMEOUT} s"
-            for key, _ in ready:
-                answered[key.data] = Answered(int(key.fileobj.recv(65536).split()[1]), time.monotonic() - began)
-                waiting.unregister(key.fileobj)
-    return [answered[name] for name in names]
 
 
 def ask(port, secret, method, path, **fields):
@@ -76,13 +93,19 @@ def ask(port, secret, method, path, **fields):
     return Answered(response.status, time.monotonic() - began)
 
 
-def post_and_read(port, secret, ended):
-    """Post and read until `ended`. Returns the answers to the posts, and to the pages."""
+def post_and_read(crowd, thread, secret):
+    """Post and read until all logins are answered. Returns the answers to the posts, and to the pages."""
     posts, pages = [], []
-    while not ended():
-        pages.append(ask(port, secret, "GET", "/"))
+
+    def note(answers, *request, **fields):
+        before = crowd.hashes()
+        answer = ask(crowd.port, secret, *request, **fields)
+        answers.append(replace(answer, hashes=crowd.hashes() - before))
+
+    while thread.is_alive():
+        note(pages, "GET", "/")
         if len(posts) < MOST_POSTS:
-            posts.append(ask(port, secret, "POST", "/post/", body=f"Post {len(posts)}", token=f"t{len(posts)}"))
+            note(posts, "POST", "/post/", body=f"Post {len(posts)}", token=f"t{len(posts)}")
     return posts, pages
 
 
@@ -109,33 +132,37 @@ def site(request, names, tmp_path):
 @pytest.mark.parametrize("times", [150, 200])
 @pytest.mark.parametrize("address", ["127.0.{}.2", "127.0.{}.{}"], ids=["one address", "many addresses"])
 def test_posts_and_pages_do_not_wait_for_logins(site, alice, bob, carol, names, times, address):
-    def measure(number):
-        addresses = [address.format(number + 1, one % 250 + 2) for one in range(times)]
-        logins = []
-        crowd = threading.Thread(target=lambda: logins.extend(log_in_at_once(site.port, names[:times], addresses)))
-        crowd.start()
-        posts, pages = post_and_read(site.port, (alice, bob, carol)[number].secret, lambda: not crowd.is_alive())
-        crowd.join()
+    tries = count(1)
+
+    def measure():
+        number = next(tries)
+        crowd = Crowd(site.port, names[:times], [address.format(number, one % 250 + 2) for one in range(times)])
+        thread = threading.Thread(target=crowd.log_in)
+        thread.start()
+        posts, pages = post_and_read(crowd, thread, (alice, bob, carol)[number - 1].secret)
+        thread.join()
         assert {each.status for each in posts} == {302}
         assert {each.status for each in pages} == {200}
-        assert len(logins) == times
-        assert {each.status for each in logins} <= {302, 503}
-        assert sum(each.status == 302 for each in logins) >= HASHING.waiting
-        assert longest(pages) <= LONGEST_PAGE
-        return {"post": longest(posts)}
+        assert len(crowd.answered) == times
+        assert {each.status for each in crowd.answered.values()} <= {302, 503}
+        assert crowd.hashes() >= HASHING.waiting
+        for answers in (posts, pages):
+            assert nine_of_ten([each.hashes for each in answers]) <= MOST_HASHES
+        return {"a post during logins": max(each.seconds for each in posts)}
 
     within(LONGEST_WAIT, measure)
 
 
-def longest(answers):
-    return max(each.seconds for each in answers)
+def nine_of_ten(numbers):
+    """What nine of ten numbers do not exceed."""
+    return sorted(numbers)[math.ceil(0.9 * len(numbers)) - 1]
 
 
 def test_one_address_with_many_logins_refuses_no_other(site, names):
-    crowd = threading.Thread(target=log_in_at_once, args=(site.port, names, ["127.0.0.2"] * len(names)))
-    crowd.start()
+    thread = threading.Thread(target=Crowd(site.port, names, ["127.0.0.2"] * len(names)).log_in)
+    thread.start()
     others = []
-    while crowd.is_alive():
+    while thread.is_alive():
         others.append(ask(site.port, "", "POST", "/login/", username=names[0], password=PASSWORD))
-    crowd.join()
+    thread.join()
     assert {each.status for each in others} == {302}

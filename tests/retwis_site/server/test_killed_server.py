@@ -11,11 +11,12 @@ from tests.support.http.http_browser import Browser
 from tests.support.people import PASSWORD
 from tests.support.processes.ports import free_port
 from tests.support.processes.processes import end, environment, manage, run_site, wait_until
+from tests.support.runs import sampling
 
 pytestmark = [pytest.mark.real_server, pytest.mark.faults]
 
 AUTHORS = 8
-KILLS = 6
+KILLS = sampling.shorter(6, 2)
 POSTS_BETWEEN = 150  # by all authors together
 
 
@@ -70,7 +71,7 @@ def test_every_acknowledged_post_is_there(site, tmp_path):
     try:
         for _ in range(KILLS):
             before = written(authors)
-            wait_until(lambda before=before: written(authors) > before + POSTS_BETWEEN, "more posts", seconds=60)
+            wait_until(lambda before=before: written(authors) > before + POSTS_BETWEEN, "more posts")
             server = pid_file.read_text()
             end(int(server))
             # The file is empty for a moment, while the next server writes it.
@@ -83,7 +84,7 @@ def test_every_acknowledged_post_is_there(site, tmp_path):
 
     with redis.Redis(unix_socket_path=str(store / "redis.sock"), decode_responses=True) as raw:
         # A job that the worker had at two of the kills waits for the end of its lease.
-        wait_until(lambda: not raw.zcard("outbox") or make_due(raw), "the last deliveries", seconds=90)
+        wait_until(lambda: not raw.zcard("outbox") or make_due(raw), "the last deliveries")
         for author in authors:
             uid = raw.hget("users", author.name)
             texts = [raw.hget(f"post:{pid}", "body") for pid in raw.zrange(f"updates:{uid}", 0, -1)]
