@@ -28,9 +28,10 @@ from tests.support.people import register
 from tests.support.processes.ports import free_port
 from tests.support.processes.processes import end, run_server, run_site
 from tests.support.runs import figures, sampling
+from tests.support.runs.seed import SEED
 from tests.support.stores import acl_users, topologies
 from tests.support.stores.key_layouts import SHARDS, Counted, Split
-from tests.support.stores.scattering import SEED, scattered
+from tests.support.stores.scattering import scattered
 from timeline.posts.writing import index_jobs
 from timeline.timelines.checks import timeline_checks
 
@@ -45,15 +46,20 @@ def _uses_a_store(item: pytest.Item) -> bool:
     return "raw" in getattr(item, "fixturenames", ()) or any(mark.name in NEED_A_SERVER for mark in item.iter_markers())
 
 
-def pytest_report_header() -> str:
-    return f"round trips are scattered by SEED={SEED}"
+def pytest_sessionstart(session: pytest.Session) -> None:
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")  # only one process of a run has it
+    if reporter:
+        sample = f" and SAMPLE={sampling.CASES}" if sampling.CASES else ""
+        reporter.write_line(f"SEED={SEED}{sample} repeats what chance decides in this run")
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    """A report has the figures that its test has measured; that of a failure also says how to repeat it."""
+    item.user_properties += [("seconds", figure) for figure in figures.taken()]
     report = yield
     if report.failed:
-        report.sections.append(("the order of commands", f"SEED={SEED} repeats it"))
+        report.sections.append(("the seed", f"SEED={SEED} repeats what chance has decided"))
     return report
 
 
@@ -81,21 +87,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     excluded = [item for item in items if is_excluded(item)]
     if sampling.CASES:
         names = {item.nodeid for item in items if item.get_closest_marker("faults")}
-        left_out = names - sampling.drawn(names, sampling.CASES, sampling.SEED)
+        left_out = names - sampling.drawn(names, sampling.CASES, SEED)
         excluded += [item for item in items if item.nodeid in left_out and item not in excluded]
     items[:] = [item for item in items if item not in excluded]
     config.hook.pytest_deselected(items=excluded)
-
-
-def pytest_sessionstart(session: pytest.Session) -> None:
-    reporter = session.config.pluginmanager.get_plugin("terminalreporter")  # only one process of a run has it
-    if reporter and sampling.CASES:
-        reporter.write_line(sampling.title())
-
-
-@pytest.hookimpl(tryfirst=True)  # before pytest makes the report of the call
-def pytest_runtest_makereport(item: pytest.Item) -> None:
-    item.user_properties += [("seconds", figure) for figure in figures.taken()]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

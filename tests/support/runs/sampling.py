@@ -1,5 +1,4 @@
-"""A sample of the tests with faults: `SAMPLE=2 SEED=7` runs two cases of each test, and makes long tests shorter. The
-same seed draws the same. Without SEED, a run makes one up and prints it.
+"""A sample of the tests with faults: `SAMPLE=2 SEED=7` runs two cases of each test, and makes long tests shorter.
 
 Each process of a run draws for itself, by the seed and the names of the tests alone, so all of them draw the same.
 """
@@ -10,16 +9,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
+from tests.support.runs.seed import SEED
+
 T = TypeVar("T")
 
 CASES = int(os.environ.get("SAMPLE") or 0)  # of each test; 0: the run is no sample
-# In the environment, the other processes of the run find it.
-SEED = os.environ.setdefault("SEED", str(random.randrange(1_000_000))) if CASES else ""
-
-
-def title() -> str:
-    """How to repeat this run; empty when it is no sample."""
-    return f"a sample, which is repeated with SAMPLE={CASES} SEED={SEED}" if CASES else ""
 
 
 def drawn(names: Iterable[str], cases: int, seed: str) -> set[str]:

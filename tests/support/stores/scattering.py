@@ -7,7 +7,6 @@ order. Commands for one key stay in order. `between` is called between two group
 A process may die between two groups, too.
 """
 
-import os
 import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,8 +16,8 @@ from redis.crc import key_slot
 
 from retwis_site.store.connection.recorder import KEY_IS_SECOND, KEYLESS, Command
 from retwis_site.store.connection.transport import OneServer, Queued
+from tests.support.runs.seed import SEED
 
-SEED = int(os.environ.get("SEED", "1"))  # `make test SEED=7` tries other orders
 SERVERS = 3
 
 _WHOLE = OneServer.exchange
