@@ -52,7 +52,7 @@
 | `uses:<digest>` | zset | the uids that an invitation has let in, by the hash of its code, score = when (unix s), EX a day after its end | truth |
 | `blocked_names` | hash | a word that no new account may have as its name, `*` for any letters -> since when (unix s) | truth |
 | `skeletons` | hash | what a username looks like (UTS #39) -> the first uid whose name does | |
-| `site` | hash | the site's own words: `name`, `tagline`, `colour`, `about`, `rules` (a line each), `privacy`, `contact`, `announcement`, `registration` (`open`, `approval`, `invite` or `closed`), `invites` (open invitations that a member may have); an absent field has its default; `act:<id>` -> a line of the log until it is there | truth |
+| `site` | hash | the site's own words: `name`, `tagline`, `colour`, `about`, `rules` (a line each), `privacy`, `contact`, `announcement`, `registration` (`open`, `approval`, `invite` or `closed`), `invites` (open invitations that a member may have); an absent or empty field has its default; `act:<id>` -> a line of the log until it is there | truth |
 | `report:<rid>` | hash | what a user has told staff: `who`, `whom` (uids), `pid` (of a reported post), `reason` (`spam`, `harassment`, `illegal`, `other`, `rule:<number>`), `rule` (its text), `note`, `body` (the text of the post as it was), `decision` (a line of the log) | truth |
 | `reports` | zset | the open reports, member = score = `<rid>`: when it was made, in unix µs | |
 | `reports_about:<uid>` | zset | all reports about this user and their posts, member = score = `<rid>` | |

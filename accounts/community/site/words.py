@@ -19,11 +19,11 @@ class SiteWords:
 
     def change(self, fields: Mapping[str, str], by: int = OPERATOR) -> None:
         """Set these fields; an empty text removes one. The log names those whose meaning changes; the others are not
-        written. Seven round trips; one when nothing changes. Of two changes at once, the later one stands, field by
+        written. Six round trips; one when nothing changes. Of two changes at once, the later one stands, field by
         field.
 
-        The commit is one HSET, which also has the line for the log. Fields are emptied before they are removed, and an
-        empty field counts as absent: so a crash in between leaves nothing half done.
+        The commit is one HSET, which also has the line for the log. An emptied field stays and counts as absent: to
+        remove it would remove what another change has written meanwhile.
         """
         stored = self._store.hgetall(keys.site())
         before, after = site.read(stored), site.read({**stored, **fields})
@@ -35,11 +35,6 @@ class SiteWords:
         job.store.hset(keys.site(), {**fields, **act.evidence()})
         site.forget()
         with suppress(LeaseEnded):
-            pipe = job.store.pipeline()
-            for field, text in fields.items():
-                if not text:
-                    pipe.hdel(keys.site(), field)
-            pipe.execute()
             Log(job.store).copy(keys.site(), act.id)
             job.done()
 
