@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 
+from accounts.users.deletion import is_deleted
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import LARGEST_ID, nonce, note_bad, whole
@@ -94,11 +95,17 @@ class Log:
         self._store = store
 
     def write(self, act: Act) -> None:
-        """Write the line of an act that was done; can run twice. One round trip."""
+        """Write the line of an act that was done; can run twice. Two round trips; one for an act about no person, three
+        where the account of the person is deleted.
+
+        The deletion is read after the write. Either this read sees it, or the worker that removes the account sees the
+        line."""
         self.write_all([act])
+        if act.whom and is_deleted(self._store.hget(keys.user(act.whom), "deleted")):
+            self._store.unlink(keys.acts(act.whom))
 
     def write_all(self, acts: Iterable[Act]) -> None:
-        """Like `write`. One round trip."""
+        """Write lines about accounts that exist, as those of an import. One round trip."""
         pipe = self._store.pipeline()
         for act in acts:
             pipe.zadd(keys.log(year_of(act.at)), {act.line(): act.at})
@@ -107,8 +114,8 @@ class Log:
         pipe.execute()
 
     def copy(self, key: str, act_id: str) -> None:
-        """Write the line that stands as evidence in the hash `key`, if the act was done, and remove it there. Three
-        round trips; one without an act."""
+        """Write the line that stands as evidence in the hash `key`, if the act was done, and remove it there. Two
+        round trips besides those of `write`; one without an act."""
         line = self._store.hget(key, evidence_of(act_id))
         if line is None:
             return

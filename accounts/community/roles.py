@@ -53,7 +53,7 @@ class Roles:
         return _role(self._store.hget(keys.staff(), str(uid)))
 
     def give(self, uid: int, role: Role, by: int = OPERATOR, reason: str = "") -> None:
-        """Give a role; MEMBER takes it away. An admin has no sanction: it ends. Commit: the second HSET. Nine round
+        """Give a role; MEMBER takes it away. An admin has no sanction: it ends. Commit: the second HSET. Ten round
         trips. Raises NoSuchUser, also for a deleted account; LastAdmin; RoleChanging."""
         username, deleted = self._store.hmget(keys.user(uid), ["username", "deleted"])
         if not username or deleted is not None:
@@ -76,7 +76,7 @@ class Roles:
 
     def finish(self, job: str, uid: int, act_id: str) -> None:
         """What follows the commit: the field `role` and the log. Also after a change that never reached its commit.
-        Seven round trips at most; two more each time that another change comes between."""
+        Eight round trips at most; two more each time that another change comes between."""
         self.follow(uid)
         Log(self._store).copy(keys.staff(), act_id)
         self._store.hdel(keys.staff(), f"{MARK}{act_id}")

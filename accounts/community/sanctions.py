@@ -97,7 +97,7 @@ class Sanctions:
         return imposed(uid, self._store.hmget(keys.user(uid), STORED))
 
     def impose(self, uid: int, state: State, reason: str, until: int = 0, by: int = OPERATOR) -> None:
-        """Impose a state, instead of the present one. `until`: unix seconds; 0: until it is lifted. Nine round trips.
+        """Impose a state, instead of the present one. `until`: unix seconds; 0: until it is lifted. Ten round trips.
         Raises NoSuchUser, also for a deleted account; TooLate; SanctionsAdmin."""
         act = Act(what=state, whom=uid, by=by, reason=reason, until=until)
         stored = self._store.hgetall(keys.user(uid))
@@ -118,7 +118,7 @@ class Sanctions:
         self._commit(act, fields)
 
     def lift(self, uid: int, by: int = OPERATOR, reason: str = "") -> None:
-        """End what is imposed. Seven round trips. Raises NoSuchUser, NothingImposed, TooLate."""
+        """End what is imposed. Eight round trips. Raises NoSuchUser, NothingImposed, TooLate."""
         present = self.standing(uid)
         if present is None:
             raise NothingImposed
@@ -139,7 +139,7 @@ class Sanctions:
 
     def finish(self, job: str, uid: int, act_id: str) -> bool:
         """What follows the commit; also after a change that never reached it. Returns False when the person has become
-        an admin meanwhile: then nothing is imposed. Six round trips at most."""
+        an admin meanwhile: then nothing is imposed. Seven round trips at most."""
         is_admin = self._is_admin(uid)  # read after the write; a new role reads the sanction after its own write
         if is_admin:
             Users(self._store).write(uid, NO_SANCTION)
@@ -199,7 +199,7 @@ class Sanctions:
         return standing_in(uid, self._store.hgetall(keys.user(uid)))
 
     def decide_appeal(self, uid: int, granted: bool, by: int, reason: str) -> None:
-        """Lift what is imposed, or let it stand. Commit: HSETNX, which decides between two moderators. Eight round
+        """Lift what is imposed, or let it stand. Commit: HSETNX, which decides between two moderators. Nine round
         trips at most. Raises NothingImposed, NoAppeal, Decided."""
         present = self.standing(uid)
         if present is None:
@@ -215,7 +215,7 @@ class Sanctions:
             raise Decided
 
     def finish_answer(self, job: str, uid: int, act_id: str) -> None:
-        """What follows the commit of a decision; also after one that never reached it. Six round trips at most."""
+        """What follows the commit of a decision; also after one that never reached it. Seven round trips at most."""
         pipe = self._store.pipeline()
         answer = pipe.hget(keys.user(uid), answer_of(act_id))
         present = pipe.hget(keys.user(uid), "state_act")

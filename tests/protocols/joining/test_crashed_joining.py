@@ -74,7 +74,7 @@ def test_an_application(store, raw, step):
 def test_an_approval(store, layout, raw, step):
     at = applied(store)
     killed = killed_before_round_trip(step, lambda: Answers(store).approve("dora", at, MODERATOR))
-    assert killed == (step < 16)
+    assert killed == (step < 17)
     finish_jobs(store, raw)
     assert assert_one_answer(store, raw) == (APPROVED if step > 2 else "")
     assert_sound(raw)

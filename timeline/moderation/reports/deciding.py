@@ -55,7 +55,7 @@ class Deciding:
 
     def decide(self, report: Report, action: Action, reason: str, days: int, by: int) -> None:
         """Decide a report, and with it all open reports about the same thing. `days`: how long a sanction lasts; 0:
-        until it is lifted. Some fifteen round trips for a single report. Raises DecidedAlready, NotYours, NoPost."""
+        until it is lifted. Some sixteen round trips for a single report. Raises DecidedAlready, NotYours, NoPost."""
         if action is Action.DELETE and report.about.pid is None:
             raise NoPost
         require_may_act(self._store, by, report.about.whom, action)
@@ -121,8 +121,8 @@ class Deciding:
             yield from batches(alike, AT_ONCE)
 
     def _impose(self, act: Act, state: State) -> None:
-        """Impose a sanction once: the person's hash and the log know whether it was imposed. Twelve round trips at
-        most."""
+        """Impose a sanction once: the person's hash and the log know whether it was imposed. Thirteen round trips
+        at most."""
         present = Sanctions(self._store).of(act.whom)
         if present is not None and (present.state, present.reason) == (state, act.reason) and present.since >= act.when:
             return

@@ -13,7 +13,7 @@ from timeline.posts.writing.deletion import Deletion
 
 
 def delete_by_staff(store: Store, pid: int, by: int, reason: str) -> int:
-    """Delete anybody's post. Returns the uid of its author. Four round trips besides those of `Deletion.delete`. Raises
+    """Delete anybody's post. Returns the uid of its author. Five round trips besides those of `Deletion.delete`. Raises
     NoSuchPost, PostDeleted."""
     author = stored_id(keys.post(pid), store.hget(keys.post(pid), "user_id"))
     if author is None:
