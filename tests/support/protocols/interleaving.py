@@ -7,8 +7,8 @@ task may be killed at its turn. Time stands still for leases, until a worker tak
 
 import random
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from types import SimpleNamespace
 from unittest import mock
 
@@ -16,7 +16,7 @@ from retwis_site.exceptions import LeaseEnded
 from retwis_site.jobs import lease
 from retwis_site.jobs.outbox import WORKER_GIVES_UP, Claim
 from retwis_site.jobs.worker import handler_for
-from retwis_site.store import cached_list
+from retwis_site.store import cached_list, keys
 from retwis_site.store.client import Store
 from tests.support.stores import scattering
 from tests.support.stores.seam import Killed, before_each_round_trip
@@ -142,6 +142,29 @@ class Schedule:
 
 
 _running: list[Schedule] = []
+
+
+def interleave(seed: int, kills: int, works: Sequence[Callable[[], object]]) -> None:
+    """Run these tasks at once, in the order of the seed. Fails on the error of any."""
+    schedule = Schedule(seed, kills)
+    schedule.run({str(number): work for number, work in enumerate(works)})
+    assert schedule.errors == [], seed
+
+
+def attempt(work: Callable[[], object], *refusals: type[Exception]) -> Callable[[], None]:
+    """A task that may be refused: another task was faster."""
+
+    def task() -> None:
+        with suppress(*refusals):
+            work()
+
+    return task
+
+
+def take_all_over(store: Store) -> None:
+    """Take over all jobs, also those that an owner or another worker is at work on: they have become too slow."""
+    for job in [job for key in keys.outboxes() for job in store.zrangebyscore(key, "-inf", "+inf", 100)]:
+        take_over(store, job)
 
 
 def take_over(store: Store, job: str) -> object:

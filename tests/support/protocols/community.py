@@ -1,0 +1,68 @@
+"""What must hold of roles, sanctions, appeals and the log, and how workers finish them."""
+
+import json
+
+from retwis_site.jobs.worker import drain
+from retwis_site.store import keys
+from tests.support.stores.key_layouts import make_due, noted
+
+MODERATOR, OTHER = 7, 8  # uids of staff without accounts: an act names them, and nothing else
+
+
+def finish_all_but_removals(store, raw):
+    """Let a worker finish all jobs. Suspensions without an end keep the job that deletes the account in 30 days."""
+    make_due(raw)
+    drain(store, "worker")
+    assert [job for job in noted(raw) if not job.startswith("removal:")] == []
+
+
+def acts_in_log(raw):
+    return [json.loads(line) for key in raw.keys("log:*") for line in raw.zrange(key, 0, -1)]
+
+
+def reasons_in_log(raw):
+    return {act["reason"] for act in acts_in_log(raw)}
+
+
+def waiting_appeals(raw):
+    """The appeals against what is imposed now that nobody has answered."""
+    found = set()
+    for key in raw.keys("user:*"):
+        fields, act_id = raw.hgetall(key), raw.hget(key, "state_act")
+        appealed = json.loads(fields.get("appeal", "{}")).get("act")
+        if act_id and appealed == act_id and f"answer:{act_id}" not in fields and "deleted" not in fields:
+            found.add(f"{key.partition(':')[2]}:{act_id}")
+    return found
+
+
+def assert_community_agrees(raw, where):
+    """For a site without jobs: what follows from the hashes of `staff` and of the people."""
+    acts, staff = acts_in_log(raw), raw.hgetall("staff")
+    assert [field for field in staff if ":" in field] == [], (where, "a mark or a line is left")
+    for key in raw.keys("user:*"):
+        uid, fields = key.partition(":")[2], raw.hgetall(key)
+        lines = {act["id"] for act in map(json.loads, raw.zrange(keys.acts(uid), 0, -1))}
+        if "deleted" in fields:
+            assert (staff.get(uid), lines) == (None, set()), (where, uid)
+            assert {field for field in fields if not field.startswith("answer:")} <= {"username", "deleted"}, where
+            continue
+        assert [field for field in fields if field.startswith("act:")] == [], (where, uid)
+        assert (fields.get("role") or "member") == staff.get(uid, "member"), (where, uid)
+        assert lines == {act["id"] for act in acts if str(act["whom"]) == uid}, (where, uid)
+        if fields.get("state"):
+            _assert_imposed_by_an_act(raw, uid, fields, acts, where)
+            assert staff.get(uid) != "admin", (where, uid)
+        else:
+            assert fields.get("state_act", "") == "", (where, uid)
+    assert waiting_appeals(raw) <= set(raw.zrange("appeals", 0, -1)), where
+    for member in raw.zrange("appeals", 0, -1):  # `cleanup` removes those against what is no longer imposed
+        uid, act_id = member.split(":")
+        assert raw.hget(f"user:{uid}", "state_act") != act_id or member in waiting_appeals(raw), where
+
+
+def _assert_imposed_by_an_act(raw, uid, fields, acts, where):
+    [act] = [act for act in acts if act["id"] == fields["state_act"]]
+    told = (act["what"], act["reason"], str(act["until"]))
+    assert told == (fields["state"], fields["state_reason"], fields["state_until"]), (where, uid)
+    if fields["state"] == "suspended" and fields["state_until"] == "0":
+        assert f"removal:{uid}:{act['id']}" in noted(raw), (where, uid)
