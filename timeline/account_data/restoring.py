@@ -82,7 +82,8 @@ class Restoring:
         while without_id := _missing_from(claimed, missing):
             claimed |= self._claimed(leased, dict(zip(self._ids.some(len(without_id)), without_id, strict=True)))
         self._write_hashes(leased, missing, claimed)
-        self._list(leased, list(claimed))
+        if not self._list(leased, list(claimed)):
+            raise StoreError("the account was deleted meanwhile; name another one")
         self._remove_jobs(leased, [*self._post_jobs, *self._lists_jobs[:-1]])
         self._post_jobs.clear()
         del self._lists_jobs[:-1]
@@ -171,9 +172,9 @@ class Restoring:
             pipe.hset(keys.post(pid), fields | link_fields(self.conversation.links(pid, post)))
         pipe.execute()
 
-    def _list(self, leased: Store, pids: Sequence[int]) -> None:
+    def _list(self, leased: Store, pids: Sequence[int]) -> bool:
         """Add posts to `updates:`, the commit, and then to the threads, quotes and tags in which they stand. Two round
-        trips, and those of `Standing.settle`.
+        trips, and those of `Standing.settle`. Returns False, and deletes the posts, when the account is deleted.
 
         The deletion is read after the write. Either this read sees it, or the worker that removes the account sees the
         posts."""
@@ -190,8 +191,9 @@ class Restoring:
             for pid in pids:
                 pipe.zrem(keys.updates(self._uid), str(pid))
             pipe.execute()
-            raise StoreError("the account was deleted meanwhile; name another one")
+            return False
         Standing(leased).settle(pids)
+        return True
 
     def _remove_jobs(self, store: Store, jobs: Sequence[str]) -> None:
         pipe = store.pipeline()
