@@ -4,7 +4,7 @@ from retwis_site.store import keys
 
 
 def expected_notices(raw):
-    """uid -> notices, as they follow from the edges and posts of a site where nobody is blocked, muted or quiet."""
+    """uid -> notices, as they follow from the edges and posts of a site where nobody is quiet, and all mutes are of people."""
     posts = {pid: raw.hgetall(key) for key in raw.keys("post:*") if (pid := key.partition(":")[2])}
     found = []
     for kind, prefix in (("follow", "following"), ("like", "likes"), ("repost", "reposts")):
@@ -22,7 +22,13 @@ def expected_notices(raw):
         if "reply_to_user" in post:
             concerned[post["reply_to_user"]] = "reply"
         found += [(owner, f"{kind}:{pid}:{who}", who) for owner, kind in concerned.items()]
-    return {(int(owner), notice) for owner, notice, who in found if owner != who}
+    return {(int(owner), notice) for owner, notice, who in found if owner != who and _is_welcome(raw, owner, who)}
+
+
+def _is_welcome(raw, owner, who):
+    """Whether the owner wants to know what this person does."""
+    blocks = (raw.zscore(keys.blocked(owner), who), raw.zscore(keys.blocked(who), owner))
+    return [*blocks, raw.zscore(keys.muted(owner), who)] == [None] * 3 and not raw.hexists(keys.user(owner), "deleted")
 
 
 def assert_notices_agree(raw, where):
