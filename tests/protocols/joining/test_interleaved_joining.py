@@ -5,12 +5,13 @@ import contextlib
 import pytest
 
 from accounts.community.joining.answers import Answers
+from accounts.joining.applications import Applications
 from accounts.joining.invitations import Invitations
 from accounts.joining.joining import Joining
 from accounts.joining.refusals import CannotJoin
 from accounts.users.entities import NameTaken
-from retwis_site.jobs.worker import drain
-from tests.support.protocols.interleaving import Schedule
+from accounts.users.registration import Registration
+from tests.support.protocols.interleaving import Schedule, attempt, interleave, take_all_over
 from tests.support.protocols.joining import (
     MODERATOR,
     OTHER,
@@ -21,7 +22,6 @@ from tests.support.protocols.joining import (
     finish_jobs,
 )
 from tests.support.protocols.thoroughness import examples
-from tests.support.stores.key_layouts import make_due
 
 RUNS = 25  # seeds for each scenario
 
@@ -34,9 +34,8 @@ def joiner(store, name, code):
     return join
 
 
-def impatient_worker(store, raw):
-    make_due(raw)
-    drain(store, "worker")
+def applicant(store, name):
+    return attempt(lambda: Applications(store).apply(name, "argon2$hash", "I know bob."), NameTaken)
 
 
 @pytest.mark.parametrize("kills", [0, 1])
@@ -80,11 +79,32 @@ def test_two_moderators_who_answer_at_once(store, layout, raw, kills):
                 "other": lambda at=at, answered=answered: answered.append(
                     Answers(store).refuse("dora", at, OTHER, "We are full.")
                 ),
-                "worker": lambda: impatient_worker(store, raw),
+                "worker": lambda: take_all_over(store),
             }
         )
         assert schedule.errors == [], seed
         finish_jobs(store, raw)
         assert assert_one_answer(store, raw), seed
         assert answered.count(True) <= 1, seed
+        assert_sound(raw)
+
+
+@pytest.mark.parametrize("kills", [0, 2])
+def test_of_those_who_ask_for_one_name_and_take_it_one_has_it(store, raw, kills):
+    """Dora asks, and is approved. Somebody else takes the name meanwhile, or asks for it, or takes an invitation."""
+    for seed in range(examples(RUNS)):
+        raw.flushall()
+        code = Invitations(store).make().code
+        at = applied(store)
+        works = [
+            lambda at=at: Answers(store).approve("dora", at, MODERATOR),
+            attempt(lambda: Registration(store).register("DORA", "argon2$hash"), NameTaken),
+            applicant(store, "dora"),
+            joiner(store, "dorA", code),
+            lambda: take_all_over(store),
+        ]
+        interleave(seed, kills, works)
+        finish_jobs(store, raw)
+        assert raw.hkeys("users") in ([], ["dora"]), seed
+        assert_uses_are_accounts(store, raw, code)
         assert_sound(raw)
