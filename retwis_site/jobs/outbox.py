@@ -71,7 +71,9 @@ class Outbox:
 
     def add(self, name: str) -> Job:
         """Add a job that this process carries out at once. One round trip."""
-        return Job(name, self.add_all([name]))
+        leased = owned(self._store)
+        leased.zadd(keys.outbox(name), {name: int(time.time()) + LEASE})
+        return Job(name, leased)
 
     def add_all(self, names: Sequence[str]) -> Store:
         """Add jobs that this process carries out at once. Returns the store for all that is written for them. One round

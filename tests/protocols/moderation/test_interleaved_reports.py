@@ -154,7 +154,9 @@ def assert_decisions_are_carried_out(raw, where):
             assert acts.count(act) == 1, where
         if action is Action.DELETE:
             assert raw.hexists(f"post:{report['pid']}", "deleted"), where
-    decided = {json.loads(raw.hget(key, "decision"))["id"] for key in raw.keys("report:*") if raw.hexists(key, "decision")}
+    decided = {
+        json.loads(raw.hget(key, "decision"))["id"] for key in raw.keys("report:*") if raw.hexists(key, "decision")
+    }
     if not raw.hexists("user:3", "deleted"):
         assert {act["id"] for act in acts if act["what"].startswith("report:")} <= decided, where
 

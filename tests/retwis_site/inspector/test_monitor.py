@@ -9,7 +9,7 @@ from tests.support.stored_posts import write_posts
 from tests.support.texts.inspector import inspector
 from timeline.relations.follow import Follows
 
-pytestmark = [pytest.mark.usefixtures("inspected"), pytest.mark.real_server]
+pytestmark = [pytest.mark.usefixtures("inspected"), pytest.mark.real_server, pytest.mark.in_order]
 
 LAST = "the end of what is monitored"
 

@@ -1,9 +1,11 @@
 """A block ends the follows both ways and removes the notices; while it stands, no follow between the two does."""
 
 import time
+from unittest.mock import Mock
 
 import pytest
 
+from retwis_site.exceptions import LeaseEnded
 from retwis_site.jobs.worker import drain
 from tests.support.removed_accounts import delete_and_remove
 from tests.support.stored_keys import everything, publish, ranking
@@ -100,7 +102,7 @@ def test_a_block_that_is_killed_is_finished_by_a_worker(store, raw, step):
 
 
 def test_a_block_whose_follows_take_too_long_keeps_its_job(store, raw, monkeypatch):
-    monkeypatch.setattr(Edges, "reconcile", lambda self, follows: False)
+    monkeypatch.setattr(Edges, "reconcile", Mock(side_effect=LeaseEnded))
     BlockedPeople(store).block(ALICE, BOB)
     assert len(noted(raw)) == 1
 

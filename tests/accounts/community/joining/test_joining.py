@@ -54,14 +54,14 @@ def test_an_invitation_lets_as_many_people_join_as_it_has_uses(browser, alice, r
 
 def test_of_two_people_with_the_last_use_one_joins(store, raw):
     made = Invitations(store).make()
-    Invitations(store).use(made, 5)
+    use = Invitations(store).use(made, 5)
     with pytest.raises(NotInvited):
         Invitations(store).use(made, 6)
     [key] = raw.keys("uses:*")
     assert made.code not in key
     assert raw.zrange(key, 0, -1) == ["5"]
     assert 14 * 24 * 3600 < raw.ttl(key) <= 15 * 24 * 3600
-    Invitations(store).give_back(made, 5)
+    Invitations(store).give_back(use, made, 5)
     Invitations(store).use(made, 6)
     assert raw.zrange(key, 0, -1) == ["6"]
 

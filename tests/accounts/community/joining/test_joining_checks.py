@@ -28,8 +28,7 @@ def site(store, raw, alice, bob):
     """Dora asks to join. The operator's invitation has let bob in, alice has an open one."""
     Applications(store).apply("Dora", "argon2$hash", "why")
     made = Invitations(store).make(uses=2)
-    Invitations(store).use(made, 2)
-    Invitations(store).settled(made, 2)
+    Invitations(store).use(made, 2).done()
     Invitations(store).make(by=1)
     return raw
 
