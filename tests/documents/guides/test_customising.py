@@ -4,13 +4,12 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import polib
 import pytest
-from django.conf import settings
 
+from tests.support.processes.fresh_process import run_code
 from tests.support.processes.ports import free_port
 from tests.support.processes.processes import environment, manage, run_site, wait_until
 from tests.support.texts import guides
@@ -98,13 +97,7 @@ def test_the_rest_of_the_site_knows_the_new_keys_and_the_limit(club, raw, alice)
     assert "motto:1 is a list, expected a string" in answer.stdout
     assert "motto:2" not in answer.stdout
     wrong = {**club, "THROTTLE_MOTO": "5"}
-    refused = subprocess.run(
-        [sys.executable, "-c", "import retwis_site.wsgi"],
-        cwd=settings.BASE_DIR,
-        env=wrong,
-        capture_output=True,
-        text=True,
-    )
+    refused = run_code("import retwis_site.wsgi", wrong)
     assert "THROTTLE_MOTO is not known. There are: " in refused.stderr
     assert "THROTTLE_MOTTO" in refused.stderr
 

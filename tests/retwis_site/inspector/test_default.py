@@ -1,11 +1,10 @@
 """The inspector is on where a site is tried out, and off elsewhere, unless INSPECT says otherwise."""
 
 import os
-import subprocess
-import sys
 
 import pytest
-from django.conf import settings
+
+from tests.support.processes.fresh_process import run_code
 
 SHOWS = """
 from retwis_site import settings
@@ -29,12 +28,5 @@ UNSET = ("INSPECT", "REDIS_URL", "ALLOWED_HOSTS", "HTTPS", "RETWIS_ENV_FILE")
 def test_it_is_on_where_a_site_is_tried_out(tmp_path, given, is_on):
     environment = {name: value for name, value in os.environ.items() if name not in UNSET}
     environment |= {"VAR_DIR": str(tmp_path), "SECRET_KEY": "only for tests", **given}
-    shown = subprocess.run(
-        [sys.executable, "-c", SHOWS],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=settings.BASE_DIR,
-        env=environment,
-    )
+    shown = run_code(SHOWS, environment)
     assert shown.stdout.split() == [str(is_on)] * 2

@@ -1,11 +1,8 @@
 """A public site without REDIS_URL fails: it would work on an embedded store of its own, and find it empty."""
 
-import subprocess
-import sys
-
 import pytest
-from django.conf import settings
 
+from tests.support.processes.fresh_process import run_code
 from tests.support.processes.processes import environment, manage
 
 pytestmark = pytest.mark.one_server  # the other topologies always need REDIS_URL
@@ -40,8 +37,7 @@ def test_a_command_fails_and_names_both_fixes(tmp_path, command, changes):
 
 def start_web_process(env):
     """Import the WSGI application, as every WSGI server does."""
-    command = [sys.executable, "-c", "import retwis_site.wsgi"]
-    return subprocess.run(command, cwd=settings.BASE_DIR, env=env, capture_output=True, text=True, check=False)
+    return run_code("import retwis_site.wsgi", env)
 
 
 @pytest.mark.parametrize("changes", PUBLIC, ids=str)

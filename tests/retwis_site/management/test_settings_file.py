@@ -1,12 +1,10 @@
 """RETWIS_ENV_FILE: settings from a file in dotenv form."""
 
 import os
-import subprocess
-import sys
 
 import pytest
-from django.conf import settings
 
+from tests.support.processes.fresh_process import run_code
 from tests.support.processes.processes import environment, manage
 
 PRINT = "from django.conf import settings; print(settings.PORT, settings.REDIS_KEY_PREFIX, settings.SECRET_KEY)"
@@ -15,10 +13,7 @@ PRINT = "from django.conf import settings; print(settings.PORT, settings.REDIS_K
 def settings_with(tmp_path, **variables):
     """A process that prints three settings."""
     kept = {"PATH": os.environ["PATH"], "DJANGO_SETTINGS_MODULE": "retwis_site.settings", "VAR_DIR": str(tmp_path)}
-    command = [sys.executable, "-c", PRINT]
-    return subprocess.run(
-        command, cwd=settings.BASE_DIR, env={**kept, **variables}, capture_output=True, text=True, check=False
-    )
+    return run_code(PRINT, {**kept, **variables})
 
 
 @pytest.fixture
@@ -83,12 +78,8 @@ def test_a_variable_that_is_read_before_the_file_is_an_error_unless_the_environm
     ended = settings_with(tmp_path, RETWIS_ENV_FILE=path)
     assert ended.returncode == 1
     assert f"has {name}, and is read too late for it. Set it in the environment." in ended.stderr
-    printed = subprocess.run(
-        [sys.executable, "-c", "import retwis_site.settings; print('read')"],
-        cwd=settings.BASE_DIR,
-        env={"PATH": os.environ["PATH"], "VAR_DIR": str(tmp_path), "RETWIS_ENV_FILE": path, name: value},
-        capture_output=True,
-        text=True,
-        check=False,
+    printed = run_code(
+        "import retwis_site.settings; print('read')",
+        {"PATH": os.environ["PATH"], "VAR_DIR": str(tmp_path), "RETWIS_ENV_FILE": path, name: value},
     )
     assert printed.stdout == "read\n"

@@ -15,6 +15,7 @@ from django.conf import settings
 
 from retwis_site.store.server import embedded
 from tests.support.http.http_browser import TIMEOUT, Browser
+from tests.support.processes.fresh_process import run_code
 from tests.support.stores import acl_users
 
 
@@ -72,11 +73,10 @@ def environment(var, **changes):
     return {**os.environ, "DJANGO_SETTINGS_MODULE": "retwis_site.settings", "VAR_DIR": str(var), **changes}
 
 
-def manage(*arguments, env, **options):
-    command = [sys.executable, "manage.py", *arguments]
-    return subprocess.run(
-        command, cwd=settings.BASE_DIR, env=env, capture_output=True, text=True, check=False, timeout=TIMEOUT, **options
-    )
+def manage(*arguments, env, input=""):
+    """Run `manage.py` with these arguments until it ends."""
+    command = "from retwis_site.command_line import main; main()"
+    return run_code(command, env, input, ("manage.py", *arguments), seconds=TIMEOUT)
 
 
 def server_pid():

@@ -1,12 +1,11 @@
 """The pages of the book: chapters as HTML, their links and pictures, and when the site has them."""
 
 import os
-import subprocess
-import sys
 
 import pytest
 
 from tests.support.http.answers import Page
+from tests.support.processes.fresh_process import run_code
 from timeline.book.chapters import chapters, contents
 from timeline.book.markdown import html_of, title_of
 
@@ -124,5 +123,5 @@ print("book" in FixedPages().items(), "/book/" in render_to_string("retwis_site/
 def test_a_site_for_trials_has_the_book_and_a_setting_decides(tmp_path, environment, said):
     own = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
     site = {"DJANGO_SETTINGS_MODULE": "retwis_site.settings", "VAR_DIR": str(tmp_path), **environment}
-    run = subprocess.run([sys.executable, "-c", OFF], env=own | site, capture_output=True, text=True)
+    run = run_code(OFF, own | site)
     assert run.stdout == said, run.stderr

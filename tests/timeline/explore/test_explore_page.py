@@ -1,8 +1,6 @@
 """/explore/: tags of the week, posts of the day, people to follow."""
 
 import os
-import subprocess
-import sys
 
 import pytest
 
@@ -10,6 +8,7 @@ from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import User
 from retwis_site.store.local_cache import Memory
 from tests.support.http.page_text import names, post_ids, text_of
+from tests.support.processes.fresh_process import run_code
 from tests.support.stored_posts import DAY, HOUR, like, repost, write_recent
 from timeline.explore.exploring import MOST_SHOWN
 from timeline.posts.repository import Posts
@@ -145,7 +144,5 @@ print("explore" in FixedPages().items(), "/explore/" in render_to_string("retwis
 
 @pytest.mark.parametrize(("value", "said"), [("0", "404\nFalse False\n"), ("off", "404\nFalse False\n")])
 def test_a_setting_turns_it_off(value, said):
-    run = subprocess.run(
-        [sys.executable, "-c", OFF], env={**os.environ, "EXPLORE": value}, capture_output=True, text=True
-    )
+    run = run_code(OFF, {**os.environ, "EXPLORE": value})
     assert run.stdout == said, run.stderr
