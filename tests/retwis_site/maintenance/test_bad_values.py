@@ -4,6 +4,7 @@ import contextlib
 import logging
 import re
 from collections import Counter
+from itertools import cycle, product
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -14,6 +15,7 @@ from tests.support.maintenance.copied_sites import copy, keys_to_copy
 from tests.support.maintenance.doctor_report import COUNTERS, VALUES, doctor, report_of
 from tests.support.maintenance.healthy_site import ALICE, BOB
 from tests.support.maintenance.official_database import AMELIA, make_official_database
+from tests.support.protocols.thoroughness import cases
 from tests.support.stored_keys import everything
 
 pytestmark = pytest.mark.usefixtures("no_waiting")
@@ -30,7 +32,7 @@ DAMAGES = {
     "fields and strings": damaged_store.add_fields,
     "jobs": damaged_store.add_jobs,
 }
-CASES = [(damage, value) for damage in DAMAGES for value in damaged_store.NOT_IDS]
+CASES = cases(list(product(DAMAGES, damaged_store.NOT_IDS)), list(zip(cycle(DAMAGES), damaged_store.NOT_IDS)))
 
 
 @pytest.fixture

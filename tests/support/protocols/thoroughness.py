@@ -1,12 +1,26 @@
-"""How many of its random cases a test tries."""
+"""How many of its cases a test tries."""
 
 import os
+from collections.abc import Sequence
+from typing import TypeVar
 
 from django.conf import settings
 
+Case = TypeVar("Case")
+
+
+def tries_all() -> bool:
+    """Whether tests try all of their cases: on fakeredis with EXAMPLES=all, as in `make nightly`. What varies is the
+    order of the site's own round trips, or what it reads: a real server has nothing to say about it, only about the
+    answer to each command."""
+    return os.environ.get("EXAMPLES") == "all" and not settings.REAL_SERVER
+
 
 def examples(number: int) -> int:
-    """`number` on fakeredis with EXAMPLES=all, as in CI; else a fifth. What varies is the order of the site's own round
-    trips: a real server has nothing to say about it, only about the answer to each command."""
-    has_all = os.environ.get("EXAMPLES") == "all" and not settings.REAL_SERVER
-    return number if has_all else -(-number // 5)
+    """How many random cases a test tries: `number`, or a fifth."""
+    return number if tries_all() else -(-number // 5)
+
+
+def cases(every: Sequence[Case], some: Sequence[Case]) -> Sequence[Case]:
+    """The cases of a test: `every` one of a product, or `some`, which have each of its parts."""
+    return every if tries_all() else some
