@@ -61,9 +61,19 @@ def failing(monkeypatch, browser, alice):
     return fail
 
 
+_kept = {}
+
+
 @pytest.fixture
-def answers(site, store, browser, alice, failing):
-    """An answer of each kind, by a description."""
+def answers(raw, request):
+    """An answer of each kind, by a description. They are made once: tests only look at them."""
+    if "answers" not in _kept:
+        _kept["answers"] = request.getfixturevalue("made_answers")
+    return _kept["answers"]
+
+
+@pytest.fixture
+def made_answers(site, store, browser, alice, failing):
     client, visitor = browser(alice), browser(csrf=True)
     found = {f"{url} of a user": client.get(url) for url in addresses().values()}
     found |= {f"{url} of a visitor": visitor.get(url) for url in addresses().values()}
@@ -182,8 +192,15 @@ def elements(shown):
 
 
 @pytest.fixture
-def all_pages(site, browser, alice, bob, carol):
+def all_pages(raw, request):
     """All pages of a user, of a follower, of a user without relations and of a visitor, and error pages."""
+    if "pages" not in _kept:
+        _kept["pages"] = request.getfixturevalue("made_pages")
+    return _kept["pages"]
+
+
+@pytest.fixture
+def made_pages(site, browser, alice, bob, carol):
     clients = {"Alice": browser(alice), "bob": browser(bob), "carol": browser(carol), "a visitor": browser()}
     shown = {(reader, url): page for reader, client in clients.items() for url, page in pages(client).items()}
     shown["an error"] = browser().get("/nothing/")

@@ -21,8 +21,10 @@ def crowd(raw):
     uids = {f"person{9_999 - number}": 10 + number for number in range(2_500)}
     raw.hset("users", mapping=uids)
     raw.zadd("users_by_time", {name: 1_700_000_000 + uid for name, uid in uids.items()})
-    for name, uid in uids.items():
-        raw.hset(f"user:{uid}", "username", name)
+    with raw.pipeline(transaction=False) as pipe:
+        for name, uid in uids.items():
+            pipe.hset(f"user:{uid}", "username", name)
+        pipe.execute()
 
 
 def test_the_index_leads_to_the_pages_and_to_all_profiles(browser, alice, bob):
@@ -74,11 +76,11 @@ def test_a_part_reads_no_more_than_it_shows(browser, crowd, round_trips):
     assert len([command for command in recorded.commands if command[0] == "HMGET"]) == 1 + 500
 
 
-@pytest.mark.parametrize("part", ["0", "-1", "4", "x", "1.5", "", "9" * 5000, "\u00b2", MARKER])
-def test_a_missing_part_is_not_found(browser, crowd, part):
-    answer = browser().get("/sitemap-people.xml", {"p": part})
-    assert answer.status_code == 404
-    assert "ETag" not in answer
+def test_a_missing_part_is_not_found(browser, crowd):
+    for part in ("0", "-1", "4", "x", "1.5", "", "9" * 5000, "\u00b2", MARKER):
+        answer = browser().get("/sitemap-people.xml", {"p": part})
+        assert answer.status_code == 404, part
+        assert "ETag" not in answer, part
 
 
 def test_an_unknown_sitemap_is_not_found(browser, alice):
