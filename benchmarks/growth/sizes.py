@@ -15,7 +15,6 @@ from timeline.demo.texts import post_body
 NOW = 1_760_000_000
 SMALL = 1_000_000  # ids of seven digits, as INCR gives a site of a million
 LARGE = 1 << 50  # sixteen digits
-BODIES = [post_body(random.Random(number)) for number in range(5000)]
 SAMPLED = 100  # keys for MEMORY USAGE
 
 
@@ -55,8 +54,9 @@ def newest(base: int) -> Iterator[Command]:
 
 
 def posts(base: int) -> Iterator[Command]:
+    bodies = [post_body(random.Random(number)) for number in range(5000)]
     for pid in range(base, base + 100_000):
-        body = BODIES[pid % len(BODIES)]
+        body = bodies[pid % len(bodies)]
         yield ("HSET", keys.post(pid), "user_id", base + pid % 1000, "time", NOW, "body", body)
 
 
