@@ -98,6 +98,7 @@ class Hints(Generic[K]):
     def __init__(self, places: int) -> None:
         """`places`: a power of two; a few times as many as the keys that are in use at once."""
         self._places = places
+        self._hashes = array("q", [0]) * places
         self.clear()
         Memory.every.add(self)
 
@@ -118,5 +119,5 @@ class Hints(Generic[K]):
         self._numbers[hash(key) % self._places] = 0
 
     def clear(self) -> None:
-        self._hashes = array("q", [0]) * self._places
+        """Without its number, a hash says nothing."""
         self._numbers = array("q", [0]) * self._places
