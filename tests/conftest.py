@@ -24,6 +24,7 @@ from retwis_site.store.connection.recorder import Recording, keys_of, recording,
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.server import embedded
 from tests.support.clock import Clock
+from tests.support.http import static_files
 from tests.support.people import register
 from tests.support.processes.ports import free_port
 from tests.support.processes.processes import end, run_server, run_site
@@ -37,6 +38,7 @@ from timeline.timelines.checks import timeline_checks
 
 hypothesis.settings.register_profile("without deadlines", deadline=None)  # a busy machine is slow
 hypothesis.settings.load_profile("without deadlines")
+static_files.look_once()
 
 NEED_A_SERVER = {"real_server", "faults", "cluster", "sentinel", "twemproxy"}
 
@@ -84,13 +86,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             return True
         return bool(marks & excluded_marks) and not (topology in several_servers and topology in marks)
 
-    excluded = [item for item in items if is_excluded(item)]
+    excluded = {item: is_excluded(item) for item in items}
     if sampling.CASES:
         names = {item.nodeid for item in items if item.get_closest_marker("faults")}
         left_out = names - sampling.drawn(names, sampling.CASES, SEED)
-        excluded += [item for item in items if item.nodeid in left_out and item not in excluded]
-    items[:] = [item for item in items if item not in excluded]
-    config.hook.pytest_deselected(items=excluded)
+        excluded = {item: out or item.nodeid in left_out for item, out in excluded.items()}
+    items[:] = [item for item in items if not excluded[item]]
+    config.hook.pytest_deselected(items=[item for item in excluded if excluded[item]])
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
