@@ -12,12 +12,12 @@ import redis
 
 from retwis_site.store.connection import addresses
 from retwis_site.store.server import embedded
-from tests.support.http.http_browser import TIMEOUT
+from tests.support.http.http_browser import TIMEOUT, Browser
 from tests.support.people import PASSWORD
 from tests.support.processes.ports import free_port
-from tests.support.processes.processes import alive, run_site, wait_until
+from tests.support.processes.processes import alive, environment, manage, run_site, wait_until
 
-pytestmark = [pytest.mark.real_server, pytest.mark.usefixtures("var")]
+pytestmark = pytest.mark.real_server
 
 SIGNED_IN = 'action="/logout/"'
 
@@ -29,10 +29,42 @@ def port():
 
 
 @pytest.fixture
-def serve(settings, tmp_path, port):
+def serve(settings, var, tmp_path, port):
     """Runs `manage.py serve` during the block. Without `changes` to the environment there is no REDIS_URL."""
     logs = (tmp_path / f"log{run}" for run in itertools.count(1))
     return lambda **changes: run_site(settings.VAR_DIR, next(logs), port, **changes)
+
+
+@pytest.fixture
+def lived_in(var):
+    """The embedded store has a user. Without one, each first start makes a demo community of 4,000 posts."""
+    with embedded.running(), embedded_store() as store:
+        store.hset("user:1", mapping={"username": "zoe", "password": "hash"})
+        store.set("next_user_id", 1)
+        store.set("schema", 1)
+        store.hset("users", "zoe", 1)
+
+
+@pytest.fixture(scope="module")
+def running(real_server, tmp_path_factory):
+    """A site that goes on, whatever tests do to it, and its folder. In the end it ends with all its processes."""
+    folder = tmp_path_factory.mktemp("running")
+    with run_site(folder / "var", folder / "log", free_port()) as site:
+        site.wait_until_it_serves()
+        yield site, folder / "var"
+        pids = site.announced()
+        assert site.stop() == 0
+        wait_until(lambda: not any(alive(pid) for pid in pids), "the end of every process")
+        assert not (folder / "var" / "store" / "server.pid").exists()
+
+
+@pytest.fixture
+def site(running, settings):
+    """The site that tests share, whole again. Each test has a browser of its own."""
+    site, settings.VAR_DIR = running
+    site.browser = Browser(site.port)
+    wait_until(lambda: site.browser.open("/readyz")[0] == 200, "the site")
+    return site
 
 
 @contextlib.contextmanager
@@ -85,7 +117,7 @@ def test_the_first_start_makes_a_demo_community_and_serves_it(serve, port, var):
         assert (var / "secret_key").stat().st_mode & 0o077 == 0
 
 
-def test_sigterm_stops_every_process_and_the_next_start_has_all_data(serve):
+def test_sigterm_stops_every_process_and_the_next_start_has_all_data(serve, lived_in):
     with serve() as site:
         site.wait_until_it_serves()
         status, page = site.browser.submit("/register/", username="Alice", password1=PASSWORD, password2=PASSWORD)
@@ -103,12 +135,11 @@ def test_sigterm_stops_every_process_and_the_next_start_has_all_data(serve):
         assert status == 200
         assert SIGNED_IN in page
         with embedded_store() as store:
-            assert store.hlen("users") == 201
-            assert store.hget("users", "alice") == "201"
+            assert store.hgetall("users") == {"zoe": "1", "alice": "2"}
 
 
 @pytest.mark.parametrize("group_signal", [signal.SIGINT, signal.SIGTERM])
-def test_ctrl_c_stops_every_process(serve, group_signal):
+def test_ctrl_c_stops_every_process(serve, lived_in, group_signal):
     """A terminal sends SIGINT to the command and its web workers at once. Service managers send SIGTERM to all."""
     with serve() as site:
         site.wait_until_it_serves()
@@ -160,7 +191,7 @@ def test_a_taken_port_is_an_error_with_the_fix_and_leaves_no_process(serve, port
     assert nothing_is_left([])
 
 
-def test_after_sigkill_the_next_start_uses_the_same_port_and_has_all_data(serve):
+def test_after_sigkill_the_next_start_uses_the_same_port_and_has_all_data(serve, lived_in):
     with serve() as site:
         site.wait_until_it_serves()
         site.browser.submit("/register/", username="Alice", password1=PASSWORD, password2=PASSWORD)
@@ -179,12 +210,12 @@ def test_after_sigkill_the_next_start_uses_the_same_port_and_has_all_data(serve)
             assert nothing_is_left(pids)
 
 
-def test_a_killed_seeding_is_repeated(serve):
+def test_a_killed_seeding_is_repeated(serve, var):
     """The killed seeding has written everything except the `users` hash, which comes last."""
-    with serve() as site:
-        site.wait_until_it_serves()
-        assert site.stop() == 0
+    env = environment(var)
+    env.pop("REDIS_URL")
     with embedded.running(), embedded_store() as store:
+        assert manage("seed", env=env).returncode == 0
         store.delete("users")
         store.hset("user:999", mapping={"username": "half_done", "password": "hash", "auth": "secret"})
         store.hset("auths", "secret", "999")
@@ -201,7 +232,7 @@ def test_a_killed_seeding_is_repeated(serve):
         assert store.hlen("users") == 200
 
 
-def test_readyz_reports_a_lost_store_and_livez_does_not(serve):
+def test_readyz_reports_a_lost_store_and_livez_does_not(serve, lived_in):
     with serve() as site:
         site.wait_until_it_serves()
         assert site.browser.open("/livez") == (200, "ok\n")
@@ -227,11 +258,10 @@ def test_sigterm_during_the_start_leaves_no_process(serve):
         assert "Traceback" not in site.printed()
 
 
-def test_clients_that_never_finish_their_form_do_not_block_the_site(serve, port):
-    with serve() as site, contextlib.ExitStack() as slow:
-        site.wait_until_it_serves()
+def test_clients_that_never_finish_their_form_do_not_block_the_site(site):
+    with contextlib.ExitStack() as slow:
         for _ in range(20):
-            client = slow.enter_context(socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT))
+            client = slow.enter_context(socket.create_connection(("127.0.0.1", site.port), timeout=TIMEOUT))
             client.sendall(
                 b"POST /login/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n"
                 b"Content-Type: application/x-www-form-urlencoded\r\n\r\nbody="
@@ -241,63 +271,44 @@ def test_clients_that_never_finish_their_form_do_not_block_the_site(serve, port)
         wait_until(lambda: site.browser.open("/timeline/")[0] == 200, "a page")
         _, page = site.browser.submit("/register/", username="Alice", password1=PASSWORD, password2=PASSWORD)
         assert SIGNED_IN in page
-        pids = site.pids()
-        assert site.stop() == 0
-        wait_until(lambda: not any(alive(pid) for pid in pids), "the end of every process")
 
 
-def test_an_incomplete_form_is_not_posted(serve, port):
-    with serve() as site:
-        site.wait_until_it_serves()
-        with socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT) as client:
-            client.sendall(
-                b"POST /post/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n"
-                b"Content-Type: application/x-www-form-urlencoded\r\n\r\nbody=half"
-            )
-            client.shutdown(socket.SHUT_WR)
-            assert client.recv(100).startswith(b"HTTP/1.1 400")
-        assert site.stop() == 0
+def test_an_incomplete_form_is_not_posted(site):
+    with socket.create_connection(("127.0.0.1", site.port), timeout=TIMEOUT) as client:
+        client.sendall(
+            b"POST /post/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n"
+            b"Content-Type: application/x-www-form-urlencoded\r\n\r\nbody=half"
+        )
+        client.shutdown(socket.SHUT_WR)
+        assert client.recv(100).startswith(b"HTTP/1.1 400")
 
 
-def test_a_worker_finishes_the_job_of_a_killed_request(serve):
-    with serve() as site:
-        site.wait_until_it_serves()
-        with embedded_store() as store:
-            store.hset("post:90001", mapping={"user_id": "1", "time": "1700000000", "body": "Never delivered"})
-            store.zadd("outbox", {"post:90001:abc": 1})
-            wait_until(lambda: store.zcard("outbox") == 0, "the worker to finish it")
-            assert store.zscore("updates:1", "90001") == 90001
-        assert site.stop() == 0
+def test_a_worker_finishes_the_job_of_a_killed_request(site):
+    with embedded_store() as store:
+        store.hset("post:90001", mapping={"user_id": "1", "time": "1700000000", "body": "Never delivered"})
+        store.zadd("outbox", {"post:90001:abc": 1})
+        wait_until(lambda: store.zcard("outbox") == 0, "the worker to finish it")
+        assert store.zscore("updates:1", "90001") == 90001
 
 
-def test_a_killed_worker_is_started_again(serve):
+def test_a_killed_worker_is_started_again(site):
     """Without it, no post would reach many followers and no deleted account would be removed until a restart."""
-    with serve() as site:
-        site.wait_until_it_serves()
-        with embedded_store() as store:
-            first = delivery_worker(store)
-            os.kill(first, signal.SIGKILL)
-            second = delivery_worker(store)
-            assert second != first
-            store.hset("post:90001", mapping={"user_id": "1", "time": "1700000000", "body": "Never delivered"})
-            store.zadd("outbox", {"post:90001:abc": 1})
-            wait_until(lambda: store.zscore("updates:1", "90001"), "the other worker to finish it")
-        assert "deliver has ended (signal 9); starting it again" in site.printed()
-        pids = {*site.pids(), second, embedded_pid()}
-        assert site.stop() == 0
-        assert nothing_is_left(pids)
-
-
-def test_a_killed_embedded_server_is_started_again_with_all_data(serve):
-    with serve() as site:
-        site.wait_until_it_serves()
-        _, page = site.browser.submit("/register/", username="Alice", password1=PASSWORD, password2=PASSWORD)
-        assert SIGNED_IN in page
-        first = embedded_pid()
+    with embedded_store() as store:
+        first = delivery_worker(store)
         os.kill(first, signal.SIGKILL)
-        wait_until(lambda: not alive(first) and embedded_pid() not in {first, None}, "another server")
-        wait_until(lambda: site.browser.open("/readyz")[0] == 200, "the site to go on")
-        assert SIGNED_IN in site.browser.open("/")[1]
-        pids = {*site.pids(), embedded_pid()}
-        assert site.stop() == 0
-        assert nothing_is_left(pids)
+        second = delivery_worker(store)
+        assert second != first
+        store.hset("post:90002", mapping={"user_id": "1", "time": "1700000000", "body": "Never delivered"})
+        store.zadd("outbox", {"post:90002:abc": 1})
+        wait_until(lambda: store.zscore("updates:1", "90002"), "the other worker to finish it")
+    assert "deliver has ended (signal 9); starting it again" in site.printed()
+
+
+def test_a_killed_embedded_server_is_started_again_with_all_data(site):
+    _, page = site.browser.submit("/register/", username="Bob", password1=PASSWORD, password2=PASSWORD)
+    assert SIGNED_IN in page
+    first = embedded_pid()
+    os.kill(first, signal.SIGKILL)
+    wait_until(lambda: not alive(first) and embedded_pid() not in {first, None}, "another server")
+    wait_until(lambda: site.browser.open("/readyz")[0] == 200, "the site to go on")
+    assert SIGNED_IN in site.browser.open("/")[1]
