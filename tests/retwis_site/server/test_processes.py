@@ -4,7 +4,6 @@ import errno
 import os
 import re
 import signal
-import threading
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
 
@@ -13,25 +12,7 @@ import pytest
 from retwis_site.server.processes import RESTARTS_AFTER, CannotStart, Processes
 from tests.support.clock import Clock
 from tests.support.processes.processes import alive, wait_until
-
-
-def write_pid(folder):
-    (folder / str(os.getpid())).touch()
-
-
-def sleep(folder):
-    write_pid(folder)
-    threading.Event().wait(60)
-
-
-def deaf(folder):
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    sleep(folder)
-
-
-def fail(folder):
-    write_pid(folder)
-    raise SystemExit(3)
+from tests.support.processes.spawned import deaf, fail, sleep
 
 
 def pids(folder):
