@@ -352,9 +352,11 @@ def imported_modules(tree):
 
 
 def called_functions(tree):
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
-            yield ast.unparse(node.func)
+    """The names of functions, alone or in a module."""
+    functions = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    for function in functions:
+        if isinstance(getattr(function, "value", function), ast.Name):
+            yield ast.unparse(function)
 
 
 def test_the_code_connects_to_the_store_alone_and_runs_no_typed_text():
