@@ -23,11 +23,12 @@ from retwis_site.store.client import Store, connect
 from retwis_site.store.connection.recorder import Recording, keys_of, recording, recording_process
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.server import embedded
+from tests.settings import static_files
 from tests.support.clock import Clock
-from tests.support.http import static_files
 from tests.support.people import register
 from tests.support.processes.ports import free_port
 from tests.support.processes.processes import end, run_server, run_site
+from tests.support.protocols.thoroughness import examples
 from tests.support.runs import figures, sampling
 from tests.support.runs.seed import SEED
 from tests.support.stores import acl_users, topologies
@@ -36,8 +37,8 @@ from tests.support.stores.scattering import scattered
 from timeline.posts.writing import index_jobs
 from timeline.timelines.checks import timeline_checks
 
-hypothesis.settings.register_profile("without deadlines", deadline=None)  # a busy machine is slow
-hypothesis.settings.load_profile("without deadlines")
+hypothesis.settings.register_profile("tests", deadline=None, max_examples=examples(200))  # a busy machine is slow
+hypothesis.settings.load_profile("tests")
 static_files.look_once()
 
 NEED_A_SERVER = {"real_server", "faults", "cluster", "sentinel", "twemproxy"}

@@ -16,6 +16,7 @@ from retwis_site.store.local_cache import Memory
 from tests.support.http.hostile_values import MARKER
 from tests.support.http.page_text import names, text_of
 from tests.support.people import register
+from tests.support.protocols.thoroughness import examples
 from timeline.people.directory import (
     EXACT_ENTRIES,
     LONGEST_QUERY,
@@ -313,7 +314,7 @@ def fold(name):
     return unicodedata.normalize("NFD", unicodedata.normalize("NFD", name).casefold()).replace("i\u0307", "i")
 
 
-@hypothesis_settings(deadline=None, max_examples=300, suppress_health_check=list(HealthCheck))
+@hypothesis_settings(deadline=None, max_examples=examples(300), suppress_health_check=list(HealthCheck))
 @given(names_of_users=users, text=texts)
 @example(names_of_users=[("a\U0010ffff", "")], text="a")
 @example(names_of_users=[("a\U0010ffffb", "\U0010ffff")], text="a\U0010ffff")

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from retwis_site.maintenance.site_files import distinct
 from tests.support.maintenance.site_files import empty, export, import_, of_type, parsed, person, site_file
+from tests.support.protocols.thoroughness import examples
 
 WHEN = "2026-01-02T03:04:05Z"
 POST = {"type": "post", "id": 1, "user": 1, "time": WHEN, "text": "hello"}
@@ -22,7 +23,7 @@ def refused(raw, path, content):
     return str(error.value)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=150)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=examples(150))
 @given(st.data())
 def test_any_changed_byte_is_noticed(full_site, tmp_path, data):
     content = _exported(full_site, tmp_path, ".jsonl")
@@ -31,7 +32,7 @@ def test_any_changed_byte_is_noticed(full_site, tmp_path, data):
     refused(full_site, tmp_path / "x.jsonl", content[:place] + bytes([other]) + content[place + 1 :])
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=150)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=examples(150))
 @given(st.data())
 def test_any_missing_part_is_noticed(full_site, tmp_path, data):
     content = _exported(full_site, tmp_path, ".jsonl")
@@ -41,7 +42,7 @@ def test_any_missing_part_is_noticed(full_site, tmp_path, data):
 
 
 @pytest.mark.parametrize("ending", [".gz", ".zst"])
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=100)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=examples(100))
 @given(data=st.data())
 def test_a_damaged_compressed_file_is_refused_or_has_the_same_content(full_site, tmp_path, ending, data):
     """A byte of the date in the head of a .gz says nothing about the site."""
