@@ -19,5 +19,4 @@ def scene(own_server, settings):
                 cut, victims, redis.Redis.from_url(acl_users.url(folder, acl_users.ADMIN), decode_responses=True)
             )
         finally:
-            victims.close()
             cut.close()

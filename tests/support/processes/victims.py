@@ -5,6 +5,7 @@ may write. The process that sends the next one is killed with SIGKILL, so the se
 pipeline. `Victims` forks a process for each piece of work from a process that has loaded the site.
 """
 
+import atexit
 import json
 import os
 import signal
@@ -13,11 +14,16 @@ import struct
 import subprocess
 import sys
 import threading
+from functools import cache
 
+import django
 import hiredis
 from django.conf import settings
+from django.core.cache import caches
+from django.core.management import call_command, get_commands, load_command_class
+from django.test import Client, override_settings
 
-from tests.support.http.http_browser import TIMEOUT
+from retwis_site.store.client import connect
 from tests.support.stores.reading import may_write
 
 KILLED = -signal.SIGKILL
@@ -111,30 +117,34 @@ def _answer(server, command):
 
 
 class Victims:
-    """Starts processes that each do one piece of work on the store at `url`."""
+    """Processes that each do one piece of work on the store at `url`."""
 
     def __init__(self, url):
-        environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "tests.settings.elsewhere", "REDIS_URL": url}
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.support.processes.victims"],
-            cwd=settings.BASE_DIR,
-            env=environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+        self._url = url
 
     def run(self, **work):
         """Returns the exit code: 0 or KILLED. `work` is `path`, `form` and `secret` of a request, or a `command` with
         its arguments. `folder` and `steps` kill it after so many steps on files there."""
-        self._process.stdin.write(json.dumps(work) + "\n")
-        self._process.stdin.flush()
-        return int(self._process.stdout.readline())
+        parent = _parent()
+        parent.stdin.write(json.dumps({"url": self._url, **work}) + "\n")
+        parent.stdin.flush()
+        return int(parent.stdout.readline())
 
-    def close(self):
-        self._process.stdin.close()
-        self._process.stdout.close()
-        self._process.wait(TIMEOUT)
+
+@cache
+def _parent():
+    """The process that forks: one for all tests, since it takes seconds to load the site."""
+    parent = subprocess.Popen(
+        [sys.executable, "-m", "tests.support.processes.victims"],
+        cwd=settings.BASE_DIR,
+        # Each child gets the address of its store; with none, the settings would be those of the embedded server.
+        env={**os.environ, "DJANGO_SETTINGS_MODULE": "tests.settings.elsewhere", "REDIS_URL": "redis://127.0.0.1:1"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    atexit.register(parent.communicate)
+    return parent
 
 
 def _fork_for_each_line():
@@ -160,10 +170,10 @@ def _die_after(steps, folder):
     sys.addaudithook(watch)
 
 
-def _work(path="", form=None, secret="", command=(), inline_limit=1000, folder="", steps=0):
-    from django.core.management import call_command
-    from django.test import Client, override_settings
-
+def _work(url, path="", form=None, secret="", command=(), inline_limit=1000, folder="", steps=0):
+    settings.REDIS_URL = url
+    caches["store"] = caches.create_connection("store")  # the one of the parent has another address
+    connect.cache_clear()
     if folder:
         _die_after(steps, folder)
     if command:
@@ -176,10 +186,14 @@ def _work(path="", form=None, secret="", command=(), inline_limit=1000, folder="
     assert answer.status_code in {200, 302}, answer.content.decode()
 
 
-if __name__ == "__main__":
-    import django
-    from django.urls import get_resolver
+def _load_the_site():
+    """Once for all children: the views, the middleware and the commands, of which some take half a second."""
+    Client().get("/livez")  # asks no store
+    for name in ("backup", "deliver", "import", "import_account", "reindex"):
+        load_command_class(get_commands()[name], name)
 
+
+if __name__ == "__main__":
     django.setup()
-    get_resolver().url_patterns  # noqa: B018  loads the views, once for all children
+    _load_the_site()
     _fork_for_each_line()

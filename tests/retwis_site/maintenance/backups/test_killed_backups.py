@@ -33,9 +33,7 @@ def server(own_server, moved, settings):
 
 @pytest.fixture
 def victims(server, settings):
-    started = Victims(settings.REDIS_URL)
-    yield started
-    started.close()
+    return Victims(settings.REDIS_URL)
 
 
 def test_a_backup_killed_at_any_step_is_complete_or_does_not_look_so(victims, tmp_path):
