@@ -18,15 +18,17 @@ from tests.support.protocols.conversations import (
     make_thread,
     quote,
     removal,
+    tagged,
 )
 from tests.support.protocols.interleaving import Schedule
 from tests.support.protocols.small_site import ALICE, BOB, CAROL, finish_jobs, make_small_site
 from tests.support.protocols.thoroughness import examples
 from tests.support.stores.key_layouts import noted
-from tests.support.stores.seam import before_round_trip, killed_before_round_trip
+from tests.support.stores.seam import before_part, killed_before_round_trip
 from timeline.posts.writing.standing import Standing
 
 RUNS = 10  # seeds for each scenario and layout
+ROUNDS = 10  # each takes the round trips apart in its own way
 NAMES = {ALICE: "alice", BOB: "bob", CAROL: "carol"}
 
 
@@ -107,7 +109,7 @@ def test_a_change_during_a_deletion_agrees_with_it(store, raw, change, gone):
     for step in itertools.count():
         make_small_site(raw)
         first, second = make_thread(store)
-        with before_round_trip(step, deletion) as happened:
+        with before_part(step, deletion) as happened:
             CHANGES[change](store, first, second)()
         if not happened:
             break
@@ -147,7 +149,8 @@ SCENARIOS = {
         removal(s, CAROL, two),
     ],
     "two quotes and a deletion": lambda s, one, two: [quote(s, BOB, one), quote(s, CAROL, one), removal(s, ALICE, one)],
-    "two edits": lambda s, one, two: [edit(s, ALICE, one, "b"), edit(s, ALICE, one, "c"), finish_again(s, one)],
+    "two edits": lambda s, one, two: [edit(s, ALICE, one, "#b"), edit(s, ALICE, one, "#c"), finish_again(s, one)],
+    "a new post is deleted": lambda s, one, two: [tagged(s, CAROL), removal(s, CAROL, two + 1)],
     "two edits and a deletion": lambda s, one, two: [
         edit(s, ALICE, one, "b"),
         edit(s, ALICE, one, "c"),
@@ -179,6 +182,35 @@ def test_interleaved_changes_agree_with_the_posts(store, raw, layout, scenario, 
         assert schedule.errors == [], seed
         finish_jobs(store, raw)
         assert_conversations_agree(raw, seed)
+
+
+IN_THE_MIDDLE = {
+    "an edit in an edit": lambda s, one, two: (edit(s, ALICE, one, "#b"), edit(s, ALICE, one, "#c")),
+    "an edit while a worker settles the post": lambda s, one, two: (finish_again(s, one), edit(s, ALICE, one, "#c")),
+    "an edit in a deletion": lambda s, one, two: (removal(s, ALICE, one), edit(s, ALICE, one, "#c")),
+    "an answer in a deletion": lambda s, one, two: (removal(s, CAROL, two), answer(s, BOB, two)),
+    "an answer in an answer": lambda s, one, two: (answer(s, BOB, two), answer(s, ALICE, two, "u")),
+    "a deletion in a deletion": lambda s, one, two: (removal(s, CAROL, two), removal(s, ALICE, one)),
+    "a deletion in a new post": lambda s, one, two: (tagged(s, CAROL), removal(s, CAROL, two + 1)),
+    "a quote in a quote": lambda s, one, two: (quote(s, BOB, one), quote(s, CAROL, one)),
+}
+
+
+@pytest.mark.parametrize("changes", IN_THE_MIDDLE)
+def test_a_change_between_two_parts_of_another_agrees_with_it(store, raw, changes):
+    for _ in range(examples(ROUNDS)):
+        for step in itertools.count():
+            make_small_site(raw)
+            first, second = make_thread(store)
+            if "settles" in changes:
+                edit(store, ALICE, first, "#b")()
+            change, between = IN_THE_MIDDLE[changes](store, first, second)
+            with before_part(step, between) as happened:
+                change()
+            if not happened:
+                break
+            finish_jobs(store, raw)
+            assert_conversations_agree(raw, step)
 
 
 def test_both_texts_of_two_edits_are_kept(store, raw, layout):

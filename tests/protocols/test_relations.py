@@ -26,7 +26,7 @@ from tests.support.protocols.relations import (
 from tests.support.protocols.small_site import delete, finish_jobs, make_small_site
 from tests.support.protocols.thoroughness import examples
 from tests.support.stores.key_layouts import noted
-from tests.support.stores.seam import before_round_trip, killed_before_round_trip
+from tests.support.stores.seam import before_part, before_round_trip, killed_before_round_trip
 
 RUNS = 10  # seeds for each scenario and layout
 NAMES = {ALICE: "alice", BOB: "bob", CAROL: "carol"}
@@ -97,7 +97,7 @@ def test_a_change_whose_worker_is_killed_too_is_finished_by_the_next_one(store, 
 @pytest.mark.parametrize("gone", ["actor", "target"])
 @each_verb
 def test_a_change_during_a_deletion_leaves_nothing(store, raw, case, verb, gone):
-    """The whole deletion happens between two of its round trips."""
+    """The whole deletion happens between two parts of its round trips."""
     if gone == "actor":
         deletion = remove_account(store, ALICE)
     elif case.relation.target.is_person:
@@ -108,7 +108,7 @@ def test_a_change_during_a_deletion_leaves_nothing(store, raw, case, verb, gone)
         make_small_site(raw)
         if verb == "unset":
             case.set(store, ALICE)()
-        with before_round_trip(step, deletion) as happened:
+        with before_part(step, deletion) as happened:
             case.change(store, verb, ALICE)()
         if not happened:
             break

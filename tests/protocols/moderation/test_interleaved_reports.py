@@ -1,8 +1,6 @@
 """Reports, decisions about them and deletions at once, with and without kills: the queue has the open reports, each
 decision has been carried out, and nothing is left of deleted accounts."""
 
-import json
-
 import pytest
 
 from accounts.community.refusals import Refused
@@ -15,11 +13,13 @@ from tests.support.protocols.community import (
     acts_in_log,
     assert_community_agrees,
     finish_all_but_removals,
+    make_moderated_site,
 )
 from tests.support.protocols.conversations import assert_conversations_agree
 from tests.support.protocols.interleaving import attempt, interleave, take_all_over
 from tests.support.protocols.relations import assert_relations_agree
-from tests.support.protocols.small_site import ALICE, BOB, CAROL, delete, make_small_site
+from tests.support.protocols.reports import assert_decisions_are_carried_out, assert_reports_agree
+from tests.support.protocols.small_site import ALICE, BOB, CAROL, delete
 from tests.support.protocols.thoroughness import examples
 from timeline.moderation.reports.deciding import Deciding
 from timeline.moderation.reports.entities import Action, NewReport
@@ -44,10 +44,10 @@ class Site:
         return attempt(lambda: Reports(self.store).make(who, NewReport(CAROL, pid, "spam")), AccountDeleted)
 
     def decide(self, action, by=MODERATOR):
-        """Decide the newest report that is open by now."""
+        """Decide the newest report about carol."""
 
         def work():
-            for report in Reports(self.store).open(None, 1):
+            for report in Reports(self.store).about(CAROL, 1):
                 Deciding(self.store).decide(report, action, action, 0, by)
 
         return attempt(work, Refused)
@@ -101,7 +101,7 @@ SCENARIOS = {
 def test_the_queue_has_the_open_reports_and_each_decision_is_carried_out(store, raw, scenario, kills):
     begin, tasks = SCENARIOS[scenario]
     for seed in range(examples(RUNS)):
-        make_small_site(raw)
+        make_moderated_site(raw)
         site = Site(store)
         begin(site)
         interleave(seed, kills, tasks(site))
@@ -110,55 +110,6 @@ def test_the_queue_has_the_open_reports_and_each_decision_is_carried_out(store, 
         assert_decisions_are_carried_out(raw, seed)
         assert_community_agrees(raw, seed)
         assert_conversations_agree(raw, seed)
-
-
-def assert_reports_agree(raw, where):
-    """What follows from the hashes of the reports. A report that no one's set names was never sent."""
-    queue, about, by = set(), set(), set()
-    reports = {key.partition(":")[2]: raw.hgetall(key) for key in raw.keys("report:*")}
-    for rid, report in reports.items():
-        who, whom, thing = report.get("who"), report["whom"], f"{report['whom']}:{report.get('pid', 0)}"
-        assert not raw.hexists(f"user:{whom}", "deleted") or not is_sent(raw, rid, report), (where, rid)
-        if not is_sent(raw, rid, report):
-            continue
-        about.add((whom, rid))
-        if "decision" not in report:
-            queue.add(rid)
-        if who is not None:
-            assert not raw.hexists(f"user:{who}", "deleted"), (where, rid)
-            by.add((who, thing if "decision" not in report else f"{thing}:{rid}"))
-    assert set(raw.zrange("reports", 0, -1)) == queue, where
-    assert entries(raw, "reports_about") == about, where
-    assert entries(raw, "reports_by") == by, where
-
-
-def is_sent(raw, rid, report):
-    """Whether a report was committed: the set of its author names it, or it has lost its author."""
-    if "who" not in report:
-        return "reason" in report
-    return any(str(int(score)) == rid for _, score in raw.zrange(f"reports_by:{report['who']}", 0, -1, withscores=True))
-
-
-def entries(raw, prefix):
-    return {(key.partition(":")[2], member) for key in raw.keys(f"{prefix}:*") for member in raw.zrange(key, 0, -1)}
-
-
-def assert_decisions_are_carried_out(raw, where):
-    acts = acts_in_log(raw)
-    for report in [report for key in raw.keys("report:*") if "decision" in (report := raw.hgetall(key))]:
-        act = json.loads(report["decision"])
-        action = Action(act["what"].removeprefix("report:"))
-        if action in (Action.FREEZE, Action.SUSPEND):
-            assert [one["what"] for one in acts if one["reason"] == action] == [action], where
-        else:
-            assert acts.count(act) == 1, where
-        if action is Action.DELETE:
-            assert raw.hexists(f"post:{report['pid']}", "deleted"), where
-    decided = {
-        json.loads(raw.hget(key, "decision"))["id"] for key in raw.keys("report:*") if raw.hexists(key, "decision")
-    }
-    if not raw.hexists("user:3", "deleted"):
-        assert {act["id"] for act in acts if act["what"].startswith("report:")} <= decided, where
 
 
 def staff_deletes(store, by):
@@ -194,7 +145,7 @@ DELETIONS = {
 @pytest.mark.parametrize("scenario", DELETIONS)
 def test_a_post_that_staff_has_deleted_is_in_the_log(store, raw, scenario, kills):
     for seed in range(examples(RUNS)):
-        make_small_site(raw)
+        make_moderated_site(raw)
         interleave(seed, kills, DELETIONS[scenario](store))
         finish_all_but_removals(store, raw)
         deleted, acts = raw.hget(f"post:{CAROLS_POST}", "deleted"), acts_in_log(raw)

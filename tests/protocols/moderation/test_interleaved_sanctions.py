@@ -5,7 +5,7 @@ import pytest
 
 from accounts.community.refusals import Refused
 from accounts.community.roles import Roles
-from accounts.community.sanctions import Sanctions
+from accounts.community.sanctions import DAY, Sanctions
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import NoSuchUser, Role, State, User
 from retwis_site.jobs.worker import drain
@@ -17,9 +17,10 @@ from tests.support.protocols.community import (
     finish_all_but_removals,
     reasons_in_log,
 )
-from tests.support.protocols.interleaving import attempt, interleave, take_all_over
+from tests.support.protocols.interleaving import attempt, carry_out, interleave, take_all_over
 from tests.support.protocols.small_site import CAROL, make_small_site
 from tests.support.protocols.thoroughness import examples
+from tests.support.stores.key_layouts import noted
 
 RUNS = 20  # seeds for each scenario
 
@@ -125,3 +126,28 @@ def _assert_one_decision(raw, person, where):
     for decision in decisions:
         [answered] = [field.partition(":")[2] for field in person if field.startswith("answer:")]
         assert decision["what"] == "appeal:refused" or person["state_act"] != answered, where
+
+
+IN_TIME = {
+    "granted": lambda a: [a.decide(True)],
+    "granted and refused": lambda a: [a.decide(True), a.decide(False, OTHER)],
+    "granted, and something else is imposed": lambda a: [a.decide(True), a.impose(State.HIDDEN, OTHER)],
+    "lifted": lambda a: [a.lift()],
+}
+
+
+@pytest.mark.parametrize("kills", [0, 1])
+@pytest.mark.parametrize("scenario", IN_TIME)
+def test_nobody_is_deleted_whose_appeal_waits_or_is_granted(store, raw, scenario, kills):
+    """Carol was suspended 31 days ago and has appealed. A worker that would delete her account is at work."""
+    for seed in range(examples(RUNS)):
+        make_small_site(raw)
+        acting = Acting(store)
+        acting.impose(State.SUSPENDED)()
+        acting.appeal()()
+        raw.hincrby("user:3", "state_since", -31 * DAY)
+        [removal] = noted(raw)
+        interleave(seed, kills, [*IN_TIME[scenario](acting), lambda job=removal: carry_out(store, job)])
+        finish_all_but_removals(store, raw)
+        assert not raw.hexists("user:3", "deleted"), seed
+        assert acting.done <= reasons_in_log(raw), seed

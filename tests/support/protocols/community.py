@@ -4,9 +4,16 @@ import json
 
 from retwis_site.jobs.worker import drain
 from retwis_site.store import keys
+from tests.support.protocols.small_site import make_small_site
 from tests.support.stores.key_layouts import make_due, noted
 
 MODERATOR, OTHER = 7, 8  # uids of staff without accounts: an act names them, and nothing else
+
+
+def make_moderated_site(raw):
+    """The small site, with two moderators."""
+    make_small_site(raw)
+    raw.hset("staff", mapping={MODERATOR: "moderator", OTHER: "moderator"})
 
 
 def finish_all_but_removals(store, raw):

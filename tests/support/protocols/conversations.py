@@ -4,6 +4,7 @@ import contextlib
 
 from tests.support.protocols.small_site import ALICE, CAROL, delete
 from timeline.posts.entities import NewPost, NoSuchPost, PostDeleted, TargetRefused
+from timeline.posts.parsing.links import tags_in
 from timeline.posts.repository import Posts
 
 BOBS_POST = 1  # of the small site
@@ -33,6 +34,10 @@ def edit(store, uid, pid, text):
     return work
 
 
+def tagged(store, uid):
+    return lambda: Posts(store).publish(uid, NewPost("a #new post"), "tagged")
+
+
 def removal(store, uid, pid):
     return lambda: delete(store, uid, pid)
 
@@ -57,6 +62,7 @@ def assert_conversations_agree(raw, where):
     expected = {"thread": set(), "replies_to": set(), "quotes_of": set()}
     replies = _entries(raw, "replies_to")
     answered = {to for to, _ in replies}
+    in_tags = set()
     for pid, post in posts.items():
         published = raw.zscore(f"updates:{post['user_id']}", pid) is not None
         if "deleted" in post:
@@ -69,11 +75,14 @@ def assert_conversations_agree(raw, where):
             expected["replies_to"].add((int(post["reply_to"]), pid))
         if "quote" in post and published:
             expected["quotes_of"].add((int(post["quote"]), pid))
+        if published:
+            in_tags |= {(tag, pid) for tag in tags_in(post.get("body", ""))}
         texts = {int(since): text for since, text in raw.hgetall(f"edits:{pid}").items()}
         if texts:
             assert (int(post["edited"]), post["body"]) == max(texts.items()), (where, pid)
     for prefix, entries in expected.items():
         assert _entries(raw, prefix) == entries, (where, prefix)
+    assert {(key[4:], int(pid)) for key in raw.keys("tag:*") for pid in raw.zrange(key, 0, -1)} == in_tags, where
     for pid, post in posts.items():
         for field, prefix in (("replies", "replies_to"), ("quotes", "quotes_of")):
             number = 0 if "deleted" in post else raw.zcard(f"{prefix}:{pid}")

@@ -5,6 +5,7 @@ takes it. So a run is one interleaving of what the real code sends, and the same
 task may be killed at its turn. Time stands still for leases, until a worker takes a job over.
 """
 
+import queue
 import random
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -21,8 +22,11 @@ from retwis_site.store.client import Store
 from tests.support.stores import scattering
 from tests.support.stores.seam import Killed, before_each_round_trip
 
-STAYS = 0.4  # chance that the same task gets the next turn
+# Chances that the same task gets the next turn; each schedule has one of them. With a high one, all that a task does may
+# come between two turns of another.
+STAYS = (0.4, 0.85, 0.96)
 DIES = 0.06  # chance that a task is killed at its turn, while kills are left
+LONGEST = 60  # seconds of a turn: a task that waits for another one fails
 
 
 class _NobodyWaits(dict[object, object]):
@@ -42,10 +46,12 @@ class Schedule:
     def __init__(self, seed: int, kills: int) -> None:
         self._random = random.Random(seed)
         self._kills = kills
-        self._changed = threading.Condition()
+        self._stays = self._random.choice(STAYS)
+        self._arrived: queue.SimpleQueue[str] = queue.SimpleQueue()  # tasks that wait for their turn, or have ended
+        self._turns: dict[str, threading.Lock] = {}  # each is released when the task may go on
         self._living: set[str] = set()
         self._waiting: set[str] = set()
-        self._turn: str | None = None
+        self._last: str | None = None
         self._condemned: set[str] = set()
         self._names = threading.local()
         self._sending: set[str] = set()  # tasks of which a part of a round trip is sent
@@ -56,6 +62,9 @@ class Schedule:
         """Run all tasks to their end. Their exceptions are in `errors`, except those of killed tasks."""
         threads = [threading.Thread(target=self._body, args=task) for task in tasks.items()]
         self._living = set(tasks)
+        self._turns = {name: threading.Lock() for name in tasks}
+        for turn in self._turns.values():
+            turn.acquire()
         clock = SimpleNamespace(monotonic=lambda: self._minutes * 60.0)
         with (
             self._in_turns(),
@@ -64,10 +73,16 @@ class Schedule:
         ):
             for thread in threads:
                 thread.start()
-            while self._give_turn():
-                pass
+                self._wait()
+            while self._living:
+                self._turns[self._chosen()].release()
+                self._wait()
             for thread in threads:
                 thread.join()
+
+    def _wait(self) -> None:
+        """Wait until the task that runs waits for its next turn, or has ended."""
+        self._arrived.get(timeout=LONGEST)
 
     def _body(self, name: str, task: Callable[[], object]) -> None:
         self._names.mine = name
@@ -78,36 +93,27 @@ class Schedule:
         except BaseException as error:
             self.errors.append(error)
         finally:
-            with self._changed:
-                self._sending.discard(name)
-                self._living.discard(name)
-                self._changed.notify_all()
+            self._sending.discard(name)
+            self._living.discard(name)
+            self._arrived.put(name)
 
-    def _give_turn(self) -> bool:
-        with self._changed:
-            self._changed.wait_for(lambda: self._turn is None and self._waiting >= self._living, timeout=20)
-            if not self._living:
-                return False
-            last = self._last if getattr(self, "_last", None) in self._waiting else None
-            name = last if last and self._random.random() < STAYS else self._random.choice(sorted(self._waiting))
-            if self._kills and self._random.random() < DIES:
-                self._kills -= 1
-                self._condemned.add(name)
-            self._last = name
-            self._waiting.discard(name)
-            self._turn = name
-            self._changed.notify_all()
-            return True
+    def _chosen(self) -> str:
+        """The task that has the next turn. It may be condemned to die then."""
+        last = self._last if self._last in self._waiting else None
+        name = last if last and self._random.random() < self._stays else self._random.choice(sorted(self._waiting))
+        if self._kills and self._random.random() < DIES:
+            self._kills -= 1
+            self._condemned.add(name)
+        self._last = name
+        self._waiting.discard(name)
+        return name
 
     def _await_turn(self, name: str) -> None:
-        with self._changed:
-            self._waiting.add(name)
-            self._changed.notify_all()
-            self._changed.wait_for(lambda: self._turn == name, timeout=20)
-            self._turn = None
-            self._changed.notify_all()
-            if name in self._condemned:
-                raise Killed
+        self._waiting.add(name)
+        self._arrived.put(name)
+        self._turns[name].acquire(timeout=LONGEST)
+        if name in self._condemned:
+            raise Killed
 
     @contextmanager
     def _in_turns(self) -> Iterator[None]:
@@ -125,8 +131,7 @@ class Schedule:
                 self._sending.add(name)
                 self._await_turn(name)
 
-        taken_apart = scattering.present()
-        with before_each_round_trip(before), mock.patch.object(taken_apart or self, "between", between, create=True):
+        with before_each_round_trip(before), scattering.switching(between):
             _running.append(self)
             yield
             _running.remove(self)

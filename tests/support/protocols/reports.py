@@ -1,8 +1,11 @@
-"""Reports and staff for tests."""
+"""Reports and staff for tests, and what must hold of them."""
+
+import json
 
 from accounts.community.roles import Roles
 from accounts.users.entities import Role
-from timeline.moderation.reports.entities import NewReport
+from tests.support.protocols.community import acts_in_log
+from timeline.moderation.reports.entities import Action, NewReport
 from timeline.moderation.reports.repository import Reports
 
 ALICE, BOB, CAROL = 1, 2, 3
@@ -21,3 +24,52 @@ def make_moderator(store, uid):
 
 def make_admin(store, uid):
     Roles(store).give(uid, Role.ADMIN)
+
+
+def assert_reports_agree(raw, where):
+    """What follows from the hashes of the reports. A report that no one's set names was never sent."""
+    queue, about, by = set(), set(), set()
+    reports = {key.partition(":")[2]: raw.hgetall(key) for key in raw.keys("report:*")}
+    for rid, report in reports.items():
+        who, whom, thing = report.get("who"), report["whom"], f"{report['whom']}:{report.get('pid', 0)}"
+        assert not raw.hexists(f"user:{whom}", "deleted") or not _is_sent(raw, rid, report), (where, rid)
+        if not _is_sent(raw, rid, report):
+            continue
+        about.add((whom, rid))
+        if "decision" not in report:
+            queue.add(rid)
+        if who is not None:
+            assert not raw.hexists(f"user:{who}", "deleted"), (where, rid)
+            by.add((who, thing if "decision" not in report else f"{thing}:{rid}"))
+    assert set(raw.zrange("reports", 0, -1)) == queue, where
+    assert _entries(raw, "reports_about") == about, where
+    assert _entries(raw, "reports_by") == by, where
+
+
+def _is_sent(raw, rid, report):
+    """Whether a report was committed: the set of its author names it, or it has lost its author."""
+    if "who" not in report:
+        return "reason" in report
+    return any(str(int(score)) == rid for _, score in raw.zrange(f"reports_by:{report['who']}", 0, -1, withscores=True))
+
+
+def _entries(raw, prefix):
+    return {(key.partition(":")[2], member) for key in raw.keys(f"{prefix}:*") for member in raw.zrange(key, 0, -1)}
+
+
+def assert_decisions_are_carried_out(raw, where):
+    acts = acts_in_log(raw)
+    for report in [report for key in raw.keys("report:*") if "decision" in (report := raw.hgetall(key))]:
+        act = json.loads(report["decision"])
+        action = Action(act["what"].removeprefix("report:"))
+        if action in (Action.FREEZE, Action.SUSPEND):
+            assert [one["what"] for one in acts if one["reason"] == action] == [action], where
+        else:
+            assert acts.count(act) == 1, where
+        if action is Action.DELETE:
+            assert raw.hexists(f"post:{report['pid']}", "deleted"), where
+    decided = {
+        json.loads(raw.hget(key, "decision"))["id"] for key in raw.keys("report:*") if raw.hexists(key, "decision")
+    }
+    if not raw.hexists("user:3", "deleted"):
+        assert {act["id"] for act in acts if act["what"].startswith("report:")} <= decided, where

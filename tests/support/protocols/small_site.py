@@ -22,20 +22,22 @@ def make_small_site(raw, layout=DEFAULT_KEYS):
     raw.flushall()
     Memory.clear_all()
     layout.begin_at(3)
-    raw.set("next_user_id", 3)
+    pipe = raw.pipeline(transaction=False)
+    pipe.set("next_user_id", 3)
     for uid, name in ((ALICE, "alice"), (BOB, "bob"), (CAROL, "carol")):
-        raw.hset(f"user:{uid}", mapping={"username": name, "password": "hash", "auth": f"secret{uid}"})
-        raw.hset("users", name, uid)
-        raw.hset("auths", f"secret{uid}", uid)
-        raw.zadd("users_by_time", {name: uid})
-        raw.zadd("users_by_name", {f"{name}:{uid}": 0})
-        raw.hset("skeletons", mapping=dict.fromkeys(skeletons(name), uid))
-    raw.zadd("following:1", {CAROL: 1})
-    raw.zadd("followers:3", {ALICE: 1})
-    raw.zadd("users_by_followers", {CAROL: 1})
+        pipe.hset(f"user:{uid}", mapping={"username": name, "password": "hash", "auth": f"secret{uid}"})
+        pipe.hset("users", name, uid)
+        pipe.hset("auths", f"secret{uid}", uid)
+        pipe.zadd("users_by_time", {name: uid})
+        pipe.zadd("users_by_name", {f"{name}:{uid}": 0})
+        pipe.hset("skeletons", mapping=dict.fromkeys(skeletons(name), uid))
+    pipe.zadd("following:1", {CAROL: 1})
+    pipe.zadd("followers:3", {ALICE: 1})
+    pipe.zadd("users_by_followers", {CAROL: 1})
+    pipe.zadd("recent", {"1": 1, "2": 2})  # read only when ids are made from the time
+    pipe.execute()
     write_posts(raw, BOB, [1])
     write_posts(raw, CAROL, [2])
-    raw.zadd("recent", {"1": 1, "2": 2})  # read only when ids are made from the time
 
 
 def home(store):

@@ -66,6 +66,17 @@ def present() -> Scattering | None:
 
 
 @contextmanager
+def switching(between: Callable[[], None]) -> Iterator[None]:
+    """In this block `between` is called between two parts of a round trip. Not where a cluster takes them apart."""
+    scattering = present() or Scattering("")
+    previous, scattering.between = scattering.between, between
+    try:
+        yield
+    finally:
+        scattering.between = previous
+
+
+@contextmanager
 def scattered(seed: str) -> Iterator[Scattering]:
     """In this block each round trip to one server, a proxy or a primary is taken apart."""
     scattering = Scattering(f"{SEED}:{seed}")

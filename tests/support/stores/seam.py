@@ -10,6 +10,7 @@ from typing import Any
 
 from retwis_site.store.client import Store
 from retwis_site.store.connection.recorder import Command
+from tests.support.stores import scattering
 from tests.support.stores.reading import may_write
 
 RoundTripMaker = Callable[[list[Command]], AbstractContextManager[Any]]
@@ -70,8 +71,22 @@ def undisturbed() -> Iterator[None]:
 def before_round_trip(number: int, happens: Callable[[], object]) -> Iterator[list[object]]:
     """In this block `happens` runs, undisturbed, right before the round trip `number`; the first is 0. The list
     stays empty when the block makes fewer round trips."""
-    made = 0
     happened: list[object] = []
+    with before_each_round_trip(_once(number, happens, happened)):
+        yield happened
+
+
+@contextmanager
+def before_part(number: int, happens: Callable[[], object]) -> Iterator[list[object]]:
+    """Like `before_round_trip`, but the parts count into which `scattering.py` takes each round trip."""
+    happened: list[object] = []
+    count = _once(number, happens, happened)
+    with before_each_round_trip(count), scattering.switching(count):
+        yield happened
+
+
+def _once(number: int, happens: Callable[[], object], happened: list[object]) -> Callable[[], None]:
+    made = 0
 
     def count() -> None:
         nonlocal made
@@ -80,8 +95,7 @@ def before_round_trip(number: int, happens: Callable[[], object]) -> Iterator[li
             with undisturbed():
                 happened.append(happens())
 
-    with before_each_round_trip(count):
-        yield happened
+    return count
 
 
 def killed_before_round_trip(number: int, work: Callable[[], object]) -> bool:

@@ -10,7 +10,7 @@ from retwis_site.store import keys
 from retwis_site.store.chunks import emptied
 from retwis_site.store.client import Store
 from retwis_site.store.ids import stored_ids, whole
-from timeline.moderation.reports.repository import Reports, forget
+from timeline.moderation.reports.repository import Reports, forget_all_but_member
 
 
 def remove_reports(store: Store, uid: int) -> Iterator[None]:
@@ -18,7 +18,7 @@ def remove_reports(store: Store, uid: int) -> Iterator[None]:
     key = keys.reports_about(uid)
     for members in emptied(store, key):
         for report in Reports(store).some(stored_ids(key, members)).values():
-            forget(store, report.rid, uid, report.who)
+            forget_all_but_member(store, report.rid, report.who)  # the members go last: they lead here
         _remove_members(store, key, members)
         yield
     key = keys.reports_by(uid)

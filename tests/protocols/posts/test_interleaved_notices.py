@@ -1,5 +1,5 @@
 """Likes, follows, posts and edits beside what takes them back, with and without kills: each notice tells of something
-that stands, and nothing that stands lacks its notice."""
+that stands, nothing that stands lacks its notice, and neither of two follows the other while one blocks."""
 
 import pytest
 
@@ -53,6 +53,10 @@ def block(store, me=CAROL, them=BOB):
     return lambda: BlockedPeople(store).block(me, them)
 
 
+def unblock(store):
+    return lambda: BlockedPeople(store).unblock(CAROL, ALICE)
+
+
 def mute(store):
     return lambda: Mutes(store).mute(CAROL, BOB)
 
@@ -68,6 +72,7 @@ def leave(store, uid):
 SCENARIOS = {
     "a follow and its end": lambda s: [follow(s), unfollow(s), follow(s)],
     "a follow and a block": lambda s: [follow(s), block(s, BOB, ALICE)],
+    "a block and its end": lambda s: [block(s, CAROL, ALICE), unblock(s), unfollow(s)],
     "a follow, both go": lambda s: [follow(s), leave(s, ALICE), leave(s, BOB)],
     "a like and its end, a worker": lambda s: [like(s), unlike(s), lambda: take_all_over(s)],
     "a like and the deletion of the post": lambda s: [like(s), repost(s), lambda: delete(s, CAROL, CAROLS_POST)],
@@ -109,3 +114,7 @@ def test_each_notice_agrees_with_what_it_tells_of(store, raw, scenario, kills):
         interleave(seed, kills, SCENARIOS[scenario](store))
         finish_jobs(store, raw)
         assert_notices_agree(raw, seed)
+        for one in NAMES:
+            for other in raw.zrange(f"following:{one}", 0, -1):
+                blocks = (raw.zscore(f"blocked:{one}", other), raw.zscore(f"blocked:{other}", one))
+                assert blocks == (None, None), seed

@@ -1,0 +1,111 @@
+"""Mutants of accounts: joining, names, passwords and their deletion."""
+
+from tests.mutants.mutant import EARLY, JOB_FIRST, JOINS, Mutant
+
+INTERLEAVINGS = "tests/protocols/test_interleavings.py"
+NAMES = f"{INTERLEAVINGS}::test_the_name_index_agrees_with_the_display_names"
+DELETED = (
+    "tests/protocols/accounts/test_deletions_in_the_middle.py"
+    "::test_nothing_is_left_of_an_account_that_is_deleted_in_the_middle"
+)
+REMOVAL = "tests/accounts/users/test_removal.py::test_after_a_kill_at_any_step_another_worker_finishes"
+JOINING = "tests/protocols/joining/test_interleaved_joining.py"
+ANSWERS = f"{JOINING}::test_two_moderators_who_answer_at_once"
+
+MUTANTS = [
+    Mutant(
+        f"registration: {JOINS}",
+        "accounts/users/registration.py",
+        """        pipe.execute()
+        if self._store.hget(keys.user(uid), "deleted") is not None:  # read after the write
+""",
+        """        deleted = pipe.hget(keys.user(uid), "deleted")
+        pipe.execute()
+        if deleted.value is not None:
+""",
+        (f"{DELETED}[her registration is finished]",),
+    ),
+    Mutant(
+        f"display name: {JOINS}",
+        "accounts/users/name_index.py",
+        """            pipe.execute()
+            seen = {uid: stored for uid, stored in self.stored(seen).items() if stored != seen[uid]}
+""",
+        """            asked = {uid: pipe.hmget(keys.user(uid), Stored._fields) for uid in seen}
+            pipe.execute()
+            seen = {uid: now for uid, one in asked.items() if (now := Stored(*one.value)) != seen[uid]}
+""",
+        (NAMES,),
+    ),
+    Mutant(
+        f"password: {JOB_FIRST}",
+        "accounts/signing_in/sessions/repository.py",
+        "            Sessions(job.store).settle(uid, old, stored.value)\n            job.done()\n",
+        "            job.done()\n            Sessions(job.store).settle(uid, old, stored.value)\n",
+        ("tests/protocols/test_crashed_sessions.py::test_the_end_of_all_sessions",),
+    ),
+    Mutant(
+        "password: a change writes no generation, and ends the sessions one by one",
+        "accounts/signing_in/sessions/repository.py",
+        '        self._rotate(uid, secret, {**fields, "generation": generation})\n',
+        """        self._rotate(uid, secret, fields)
+        stored = self._store.hgetall(keys.user(uid))
+        self.remove(uid, {name.removeprefix(SESSION) for name in stored if name.startswith(SESSION)})
+""",
+        (f"{INTERLEAVINGS}::test_after_logouts_and_a_password_change_one_secret_signs_in",),
+    ),
+    Mutant(
+        f"old password: {EARLY}",
+        "accounts/signing_in/sessions/repository.py",
+        """        pipe.hsetnx(keys.user(uid), "password", password)
+        deleted = pipe.hget(keys.user(uid), "deleted")
+        pipe.execute()
+""",
+        """        deleted = pipe.hget(keys.user(uid), "deleted")
+        pipe.execute()
+        pipe.hsetnx(keys.user(uid), "password", password)
+        pipe.execute()
+""",
+        (f"{DELETED}[her old password is replaced]",),
+    ),
+    Mutant(
+        "deletion of an account: what leads to the posts goes before they are marked",
+        "timeline/posts/removal.py",
+        "        mark_deleted(leased, own)\n",
+        """        for member in members:
+            pipe.zrem(key, member)
+        pipe.execute()
+        mark_deleted(leased, own)
+""",
+        (REMOVAL,),
+    ),
+    Mutant(
+        f"invitation: {EARLY}",
+        "accounts/joining/invitations.py",
+        """        taken = pipe.zcard(key)
+        pipe.execute()
+        if taken.value > invitation.uses:
+""",
+        """        taken = self._store.zcard(key)
+        pipe.execute()
+        if taken >= invitation.uses:
+""",
+        (f"{JOINING}::test_an_invitation_lets_in_as_many_as_it_says",),
+    ),
+    Mutant(
+        "application: it is removed before the account is made",
+        "accounts/community/joining/answers.py",
+        "        uid = self._make_account(asked, act.id)\n",
+        """        self._store.hdel(keys.applications(), asked.username.lower())
+        uid = self._make_account(asked, act.id)
+""",
+        (ANSWERS, "tests/protocols/joining/test_crashed_joining.py::test_an_approval"),
+    ),
+    Mutant(
+        f"application: {JOB_FIRST}",
+        "accounts/community/joining/answers.py",
+        "        won = job.store.hsetnx(",
+        "        job.done()\n        won = job.store.hsetnx(",
+        (ANSWERS, "tests/protocols/joining/test_crashed_joining.py::test_an_approval"),
+    ),
+]

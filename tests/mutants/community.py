@@ -1,0 +1,155 @@
+"""Mutants of what staff does: sanctions, roles, the site's words, reports and deleted posts."""
+
+from tests.mutants.mutant import EARLY, JOB_FIRST, JOINS, LEFT_OUT, Mutant
+
+SANCTIONS = "tests/protocols/moderation/test_interleaved_sanctions.py"
+ROLES = "tests/protocols/moderation/test_interleaved_roles.py"
+ACTS = "tests/protocols/moderation/test_acts_in_the_middle.py"
+MIDDLE, KILLED = (
+    f"{ACTS}::test_an_act_in_the_middle_of_another_agrees_with_it",
+    f"{ACTS}::test_a_killed_act_of_moderation_has_no_effect_or_its_full_effect",
+)
+REPORTS = "tests/protocols/moderation/test_interleaved_reports.py"
+
+MUTANTS = [
+    Mutant(
+        f"sanction: {LEFT_OUT}",
+        "accounts/community/sanctions.py",
+        "        is_admin = self._is_admin(uid)  # read after the write",
+        "        is_admin = False  # read after the write",
+        (MIDDLE, SANCTIONS),
+    ),
+    Mutant(
+        "sanction: the commit has no lease",
+        "accounts/community/sanctions.py",
+        "        if not Users(job.store).write(act.whom, fields | act.evidence()):\n",
+        "        if not Users(self._store).write(act.whom, fields | act.evidence()):\n",
+        (SANCTIONS,),
+    ),
+    Mutant(
+        f"appeal: {JOINS}",
+        "accounts/community/sanctions.py",
+        """        self._store.zadd(keys.appeals(), {appeal.member: appeal.at})
+        answer, act_id = self._store.hmget(keys.user(appeal.uid), [answer_of(appeal.act_id), "state_act"])
+""",
+        """        pipe = self._store.pipeline()
+        pipe.zadd(keys.appeals(), {appeal.member: appeal.at})
+        asked = pipe.hmget(keys.user(appeal.uid), [answer_of(appeal.act_id), "state_act"])
+        pipe.execute()
+        answer, act_id = asked.value
+""",
+        (MIDDLE, SANCTIONS),
+    ),
+    Mutant(
+        f"answer to an appeal: {JOB_FIRST}",
+        "accounts/community/sanctions.py",
+        '        present = pipe.hget(keys.user(uid), "state_act")\n        pipe.execute()\n',
+        '        present = pipe.hget(keys.user(uid), "state_act")\n        pipe.execute()\n        self._outbox.done(job)\n',
+        (SANCTIONS,),
+    ),
+    Mutant(
+        "answer to an appeal: two moderators have one job between them",
+        "accounts/community/sanctions.py",
+        '        job = self._outbox.add(f"answer:{uid}:{act_id}:{act.id}")\n',
+        '        job = self._outbox.add(f"answer:{uid}:{act_id}:0")\n',
+        (MIDDLE, SANCTIONS),
+    ),
+    Mutant(
+        "end of a suspension: a second round trip reads whether an appeal waits",
+        "accounts/community/removal.py",
+        "    due = _due(present)\n",
+        """    waits = store.zscore(keys.appeals(), f"{uid}:{act_id}") is not None
+    due = int(time.time()) + DAY if waits else present.imposed.deleted_at + GRACE
+""",
+        (f"{SANCTIONS}::test_nobody_is_deleted_whose_appeal_waits_or_is_granted",),
+    ),
+    Mutant(
+        f"role: {EARLY}",
+        "accounts/community/roles.py",
+        """        pipe.hset(keys.staff(), {mark: str(uid)})
+        stored = pipe.hgetall(keys.staff())
+        pipe.execute()
+""",
+        """        stored = pipe.hgetall(keys.staff())
+        pipe.execute()
+        pipe.hset(keys.staff(), {mark: str(uid)})
+        pipe.execute()
+""",
+        (MIDDLE, ROLES),
+    ),
+    Mutant(
+        "role: the mark is removed before the work",
+        "accounts/community/roles.py",
+        "        self.follow(uid)\n        Log(",
+        '        self._store.hdel(keys.staff(), f"{MARK}{act_id}")\n        self._outbox.done(job)\n'
+        "        self.follow(uid)\n        Log(",
+        (ROLES,),
+    ),
+    Mutant(
+        f"log: {LEFT_OUT}",
+        "accounts/community/log.py",
+        '        if act.whom and is_deleted(self._store.hget(keys.user(act.whom), "deleted")):\n',
+        "        if act.whom and is_deleted(None):\n",
+        (ROLES, SANCTIONS),
+    ),
+    Mutant(
+        "the site's words: an emptied field is removed",
+        "accounts/community/site/words.py",
+        "            Log(job.store).copy(keys.site(), act.id)\n",
+        """            for name in [name for name, text in fields.items() if not text]:
+                job.store.hdel(keys.site(), name)
+            Log(job.store).copy(keys.site(), act.id)
+""",
+        (ROLES,),
+    ),
+    Mutant(
+        f"the site's words: {JOB_FIRST}",
+        "accounts/community/site/words.py",
+        "        job.store.hset(keys.site(), {**fields, **act.evidence()})\n",
+        "        job.store.hset(keys.site(), {**fields, **act.evidence()})\n        job.done()\n",
+        (ROLES,),
+    ),
+    Mutant(
+        f"report: {EARLY}",
+        "timeline/moderation/reports/repository.py",
+        """        self.list_open(rid, whom)
+        pipe = self._store.pipeline()
+        deleted = [pipe.hget(keys.user(uid), "deleted") for uid in (who, whom) if uid is not None]
+        pipe.execute()
+""",
+        """        pipe = self._store.pipeline()
+        deleted = [pipe.hget(keys.user(uid), "deleted") for uid in (who, whom) if uid is not None]
+        pipe.execute()
+        self.list_open(rid, whom)
+""",
+        (REPORTS,),
+    ),
+    Mutant(
+        f"report in the queue: {JOINS}",
+        "timeline/moderation/reports/repository.py",
+        """        self._store.zadd(keys.reports(), {str(rid): rid})
+        if self._store.hget(keys.report(rid), "decision") is not None:  # read after the write
+""",
+        """        pipe = self._store.pipeline()
+        pipe.zadd(keys.reports(), {str(rid): rid})
+        decision = pipe.hget(keys.report(rid), "decision")
+        pipe.execute()
+        if decision.value is not None:
+""",
+        (MIDDLE, REPORTS),
+    ),
+    Mutant(
+        f"decision: {JOB_FIRST}",
+        "timeline/moderation/reports/deciding.py",
+        "        with suppress(LeaseEnded):\n            for number,",
+        "        job.done()\n        with suppress(LeaseEnded):\n            for number,",
+        (KILLED,),
+    ),
+    Mutant(
+        f"deletion by staff: {JOB_FIRST}",
+        "timeline/posts/writing/staff_deletion.py",
+        "        Log(job.store).write(act)\n        job.done()\n",
+        "        job.done()\n        Log(job.store).write(act)\n",
+        (KILLED,),
+    ),
+]

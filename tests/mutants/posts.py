@@ -1,0 +1,150 @@
+"""Mutants of posts: written, changed, removed, brought back and found."""
+
+from tests.mutants.mutant import JOB_FIRST, JOINS, LEFT_OUT, Mutant
+
+CONVERSATIONS = "tests/protocols/test_conversations.py"
+AGREE = f"{CONVERSATIONS}::test_interleaved_changes_agree_with_the_posts"
+MIDDLE = f"{CONVERSATIONS}::test_a_change_between_two_parts_of_another_agrees_with_it"
+KILLED = f"{CONVERSATIONS}::test_a_killed_change_has_no_effect_or_its_full_effect"
+DELETED = (
+    "tests/protocols/accounts/test_deletions_in_the_middle.py"
+    "::test_nothing_is_left_of_an_account_that_is_deleted_in_the_middle"
+)
+INDEXING = "tests/protocols/test_interleaved_indexing.py"
+
+MUTANTS = [
+    Mutant(
+        f"new post: {JOINS}",
+        "timeline/posts/writing/delivery.py",
+        "        pipe.execute()\n        look = Look(pipe, {pid: written[pid].links",
+        "        look = Look(pipe, {pid: written[pid].links",
+        (MIDDLE,),
+    ),
+    Mutant(
+        f"new post: {JOB_FIRST}",
+        "timeline/posts/writing/delivery.py",
+        "        look = self._list(uid, pid, {pid: now})\n",
+        "        job.done()\n        look = self._list(uid, pid, {pid: now})\n",
+        ("tests/protocols/test_crashes.py::test_a_post",),
+    ),
+    Mutant(
+        f"edit: {JOINS}",
+        "timeline/posts/writing/editing.py",
+        "        self._standing.queue(pipe, pid, now, before)\n        pipe.execute()\n",
+        "        self._standing.queue(pipe, pid, now, before)\n",
+        (MIDDLE,),
+    ),
+    Mutant(
+        f"edit: {JOB_FIRST}",
+        "timeline/posts/writing/editing.py",
+        "            leased._follow(uid, pid, now, before.seen)\n            leased._finish(pid, job.name)\n",
+        "            leased._finish(pid, job.name)\n            leased._follow(uid, pid, now, before.seen)\n",
+        (KILLED,),
+    ),
+    Mutant(
+        f"deletion of a post: {JOB_FIRST}",
+        "timeline/posts/writing/deletion.py",
+        "            edges = Deletion(job.store)._remove(uid, pid)\n",
+        "            job.done()\n            edges = Deletion(job.store)._remove(uid, pid)\n",
+        (KILLED,),
+    ),
+    Mutant(
+        f"standing: {JOINS}",
+        "timeline/posts/writing/standing.py",
+        "            pipe.execute()\n            last |= changed\n",
+        "            last |= changed\n",
+        (MIDDLE,),
+    ),
+    Mutant(
+        f"tombstones above: {LEFT_OUT}",
+        "timeline/posts/writing/standing.py",
+        "            above = [pid for pid, parent in settled.parents.items() if parent.stands_wrong]\n",
+        "            above: list[int] = []\n",
+        (CONVERSATIONS,),
+    ),
+    Mutant(
+        "tombstones above: they have no jobs",
+        "timeline/posts/writing/standing.py",
+        "        self._outbox.add_all(new)\n",
+        "        self._outbox.add_all([])\n",
+        (CONVERSATIONS,),
+    ),
+    Mutant(
+        "new post: what was written of a post that is deleted meanwhile is forgotten",
+        "timeline/posts/writing/delivery.py",
+        "            self._standing.settle([pid], written)\n",
+        "            self._standing.settle([pid])\n",
+        (MIDDLE,),
+    ),
+    Mutant(
+        "posts of a deleted account: they have no jobs",
+        "timeline/posts/removal.py",
+        "        leased = Outbox(store).add_all(jobs)\n",
+        "        leased = Outbox(store).add_all([])\n",
+        ("tests/accounts/users/test_removal.py", AGREE),
+    ),
+    Mutant(
+        f"notices of a post: {LEFT_OUT}",
+        "timeline/posts/notices.py",
+        "            now = self._look(post, notices)\n            if now == seen:\n                return\n",
+        "            return\n",
+        ("tests/protocols/posts/test_interleaved_notices.py",),
+    ),
+    Mutant(
+        f"restored posts: {JOINS}",
+        "timeline/account_data/restoring.py",
+        """        pipe.execute()
+        if leased.hget(keys.user(self._uid), "deleted") is not None:
+""",
+        """        deleted = pipe.hget(keys.user(self._uid), "deleted")
+        pipe.execute()
+        if deleted.value is not None:
+""",
+        (f"{DELETED}[she is restored]",),
+    ),
+    Mutant(
+        "index: the note joins the round trip that writes the records",
+        "timeline/search/index/writing.py",
+        """            self._store.hset(keys.search_index(), {f"{LATE}{pid}": "1" for pid in terms})
+""",
+        """            pipe.hset(keys.search_index(), {f"{LATE}{pid}": "1" for pid in terms})
+""",
+        (INDEXING,),
+    ),
+    Mutant(
+        "index: a reindex says that it is at work when it has found the posts",
+        "timeline/search/index/rebuilding.py",
+        """            forget_progress(self._store)
+            last = LARGEST_ID
+        self._has_index = any(self._store.scan_keys(key_kinds.matching("postings:*"), AT_ONCE))
+        self._pids = self._all_posts()
+""",
+        """            last = LARGEST_ID
+        self._has_index = any(self._store.scan_keys(key_kinds.matching("postings:*"), AT_ONCE))
+        self._pids = self._all_posts()
+        forget_progress(self._store)
+""",
+        (INDEXING,),
+    ),
+    Mutant(
+        "index: the posts are not looked for again when the ids were divided",
+        "timeline/search/index/rebuilding.py",
+        "        pipe.execute()\n        self._pids = self._all_posts()\n",
+        "        pipe.execute()\n",
+        (INDEXING,),
+    ),
+    Mutant(
+        "index: all jobs of a post have one name",
+        "timeline/posts/writing/index_jobs.py",
+        '    job = f"index:{pid}:{nonce()}"\n',
+        '    job = f"index:{pid}:{0 * len(nonce())}"\n',
+        (INDEXING,),
+    ),
+    Mutant(
+        f"index: {JOB_FIRST}",
+        "retwis_site/jobs/worker.py",
+        "            together(leased, names)\n        Outbox(leased).finish(names)\n",
+        "            Outbox(leased).finish(names)\n            together(leased, names)\n",
+        (INDEXING,),
+    ),
+]

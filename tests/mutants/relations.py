@@ -1,0 +1,97 @@
+"""Mutants of relations, of the lists that are made of posts, and of leases."""
+
+from tests.mutants.mutant import JOB_FIRST, JOINS, LEFT_OUT, Mutant
+
+RELATIONS = "tests/protocols/test_relations.py"
+AGREE = f"{RELATIONS}::test_interleaved_changes_leave_mirrors_and_counts_that_agree"
+KILLED = f"{RELATIONS}::test_a_change_that_is_killed_has_no_effect_or_its_full_effect"
+NOTICES = "tests/protocols/posts/test_interleaved_notices.py"
+EDGES = "timeline/relations/protocol/edges.py"
+
+MUTANTS = [
+    Mutant(
+        f"relation: {JOINS}",
+        EDGES,
+        "            self._write(seen)\n            pipe = self._store.pipeline()\n",
+        """            pipe = self._store.pipeline()
+            for edge, now in seen.items():
+                self._queue_mirror(pipe, edge, now.score)
+                for effect, fact in zip(self._relation.effects, now.facts, strict=True):
+                    effect.queue(pipe, edge, now.score, fact)
+""",
+        (AGREE,),
+    ),
+    Mutant(
+        f"relation: {JOB_FIRST}",
+        EDGES,
+        "        with suppress(LeaseEnded):\n            Edges(job.store, self._relation)._finish(look, [job.name])\n",
+        """        job.done()
+        with suppress(LeaseEnded):
+            Edges(job.store, self._relation)._finish(look, [job.name])
+""",
+        (KILLED,),
+    ),
+    Mutant(
+        "relation: the commit has no lease",
+        EDGES,
+        """        pipe = job.store.pipeline()
+        if self._relation.scores is Scores.UNTIL:
+""",
+        """        pipe = self._store.pipeline()
+        if self._relation.scores is Scores.UNTIL:
+""",
+        (AGREE,),
+    ),
+    Mutant(
+        "repost: it is withdrawn in the round trip that removes the post which only it leads to",
+        EDGES,
+        "                effect.withdraw(pipe, edge, score)\n        pipe.execute()\n",
+        "                effect.withdraw(pipe, edge, score)\n",
+        (AGREE,),
+    ),
+    Mutant(
+        f"count: {JOINS}",
+        "timeline/relations/protocol/counts.py",
+        "            pipe.execute()\n            now = self._read(numbers)\n",
+        """            asked = {target: self._count.ask(pipe, target) for target in numbers}
+            pipe.execute()
+            now = {target: number.value for target, number in asked.items()}
+""",
+        (AGREE,),
+    ),
+    Mutant(
+        "repost: an undo removes the repost that a later click has made",
+        EDGES,
+        "        if self._relation.scores is Scores.OWN_POST:\n            pipe.zremrangebyscore",
+        "        if self._relation.scores is None:\n            pipe.zremrangebyscore",
+        (RELATIONS,),
+    ),
+    Mutant(
+        "follow: no look asks for blocks",
+        "timeline/relations/follow.py",
+        "    conditions=(ask_not_blocked,),\n",
+        "    conditions=(),\n",
+        (NOTICES,),
+    ),
+    Mutant(
+        f"block: {LEFT_OUT}",
+        "timeline/relations/block.py",
+        "    Edges(store, FOLLOW).reconcile(follows)\n",
+        "    Edges(store, FOLLOW).reconcile([])\n",
+        (NOTICES,),
+    ),
+    Mutant(
+        "lease: what was claimed or added is written without it",
+        "retwis_site/jobs/lease.py",
+        "        self._lease.require()\n        return self._transport.exchange(queued)\n",
+        "        return self._transport.exchange(queued)\n",
+        ("tests/protocols/moderation/test_interleaved_sanctions.py",),
+    ),
+    Mutant(
+        "lease: a worker does not look at that of its claim",
+        "retwis_site/jobs/outbox.py",
+        "            Claim(LeasedStore(self._store, leases[name]), name,",
+        "            Claim(self._store, name,",
+        ("tests/retwis_site/jobs/test_worker.py",),
+    ),
+]

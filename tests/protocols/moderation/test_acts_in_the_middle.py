@@ -1,0 +1,139 @@
+"""A whole act comes between two parts of a round trip of another one. What follows from both agrees with them."""
+
+import itertools
+
+import pytest
+
+from accounts.community.refusals import Refused
+from accounts.community.roles import Roles
+from accounts.community.sanctions import Sanctions
+from accounts.users.entities import Role, State
+from tests.support.protocols.community import (
+    MODERATOR,
+    OTHER,
+    acts_in_log,
+    assert_community_agrees,
+    finish_all_but_removals,
+    make_moderated_site,
+)
+from tests.support.protocols.interleaving import attempt
+from tests.support.protocols.reports import assert_decisions_are_carried_out, assert_reports_agree
+from tests.support.protocols.small_site import ALICE, BOB, CAROL
+from tests.support.protocols.thoroughness import examples
+from tests.support.stores.seam import before_part, killed_before_round_trip
+from timeline.moderation.reports.deciding import Deciding
+from timeline.moderation.reports.entities import Action, NewReport
+from timeline.moderation.reports.repository import Reports
+from timeline.posts.entities import PostDeleted
+from timeline.posts.writing.staff_deletion import delete_by_staff
+
+ROUNDS = 5  # each takes the round trips apart in its own way
+
+
+def impose(store, state, by=MODERATOR):
+    return lambda: Sanctions(store).impose(CAROL, state, state, by=by)
+
+
+def appeal(store):
+    return lambda: Sanctions(store).appeal(CAROL, "It was not me.")
+
+
+def answer(store, granted, by=MODERATOR):
+    return lambda: Sanctions(store).decide_appeal(CAROL, granted, by, f"{granted} by {by}")
+
+
+def give(store, role, uid=CAROL, by=ALICE):
+    return lambda: Roles(store).give(uid, role, by, role)
+
+
+def report(store, who=ALICE, pid=None):
+    return lambda: Reports(store).make(who, NewReport(CAROL, pid, "spam"))
+
+
+def decide(store, action, by=MODERATOR):
+    def work():
+        for made in Reports(store).about(CAROL, 1):
+            Deciding(store).decide(made, action, action, 0, by)
+
+    return work
+
+
+def delete_post(store):
+    return lambda: delete_by_staff(store, 2, MODERATOR, "Spam.")
+
+
+# What was done before, what is done, and what comes in the middle.
+ACTS = {
+    "two sanctions": lambda s: ([], impose(s, State.FROZEN), impose(s, State.SUSPENDED, OTHER)),
+    "a sanction and a new admin": lambda s: ([], impose(s, State.FROZEN), give(s, Role.ADMIN)),
+    "a new admin and a sanction": lambda s: ([], give(s, Role.ADMIN), impose(s, State.FROZEN)),
+    "two roles": lambda s: ([], give(s, Role.ADMIN), give(s, Role.MEMBER)),
+    "an appeal that is granted": lambda s: ([impose(s, State.FROZEN)], appeal(s), answer(s, granted=True)),
+    "an appeal that is refused": lambda s: ([impose(s, State.FROZEN)], appeal(s), answer(s, granted=False)),
+    "an appeal and another sanction": lambda s: ([impose(s, State.FROZEN)], appeal(s), impose(s, State.HIDDEN)),
+    "two answers": lambda s: ([impose(s, State.FROZEN), appeal(s)], answer(s, True), answer(s, False, OTHER)),
+    "two reports": lambda s: ([], report(s), report(s)),
+    "a report and a decision": lambda s: ([], report(s), decide(s, Action.WARN)),
+    "a decision and a report": lambda s: ([report(s)], decide(s, Action.WARN), report(s, BOB)),
+    "two decisions": lambda s: ([report(s)], decide(s, Action.FREEZE), decide(s, Action.DISMISS, OTHER)),
+    "a decision and a deletion": lambda s: ([report(s, BOB, 2)], decide(s, Action.DELETE), delete_post(s)),
+}
+
+
+@pytest.mark.parametrize("acts", ACTS)
+def test_an_act_in_the_middle_of_another_agrees_with_it(store, raw, acts):
+    for _ in range(examples(ROUNDS)):
+        for step in itertools.count():
+            make_moderated_site(raw)
+            before, act, between = ACTS[acts](store)
+            for earlier in before:
+                earlier()
+            with before_part(step, attempt(between, Refused, PostDeleted)) as happened:
+                attempt(act, Refused, PostDeleted)()
+            if not happened:
+                break
+            assert_all_agree(store, raw, step)
+
+
+@pytest.mark.parametrize("acts", ["an appeal that is granted", "two roles", "two answers", "two decisions"])
+def test_an_act_after_one_that_was_killed_agrees_with_it(store, raw, acts):
+    for step in itertools.count():
+        make_moderated_site(raw)
+        before, act, after = ACTS[acts](store)
+        for earlier in before:
+            earlier()
+        killed = killed_before_round_trip(step, attempt(act, Refused))
+        attempt(after, Refused)()
+        assert_all_agree(store, raw, step)
+        if not killed:
+            break
+
+
+KILLED = {
+    "a report": lambda s: ([], report(s)),
+    "a decision to delete a post": lambda s: ([report(s, ALICE, 2), report(s, BOB, 2)], decide(s, Action.DELETE)),
+    "a decision to suspend": lambda s: ([report(s)], decide(s, Action.SUSPEND)),
+    "a deletion by staff": lambda s: ([], delete_post(s)),
+}
+
+
+@pytest.mark.parametrize("act", KILLED)
+def test_a_killed_act_of_moderation_has_no_effect_or_its_full_effect(store, raw, act):
+    for step in itertools.count():
+        make_moderated_site(raw)
+        before, work = KILLED[act](store)
+        for earlier in before:
+            earlier()
+        killed = killed_before_round_trip(step, work)
+        assert_all_agree(store, raw, step)
+        if (raw.hget("post:2", "deleted") or "").endswith(":staff"):
+            assert [one for one in acts_in_log(raw) if one["post"] == 2], step
+        if not killed:
+            break
+
+
+def assert_all_agree(store, raw, where):
+    finish_all_but_removals(store, raw)
+    assert_community_agrees(raw, where)
+    assert_reports_agree(raw, where)
+    assert_decisions_are_carried_out(raw, where)
