@@ -22,8 +22,8 @@ from retwis_site.store.client import Store
 from tests.support.stores import scattering
 from tests.support.stores.seam import Killed, before_each_round_trip
 
-# Chances that the same task gets the next turn; each schedule has one of them. With a high one, all that a task does may
-# come between two turns of another.
+# Chances that the same task gets the next turn; each schedule has one of them. With a high one, all that a task does
+# may come between two turns of another.
 STAYS = (0.4, 0.85, 0.96)
 DIES = 0.06  # chance that a task is killed at its turn, while kills are left
 LONGEST = 60  # seconds of a turn: a task that waits for another one fails

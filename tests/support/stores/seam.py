@@ -103,6 +103,20 @@ def killed_before_round_trip(number: int, work: Callable[[], object]) -> bool:
     return _killed_before(number, work, lambda commands: True)
 
 
+def killed_before_part(number: int, work: Callable[[], object]) -> bool:
+    """Like `killed_before_round_trip`, but the parts count into which `scattering.py` takes each round trip."""
+
+    def die() -> None:
+        raise Killed
+
+    try:
+        with before_part(number, die):
+            work()
+    except Killed:
+        return True
+    return False
+
+
 def killed_before_write(number: int, work: Callable[[], object]) -> bool:
     """Like `killed_before_round_trip`, but only round trips that may write count. So a long work dies in every state of
     the store in which it can die, and in each only once."""
