@@ -4,6 +4,8 @@ The protocol was checked exhaustively in a model. Here the real code runs in ran
 """
 
 import contextlib
+import itertools
+from collections import deque
 
 import pytest
 
@@ -15,6 +17,7 @@ from tests.support.protocols.small_site import BOB, CAROL, delete, finish_jobs, 
 from tests.support.protocols.thoroughness import examples
 from tests.support.stored_posts import write_posts
 from tests.support.stores.indexed_posts import posts_under
+from tests.support.stores.seam import before_part
 from timeline.posts.entities import NO_LINKS, PostDeleted
 from timeline.posts.repository import Posts
 from timeline.search.index import rebuilding, writing
@@ -25,6 +28,7 @@ from timeline.search.index.writing import Indexing
 pytestmark = pytest.mark.indexed
 
 RUNS = 25  # seeds for each scenario
+ROUNDS = 10  # each takes the round trips apart in its own way
 
 
 @pytest.fixture(params=["counted", "timed"])
@@ -116,8 +120,41 @@ def test_every_post_is_found_by_its_text(store, raw, first, scenario, kills):
         if raw.hexists("search_index", "reindexed"):
             assert kills, seed
             reindex(store)
-        Memory.clear_all()
-        for uid in (BOB, CAROL):
-            for pid in map(int, raw.zrange(f"updates:{uid}", 0, -1)):
-                for term in terms_of(uid, raw.hget(f"post:{pid}", "body"), NO_LINKS):
-                    assert pid in posts_under(store, term), (seed, pid, term)
+        assert_all_are_found(store, raw, seed)
+
+
+def assert_all_are_found(store, raw, where):
+    Memory.clear_all()
+    for uid in (BOB, CAROL):
+        for pid in map(int, raw.zrange(f"updates:{uid}", 0, -1)):
+            for term in terms_of(uid, raw.hget(f"post:{pid}", "body"), NO_LINKS):
+                assert pid in posts_under(store, term), (where, pid, term)
+
+
+def test_a_post_that_is_written_and_indexed_between_two_parts_of_a_reindex_is_found(store, raw, first):
+    def write():
+        post(store, BOB)()
+        drain(store, "worker")
+
+    for step in itertools.count():
+        first()
+        with before_part(step, write) as happened:
+            reindex(store)
+        if not happened:
+            break
+        finish_jobs(store, raw)
+        assert_all_are_found(store, raw, step)
+
+
+def test_a_post_that_a_worker_indexes_while_a_reindex_goes_on_that_has_not_seen_it_is_found(store, raw, first):
+    for _ in range(examples(ROUNDS)):
+        for step in itertools.count():
+            first()
+            running = Rebuilding(store)
+            running.begin()
+            post(store, BOB)()
+            with before_part(step, lambda running=running: deque(running)) as happened:
+                drain(store, "worker")
+            if not happened:
+                break
+            assert_all_are_found(store, raw, step)

@@ -4,15 +4,17 @@ what is deleted.
 The protocol is explored in tests/model/. Here the real code runs, the same tests for each relation.
 """
 
+import io
 import itertools
 
 import pytest
+from django.core.management import call_command
 
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import User
 from retwis_site.jobs.worker import drain
 from retwis_site.store import chunks, keys
-from tests.support.protocols.interleaving import Schedule, carry_out
+from tests.support.protocols.interleaving import Schedule, carry_out, take_all_over
 from tests.support.protocols.relations import (
     ALICE,
     AT,
@@ -26,9 +28,10 @@ from tests.support.protocols.relations import (
 from tests.support.protocols.small_site import delete, finish_jobs, make_small_site
 from tests.support.protocols.thoroughness import examples
 from tests.support.stores.key_layouts import noted
-from tests.support.stores.seam import before_part, before_round_trip, killed_before_round_trip
+from tests.support.stores.seam import before_part, before_round_trip, killed_before_part, killed_before_round_trip
 
 RUNS = 10  # seeds for each scenario and layout
+ROUNDS = 5  # each takes the round trips apart in its own way
 NAMES = {ALICE: "alice", BOB: "bob", CAROL: "carol"}
 
 # One of each shape; tests that take long need no more.
@@ -129,6 +132,11 @@ def worker(store):
 
 ANY_RELATION = {
     "set, unset, set": lambda s, raw, case: [case.set(s, ALICE), case.unset(s, ALICE), case.set(s, ALICE)],
+    "set, unset, a worker takes them over": lambda s, raw, case: [
+        case.set(s, ALICE),
+        case.unset(s, ALICE),
+        lambda: take_all_over(s),
+    ],
     "the actor is deleted": lambda s, raw, case: [
         case.set(s, ALICE),
         case.set(s, CAROL),
@@ -200,6 +208,41 @@ def test_no_count_makes_the_hash_of_a_post_that_expires(store, raw, verb):
         if not happened:
             break
         assert not raw.exists(keys.post(BOBS_POST)), step
+
+
+@each_with_mirror
+@pytest.mark.parametrize("between", ["unset", "set by another"])
+@each_verb
+def test_a_change_between_two_parts_of_another_agrees_with_it(store, raw, case, verb, between):
+    for _ in range(examples(ROUNDS)):
+        for step in itertools.count():
+            make_small_site(raw)
+            if verb == "unset":
+                case.set(store, ALICE)()
+            other = case.unset(store, ALICE) if between == "unset" else case.set(store, CAROL)
+            with before_part(step, other) as happened:
+                case.change(store, verb, ALICE)()
+            if not happened:
+                break
+            assert noted(raw) == [], step
+            assert_relations_agree(raw, step)
+
+
+@each_with_mirror
+def test_an_edge_to_what_is_deleted_is_taken_back_whatever_kills_it(store, raw, case):
+    for _ in range(examples(ROUNDS)):
+        for step in itertools.count():
+            make_small_site(raw)
+            if case.relation.target.is_person:
+                remove_account(store, BOB)()
+            else:
+                delete(store, BOB, BOBS_POST)
+            killed = killed_before_part(step, case.set(store, ALICE))
+            finish_jobs(store, raw)
+            call_command("cleanup", stdout=io.StringIO())  # removes the hash of a repost that was killed before its job
+            assert_relations_agree(raw, step)
+            if not killed:
+                break
 
 
 # ---- removals

@@ -1,5 +1,5 @@
-"""Roles and the site's words are changed by several people at once, with and without kills: an admin is left, pages read
-the role that `staff` has, and each change is in the log."""
+"""Roles and the site's words are changed by several people at once, with and without kills: an admin is left, pages
+read the role that `staff` has, and each change is in the log."""
 
 import itertools
 

@@ -1,5 +1,5 @@
-"""Moderators, the person and workers act on one sanction at once, with and without kills: what is imposed is what an act
-in the log says, an appeal waits until it is answered, and nothing is left of a deleted account."""
+"""Moderators, the person and workers act on one sanction at once, with and without kills: what is imposed is what an
+act in the log says, an appeal waits until it is answered, and nothing is left of a deleted account."""
 
 import pytest
 

@@ -1,5 +1,5 @@
-"""An account is restored while its owner posts, pins, reposts and deletes, with and without kills: each post is there once
-and agrees with its listings, and nothing is left of a deleted account."""
+"""An account is restored while its owner posts, pins, reposts and deletes, with and without kills: each post is there
+once and agrees with its listings, and nothing is left of a deleted account."""
 
 import pytest
 

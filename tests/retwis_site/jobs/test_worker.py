@@ -5,14 +5,15 @@ import subprocess
 import sys
 import time
 from threading import Event
+from types import SimpleNamespace
 
 import pytest
 from django.conf import settings
 from django.core.management import call_command
 
-from retwis_site.exceptions import StoreError
-from retwis_site.jobs import worker
-from retwis_site.jobs.outbox import Outbox
+from retwis_site.exceptions import LeaseEnded, StoreError
+from retwis_site.jobs import lease, worker
+from retwis_site.jobs.outbox import LEASE, Outbox
 from retwis_site.jobs.worker import drain
 from retwis_site.management.commands import deliver as deliver_command
 from tests.support.delivering import deliver, is_finished
@@ -84,6 +85,18 @@ def test_a_job_that_another_worker_has_finished_meanwhile_does_not_run(raw, stor
     assert raw.zrange("followers:2", 0, -1) == ["1"]
     assert raw.zcard("outbox") == 0
     assert (raw.keys("lease:*"), raw.hgetall("attempts")) == ([], {})
+
+
+def test_a_worker_writes_nothing_for_a_claim_whose_lease_has_ended(raw, store, monkeypatch):
+    add_overdue_job(raw, "follow:1:2:a")
+    [claim] = Outbox(store).claim(["follow:1:2:a"], "worker", lambda: False)
+    now = time.monotonic()
+    monkeypatch.setattr(lease, "time", SimpleNamespace(monotonic=lambda: now + LEASE))
+    with pytest.raises(LeaseEnded):
+        claim.store.zrem("following:1", "2")
+    with pytest.raises(LeaseEnded):
+        claim.outbox.done(claim.name)
+    assert raw.zrange("outbox", 0, -1) == ["follow:1:2:a"]
 
 
 def test_more_than_a_hundred_jobs_are_finished_in_one_run(raw, capsys):

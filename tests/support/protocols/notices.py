@@ -4,7 +4,8 @@ from retwis_site.store import keys
 
 
 def expected_notices(raw):
-    """uid -> notices, as they follow from the edges and posts of a site where nobody is quiet, and all mutes are of people."""
+    """uid -> notices, as they follow from the edges and posts of a site where nobody is quiet and only people are
+    muted."""
     posts = {pid: raw.hgetall(key) for key in raw.keys("post:*") if (pid := key.partition(":")[2])}
     found = []
     for kind, prefix in (("follow", "following"), ("like", "likes"), ("repost", "reposts")):
