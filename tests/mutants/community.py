@@ -43,8 +43,8 @@ MUTANTS = [
     Mutant(
         f"answer to an appeal: {JOB_FIRST}",
         "accounts/community/sanctions.py",
-        '        present = pipe.hget(keys.user(uid), "state_act")\n        pipe.execute()\n',
-        '        present = pipe.hget(keys.user(uid), "state_act")\n        pipe.execute()\n        self._outbox.done(job)\n',
+        "        act = read_act(keys.user(uid), answer.value) if",
+        "        self._outbox.done(job)\n        act = read_act(keys.user(uid), answer.value) if",
         (SANCTIONS,),
     ),
     Mutant(
@@ -137,6 +137,14 @@ MUTANTS = [
         if decision.value is not None:
 """,
         (MIDDLE, REPORTS),
+    ),
+    Mutant(
+        "report about a deleted account: what leads to it goes before it",
+        "timeline/moderation/reports/removal.py",
+        "            forget_all_but_member(store, report.rid, report.who)",
+        """            store.zrem(key, str(report.rid))
+            forget_all_but_member(store, report.rid, report.who)""",
+        (REPORTS,),
     ),
     Mutant(
         f"decision: {JOB_FIRST}",

@@ -4,6 +4,8 @@ from tests.mutants.mutant import JOB_FIRST, JOINS, LEFT_OUT, Mutant
 
 RELATIONS = "tests/protocols/test_relations.py"
 AGREE = f"{RELATIONS}::test_interleaved_changes_leave_mirrors_and_counts_that_agree"
+MIDDLE = f"{RELATIONS}::test_a_change_between_two_parts_of_another_agrees_with_it"
+TAKEN_BACK = f"{RELATIONS}::test_an_edge_to_what_is_deleted_is_taken_back_whatever_kills_it"
 KILLED = f"{RELATIONS}::test_a_change_that_is_killed_has_no_effect_or_its_full_effect"
 NOTICES = "tests/protocols/posts/test_interleaved_notices.py"
 EDGES = "timeline/relations/protocol/edges.py"
@@ -19,7 +21,7 @@ MUTANTS = [
                 for effect, fact in zip(self._relation.effects, now.facts, strict=True):
                     effect.queue(pipe, edge, now.score, fact)
 """,
-        (AGREE,),
+        (MIDDLE,),
     ),
     Mutant(
         f"relation: {JOB_FIRST}",
@@ -47,7 +49,7 @@ MUTANTS = [
         EDGES,
         "                effect.withdraw(pipe, edge, score)\n        pipe.execute()\n",
         "                effect.withdraw(pipe, edge, score)\n",
-        (AGREE,),
+        (TAKEN_BACK,),
     ),
     Mutant(
         f"count: {JOINS}",
@@ -57,14 +59,14 @@ MUTANTS = [
             pipe.execute()
             now = {target: number.value for target, number in asked.items()}
 """,
-        (AGREE,),
+        (MIDDLE,),
     ),
     Mutant(
         "repost: an undo removes the repost that a later click has made",
         EDGES,
         "        if self._relation.scores is Scores.OWN_POST:\n            pipe.zremrangebyscore",
         "        if self._relation.scores is None:\n            pipe.zremrangebyscore",
-        (RELATIONS,),
+        (AGREE, RELATIONS),
     ),
     Mutant(
         "follow: no look asks for blocks",
@@ -92,6 +94,6 @@ MUTANTS = [
         "retwis_site/jobs/outbox.py",
         "            Claim(LeasedStore(self._store, leases[name]), name,",
         "            Claim(self._store, name,",
-        ("tests/retwis_site/jobs/test_worker.py",),
+        ("tests/retwis_site/jobs/test_worker.py::test_a_worker_writes_nothing_for_a_claim_whose_lease_has_ended",),
     ),
 ]
