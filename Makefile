@@ -20,6 +20,10 @@ run: $(VENV)/.installed
 # Each test once, in four minutes at most on two quiet cores. SEED=7 tries another order of commands.
 test: test-storeless test-real
 
+# Plants each mutant of tests/mutants/, and shows that the suite finds it. Needs ten minutes.
+test-mutants: $(VENV)/.installed-test
+	@$(BIN)/python -m tests.mutants
+
 # What .ci/run leaves out. Needs an hour and a half.
 nightly:
 	@.ci/nightly
@@ -35,12 +39,16 @@ test-real: $(VENV)/.installed-test
 	$(BIN)/python -m pytest --ds=tests.settings.real -m "not faults" $(IN_PARALLEL)
 
 # Tests that kill, starve and overload real processes, and send hostile requests. Those that count no time run in parallel.
+# ASSERT_SECONDS=1 asserts the seconds that they measure.
 UNHURRIED := tests/protocols/killed tests/retwis_site/http/test_fuzz.py
 test-faults: $(VENV)/.installed-test
 	$(BIN)/python -m pytest --ds=tests.settings.real -m faults $(IN_PARALLEL) $(UNHURRIED)
 	$(BIN)/python -m pytest --ds=tests.settings.real -m faults $(UNHURRIED:%=--ignore=%)
 
-# The suite on several servers, or TESTS of it. These targets need Debian's redis-server, redis-sentinel and nutcracker.
+# One case of each of them, drawn by SEED.
+test-faults-sample: $(VENV)/.installed-test
+	SAMPLE=1 $(BIN)/python -m pytest --ds=tests.settings.real -m faults $(IN_PARALLEL)
+
 test-sentinel test-cluster test-twemproxy: $(VENV)/.installed-test
 	$(BIN)/python -m pytest --ds=tests.settings.$(@:test-%=%) $(IN_PARALLEL) $(TESTS)
 
