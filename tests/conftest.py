@@ -29,7 +29,8 @@ from tests.support.people import register
 from tests.support.processes.ports import free_port
 from tests.support.processes.processes import end, run_server, run_site
 from tests.support.protocols.thoroughness import examples
-from tests.support.runs import figures, sampling
+from tests.support.runs import sampling
+from tests.support.runs.reporting import pytest_runtest_makereport, pytest_sessionstart, pytest_terminal_summary
 from tests.support.runs.seed import SEED
 from tests.support.stores import acl_users, topologies
 from tests.support.stores.key_layouts import SHARDS, Counted, Split
@@ -41,29 +42,14 @@ hypothesis.settings.register_profile("tests", deadline=None, max_examples=exampl
 hypothesis.settings.load_profile("tests")
 static_files.look_once()
 
+__all__ = ["pytest_runtest_makereport", "pytest_sessionstart", "pytest_terminal_summary"]  # hooks
+
 NEED_A_SERVER = {"real_server", "faults", "cluster", "sentinel", "twemproxy"}
 
 
 def _uses_a_store(item: pytest.Item) -> bool:
     """Whether a test has the store of the tests, or a server of its own."""
     return "raw" in getattr(item, "fixturenames", ()) or any(mark.name in NEED_A_SERVER for mark in item.iter_markers())
-
-
-def pytest_sessionstart(session: pytest.Session) -> None:
-    reporter = session.config.pluginmanager.get_plugin("terminalreporter")  # only one process of a run has it
-    if reporter:
-        sample = f" and SAMPLE={sampling.CASES}" if sampling.CASES else ""
-        reporter.write_line(f"SEED={SEED}{sample} repeats what chance decides in this run")
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
-    """A report has the figures that its test has measured; that of a failure also says how to repeat it."""
-    item.user_properties += [("seconds", figure) for figure in figures.taken()]
-    report = yield
-    if report.failed:
-        report.sections.append(("the seed", f"SEED={SEED} repeats what chance has decided"))
-    return report
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest looks at `-m`
@@ -94,22 +80,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         excluded = {item: out or item.nodeid in left_out for item, out in excluded.items()}
     items[:] = [item for item in items if not excluded[item]]
     config.hook.pytest_deselected(items=[item for item in excluded if excluded[item]])
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print each figure in seconds beside its limit."""
-    reports = [report for kind in ("passed", "failed") for report in terminalreporter.stats.get(kind, [])]
-    measured = [
-        (report.nodeid, *figure)
-        for report in reports
-        if report.when == "call"
-        for name, figure in report.user_properties
-        if name == "seconds"
-    ]
-    if measured:
-        terminalreporter.section("seconds" if figures.ASSERTED else "seconds, asserted only with ASSERT_SECONDS=1")
-    for test, what, seconds, limit in measured:
-        terminalreporter.write_line(f"{seconds:8.2f} of {limit:g}  {what}  {test}")
 
 
 def pytest_collection_finish() -> None:

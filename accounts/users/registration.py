@@ -51,8 +51,8 @@ class Registration:
         Five round trips. Raises NameTaken."""
         secret = new_secret()
         stored = {"username": begun.username, "password": password, "auth": secret, **fields}
-        leased = Registration(begun.job.store)
         begun.job.store.hset(keys.user(begun.uid), stored)
+        leased = Registration(begun.job.store)
         if not leased._commit(begun.uid, begun.username):
             begun.job.done()
             raise NameTaken(begun.username)
