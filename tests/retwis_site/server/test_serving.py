@@ -16,6 +16,7 @@ from tests.support.http.http_browser import TIMEOUT, Browser
 from tests.support.people import PASSWORD
 from tests.support.processes.ports import free_port
 from tests.support.processes.processes import alive, environment, manage, run_site, wait_until
+from timeline.demo.feature import COMMUNITY
 
 pytestmark = pytest.mark.real_server
 
@@ -215,7 +216,7 @@ def test_a_killed_seeding_is_repeated(serve, var):
     env = environment(var)
     env.pop("REDIS_URL")
     with embedded.running(), embedded_store() as store:
-        assert manage("seed", env=env).returncode == 0
+        assert manage("seed", *COMMUNITY, env=env).returncode == 0
         store.delete("users")
         store.hset("user:999", mapping={"username": "half_done", "password": "hash", "auth": "secret"})
         store.hset("auths", "secret", "999")
