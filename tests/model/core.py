@@ -5,72 +5,34 @@ local variables and its place in the code are the same. So a protocol must keep 
 that yields must have a loop variable with different values, and no command may be yielded inside a larger expression.
 """
 
-import resource
-import time
-from collections import deque
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 
 Command = tuple  # (name, key, *arguments)
-Database = dict[str, tuple]  # key -> ("h" | "z" | "s" | "l", value); a hash and a zset are sorted tuples of pairs
+Database = dict[str, tuple]  # key -> ("z" | "l", value); a zset is a sorted tuple of pairs
 Steps = Generator[Command, object, object]
 
-READS = frozenset(
-    {"HMGET", "HGETALL", "TTL", "ZSCORE", "ZCARD", "ZRANGE", "LRANGE"}
-)  # a death before a read is a death before the next write
+READS = frozenset({"ZRANGE", "LRANGE"})  # a death before a read is a death before the next write
 DEAD = -1  # the node of a process that has died
-EXPIRY = "(expiry)"  # the field of a hash that expires
 
 
 def run(db: Database, command: Command) -> tuple[Database, object]:
     """Carry out one command. Returns the new database and the reply; `db` itself never changes."""
     name, key, *arguments = command
-    kind, value = db.get(key, ("", ()))
-    pairs = dict(value) if kind in ("h", "z") else {}
+    _, value = db.get(key, ("", ()))
 
-    def with_value(kind: str, new: object) -> Database:
+    def with_value(kind: str, new: tuple) -> Database:
         changed = {each: held for each, held in db.items() if each != key}
-        if new not in ((), {}):
-            changed[key] = (kind, tuple(sorted(new.items(), key=str)) if isinstance(new, dict) else new)
-        return changed
+        return changed | ({key: (kind, new)} if new else {})
 
-    if name == "INCR":
-        return with_value("s", (value or 0) + 1), (value or 0) + 1
     if name == "UNLINK":
-        return with_value("s", ()), int(key in db)
-    if name == "HMGET":
-        return db, tuple(pairs.get(one) for one in arguments)
-    if name == "HGETALL":
-        return db, value
-    if name == "HSETNX":
-        return with_value("h", {arguments[0]: arguments[1]} | pairs), int(arguments[0] not in pairs)
-    if name == "EXPIRE":  # the hash of a post; "LAPSE" is the end of it
-        return with_value("h", pairs | {EXPIRY: 1} if pairs else {}), 0
-    if name == "PERSIST":
-        return with_value("h", {one: held for one, held in pairs.items() if one != EXPIRY}), 0
-    if name == "LAPSE":
-        return with_value("h", {} if EXPIRY in pairs else pairs), 0
-    if name == "TTL":  # whether it expires
-        return db, int(EXPIRY in pairs)
-    if name == "HSET":
-        return with_value("h", pairs | dict(zip(arguments[::2], arguments[1::2], strict=True))), 0
-    if name in ("HDEL", "ZREM"):
-        kept = {one: held for one, held in pairs.items() if one not in arguments}
-        left = {} if set(kept) == {EXPIRY} else kept
-        return with_value("h" if name == "HDEL" else "z", left), len(pairs) - len(kept)
-    if name == "HINCRBY":
-        return with_value("h", pairs | {arguments[0]: pairs.get(arguments[0], 0) + arguments[1]}), 0
+        return with_value("", ()), int(key in db)
     if name == "ZADD":
-        return with_value("z", pairs | {arguments[0]: arguments[1]}), 0
-    if name == "ZADDNX":
-        return with_value("z", {arguments[0]: arguments[1]} | pairs), int(arguments[0] not in pairs)
-    if name == "ZREMRANGEBYSCORE":
-        kept = {one: score for one, score in pairs.items() if not arguments[0] <= score <= arguments[1]}
-        return with_value("z", kept), len(pairs) - len(kept)
-    if name == "ZSCORE":
-        return db, pairs.get(arguments[0])
-    if name == "ZCARD":
-        return db, len(pairs)
+        pairs = dict(value) | {arguments[0]: arguments[1]}
+        return with_value("z", tuple(sorted(pairs.items(), key=str))), 0
+    if name == "ZREM":
+        kept = tuple(pair for pair in value if pair[0] not in arguments)
+        return with_value("z", kept), len(value) - len(kept)
     if name == "ZRANGE":  # WITHSCORES
         return db, tuple(sorted(value, key=lambda pair: (pair[1], str(pair[0]))))
     if name == "LRANGE":
@@ -170,15 +132,6 @@ def _local_state(steps: Steps) -> tuple:
     return tuple(frames)
 
 
-def with_workers(changes: Mapping[str, tuple[Callable[[], Steps], Callable[[], Steps]]]) -> list[Process]:
-    """By name, a process for each change, and a worker that finishes its job once it has ended or died."""
-    processes = []
-    for name, (change, work) in changes.items():
-        processes.append(Process(name, change))
-        processes.append(Process(f"worker of {name}", work, after=(name,), can_die=False))
-    return processes
-
-
 @dataclass
 class Result:
     """What an exploration has found. `errors`: how many last states have each error."""
@@ -187,8 +140,6 @@ class Result:
     ends: int = 0
     errors: dict[str, int] = field(default_factory=dict)
     complete: bool = True
-    seconds: float = 0.0
-    example: list[str] = field(default_factory=list)  # the shortest way to one error, when asked for
 
 
 class Explorer:
@@ -244,14 +195,13 @@ class Explorer:
 
     def explore(self, check: Callable[[Database, bool], list[str]], limit: int = 4_000_000) -> Result:
         """Visit every state. `check` gets each last database, and whether a process has died."""
-        started = time.monotonic()
         while True:
             try:
-                return self._explore(check, limit, started)
+                return self._explore(check, limit)
             except _NewKey as found:
                 self._written.add(found.key)
 
-    def _explore(self, check: Callable[[Database, bool], list[str]], limit: int, started: float) -> Result:
+    def _explore(self, check: Callable[[Database, bool], list[str]], limit: int) -> Result:
         result = Result()
         seen, stack = {self._first}, [self._first]
         checked: dict[tuple[int, bool], list[str]] = {}
@@ -269,50 +219,8 @@ class Explorer:
                 if following not in seen:
                     seen.add(following)
                     stack.append(following)
-            if len(seen) > limit or (len(seen) % 1000 == 0 and _over(started)):
+            if len(seen) > limit:
                 result.complete = False
                 break
-        result.states, result.seconds = len(seen), time.monotonic() - started
+        result.states = len(seen)
         return result
-
-    def example(self, check: Callable[[Database, bool], list[str]], error: str, limit: int = 400_000) -> list[str]:
-        """The commands of a way to this error with few changes between processes; empty when none is found. Call it
-        after `explore`."""
-        start = (self._first, None)
-        costs, ways, waiting, done = {start: 0}, {}, deque([start]), set()
-        while waiting and len(done) < limit:
-            node = waiting.popleft()
-            if node in done:
-                continue
-            done.add(node)
-            state, last = node
-            moves = self._moves(state)
-            if all(dies for _, dies, _ in moves):
-                if error in check(self._databases[state[0]], state[-1] < self._crashes):
-                    return self._way(node, ways)
-                continue
-            for place, dies, following in moves:
-                cost = costs[node] + (place not in (last, None)) + 3 * dies
-                after = (following, place)
-                if after not in costs or cost < costs[after]:
-                    costs[after], ways[after] = cost, (node, place, dies)
-                    (waiting.appendleft if cost == costs[node] else waiting.append)(after)
-        return []
-
-    def _way(self, node: tuple, ways: dict) -> list[str]:
-        lines = []
-        while node in ways:
-            before, place, dies = ways[node]
-            process = self._processes[place]
-            command = process.commands[before[0][place + 1]]
-            words = " ".join(str(word) for word in command)
-            reply = "" if dies else f" -> {run(self._databases[before[0][0]], command)[1]}"
-            lines.append(f"{process.name}: {'dies before ' if dies else ''}{words}{reply}")
-            node = before
-        return lines[::-1]
-
-
-def _over(started: float) -> bool:
-    """Whether a run has taken two minutes or 4 GB."""
-    kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return time.monotonic() - started > 110 or kilobytes > 4_000_000

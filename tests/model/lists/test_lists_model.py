@@ -1,6 +1,6 @@
 """A cached list that counts as complete lacks no post: every interleaving of pages and writers, with deaths."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import pytest
@@ -19,6 +19,7 @@ from tests.model.lists.protocol import (
     parse_whole,
     updates,
 )
+from tests.support.protocols.thoroughness import tries_all
 
 BO, CY = 2, 3
 OLD = range(1, 21)  # posts of Bo
@@ -118,8 +119,10 @@ def lacks(content: ListContent, posts: set[int]) -> bool:
     ("name", "entries"), [(name, entries) for name, scenario in SCENARIOS.items() for entries in scenario.lists]
 )
 def test_a_complete_list_lacks_no_post(name, entries, monkeypatch):
-    monkeypatch.setattr(cached_list, "REBUILD_TRIES", SCENARIOS[name].tries)
-    result = explored(ListProtocol(), LISTS[entries], SCENARIOS[name])
+    """`make test` explores them without deaths and with one try, which is a hundredth of the states."""
+    scenario = SCENARIOS[name] if tries_all() else replace(SCENARIOS[name], crashes=0, tries=1)
+    monkeypatch.setattr(cached_list, "REBUILD_TRIES", scenario.tries)
+    result = explored(ListProtocol(), LISTS[entries], scenario)
     assert result.errors == {}
     assert result.complete
     assert result.ends
