@@ -22,13 +22,12 @@ from tests.support.processes.processes import environment, manage, run_site, wai
 from tests.support.processes.stepped_clock import COMPILER, stepped_clock
 from tests.support.protocols.conversations import assert_conversations_agree
 from tests.support.protocols.relations import assert_relations_agree
-from tests.support.runs import sampling
 from tests.support.stores.store_faults import a_server
 
 pytestmark = [pytest.mark.real_server, pytest.mark.faults]
 
-SECONDS = float(os.environ.get("SOAK_SECONDS") or sampling.shorter(25, 8))
-PEOPLE = int(os.environ.get("SOAK_CLIENTS") or sampling.shorter(12, 6))
+SECONDS = float(os.environ.get("SOAK_SECONDS") or 25)
+PEOPLE = int(os.environ.get("SOAK_CLIENTS") or 12)
 SEED = int(os.environ.get("SOAK_SEED") or 1)
 STORM, WARM_UP, STEADY = 0.55, 0.15, 0.30  # parts of the time
 IN_A_STORM = ["kill_web_worker"] * 4 + ["kill_deliver"] * 2 + ["kill_store"] * 2 + ["step_clock"] * 3
@@ -61,8 +60,7 @@ def test_nothing_is_lost_and_memory_stays_flat(tmp_path):
             assert all_is_there(running.crowd, server.admin) == []
             check_the_store(server.admin, env)
             sys.stderr.write(f"{measures.table(before[0], after[0])}\nstore: {before[1]} > {after[1]}\n")
-            if not sampling.CASES:  # a few seconds fill no cache
-                assert [*measures.grown(before[0], after[0]), *measures.grown_store(before[1], after[1])] == []
+            assert [*measures.grown(before[0], after[0]), *measures.grown_store(before[1], after[1])] == []
             assert "Traceback" not in site.printed()
             assert "correct horse" not in site.printed()  # the passwords
             assert site.stop() == 0

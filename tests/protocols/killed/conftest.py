@@ -3,13 +3,20 @@
 import pytest
 import redis
 
+from tests.support.http.http_browser import TIMEOUT
 from tests.support.processes.scenes import Scene
 from tests.support.processes.victims import Cut, Victims
 from tests.support.stores import acl_users
 
 
 @pytest.fixture
-def scene(own_server, settings):
+def patient(settings):
+    """A busy machine must not be a failure of the store. It must come before the server, since clients read it."""
+    settings.REDIS_TIMEOUT = TIMEOUT
+
+
+@pytest.fixture
+def scene(patient, own_server, settings):
     with own_server():
         folder = settings.REDIS_URL.partition("@")[2].removesuffix("/redis.sock")
         cut = Cut(folder)

@@ -21,6 +21,7 @@ from tests.support.http import hostile_requests, hostile_values
 from tests.support.http.answers import Page
 from tests.support.http.fuzzed_site import FuzzedSite
 from tests.support.people import SECRET
+from tests.support.runs import sampling
 
 profiles.register_profile(
     "suite",
@@ -31,7 +32,8 @@ profiles.register_profile(
     suppress_health_check=list(HealthCheck),
 )
 profiles.register_profile("fuzz", profiles.get_profile("suite"), max_examples=1000)
-PROFILE = profiles.get_profile("fuzz" if os.environ.get("FUZZ") else "suite")
+profiles.register_profile("sample", profiles.get_profile("suite"), max_examples=30)
+PROFILE = profiles.get_profile("fuzz" if os.environ.get("FUZZ") else sampling.shorter("suite", "sample"))
 
 pytestmark = pytest.mark.faults
 

@@ -26,9 +26,9 @@ from timeline.posts.repository import Posts
 
 pytestmark = [pytest.mark.real_server, pytest.mark.faults]
 
-SENT = int(os.environ.get("HOSTILE_REQUESTS") or sampling.shorter(10_000, 2500))
+SENT = int(os.environ.get("HOSTILE_REQUESTS") or sampling.shorter(10_000, 1500))
 GROWS_AT_MOST = 30 * MIB
-REQUESTS = 3000  # of the fuzzer; each is sent again and again, with other random parts
+REQUESTS = sampling.shorter(3000, 600)  # of the fuzzer; each is sent again and again, with other random parts
 LOGINS = sampling.shorter(36, 12)
 HOSTS = sampling.shorter(300, 60)
 ADDRESSES = sampling.shorter(300, 60)

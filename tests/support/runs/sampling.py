@@ -1,11 +1,12 @@
-"""A sample of the tests with faults: `SAMPLE=2 SEED=7` runs two cases of each test, and makes long tests shorter.
+"""A sample of the tests with faults: `SAMPLE=1 SEED=7` runs one case of each file and a tenth of the others, and makes
+long tests shorter.
 
 Each process of a run draws for itself, by the seed and the names of the tests alone, so all of them draw the same.
 """
 
 import os
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
@@ -13,19 +14,25 @@ from tests.support.runs.seed import SEED
 
 T = TypeVar("T")
 
-CASES = int(os.environ.get("SAMPLE") or 0)  # of each test; 0: the run is no sample
+CASES = int(os.environ.get("SAMPLE") or 0)  # of each file, at least; 0: the run is no sample
 
 
 def drawn(names: Iterable[str], cases: int, seed: str) -> set[str]:
-    """The names of the cases (`folder/test_file.py::test_name[case]`) to run: of each test so many."""
-    by_test: dict[str, list[str]] = defaultdict(list)
+    """The names of the cases (`folder/test_file.py::test_name[case]`) to run: of each file so many, and a tenth of the
+    others. A test has a second case only when each other test of its file has one."""
+    by_file: dict[str, list[str]] = defaultdict(list)
     for name in sorted(names):
-        by_test[name.partition("[")[0]].append(name)
-    return {
-        name
-        for test, of_test in by_test.items()
-        for name in random.Random(f"{seed}/{test}").sample(of_test, min(cases, len(of_test)))
-    }
+        by_file[name.partition("::")[0]].append(name)
+    chosen: set[str] = set()
+    for file, of_file in by_file.items():
+        random.Random(f"{seed}/{file}").shuffle(of_file)
+        seen: Counter[str] = Counter()
+        nth = {}  # which case of its test each is
+        for name in of_file:
+            test = name.partition("[")[0]
+            nth[name], seen[test] = seen[test], seen[test] + 1
+        chosen.update(sorted(of_file, key=nth.__getitem__)[: cases + (len(of_file) - cases) // 10])
+    return chosen
 
 
 def some(everything: Sequence[T], number: int) -> list[T]:
