@@ -23,7 +23,7 @@ from tests.support.protocols.joining import (
 )
 from tests.support.protocols.thoroughness import examples
 
-RUNS = 25  # seeds for each scenario
+RUNS = 10  # seeds for each scenario
 
 
 def joiner(store, name, code):

@@ -1,6 +1,7 @@
 """A whole act comes between two parts of a round trip of another one. What follows from both agrees with them."""
 
 import itertools
+from functools import partial
 
 import pytest
 
@@ -16,10 +17,11 @@ from tests.support.protocols.community import (
     finish_all_but_removals,
     make_moderated_site,
 )
-from tests.support.protocols.interleaving import attempt
+from tests.support.protocols.interleaving import attempt, carry_out
 from tests.support.protocols.reports import assert_decisions_are_carried_out, assert_reports_agree
 from tests.support.protocols.small_site import ALICE, BOB, CAROL
 from tests.support.protocols.thoroughness import examples
+from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import before_part, killed_before_round_trip
 from timeline.moderation.reports.deciding import Deciding
 from timeline.moderation.reports.entities import Action, NewReport
@@ -106,6 +108,28 @@ def test_an_act_after_one_that_was_killed_agrees_with_it(store, raw, acts):
         attempt(after, Refused)()
         assert_all_agree(store, raw, step)
         if not killed:
+            break
+
+
+def test_an_answer_that_is_killed_while_a_worker_finishes_another_one_is_in_the_log(store, raw):
+    """The other one was killed before its commit. Its worker must not remove the job of this one."""
+    for kill in itertools.count(2):
+        died = False
+        for step in itertools.count():
+            make_moderated_site(raw)
+            for earlier in (impose(store, State.FROZEN), appeal(store)):
+                earlier()
+            killed_before_round_trip(2, answer(store, False, OTHER))
+            [job] = [job for job in noted(raw) if job.startswith("answer:")]
+            with before_part(step, partial(killed_before_round_trip, kill, answer(store, True))) as killed:
+                carry_out(store, job)
+            if not killed:
+                break
+            died |= killed[0]
+            assert_all_agree(store, raw, (kill, step))
+            decided = [act["reason"] for act in acts_in_log(raw) if act["what"].startswith("appeal:")]
+            assert decided == [f"True by {MODERATOR}"] * (kill > 2), (kill, step)
+        if not died:
             break
 
 

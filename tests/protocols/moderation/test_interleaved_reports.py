@@ -29,7 +29,7 @@ from timeline.posts.writing.editing import Editing
 from timeline.posts.writing.staff_deletion import delete_by_staff
 from timeline.relations.like import Likes
 
-RUNS = 20  # seeds for each scenario
+RUNS = 10  # seeds for each scenario
 NAMES = {ALICE: "alice", BOB: "bob", CAROL: "carol"}
 CAROLS_POST = 2
 

@@ -23,7 +23,7 @@ from tests.support.protocols.interleaving import attempt, interleave, take_all_o
 from tests.support.protocols.small_site import ALICE, BOB, CAROL, finish_jobs, make_small_site
 from tests.support.protocols.thoroughness import examples
 
-RUNS = 20  # seeds for each scenario
+RUNS = 10  # seeds for each scenario
 
 
 class Changing:

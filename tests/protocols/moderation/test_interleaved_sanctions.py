@@ -22,7 +22,7 @@ from tests.support.protocols.small_site import CAROL, make_small_site
 from tests.support.protocols.thoroughness import examples
 from tests.support.stores.key_layouts import noted
 
-RUNS = 20  # seeds for each scenario
+RUNS = 10  # seeds for each scenario
 
 
 class Acting:

@@ -19,7 +19,7 @@ from timeline.relations.follow import Follows
 from timeline.relations.like import Likes
 from timeline.relations.mute import Mutes
 
-RUNS = 20  # seeds for each scenario
+RUNS = 10  # seeds for each scenario
 NAMES = {ALICE: "alice", BOB: "bob", CAROL: "carol"}
 CAROLS_POST, NEW = 2, 3
 

@@ -32,7 +32,7 @@ from timeline.relations.follow import Follows
 from timeline.relations.like import Likes
 from timeline.timelines.pins import Pins
 
-RUNS = 20  # seeds for each scenario
+RUNS = 10  # seeds for each scenario
 CAROLS_POST = 2
 
 

@@ -15,6 +15,9 @@ class Counted:
     def begin_at(self, number):
         """Nothing to do: the counters are in the store."""
 
+    def make_each_once(self):
+        """Nothing to do: a counter does."""
+
     def newest(self, raw):
         """The highest post id so far."""
         return int(raw.get("next_post_id") or 0)
@@ -30,6 +33,11 @@ class Split:
 
     def begin_at(self, number):
         self._ids = (again for pid in itertools.count(number) for again in [pid] * (1 + pid % 2))
+
+    def make_each_once(self):
+        """For reposts that are undone: then their ids are free. Two processes make the same id in the same millisecond,
+        so here the second one would claim it long after that."""
+        self._ids = (pid for pid, _ in itertools.groupby(self._ids))
 
     def make(self):
         self._last = next(self._ids)

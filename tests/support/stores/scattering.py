@@ -31,6 +31,10 @@ class Scattering:
         self._servers: dict[int, int] = {}  # by slot
         self.between: Callable[[], None] = lambda: None
 
+    def deal(self) -> None:
+        """Let each slot belong to another server, by chance."""
+        self._servers.clear()
+
     def exchange(self, transport: OneServer, queued: list[Queued]) -> list[Any]:
         """As `OneServer.exchange`, a server at a time."""
         places: dict[int, list[int]] = {}
@@ -67,8 +71,10 @@ def present() -> Scattering | None:
 
 @contextmanager
 def switching(between: Callable[[], None]) -> Iterator[None]:
-    """In this block `between` is called between two parts of a round trip. Not where a cluster takes them apart."""
+    """In this block `between` is called between two parts of a round trip. Not where a cluster takes them apart. The
+    slots are dealt anew: keys that had one server may have two now."""
     scattering = present() or Scattering("")
+    scattering.deal()
     previous, scattering.between = scattering.between, between
     try:
         yield
