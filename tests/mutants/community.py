@@ -52,7 +52,7 @@ MUTANTS = [
         "accounts/community/sanctions.py",
         '        job = self._outbox.add(f"answer:{uid}:{act_id}:{act.id}")\n',
         '        job = self._outbox.add(f"answer:{uid}:{act_id}:0")\n',
-        (MIDDLE, SANCTIONS),
+        (f"{ACTS}::test_an_answer_that_is_killed_while_a_worker_finishes_another_one_is_in_the_log",),
     ),
     Mutant(
         "end of a suspension: a second round trip reads whether an appeal waits",

@@ -60,6 +60,13 @@ MUTANTS = [
         (MIDDLE,),
     ),
     Mutant(
+        "edit: what it has written of a post whose hash has expired is left",
+        "timeline/posts/writing/standing.py",
+        "            if not now.exists:  # a late edit",
+        "            if now.exists is None:  # a late edit",
+        ("tests/timeline/posts/writing/test_tombstones.py",),
+    ),
+    Mutant(
         f"tombstones above: {LEFT_OUT}",
         "timeline/posts/writing/standing.py",
         "            above = [pid for pid, parent in settled.parents.items() if parent.stands_wrong]\n",
@@ -131,18 +138,11 @@ MUTANTS = [
         REINDEX,
     ),
     Mutant(
-        "index: the posts are not looked for again when the ids were divided",
-        "timeline/search/index/rebuilding.py",
-        "        pipe.execute()\n        self._pids = self._all_posts()\n",
-        "        pipe.execute()\n",
-        REINDEX,
-    ),
-    Mutant(
         "index: all jobs of a post have one name",
         "timeline/posts/writing/index_jobs.py",
         '    job = f"index:{pid}:{nonce()}"\n',
         '    job = f"index:{pid}:{0 * len(nonce())}"\n',
-        (INDEXING,),
+        (f"{INDEXING}::test_an_edit_between_two_parts_of_a_workers_job_is_found",),
     ),
     Mutant(
         f"index: {JOB_FIRST}",

@@ -5,9 +5,10 @@ from tests.mutants.mutant import JOB_FIRST, JOINS, LEFT_OUT, Mutant
 RELATIONS = "tests/protocols/test_relations.py"
 AGREE = f"{RELATIONS}::test_interleaved_changes_leave_mirrors_and_counts_that_agree"
 MIDDLE = f"{RELATIONS}::test_a_change_between_two_parts_of_another_agrees_with_it"
-TAKEN_BACK = f"{RELATIONS}::test_an_edge_to_what_is_deleted_is_taken_back_whatever_kills_it"
+TAKEN_BACK = f"{RELATIONS}::test_the_deletion_of_what_an_edge_leads_to_is_finished_whatever_kills_it"
 KILLED = f"{RELATIONS}::test_a_change_that_is_killed_has_no_effect_or_its_full_effect"
 NOTICES = "tests/protocols/posts/test_interleaved_notices.py"
+LEASES = "tests/retwis_site/jobs/test_worker.py::test_a_worker_writes_nothing_for_a_claim_whose_lease_has_ended"
 EDGES = "timeline/relations/protocol/edges.py"
 
 MUTANTS = [
@@ -69,6 +70,27 @@ MUTANTS = [
         (AGREE, RELATIONS),
     ),
     Mutant(
+        "count: 0 is written",
+        "timeline/relations/protocol/counts.py",
+        "            pipe.hdel(keys.post(target), self.name)\n",
+        '            pipe.hset(keys.post(target), {self.name: "0"})\n',
+        (f"{RELATIONS}::test_no_count_makes_the_hash_of_a_post_that_expires",),
+    ),
+    Mutant(
+        "edges of a deleted account: they have no jobs",
+        EDGES,
+        "        leased = self._outbox.add_all(jobs)\n",
+        "        leased = self._outbox.add_all([])\n",
+        (f"{RELATIONS}::test_a_removal_that_is_killed_beside_an_edge_under_way_leaves_right_counts",),
+    ),
+    Mutant(
+        "block: the follows are looked at only while it stands",
+        "timeline/relations/block.py",
+        "    pairs = [(edge.who, edge.owner) for edge in stand]\n",
+        "    pairs = [(edge.who, edge.owner) for edge in stand if stand[edge]]\n",
+        (f"{RELATIONS}::test_a_change_that_is_killed_and_undone_before_a_worker_finishes_it_leaves_nothing",),
+    ),
+    Mutant(
         "follow: no look asks for blocks",
         "timeline/relations/follow.py",
         "    conditions=(ask_not_blocked,),\n",
@@ -87,13 +109,13 @@ MUTANTS = [
         "retwis_site/jobs/lease.py",
         "        self._lease.require()\n        return self._transport.exchange(queued)\n",
         "        return self._transport.exchange(queued)\n",
-        ("tests/protocols/moderation/test_interleaved_sanctions.py",),
+        (LEASES,),
     ),
     Mutant(
         "lease: a worker does not look at that of its claim",
         "retwis_site/jobs/outbox.py",
         "            Claim(LeasedStore(self._store, leases[name]), name,",
         "            Claim(self._store, name,",
-        ("tests/retwis_site/jobs/test_worker.py::test_a_worker_writes_nothing_for_a_claim_whose_lease_has_ended",),
+        (LEASES,),
     ),
 ]
