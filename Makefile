@@ -20,7 +20,8 @@ run: $(VENV)/.installed
 # Each test once, in four minutes at most on two quiet cores. SEED=7 tries another order of commands.
 test: test-storeless test-real
 
-# Plants each mutant of tests/mutants/, and shows that the suite finds it. Needs ten minutes.
+# Plants faults of order into copies of the site, one at a time; each must be found by the tests that it names. On two
+# quiet cores it takes some six minutes. `python -m tests.mutants WORDS` plants those with these words in their names.
 test-mutants: $(VENV)/.installed-test
 	@$(BIN)/python -m tests.mutants
 
@@ -49,6 +50,7 @@ test-faults: $(VENV)/.installed-test
 test-faults-sample: $(VENV)/.installed-test
 	SAMPLE=1 $(BIN)/python -m pytest --ds=tests.settings.real -m faults $(IN_PARALLEL) --ignore=tests/endurance
 
+# The suite on several servers, or TESTS of it. These targets need Debian's redis-server, redis-sentinel and nutcracker.
 test-sentinel test-cluster test-twemproxy: $(VENV)/.installed-test
 	$(BIN)/python -m pytest --ds=tests.settings.$(@:test-%=%) $(IN_PARALLEL) $(TESTS)
 

@@ -1,6 +1,6 @@
 """Users in Redis: find them by name, read many at once, write fields of one.
 
-The order of commands in every write was checked by exploring all interleavings with crashes in a model.
+Tests interleave every write with others and with crashes, within each round trip too: `tests/protocols/`.
 """
 
 import secrets

@@ -232,7 +232,7 @@ class TimelineList:
         Three round trips and those of the sources; one more to remove stale entries. A follow or unfollow drops the
         list. When the token shows such a drop, the sources may have been read too early: the rebuild starts again.
         After REBUILD_TRIES the last result is returned, and the next read rebuilds. A read-only store is not written
-        to. The order of commands was checked by exploring all interleavings with crashes in a model.
+        to. `tests/model/lists/` explores all interleavings of these commands, with crashes.
         """
         if _just_rebuilt.get(self._key):
             stale = self._store.lrange(self._key, 0, -1)

@@ -1,7 +1,6 @@
 """Posts in Redis: publish, edit, delete, and read many at once.
 
-Each verb is a module of `writing/`. A model (`tests/model/posts/`) explores the order of their commands in every
-interleaving of two or three changes, with crashes.
+Each verb is a module of `writing/`. `tests/protocols/test_conversations.py` interleaves them, with crashes.
 """
 
 from collections.abc import Collection

@@ -2,7 +2,7 @@
 
 `auths[secret]` leads to a uid, and the hash of that user says whether the secret opens a session: as its field
 `session:<secret>`, or as `auth`, the account's one secret of the official Retwis. Both must agree, so an old entry in
-`auths` opens nothing. Every order of commands was explored in a model, with crashes (tests/model/sessions/).
+`auths` opens nothing. Tests interleave all of it, with crashes: `tests/protocols/`.
 """
 
 from collections.abc import Collection, Mapping

@@ -1,7 +1,7 @@
 """One protocol for every relation: follows, likes and all that are built as they are.
 
 The truth of an edge is in a sorted set of the person. All else follows from it: the mirror, the count and the effects.
-Every step can run twice. tests/model/ explores every interleaving of this protocol, with crashes.
+Every step can run twice. `tests/protocols/test_relations.py` interleaves it with others and with crashes.
 
 1. Add the job. What follows is thus found by a worker.
 2. Commit: write the truth. The first look goes with it.

@@ -34,7 +34,7 @@ class Indexing:
     """Writes posts into the index.
 
     An unfinished `reindex` may not have found a post, and may remove its records. So the post is noted before it is
-    written, and the `reindex` writes it at its end. `tests/model/index/` is the model of this protocol."""
+    written, and the `reindex` writes it at its end. `tests/protocols/test_interleaved_indexing.py` tries it."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
