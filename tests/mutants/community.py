@@ -45,7 +45,7 @@ MUTANTS = [
         "accounts/community/sanctions.py",
         "        act = read_act(keys.user(uid), answer.value) if",
         "        self._outbox.done(job)\n        act = read_act(keys.user(uid), answer.value) if",
-        (SANCTIONS,),
+        (KILLED,),
     ),
     Mutant(
         "answer to an appeal: two moderators have one job between them",
@@ -144,6 +144,21 @@ MUTANTS = [
         "            forget_all_but_member(store, report.rid, report.who)",
         """            store.zrem(key, str(report.rid))
             forget_all_but_member(store, report.rid, report.who)""",
+        (REPORTS,),
+    ),
+    Mutant(
+        "report of a deleted account: the claim goes in the round trip that takes it out of the queue",
+        "timeline/moderation/reports/repository.py",
+        """    store.zrem(keys.reports(), str(rid))
+    if who is not None:
+        store.zremrangebyscore(keys.reports_by(who), str(rid), str(rid))
+    store.unlink""",
+        """    pipe = store.pipeline()
+    pipe.zrem(keys.reports(), str(rid))
+    if who is not None:
+        pipe.zremrangebyscore(keys.reports_by(who), str(rid), str(rid))
+    pipe.execute()
+    store.unlink""",
         (REPORTS,),
     ),
     Mutant(

@@ -138,6 +138,7 @@ KILLED = {
     "a decision to delete a post": lambda s: ([report(s, ALICE, 2), report(s, BOB, 2)], decide(s, Action.DELETE)),
     "a decision to suspend": lambda s: ([report(s)], decide(s, Action.SUSPEND)),
     "a deletion by staff": lambda s: ([], delete_post(s)),
+    "an answer": lambda s: ([impose(s, State.FROZEN), appeal(s)], answer(s, granted=True)),
 }
 
 

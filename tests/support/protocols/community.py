@@ -56,6 +56,8 @@ def assert_community_agrees(raw, where):
         assert [field for field in fields if field.startswith("act:")] == [], (where, uid)
         assert (fields.get("role") or "member") == staff.get(uid, "member"), (where, uid)
         assert lines == {act["id"] for act in acts if str(act["whom"]) == uid}, (where, uid)
+        answers = {json.loads(line)["id"] for field, line in fields.items() if field.startswith("answer:")}
+        assert answers <= {act["id"] for act in acts}, (where, uid)
         if fields.get("state"):
             _assert_imposed_by_an_act(raw, uid, fields, acts, where)
             assert staff.get(uid) != "admin", (where, uid)

@@ -27,9 +27,10 @@ def make_admin(store, uid):
 
 
 def assert_reports_agree(raw, where):
-    """What follows from the hashes of the reports. A report that no one's set names was never sent."""
+    """What follows from the hashes of the reports. `cleanup` removes what was never sent: a report that no one's set
+    names, and the decision about one that had gone."""
     queue, about, by = set(), set(), set()
-    reports = {key.partition(":")[2]: raw.hgetall(key) for key in raw.keys("report:*")}
+    reports = {key.partition(":")[2]: raw.hgetall(key) for key in raw.keys("report:*") if raw.hexists(key, "whom")}
     for rid, report in reports.items():
         who, whom, thing = report.get("who"), report["whom"], f"{report['whom']}:{report.get('pid', 0)}"
         assert not raw.hexists(f"user:{whom}", "deleted") or not _is_sent(raw, rid, report), (where, rid)
