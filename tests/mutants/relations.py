@@ -3,9 +3,9 @@
 from tests.mutants.mutant import JOB_FIRST, JOINS, LEFT_OUT, Mutant
 
 RELATIONS = "tests/protocols/test_relations.py"
-AGREE = f"{RELATIONS}::test_interleaved_changes_leave_mirrors_and_counts_that_agree"
 MIDDLE = f"{RELATIONS}::test_a_change_between_two_parts_of_another_agrees_with_it"
 TAKEN_BACK = f"{RELATIONS}::test_the_deletion_of_what_an_edge_leads_to_is_finished_whatever_kills_it"
+LATER = "tests/protocols/test_leases.py::test_an_owner_changes_nothing_after_its_lease"
 KILLED = f"{RELATIONS}::test_a_change_that_is_killed_has_no_effect_or_its_full_effect"
 NOTICES = "tests/protocols/posts/test_interleaved_notices.py"
 LEASES = "tests/retwis_site/jobs/test_worker.py::test_a_worker_writes_nothing_for_a_claim_whose_lease_has_ended"
@@ -43,7 +43,7 @@ MUTANTS = [
         """        pipe = self._store.pipeline()
         if self._relation.scores is Scores.UNTIL:
 """,
-        (AGREE,),
+        (LATER,),
     ),
     Mutant(
         "repost: it is withdrawn in the round trip that removes the post which only it leads to",
@@ -67,7 +67,7 @@ MUTANTS = [
         EDGES,
         "        if self._relation.scores is Scores.OWN_POST:\n            pipe.zremrangebyscore",
         "        if self._relation.scores is None:\n            pipe.zremrangebyscore",
-        (AGREE, RELATIONS),
+        (f"{RELATIONS}::test_an_undo_leaves_the_repost_that_a_later_click_has_made_meanwhile",),
     ),
     Mutant(
         "count: 0 is written",

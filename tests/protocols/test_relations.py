@@ -231,6 +231,20 @@ def test_a_change_between_two_parts_of_another_agrees_with_it(store, raw, case, 
             assert_relations_agree(raw, step)
 
 
+def test_an_undo_leaves_the_repost_that_a_later_click_has_made_meanwhile(store, raw):
+    repost = CASES["repost"]
+    for step in itertools.count(1):  # the first round trip reads which repost stands
+        make_small_site(raw)
+        repost.set(store, ALICE)()
+        again = lambda: (repost.unset(store, ALICE)(), repost.set(store, ALICE)())  # noqa: E731
+        with before_part(step, again) as happened:
+            repost.unset(store, ALICE)()
+        if not happened:
+            break
+        assert repost.scores(raw, ALICE) != (None, None), step
+        assert_relations_agree(raw, step)
+
+
 @each_with_mirror
 def test_an_edge_to_what_is_deleted_is_taken_back_whatever_kills_it(store, raw, case):
     for _ in range(examples(ROUNDS)):

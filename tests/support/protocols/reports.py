@@ -62,7 +62,8 @@ def _entries(raw, prefix):
 
 def assert_decisions_are_carried_out(raw, where):
     acts = acts_in_log(raw)
-    for report in [report for key in raw.keys("report:*") if "decision" in (report := raw.hgetall(key))]:
+    reports = [raw.hgetall(key) for key in raw.keys("report:*")]
+    for report in [report for report in reports if "decision" in report and "whom" in report]:
         act = json.loads(report["decision"])
         action = Action(act["what"].removeprefix("report:"))
         if action in (Action.FREEZE, Action.SUSPEND):
