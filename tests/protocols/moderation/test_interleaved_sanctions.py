@@ -120,7 +120,7 @@ def test_what_is_imposed_agrees_with_the_log(store, raw, scenario, kills):
 
 
 def _assert_one_decision(raw, person, where):
-    """Each appeal has one answer at most, and one that is granted ends what it was against."""
+    """Each appeal has one answer at most. A granted appeal ends its sanction."""
     decisions = [act for act in acts_in_log(raw) if act["what"].startswith("appeal:")]
     assert len(decisions) <= 1, where
     for decision in decisions:

@@ -125,7 +125,7 @@ def test_an_address_keeps_its_share_of_connections(site):
 
 
 def cut_off(clients):
-    """How many connections were reset: those over the share. One that is idle for too long is closed, but not reset."""
+    """How many connections were reset: those over the share. An idle connection is closed, but not reset."""
     poll = select.poll()
     for client in clients:
         poll.register(client, 0)
