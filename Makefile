@@ -9,7 +9,7 @@ IN_PARALLEL := --numprocesses auto --maxprocesses 4 --dist loadfile
 unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run test test-fake test-storeless test-real test-faults test-faults-sample test-sentinel test-cluster test-twemproxy
+.PHONY: run test test-fake test-processes test-faults test-faults-sample test-sentinel test-cluster test-twemproxy
 .PHONY: test-topologies test-python test-servers test-browser test-package test-deploy test-mutants nightly
 .PHONY: screenshots fuzz soak growth bench
 .PHONY: messages check-messages lint lock audit sbom clean
@@ -18,7 +18,12 @@ run: $(VENV)/.installed
 	@exec $(BIN)/python manage.py serve
 
 # Each test once, in four minutes at most on two quiet cores. SEED=7 tries another order of commands.
-test: test-storeless test-real
+test: $(VENV)/.installed-test
+	$(BIN)/python -m pytest --ds=tests.settings.real -m "not faults and not processes" $(IN_PARALLEL)
+
+# The tests that start the site, its commands or servers as processes of their own.
+test-processes: $(VENV)/.installed-test
+	$(BIN)/python -m pytest --ds=tests.settings.real -m "processes and not faults" $(IN_PARALLEL)
 
 # Plants faults of order into copies of the site, one at a time; each must be found by the tests that it names. On two
 # quiet cores it takes some six minutes. `python -m tests.mutants WORDS` plants those with these words in their names.
@@ -32,12 +37,6 @@ nightly:
 # The suite on fakeredis instead, or TESTS of it.
 test-fake: $(VENV)/.installed-test
 	$(BIN)/python -m pytest --ds=tests.settings.fake -m "not faults" $(IN_PARALLEL) $(TESTS)
-
-test-storeless: $(VENV)/.installed-test
-	$(BIN)/python -m pytest --ds=tests.settings.fake -m storeless $(IN_PARALLEL)
-
-test-real: $(VENV)/.installed-test
-	$(BIN)/python -m pytest --ds=tests.settings.real -m "not faults" $(IN_PARALLEL)
 
 # Tests that kill, starve and overload real processes, and send hostile requests. Those that count no time run in parallel.
 # ASSERT_SECONDS=1 asserts the seconds that they measure.
@@ -82,7 +81,7 @@ test-servers: $(VENV)/.installed-test
 	@for server in $(or $(SERVERS:%=.servers/%/),.servers/*/); do \
 		echo "On $$server"; \
 		PATH=$$PWD/$$server:$$PATH PYTHONPATH=$$PWD/$$server $(BIN)/python -m pytest --ds=tests.settings.real \
-			-m "not faults" -k "not tls" $(IN_PARALLEL) $(ON_SERVERS) || exit 1; \
+			-m "not faults and not storeless" -k "not tls" $(IN_PARALLEL) $(ON_SERVERS) || exit 1; \
 	done
 
 # User stories in a real browser, and axe on every page, or some of them: STORIES="-m gate". Needs Debian's chromium.

@@ -54,8 +54,8 @@ def _uses_a_store(item: pytest.Item) -> bool:
 
 @pytest.hookimpl(tryfirst=True)  # before pytest looks at `-m`
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the tests that use no store, and deselect them on a real server: they run on fakeredis. Deselect those too
-    that need another topology, or a real server on a run without one, or that a sample leaves out."""
+    """Mark the tests that use no store, and deselect them on several servers. Deselect those too that need another
+    topology, or a real server on a run without one, or that a sample leaves out."""
     for item in items:
         if not _uses_a_store(item):
             item.add_marker("storeless")
@@ -63,14 +63,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     several_servers = {"cluster", "sentinel", "twemproxy"}
     excluded_marks = several_servers - {topology}
     if topology != "server":
-        excluded_marks |= {"real_server", "one_server", "faults"}
+        excluded_marks |= {"real_server", "one_server", "faults", "storeless"}
     elif not settings.REAL_SERVER:
         excluded_marks |= {"real_server"}
 
     def is_excluded(item: pytest.Item) -> bool:
         marks = {mark.name for mark in item.iter_markers()}
-        if settings.REAL_SERVER and "storeless" in marks:
-            return True
         return bool(marks & excluded_marks) and not (topology in several_servers and topology in marks)
 
     excluded = {item: is_excluded(item) for item in items}
@@ -165,7 +163,7 @@ def raw(real_server: None) -> redis.Redis:
     """A redis-py client of the store, for reading and writing keys without the site's code. The store is empty when a
     test begins. On a real server it is the administrator's client, which has more rights than the site.
 
-    A test without this fixture uses no store, and runs on fakeredis alone."""
+    A test without this fixture uses no store."""
     _connect_again()
     client = _administrator() if settings.REAL_SERVER else connect().transport.client
     client.flushall()
@@ -182,10 +180,9 @@ def _administrator() -> redis.Redis:
     if settings.REDIS_TOPOLOGY == "sentinel":
         return settings.SERVERS[0].client
     pool = connect().transport.client.connection_pool
-    identity = {"username": acl_users.ADMIN, "password": acl_users.PASSWORDS[acl_users.ADMIN]}
-    return redis.Redis(
-        connection_pool=redis.ConnectionPool(pool.connection_class, **{**pool.connection_kwargs, **identity})
-    )
+    identity = {"username": acl_users.ADMIN, "password": acl_users.PASSWORDS[acl_users.ADMIN], "socket_timeout": 60}
+    own_pool = redis.ConnectionPool(pool.connection_class, **{**pool.connection_kwargs, **identity})
+    return redis.Redis(connection_pool=own_pool, single_connection_client=True)  # quicker: it waits for no other client
 
 
 @pytest.fixture

@@ -76,6 +76,7 @@ def shell(raw, store, alice, bob, carol, tmp_path):
 
 
 @pytest.mark.real_server
+@pytest.mark.processes
 @pytest.mark.parametrize(
     ("command", "restores"),
     [(MAKE, RESTORE), (f"{MAKE} --verify", OF_A_TIME), (scheduled("backup"), RESTORE)],
@@ -91,6 +92,7 @@ def test_a_backup_is_made_and_the_newest_or_a_named_one_is_restored(shell, raw, 
 
 
 @pytest.mark.real_server
+@pytest.mark.processes
 def test_an_rdb_file_is_restored(shell, raw):
     before = keys_to_copy(raw)
     raw.save()
@@ -101,6 +103,7 @@ def test_an_rdb_file_is_restored(shell, raw):
 
 
 @pytest.mark.real_server
+@pytest.mark.processes
 def test_the_nightly_command_keeps_the_newest_thirty_backups_without_errors(shell):
     names = [f"2026-{month:02}-01T03-00-{second:02}Z" for month in (1, 2) for second in range(1, 18)]
     for name in names:
@@ -114,6 +117,7 @@ def test_the_nightly_command_keeps_the_newest_thirty_backups_without_errors(shel
 
 
 @pytest.mark.real_server
+@pytest.mark.processes
 def test_a_server_that_reads_the_dump_once_has_it_in_its_append_only_file(shell, raw, tmp_path):
     before = keys_to_copy(raw)
     raw.save()

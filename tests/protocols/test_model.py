@@ -15,7 +15,7 @@ from retwis_site.management.commands import cleanup, doctor  # noqa: F401  loade
 from retwis_site.store import cached_list, chunks
 from tests.support.protocols.site.checks import CLOCK
 from tests.support.protocols.site.machine import SiteMachine
-from tests.support.protocols.thoroughness import examples
+from tests.support.protocols.thoroughness import examples, tries_all
 from timeline.people import follow_pages
 from timeline.posts import post_ids
 from timeline.posts.reading import acted, hidden_people
@@ -23,7 +23,7 @@ from timeline.posts.writing import deletion, delivery
 from timeline.relations import follow
 from timeline.timelines import everyone, everyone_list, home, pagination, profile
 
-EXAMPLES, STEPS = 40, 100
+EXAMPLES, STEPS = 40, 100  # `make test` takes a fifth, with half of the steps
 
 SIZES = {
     "KEPT": 50,
@@ -91,7 +91,7 @@ def test_the_site_shows_what_its_model_shows(layout, small_lists, raw, sent, mon
     monkeypatch.setattr(SiteMachine, "layout", layout)
     settings = hypothesis.settings(
         max_examples=examples(EXAMPLES),
-        stateful_step_count=STEPS,
+        stateful_step_count=STEPS if tries_all() else STEPS // 2,
         deadline=None,
         suppress_health_check=list(hypothesis.HealthCheck),
     )

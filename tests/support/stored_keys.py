@@ -10,15 +10,30 @@ from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 
 
+def of_each(raw, found, ask):
+    """key -> what `ask(pipe, key)` replies, for all of these keys in one round trip."""
+    found = list(found)
+    pipe = raw.pipeline(transaction=False)
+    for key in found:
+        ask(pipe, key)
+    return dict(zip(found, pipe.execute(), strict=True))
+
+
+_VALUE = {
+    "hash": lambda pipe, key: pipe.hgetall(key),
+    "list": lambda pipe, key: pipe.lrange(key, 0, -1),
+    "zset": lambda pipe, key: pipe.zrange(key, 0, -1, withscores=True),
+}
+
+
 def everything(raw):
     """All keys and their values, without the note that a worker has run: it says nothing of the site."""
-    read = {
-        "string": lambda key: _string(raw, key),
-        "hash": raw.hgetall,
-        "list": lambda key: raw.lrange(key, 0, -1),
-        "zset": lambda key: raw.zrange(key, 0, -1, withscores=True),
-    }
-    return {key: read[raw.type(key)](key) for key in raw.keys() if key != "worker_seen"}  # noqa: SIM118  a client, not a dict
+    found = [key for key in raw.keys() if key != "worker_seen"]  # noqa: SIM118  a client, not a dict
+    types = of_each(raw, found, lambda pipe, key: pipe.type(key))
+    values = of_each(
+        raw, [key for key in found if types[key] != "string"], lambda pipe, key: _VALUE[types[key]](pipe, key)
+    )
+    return {key: values[key] if key in values else _string(raw, key) for key in found}
 
 
 def _string(raw, key):
@@ -42,11 +57,8 @@ def ranking(raw):
 
 def follower_counts(raw):
     """uid -> number of followers, as the `followers:` sets have it. It must equal `ranking`."""
-    found = raw.keys("followers:*")
-    pipe = raw.pipeline(transaction=False)
-    for key in found:
-        pipe.zcard(key)
-    return {key.partition(":")[2]: number for key, number in zip(found, pipe.execute(), strict=True)}
+    numbers = of_each(raw, raw.keys("followers:*"), lambda pipe, key: pipe.zcard(key))
+    return {key.partition(":")[2]: number for key, number in numbers.items()}
 
 
 def name_entries(raw):

@@ -185,11 +185,11 @@ def keys_of(command: Command) -> tuple[str, ...]:
 
     Raises ValueError for a command that the site must never send: MULTI, Lua, or a command made for several keys.
     """
-    name, *arguments = (str(part) for part in command)
+    name = str(command[0])
     if name in KEYLESS:
         return ()
     if name in _FORBIDDEN or (name != "RESTORE" and any(part in name for part in _SEVERAL_KEYS)):
         raise ValueError(f"{name} is not for this site: one command, one key, no transactions, no scripts")
     if name in _ALL_ARGUMENTS:
-        return tuple(arguments)
-    return (arguments[1 if name in KEY_IS_SECOND else 0],)
+        return tuple(str(key) for key in command[1:])
+    return (str(command[2 if name in KEY_IS_SECOND else 1]),)

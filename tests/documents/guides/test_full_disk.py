@@ -14,7 +14,7 @@ from tests.support.http.http_browser import TIMEOUT
 from tests.support.processes.processes import wait_until
 from tests.support.texts import guides
 
-pytestmark = pytest.mark.real_server
+pytestmark = [pytest.mark.real_server, pytest.mark.processes]
 
 ROOM = 100_000  # bytes
 LARGE = "x" * ROOM

@@ -207,6 +207,7 @@ def test_a_site_of_any_topology_is_copied_to_one_server(raw, store, other_store,
 
 
 @pytest.mark.real_server
+@pytest.mark.processes
 def test_a_site_is_copied_from_and_to_an_embedded_server(raw, settings, tmp_path):
     """Neither server runs before or after the command."""
     first, second = (environment(tmp_path / name) for name in ("first", "second"))

@@ -104,6 +104,7 @@ def test_the_error_for_a_store_that_is_down_has_no_double_period(tmp_path):
 
 
 @pytest.mark.real_server
+@pytest.mark.processes
 def test_a_store_that_refuses_writes_is_one_line(tmp_path):
     folder = tmp_path / "full"
     folder.mkdir()
@@ -116,6 +117,7 @@ def test_a_store_that_refuses_writes_is_one_line(tmp_path):
 
 
 @pytest.mark.real_server
+@pytest.mark.processes
 def test_without_redis_url_a_command_runs_the_embedded_server_while_it_runs(settings, tmp_path):
     settings.VAR_DIR = tmp_path / "var"
     env = environment(settings.VAR_DIR)
@@ -143,6 +145,7 @@ def as_in_a_terminal():
 
 
 @pytest.mark.real_server
+@pytest.mark.processes
 @pytest.mark.usefixtures("as_in_a_terminal")
 @pytest.mark.parametrize("sent_signal", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_a_command_and_its_embedded_server(settings, tmp_path, sent_signal):

@@ -4,13 +4,14 @@ import pytest
 
 from tests.support.http.raw_http import HOST, exchange
 
+pytestmark = [pytest.mark.real_server, pytest.mark.processes]
+
 
 @pytest.fixture
 def port(served_by_one_worker):
     return served_by_one_worker.port
 
 
-@pytest.mark.real_server
 @pytest.mark.parametrize(
     "framing",
     [
@@ -32,7 +33,6 @@ def test_a_second_request_cannot_hide_in_the_body_of_the_first(port, framing):
     assert "\r\n\r\nok\n" not in answer
 
 
-@pytest.mark.real_server
 @pytest.mark.parametrize("path", ["/", "/nothing/", "/static/retwis.css", "/livez"])
 def test_no_answer_reveals_a_version(port, path):
     request = b"GET " + path.encode() + b" HTTP/1.1\r\nConnection: close\r\n" + HOST + b"\r\n"
@@ -42,7 +42,6 @@ def test_no_answer_reveals_a_version(port, path):
     assert not {"x-powered-by", "via", "x-runtime"} & set(lines)
 
 
-@pytest.mark.real_server
 @pytest.mark.parametrize("path", ["/", "/post/", "/login/"])
 def test_trace_does_not_return_the_request(port, path):
     request = b"TRACE " + path.encode() + b" HTTP/1.1\r\nConnection: close\r\nX-Mine: not back\r\n" + HOST + b"\r\n"

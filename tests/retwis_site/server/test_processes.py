@@ -14,6 +14,8 @@ from tests.support.clock import Clock
 from tests.support.processes.processes import alive, wait_until
 from tests.support.processes.spawned import deaf, fail, sleep
 
+pytestmark = pytest.mark.processes
+
 
 def pids(folder):
     return {int(path.name) for path in folder.iterdir()}

@@ -18,7 +18,7 @@ from tests.support.processes.ports import free_port
 from tests.support.processes.processes import alive, environment, manage, run_site, wait_until
 from timeline.demo.feature import COMMUNITY
 
-pytestmark = pytest.mark.real_server
+pytestmark = [pytest.mark.real_server, pytest.mark.processes]
 
 SIGNED_IN = 'action="/logout/"'
 

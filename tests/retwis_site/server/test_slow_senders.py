@@ -14,7 +14,7 @@ from tests.support.http.http_browser import TIMEOUT
 from tests.support.http.raw_http import HOST, exchange
 from tests.support.people import PASSWORD
 
-pytestmark = pytest.mark.real_server
+pytestmark = [pytest.mark.real_server, pytest.mark.processes]
 
 FORM = b"Content-Type: application/x-www-form-urlencoded\r\n"
 

@@ -80,6 +80,7 @@ def test_a_processor_that_was_taken_away_stops_no_hash(monkeypatch):
 
 @has_choice
 @pytest.mark.real_server
+@pytest.mark.processes
 @pytest.mark.usefixtures("var")
 def test_each_web_worker_of_serve_has_its_own(settings, tmp_path):
     every = os.sched_getaffinity(0)

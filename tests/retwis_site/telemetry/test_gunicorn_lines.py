@@ -14,6 +14,7 @@ from tests.support.processes.processes import environment, wait_until
 
 
 @pytest.mark.real_server
+@pytest.mark.processes
 def test_each_line_from_the_start_to_the_end_is_an_object(tmp_path):
     (tmp_path / "static").mkdir()  # WhiteNoise warns without it
     log = tmp_path / "log"

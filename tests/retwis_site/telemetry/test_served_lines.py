@@ -10,7 +10,7 @@ from tests.support.people import PASSWORD
 from tests.support.processes.ports import free_port
 from tests.support.processes.processes import run_site, wait_until
 
-pytestmark = [pytest.mark.real_server, pytest.mark.usefixtures("raw")]
+pytestmark = [pytest.mark.real_server, pytest.mark.processes, pytest.mark.usefixtures("raw")]
 
 
 @pytest.fixture(scope="module")

@@ -36,8 +36,8 @@ class Attack:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
         connection.settimeout(TIMEOUT)
         connection.bind((self._address, 0))
-        connection.connect(("127.0.0.1", self._port))
-        with contextlib.suppress(ConnectionError):
+        with contextlib.suppress(ConnectionError):  # the site ends connections over the share at once
+            connection.connect(("127.0.0.1", self._port))
             connection.sendall(self._request)
         self._connections[connection.fileno()] = connection
         self._poll.register(connection, select.POLLRDHUP)

@@ -71,6 +71,12 @@ def run_code(
     code: str, env: Mapping[str, str], input: str = "", arguments: tuple[str, ...] = ("-c",), seconds: float = 60
 ) -> subprocess.CompletedProcess[str]:
     """Run the code in a fresh process with exactly this environment, as `python -c` would, and wait until it ends."""
+    if "LD_PRELOAD" in env:  # only a program that starts loads it
+        named = f"import sys; sys.argv[0] = {arguments[0]!r}\n{code}"
+        command = [sys.executable, "-c", named, *arguments[1:]]
+        return subprocess.run(
+            command, env=env, input=input, cwd=settings.BASE_DIR, capture_output=True, text=True, timeout=seconds
+        )
     with tempfile.TemporaryDirectory(prefix="retwis-process-") as name:
         folder = Path(name)
         (folder / "in").write_text(input)

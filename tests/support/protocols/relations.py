@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from retwis_site.jobs.outbox import Claim
 from retwis_site.jobs.worker import handler_for
 from retwis_site.store import keys
+from tests.support.stored_keys import everything
 from tests.support.stores.seam import killed_before_round_trip
 from timeline.posts.writing.reposting import Reposts
 from timeline.relations.block import BLOCK
@@ -98,37 +99,39 @@ CASES = {
 WITH_MIRRORS = {name: case for name, case in CASES.items() if case.mirror}
 
 
-def _edges(raw, prefix):
-    return {
-        (int(key.partition(":")[2]), member): score
-        for key in raw.keys(f"{prefix}:*")
-        for member, score in raw.zrange(key, 0, -1, withscores=True)
-    }
+def _edges(stored, prefix):
+    return {(of, member): score for of, members in _family(stored, prefix) for member, score in members}
+
+
+def _family(stored, prefix):
+    """The values of the keys with this prefix, by the number behind it."""
+    return [(int(key.partition(":")[2]), value) for key, value in stored.items() if key.startswith(f"{prefix}:")]
 
 
 def assert_relations_agree(raw, where):
     """Each mirror and each count agrees with its truth, no edge leads from or to what is deleted, reposts are listed
     while they stand, and no count has made the hash of a post."""
+    stored = everything(raw)
     for case in CASES.values():
-        truth = _edges(raw, case.truth)
+        truth = _edges(stored, case.truth)
         for who, _ in truth:
-            assert not raw.hexists(keys.user(who), "deleted"), (where, who)
+            assert "deleted" not in stored.get(keys.user(who), ()), (where, who)
         if case.mirror is None:
             continue
-        mirror = {(int(who), str(target)): score for (target, who), score in _edges(raw, case.mirror).items()}
+        mirror = {(int(who), str(target)): score for (target, who), score in _edges(stored, case.mirror).items()}
         assert mirror == truth, (where, case.truth)
         for _, target in truth:
             key = keys.user(target) if case.relation.target.is_person else keys.post(target)
-            assert raw.exists(key), (where, key)
-            assert not raw.hexists(key, "deleted"), (where, key)
-    followers = {key.partition(":")[2]: raw.zcard(key) for key in raw.keys("followers:*")}
-    assert dict(raw.zrange("users_by_followers", 0, -1, withscores=True)) == followers, where
-    posts = {int(key.partition(":")[2]): raw.hgetall(key) for key in raw.keys("post:*")}
+            assert key in stored, (where, key)
+            assert "deleted" not in stored[key], (where, key)
+    followers = {str(uid): len(members) for uid, members in _family(stored, "followers")}
+    assert dict(stored.get("users_by_followers", ())) == followers, where
+    posts = dict(_family(stored, "post"))
     for pid, post in posts.items():
         assert "user_id" in post, (where, pid, post)
         for name, mirror in (("likes", "liked_by"), ("reposts", "reposted_by")):
-            number = raw.zcard(f"{mirror}:{pid}")
+            number = len(stored.get(f"{mirror}:{pid}", ()))
             assert post.get(name) == (str(number) if number else None), (where, pid, name)
-    listed = {(who, int(pid)): posts[int(pid)] for who, pid in _edges(raw, "updates")}  # no KeyError: each has its hash
-    reposts = {(who, int(own)): target for (who, target), own in _edges(raw, "reposts").items()}
+    listed = {(who, int(pid)): posts[int(pid)] for who, pid in _edges(stored, "updates")}  # each has its hash
+    reposts = {(who, int(own)): target for (who, target), own in _edges(stored, "reposts").items()}
     assert {one: post["repost_of"] for one, post in listed.items() if "repost_of" in post} == reposts, where

@@ -17,10 +17,15 @@ from redis.crc import key_slot
 from retwis_site.store.connection.recorder import KEY_IS_SECOND, KEYLESS, Command
 from retwis_site.store.connection.transport import OneServer, Queued
 from tests.support.runs.seed import SEED
+from tests.support.stores.reading import may_write
 
 SERVERS = 3
 
 _WHOLE = OneServer.exchange
+
+
+def nothing() -> None:
+    """What happens between two parts, unless a test says otherwise."""
 
 
 class Scattering:
@@ -29,14 +34,17 @@ class Scattering:
     def __init__(self, seed: str) -> None:
         self._random = random.Random(seed)
         self._servers: dict[int, int] = {}  # by slot
-        self.between: Callable[[], None] = lambda: None
+        self.between: Callable[[], None] = nothing
 
     def deal(self) -> None:
         """Let each slot belong to another server, by chance."""
         self._servers.clear()
 
     def exchange(self, transport: OneServer, queued: list[Queued]) -> list[Any]:
-        """As `OneServer.exchange`, a server at a time."""
+        """As `OneServer.exchange`, a server at a time. Commands that only read have no order in any case, unless
+        something happens between them."""
+        if self.between is nothing and not may_write([command for command, _ in queued]):
+            return _WHOLE(transport, queued)
         places: dict[int, list[int]] = {}
         for place, (command, _) in enumerate(queued):
             places.setdefault(self._server_of(command), []).append(place)

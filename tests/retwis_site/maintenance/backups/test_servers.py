@@ -15,7 +15,7 @@ from tests.support.processes.processes import environment, manage, run_site
 from tests.support.stores import acl_users
 from tests.support.stores.topologies import Server, Tls, running
 
-pytestmark = pytest.mark.real_server
+pytestmark = [pytest.mark.real_server, pytest.mark.processes]
 
 
 def test_a_server_with_tls_is_backed_up_and_filled(moved, tmp_path):

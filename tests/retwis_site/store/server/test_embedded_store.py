@@ -21,7 +21,7 @@ from tests.support.processes.processes import (
     wait_until,
 )
 
-pytestmark = pytest.mark.usefixtures("var")
+pytestmark = [pytest.mark.processes, pytest.mark.usefixtures("var")]
 
 
 # ---- starting and stopping

@@ -14,7 +14,7 @@ from tests.support.processes.processes import run_site, wait_until
 from tests.support.processes.scrapes import scrape, total
 from tests.support.stored_keys import add_overdue_job
 
-pytestmark = [pytest.mark.real_server, pytest.mark.one_server]
+pytestmark = [pytest.mark.real_server, pytest.mark.processes, pytest.mark.one_server]
 
 DOCUMENT = Path(settings.BASE_DIR) / "docs" / "running.md"
 DEPLOY = Path(settings.BASE_DIR) / "deploy"

@@ -17,6 +17,7 @@ MOST_LATE = 4  # late pushes; lists of these sizes stay correct with so many
 
 BODIES = st.sampled_from(["Hello", "Good morning", "Is anybody here?"])
 DIES = st.sampled_from([*[None] * 16, *range(12)])  # the round trip before which the process is killed; mostly None
+MANY = st.sampled_from([*range(6, 31), 60])  # 60 are more than a list keeps
 LOOKS = st.booleans()  # whether the user reads their home afterwards
 
 people = Bundle("people")  # uids
@@ -38,7 +39,7 @@ class PostRules(SiteChecks):
         return form
 
     @precondition(lambda self: len(self.model.posts) < 120)
-    @rule(target=forms, me=people, number=st.integers(6, 30), dies=st.none() | st.integers(2, 9), looks=LOOKS)
+    @rule(target=forms, me=people, number=MANY, dies=st.none() | st.integers(2, 9), looks=LOOKS)
     def post_much(self, me, number, dies, looks):
         """With `dies`, every request is killed."""
         sent = [self._post(me, NewPost("Hello"), dies) for _ in range(number)]
