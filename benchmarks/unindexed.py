@@ -13,9 +13,9 @@ class Unindexed(AppConfig):
     name = "benchmarks"
 
     def ready(self) -> None:
-        from timeline.posts.writing import index_jobs  # it needs these settings
+        from timeline.posts.writing import delivery  # it needs these settings
 
-        index_jobs.leave = lambda pipe, pid: None
+        delivery.leave_to_the_index = lambda pipe, pid: None
 
 
 INSTALLED_APPS = [*ALL, "benchmarks.unindexed.Unindexed"]

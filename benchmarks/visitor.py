@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 import redis
 from django.conf import settings
 
-from accounts.signing_in.sessions.devices import Device
+from accounts.signing_in.sessions.entities import Device
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.users.entities import User, Verified
 from retwis_site.store import keys

@@ -8,8 +8,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.template import TemplateDoesNotExist, TemplateSyntaxError
 
 from retwis_site.exceptions import StoreError
-from retwis_site.maintenance.clock_advice import clock_advice
-from retwis_site.maintenance.server_advice import advice
+from retwis_site.maintenance.server_advice import advice, clock_advice
 from retwis_site.rendering.fragment_checks import FragmentError
 from retwis_site.rendering.fragments import Fragment
 from retwis_site.store.client import connect

@@ -2,19 +2,17 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from accounts.community.appeals import ask_open
-from accounts.community.checks import CommunityChecks
+from accounts.community.checks import CommunityChecks, finish_removal, remove_community
 from accounts.community.lines import LOG, SANCTIONS, STAFF, account_lines
-from accounts.community.removal import finish_removal, remove_community
 from accounts.community.roles import finish_role
-from accounts.community.sanctioned.limits import APPEALS
-from accounts.community.sanctions import finish_answer, finish_appeal, finish_sanction
+from accounts.community.sanctioned.views import APPEALS
+from accounts.community.sanctions import ask_open, finish_answer, finish_appeal, finish_sanction
 from retwis_site.features import AccountSet, Feature
 from retwis_site.http.form_fields import FormField
 from retwis_site.store import keys
 
 FEATURE = Feature(
-    urls="accounts.community.sanctioned.urls",
+    urls="accounts.community.sanctioned.views",
     limits=(APPEALS,),
     waiting=ask_open,
     form_fields={"appeal": (FormField("text", "textarea", _("Your appeal")), FormField("token", "hidden"))},

@@ -4,14 +4,13 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from accounts.community.appeals import Appeal, answer_of, read_appeal
 from accounts.community.log import FIRST_YEAR, Act, Log, read_act, year_of
 from accounts.community.roles import staff_in
-from accounts.community.sanctions import STORED, Imposed, Sanctions, imposed
+from accounts.community.sanctions import STORED, Appeal, Imposed, Sanctions, answer_of, imposed, read_appeal
 from accounts.users.entities import Role, State
 from accounts.users.site_lines import uids_in_order
 from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines
-from retwis_site.maintenance.line_fields import ID, TEXT, TIME, TIME_OR_NULL, seconds
+from retwis_site.maintenance.filling import ID, TEXT, TIME, TIME_OR_NULL, seconds
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
 from retwis_site.store.chunks import newest_first

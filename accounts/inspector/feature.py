@@ -2,4 +2,4 @@
 
 from retwis_site.features import Feature
 
-FEATURE = Feature(urls="accounts.inspector.urls")
+FEATURE = Feature(urls="accounts.inspector.views")

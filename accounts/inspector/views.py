@@ -1,17 +1,25 @@
 """The key browser: the families of keys, and one key. Nothing here writes."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import update_wrapper
+from typing import Any, Concatenate, ParamSpec, cast
 
-from django.http import Http404, HttpResponse
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
+from django.urls import path
+from django.utils.cache import patch_cache_control
 from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
-from accounts.inspector.guards import inspectors_only
+from accounts.community.guards import admin_required
 from accounts.inspector.links import Links
-from accounts.signing_in.html.pages import form_page
+from accounts.signing_in.html import form_page
 from accounts.signing_in.middleware import RetwisRequest
+from accounts.users.entities import Role, User
+from retwis_site.inspector.audience import is_at_home
 from retwis_site.inspector.keys.families import OTHERS, Families, Place, Sample, packed, place_in, tallies_in
 from retwis_site.inspector.keys.growth import GROWTH, Growth
 from retwis_site.inspector.keys.key_table import Line, address_of, line_of, lines, spans
@@ -20,6 +28,39 @@ from retwis_site.inspector.keys.one_key import NO_KEY, Cell, OneKey, beginning
 from retwis_site.inspector.keys.privacy import shown_key
 from retwis_site.rendering.fragments import active_language
 from retwis_site.store.client import connect
+
+# ---- The guard of the pages that show the store.
+
+
+P = ParamSpec("P")
+
+
+def inspectors_only(
+    view: Callable[Concatenate[RetwisRequest, P], HttpResponseBase],
+) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
+    """Without INSPECT the address does not exist: 404, with any method. Where others can reach the site it exists for
+    admins alone. No cache stores the answer."""
+
+    @admin_required
+    def as_admin(request: RetwisRequest, me: User, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        return view(request, *args, **kwargs)
+
+    def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        if not settings.INSPECT:
+            raise Http404
+        if not is_at_home(request):
+            return as_admin(request, *args, **kwargs)
+        response = view(cast(RetwisRequest, request), *args, **kwargs)
+        patch_cache_control(response, private=True, no_store=True)
+        return response
+
+    update_wrapper(guarded, view)
+    guarded.for_roles = {Role.ADMIN}  # type: ignore[attr-defined]
+    return guarded
+
+
+# ---- Views
+
 
 OF = {"uid": What.USER, "pid": What.POST}
 
@@ -93,3 +134,12 @@ def _family(line: Line, sample: Sample) -> Family:
         sample.is_estimate(pattern),
         [(key, address_of(key)) for key in sample.examples.get(pattern, ()) if shown_key(key) == key],
     )
+
+
+# ---- Addresses
+
+
+urlpatterns = [
+    path("inspect/", families, name="inspect"),
+    path("inspect/<path:key>", one_key, name="inspect_key"),
+]

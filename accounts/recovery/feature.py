@@ -2,15 +2,35 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from accounts.recovery.limits import CODES, NEW_CODES, RECOVERIES
-from accounts.recovery.links import LIVES
+from accounts.recovery.codes import LIVES
 from accounts.recovery.site_lines import RECOVERY_CODES
 from accounts.signing_in.passwords import HASHING
 from retwis_site.features import Feature
 from retwis_site.http.form_fields import FormField
+from retwis_site.store.rate_limits import Limit
+
+# ---- Rate limits of the recovery of accounts.
+
+
+CODES = Limit(  # for each pair of an account and an address, as for logins
+    *("recover", 10, 15 * 60, "wrong recovery codes"),
+    _("Too many wrong recovery codes in a short time. The limit is %(times)d."),
+)
+RECOVERIES = Limit(  # for each address, over all accounts; links count too
+    *("recovery", 60, 15 * 60, "recoveries from your network"),
+    _("Too many attempts from your network in a short time. The limit is %(times)d."),
+)
+NEW_CODES = Limit(
+    *("codes", 20, 3600, "new recovery codes"),
+    _("Too many attempts in a short time. The limit is %(times)d."),
+)
+
+
+# ---- What it declares
+
 
 FEATURE = Feature(
-    urls="accounts.recovery.urls",
+    urls="accounts.recovery.views",
     slow_views={("POST", "recover"): HASHING, ("POST", "recovery"): HASHING},
     limits=(CODES, RECOVERIES, NEW_CODES),
     temporary_keys={"reset:*": LIVES},

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from accounts.recovery.codes import FIELD, codes_in
 from accounts.users.site_lines import uids_in_order
 from retwis_site.features import Line, LineField, SiteLines
-from retwis_site.maintenance.line_fields import ID, TIME, seconds
+from retwis_site.maintenance.filling import ID, TIME, seconds
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
 from retwis_site.store.client import Store

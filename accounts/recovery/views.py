@@ -3,33 +3,79 @@
 import logging
 import time
 from collections.abc import Sequence
+from typing import Any
 
+from django import forms
 from django.contrib import messages
 from django.contrib.auth.hashers import make_password
 from django.http import HttpResponse
 from django.shortcuts import redirect
+from django.urls import path
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import cache_control
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
-from accounts.recovery.codes import RecoveryCodes, codes_left
-from accounts.recovery.forms import RecoverForm, ResetForm
-from accounts.recovery.limits import CODES, NEW_CODES, RECOVERIES
-from accounts.recovery.links import ResetLinks
-from accounts.signing_in.forms import PresentPasswordForm
-from accounts.signing_in.guards import open_to_frozen, to_login
-from accounts.signing_in.html.pages import form_page
-from accounts.signing_in.limits import login_subject
+from accounts.recovery.codes import LONGEST_TYPED, RecoveryCodes, ResetLinks, codes_left
+from accounts.recovery.feature import CODES, NEW_CODES, RECOVERIES
+from accounts.signing_in.feature import login_subject
+from accounts.signing_in.forms import NewPasswordForm, PresentPasswordForm
+from accounts.signing_in.guards import log_account_event, open_to_frozen, to_login
+from accounts.signing_in.html import form_page
 from accounts.signing_in.middleware import RetwisRequest
-from accounts.signing_in.responses import log_account_event
 from accounts.signing_in.sessions.entities import Session
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.users.entities import NotSignedIn, User
 from accounts.users.repository import Users
 from retwis_site.http.client_ip import client_address
+from retwis_site.http.form_fields import MaxLength
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
+
+# ---- Forms of the recovery of an account.
+
+
+class RecoverForm(NewPasswordForm):
+    """The name of an account, one of its codes, and a new password."""
+
+    field_order = ("username", "code", "password1", "password2")
+
+    username = forms.CharField(
+        label=gettext_lazy("Username"),
+        widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none", "spellcheck": "false"}),
+    )
+    code = forms.CharField(
+        label=gettext_lazy("Recovery code"),
+        help_text=gettext_lazy("One of the codes that you kept. Each works once."),
+        validators=[MaxLength(LONGEST_TYPED)],
+        widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}),
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        _name_new(self)
+
+
+class ResetForm(NewPasswordForm):
+    """A new password for the user of a link."""
+
+    def __init__(self, *args: Any, username: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._username = username
+        _name_new(self)
+
+    def account_name(self) -> str:
+        return self._username
+
+
+def _name_new(form: forms.Form) -> None:
+    form.fields["password1"].label = gettext_lazy("New password")
+    form.fields["password2"].label = gettext_lazy("Repeat new password")
+
+
+# ---- Views
+
 
 logger = logging.getLogger("retwis.accounts")
 
@@ -133,3 +179,13 @@ def recovery(request: RetwisRequest) -> HttpResponse:
 def _logged_in_just_now(sessions: Sequence[Session], secret: str) -> bool:
     """Whether this browser has shown the password a moment ago, as after registering."""
     return any(session.secret == secret and session.since > time.time() - JUST_NOW for session in sessions)
+
+
+# ---- Addresses
+
+
+urlpatterns = [
+    path("recover/", recover, name="recover"),
+    path("reset/<str:token>/", reset, name="reset"),
+    path("settings/recovery/", recovery, name="recovery"),
+]

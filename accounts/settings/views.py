@@ -7,6 +7,7 @@ from django.contrib.auth.hashers import make_password
 from django.forms import Form
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect
+from django.urls import path
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import cache_control
@@ -14,14 +15,22 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from accounts.community.roles import LastAdmin, Roles
-from accounts.settings.forms import AppearanceForm, LanguageForm, PasswordForm, ProfileForm
-from accounts.settings.limits import EDITS, PASSWORD_FORMS
-from accounts.settings.profile import profile_of
+from accounts.settings import sessions
+from accounts.settings.feature import EDITS, PASSWORD_FORMS
+from accounts.settings.forms import AppearanceForm, LanguageForm, PasswordForm, ProfileForm, profile_of
 from accounts.signing_in.forms import PresentPasswordForm
-from accounts.signing_in.guards import login_required, open_to_frozen, own_page, page_of_form, to_login
-from accounts.signing_in.html.pages import form_page
+from accounts.signing_in.guards import (
+    begin_session,
+    log_account_event,
+    login_required,
+    open_to_frozen,
+    own_page,
+    page_of_form,
+    take_back_all,
+    to_login,
+)
+from accounts.signing_in.html import form_page
 from accounts.signing_in.middleware import RetwisRequest
-from accounts.signing_in.responses import begin_session, log_account_event, take_back_all
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import NotSignedIn, Role, User, Verified
@@ -163,3 +172,17 @@ def _choice(
     response = HttpResponseRedirect(after)
     keep(response, form.cleaned_data[field])
     return response
+
+
+# ---- Addresses
+
+
+urlpatterns = [
+    path("settings/", profile_settings, name="settings"),
+    path("settings/password/", password, name="password"),
+    path("settings/appearance/", appearance, name="appearance"),
+    path("settings/language/", language, name="language"),
+    path("settings/sessions/", sessions.sessions, name="sessions"),
+    path("settings/sessions/everywhere/", sessions.log_out_everywhere, name="log_out_everywhere"),
+    path("settings/delete/", delete_account, name="delete_account"),
+]

@@ -7,7 +7,7 @@ from django.contrib.auth.hashers import check_password, make_password
 from django.http import HttpRequest
 
 from accounts.joining.applications import Applications
-from accounts.signing_in.limits import ATTEMPTS, LOGINS, login_subject
+from accounts.signing_in.feature import ATTEMPTS, LOGINS, login_subject
 from accounts.signing_in.sessions.repository import Sessions, StoredPassword
 from accounts.users.entities import SuspendedLogin, User, Verified
 from accounts.users.repository import Users

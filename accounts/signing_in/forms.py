@@ -14,7 +14,7 @@ from accounts.joining.applications import LONGEST_WHY
 from accounts.joining.refusals import NotYetMember
 from accounts.signing_in.passwords import LONGEST_PASSWORD, check_new_password
 from accounts.users.entities import Verified
-from retwis_site.http.validators import MaxLength
+from retwis_site.http.form_fields import MaxLength
 
 LONGEST_NAME = 30
 USERNAME = rf"[A-Za-z0-9_]{{1,{LONGEST_NAME}}}"

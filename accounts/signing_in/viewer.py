@@ -11,11 +11,10 @@ the guess was wrong, the replies are dropped, and a new question is asked.
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from functools import cached_property, partial
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from django.utils.crypto import constant_time_compare
 
-from accounts.signing_in.questions import IfSignedIn, Nothing, Question, QuestionAbout, UserQuestion
 from accounts.signing_in.sessions.entities import USED, Session, asked_fields, present_hour, standing, uid_in
 from accounts.users.entities import (
     AccountDeleted,
@@ -37,13 +36,66 @@ from retwis_site.store.ids import stored_id
 from retwis_site.store.local_cache import Hints, Memory
 from retwis_site.store.replies import Answer
 
+# ---- What a page asks of the store, in the round trip that checks the viewer.
+
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Question(Protocol[T_co]):
+    """What a page asks of the store. An object asks once: when a cached hint was wrong, a new object is made."""
+
+    def queue(self, pipe: Pipe, me: int | None) -> None:
+        """Queue the page's commands. `me`: the viewer's uid, None for a visitor."""
+
+    def result(self) -> T_co:
+        """What the replies say. It is called at most once, and only for an object whose hints were right."""
+
+
+class UserQuestion(Protocol[T_co]):
+    """What a page asks that is for users alone."""
+
+    def queue(self, pipe: Pipe, me: int) -> None: ...
+    def result(self) -> T_co: ...
+
+
+class QuestionAbout(Protocol[T_co]):
+    """What a page about a user asks, such as a profile. `them`: that user's uid."""
+
+    def queue(self, pipe: Pipe, me: int | None, them: int) -> None: ...
+    def result(self) -> T_co: ...
+
+
+class Nothing:
+    """Asks nothing: only the viewer, or the user with a name, is checked."""
+
+    def queue(self, pipe: Pipe, *uids: int | None) -> None: ...
+    def result(self) -> None: ...
+
+
+class IfSignedIn(Generic[T]):
+    """Asks only for a user. The result is the question, whose own result a visitor must not use."""
+
+    def __init__(self, question: UserQuestion[T]) -> None:
+        self._question = question
+
+    def queue(self, pipe: Pipe, me: int | None) -> None:
+        if me is not None:
+            self._question.queue(pipe, me)
+
+    def result(self) -> UserQuestion[T]:
+        return self._question
+
+
+# ---- Viewer
+
+
 _uids_by_secret: Hints[str] = Hints(1 << 17)  # 2 MB
 _uids_by_name: Hints[str] = Hints(1 << 16)  # 1 MB
 _staff: Memory[int, bool] = Memory(size=1000, seconds=3600)  # uids that had a role when they were read last
 
 LONGEST_SECRET = 200  # characters; a secret of this site has 32, but a cookie may hold anything
-
-T = TypeVar("T")
 
 
 class Viewer:

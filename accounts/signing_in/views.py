@@ -4,7 +4,7 @@ from django.contrib import messages
 from django.contrib.auth.hashers import make_password
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect
-from django.urls import reverse
+from django.urls import path, reverse
 from django.utils.translation import activate
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
@@ -12,12 +12,19 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.joining.joining import Joining
 from accounts.joining.refusals import CannotJoin
+from accounts.signing_in.feature import REGISTRATIONS
 from accounts.signing_in.forms import ApplicationForm, LoginForm, RegisterForm
-from accounts.signing_in.guards import change, open_to_frozen, own_page
-from accounts.signing_in.html.pages import form_page
-from accounts.signing_in.limits import REGISTRATIONS
+from accounts.signing_in.guards import (
+    begin_session,
+    change,
+    log_account_event,
+    open_to_frozen,
+    own_page,
+    said_at_login,
+    take_back_at_logout,
+)
+from accounts.signing_in.html import form_page
 from accounts.signing_in.middleware import RetwisRequest
-from accounts.signing_in.responses import begin_session, log_account_event, said_at_login, take_back_at_logout
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.users.entities import NameTaken, Verified
 from retwis_site.http.client_ip import client_address
@@ -122,3 +129,14 @@ def logout(request: RetwisRequest) -> HttpResponse:
     response = redirect("home")
     take_back_at_logout(response)
     return response
+
+
+# ---- Addresses
+
+
+urlpatterns = [
+    path("register/", register, name="register"),
+    path("invited/<str:code>/", invited, name="invited"),
+    path("login/", login, name="login"),
+    path("logout/", logout, name="logout"),
+]

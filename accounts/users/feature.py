@@ -1,16 +1,12 @@
 """Users: names, hashes, and what a deletion removes."""
 
-from accounts.users.account_lines import account_lines
-from accounts.users.checks.account_checks import AccountChecks
-from accounts.users.checks.account_orphans import AccountOrphans
+from accounts.users.checks.account_checks import AccountChecks, AccountOrphans, DeletedAccountChecks
 from accounts.users.checks.adoption import AccountAdoption
-from accounts.users.checks.deleted_accounts import DeletedAccountChecks
-from accounts.users.checks.name_index_checks import NameIndexChecks
-from accounts.users.checks.skeleton_checks import SkeletonChecks
+from accounts.users.checks.name_index_checks import NameIndexChecks, SkeletonChecks
+from accounts.users.deletion import finish_deletion, remove_user
 from accounts.users.name_index import finish_name
 from accounts.users.registration import finish_user
-from accounts.users.removal import finish_deletion, remove_user
-from accounts.users.site_lines import USERS
+from accounts.users.site_lines import USERS, account_lines
 from retwis_site.features import Feature
 from retwis_site.maintenance.checks import Check
 from retwis_site.store.client import Store

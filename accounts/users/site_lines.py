@@ -9,8 +9,8 @@ from django.contrib.auth.hashers import get_hasher, is_password_usable, make_pas
 from accounts.users.entities import User
 from accounts.users.names import entries, queue_entries, queue_skeletons
 from accounts.users.repository import ask_owner, new_secret
-from retwis_site.features import Line, LineField, SiteLines
-from retwis_site.maintenance.line_fields import ID, NAME, PASSWORD, TEXT, TIME, TIME_OR_NULL, seconds
+from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines
+from retwis_site.maintenance.filling import ID, NAME, PASSWORD, TEXT, TIME, TIME_OR_NULL, seconds
 from retwis_site.maintenance.site_files.exporting import CannotExport
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys, snowflake
@@ -128,3 +128,27 @@ USERS = SiteLines(
     unique=("id", "username"),
     counter=keys.next_user_id,
 )
+
+
+# ---- The line about the account in the personal download.
+
+
+def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator[list[Line]]:
+    """One line. One round trip."""
+    pipe = store.pipeline()
+    fields = pipe.hmget(keys.user(owner.uid), ["name", "bio", "language"])
+    registered = pipe.zscore(keys.users_by_time(), owner.username)
+    pipe.execute()
+    name, bio, language = fields.value
+    yield [
+        {
+            "type": "account",
+            "id": owner.uid,
+            "username": owner.username,
+            "name": name or "",
+            "bio": bio or "",
+            "language": language or "",
+            "registered": None if registered.value is None else iso(whole(registered.value)),
+            "address": address_of("profile", owner.username),
+        }
+    ]

@@ -25,8 +25,7 @@ from benchmarks.texts import COMMON, COPIES, RARE, WORST_QUERY, Vocabulary, rare
 from benchmarks.visitor import POSTS_A_PAGE, Viewer, Visitor, WrongAnswer
 from benchmarks.wrk import race, warm_up
 from retwis_site.store import key_kinds, keys
-from timeline.search.index.range_bits import GROUP
-from timeline.search.index.ranges import RANGE
+from timeline.search.index.postings import GROUP, RANGE
 from timeline.search.queries.candidates import MOST_RANGES
 
 NEWEST = 16_384  # posts that have a full page for each two common words

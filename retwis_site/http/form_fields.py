@@ -1,8 +1,12 @@
 """The fields of a form that a feature declares."""
 
 from dataclasses import dataclass
+from typing import Any
 
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxLengthValidator
 from django.utils.functional import Promise
+from django.utils.translation import gettext_noop, ngettext_lazy
 
 
 @dataclass(frozen=True)
@@ -12,3 +16,44 @@ class FormField:
     name: str
     kind: str
     label: str | Promise = ""
+
+
+# ---- Validators that several forms share.
+
+
+class MaxLength(MaxLengthValidator):
+    """Refuses a text that is too long. The error says how many characters are too many.
+
+    Unlike a field's `max_length`, it does not make browsers silently cut off a pasted text.
+    """
+
+    message = ngettext_lazy("%(number)d character too many.", "%(number)d characters too many.", "number")
+
+    def __call__(self, value: Any) -> None:
+        too_many = self.clean(value) - self.limit_value
+        if too_many > 0:
+            raise ValidationError(self.message, code=self.code, params={"number": too_many})
+
+
+# ---- Django's sentences that the site's forms show. `make messages` finds them here and adds them to the site's
+# catalogs.
+#
+# So each language has one style. Django's own catalogs lack some sentences, and those about passwords belong to an app
+# that the site does not install.
+
+
+SENTENCES = (
+    gettext_noop("This field is required."),
+    gettext_noop("Enter a valid value."),
+    gettext_noop("Null characters are not allowed."),
+    ngettext_lazy(
+        "This password is too short. It must contain at least %d character.",
+        "This password is too short. It must contain at least %d characters.",
+    ),
+    ngettext_lazy(
+        "Your password must contain at least %(min_length)d character.",
+        "Your password must contain at least %(min_length)d characters.",
+    ),
+    gettext_noop("This password is too common."),
+    gettext_noop("Your password can’t be a commonly used password."),
+)

@@ -7,8 +7,7 @@ from django.conf import settings
 
 from retwis_site.features import features
 from retwis_site.jobs.outbox import LEASE
-from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, ids_of
-from retwis_site.maintenance.damaged import move_away
+from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, ids_of, move_away
 from retwis_site.store import key_kinds, keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import LONGEST_LOGGED, parse_id, parse_number

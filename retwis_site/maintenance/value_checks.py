@@ -10,8 +10,7 @@ from typing import Any
 
 from redis.client import NEVER_DECODE
 
-from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding
-from retwis_site.maintenance.damaged import keep, move_away
+from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, keep, move_away
 from retwis_site.store import key_kinds
 from retwis_site.store.cached_list import MARKS
 from retwis_site.store.chunks import SETS_AT_ONCE, batches

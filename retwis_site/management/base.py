@@ -21,7 +21,7 @@ from retwis_site.maintenance.examination import Examination
 from retwis_site.store.client import Store, connect
 from retwis_site.store.connection import addresses
 from retwis_site.store.server import embedded
-from retwis_site.store.server.program import EmbeddedServerError
+from retwis_site.store.server.embedded import EmbeddedServerError
 
 T_co = TypeVar("T_co", covariant=True)
 

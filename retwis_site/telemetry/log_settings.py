@@ -10,7 +10,7 @@ _FORMATTERS = {
         "format": "{asctime} {levelname} {name}{of_request}: {message}",
         "style": "{",
     },
-    "json": {"()": "retwis_site.telemetry.json_lines.JsonLine"},
+    "json": {"()": "retwis_site.telemetry.log_lines.JsonLine"},
 }
 
 

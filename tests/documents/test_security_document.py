@@ -10,8 +10,8 @@ from django.conf import settings
 from django.urls import get_resolver
 
 from accounts.signing_in.forms import LONGEST_NAME
+from accounts.signing_in.guards import COOKIE_LIVES
 from accounts.signing_in.passwords import LONGEST_PASSWORD, LeanArgon2PasswordHasher
-from accounts.signing_in.responses import COOKIE_LIVES
 from retwis_site.features import features
 from retwis_site.store import keys
 from retwis_site.store.ids import LARGEST_ID

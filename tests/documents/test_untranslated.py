@@ -23,8 +23,8 @@ from tests.support.protocols.reports import make_admin, report
 from tests.support.stored_keys import publish
 from tests.support.texts.untranslated import LANGUAGE, BracketCatalog, Words
 from timeline.moderation.reports.deciding import Deciding
-from timeline.moderation.reports.entities import Action
-from timeline.moderation.staff.acts import LABELS
+from timeline.moderation.reports.repository import Action
+from timeline.moderation.staff.queue import LABELS
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows

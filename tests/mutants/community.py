@@ -56,7 +56,7 @@ MUTANTS = [
     ),
     Mutant(
         "end of a suspension: a second round trip reads whether an appeal waits",
-        "accounts/community/removal.py",
+        "accounts/community/checks.py",
         "    due = _due(present)\n",
         """    waits = store.zscore(keys.appeals(), f"{uid}:{act_id}") is not None
     due = int(time.time()) + DAY if waits else present.imposed.deleted_at + GRACE
@@ -140,7 +140,7 @@ MUTANTS = [
     ),
     Mutant(
         "report about a deleted account: what leads to it goes before it",
-        "timeline/moderation/reports/removal.py",
+        "timeline/moderation/reports/checks.py",
         "            forget_all_but_member(store, report.rid, report.who)",
         """            store.zrem(key, str(report.rid))
             forget_all_but_member(store, report.rid, report.who)""",
@@ -170,7 +170,7 @@ MUTANTS = [
     ),
     Mutant(
         f"deletion by staff: {JOB_FIRST}",
-        "timeline/posts/writing/staff_deletion.py",
+        "timeline/posts/writing/deletion.py",
         "        Log(job.store).write(act)\n        job.done()\n",
         "        job.done()\n        Log(job.store).write(act)\n",
         (KILLED,),

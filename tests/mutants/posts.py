@@ -139,7 +139,7 @@ MUTANTS = [
     ),
     Mutant(
         "index: all jobs of a post have one name",
-        "timeline/posts/writing/index_jobs.py",
+        "timeline/posts/writing/delivery.py",
         '    job = f"index:{pid}:{nonce()}"\n',
         '    job = f"index:{pid}:{0 * len(nonce())}"\n',
         (f"{INDEXING}::test_an_edit_between_two_parts_of_a_workers_job_is_found",),

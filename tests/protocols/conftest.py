@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from timeline.posts.checks import post_orphans
+from timeline.posts import checks as post_orphans
 
 
 @pytest.fixture(autouse=True)

@@ -6,8 +6,7 @@ import pytest
 from django.contrib.auth.hashers import make_password
 from django.core.management import call_command
 
-from accounts.signing_in.sessions.devices import Device
-from accounts.signing_in.sessions.entities import MOST_SESSIONS
+from accounts.signing_in.sessions.entities import MOST_SESSIONS, Device
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import Verified

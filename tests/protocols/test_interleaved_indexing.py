@@ -22,8 +22,7 @@ from timeline.posts.entities import NO_LINKS, PostDeleted
 from timeline.posts.repository import Posts
 from timeline.search.index import rebuilding, writing
 from timeline.search.index.rebuilding import AlreadyReindexing, Rebuilding
-from timeline.search.index.terms import terms_of
-from timeline.search.index.writing import Indexing
+from timeline.search.index.writing import Indexing, terms_of
 
 pytestmark = pytest.mark.indexed
 

@@ -11,7 +11,7 @@ from django.contrib.auth.hashers import make_password
 from django.core.management import call_command
 from django.test import override_settings
 
-from accounts.signing_in.sessions.devices import Device
+from accounts.signing_in.sessions.entities import Device
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.signing_in.viewer import Viewer
 from accounts.users.deletion import AccountDeletion

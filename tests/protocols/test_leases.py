@@ -39,13 +39,12 @@ from tests.support.stores.key_layouts import make_due, noted
 from tests.support.stores.seam import before_round_trip, killed_before_round_trip
 from timeline.account_data.restoring import OldPost, Restoring
 from timeline.moderation.reports.deciding import Deciding
-from timeline.moderation.reports.entities import Action, NewReport
-from timeline.moderation.reports.repository import Reports
+from timeline.moderation.reports.repository import Action, NewReport, Reports
 from timeline.posts.entities import NewPost
-from timeline.posts.reading.history import Version
+from timeline.posts.reading.records import Version
 from timeline.posts.repository import Posts
+from timeline.posts.writing.deletion import delete_by_staff
 from timeline.posts.writing.reposting import Reposts
-from timeline.posts.writing.staff_deletion import delete_by_staff
 
 pytestmark = pytest.mark.indexed
 

@@ -18,10 +18,11 @@ from tests.support.protocols.site.machine import SiteMachine
 from tests.support.protocols.thoroughness import examples, tries_all
 from timeline.people import follow_pages
 from timeline.posts import post_ids
-from timeline.posts.reading import acted, hidden_people
+from timeline.posts.reading import post_reader as acted
+from timeline.posts.reading import visibility as hidden_people
 from timeline.posts.writing import deletion, delivery
 from timeline.relations import follow
-from timeline.timelines import everyone, everyone_list, home, pagination, profile
+from timeline.timelines import everyone, home, pagination, profile
 
 EXAMPLES, STEPS = 40, 100  # `make test` takes a fifth, with half of the steps
 
@@ -62,7 +63,6 @@ MODULES = (
     deletion,
     delivery,
     profile,
-    everyone_list,
     acted,
     hidden_people,
     follow,

@@ -5,7 +5,7 @@ from functools import cache
 from django.contrib.auth import authenticate
 from django.contrib.auth.hashers import MD5PasswordHasher, make_password
 
-from accounts.signing_in.sessions.devices import Device
+from accounts.signing_in.sessions.entities import Device
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.users.entities import Login
 from accounts.users.registration import Registration

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from typing import IO
 
 from retwis_site.features import Line
-from retwis_site.maintenance.line_fields import ID, NAME, OPTIONAL_ID, TEXT, TIME, TIME_OR_NULL, seconds
-from retwis_site.maintenance.site_files.lines import FORMAT as SITE_FORMAT
-from retwis_site.maintenance.site_files.reading import NEWER, BadFile, check_fields, parsed, raw_lines
+from retwis_site.maintenance.filling import ID, NAME, OPTIONAL_ID, TEXT, TIME, TIME_OR_NULL, seconds
+from retwis_site.maintenance.site_files.importing import NEWER, BadFile, check_fields, parsed, raw_lines
+from retwis_site.maintenance.site_files.streams import FORMAT as SITE_FORMAT
 from timeline.account_data.export import FORMAT, VERSION
-from timeline.account_data.named_posts import Named, OldPost, named
+from timeline.account_data.restoring import Named, OldPost, named
 from timeline.posts.entities import LONGEST_POST
-from timeline.posts.reading.history import Version
+from timeline.posts.reading.records import Version
 from timeline.posts.site_lines import TEXTS
 from timeline.posts.writing.editing import MOST_TEXTS
 

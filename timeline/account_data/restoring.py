@@ -7,28 +7,260 @@ are dropped at the end. A job `lists:<uid>:...` covers that: each chunk adds its
 that of the chunk before. `cleanup` leaves a hash alone while its job is in the outbox.
 """
 
+import re
 import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from hashlib import blake2b
+from math import inf
+from typing import NamedTuple
+from urllib.parse import unquote, urlsplit
 
 from django.conf import settings
 
+from accounts.users.repository import Users, ask_owners
 from retwis_site.exceptions import StoreError
+from retwis_site.features import Line
 from retwis_site.jobs.outbox import OWNER_GIVES_UP, READ_AT_ONCE, Claim, Outbox, job_id, owned
+from retwis_site.maintenance.filling import seconds
 from retwis_site.store import keys
-from retwis_site.store.chunks import newest_first
+from retwis_site.store.chunks import AT_ONCE, batches, newest_first
 from retwis_site.store.client import Store
-from retwis_site.store.ids import NOT_UTF_8, nonce, parse_id, stored_ids
+from retwis_site.store.ids import NOT_UTF_8, nonce, parse_id, stored_id, stored_ids, stored_time
 from retwis_site.store.snowflake import SMALLEST, made_at
-from timeline.account_data.named_posts import Conversation, OldPost
+from timeline.posts.entities import Links
+from timeline.posts.parsing.links import names_in
 from timeline.posts.post_ids import post_ids
-from timeline.posts.reading.records import link_fields
+from timeline.posts.reading.records import Version, link_fields
 from timeline.posts.repository import Posts
-from timeline.posts.writing import index_jobs
+from timeline.posts.writing import delivery
 from timeline.posts.writing.deletion import mark_deleted
 from timeline.posts.writing.delivery import FOLLOWERS_AT_ONCE
+from timeline.posts.writing.publication import MOST_ABOVE
 from timeline.posts.writing.standing import Standing
+from timeline.relations.block import BLOCK
+from timeline.relations.bookmark import BOOKMARK
+from timeline.relations.like import LIKE
+from timeline.relations.mute import MUTE, MUTE_REPOSTS
+from timeline.relations.muted_words import MOST_MUTED, MUTE_WORDS, parse
+from timeline.relations.protocol.edges import Edges
+from timeline.relations.protocol.relation import Edge, Relation, to_person
+from timeline.relations.tag_follow import TAG_FOLLOW
+from timeline.timelines.profile import Pins
+
+# ---- The posts that a download names, found on this site.
+#
+# An id alone proves nothing: on another site, another post may have it. So a post is taken for the named one when its
+# author has the same name, and when it is older than what names it. A post of the owner is known by the import itself.
+
+
+ADDRESS = re.compile(r"/@([^/]+)/(\d+)/$")
+
+
+class Named(NamedTuple):
+    """A post as a download names it."""
+
+    pid: int
+    author: str = ""  # the username in its address, in lower case; empty without an address
+
+
+class OldPost(NamedTuple):
+    """A post as the download has it."""
+
+    pid: int
+    time: int  # unix seconds
+    body: str
+    reply_to: Named | None = None
+    quote: Named | None = None
+    texts: tuple[Version, ...] = ()  # of an edited post; the newest last
+
+
+class Target(NamedTuple):
+    """A post of this site."""
+
+    pid: int
+    uid: int
+    author: str  # the username, in lower case
+    time: int  # unix seconds
+    root: int | None
+    above: tuple[int, ...]
+
+
+def named(pid: int, address: str) -> Named:
+    """The post with this id; `address`: of its page, which has the name of its author."""
+    found = ADDRESS.search(unquote(urlsplit(address).path))
+    return Named(pid, found[1].lower() if found and int(found[2]) == pid else "")
+
+
+def find(store: Store, pids: Collection[int]) -> dict[int, Target]:
+    """The posts with these ids that somebody can read. Three round trips; none without ids."""
+    pipe = store.pipeline()
+    asked = {
+        pid: pipe.hmget(keys.post(pid), ["user_id", "time", "root", "above", "deleted", "repost_of"]) for pid in pids
+    }
+    pipe.execute()
+    found = {}
+    for pid, fields in asked.items():
+        key, (author, when, root, above, *refused) = keys.post(pid), fields.value
+        uid = stored_id(key, author)
+        if uid is not None and not any(refused):
+            ancestors = tuple(stored_ids(key, (above or "").split()))
+            found[pid] = Target(pid, uid, "", stored_time(key, when), stored_id(key, root), ancestors)
+    listed = {pid: pipe.zscore(keys.updates(one.uid), str(pid)) for pid, one in found.items()}
+    pipe.execute()
+    people = Users(store).people({one.uid for one in found.values()})
+    return {
+        pid: one._replace(author=people[one.uid].username.lower())
+        for pid, one in found.items()
+        if one.uid in people and listed[pid].value is not None
+    }
+
+
+def is_same(target: Target | None, named_post: Named, when: int) -> bool:
+    """Whether a post of this site is the one that a download names. `when`: of what names it, in unix seconds."""
+    return target is not None and target.author == named_post.author and target.time <= when
+
+
+class Conversation:
+    """The links of posts that are brought back. `find` the posts that a chunk names, then ask for its `links`."""
+
+    def __init__(self, store: Store, uid: int) -> None:
+        self._store = store
+        self._uid = uid
+        self._own: dict[int, int] = {}  # ids on this site, by the ids of the download
+        self._found: dict[int, Target] = {}  # by ids on this site
+        self._owners: dict[str, int] = {}  # uids by the names that texts mention
+        self.plain_replies = 0
+        self.plain_quotes = 0
+
+    def has(self, old: int, pid: int) -> None:
+        """Note that the site has a post of the owner, with this id."""
+        self._own[old] = pid
+
+    def id_of(self, old: int) -> int | None:
+        """The id on this site of a post of the owner."""
+        return self._own.get(old)
+
+    def find(self, posts: Sequence[OldPost]) -> None:
+        """Find what these posts name. At most four round trips."""
+        pids = {self._own.get(one.pid, one.pid) for post in posts for one in (post.reply_to, post.quote) if one}
+        self._found = find(self._store, pids)
+        names = dict.fromkeys(name for post in posts for name in names_in(post.body))
+        pipe = self._store.pipeline()
+        owners = ask_owners(pipe, [*names]) if names else None
+        pipe.execute()
+        self._owners = owners.value if owners else {}
+
+    def links(self, pid: int, post: OldPost) -> Links:
+        """The links of a post that gets this id. The posts before it were asked for already."""
+        parent, quoted = self._target(post.reply_to, post.time), self._target(post.quote, post.time)
+        self.plain_replies += post.reply_to is not None and parent is None
+        self.plain_quotes += post.quote is not None and quoted is None
+        names = names_in(post.body)
+        mentions = dict.fromkeys(self._owners[name] for name in names if name in self._owners)
+        links = Links(quote=quoted.pid if quoted else None, mentions=tuple(mentions) if names else None)
+        if parent is not None:
+            links = links._replace(
+                reply_to=parent.pid,
+                root=parent.root or parent.pid,
+                reply_to_user=parent.uid,
+                above=(parent.pid, *parent.above)[:MOST_ABOVE],
+            )
+        self._found[pid] = Target(pid, self._uid, "", post.time, links.root, links.above)
+        return links
+
+    def _target(self, one: Named | None, when: int) -> Target | None:
+        if one is None:
+            return None
+        if one.pid in self._own:
+            return self._found.get(self._own[one.pid])
+        target = self._found.get(one.pid)
+        return target if is_same(target, one, when) else None
+
+
+# ---- Brings back whom and what a person blocks and mutes, the tags that they follow, what they like and have saved.
+
+
+TO_PEOPLE = (BLOCK, MUTE, MUTE_REPOSTS)
+TO_POSTS = (LIKE, BOOKMARK)
+
+
+class RestoredRelations:
+    """Adds edges to an account, each with its date. One that stands already stays as it is. 500 take a fixed number of
+    round trips; people are found one by one. All raise StoreError when the store was too slow."""
+
+    def __init__(self, store: Store, uid: int) -> None:
+        self._store = store
+        self._uid = uid
+
+    def to_people(self, lines: Mapping[str, Sequence[Line]]) -> int:
+        """Blocks and mutes of the people who have such a username here. Returns how many names no user has."""
+        unknown = 0
+        for relation in TO_PEOPLE:
+            for some in batches(lines[relation.kind], AT_ONCE):
+                uids = {line["username"]: Users(self._store).find(line["username"]) for line in some}
+                people = Users(self._store).people([uid for uid in uids.values() if uid is not None])
+                people.pop(self._uid, None)
+                scores = {uids[line["username"]]: _score(line) for line in some}
+                self._set(relation, {to_person(self._uid, uid): scores[uid] for uid in people})
+                unknown += sum(uid not in people for uid in uids.values())
+        return unknown
+
+    def to_words(self, lines: Mapping[str, Sequence[Line]]) -> None:
+        """Muted words: of those that may be muted, the first MOST_MUTED."""
+        good = [line for line in lines[MUTE_WORDS.kind] if parse(line["words"]) is not None]
+        self._set(MUTE_WORDS, {Edge(self._uid, line["words"]): _score(line) for line in good[:MOST_MUTED]})
+
+    def to_tags(self, lines: Mapping[str, Sequence[Line]]) -> int:
+        """Follows of the tags that somebody has used here. Returns the number of the others."""
+        unknown = 0
+        for some in batches(lines[TAG_FOLLOW.kind], AT_ONCE):
+            spellings = self._store.hmget(keys.tags(), [line["tag"] for line in some])
+            used = [line for line, spelling in zip(some, spellings, strict=True) if spelling is not None]
+            self._set(TAG_FOLLOW, {Edge(self._uid, line["tag"]): _score(line) for line in used})
+            unknown += len(some) - len(used)
+        return unknown
+
+    def to_posts(self, lines: Mapping[str, Sequence[Line]], conversation: Conversation) -> int:
+        """Likes and bookmarks of the posts that this site has. Returns the number of the others."""
+        missing = 0
+        for relation in TO_POSTS:
+            for some in batches(lines[relation.kind], AT_ONCE):
+                edges = self._edges_to_posts(some, conversation)
+                self._set(relation, edges)
+                missing += len(some) - len(edges)
+        return missing
+
+    def pin(self, pid: int | None) -> None:
+        """Pin a post of the owner, unless one is pinned. Three round trips; none without a post."""
+        if pid is not None and self._store.hget(keys.user(self._uid), "pinned") is None:
+            Pins(self._store).pin(self._uid, pid)
+
+    def _edges_to_posts(self, lines: Sequence[Line], conversation: Conversation) -> dict[Edge, float]:
+        pids = {line["id"]: conversation.id_of(line["id"]) or line["id"] for line in lines}
+        found = find(self._store, set(pids.values()))
+        edges = {}
+        for line in lines:
+            target = found.get(pids[line["id"]])
+            if target is None:
+                continue
+            is_own = conversation.id_of(line["id"]) is not None
+            if is_own or is_same(target, named(line["id"], line["address"]), seconds(line, "since")):
+                edges[Edge(self._uid, str(target.pid), target.uid)] = _score(line)
+        return edges
+
+    def _set(self, relation: Relation, edges: Mapping[Edge, float]) -> None:
+        Edges(self._store, relation).set_all(edges)
+
+
+def _score(line: Line) -> float:
+    """The date of an edge, not in the future; of a mute its end, for ever without one."""
+    if "until" in line:
+        return inf if line["until"] is None else seconds(line, "until")
+    return min(seconds(line, "since"), int(time.time()))
+
+
+# ---- Restoring
 
 
 def _digest(when: int, body: str) -> bytes:
@@ -181,7 +413,7 @@ class Restoring:
         pipe = leased.pipeline()
         pipe.zadd(keys.updates(self._uid), {str(pid): pid for pid in pids})
         for pid in pids:
-            index_jobs.leave(pipe, pid)
+            delivery.leave_to_the_index(pipe, pid)
             if pid > self._counted:  # a counted id is found by counting down
                 self._ids.queue_as_recent(pipe, pid)
         pipe.execute()

@@ -3,7 +3,7 @@
 from typing import IO
 
 from django.http import FileResponse
-from django.urls import reverse
+from django.urls import path, reverse
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
@@ -14,7 +14,7 @@ from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
 from timeline.account_data.export import CONTENT_TYPE, export, file_name
-from timeline.account_data.limits import DOWNLOADS
+from timeline.account_data.feature import DOWNLOADS
 
 
 @require_safe
@@ -35,3 +35,9 @@ def download(request: RetwisRequest, me: User) -> FileResponse:
             "Cache-Control": "private, no-store",
         },
     )
+
+
+# ---- Addresses
+
+
+urlpatterns = [path("settings/download/", download, name="download")]

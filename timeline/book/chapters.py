@@ -1,13 +1,90 @@
 """The chapters and pictures of the book, from the files of docs/book/. They are read once in a process."""
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 from django.conf import settings
+from django.urls import reverse
+from django.utils.html import escape
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markdown_it.utils import EnvType, OptionsDict
 
 from retwis_site.rendering.fragments import Html
-from timeline.book.markdown import html_of, title_of
+
+# ---- Markdown of the book as HTML for the site's pages. It is the site's own text, so HTML in it stays.
+
+
+PROMPT = "> "  # before a command of a session with redis-cli
+
+
+def title_of(markdown: str) -> str:
+    """The text of the first heading."""
+    return markdown.partition("\n")[0].removeprefix("# ")
+
+
+def html_of(markdown: str) -> Html:
+    """The text as HTML. Links between chapters and pictures lead to addresses of the site. Any other link becomes plain
+    text: the site does not serve the other files of the repository, and its own pages name no other site."""
+    tokens = _PARSER.parse(markdown)
+    for token in tokens:
+        _relink(token.children or [])
+    html: str = _PARSER.renderer.render(tokens, _PARSER.options, {})
+    return Html(html.replace("<th></th>", "<td></td>"))  # a corner without words heads nothing
+
+
+def _relink(tokens: Sequence[Token]) -> None:
+    is_dropped = False
+    for token in tokens:
+        if token.type == "link_open":
+            address = _address(str(token.attrGet("href")))
+            is_dropped = token.hidden = address is None
+            token.attrSet("href", address or "")
+        elif token.type == "link_close":
+            token.hidden = is_dropped
+
+
+def _address(link: str) -> str | None:
+    """Where a link of a chapter leads on the site; None where it leads elsewhere."""
+    if link == "README.md":
+        return reverse("book")
+    chapter = re.fullmatch(r"([a-z-]+)\.md", link)
+    return reverse("book_chapter", args=[chapter[1]]) if chapter else None
+
+
+def _image(self: RendererHTML, tokens: Sequence[Token], number: int, options: OptionsDict, env: EnvType) -> str:
+    """A picture, which leads to itself: a phone shows it larger there."""
+    name = str(tokens[number].attrGet("src")).removesuffix(".svg")
+    address = reverse("book_picture", args=[name])
+    return f'<a href="{address}"><img src="{address}" alt="{escape(tokens[number].content)}"></a>'
+
+
+def _fence(self: RendererHTML, tokens: Sequence[Token], number: int, options: OptionsDict, env: EnvType) -> str:
+    """A block of code. A session has its commands marked, and above it what has happened on the site before."""
+    language, _, situation = tokens[number].info.partition(" ")
+    if language != "redis":
+        return f"<pre><code>{escape(tokens[number].content)}</code></pre>\n"
+    caption = f"<figcaption>{escape(situation)}</figcaption>" if situation else ""
+    session = "\n".join(_session_lines(tokens[number].content))
+    return f"<figure>{caption}<pre><samp>{session}</samp></pre></figure>\n"
+
+
+def _session_lines(session: str) -> Iterator[str]:
+    for line in session.splitlines():
+        shown = escape(line)
+        yield f"<kbd>{shown}</kbd>" if line.startswith(PROMPT) else shown
+
+
+_PARSER = MarkdownIt("commonmark").enable("table")
+_PARSER.add_render_rule("image", _image)
+_PARSER.add_render_rule("fence", _fence)
+
+
+# ---- Chapters
+
 
 FOLDER = settings.FILES_DIR / "docs" / "book"
 CONTENTS = "README"  # the table of contents; the order of its links is that of the chapters

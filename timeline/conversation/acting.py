@@ -12,7 +12,7 @@ from accounts.users.entities import User
 from retwis_site.rendering import just_changed
 from retwis_site.store.client import Store, connect
 from retwis_site.store.rate_limits import RateLimits
-from timeline.conversation.limits import ACTIONS
+from timeline.conversation.feature import ACTIONS
 from timeline.posts.entities import NoSuchPost, Post
 from timeline.posts.reading.one_post import one_post, one_post_or_hidden
 from timeline.posts.writing.reposting import Reposts

@@ -4,7 +4,8 @@ The work is bounded, however long the thread is: a page has the first A_PAGE rep
 stands below them among the next IN_THREAD posts of the thread. What is below these is on the pages of these.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 
 from accounts.signing_in.viewer import Viewer
@@ -12,15 +13,99 @@ from accounts.users.entities import User
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import stored_ids
-from timeline.conversation.branches import InThread, Rank, branches
-from timeline.conversation.entities import ThreadPage
 from timeline.posts.entities import NO_LINKS, DeletedBy, Links, NoSuchPost, Post, Unavailable
-from timeline.posts.reading.acted import NOTHING_READ_MUTES_ASIDE, LatestActed, ask_latest_acted
 from timeline.posts.reading.one_post import OnePost
-from timeline.posts.reading.post_reader import PostReader
+from timeline.posts.reading.post_reader import NOTHING_READ_MUTES_ASIDE, LatestActed, PostReader, ask_latest_acted
 from timeline.posts.reading.records import Record, post_deleted
 from timeline.relations.follow import FollowedPeople, LatestFollowed, ask_latest_followed
 from timeline.relations.mute import ask_muted_threads
+
+# ---- The replies to a post as branches: what stands below what on the page of a thread. It asks nothing of the store.
+
+
+DEEPEST = 3  # indents; a branch that forks more often continues on the page of its last post
+
+InThread = Post | Unavailable
+Rank = Callable[[InThread], tuple[int, int]]  # the lowest comes first
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A chain of posts, each of which replies to the one before. Where it ends, it may fork."""
+
+    posts: list[InThread]  # at least one
+    forks: "list[Branch]" = field(default_factory=list)  # none or several; one alone when others are not on this page
+    has_more: bool = False  # the last post has replies that are not on this page
+
+    def pids(self) -> Iterator[int]:
+        """The ids of all posts, in the order of the page."""
+        for post in self.posts:
+            yield post.pid
+        for fork in self.forks:
+            yield from fork.pids()
+
+
+def branches(top: int, replies: Iterable[InThread], rank: Rank) -> list[Branch]:
+    """The branches below the post `top`, in the order of `rank`, each level anew.
+
+    `replies` may have posts of other branches. A post that the viewer does not see is left out, unless posts below it
+    are shown. Work is linear in the replies, but for sorting.
+    """
+    below: dict[int, list[InThread]] = {}
+    for reply in {reply.pid: reply for reply in replies if reply.pid != top}.values():
+        if reply.links.reply_to is not None:
+            below.setdefault(reply.links.reply_to, []).append(reply)
+    known = {pid: len(found) for pid, found in below.items()}
+    shown = _without_empty_ends(top, below)
+    for found in shown.values():
+        found.sort(key=rank)
+    return [_branch(first, shown, known, level=0) for first in shown.get(top, ())]
+
+
+def _without_empty_ends(top: int, below: dict[int, list[InThread]]) -> dict[int, list[InThread]]:
+    """The replies below `top`, by the post replied to, without those that lead to no post that the viewer sees."""
+    reached: list[InThread] = []
+    level: Sequence[InThread] = below.get(top, ())
+    while level:  # each post replies to one other, so no post is reached twice
+        reached += level
+        level = [reply for post in level for reply in below.get(post.pid, ())]
+    kept: dict[int, list[InThread]] = {}
+    for reply in reversed(reached):  # from the leaves up
+        if isinstance(reply, Post) or reply.pid in kept:
+            kept.setdefault(reply.links.reply_to or top, []).append(reply)
+    return kept
+
+
+def _branch(first: InThread, below: dict[int, list[InThread]], known: dict[int, int], level: int) -> Branch:
+    posts = [first]
+    while True:
+        last = posts[-1]
+        replies = below.get(last.pid, [])
+        has_more = isinstance(last, Post) and last.counts.replies > known.get(last.pid, 0)
+        if len(replies) != 1 or has_more:
+            break
+        posts.append(replies[0])
+    if level == DEEPEST:
+        return Branch(posts, has_more=has_more or bool(replies))
+    return Branch(posts, [_branch(reply, below, known, level + 1) for reply in replies], has_more)
+
+
+# ---- The page of a thread.
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadPage:
+    author: User
+    post: Post | Unavailable
+    above: list[Post | Unavailable]  # what the post replies to, the first of the thread first; none on later pages
+    begins_higher: bool  # the thread has posts above these
+    replies: list[Branch]
+    after: int | None  # the cursor of the next page of replies; None on the last page
+    is_muted: bool = False  # by the viewer: they get no notices of the thread
+
+
+# ---- Threads
+
 
 A_PAGE = 100  # replies to the post itself that a page has
 IN_THREAD = 200  # posts of the thread among which a page finds the replies to replies

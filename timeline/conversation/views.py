@@ -3,24 +3,21 @@ bookmarks."""
 
 from django.http import HttpResponse
 from django.shortcuts import redirect
+from django.urls import path
 from django.views.decorators.http import require_safe
 
 from accounts.signing_in.guards import to_login
-from accounts.signing_in.html.pages import rendering
+from accounts.signing_in.html import rendering
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import NotSignedIn
 from retwis_site.store.client import connect
-from timeline.conversation.acted_by import ActedBy
-from timeline.conversation.html.acted_by_page import acted_by_page
-from timeline.conversation.html.quotes_page import quotes_page
-from timeline.conversation.html.saved_page import saved_page
-from timeline.conversation.html.thread_page import thread_page
-from timeline.conversation.quotes import Quotes
-from timeline.conversation.saved import SavedPosts
+from timeline.conversation import acting
+from timeline.conversation.html import acted_by_page, quotes_page, saved_page, thread_page
+from timeline.conversation.lists import ActedBy, Quotes, SavedPosts
 from timeline.conversation.threads import Threads
 from timeline.people.cursors import score_cursor
 from timeline.posts.html.composer import composer
-from timeline.timelines.cursors import post_cursor
+from timeline.timelines.pagination import post_cursor
 
 
 @require_safe
@@ -74,3 +71,24 @@ def bookmarks(request: RetwisRequest) -> HttpResponse:
         return to_login(request.get_full_path())
     by = rendering(request)
     return saved_page(request, by, found, "bookmarks", composer(request, by))
+
+
+# ---- Addresses
+
+
+urlpatterns = [
+    path("@<username:username>/<id:pid>/", post, name="post"),
+    path("@<username:username>/<id:pid>/quotes/", quotes, name="quotes"),
+    path("@<username:username>/<id:pid>/like/", acting.like, name="like"),
+    path("@<username:username>/<id:pid>/unlike/", acting.unlike, name="unlike"),
+    path("@<username:username>/<id:pid>/bookmark/", acting.bookmark, name="bookmark"),
+    path("@<username:username>/<id:pid>/unbookmark/", acting.unbookmark, name="unbookmark"),
+    path("@<username:username>/<id:pid>/repost/", acting.repost, name="repost"),
+    path("@<username:username>/<id:pid>/unrepost/", acting.unrepost, name="unrepost"),
+    path("@<username:username>/<id:pid>/mute/", acting.mute_thread, name="mute_thread"),
+    path("@<username:username>/<id:pid>/unmute/", acting.unmute_thread, name="unmute_thread"),
+    path("@<username:username>/<id:pid>/likes/", likes_of, name="likes_of"),
+    path("@<username:username>/<id:pid>/reposts/", reposts_of, name="reposts_of"),
+    path("likes/", likes, name="likes"),
+    path("bookmarks/", bookmarks, name="bookmarks"),
+]

@@ -7,7 +7,7 @@ import random
 import re
 
 from accounts.users.names import LONGEST_BIO
-from timeline.demo.grammar import Phrases, phrases, say
+from timeline.demo.texts import Phrases, phrases, say
 
 NAME_LIMIT = 30
 RESERVED_NAME = "demo"

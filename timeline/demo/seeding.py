@@ -19,8 +19,7 @@ from retwis_site.store import key_kinds, keys
 from retwis_site.store.client import Store
 from timeline.demo.names import DEMO_BIO, bio, display_name, usernames
 from timeline.demo.showcase import FOLLOWED, NOTICED, bookmarked, has_showcase, showcase
-from timeline.demo.steps import Step
-from timeline.demo.stored_posts import StoredPosts, demo_notices
+from timeline.demo.stored_posts import Step, StoredPosts, demo_notices
 from timeline.demo.threads import DEMO, DEMO_RESTS, People, Stream
 from timeline.notices.entities import Kind, Notice
 from timeline.notices.inbox import KEPT, MARK

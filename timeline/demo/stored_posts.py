@@ -2,19 +2,51 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from retwis_site.store import keys
-from timeline.demo.steps import Step
+from retwis_site.store.chunks import batches
+from retwis_site.store.client import Pipe
 from timeline.demo.threads import DEMO, EDITED_AFTER, Draft
 from timeline.notices.entities import Kind, Notice
 from timeline.posts.entities import Links
-from timeline.posts.parsing.links import tags_in
-from timeline.posts.parsing.tags import in_index
+from timeline.posts.parsing.links import in_index, tags_in
 from timeline.posts.reading.records import link_fields
-from timeline.posts.writing.listings import QUOTES, REPLIES, listings_of
-from timeline.posts.writing.targets import MOST_ABOVE
+from timeline.posts.writing.publication import MOST_ABOVE
+from timeline.posts.writing.standing import QUOTES, REPLIES, listings_of
 from timeline.relations.like import LIKE, LIKES
 from timeline.relations.repost import REPOST, REPOSTS
+
+# ---- The commands that write the demo community.
+
+
+@dataclass(frozen=True)
+class Step:
+    """One HSET or ZADD: a hash's fields, or a sorted set's members with their scores."""
+
+    key: str
+    fields: dict[str, str] | None = None
+    members: dict[str, int] | None = None
+
+    def parts(self, size: int) -> Iterator["Step"]:
+        """Several commands of at most `size` fields or members, so that none keeps the server busy for long."""
+        if len(self.fields or ()) + len(self.members or ()) in range(1, size + 1):  # most
+            yield self
+            return
+        for fields in batches((self.fields or {}).items(), size):
+            yield Step(self.key, fields=dict(fields))
+        for members in batches((self.members or {}).items(), size):
+            yield Step(self.key, members=dict(members))
+
+    def queue(self, pipe: Pipe) -> None:
+        if self.fields is not None:
+            pipe.hset(self.key, self.fields)
+        if self.members is not None:
+            pipe.zadd(self.key, self.members)
+
+
+# ---- Stored posts
+
 
 DELETED_AFTER = 3600  # seconds
 

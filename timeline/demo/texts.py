@@ -11,11 +11,48 @@ from collections import deque
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from timeline.demo.grammar import Phrase, Phrases, phrases, say, sentences
 from timeline.demo.phrases import ENGLISH, Topics
 from timeline.demo.phrases_in_languages import OTHER_LANGUAGES, SHORT
 from timeline.demo.phrases_of_talks import ADDITIONS, COMMENTS, REPLIES_TO_THANKS, TAGS_OF_THE_WEEK, TALKS, THANKS
 from timeline.posts.entities import LONGEST_POST
+
+# ---- The grammar of the demo community's texts.
+#
+# ` ~ ` separates phrases, `{a|b}` is a choice inside a phrase, and ` ¶ ` is a line break.
+
+
+Phrase = tuple[tuple[str, ...], ...]  # the options of each slot, in order; fixed text is a single option
+Phrases = tuple[Phrase, ...]
+
+
+def phrases(text: str) -> Phrases:
+    """The phrases of a text in this grammar. Line ends of the source count as spaces."""
+    return tuple(
+        tuple(tuple(slot.split("|")) for slot in re.split("[{}]", phrase) if slot)
+        for phrase in " ".join(text.split()).replace(" ¶ ", "\n").split(" ~ ")
+        if phrase
+    )
+
+
+def say(phrase: Phrase, rng: random.Random) -> str:
+    """The phrase with a choice made in each slot."""
+    draw = rng.random
+    return "".join([slot[int(draw() * len(slot))] for slot in phrase])
+
+
+_ends = re.compile(r"[.!?…؟।]+\s+|。|\n\n")
+_left_out = re.compile(r"\s*[@#]\w+")
+
+
+def sentences(text: str) -> set[str]:
+    """The sentences of a text, in lower case and without their ends, tags and names. A lone emoji counts as one."""
+    if "#" in text or "@" in text:
+        text = _left_out.sub("", text)
+    return {part.strip(" .!?…؟।\n") for part in _ends.split(text.lower())} - {""}
+
+
+# ---- What a persona writes
+
 
 FRESH_WITHIN = 50  # posts: none of them has a sentence of another one
 WEEK = 7 * 86400  # seconds

@@ -5,8 +5,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from timeline.demo.grammar import Phrase
-from timeline.demo.texts import DEMO_PERSONA, TALKED, Talk, Writer, persona, talks_of
+from timeline.demo.texts import DEMO_PERSONA, TALKED, Phrase, Talk, Writer, persona, talks_of
 from timeline.posts.entities import LONGEST_POST
 
 OLDEST_POST = 300 * 86400  # seconds ago

@@ -2,14 +2,12 @@
 
 from django.http import HttpRequest, HttpResponse
 
-from accounts.signing_in.html.pages import Page, Rendering
+from accounts.signing_in.html import Page, Rendering
 from retwis_site.rendering.fragments import EITHER, Fragment, Html, joined
 from retwis_site.rendering.pages import origin_of
-from timeline.explore.entities import ExplorePage, TagOfTheWeek
+from timeline.explore.exploring import ExplorePage, TagOfTheWeek
 from timeline.people.html import suggestions
-from timeline.posts.html.ages import phrases
-from timeline.posts.html.post_cards import cards
-from timeline.posts.html.texts import tag_in_path
+from timeline.posts.html.post_cards import cards, phrases, tag_in_path
 
 EXPLORE = Page(
     "timeline/explore/explore.html",

@@ -1,9 +1,10 @@
 """The page of explore."""
 
 from django.http import HttpResponse
+from django.urls import path
 from django.views.decorators.http import require_safe
 
-from accounts.signing_in.html.pages import rendering
+from accounts.signing_in.html import rendering
 from accounts.signing_in.middleware import RetwisRequest
 from retwis_site.store.client import connect
 from timeline.explore.exploring import Explore
@@ -16,3 +17,9 @@ def explore(request: RetwisRequest) -> HttpResponse:
     found = Explore(connect()).page(request.viewer)
     by = rendering(request)
     return explore_page(request, by, found, composer(request, by))
+
+
+# ---- Addresses
+
+
+urlpatterns = [path("explore/", explore, name="explore")]

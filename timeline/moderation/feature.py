@@ -5,13 +5,24 @@ from django.utils.translation import gettext_lazy as _
 from retwis_site.features import AccountSet, Feature
 from retwis_site.http.form_fields import FormField
 from retwis_site.store import keys
-from timeline.moderation.reporting.limits import REPORTS
-from timeline.moderation.reports.checks import ReportChecks
+from retwis_site.store.rate_limits import Limit
+from timeline.moderation.reports.checks import ReportChecks, at_work_about, at_work_by, remove_reports
 from timeline.moderation.reports.deciding import finish_report
 from timeline.moderation.reports.lines import REPORTS as REPORT_LINES
 from timeline.moderation.reports.lines import account_lines
-from timeline.moderation.reports.removal import at_work_about, at_work_by, remove_reports
 from timeline.moderation.reports.repository import ask_open
+
+# ---- How often a user may report.
+
+
+REPORTS = Limit(
+    *("report", 30, 3600, "reports"),
+    _("Too many reports in a short time. The limit is %(times)d."),
+)
+
+
+# ---- What it declares
+
 
 _REPORT = (FormField("reason", "hidden"), FormField("note", "textarea", _("What should the moderators know?")))
 

@@ -1,7 +1,6 @@
 from django.urls import path
 
-from timeline.moderation.reporting import views as reporting
-from timeline.moderation.staff import person_views
+from timeline.moderation import reporting
 from timeline.moderation.staff import views as staff
 
 PERSON = "@<username:username>/"
@@ -12,7 +11,7 @@ urlpatterns = [
     path(f"{PERSON}reported/", reporting.reported, name="reported"),
     path("moderation/", staff.moderation, name="moderation"),
     path("moderation/reports/<id:rid>/", staff.report, name="moderation_report"),
-    path("moderation/people/", person_views.people, name="moderation_people"),
-    path("moderation/people/<username:username>/", person_views.person, name="moderation_person"),
+    path("moderation/people/", staff.people, name="moderation_people"),
+    path("moderation/people/<username:username>/", staff.person, name="moderation_person"),
     path("moderation/log/", staff.log, name="moderation_log"),
 ]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from accounts.users.checks.unknown_users import sets_of_unknown_users
+from accounts.users.checks.account_checks import sets_of_unknown_users
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, confirmed, ids_of
 from retwis_site.store import keys
 from retwis_site.store.chunks import SETS_AT_ONCE, batches
@@ -16,6 +16,18 @@ from retwis_site.store.ids import stored_time
 from retwis_site.store.replies import Answer
 from timeline.notices.entities import BY_POSTS, Kind, Notice, parse_notice
 from timeline.notices.inbox import KEPT, MARK
+
+# ---- The notices of a deleted account. What the account has caused at others goes with its follows, likes and posts.
+
+
+def remove_notices(store: Store, uid: int) -> tuple[()]:
+    """Remove a deleted account's own notices. One round trip. It is no chunk: there are about a thousand at most."""
+    store.unlink(keys.notices(uid))
+    return ()
+
+
+# ---- Checks
+
 
 TRUTHS: dict[Kind, Callable[[int], str]] = {
     Kind.FOLLOW: keys.following,

@@ -6,15 +6,14 @@ from collections.abc import Iterator, Sequence
 from accounts.users.repository import Users
 from accounts.users.site_lines import uids_in_order
 from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines
-from retwis_site.maintenance.line_fields import ID, TIME, TIME_OR_NULL, seconds
+from retwis_site.maintenance.filling import ID, TIME, TIME_OR_NULL, seconds
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, batches, newest_first, newest_first_of_each
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.replies import Answer
 from timeline.notices.entities import ABOUT_POSTS, CAN_BE_QUIET, Kind, Notice
-from timeline.notices.inbox import MARK, Row, ask_noticed, rows_of
-from timeline.notices.welcome import turned_off
+from timeline.notices.inbox import MARK, Row, ask_noticed, rows_of, turned_off
 
 
 def _are_kinds(value: object) -> bool:

@@ -3,14 +3,13 @@
 from retwis_site.features import AccountSet, Feature
 from retwis_site.http.form_fields import FormField
 from retwis_site.store import keys
-from timeline.notices.checks import NoticeChecks, at_work_on
+from timeline.notices.checks import NoticeChecks, at_work_on, remove_notices
 from timeline.notices.entities import CAN_BE_QUIET
 from timeline.notices.inbox import ask_new
 from timeline.notices.lines import ALL, account_lines
-from timeline.notices.removal import remove_notices
 
 FEATURE = Feature(
-    urls="timeline.notifications.urls",
+    urls="timeline.notifications.views",
     viewer_numbers={"news": ask_new},
     form_fields={"notification_settings": tuple(FormField(kind, "hidden") for kind in CAN_BE_QUIET)},
     inconsistencies=lambda store: NoticeChecks(store).inconsistencies(),

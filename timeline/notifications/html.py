@@ -7,20 +7,17 @@ from typing import Literal, get_args
 
 from django.http import HttpResponse
 
-from accounts.signing_in.html.pages import Page, Rendering
+from accounts.signing_in.html import Page, Rendering
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.avatars import avatar
 from accounts.users.html import at
 from retwis_site.rendering.dates import moment
 from retwis_site.rendering.fragments import EITHER, Fragment, joined
-from timeline.moderation.reports.entities import SANCTIONS, Action, Report
+from timeline.moderation.reports.repository import SANCTIONS, Action, Report
 from timeline.notices.entities import BY_POSTS, Kind
-from timeline.notifications.grouping import Only, Place
-from timeline.notifications.repository import Decided, Item, NotificationsPage
-from timeline.posts.html.ages import age, phrases
-from timeline.posts.html.post_cards import cards
-from timeline.posts.html.texts import beginning_of
-from timeline.timelines.html.listing import STOPPED
+from timeline.notifications.repository import Decided, Item, NotificationsPage, Only, Place
+from timeline.posts.html.post_cards import age, beginning_of, cards, phrases
+from timeline.timelines.html import STOPPED
 
 Told = Literal["reporter", "reported"]
 

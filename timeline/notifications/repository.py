@@ -3,22 +3,97 @@
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import NamedTuple
 
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from accounts.users.repository import Users
-from retwis_site.exceptions import StoreReadOnly
+from retwis_site.exceptions import BadCursor, StoreReadOnly
+from retwis_site.rendering.dates import A_DAY
 from retwis_site.store.client import Pipe, Store
-from timeline.moderation.reports.entities import Report
-from timeline.moderation.reports.repository import ask_reports
-from timeline.notices.entities import ABOUT_POSTS, BY_POSTS, Kind
+from retwis_site.store.ids import parse_number
+from timeline.moderation.reports.repository import Report, ask_reports
+from timeline.notices.entities import ABOUT_POSTS, BY_POSTS, Kind, parse_notice
 from timeline.notices.inbox import Inbox, Row, ask_noticed, ask_rows
-from timeline.notifications.grouping import Group, Only, Place, below, grouped
 from timeline.posts.entities import Post
-from timeline.posts.reading.acted import LatestActed, ask_latest_acted
-from timeline.posts.reading.hidden_by_staff import hidden_among, unseen_by
-from timeline.posts.reading.post_reader import PostReader
+from timeline.posts.reading.post_reader import LatestActed, PostReader, ask_latest_acted
+from timeline.posts.reading.visibility import hidden_among, unseen_by
+
+# ---- Notices in groups, as a page shows them. Pure: all notices of a user are at hand, so every group is whole.
+
+
+class Only(StrEnum):
+    """Which notices a page shows, by the value of `?only=`."""
+
+    ALL = ""
+    MENTIONS = "mentions"
+
+
+class Place(NamedTuple):
+    """Where a group stands: the newest of its notices. Of two places the greater is shown first."""
+
+    when: int  # unix seconds
+    member: str
+
+    def __str__(self) -> str:
+        return f"{self.when}-{self.member}"
+
+
+class Group(NamedTuple):
+    """The likes of one post, the reposts of one post, the follows of one day; or one reply, quote or mention."""
+
+    kind: Kind
+    what: int  # the post; of follows, the day, counted from the epoch
+    people: tuple[int, ...]  # uids, the newest first
+    place: Place
+
+
+def grouped(rows: Sequence[Row]) -> list[Group]:
+    """All notices in groups, the newest first. `rows`: newest first, as the store has them."""
+    groups: dict[tuple[Kind, int], Group] = {}
+    for notice, when in rows:
+        what = when // A_DAY if notice.kind is Kind.FOLLOW else notice.what
+        known = groups.get((notice.kind, what))
+        if known is None:
+            groups[notice.kind, what] = Group(notice.kind, what, (notice.who,), Place(when, notice.member))
+        elif notice.who not in known.people:
+            groups[notice.kind, what] = known._replace(people=(*known.people, notice.who))
+    return list(groups.values())
+
+
+def below(groups: Sequence[Group], before: Place | None, only: Only) -> list[Group]:
+    """The groups of this page and of all later ones."""
+    return [
+        group
+        for group in groups
+        if (before is None or group.place < before) and (only is Only.ALL or group.kind in BY_POSTS)
+    ]
+
+
+def place_cursor(text: str | None) -> Place | None:
+    """The place in `?before=`; None for the first page. Raises BadCursor."""
+    if text is None:
+        return None
+    when_text, _, member = text.partition("-")
+    when = parse_number(when_text)
+    if when is None or parse_notice(member) is None:
+        raise BadCursor(text)
+    return Place(when, member)
+
+
+def read_cursor(text: str | None) -> int | None:
+    """The date in `?read=`, in unix seconds: what was read before the first page was opened. Raises BadCursor."""
+    if text is None:
+        return None
+    when = parse_number(text)
+    if when is None:
+        raise BadCursor(text)
+    return when
+
+
+# ---- Repository
+
 
 A_PAGE = 20  # groups
 NAMED = 2  # people of a group

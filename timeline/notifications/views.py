@@ -2,29 +2,60 @@
 
 from dataclasses import replace
 
+from django import forms
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
+from django.urls import path
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_http_methods, require_safe
 
-from accounts.settings.limits import EDITS
+from accounts.settings.feature import EDITS
 from accounts.signing_in.guards import login_required, open_to_frozen, to_login
-from accounts.signing_in.html.news import news_number, shown_number
-from accounts.signing_in.html.pages import form_page, rendering
+from accounts.signing_in.html import form_page, news_number, rendering, shown_number
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import NotSignedIn, User
 from retwis_site.rendering.fragments import active_language
 from retwis_site.rendering.pages import answer
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
-from timeline.notices.quiet import QuietKinds
-from timeline.notifications.forms import KindsForm
-from timeline.notifications.grouping import Only, place_cursor, read_cursor
+from timeline.notices.entities import Kind
+from timeline.notices.inbox import QuietKinds
 from timeline.notifications.html import notifications_page
-from timeline.notifications.repository import Notifications
+from timeline.notifications.repository import Notifications, Only, place_cursor, read_cursor
 from timeline.people.cursors import choice
+
+# ---- The form of the settings of notices.
+
+
+LABELS = {
+    Kind.FOLLOW: gettext_lazy("Someone follows you"),
+    Kind.LIKE: gettext_lazy("Someone likes your post"),
+    Kind.REPOST: gettext_lazy("Someone reposts your post"),
+    Kind.REPLY: gettext_lazy("Someone replies to you"),
+    Kind.QUOTE: gettext_lazy("Someone quotes your post"),
+    Kind.MENTION: gettext_lazy("Someone mentions you"),
+}
+
+
+def _box(kind: Kind) -> forms.BooleanField:
+    return forms.BooleanField(label=LABELS[kind], required=False)
+
+
+class KindsForm(forms.Form):
+    """The kinds of notices that a user gets: a box for each, so that an error page keeps them all."""
+
+    follow = _box(Kind.FOLLOW)
+    like = _box(Kind.LIKE)
+    repost = _box(Kind.REPOST)
+    reply = _box(Kind.REPLY)
+    quote = _box(Kind.QUOTE)
+    mention = _box(Kind.MENTION)
+
+
+# ---- Views
 
 
 @require_safe
@@ -69,3 +100,13 @@ def kinds(request: RetwisRequest, me: User) -> HttpResponse:
     quiet.want(me.uid, [kind for kind, wanted in form.cleaned_data.items() if wanted])
     messages.success(request, _("Saved."))
     return redirect("notification_settings")
+
+
+# ---- Addresses
+
+
+urlpatterns = [
+    path("notifications/", notifications, name="notifications"),
+    path("notifications/number/", news, name="news"),
+    path("settings/notifications/", kinds, name="notification_settings"),
+]

@@ -22,12 +22,14 @@ from retwis_site.store.ids import stored_rows, stored_score
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.replies import Answer, Reply
 from timeline.people.cursors import NameCursor, ScoreCursor, ask_start_rank
-from timeline.people.entities import ListedPerson, PeopleList, SearchResult
+from timeline.people.entities import ListedPerson, PeopleList, SearchResult, ask_join_dates
 from timeline.people.follow_pages import PEOPLE_A_PAGE
-from timeline.people.join_dates import ask_join_dates
 from timeline.people.listed import ask_listed
-from timeline.posts.reading.hidden_by_staff import hidden_among
+from timeline.posts.reading.visibility import hidden_among
 from timeline.relations.mute import ask_hidden
+
+# ---- Directory
+
 
 LONGEST_QUERY = LONGEST_DISPLAY_NAME  # characters
 LONGEST_INPUT = 4 * LONGEST_QUERY  # characters, with invisible ones, and with combining marks apart from letters

@@ -6,7 +6,7 @@ from retwis_site.features import Feature
 from retwis_site.http.form_fields import FormField
 
 FEATURE = Feature(
-    urls="timeline.people.urls",
+    urls="timeline.people.views",
     form_fields={
         "muted_words": (
             FormField("words", "text", _("Word or phrase")),

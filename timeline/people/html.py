@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from accounts.signing_in.html.pages import Page, Rendering
+from accounts.signing_in.html import Page, Rendering
 from accounts.users.html import PERSON, at, person
 from retwis_site.rendering.dates import day, moment, month
 from retwis_site.rendering.fragments import EITHER, NOTHING, Fragment, Html, joined
 from timeline.people.entities import By, FollowRow, ListedPerson, Show, Suggested
-from timeline.posts.html.texts import beginning_of
+from timeline.posts.html.post_cards import beginning_of
 from timeline.relations.html import follow_button
 
 BIO_IN_LISTS = 80  # characters

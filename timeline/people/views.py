@@ -5,13 +5,15 @@ from typing import Any
 from urllib.parse import quote
 
 from django.http import HttpResponse
+from django.urls import path
 from django.views.decorators.http import require_safe
 
-from accounts.signing_in.html.pages import rendering
+from accounts.signing_in.html import rendering
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.html import person
 from accounts.users.names import isolated
 from retwis_site.store.client import connect
+from timeline.people import hidden_page, words
 from timeline.people.cursors import choice, name_cursor, score_cursor
 from timeline.people.directory import LONGEST_QUERY, People, search_query
 from timeline.people.entities import By, ListedPerson, PeoplePage, Show
@@ -102,3 +104,15 @@ def _people_page(request: RetwisRequest, people: Sequence[ListedPerson], **given
     rows = listed(people, by)
     number = len(people)
     return PEOPLE.answer(request, by, has_rows=number > 0, number=number, rows=rows, longest=LONGEST_QUERY, **given)
+
+
+# ---- Addresses
+
+
+urlpatterns = [
+    path("people/", people, name="people"),
+    path("@<username:username>/followers/", followers, name="followers"),
+    path("@<username:username>/following/", following, name="following"),
+    path("settings/blocks/", hidden_page.blocks, name="hidden_people"),
+    path("settings/words/", words.muted_words, name="muted_words"),
+]

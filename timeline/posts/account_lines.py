@@ -10,8 +10,7 @@ from retwis_site.store import keys
 from retwis_site.store.chunks import newest_first
 from retwis_site.store.client import Store
 from retwis_site.store.ids import stored_id, stored_ids
-from timeline.posts.reading.history import ask_versions
-from timeline.posts.reading.records import Record, ask_post
+from timeline.posts.reading.records import Record, ask_post, ask_versions
 from timeline.posts.site_lines import texts_of
 
 

@@ -6,28 +6,35 @@ from retwis_site.features import AccountSet, Feature
 from retwis_site.http.cookies import PersonalCookie
 from retwis_site.http.form_fields import FormField
 from retwis_site.store import keys
+from retwis_site.store.rate_limits import Limit
 from timeline.posts.account_lines import account_lines
-from timeline.posts.checks.adoption import PostAdoption
-from timeline.posts.checks.count_checks import CountChecks
-from timeline.posts.checks.listing_checks import ListingChecks
-from timeline.posts.checks.post_checks import PostChecks, at_work_on
-from timeline.posts.checks.post_orphans import PostOrphans
+from timeline.posts.checks import CountChecks, ListingChecks, PostAdoption, PostChecks, PostOrphans, at_work_on
 from timeline.posts.composing import drafts
-from timeline.posts.limits import POSTS
 from timeline.posts.removal import remove_posts
 from timeline.posts.site_lines import POSTS as POST_LINES
-from timeline.posts.tombstone_lines import TOMBSTONES
-from timeline.posts.writing.deletion import Deletion
+from timeline.posts.site_lines import TOMBSTONES
+from timeline.posts.writing.deletion import Deletion, finish_staff_deletion
 from timeline.posts.writing.delivery import Delivery
 from timeline.posts.writing.editing import Editing
 from timeline.posts.writing.publication import TOKEN_LIVES
 from timeline.posts.writing.reposting import Reposts
-from timeline.posts.writing.staff_deletion import finish_staff_deletion
 from timeline.posts.writing.standing import Standing
-from timeline.relations.lines.site_lines import ABOUT_POSTS
+from timeline.relations.lines import ABOUT_POSTS
+
+# ---- How often a user may post.
+
+
+POSTS = Limit(
+    *("post", 60, 3600, "posts"),
+    _("Too many posts in a short time. The limit is %(times)d."),
+)
+
+
+# ---- What it declares
+
 
 FEATURE = Feature(
-    urls="timeline.posts.urls",
+    urls="timeline.posts.views",
     jobs={
         "post": lambda store, claim: Delivery(store).redeliver(claim.name),
         "repost": lambda store, claim: Reposts(store).finish(claim),

@@ -8,10 +8,9 @@ from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import stored_id
 from timeline.notices.entities import Kind, Notice
-from timeline.notices.inbox import queue_remove
-from timeline.notices.welcome import Welcome, ask_welcome, queue_notice
-from timeline.posts.reading.muted_texts import muted_texts
-from timeline.relations.words.muted_words import MutedWord, Where, ask_muted_words
+from timeline.notices.inbox import Welcome, ask_welcome, queue_notice, queue_remove
+from timeline.posts.reading.visibility import muted_texts
+from timeline.relations.muted_words import MutedWord, Where, ask_muted_words
 
 
 class NewPost(NamedTuple):

@@ -1,24 +1,37 @@
 """Relations: their edges and counts, and the ranking of users by their number of followers."""
 
+from django.utils.translation import gettext_lazy as _
+
 from retwis_site.features import AccountSet, Feature
 from retwis_site.maintenance.checks import Check
 from retwis_site.store import keys
 from retwis_site.store.client import Store
-from timeline.relations.actions.limits import BLOCKS, FOLLOWS
+from retwis_site.store.rate_limits import Limit
 from timeline.relations.block import BLOCK
-from timeline.relations.checks.edge_checks import EdgeChecks
-from timeline.relations.checks.ranking_checks import RankingChecks
-from timeline.relations.checks.repost_checks import RepostChecks
-from timeline.relations.checks.truth_checks import TruthChecks
+from timeline.relations.checks import EdgeChecks, RankingChecks, RepostChecks, TruthChecks
 from timeline.relations.follow import FOLLOW
 from timeline.relations.like import LIKE
-from timeline.relations.lines.account_lines import account_lines
-from timeline.relations.lines.site_lines import ABOUT_PEOPLE
+from timeline.relations.lines import ABOUT_PEOPLE, account_lines
+from timeline.relations.muted_words import WordChecks
 from timeline.relations.protocol.edges import handler
 from timeline.relations.protocol.relation import Relation
 from timeline.relations.removal import RELATIONS, WITHOUT_MIRROR, remove_relations
 from timeline.relations.repost import REPOST
-from timeline.relations.words.checks import WordChecks
+
+# ---- How often a user may follow, and block or mute.
+
+
+FOLLOWS = Limit(
+    *("follow", 120, 3600, "follows"),
+    _("Too many follows in a short time. The limit is %(times)d."),
+)
+BLOCKS = Limit(
+    *("block", 120, 3600, "blocks and mutes"),
+    _("Too many blocks and mutes in a short time. The limit is %(times)d."),
+)
+
+
+# ---- What it declares
 
 
 def _inconsistencies(store: Store) -> list[Check]:
@@ -48,7 +61,7 @@ def _account_set(relation: Relation) -> AccountSet:
 
 
 FEATURE = Feature(
-    urls="timeline.relations.actions.urls",
+    urls="timeline.relations.actions",
     # Reposts are delivered, so `posts` has their jobs.
     jobs={relation.kind: handler(relation) for relation in RELATIONS if relation is not REPOST},
     limits=(FOLLOWS, BLOCKS),

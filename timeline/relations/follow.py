@@ -16,7 +16,32 @@ from timeline.relations.protocol.edges import Edges
 from timeline.relations.protocol.notifying import notice_of
 from timeline.relations.protocol.relation import Edge, Effect, Relation, to_person
 from timeline.relations.protocol.targets import PERSON
-from timeline.relations.ranking import RANKING
+
+# ---- The ranking `users_by_followers`: the number of followers of each user. Users without followers are not in it.
+
+
+class Ranking:
+    """It is a `Count`: the number of edges to a user is their score."""
+
+    def ask(self, pipe: Pipe, target: int) -> Reply[int]:
+        return pipe.zcard(keys.followers(target))
+
+    def ask_written(self, pipe: Pipe, target: int) -> Answer[float]:
+        score = pipe.zscore(keys.users_by_followers(), str(target))
+        return Answer(lambda: score.value or 0)
+
+    def queue(self, pipe: Pipe, target: int, number: int) -> None:
+        if number:
+            pipe.zadd(keys.users_by_followers(), {str(target): number})
+        else:
+            pipe.zrem(keys.users_by_followers(), str(target))
+
+
+RANKING = Ranking()
+
+
+# ---- Follow
+
 
 COMPARED = 10_000  # members of the smaller set that a comparison looks up
 LATEST = 100  # users that `LatestFollowed` has at most: 2 KB

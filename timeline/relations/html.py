@@ -2,7 +2,7 @@
 
 The counts and the button take the person: `people` builds on relations, not the other way round."""
 
-from accounts.signing_in.html.pages import Rendering
+from accounts.signing_in.html import Rendering
 from accounts.users.entities import User
 from accounts.users.html import at
 from retwis_site.rendering.fragments import EITHER, Fragment, Html

@@ -6,15 +6,14 @@ from retwis_site.store.client import Pipe, Store
 from retwis_site.store.replies import Answer
 from timeline.relations.block import BLOCK
 from timeline.relations.bookmark import BOOKMARK
-from timeline.relations.follow import FOLLOW
+from timeline.relations.follow import FOLLOW, RANKING
 from timeline.relations.like import LIKE
 from timeline.relations.mute import MUTE, MUTE_REPOSTS, MUTE_THREAD
+from timeline.relations.muted_words import MUTE_WORDS
 from timeline.relations.protocol.counts import Counts
 from timeline.relations.protocol.removal import remove_mirrors, remove_truths
-from timeline.relations.ranking import RANKING
 from timeline.relations.repost import REPOST
 from timeline.relations.tag_follow import TAG_FOLLOW
-from timeline.relations.words.muted_words import MUTE_WORDS
 
 RELATIONS = (FOLLOW, BLOCK, MUTE, MUTE_REPOSTS, MUTE_WORDS, TAG_FOLLOW, LIKE, REPOST, BOOKMARK, MUTE_THREAD)
 WITHOUT_MIRROR = tuple(relation for relation in RELATIONS if relation.mirror is None)

@@ -1,12 +1,30 @@
 """Search: posts are found by their words."""
 
+from django.utils.translation import gettext_lazy as _
+
 from retwis_site.features import Feature
+from retwis_site.store.rate_limits import Limit
 from timeline.search.index.checks import IndexChecks, advice
 from timeline.search.index.writing import finish_jobs
-from timeline.search.limits import SEARCHES, VISITORS_SEARCHES
+
+# ---- How often people may search.
+
+
+SEARCHES = Limit(  # for each user
+    *("search", 150, 300, "searches"),
+    _("Too many searches in a short time. The limit is %(times)d."),
+)
+VISITORS_SEARCHES = Limit(  # for each address, over all its visitors
+    *("searches", 300, 300, "visitors' searches from your network"),
+    _("Too many searches from your network in a short time. The limit is %(times)d."),
+)
+
+
+# ---- What it declares
+
 
 FEATURE = Feature(
-    urls="timeline.search.urls",
+    urls="timeline.search.views",
     batches={"index": finish_jobs},
     limits=(SEARCHES, VISITORS_SEARCHES),
     inconsistencies=lambda store: IndexChecks(store).inconsistencies(),

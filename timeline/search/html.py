@@ -6,17 +6,14 @@ from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
 
-from accounts.signing_in.html.pages import Page, Rendering
+from accounts.signing_in.html import Page, Rendering
 from retwis_site.rendering.fragments import EITHER, NOTHING, Fragment, Html, joined
 from timeline.people.html import listed
-from timeline.posts.html.ages import phrases
-from timeline.posts.html.post_cards import cards_found
-from timeline.posts.html.texts import tag_in_path
+from timeline.posts.html.post_cards import cards_found, phrases, tag_in_path
 from timeline.search.names import Names
-from timeline.search.queries.entities import Problem, Query, Scope, SearchPage
-from timeline.search.queries.marking import marks
-from timeline.search.queries.parsing import LONGEST_QUERY
-from timeline.tags.entities import UsedTag
+from timeline.search.queries.matching import marks
+from timeline.search.queries.parsing import LONGEST_QUERY, Problem, Query, Scope, SearchPage
+from timeline.tags.tag_pages import UsedTag
 
 # Why nothing was searched: a text that is no query, or one that finds nothing; empty without a text.
 REASONS = ("", *Problem, "nothing_to_find", "unknown_person")

@@ -9,9 +9,9 @@ from retwis_site.store.client import Pipe
 from retwis_site.store.replies import Answer
 from timeline.people.directory import AskedPeople, Candidates, search_query
 from timeline.people.entities import ListedPerson
-from timeline.search.queries.entities import OneWord, Query, WithTag
+from timeline.search.queries.parsing import OneWord, Query, WithTag
 from timeline.tags.completion import AskedTags, NamedTags
-from timeline.tags.entities import UsedTag
+from timeline.tags.tag_pages import UsedTag
 
 MOST_PEOPLE = 3
 

@@ -3,23 +3,23 @@
 from functools import partial
 
 from django.http import HttpResponse
+from django.urls import path
 from django.views.decorators.http import require_safe
 
 from accounts.signing_in.guards import to_login
-from accounts.signing_in.html.pages import rendering
+from accounts.signing_in.html import rendering
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import NotSignedIn
 from retwis_site.http.client_ip import client_address
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
 from timeline.people.cursors import choice
+from timeline.search.feature import SEARCHES, VISITORS_SEARCHES
 from timeline.search.html import Asked, not_searched_page, results_page
-from timeline.search.limits import SEARCHES, VISITORS_SEARCHES
 from timeline.search.names import AskedNames, Meant, Names, NoNames
-from timeline.search.queries.entities import BadQuery, NothingToFind, Scope, UnknownPerson
-from timeline.search.queries.parsing import parse
+from timeline.search.queries.parsing import BadQuery, NothingToFind, Scope, UnknownPerson, parse
 from timeline.search.queries.searching import Search, Searching
-from timeline.timelines.cursors import post_cursor
+from timeline.timelines.pagination import post_cursor
 
 
 @require_safe
@@ -60,3 +60,9 @@ def _counted(request: RetwisRequest, search: Search, meant: Meant) -> Names:
     pipe.execute()
     _ = counted.value
     return above.value
+
+
+# ---- Addresses
+
+
+urlpatterns = [path("search/", search, name="search")]

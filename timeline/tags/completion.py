@@ -9,8 +9,8 @@ from retwis_site.store.client import Pipe, Store
 from retwis_site.store.replies import Answer
 from timeline.people.directory import People, after_prefix, search_query
 from timeline.people.entities import ListedPerson
-from timeline.posts.parsing.tags import LONGEST_TAG, folded, in_index
-from timeline.tags.entities import Tag, UsedTag
+from timeline.posts.parsing.links import LONGEST_TAG, folded, in_index
+from timeline.tags.tag_pages import Tag, UsedTag
 
 MOST_SHOWN = 8
 TAGS_READ = 40  # tags of which the most used are shown

@@ -5,15 +5,15 @@ from urllib.parse import quote
 
 from django.http import HttpRequest, HttpResponse
 
-from accounts.signing_in.html.pages import Page, Rendering
+from accounts.signing_in.html import Page, Rendering
 from accounts.users.names import FIRST_STRONG_ISOLATE, POP
 from retwis_site.rendering.fragments import EITHER, NOTHING, Fragment, Html, joined
 from retwis_site.rendering.pages import origin_of
 from timeline.people.entities import ListedPerson
 from timeline.posts.entities import Page as PostPage
-from timeline.posts.html.texts import tag_in_path
-from timeline.tags.entities import FollowedTagsPage, Tag, TagPage, UsedTag
-from timeline.timelines.html import listing
+from timeline.posts.html.post_cards import tag_in_path
+from timeline.tags.tag_pages import FollowedTagsPage, Tag, TagPage, UsedTag
+from timeline.timelines import html as listing
 
 TAG = Page(
     "timeline/tags/tag.html",

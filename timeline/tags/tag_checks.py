@@ -10,11 +10,10 @@ from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, conf
 from retwis_site.store import key_kinds, keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_id
-from timeline.posts.checks.post_checks import at_work_on
+from timeline.posts.checks import at_work_on
 from timeline.posts.entities import NO_LINKS
-from timeline.posts.parsing.links import tags_in
-from timeline.posts.parsing.tags import folded, in_index
-from timeline.posts.writing.looks import Look
+from timeline.posts.parsing.links import folded, in_index, tags_in
+from timeline.posts.writing.standing import Look
 
 Entry = tuple[str, int]  # a folded tag, and the post in its listing
 

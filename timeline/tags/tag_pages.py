@@ -1,21 +1,106 @@
 """The posts of one tag, and those of the tags that a user follows."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
+from heapq import merge
+from itertools import islice
 from typing import NamedTuple
 
 from accounts.signing_in.viewer import Viewer
+from accounts.users.entities import User
+from retwis_site.exceptions import NotFound
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import stored_ids
 from retwis_site.store.replies import Answer
 from timeline.posts.entities import Page
-from timeline.posts.reading.acted import LatestActed, ask_latest_acted
-from timeline.posts.reading.post_reader import PostReader
+from timeline.posts.reading.post_reader import LatestActed, PostReader, ask_latest_acted
 from timeline.relations.tag_follow import ask_follows_tag
-from timeline.tags.entities import FollowedTagsPage, NoSuchTag, Tag, TagPage
-from timeline.tags.following import MOST_FOLLOWED
-from timeline.tags.merging import Newest, merged
 from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, fill
+
+# ---- Pages of tags.
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """A tag that some post had once."""
+
+    folded: str  # in addresses and keys
+    spelling: str  # as it was first used
+
+
+@dataclass(frozen=True, slots=True)
+class TagPage:
+    tag: Tag
+    following: bool  # the viewer follows it
+    page: Page
+
+
+@dataclass(frozen=True, slots=True)
+class FollowedTagsPage:
+    """The posts of the tags that the viewer follows."""
+
+    viewer: User
+    tags: list[Tag]  # the follow of last first
+    page: Page
+
+
+@dataclass(frozen=True, slots=True)
+class UsedTag:
+    """A tag that completes what is typed."""
+
+    tag: Tag
+    posts: int
+
+
+class NoSuchTag(NotFound):
+    """No post ever had this tag."""
+
+
+# ---- Merges the newest posts of several tags into one list.
+
+
+class Newest(NamedTuple):
+    """The highest ids of a list, the highest first, none twice."""
+
+    ids: list[int]
+    has_more: bool  # whether the list may have lower ones
+
+
+def merged(lists: Sequence[Newest], number: int) -> Newest:
+    """The `number` highest ids of all lists together. Each list must have its own `number` highest, or all."""
+    every = list(dict.fromkeys(merge(*(each.ids for each in lists), reverse=True)))
+    ids = list(islice(every, number))
+    return Newest(ids, len(every) > len(ids) or any(each.has_more for each in lists))
+
+
+# ---- What a follow of a tag must know before.
+
+
+MOST_FOLLOWED = 100  # tags that a user may follow: so many sorted sets are read for a page
+
+
+class FollowedTag(NamedTuple):
+    tag: Tag
+    following: bool
+    number: int  # of all tags that the user follows
+
+
+def followed_tag(store: Store, me: int, folded: str) -> FollowedTag:
+    """A tag, and whether `me` follows it. One round trip. Raises NoSuchTag."""
+    pipe = store.pipeline()
+    spelling = pipe.hget(keys.tags(), folded)
+    following = ask_follows_tag(pipe, me, folded)
+    number = pipe.zcard(keys.tags_of(me))
+    pipe.execute()
+    if spelling.value is None:
+        raise NoSuchTag(folded)
+    return FollowedTag(Tag(folded, spelling.value), following.value, number.value)
+
+
+# ---- Tag pages
+
 
 READ = POSTS_A_PAGE + READ_MORE  # ids of one tag
 READ_OF_EACH = 3 * POSTS_A_PAGE  # ids of each followed tag

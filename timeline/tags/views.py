@@ -3,12 +3,12 @@
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponsePermanentRedirect
 from django.shortcuts import redirect
-from django.urls import reverse
+from django.urls import path, reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from accounts.signing_in.guards import change, login_required
-from accounts.signing_in.html.pages import rendering
+from accounts.signing_in.html import rendering
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import NotSignedIn, User
 from retwis_site.rendering.fragments import active_language
@@ -16,12 +16,11 @@ from retwis_site.rendering.pages import answer
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
 from timeline.posts.html.composer import composer
-from timeline.posts.parsing.tags import HASH_SIGNS, folded, is_tag
-from timeline.relations.actions.limits import FOLLOWS
+from timeline.posts.parsing.links import HASH_SIGNS, folded, is_tag
+from timeline.relations.feature import FOLLOWS
 from timeline.relations.tag_follow import TagFollows
 from timeline.tags.completion import people_named, tags_named
-from timeline.tags.entities import NoSuchTag
-from timeline.tags.following import MOST_FOLLOWED, followed_tag
+from timeline.tags.feature import COMPLETIONS
 from timeline.tags.html import (
     completions,
     people_options,
@@ -30,9 +29,8 @@ from timeline.tags.html import (
     tags_page,
     tags_page_of_visitor,
 )
-from timeline.tags.limits import COMPLETIONS
-from timeline.tags.tag_pages import TagPages
-from timeline.timelines.cursors import post_cursor
+from timeline.tags.tag_pages import MOST_FOLLOWED, NoSuchTag, TagPages, followed_tag
+from timeline.timelines.pagination import post_cursor
 
 SIGNS = frozenset(("@", *HASH_SIGNS))  # of what `complete` completes
 
@@ -106,3 +104,15 @@ def complete(request: RetwisRequest) -> HttpResponse:
     else:
         options = tag_options(tags_named(connect(), request.viewer, name), language)
     return answer(completions(options, language), language) if options else HttpResponse(status=204)
+
+
+# ---- Addresses
+
+
+urlpatterns = [
+    path("complete/", complete, name="complete"),
+    path("tags/", tags, name="tags"),
+    path("tags/<str:tag>/", tag, name="tag"),
+    path("tags/<str:tag>/follow/", follow_tag, name="follow_tag"),
+    path("tags/<str:tag>/unfollow/", unfollow_tag, name="unfollow_tag"),
+]

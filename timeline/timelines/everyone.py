@@ -1,22 +1,144 @@
 """The global timeline: everyone's newest posts, and the newest users."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import partial
+from itertools import chain, islice
 
 from accounts.signing_in.viewer import Viewer
+from retwis_site.exceptions import StoreReadOnly, StoreRefused
 from retwis_site.store import keys
-from retwis_site.store.cached_list import Head
+from retwis_site.store.cached_list import KEPT, Head, ListContent, Merge, Slice, TimelineList, merge
 from retwis_site.store.client import Pipe, Store
-from retwis_site.store.ids import LARGEST_ID, stored_names
+from retwis_site.store.ids import LARGEST_ID, parse_number, stored_ids, stored_names
+from retwis_site.store.replies import Answer
 from timeline.people.directory import ShownNames
 from timeline.posts.entities import Page, Post
-from timeline.posts.reading.acted import LatestActed, ask_latest_acted
-from timeline.posts.reading.hidden_people import NOBODY_HIDDEN
-from timeline.posts.reading.post_reader import PostReader
-from timeline.posts.reading.visibility import NoReposts
+from timeline.posts.post_ids import RECENT, post_ids
+from timeline.posts.reading.post_reader import LatestActed, PostReader, ask_latest_acted
+from timeline.posts.reading.visibility import NOBODY_HIDDEN, NoReposts
+from timeline.posts.repository import Posts
 from timeline.timelines.entities import EveryonePage
-from timeline.timelines.everyone_list import EveryoneList
 from timeline.timelines.pagination import fill
+
+# ---- The ids of the global timeline: one list, or TIMELINE_SHARDS of them on as many servers, read as one.
+
+
+MOST_CHUNKS = 5  # chunks of KEPT ids that a rebuild looks at, where many posts are deleted
+
+
+class EveryoneList:
+    """The ids of everyone's newest posts. `keys.timeline` says from an id which list has it."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._posts = Posts(store)
+        self._ids = post_ids(store)
+        self._shards = len(keys.timelines())
+        self.lists = [TimelineList(store, key, expires_after=None, shards=self._shards) for key in keys.timelines()]
+
+    def ask_page(self, pipe: Pipe, before: int | None) -> Answer[list[Head]]:
+        """The entries that a page needs, list by list. One command for each list."""
+        asked = [timeline.ask_page(pipe, before) for timeline in self.lists]
+        return Answer(lambda: [head.value for head in asked])
+
+    def page(self, heads: Sequence[Head], before: int | None) -> ListContent:
+        """The content of all lists as one, from the answer to `ask_page`. A list that is not complete is rebuilt."""
+        contents = [
+            timeline.page(own, before, partial(self.newest, number))
+            for number, (timeline, own) in enumerate(zip(self.lists, heads, strict=True))
+        ]
+        if len(contents) == 1:
+            return contents[0]
+        complete_down_to = max(content.complete_down_to for content in contents)
+        ids = {pid for content in contents for pid in content.ids if pid >= complete_down_to}
+        return ListContent(sorted(ids, reverse=True), complete_down_to, complete=True)
+
+    def below(self, before: int) -> ListContent:
+        """The content that a page below the cursor needs. One round trip."""
+        pipe = self._store.pipeline()
+        heads = self.ask_page(pipe, before)
+        pipe.execute()
+        return self.page(heads.value, before)
+
+    def remove_dead(self, pids: Sequence[int]) -> None:
+        """Remove dead ids. One round trip, none without ids. A read-only store keeps them: readers skip them."""
+        dead: dict[int, list[int]] = defaultdict(list)
+        for pid in pids:
+            dead[pid % self._shards].append(pid)
+        pipe = self._store.pipeline()
+        for number, its_dead in dead.items():
+            self.lists[number].queue_remove_dead(pipe, its_dead)
+        with suppress(StoreReadOnly):
+            pipe.execute()
+
+    def newest(self, number: int) -> Merge:
+        """The ids from which list `number` is rebuilt: its newest posts that are in their author's `updates:`.
+
+        Three or four round trips; two more for each further chunk of ids when most are deleted.
+        """
+        candidates, lowest = self._candidates(number)
+        size = KEPT // self._shards
+        existing: list[int] = []
+        for _ in range(MOST_CHUNKS):
+            chunk = list(islice(candidates, size))
+            existing += self._existing(chunk)
+            if len(existing) >= size or len(chunk) < size:
+                break
+        newest = merge([Slice(existing, has_more=False)], keep=size)
+        if next(candidates, None) is not None:
+            lowest = chunk[-1]
+        return Merge(newest.ids, max(newest.complete_down_to, lowest))
+
+    def recent(self) -> tuple[set[int], int]:
+        """The ids in `recent`, and the complete-down-to id (0: to the beginning). One round trip; none where POST_IDS
+        is `incr`."""
+        pipe = self._store.pipeline()
+        asked = [(key, pipe.zrevrange(key, 0, -1)) for key in self._ids.recents()]
+        pipe.execute()
+        recent = [(stored_ids(key, members.value), len(members.value)) for key, members in asked]
+        # A set of RECENT ids may have lost lower ones.
+        lowest = max((pids[-1] for pids, size in recent if pids and size >= RECENT), default=0)
+        return {pid for pids, _ in recent for pid in pids}, lowest
+
+    def _candidates(self, number: int) -> tuple[Iterator[int], int]:
+        """Ids that may be posts, newest first, and the complete-down-to id. At most two round trips.
+
+        Ids made from the time come first. When `recent` has them all, the counted ids follow: these are lower.
+        """
+        recent, lowest = self.recent()
+        own = (pid for pid in recent if pid >= lowest and pid % self._shards == number)
+        from_time = iter(sorted(own, reverse=True))
+        if lowest:
+            return from_time, lowest
+        last = self._last_counted()
+        return chain(from_time, range(last - (last - number) % self._shards, 0, -self._shards)), 0
+
+    def _last_counted(self) -> int:
+        """The id that the counter has given out last; 0 without a counter. One round trip. Raises StoreRefused, as
+        INCR does, for a counter that is no number: an empty timeline would be a wrong answer."""
+        counter = self._store.get(keys.next_post_id())
+        last = 0 if counter is None else parse_number(counter)
+        if last is None:
+            raise StoreRefused(f"{keys.next_post_id()} is no number of a post. Repair it with: manage.py doctor --fix")
+        return last
+
+    def _existing(self, pids: Sequence[int]) -> list[int]:
+        """The posts that are not deleted and that their author's `updates:` has, without reposts. Two round trips."""
+        records, _ = self._posts.read(pids)
+        pipe = self._store.pipeline()
+        scores = [
+            (record.pid, pipe.zscore(keys.updates(record.uid), str(record.pid)))
+            for record in records
+            if record.links.repost_of is None
+        ]
+        pipe.execute()
+        return [pid for pid, score in scores if score.value is not None]
+
+
+# ---- Everyone
+
 
 NEWEST_USERS = 10
 EVERYONE_POSTS = 50  # a page

@@ -5,9 +5,8 @@ from retwis_site.http.cookies import PersonalCookie
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from timeline.timelines import unread
-from timeline.timelines.checks.timeline_checks import TimelineChecks
-from timeline.timelines.checks.timeline_orphans import TimelineOrphans
-from timeline.timelines.pins import PIN_LINES, account_lines
+from timeline.timelines.checks import TimelineChecks, TimelineOrphans
+from timeline.timelines.profile import PIN_LINES, account_lines
 
 
 def _remove_home(store: Store, uid: int) -> tuple[()]:
@@ -17,7 +16,7 @@ def _remove_home(store: Store, uid: int) -> tuple[()]:
 
 
 FEATURE = Feature(
-    urls="timeline.timelines.urls",
+    urls="timeline.timelines.views",
     inconsistencies=lambda store: TimelineChecks(store).inconsistencies(),
     orphans=lambda store: TimelineOrphans(store).orphans(),
     account_lines=account_lines,

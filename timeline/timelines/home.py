@@ -15,13 +15,12 @@ from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import stored_id, stored_ids
 from retwis_site.store.replies import Answer
 from timeline.posts.entities import Page, Post
-from timeline.posts.reading.acted import LatestActed, ask_latest_acted
-from timeline.posts.reading.post_reader import PostReader
+from timeline.posts.reading.post_reader import LatestActed, PostReader, ask_latest_acted
 from timeline.posts.reading.records import cached_author
 from timeline.posts.reading.visibility import PostsOfFollowed
 from timeline.relations.entities import FollowCounts
 from timeline.relations.follow import NO_FOLLOWED_READ, LatestFollowed, ask_follow_counts, ask_latest_followed
-from timeline.relations.words.muted_words import Where
+from timeline.relations.muted_words import Where
 from timeline.timelines.entities import HomePage
 from timeline.timelines.pagination import POSTS_A_PAGE, Shown, fill
 

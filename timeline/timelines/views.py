@@ -3,12 +3,12 @@
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse, HttpResponseRedirect
+from django.urls import path
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from accounts.signing_in.guards import change, login_required, page_of_form
-from accounts.signing_in.html.news import news_number, shown_number
-from accounts.signing_in.html.pages import rendering
+from accounts.signing_in.html import news_number, rendering, shown_number
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import NotSignedIn, User
 from retwis_site.rendering.fragments import NOTHING, active_language, joined
@@ -19,14 +19,12 @@ from timeline.people.entities import Suggested
 from timeline.people.suggestions import Suggestions
 from timeline.posts.html.composer import composer
 from timeline.timelines import unread
-from timeline.timelines.cursors import post_cursor
 from timeline.timelines.entities import HomePage
 from timeline.timelines.everyone import EVERYONE_POSTS, EveryoneTimeline
 from timeline.timelines.home import Homes
-from timeline.timelines.html.home_page import arrivals_html, home_page, unread_html
-from timeline.timelines.html.public_pages import everyone_page, profile_page, welcome_page
-from timeline.timelines.pins import Pins
-from timeline.timelines.profile import Profiles
+from timeline.timelines.html import arrivals_html, everyone_page, home_page, profile_page, unread_html, welcome_page
+from timeline.timelines.pagination import post_cursor
+from timeline.timelines.profile import Pins, Profiles
 
 WELCOME_POSTS = 20
 
@@ -134,3 +132,17 @@ def _require_own(request: RetwisRequest, me: User, username: str) -> None:
     """Raises PermissionDenied for the post of another user."""
     if request.viewer.find(username).uid != me.uid:
         raise PermissionDenied(_("Only its author can pin a post."))
+
+
+# ---- Addresses
+
+
+urlpatterns = [
+    path("", home, name="home"),
+    path("new/", arrivals, name="arrivals"),
+    path("timeline/", everyone, name="timeline"),
+    path("@<username:username>/", profile, name="profile"),
+    path("@<username:username>/replies/", replies, name="replies"),
+    path("@<username:username>/<id:pid>/pin/", pin, name="pin"),
+    path("@<username:username>/<id:pid>/unpin/", unpin, name="unpin"),
+]

@@ -2,16 +2,31 @@
 
 from collections.abc import Iterable
 
-from accounts.community.joining.account_lines import account_lines
+from django.utils.translation import gettext_lazy as _
+
 from accounts.community.joining.answers import finish_application
-from accounts.community.joining.checks import JoiningChecks
-from accounts.community.joining.limits import ANSWERS, INVITATIONS
-from accounts.community.joining.site_lines import JOINING
+from accounts.community.joining.checks import JOINING, JoiningChecks, account_lines
 from accounts.joining.invitations import LONGEST_USES, finish_use
 from retwis_site.features import Feature
 from retwis_site.http.form_fields import FormField
 from retwis_site.store import keys
 from retwis_site.store.client import Store
+from retwis_site.store.rate_limits import Limit
+
+# ---- Rate limits of invitations and of staff's answers.
+
+
+INVITATIONS = Limit(
+    *("invite", 60, 3600, "invitations"),
+    _("Too many invitations in a short time. The limit is %(times)d."),
+)
+ANSWERS = Limit(
+    *("answer", 600, 3600, "answers to applications"),
+    _("Too many answers in a short time. The limit is %(times)d."),
+)
+
+
+# ---- What it declares
 
 
 def _remove_invitations(store: Store, uid: int) -> Iterable[object]:
@@ -21,7 +36,7 @@ def _remove_invitations(store: Store, uid: int) -> Iterable[object]:
 
 
 FEATURE = Feature(
-    urls="accounts.community.joining.urls",
+    urls="accounts.community.joining.views",
     limits=(INVITATIONS, ANSWERS),
     jobs={"application": finish_application, "invited": finish_use},
     temporary_keys={"uses:*": LONGEST_USES},

@@ -4,22 +4,23 @@ from django import forms
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
+from django.urls import path
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_http_methods
 
 from accounts.community.guards import staff_required
 from accounts.community.joining.answers import Answers
-from accounts.community.joining.limits import ANSWERS, INVITATIONS
+from accounts.community.joining.feature import ANSWERS, INVITATIONS
 from accounts.joining.applications import Applications
 from accounts.joining.invitations import Invitations
-from accounts.joining.newcomers import newcomers
+from accounts.joining.joining import newcomers
 from accounts.joining.refusals import CannotJoin
 from accounts.signing_in.guards import login_required
-from accounts.signing_in.html.pages import form_page
+from accounts.signing_in.html import form_page
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import Role, User
-from retwis_site.http.validators import MaxLength
+from retwis_site.http.form_fields import MaxLength
 from retwis_site.rendering.dates import moment
 from retwis_site.rendering.fragments import active_language
 from retwis_site.rendering.pages import origin_of
@@ -94,3 +95,12 @@ def _joining_page(request: RetwisRequest, status: int = 200) -> HttpResponse:
     context = {"asking": asking, "newcomers": newcomers(connect())}
     context["is_admin"] = request.viewer.role is Role.ADMIN
     return form_page(request, "accounts/community/joining/joining.html", context, status=status)
+
+
+# ---- Addresses
+
+
+urlpatterns = [
+    path("settings/invites/", invites, name="invites"),
+    path("moderation/joining/", joining, name="joining"),
+]

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from django.http import HttpRequest, HttpResponse
 
-from accounts.community.sanctioned.pages import frozen_page, suspended_page
+from accounts.community.sanctioned.views import frozen_page, suspended_page
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import AccountFrozen, State, SuspendedLogin, User
 from retwis_site.exceptions import StoreError

@@ -2,14 +2,29 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from accounts.community.site.limits import DISMISSALS, SITE_CHANGES
-from accounts.community.site.site_lines import SITE
-from accounts.community.site.words import finish_site
+from accounts.community.site.words import SITE, finish_site
 from retwis_site.features import Feature
 from retwis_site.http.form_fields import FormField
+from retwis_site.store.rate_limits import Limit
+
+# ---- Rate limits of what people do with the site's own words.
+
+
+DISMISSALS = Limit(
+    *("dismiss", 60, 3600, "dismissed announcements"),
+    _("Too many dismissed announcements in a short time. The limit is %(times)d."),
+)
+SITE_CHANGES = Limit(
+    *("site", 60, 3600, "changes of the site"),
+    _("Too many changes of the site in a short time. The limit is %(times)d."),
+)
+
+
+# ---- What it declares
+
 
 FEATURE = Feature(
-    urls="accounts.community.site.urls",
+    urls="accounts.community.site.views",
     limits=(DISMISSALS, SITE_CHANGES),
     jobs={"site": finish_site},
     site_lines=(SITE,),

@@ -1,12 +1,15 @@
 """Changes of the site's own words, each with its line in the log of staff."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from accounts.community.log import OPERATOR, Act, Log
 from retwis_site.exceptions import LeaseEnded
+from retwis_site.features import Line, LineField, SiteLines
 from retwis_site.identity import site
+from retwis_site.identity.site import FIELDS, forget
 from retwis_site.jobs.outbox import Claim, Outbox
+from retwis_site.maintenance.filling import TEXT
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 
@@ -43,3 +46,28 @@ def finish_site(store: Store, claim: Claim) -> None:
     """The job `site:<id of the act>`: the line of a change comes into the log. Four round trips."""
     Log(store).copy(keys.site(), claim.name.split(":")[1])
     claim.outbox.done(claim.name)
+
+
+# ---- The line about the site's own words in the file of a whole site.
+
+
+def _fields(line: Line) -> Mapping[str, LineField]:
+    return dict.fromkeys(FIELDS, TEXT)
+
+
+def _read(store: Store) -> Iterator[list[Line]]:
+    """One line; none for a site with the defaults alone. One round trip."""
+    stored = store.hgetall(keys.site())
+    if any(stored.get(field) for field in FIELDS):
+        yield [{"type": "site_words", **{field: stored.get(field, "") for field in FIELDS}}]
+
+
+def _write(store: Store, lines: Sequence[Line]) -> None:
+    for line in lines:
+        texts = {field: line[field] for field in FIELDS if line[field]}
+        if texts:
+            store.hset(keys.site(), texts)
+    forget()
+
+
+SITE = SiteLines(type="site_words", fields=_fields, read=_read, write=_write)

@@ -6,7 +6,7 @@ from django.core.management.base import CommandParser
 
 from accounts.management.addresses import address_of
 from accounts.management.people import uid_of
-from accounts.recovery.links import LIVES, ResetLinks
+from accounts.recovery.codes import LIVES, ResetLinks
 from retwis_site.management.base import StoreCommand
 from retwis_site.store.client import Store
 

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
 
-from accounts.community.site.forms import checked
+from accounts.community.site.views import checked
 from accounts.community.site.words import SiteWords
 from retwis_site.identity.site import FIELDS, stored_site
 from retwis_site.management.base import StoreCommand

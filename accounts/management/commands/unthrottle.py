@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from accounts.management.people import uid_of
-from accounts.signing_in.limits import LOGINS, login_subject
+from accounts.signing_in.feature import LOGINS, login_subject
 from retwis_site.features import features
 from retwis_site.http.client_ip import network_of
 from retwis_site.management.base import StoreCommand

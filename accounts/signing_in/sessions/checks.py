@@ -1,11 +1,13 @@
 """Checks: sessions and `auths` that do not fit together. The user's hash is the truth."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from accounts.signing_in.sessions.entities import SESSION, ended_in, sessions_in, too_many_in
 from accounts.signing_in.sessions.repository import Sessions
+from retwis_site.features import AddressOf, Line, Owner
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, confirmed, ids_of
+from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_id
@@ -124,3 +126,20 @@ def remove_sessions(store: Store, uid: int) -> tuple[()]:
     """The part of a deleted account: its sessions, with their entries in `auths`. Three round trips."""
     Sessions(store).remove(uid, ended_in(store.hgetall(keys.user(uid))))
     return ()
+
+
+# ---- The lines about sessions in the personal download.
+
+
+def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator[list[Line]]:
+    """A line for each session, without its secret; the most recently used first. One round trip."""
+    yield [
+        {
+            "type": "session",
+            "since": iso(session.since),
+            "used": iso(session.used),
+            "browser": session.device.browser,
+            "system": session.device.system,
+        }
+        for session in sessions_in(store.hgetall(keys.user(owner.uid)))
+    ]

@@ -9,8 +9,15 @@ from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from accounts.signing_in.sessions.devices import Device
-from accounts.signing_in.sessions.entities import SESSION, USED, ended_in, new_session_secret, new_value, too_many_in
+from accounts.signing_in.sessions.entities import (
+    SESSION,
+    USED,
+    Device,
+    ended_in,
+    new_session_secret,
+    new_value,
+    too_many_in,
+)
 from accounts.users.deletion import is_deleted
 from accounts.users.entities import Login, State, Verified
 from accounts.users.repository import Users, new_secret, state_now

@@ -5,16 +5,44 @@
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from django.contrib.auth.hashers import make_password
 
+from accounts.users.deletion import KEPT_FIELDS, AccountDeletion, finish_deletion, is_deleted
 from accounts.users.repository import Users, ask_owner, ask_user, new_secret, spellings
+from retwis_site.features import AccountSet, features
+from retwis_site.jobs.outbox import Claim, Outbox
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, confirmed, ids_of
 from retwis_site.store import keys, snowflake
-from retwis_site.store.client import Store
+from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce, parse_id, stored_id, whole
+from retwis_site.store.replies import Reply
+
+# ---- Finds uids that no user has.
+
+
+def unknown(store: Store, uids: Sequence[int]) -> list[int]:
+    """Those of the uids that no user has. One round trip."""
+    pipe = store.pipeline()
+    known = [(uid, pipe.hexists(keys.user(uid), "username")) for uid in uids]
+    pipe.execute()
+    return [uid for uid, exists in known if not exists.value]
+
+
+def sets_of_unknown_users(store: Store, pattern: str, key_of: Callable[[int], str]) -> Chunks:
+    """Keys of a kind, such as `following:*`, of users that do not exist. The repair removes them."""
+    for uids in ids_of(store, pattern):
+        yield [
+            Finding(f"{key_of(uid)}: there is no such user", partial(store.unlink, key_of(uid)))
+            for uid in unknown(store, uids)
+        ]
+
+
+# ---- Account checks
+
 
 NEIGHBOURS = 20  # uids below a user's: the dates of their registrations give the user's date, roughly
 
@@ -231,3 +259,154 @@ class AccountChecks:
 def _registration_of(field: NameField) -> set[str]:
     """The job that explains a wrong field, for `confirmed`."""
     return {f"user:{field[1]}"}
+
+
+# ---- Checks: orphans of accounts, which killed processes leave behind. They are harmless; `cleanup` removes them.
+
+
+class AccountOrphans:
+    """Checks for `cleanup`."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._accounts = AccountChecks(store)
+        self._deletion = AccountDeletion(store)
+
+    def orphans(self) -> list[Check]:
+        return [
+            Check("extra fields of deleted accounts", self.extra_fields, self._store.dbsize),  # one may be a secret
+            Check("old passwords that were replaced", self.replaced_passwords, self._store.dbsize),
+            Check("orphaned user: hashes", self.orphaned_users, self._store.dbsize),
+        ]
+
+    def extra_fields(self) -> Chunks:
+        """Fields of deleted accounts that a request wrote during the deletion: `seen`, or others when it was killed."""
+        if not self._store.hlen(keys.users()):  # fails while a proxy is down; the scan alone would go past the proxy
+            return
+        for batch in ids_of(self._store, "user:*"):
+            found = confirmed(self._store, self._with_extra(batch), lambda uid: {f"gone:{uid}"}, self._with_extra)
+            yield [Finding(keys.user(uid), partial(self._deletion.strip, uid)) for uid in found]
+
+    def _with_extra(self, uids: Sequence[int]) -> list[int]:
+        pipe = self._store.pipeline()
+        asked = [(uid, pipe.hget(keys.user(uid), "deleted"), pipe.hlen(keys.user(uid))) for uid in uids]
+        pipe.execute()
+        kept = len(KEPT_FIELDS)
+        return [uid for uid, deleted, fields in asked if is_deleted(deleted.value) and fields.value > kept]
+
+    def replaced_passwords(self) -> Chunks:
+        """`old_password` beside `password`, which wins: a login or a password change was killed."""
+        for batch in ids_of(self._store, "user:*"):
+            found = confirmed(self._store, self._with_both(batch), lambda uid: {f"auth:{uid}"}, self._with_both)
+            yield [
+                Finding(f"old_password in {keys.user(uid)}", partial(self._store.hdel, keys.user(uid), "old_password"))
+                for uid in found
+            ]
+
+    def _with_both(self, uids: Sequence[int]) -> list[int]:
+        pipe = self._store.pipeline()
+        asked = [(uid, pipe.hmget(keys.user(uid), ["password", "old_password"])) for uid in uids]
+        pipe.execute()
+        return [uid for uid, fields in asked if None not in fields.value]
+
+    def orphaned_users(self) -> Chunks:
+        """`user:` hashes of registrations that died before their commit. None in a store without any name: `seed` is
+        filling it."""
+        if not self._store.hlen(keys.users()):
+            return
+        for batch in ids_of(self._store, "user:*"):
+            orphans = confirmed(self._store, self._orphans(batch), lambda uid: {f"user:{uid}"}, self._orphans)
+            yield [Finding(keys.user(uid), partial(self._store.unlink, keys.user(uid))) for uid in orphans]
+
+    def _orphans(self, uids: Sequence[int]) -> list[int]:
+        return [uid for uid in self._accounts.without_name(uids) if not self._accounts.was_registered(uid)]
+
+
+# ---- Check: deleted accounts with data left that no job will remove.
+
+
+MEMBERS_READ = 20  # of each set; several, because a job may be at work on some of them
+
+
+@dataclass(frozen=True)
+class LeftData:
+    """Data of a deleted account."""
+
+    uid: int
+    key: str
+    explained_by: frozenset[str]  # the beginnings of the jobs that may be about to remove it
+
+
+@dataclass(frozen=True)
+class DeletedAccount:
+    """What is asked about a deleted account."""
+
+    uid: int
+    members: list[tuple[AccountSet, Reply[list[str]]]]  # the first of each set
+    listed: Reply[float | None]  # the score in `users_by_time`
+
+    def left(self) -> Iterator[LeftData]:
+        for account_set, members in self.members:
+            for member in members.value:
+                yield _left_data(self.uid, account_set.key(self.uid), account_set.explained_by(self.uid, member))
+        if self.listed.value is not None:
+            yield _left_data(self.uid, keys.users_by_time(), {f"user:{self.uid}"})
+
+
+class DeletedAccountChecks:
+    """The check of deleted accounts. It leaves their places in the ranking to `RankingChecks`.
+
+    Home timelines that a page has just rebuilt are orphans, and so are fields that were written late to a hash.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._sets: list[AccountSet] = [each for feature in features() for each in feature.account_sets]
+
+    def inconsistencies(self) -> list[Check]:
+        return [Check("deleted accounts with data left", self.left_data, self._store.dbsize)]
+
+    def left_data(self) -> Chunks:
+        """Members of the sets that features declare, and entries of `users_by_time`."""
+        for uids in ids_of(self._store, "user:*"):
+            found = confirmed(
+                self._store, list(self._read(uids)), lambda data: set(data.explained_by), self._still_left
+            )
+            yield [
+                Finding(f"deleted user {uid}: {key}", partial(self._remove, uid))
+                for uid, key in {data.uid: data.key for data in found}.items()
+            ]
+
+    def _still_left(self, suspects: Sequence[LeftData]) -> list[LeftData]:
+        """The data that a second look finds too."""
+        again = set(self._read(sorted({data.uid for data in suspects})))
+        return [data for data in suspects if data in again]
+
+    def _read(self, uids: Sequence[int]) -> Iterator[LeftData]:
+        """The data left of those users that are deleted. Two round trips."""
+        pipe = self._store.pipeline()
+        stored = {uid: pipe.hmget(keys.user(uid), ["username", "deleted"]) for uid in uids}
+        pipe.execute()
+        asked = [
+            self._ask(pipe, uid, username or "")
+            for uid, fields in stored.items()
+            for username, deleted in [fields.value]
+            if is_deleted(deleted)
+        ]
+        pipe.execute()
+        for account in asked:
+            yield from account.left()
+
+    def _ask(self, pipe: Pipe, uid: int, username: str) -> DeletedAccount:
+        members = [(each, pipe.zrange(each.key(uid), 0, MEMBERS_READ - 1)) for each in self._sets]
+        return DeletedAccount(uid, members, pipe.zscore(keys.users_by_time(), username))
+
+    def _remove(self, uid: int) -> None:
+        """Add the job of the deletion again, and carry it out as a worker would."""
+        job = Outbox(self._store).add(f"gone:{uid}:{nonce()}")
+        while not finish_deletion(self._store, Claim(self._store, job.name, attempt=1)):
+            pass  # its turn has ended; here it gets the next one at once
+
+
+def _left_data(uid: int, key: str, jobs: set[str]) -> LeftData:
+    return LeftData(uid, key, frozenset({f"gone:{uid}", *jobs}))

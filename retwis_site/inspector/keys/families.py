@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from retwis_site.exceptions import BadCursor, StoreRefused
 from retwis_site.inspector.keys.key_table import line_of, lines
-from retwis_site.inspector.keys.questions import ask_memory, asked_about_keys, scan
+from retwis_site.inspector.keys.one_key import ask_memory, asked_about_keys, scan
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_number

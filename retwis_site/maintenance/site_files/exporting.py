@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import IO
 
 from retwis_site.features import Line, site_lines
-from retwis_site.maintenance.site_files.lines import encoded, end, head
+from retwis_site.maintenance.site_files.streams import encoded, end, head
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_id
 from retwis_site.store.schema import State, examine

@@ -2,11 +2,12 @@
 
 import gzip
 import io
+import json
 import os
 import shutil
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, cast
@@ -14,7 +15,38 @@ from typing import IO, cast
 import zstandard
 from django.conf import settings
 
+from retwis_site.features import Line
+from retwis_site.rendering.dates import iso
+from retwis_site.store import schema
 from retwis_site.store.ids import nonce
+
+# ---- The format of a whole site's file: JSON lines. docs/export.md describes it; a test checks that.
+
+
+FORMAT, VERSION = "retwis-site", 1
+PERSONAL = "retwis-export"  # the format of a personal download, which `import_account` reads
+LONGEST = 1 << 20  # bytes of a line
+
+
+def encoded(line: Line) -> bytes:
+    """A line as it stands in the file. The same line always gives the same bytes."""
+    return f"{json.dumps(line, ensure_ascii=False, separators=(',', ':'))}\n".encode()
+
+
+def head(now: int) -> Line:
+    """The first line; `now` in unix seconds."""
+    about = {"type": "site", "format": FORMAT, "version": VERSION}
+    return {**about, "exported_at": iso(now), "schema": schema.VERSION}
+
+
+def end(counts: Mapping[str, int], largest: Mapping[str, int], sha256: str) -> Line:
+    """The last line: how many lines of each type the file has, the largest id of each counted type that the site has
+    given out, and the hash of all bytes before this line."""
+    return {"type": "end", "counts": dict(counts), "largest": dict(largest), "sha256": sha256}
+
+
+# ---- The file as bytes
+
 
 # What the decompressors raise for a damaged file.
 DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError)

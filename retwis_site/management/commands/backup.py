@@ -7,8 +7,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from retwis_site.maintenance.backups.download import Download, describe
-from retwis_site.maintenance.backups.folders import BackupError, Manifest, unfinished
-from retwis_site.maintenance.backups.loading import loaded_in_one_server
+from retwis_site.maintenance.backups.folders import BackupError, Manifest, loaded_in_one_server, unfinished
 from retwis_site.maintenance.census import Census
 from retwis_site.maintenance.checks import Check
 from retwis_site.maintenance.examination import inconsistencies

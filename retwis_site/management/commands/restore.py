@@ -7,8 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 
-from retwis_site.maintenance.backups.folders import BackupError, Manifest, Proof, newest, read_manifest
-from retwis_site.maintenance.backups.loading import loaded
+from retwis_site.maintenance.backups.folders import BackupError, Manifest, Proof, loaded, newest, read_manifest
 from retwis_site.maintenance.filling import CannotFill, is_used
 from retwis_site.maintenance.site_copy import Copy
 from retwis_site.management.copying import CopyingCommand

@@ -26,7 +26,7 @@ from retwis_site.server.worker import work
 from retwis_site.store import schema
 from retwis_site.store.client import Store
 from retwis_site.store.server import embedded
-from retwis_site.store.server.program import EmbeddedServerError
+from retwis_site.store.server.embedded import EmbeddedServerError
 
 logger = logging.getLogger("retwis.store")
 

@@ -17,7 +17,7 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from retwis_site.store.server.program import EmbeddedServerError, find_binary, version_text
+from retwis_site.store.server.embedded import EmbeddedServerError, find_binary, version_text
 
 # The watcher's standard input is a pipe from this process. It is closed when this process ends in any way.
 _WATCH = 'read -r _; kill -9 "$1" 2>/dev/null; rm -rf "$2"'

@@ -5,10 +5,9 @@ import io
 import pytest
 from django.core.management import call_command
 
-from accounts.community.appeals import open_appeals
 from accounts.community.log import Act, Log
 from accounts.community.roles import Roles
-from accounts.community.sanctions import Sanctions
+from accounts.community.sanctions import Sanctions, open_appeals
 from accounts.users.entities import Role, State
 from retwis_site.jobs.worker import drain
 from tests.support.removed_accounts import delete_account, doctor_findings

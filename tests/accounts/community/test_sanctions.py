@@ -6,7 +6,6 @@ import time
 
 import pytest
 
-from accounts.community.appeals import open_appeals
 from accounts.community.log import Log
 from accounts.community.roles import Roles
 from accounts.community.sanctions import (
@@ -19,6 +18,7 @@ from accounts.community.sanctions import (
     Sanctions,
     SanctionsAdmin,
     TooLate,
+    open_appeals,
 )
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import NoSuchUser, Role, State
@@ -179,7 +179,7 @@ def test_an_account_lives_for_an_hour_after_its_appeal_was_refused(sanctions, st
     raw.hset("user:2", "state_since", int(time.time()) - 31 * DAY)
     sanctions.decide_appeal(BOB, False, ALICE, "no")
     for grace, is_gone in ((GRACE, False), (-1, True)):
-        monkeypatch.setattr("accounts.community.removal.GRACE", grace)
+        monkeypatch.setattr("accounts.community.checks.GRACE", grace)
         make_due(raw)
         drain(store, "worker")
         assert raw.hexists("user:2", "deleted") == is_gone

@@ -8,12 +8,12 @@ from django.core.management import CommandError, call_command
 from accounts.community.log import Log
 from accounts.community.roles import Roles
 from accounts.community.sanctions import DAY, Sanctions
-from accounts.signing_in.limits import LOGINS, login_subject
+from accounts.signing_in.feature import LOGINS, login_subject
 from accounts.users.entities import Role, State
 from retwis_site.store.rate_limits import RateLimits
 from tests.support.command_output import said
 from tests.support.stored_keys import everything
-from timeline.posts.limits import POSTS
+from timeline.posts.feature import POSTS
 
 ALICE, BOB = 1, 2
 pytestmark = pytest.mark.usefixtures("raw", "alice", "bob")

@@ -7,7 +7,7 @@ from django.core.management import CommandError, call_command
 
 from accounts.community.roles import Roles
 from accounts.community.sanctions import Sanctions
-from accounts.recovery.links import LIVES, ResetLinks
+from accounts.recovery.codes import LIVES, ResetLinks
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.signing_in.viewer import Viewer
 from accounts.users.deletion import AccountDeletion

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.contrib.auth.hashers import is_password_usable
 from django.core.management import CommandError, call_command
 
-from accounts.signing_in.limits import LOGINS, login_subject
+from accounts.signing_in.feature import LOGINS, login_subject
 from retwis_site.jobs.worker import drain
 from retwis_site.store.rate_limits import RateLimits
 from tests.support.people import NEW_PASSWORD, PASSWORD

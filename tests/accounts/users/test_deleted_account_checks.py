@@ -8,7 +8,7 @@ import io
 import pytest
 from django.core.management import call_command
 
-from accounts.users import removal
+from accounts.users import deletion as removal
 from accounts.users.checks.account_checks import AccountChecks
 from retwis_site.jobs import outbox
 from retwis_site.jobs.outbox import Claim, Outbox

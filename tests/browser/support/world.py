@@ -22,7 +22,7 @@ from tests.support.people import register
 from tests.support.protocols.reports import report
 from tests.support.stored_keys import publish
 from timeline.moderation.reports.deciding import Deciding
-from timeline.moderation.reports.entities import Action
+from timeline.moderation.reports.repository import Action
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 from timeline.posts.writing.reposting import Reposts

@@ -8,7 +8,7 @@ from django.contrib.auth.hashers import make_password
 from accounts.community.refusals import Refused
 from accounts.community.roles import Roles
 from accounts.community.sanctions import Sanctions
-from accounts.signing_in.sessions.devices import Device
+from accounts.signing_in.sessions.entities import Device
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import AccountDeleted, NoSuchUser, Role, State, User, Verified
@@ -26,13 +26,12 @@ from tests.support.protocols.thoroughness import examples
 from tests.support.stores.seam import before_part
 from timeline.account_data.restoring import OldPost, Restoring
 from timeline.moderation.reports.deciding import Deciding
-from timeline.moderation.reports.entities import Action, NewReport
-from timeline.moderation.reports.repository import Reports
+from timeline.moderation.reports.repository import Action, NewReport, Reports
 from timeline.posts.entities import NewPost, NoSuchPost, PostDeleted, TargetRefused
 from timeline.posts.repository import Posts
+from timeline.posts.writing.deletion import delete_by_staff
 from timeline.posts.writing.reposting import Reposts
-from timeline.posts.writing.staff_deletion import delete_by_staff
-from timeline.timelines.pins import Pins
+from timeline.timelines.profile import Pins
 
 REFUSALS = (Refused, NoSuchUser, AccountDeleted, NoSuchPost, PostDeleted, TargetRefused, StoreError)
 ROUNDS = 5  # each takes the round trips apart in its own way

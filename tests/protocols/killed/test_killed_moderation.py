@@ -2,15 +2,13 @@
 
 import pytest
 
-from accounts.community.appeals import open_appeals
 from accounts.community.log import Log
 from accounts.community.roles import Roles
-from accounts.community.sanctions import GRANTED, Sanctions
+from accounts.community.sanctions import GRANTED, Sanctions, open_appeals
 from accounts.users.entities import Role, State
 from retwis_site.store.client import connect
 from tests.support.processes.scenes import ALICE, BOB, CAROL, kill_at_every_command
-from timeline.moderation.reports.entities import Action, NewReport
-from timeline.moderation.reports.repository import Reports
+from timeline.moderation.reports.repository import Action, NewReport, Reports
 
 pytestmark = [pytest.mark.real_server, pytest.mark.faults]
 

@@ -24,10 +24,9 @@ from tests.support.protocols.thoroughness import examples
 from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import before_part, killed_before_round_trip
 from timeline.moderation.reports.deciding import Deciding
-from timeline.moderation.reports.entities import Action, NewReport
-from timeline.moderation.reports.repository import Reports
+from timeline.moderation.reports.repository import Action, NewReport, Reports
 from timeline.posts.entities import PostDeleted
-from timeline.posts.writing.staff_deletion import delete_by_staff
+from timeline.posts.writing.deletion import delete_by_staff
 
 ROUNDS = 5  # each takes the round trips apart in its own way
 

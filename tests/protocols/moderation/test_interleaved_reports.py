@@ -22,11 +22,10 @@ from tests.support.protocols.reports import assert_decisions_are_carried_out, as
 from tests.support.protocols.small_site import ALICE, BOB, CAROL, delete
 from tests.support.protocols.thoroughness import examples
 from timeline.moderation.reports.deciding import Deciding
-from timeline.moderation.reports.entities import Action, NewReport
-from timeline.moderation.reports.repository import Reports
+from timeline.moderation.reports.repository import Action, NewReport, Reports
 from timeline.posts.entities import NoSuchPost, PostDeleted
+from timeline.posts.writing.deletion import delete_by_staff
 from timeline.posts.writing.editing import Editing
-from timeline.posts.writing.staff_deletion import delete_by_staff
 from timeline.relations.like import Likes
 
 RUNS = 10  # seeds for each scenario

@@ -24,13 +24,12 @@ from tests.support.protocols.small_site import (
     post,
 )
 from tests.support.protocols.thoroughness import examples
-from timeline.account_data.restored_relations import RestoredRelations
-from timeline.account_data.restoring import OldPost, Restoring
+from timeline.account_data.restoring import OldPost, RestoredRelations, Restoring
 from timeline.posts.entities import NoSuchPost, PostDeleted
 from timeline.posts.writing.reposting import Reposts
 from timeline.relations.follow import Follows
 from timeline.relations.like import Likes
-from timeline.timelines.pins import Pins
+from timeline.timelines.profile import Pins
 
 RUNS = 10  # seeds for each scenario
 CAROLS_POST = 2

@@ -3,7 +3,7 @@
 import pytest
 from django.test import RequestFactory
 
-from accounts.signing_in.limits import REGISTRATIONS as LIMIT
+from accounts.signing_in.feature import REGISTRATIONS as LIMIT
 from retwis_site.exceptions import TooOften
 from retwis_site.http import client_ip
 from retwis_site.http.client_ip import UNKNOWN, client_address

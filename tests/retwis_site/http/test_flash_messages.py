@@ -6,13 +6,13 @@ from django.contrib.messages.middleware import MessageMiddleware
 from django.core import signing
 from django.http import HttpResponse
 
-from accounts.signing_in.html.pages import Rendering
+from accounts.signing_in.html import Rendering
 from accounts.users.entities import Visitor
 from retwis_site.http.flash_messages import may_have_messages
 from retwis_site.rendering.fragments import NOTHING
 from timeline.posts.entities import Page
 from timeline.timelines.entities import EveryonePage
-from timeline.timelines.html.public_pages import welcome_page
+from timeline.timelines.html import welcome_page
 
 
 def page(client, url="/"):

@@ -16,9 +16,9 @@ from tests.support.http.http_browser import TIMEOUT
 from tests.support.people import PASSWORD
 from tests.support.stored_keys import everything, publish
 from timeline.posts.html import post_cards
-from timeline.posts.html.ages import age
+from timeline.posts.html.post_cards import age
 from timeline.relations.follow import Follows
-from timeline.timelines.html.listing import STOPPED
+from timeline.timelines.html import STOPPED
 
 URL = "/settings/language/"
 CODES = ["en", "de", "ar"]

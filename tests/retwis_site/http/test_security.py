@@ -15,7 +15,7 @@ from tests.support.http.answers import is_typed_link
 from tests.support.http.security_headers import HEADERS, POLICY, addresses
 from tests.support.people import NEW_PASSWORD, PASSWORD
 from tests.support.stored_keys import everything, publish
-from timeline.posts.limits import POSTS
+from timeline.posts.feature import POSTS
 from timeline.relations.follow import Follows
 from timeline.timelines.profile import Profiles
 

@@ -22,7 +22,7 @@ def site(raw, store, alice, bob, carol):
 @pytest.fixture
 def no_waiting(monkeypatch):
     """`doctor` does not wait for the posts of the last seconds: no process works on them."""
-    monkeypatch.setattr("timeline.posts.checks.post_orphans.time.sleep", lambda seconds: None)
+    monkeypatch.setattr("timeline.posts.checks.time.sleep", lambda seconds: None)
 
 
 @pytest.fixture

@@ -200,9 +200,7 @@ def test_cleanup_reads_a_young_post_again_after_its_process_has_given_up(raw, al
     raw.hset("post:7", mapping={"user_id": "1", "time": now - 30, "body": "On its way"})
     raw.hset("post:8", mapping={"user_id": "1", "time": now - 90, "body": "Never sent"})
     waited = []
-    monkeypatch.setattr(
-        "timeline.posts.checks.post_orphans.time.sleep", lambda seconds: (waited.append(seconds), add_post(raw, 6))
-    )
+    monkeypatch.setattr("timeline.posts.checks.time.sleep", lambda seconds: (waited.append(seconds), add_post(raw, 6)))
     assert "orphaned post: hashes: 2 found, 2 removed" in said(capsys, "cleanup")
     assert sorted(raw.keys("post:*")) == ["post:5", "post:6"]
     assert waited == [11]

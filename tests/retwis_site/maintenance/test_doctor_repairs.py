@@ -36,7 +36,7 @@ from tests.support.maintenance.doctor_report import (
 from tests.support.maintenance.healthy_site import ALICE, BOB, CAROL, home_pids
 from tests.support.people import LONG_AGO, PASSWORD
 from tests.support.stored_keys import everything, follower_counts, name_entries, ranking
-from timeline.posts.checks import post_checks
+from timeline.posts import checks as post_checks
 from timeline.relations.follow import Follows
 
 pytestmark = pytest.mark.usefixtures("no_waiting")

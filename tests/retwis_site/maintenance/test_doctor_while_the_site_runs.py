@@ -10,12 +10,12 @@ from tests.support.maintenance.doctor_report import doctor
 from tests.support.maintenance.healthy_site import ALICE, BOB
 from tests.support.people import LONG_AGO, SECRET
 from tests.support.stores.seam import before_each_round_trip
-from timeline.posts.checks import post_checks
-from timeline.posts.checks.post_checks import PostChecks
+from timeline.posts import checks as post_checks
+from timeline.posts.checks import PostChecks
 from timeline.posts.entities import PostDeleted
 from timeline.posts.repository import Posts
-from timeline.relations.checks import edge_checks
-from timeline.relations.checks.ranking_checks import RankingChecks
+from timeline.relations import checks as edge_checks
+from timeline.relations.checks import RankingChecks
 from timeline.relations.follow import Follows
 
 pytestmark = pytest.mark.usefixtures("no_waiting")

@@ -13,7 +13,7 @@ from tests.support.stored_keys import everything
 @pytest.fixture(autouse=True)
 def no_waiting(monkeypatch):
     """`cleanup` does not wait for the posts of the last seconds: no process works on them."""
-    monkeypatch.setattr("timeline.posts.checks.post_orphans.time.sleep", lambda seconds: None)
+    monkeypatch.setattr("timeline.posts.checks.time.sleep", lambda seconds: None)
 
 
 @pytest.fixture

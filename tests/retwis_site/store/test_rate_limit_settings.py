@@ -6,7 +6,7 @@ from ipaddress import ip_network
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from accounts.signing_in.limits import REGISTRATIONS
+from accounts.signing_in.feature import REGISTRATIONS
 from retwis_site.exceptions import TooOften
 from retwis_site.features import require_known_limits
 from retwis_site.store.rate_limits import RateLimits, is_trusted

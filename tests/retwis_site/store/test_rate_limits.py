@@ -5,13 +5,13 @@ import time
 import pytest
 from django.contrib.auth import authenticate
 
-from accounts.settings.limits import PASSWORD_FORMS
-from accounts.signing_in.limits import ATTEMPTS, LOGINS, REGISTRATIONS, login_subject
+from accounts.settings.feature import PASSWORD_FORMS
+from accounts.signing_in.feature import ATTEMPTS, LOGINS, REGISTRATIONS, login_subject
 from retwis_site.exceptions import TooOften
 from retwis_site.store.rate_limits import RateLimits
 from tests.support.people import NEW_PASSWORD, PASSWORD, register
-from timeline.posts.limits import POSTS
-from timeline.relations.actions.limits import FOLLOWS
+from timeline.posts.feature import POSTS
+from timeline.relations.feature import FOLLOWS
 
 OTHER_ADDRESS = "198.51.100.7"
 ADDRESS = "127.0.0.1"

@@ -12,7 +12,7 @@ from tests.support.processes.processes import wait_until
 from tests.support.protocols.thoroughness import examples
 from tests.support.stored_keys import publish
 from timeline.relations.follow import Follows
-from timeline.timelines.everyone_list import EveryoneList
+from timeline.timelines.everyone import EveryoneList
 from timeline.timelines.home import HomeSources
 
 READERS = examples(1000)

@@ -242,7 +242,7 @@ def test_snowflake_ids_follow_after_counted_ids(store, raw, settings, alice, bob
 
 
 def test_recent_keeps_the_newest_ids_and_the_timeline_ends_with_them(store, raw, alice, monkeypatch):
-    for module in ("posts.post_ids", "timelines.everyone_list"):
+    for module in ("posts.post_ids", "timelines.everyone"):
         monkeypatch.setattr(f"timeline.{module}.RECENT", 10)
     pids = [Posts(store).publish(alice.user.uid, NewPost("Hello"), f"t{number}").pid for number in range(15)]
     assert raw.zrange("recent", 0, -1) == [str(pid) for pid in pids[5:]]

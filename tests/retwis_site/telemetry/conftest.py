@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from retwis_site.telemetry.json_lines import JsonLine
+from retwis_site.telemetry.log_lines import JsonLine
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from django.contrib.staticfiles import finders
 from django.http import HttpResponse, StreamingHttpResponse
 from django.test import Client, RequestFactory
 
-from accounts.recovery.links import ResetLinks
+from accounts.recovery.codes import ResetLinks
 from accounts.signing_in.passwords import HASHING
 from retwis_site.exceptions import StoreError
 from retwis_site.store.connection.recorder import Watch

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from retwis_site.telemetry.json_lines import JsonLine
+from retwis_site.telemetry.log_lines import JsonLine
 from tests.support.http.http_browser import TIMEOUT
 
 FILTER = Path(settings.BASE_DIR) / "deploy/fail2ban/filter.d/retwis.conf"

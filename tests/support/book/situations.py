@@ -9,7 +9,7 @@ import secrets
 import time
 from collections.abc import Callable
 
-from accounts.signing_in.sessions.devices import Device
+from accounts.signing_in.sessions.entities import Device
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import Login, User, Verified

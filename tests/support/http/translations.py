@@ -4,7 +4,7 @@ from retwis_site.inspector import panel
 from retwis_site.rendering import dates
 from retwis_site.rendering.fragments import Fragment
 from retwis_site.store.local_cache import Memory
-from timeline.posts.html import ages
+from timeline.posts.html import post_cards as ages
 
 
 def forget_words():

@@ -2,8 +2,8 @@
 
 import json
 
-from accounts.community.appeals import Appeal
 from accounts.community.log import Act
+from accounts.community.sanctions import Appeal
 from tests.support.people import LONG_AGO
 
 WHEN = "2023-11-14T22:13:20Z"

@@ -5,13 +5,13 @@ import json
 
 from django.core.management import call_command
 
-from accounts.community.appeals import Appeal
 from accounts.community.log import Act
+from accounts.community.sanctions import Appeal
 from accounts.joining.applications import Application, stored_application
 from accounts.users.deletion import AccountDeletion
 from retwis_site.features import site_lines
 from retwis_site.jobs.worker import drain
-from retwis_site.maintenance.site_files.lines import encoded, end
+from retwis_site.maintenance.site_files.streams import encoded, end
 from retwis_site.store import schema
 from retwis_site.store.local_cache import Memory
 from tests.support.people import LONG_AGO, register

@@ -13,11 +13,11 @@ from timeline.relations.bookmark import BOOKMARK
 from timeline.relations.follow import FOLLOW
 from timeline.relations.like import LIKE
 from timeline.relations.mute import MUTE, MUTE_REPOSTS, MUTE_THREAD
+from timeline.relations.muted_words import MUTE_WORDS
 from timeline.relations.protocol.edges import Edges
 from timeline.relations.protocol.relation import Edge, Relation, to_person
 from timeline.relations.repost import REPOST
 from timeline.relations.tag_follow import TAG_FOLLOW
-from timeline.relations.words.muted_words import MUTE_WORDS
 
 ALICE, BOB, CAROL = 1, 2, 3
 BOBS_POST, CAROLS_POST = 1, 2  # of the small site

@@ -10,8 +10,10 @@ from contextlib import ExitStack
 from unittest import mock
 
 from timeline.posts.entities import LONGEST_POST
-from timeline.posts.html.texts import html_of
-from timeline.posts.parsing import addresses, hosts, links, tags
+from timeline.posts.html.post_cards import html_of
+from timeline.posts.parsing import addresses, links
+from timeline.posts.parsing import addresses as hosts
+from timeline.posts.parsing import links as tags
 
 PIECES = [
     *["http://", "https://", "HTTPS://", "://", "//", "ftp://", "mailto:", "www.", "localhost", "http", "https"],

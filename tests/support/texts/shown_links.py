@@ -3,7 +3,7 @@
 import re
 from html.parser import HTMLParser
 
-from accounts.signing_in.html.pages import Rendering
+from accounts.signing_in.html import Rendering
 from accounts.users.entities import User, Visitor
 from retwis_site.rendering.fragments import NOTHING
 from timeline.posts.entities import Post

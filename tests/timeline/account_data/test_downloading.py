@@ -24,7 +24,7 @@ from tests.support.stored_posts import write_posts
 from tests.support.stores.seam import before_round_trip
 from timeline.account_data import export as export_module
 from timeline.account_data.export import FORMAT, VERSION, export
-from timeline.account_data.limits import DOWNLOADS
+from timeline.account_data.feature import DOWNLOADS
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows
 

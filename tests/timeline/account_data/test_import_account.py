@@ -12,7 +12,7 @@ from tests.support.people import LONG_AGO, PASSWORD, register
 from tests.support.stored_keys import everything, publish
 from tests.support.stores.seam import before_round_trip, killed_before_round_trip
 from timeline.account_data.export import export
-from timeline.posts.checks.post_orphans import PostOrphans
+from timeline.posts.checks import PostOrphans
 from timeline.relations.follow import Follows
 
 

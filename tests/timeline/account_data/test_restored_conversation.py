@@ -14,16 +14,16 @@ from tests.support.stored_keys import everything
 from tests.support.stored_posts import write_posts
 from tests.support.stores.seam import killed_before_round_trip
 from timeline.account_data.export import export
-from timeline.account_data.named_posts import Named, named
+from timeline.account_data.restoring import Named, named
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 from timeline.relations.block import BlockedPeople
 from timeline.relations.bookmark import Bookmarks
 from timeline.relations.like import Likes
 from timeline.relations.mute import FOREVER, Mutes, in_days
+from timeline.relations.muted_words import How, MutedWord, MutedWords, Where
 from timeline.relations.tag_follow import TagFollows
-from timeline.relations.words.muted_words import How, MutedWord, MutedWords, Where
-from timeline.timelines.pins import Pins
+from timeline.timelines.profile import Pins
 
 ALICE, BOB, CAROL = 1, 2, 3
 THERE = 4  # alice's uid on the other site

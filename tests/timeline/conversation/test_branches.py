@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accounts.users.entities import User
-from timeline.conversation.branches import DEEPEST, branches
+from timeline.conversation.threads import DEEPEST, branches
 from timeline.posts.entities import Counts, DeletedBy, Links, Post, Unavailable
 
 TOP = 1

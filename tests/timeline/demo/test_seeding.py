@@ -13,7 +13,7 @@ from accounts.settings.forms import ProfileForm
 from tests.support.demo_community import join_dates, members, seed, stored_posts
 from tests.support.stored_keys import everything, expected_name_entries, follower_counts, name_entries, ranking
 from timeline.demo import seeding
-from timeline.posts.composing.line_breaks import normalised
+from timeline.posts.composing.forms import normalised
 
 
 def test_the_numbers_are_exactly_those_asked_for(raw):

@@ -6,10 +6,17 @@ import pytest
 
 from retwis_site.store.local_cache import Memory
 from tests.support.stored_posts import DAY, HOUR, like, repost, write_recent
-from timeline.explore import best_posts as module
-from timeline.explore.best_posts import MOST_POSTS, best_posts, weight
-from timeline.explore.entities import Best
-from timeline.explore.sample import LATEST_OF_EACH, MOST_ACTED_ON, PEOPLE, sample
+from timeline.explore import exploring as module
+from timeline.explore.exploring import (
+    LATEST_OF_EACH,
+    MOST_ACTED_ON,
+    MOST_POSTS,
+    PEOPLE,
+    Best,
+    best_posts,
+    sample,
+    weight,
+)
 
 
 def best(store):
@@ -102,7 +109,7 @@ def test_a_post_behind_the_newest_is_found_through_what_active_people_did(store,
     raw.rpush("timeline", 2, "-2")
     assert {post.pid for post in sample(store)} == {1, 2}
     assert best(store).pids == (1,)
-    monkeypatch.setattr("timeline.explore.sample.PEOPLE", 0)
+    monkeypatch.setattr("timeline.explore.exploring.PEOPLE", 0)
     assert {post.pid for post in sample(store)} == {2}
 
 
@@ -123,7 +130,7 @@ def test_a_sample_costs_a_limited_number_of_commands(store, raw, alice, monkeypa
         like(raw, pid, *range(1, 31))
     raw.rpush("timeline", *range(30, 20, -1), "-21")
     for name, number in (("PEOPLE", 5), ("LATEST_OF_EACH", 8), ("MOST_ACTED_ON", 4)):
-        monkeypatch.setattr(f"timeline.explore.sample.{name}", number)
+        monkeypatch.setattr(f"timeline.explore.exploring.{name}", number)
     recorded = round_trips(lambda: sample(store))
     assert [len(one.commands) for one in recorded.round_trips] == [1, 10, 10, 2 * 5, 4, 4]
     assert {command[-1] for command in recorded.commands if command[0] == "ZREVRANGE"} == {7}

@@ -7,9 +7,8 @@ import pytest
 from retwis_site.store import snowflake
 from retwis_site.store.local_cache import Memory
 from tests.support.stored_posts import DAY, HOUR, write_recent
-from timeline.explore import rising_tags as module
-from timeline.explore.rising_tags import COMPARED, MOST_TAGS, rising_tags
-from timeline.explore.sample import sample
+from timeline.explore import exploring as module
+from timeline.explore.exploring import COMPARED, MOST_TAGS, rising_tags, sample
 
 
 @pytest.fixture(params=["incr", "snowflake"])

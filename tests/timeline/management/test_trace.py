@@ -159,9 +159,9 @@ alice posts 'hello': 13 round trips, 30 commands
       ZCARD followers:1                                                         O(1)         Publication.publish
    7  ZADD outbox 1800000060 post:2:•••                                         O(log(N))    Outbox.add
    8  ZADD updates:1 2 2                                                        O(log(N))    Delivery._list
-   9  HMGET post:2 user_id deleted body edited reply_to root reply_to_user ab…  O(N)         looks._ask_seen
-      ZCARD replies_to:2                                                        O(1)         looks._ask_seen
-      HGETALL edits:2                                                           O(N)         history.ask_versions
+   9  HMGET post:2 user_id deleted body edited reply_to root reply_to_user ab…  O(N)         standing._ask_seen
+      ZCARD replies_to:2                                                        O(1)         standing._ask_seen
+      HGETALL edits:2                                                           O(N)         records.ask_versions
       HGET user:1 deleted                                                       O(1)         Delivery._list
   10  LPUSHX posts:1 2                                                          O(N)         Delivery._push_own
       LPUSH timeline 2                                                          O(N)         Delivery._push_own
@@ -218,10 +218,10 @@ alice follows bob: 12 round trips, 45 commands
       HGET user:2 deleted                                                       O(1)         targets.ask_person_exists
       ZSCORE blocked:1 2                                                        O(1)         blocks.ask_blocks
       ZSCORE blocked:2 1                                                        O(1)         blocks.ask_blocks
-      ZSCORE blocked:2 1                                                        O(1)         welcome.ask_welcome
-      ZSCORE blocked:1 2                                                        O(1)         welcome.ask_welcome
-      ZSCORE muted:2 1                                                          O(1)         welcome.ask_welcome
-      HMGET user:2 username deleted quiet                                       O(N)         welcome.ask_welcome
+      ZSCORE blocked:2 1                                                        O(1)         inbox.ask_welcome
+      ZSCORE blocked:1 2                                                        O(1)         inbox.ask_welcome
+      ZSCORE muted:2 1                                                          O(1)         inbox.ask_welcome
+      HMGET user:2 username deleted quiet                                       O(N)         inbox.ask_welcome
       ZCARD followers:2                                                         O(1)         Ranking.ask
    8  ZADD followers:2 1800000000 1                                             O(log(N))    Edges._queue_mirror
       UNLINK posts:1                                                            O(1)         follow._drop_home
@@ -232,10 +232,10 @@ alice follows bob: 12 round trips, 45 commands
       HGET user:2 deleted                                                       O(1)         targets.ask_person_exists
       ZSCORE blocked:1 2                                                        O(1)         blocks.ask_blocks
       ZSCORE blocked:2 1                                                        O(1)         blocks.ask_blocks
-      ZSCORE blocked:2 1                                                        O(1)         welcome.ask_welcome
-      ZSCORE blocked:1 2                                                        O(1)         welcome.ask_welcome
-      ZSCORE muted:2 1                                                          O(1)         welcome.ask_welcome
-      HMGET user:2 username deleted quiet                                       O(N)         welcome.ask_welcome
+      ZSCORE blocked:2 1                                                        O(1)         inbox.ask_welcome
+      ZSCORE blocked:1 2                                                        O(1)         inbox.ask_welcome
+      ZSCORE muted:2 1                                                          O(1)         inbox.ask_welcome
+      HMGET user:2 username deleted quiet                                       O(N)         inbox.ask_welcome
       ZCARD followers:2                                                         O(1)         Ranking.ask
   10  ZADD users_by_followers 1 2                                               O(log(N))    Ranking.queue
   11  ZCARD followers:2                                                         O(1)         Ranking.ask

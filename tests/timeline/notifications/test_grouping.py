@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from retwis_site.exceptions import BadCursor
 from timeline.notices.entities import BY_POSTS, Kind, Notice
 from timeline.notices.inbox import Row
-from timeline.notifications.grouping import Only, Place, below, grouped, place_cursor, read_cursor
+from timeline.notifications.repository import Only, Place, below, grouped, place_cursor, read_cursor
 
 DAY = 86400
 

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from timeline.posts.html.ages import age, phrases
+from timeline.posts.html.post_cards import age, phrases
 
 NOW = 1_790_000_000
 CATEGORIES = {"en": {1: "one"}, "de": {1: "one"}, "ar": {1: "one", 2: "two", 3: "few", 10: "few", 11: "many"}}

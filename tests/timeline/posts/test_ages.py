@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.support.stored_keys import publish
 from timeline.posts.html import post_cards
-from timeline.posts.html.ages import age
+from timeline.posts.html.post_cards import age
 
 NOW = 1_700_000_000  # unix seconds: 14 November 2023, 22:13
 

@@ -14,7 +14,7 @@ from tests.support.texts.shown_links import LINKED, Shown
 from timeline.posts.entities import LONGEST_POST
 from timeline.posts.parsing import links
 from timeline.posts.parsing.addresses import MOST_LABELS
-from timeline.posts.parsing.tags import folded
+from timeline.posts.parsing.links import folded
 
 TAG = re.compile(r"/tags/([^/]+)/")
 PROFILE = re.compile(r"/@([A-Za-z0-9_]{1,30})/")

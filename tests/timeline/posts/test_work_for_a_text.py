@@ -12,7 +12,7 @@ from tests.support.runs import sampling
 from tests.support.stored_keys import publish
 from tests.support.texts import hostile_texts
 from timeline.posts.entities import LONGEST_POST
-from timeline.posts.html import texts
+from timeline.posts.html import post_cards as texts
 from timeline.timelines.everyone import EVERYONE_POSTS
 
 # Steps are lines of Python and characters that regular expressions look at. The worst known text has some 35 for each

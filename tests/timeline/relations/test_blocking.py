@@ -12,9 +12,10 @@ from tests.support.stored_keys import everything, publish, ranking
 from tests.support.stores.key_layouts import make_due, noted
 from tests.support.stores.seam import before_round_trip, killed_before_round_trip
 from timeline.relations.block import BlockedPeople
+from timeline.relations.entities import NO_BLOCKS, Blocks
 from timeline.relations.follow import Follows
 from timeline.relations.like import Likes
-from timeline.relations.protocol.blocks import NO_BLOCKS, Blocks, ask_blocks
+from timeline.relations.protocol.blocks import ask_blocks
 from timeline.relations.protocol.edges import Edges
 
 ALICE, BOB, CAROL = 1, 2, 3

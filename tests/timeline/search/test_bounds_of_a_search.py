@@ -12,12 +12,11 @@ from tests.support.stored_posts import write_indexed
 from tests.support.texts import hostile_texts
 from timeline.posts.entities import Post
 from timeline.relations.follow import Follows
-from timeline.search.index.ranges import RANGE
+from timeline.search.index.postings import RANGE
 from timeline.search.queries import candidates, searching
-from timeline.search.queries.candidates import MOST_RANGES, NEWEST_RANGES, RAREST
+from timeline.search.queries.candidates import MOST_RANGES, MOST_TERMS, NEWEST_RANGES, RAREST
 from timeline.search.queries.matching import Matching
 from timeline.search.queries.parsing import LONGEST_QUERY, parse
-from timeline.search.queries.proposals import MOST_TERMS
 from timeline.search.queries.searching import READS
 
 OLDER = re.compile(r'<a class="button quiet wide" href="([^"]*)"')

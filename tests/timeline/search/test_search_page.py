@@ -14,8 +14,8 @@ from timeline.relations.bookmark import Bookmarks
 from timeline.relations.follow import Follows
 from timeline.relations.like import Likes
 from timeline.relations.mute import Mutes
+from timeline.search.feature import SEARCHES, VISITORS_SEARCHES
 from timeline.search.index.writing import Indexing
-from timeline.search.limits import SEARCHES, VISITORS_SEARCHES
 from timeline.search.queries.parsing import LONGEST_QUERY
 
 OLDER = re.compile(r'<a class="button quiet wide" href="([^"]*)"')

@@ -5,7 +5,7 @@ import pytest
 from tests.support.http.page_text import post_ids, text_of
 from tests.support.stored_posts import write_posts, write_tag
 from timeline.relations.tag_follow import TagFollows
-from timeline.tags.following import MOST_FOLLOWED
+from timeline.tags.tag_pages import MOST_FOLLOWED
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timeline.tags.merging import Newest, merged
+from timeline.tags.tag_pages import Newest, merged
 
 LISTS = st.lists(st.sets(st.integers(1, 60)).map(lambda ids: sorted(ids, reverse=True)), max_size=6)
 

@@ -94,7 +94,7 @@ def test_doctor_repairs_all_of_it(raw, store):
 
 def test_what_a_killed_request_leaves_of_a_deleted_post_is_removed(raw, store, monkeypatch):
     """The request has read the text, and writes its tag after a deletion has removed the text. Then it dies."""
-    monkeypatch.setattr("timeline.posts.checks.post_orphans.time.sleep", lambda seconds: None)
+    monkeypatch.setattr("timeline.posts.checks.time.sleep", lambda seconds: None)
     left = []
     for step in range(2, 10):
         pid = int(raw.get("next_post_id")) + 1

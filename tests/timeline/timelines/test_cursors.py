@@ -9,7 +9,7 @@ from retwis_site.http.url_converters import UsernameConverter
 from retwis_site.store.ids import LARGEST_ID
 from timeline.people.cursors import NameCursor, ScoreCursor, choice, name_cursor, score_cursor
 from timeline.people.entities import By, Show
-from timeline.timelines.cursors import parse_id, post_cursor
+from timeline.timelines.pagination import parse_id, post_cursor
 
 ids = st.integers(1, LARGEST_ID)
 

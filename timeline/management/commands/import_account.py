@@ -16,13 +16,12 @@ from accounts.users.names import LONGEST_BIO, LONGEST_DISPLAY_NAME, in_one_line
 from accounts.users.registration import Registration
 from accounts.users.repository import Users
 from retwis_site.features import Line
-from retwis_site.maintenance.site_files.reading import BadFile
+from retwis_site.maintenance.site_files.importing import BadFile
 from retwis_site.management.base import PasswordCommand, validation_failed
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from timeline.account_data.download_file import Download, read
-from timeline.account_data.restored_relations import RestoredRelations
-from timeline.account_data.restoring import Restoring
+from timeline.account_data.restoring import RestoredRelations, Restoring
 from timeline.relations.follow import Follows
 
 

@@ -19,9 +19,9 @@ from retwis_site.store.ids import nonce
 from retwis_site.store.rate_limits import RateLimits
 from timeline.management.tracing import lines_of, lines_of_changes
 from timeline.posts.composing.forms import PostForm
-from timeline.posts.limits import POSTS
+from timeline.posts.feature import POSTS
 from timeline.posts.repository import Posts
-from timeline.relations.actions.limits import FOLLOWS
+from timeline.relations.feature import FOLLOWS
 from timeline.relations.follow import Follows
 from timeline.relations.protocol.blocks import BlocksQuestion
 from timeline.timelines.home import Homes

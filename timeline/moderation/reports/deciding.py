@@ -23,8 +23,17 @@ from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, batches, newest_first
 from retwis_site.store.client import Store
 from retwis_site.store.ids import stored_ids
-from timeline.moderation.reports.entities import PREFIX, SANCTIONS, TOLD, Action, Report, action_of
-from timeline.moderation.reports.repository import Reports, close, job_of
+from timeline.moderation.reports.repository import (
+    PREFIX,
+    SANCTIONS,
+    TOLD,
+    Action,
+    Report,
+    Reports,
+    action_of,
+    close,
+    job_of,
+)
 from timeline.notices.entities import Kind, Notice
 from timeline.notices.inbox import queue_add, queue_remove
 from timeline.posts.entities import DeletedBy, NoSuchPost, PostDeleted

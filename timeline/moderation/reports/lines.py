@@ -6,14 +6,13 @@ from accounts.community.log import read_act
 from accounts.users.repository import Users
 from accounts.users.site_lines import uids_in_order
 from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines
-from retwis_site.maintenance.line_fields import ID, NAME, OPTIONAL_ID, TEXT
+from retwis_site.maintenance.filling import ID, NAME, OPTIONAL_ID, TEXT
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, batches, newest_first, newest_first_of_each
 from retwis_site.store.client import Store
 from retwis_site.store.ids import stored_ids, whole
-from timeline.moderation.reports.entities import NewReport, Report
-from timeline.moderation.reports.repository import Reports, fields_of
+from timeline.moderation.reports.repository import NewReport, Report, Reports, fields_of
 
 
 def _is_decision(value: object) -> bool:

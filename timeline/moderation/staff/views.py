@@ -1,29 +1,164 @@
 """The pages of staff: the queue, a report, the log. For all others they do not exist."""
 
+import time
+from typing import Any
+
+from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
-from accounts.community.appeals import AppealPage, open_appeals
 from accounts.community.guards import staff_required
-from accounts.community.log import Log
+from accounts.community.log import LONGEST_REASON, Act, Log
+from accounts.community.records import Records
 from accounts.community.refusals import Refused
+from accounts.community.sanctions import AppealPage, Sanctions, open_appeals
+from accounts.joining.joining import invited_by
+from accounts.recovery.codes import ResetLinks
+from accounts.signing_in.html import form_page
 from accounts.signing_in.middleware import RetwisRequest
-from accounts.users.entities import User
-from retwis_site.store.client import connect
-from timeline.moderation.reporting.forms import label_of
-from timeline.moderation.reports.deciding import Deciding
-from timeline.moderation.reports.entities import Action
-from timeline.moderation.reports.repository import Reports
-from timeline.moderation.staff.acts import in_words
-from timeline.moderation.staff.forms import DecisionForm
-from timeline.moderation.staff.histories import about_person, named
-from timeline.moderation.staff.pages import staff_page
-from timeline.moderation.staff.queue import Queue, names_of, queue
+from accounts.users.entities import NoSuchUser, Role, State, User
+from accounts.users.repository import Users
+from retwis_site.http.form_fields import MaxLength
+from retwis_site.store.client import Store, connect
+from timeline.moderation.reporting import label_of
+from timeline.moderation.reports.deciding import A_DAY, Deciding, require_may_act
+from timeline.moderation.reports.repository import SANCTIONS, Action, Reports
+from timeline.moderation.staff.queue import Queue, about_person, in_words, named, names_of, posts_of, queue
+from timeline.people.directory import People, search_query
 from timeline.posts.repository import Posts
-from timeline.timelines.cursors import post_cursor
+from timeline.timelines.pagination import post_cursor
+
+# ---- The forms of staff.
+
+
+LABELS = {
+    Action.DISMISS: gettext_lazy("Nothing: no rule is broken"),
+    Action.WARN: gettext_lazy("Warn the person"),
+    Action.DELETE: gettext_lazy("Delete the post"),
+    Action.FREEZE: gettext_lazy("Freeze: they read, and write nothing"),
+    Action.HIDE: gettext_lazy("Hide: only their followers see them"),
+    Action.SUSPEND: gettext_lazy("Suspend: nobody sees them"),
+}
+FOR_DAYS = (
+    ("", gettext_lazy("until it is lifted")),
+    ("1", gettext_lazy("a day")),
+    ("7", gettext_lazy("a week")),
+    ("30", gettext_lazy("30 days")),
+)
+
+
+class ReasonForm(forms.Form):
+    reason = forms.CharField(
+        label=gettext_lazy("Why?"),
+        help_text=gettext_lazy("The log has it, and the person whom it concerns reads it."),
+        widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
+        validators=[MaxLength(LONGEST_REASON)],
+    )
+
+
+class SanctionForm(ReasonForm):
+    action = forms.ChoiceField(
+        label=gettext_lazy("What do you do?"), choices=[(action.value, LABELS[action]) for action in SANCTIONS]
+    )
+    days = forms.ChoiceField(label=gettext_lazy("For how long is a sanction?"), choices=FOR_DAYS, required=False)
+    field_order = ("action", "days", "reason")
+
+    @property
+    def number_of_days(self) -> int:
+        """0: until it is lifted."""
+        return int(self.cleaned_data["days"] or 0)
+
+
+class DecisionForm(SanctionForm):
+    action = forms.ChoiceField(
+        label=gettext_lazy("What do you do?"), choices=[(action.value, label) for action, label in LABELS.items()]
+    )
+
+
+# ---- How the pages of staff are made.
+
+
+def staff_page(request: RetwisRequest, template: str, context: dict[str, Any], status: int = 200) -> HttpResponse:
+    """A page with the links to all pages of staff that this viewer may open."""
+    is_admin = request.viewer.role is Role.ADMIN
+    return form_page(request, f"timeline/moderation/staff/{template}", {**context, "is_admin": is_admin}, status)
+
+
+# ---- The pages on which staff finds a person, reads what is known of them, and acts.
+
+
+NO_SANCTION = {"grant", "refuse", "lift", "link"}  # what staff does that needs only a reason
+
+
+@staff_required
+@require_safe
+def people(request: RetwisRequest, me: User) -> HttpResponse:
+    """A field for a name. A whole username, also of a suspended person, leads to that person; a part to a list. Three
+    round trips."""
+    query = search_query(request.GET.get("q", ""))
+    if query and Users(connect()).find(query) is not None:
+        return redirect("moderation_person", query)
+    found = People(connect()).search(request.viewer, query).people if query else []
+    return staff_page(request, "people.html", {"query": query, "people": found})
+
+
+@staff_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
+    """What staff knows of a person, with their newest posts, or those below `before`. What staff does: `act` is
+    `sanction`, `lift`, `grant` or `refuse` (the appeal), or `link` (one that sets a new password)."""
+    store, before = connect(), post_cursor(request.GET.get("before"))
+    try:
+        record = Records(store).find(username)
+    except NoSuchUser:
+        raise Http404 from None
+    act = request.POST.get("act", "")
+    data = request.POST if request.method == "POST" else None
+    form = ReasonForm(data) if act in NO_SANCTION else SanctionForm(data)
+    link = ""
+    if form.is_valid():
+        try:
+            require_may_act(store, me.uid, record.user.uid)
+            link = _do(store, act, form, record.user, me)
+        except Refused as refused:
+            form.add_error(None, str(refused))
+        else:
+            if not link:
+                messages.success(request, _("Done."))
+                return redirect("moderation_person", username)
+            link = request.build_absolute_uri(link)
+    state = in_words(record.standing.imposed.state) if record.standing is not None else ""
+    sanctions = form if isinstance(form, SanctionForm) else SanctionForm()
+    context = {"form": form, "sanctions": sanctions, "record": record, "state": state, "link": link}
+    context |= about_person(store, record.user.uid) | posts_of(store, record.user.uid, before)
+    context["invited"] = invited_by(store, record.user.uid)
+    status = 422 if form.is_bound and not link else 200
+    return staff_page(request, "person.html", context, status)
+
+
+def _do(store: Store, act: str, form: ReasonForm, them: User, me: User) -> str:
+    """Do what the form says. Returns the address of a new link; empty for everything else. Raises Refused."""
+    reason = form.cleaned_data["reason"]
+    if act in {"grant", "refuse"}:
+        Sanctions(store).decide_appeal(them.uid, act == "grant", me.uid, reason)
+    elif act == "lift":
+        Sanctions(store).lift(them.uid, me.uid, reason)
+    elif act == "link":
+        Log(store).write(Act(what="link", whom=them.uid, by=me.uid, reason=reason))
+        return reverse("reset", args=[ResetLinks(store).make(them.uid)])
+    elif isinstance(form, SanctionForm):
+        days = form.number_of_days
+        until = int(time.time()) + days * A_DAY if days else 0
+        Sanctions(store).impose(them.uid, State(form.cleaned_data["action"]), reason, until, me.uid)
+    return ""
+
+
+# ---- Views
 
 
 @staff_required

@@ -1,6 +1,8 @@
 """The composer: the form of a new post, and its validation."""
 
+import re
 import secrets
+import unicodedata
 from typing import Any, Self
 
 from django import forms
@@ -9,10 +11,29 @@ from django.utils.functional import Promise
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from retwis_site.http.validators import MaxLength
+from retwis_site.http.form_fields import MaxLength
 from retwis_site.store.ids import parse_id
-from timeline.posts.composing.line_breaks import normalised
 from timeline.posts.entities import LONGEST_POST, NewPost, TargetMissing, TargetRefused
+
+# ---- The line breaks of a typed text.
+
+
+_more_than_two = re.compile("\n{3,}")
+
+
+def normalised(text: str) -> str:
+    """The text with `\\n` for each kind of line break, at most two in a row. Spaces at the ends of lines go, and so do
+    lines of spaces and invisible characters alone. Empty when the text has nothing visible."""
+    lines = (line.rstrip() if _is_visible(line) else "" for line in text.splitlines())
+    return _more_than_two.sub("\n\n", "\n".join(lines)).strip()
+
+
+def _is_visible(text: str) -> bool:
+    return any(unicodedata.category(char)[0] not in "CZ" for char in text)
+
+
+# ---- Forms
+
 
 _without_nulls = ProhibitNullCharactersValidator()
 

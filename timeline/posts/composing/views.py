@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from urllib.parse import unquote, urlencode
 
 from django.contrib import messages
+from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse, HttpResponseRedirect
 from django.urls import resolve, reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.signing_in.guards import change, login_required, page_of_form, to_login
-from accounts.signing_in.html.pages import form_page, rendering
+from accounts.signing_in.html import form_page, rendering
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import NotSignedIn, User
 from accounts.users.repository import Users
@@ -21,13 +22,12 @@ from retwis_site.store.ids import parse_id
 from retwis_site.store.rate_limits import RateLimits
 from timeline.posts.composing import drafts
 from timeline.posts.composing.drafts import Draft
-from timeline.posts.composing.forms import PostForm
-from timeline.posts.entities import NewPost, NoSuchPost, Post, TargetRefused
-from timeline.posts.html.compose_page import compose_page
-from timeline.posts.html.composer import composer, composer_with
-from timeline.posts.limits import POSTS
-from timeline.posts.reading.acted import NOTHING_READ_MUTES_ASIDE
-from timeline.posts.reading.post_reader import PostReader
+from timeline.posts.composing.forms import EditForm, PostForm
+from timeline.posts.entities import NewPost, NoSuchPost, Post, TargetRefused, TooManyEdits
+from timeline.posts.feature import POSTS
+from timeline.posts.html.composer import compose_page, composer, composer_with, history_page
+from timeline.posts.reading.one_post import one_post, texts_of_post
+from timeline.posts.reading.post_reader import NOTHING_READ_MUTES_ASIDE, PostReader
 from timeline.posts.repository import Posts
 
 
@@ -149,3 +149,43 @@ def _by_another(request: RetwisRequest, me: User, form: PostForm, written_by: in
     author = Users(connect()).people([written_by]).get(written_by)
     context = {"form": form, "uid": me.uid, "me": me.username, "author": author.username if author else ""}
     return form_page(request, "timeline/posts/another_author.html", context, status=409)
+
+
+# ---- Changing the text of a post, and its earlier texts.
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def edit(request: RetwisRequest, me: User, username: str, pid: int) -> HttpResponse:
+    """Round trips of a change: those of `Posts.edit`, one for the post and one for the rate limit. Raises NoSuchPost,
+    PostDeleted."""
+    post = one_post(request.viewer, username, pid)
+    if post.author.uid != me.uid:
+        if request.method != "POST":
+            raise PermissionDenied(_("Only its author can edit a post."))
+        text = _("Only its author can edit a post. You are logged in as %(name)s.") % {"name": f"@{me.username}"}
+        return error_page(request, 403, _("Not allowed"), text, kept_fields(request))
+    if post.links.repost_of is not None:
+        raise NoSuchPost(pid)
+    address = reverse("post", args=[post.author.username, pid])
+    form = EditForm(request.POST if request.method == "POST" else None, initial={"body": post.body})
+    if form.is_valid():
+        RateLimits(connect()).count(POSTS, str(me.uid))
+        try:
+            if Posts(connect()).edit(me.uid, pid, form.cleaned_data["body"]):
+                messages.success(request, _("Saved."), extra_tags="posted")
+            return HttpResponseRedirect(address)
+        except TooManyEdits as refused:
+            form.add_error("body", str(refused.message))
+    context = {"form": form, "uid": me.uid, "pid": pid, "address": address}
+    return form_page(request, "timeline/posts/edit.html", context, status=422 if form.is_bound else 200)
+
+
+@require_safe
+def history(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
+    """At most three round trips. Raises NoSuchPost, also for a repost, PostDeleted, NotShown."""
+    post, texts = texts_of_post(request.viewer, username, pid)
+    shown, _ = PostReader(connect(), request.viewer.user, acted=NOTHING_READ_MUTES_ASIDE).read([pid])
+    if post.links.repost_of is not None or not shown:
+        raise NoSuchPost(pid)
+    return history_page(request, rendering(request), shown[0], texts)

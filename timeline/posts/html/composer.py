@@ -1,12 +1,20 @@
 """The composer: the form of a new post."""
 
-from django.http import HttpRequest
+from collections.abc import Sequence
+
+from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 
-from accounts.signing_in.html.pages import Rendering
-from retwis_site.rendering.fragments import EITHER, NOTHING, Fragment, Html
+from accounts.signing_in.html import Page, Rendering
+from accounts.users.html import at
+from accounts.users.names import isolated
+from retwis_site.rendering.dates import moment
+from retwis_site.rendering.fragments import EITHER, NOTHING, Fragment, Html, joined
 from timeline.posts.composing import drafts
 from timeline.posts.composing.forms import PostForm, new_token
+from timeline.posts.entities import Post
+from timeline.posts.html.post_cards import cards, html_of
+from timeline.posts.reading.records import Version
 
 
 def _empty(form: PostForm) -> Fragment:
@@ -58,3 +66,45 @@ def composer_with(form: PostForm, by: Rendering) -> Html:
         "quotes": bool(form["quote"].value()),
     }
     return render_to_string(COMPOSER.template, context)
+
+
+# ---- The composer on a page of its own.
+
+
+COMPOSE = Page("timeline/posts/compose.html", here="compose", slots=("above", "composer"), shape={"has_above": EITHER})
+
+
+def compose_page(
+    request: HttpRequest, by: Rendering, composer: Html, above: Sequence[Post], status: int = 200
+) -> HttpResponse:
+    """`composer`: from `timeline/posts/html/composer.py`. `above`: the posts that the new one answers and quotes."""
+    return COMPOSE.answer(request, by, status=status, has_above=bool(above), above=cards(above, by), composer=composer)
+
+
+# ---- The page with all texts of a post.
+
+
+HISTORY = Page("timeline/posts/history.html", here="history", slots=("at", "pid", "title_name", "shown_name", "texts"))
+TEXT = Fragment("timeline/posts/_version.html", slots=("iso", "moment", "text"), shape={"is_latest": EITHER})
+
+
+def history_page(request: HttpRequest, by: Rendering, post: Post, texts: Sequence[Version]) -> HttpResponse:
+    """`texts`: from the oldest to the one that stands now. The page has the newest first. The names that the newest
+    text mentions are links in all of them; whom the others meant is not known any more."""
+    names = post.context.mentioned
+    if names is None and len(texts) > 1:
+        names = frozenset()
+    rows = []
+    for number, version in enumerate(reversed(texts)):
+        iso, when = moment(version.since, by.language)
+        text = html_of(version.text, by.language, names=names)
+        rows.append(TEXT.fill(by.language, is_latest=number == 0, iso=iso, moment=when, text=text))
+    return HISTORY.answer(
+        request,
+        by,
+        at=at(post.author.username),
+        pid=post.pid,
+        title_name=isolated(post.author),
+        shown_name=post.author.shown_name,
+        texts=joined(rows),
+    )

@@ -1,22 +1,243 @@
 """Posts as cards. What follows from a post alone is made once and kept; its age, the counts, what the viewer has done,
 who reposted it and the post that it quotes are filled in for each page."""
 
+import json
+import re
 import time
-from collections.abc import Mapping, Sequence
-from typing import Literal
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import cache, lru_cache
+from typing import Literal, NamedTuple
+from urllib.parse import quote
 
 from django.conf import settings
+from django.utils.text import Truncator
+from django.utils.translation import gettext, ngettext, override
 
-from accounts.signing_in.html.pages import Rendering
+from accounts.signing_in.html import Rendering
 from accounts.users.html import PERSON, at, name_of, person
-from retwis_site.rendering.dates import moment
-from retwis_site.rendering.fragments import EITHER, NOTHING, Fragment, Html
+from retwis_site.rendering.dates import A_DAY, moment, short_day
+from retwis_site.rendering.fragments import EITHER, NOTHING, Fragment, Html, escaped, halves, joined
 from retwis_site.rendering.refillable import Refillable
 from retwis_site.store.local_cache import Memory
 from timeline.posts.entities import Context, Post
-from timeline.posts.html.actions import actions
-from timeline.posts.html.ages import Age, age
-from timeline.posts.html.texts import Marks, beginning_of, html_of, html_with_marks
+from timeline.posts.parsing.links import Segment, folded, may_have_links, segments
+
+# ---- The age of a post in words.
+
+
+class Age(NamedTuple):
+    """How old a post is."""
+
+    words: Html  # as in the official Retwis: `posted 3 minutes ago via web`
+    short: Html  # `now`, `3 min`, `2 h`; after a day the date: `14 Nov`, `14 Nov 2025`
+
+
+def age(written: int, now: int, language: str) -> Age:
+    """The age of what was written at `written`; both in unix seconds."""
+    seconds = max(0, now - written)
+    if seconds < 60:
+        return _young(seconds, "second", language)
+    if seconds < 3600:
+        return _young(seconds // 60, "minute", language)
+    if seconds < A_DAY:
+        return _young(seconds // 3600, "hour", language)
+    return _old(seconds // A_DAY, written // A_DAY, now // A_DAY, language)
+
+
+_PHRASES: dict[str, Callable[[int], str]] = {
+    # The official Retwis writes "seconds" also after one second.
+    "second": lambda n: ngettext("posted %(number)d seconds ago via web", "posted %(number)d seconds ago via web", n),
+    "minute": lambda n: ngettext("posted %(number)d minute ago via web", "posted %(number)d minutes ago via web", n),
+    "hour": lambda n: ngettext("posted %(number)d hour ago via web", "posted %(number)d hours ago via web", n),
+    "day": lambda n: ngettext("posted %(number)d day ago via web", "posted %(number)d days ago via web", n),
+}
+_SHORT: dict[str, Callable[[int], str]] = {
+    # Translators: the age of a post of less than a minute, as short as it can be
+    "second": lambda n: gettext("now"),
+    # Translators: the age of a post, as short as it can be
+    "minute": lambda n: ngettext("%(number)d min", "%(number)d min", n),
+    # Translators: the age of a post, as short as it can be
+    "hour": lambda n: ngettext("%(number)d h", "%(number)d h", n),
+}
+
+
+# Each age is made once, so it is the same object for the same words. gettext would compute the plural form each time.
+
+
+@lru_cache(maxsize=5000)
+def _young(number: int, unit: str, language: str) -> Age:
+    with override(language):
+        named = {"number": number}
+        return Age(escaped(_PHRASES[unit](number) % named), escaped(_SHORT[unit](number) % named))
+
+
+@lru_cache(maxsize=5000)
+def _old(days: int, written: int, today: int, language: str) -> Age:
+    """`written`, `today`: days since the epoch."""
+    with override(language):
+        return Age(escaped(_PHRASES["day"](days) % {"number": days}), escaped(short_day(written, today, language)))
+
+
+# A whole number for each plural category of Unicode, in the languages that have the category.
+_SAMPLES = {"other": 100, "zero": 0, "one": 1, "two": 2, "few": 3, "many": 11}
+
+
+@cache
+def phrases(language: str) -> Html:
+    """What the script needs to let ages grow, as JSON. By unit and plural category, the long and the short words of an
+    age, with `#` for the number; categories with the words of `other` are left out. By month, the short words of a day
+    in it, with `#` for the day."""
+    with override(language):
+        found: dict[str, object] = {unit: _by_category(unit) for unit in _PHRASES if unit != "second"}
+        days = [int(datetime(2026, month, 17, tzinfo=UTC).timestamp()) // A_DAY for month in range(1, 13)]
+        found["months"] = "|".join(short_day(day, day, language).replace("17", "#") for day in days)
+    return escaped(json.dumps(found, ensure_ascii=False, separators=(",", ":")))
+
+
+def _by_category(unit: str) -> dict[str, str]:
+    says = [_PHRASES[unit], _SHORT[unit]] if unit in _SHORT else [_PHRASES[unit]]
+    found: dict[str, str] = {}
+    for category, n in _SAMPLES.items():
+        words = "|".join((say(n) % {"number": n}).replace(str(n), "#") for say in says)
+        if words != found.get("other"):
+            found[category] = words
+    return found
+
+
+# ---- A text with its links as HTML, and the beginning of a text.
+
+
+_line_breaks = re.compile(r"[\r\n]+")
+_through_host = re.compile(r"(https?://)?[^/?#]*", re.IGNORECASE)
+
+LONGEST_ADDRESS = 30  # characters that are shown of an address; its host is always shown
+
+LINK = Fragment("timeline/posts/_link.html", slots=("address", "text", "rest"), shape={"is_long": EITHER})
+MENTION = Fragment("timeline/posts/_mention.html", slots=("origin", "at", "text"))
+TAG = Fragment("timeline/posts/_tag.html", slots=("origin", "tag", "text"))
+MARK = Fragment("timeline/posts/_mark.html", slots=("text",))
+
+Marks = Sequence[tuple[int, int]]  # parts of a text, from and to, in their order; none overlap
+# How a piece of a text is shown. Takes the piece, and where it begins in the text.
+_Show = Callable[[str, int], str]
+
+
+def html_of(text: str, language: str, origin: str = "", names: Collection[str] | None = None) -> Html:
+    """A text of a user. `origin`, such as `https://retwis.example`, makes the links to profiles absolute. `names`: the
+    usernames, in lower case, that are links; None: all."""
+    if not may_have_links(text):
+        return escaped(text)
+    return joined(_parts(text, language, origin, names, _as_it_is))
+
+
+def html_with_marks(text: str, language: str, names: Collection[str] | None, marks: Marks) -> Html:
+    """As `html_of`, with these parts of the text highlighted, also inside links."""
+
+    def show(piece: str, start: int) -> str:
+        return _marked(piece, start, marks, language)
+
+    if not may_have_links(text):
+        return _marked(text, 0, marks, language)
+    return joined(_parts(text, language, "", names, show))
+
+
+def _as_it_is(piece: str, start: int) -> str:
+    return piece
+
+
+def _marked(piece: str, start: int, marks: Marks, language: str) -> Html:
+    """A piece of a text, which begins at `start`."""
+    parts, at = [], 0
+    opening, closing = _around_mark(language)
+    for mark_start, mark_end in marks:
+        begin, end = max(mark_start - start, at), min(mark_end - start, len(piece))
+        if begin < end:
+            parts += [piece[at:begin], opening, piece[begin:end], closing]
+            at = end
+    return joined([*parts, piece[at:]])
+
+
+@lru_cache
+def _around_mark(language: str) -> tuple[Html, Html]:
+    """What comes before and after a highlighted text. A page has many."""
+    return halves(MARK.fill(language, text="\0"), "\0")
+
+
+def _parts(text: str, language: str, origin: str, names: Collection[str] | None, show: _Show) -> Iterator[str]:
+    start = 0
+    for part in segments(text):
+        yield _segment(part, start, language, origin, names, show)
+        start += len(part.text)
+
+
+def _segment(part: Segment, start: int, language: str, origin: str, names: Collection[str] | None, show: _Show) -> str:
+    if part.name and (names is None or part.name.lower() in names):
+        return MENTION.fill(language, origin=origin, at=at(part.name), text=show(part.text, start))
+    if part.tag:
+        return TAG.fill(language, origin=origin, tag=tag_in_path(folded(part.tag)), text=show(part.text, start))
+    if part.address:
+        shown = _shown(part.text)
+        rest = show(part.text[shown:], start + shown)
+        text = show(part.text[:shown], start)
+        return LINK.fill(language, is_long=bool(rest), address=part.address, text=text, rest=rest)
+    return show(part.text, start)
+
+
+def _shown(address: str) -> int:
+    """How many characters of an address are shown at once. A host that is cut could be taken for another one."""
+    if len(address) <= LONGEST_ADDRESS:
+        return len(address)
+    host = _through_host.match(address)
+    return max(LONGEST_ADDRESS, host.end() if host else 0)
+
+
+@lru_cache(maxsize=5000)
+def tag_in_path(folded_tag: str) -> Html:
+    """The folded tag as a part of an address, for `{% url 'tag' tag %}` in a fragment."""
+    return escaped(quote(folded_tag))
+
+
+def beginning_of(text: str, length: int) -> str:
+    """The beginning of a text in one line, for titles: at most `length` characters, as `shortened` counts them."""
+    return shortened(_line_breaks.sub(" ", text[: 4 * length]), length)
+
+
+def shortened(text: str, length: int) -> str:
+    """The beginning of a text, with its line breaks: at most `length` characters. Marks over letters do not count. Only
+    a few times as many characters are looked at: a foreign database may have texts of any length, and sorting 10,000
+    marks after a letter takes most of a second."""
+    return text if len(text) <= length else Truncator(text[: 4 * length]).chars(length)
+
+
+# ---- The actions on a post, with how often others have done them.
+
+
+ACTIONS = Fragment(
+    "timeline/posts/_actions.html",
+    slots=("pid", "at", "replies", "reposts", "likes"),
+    shape={"can_act": EITHER, "liked": EITHER, "reposted": EITHER, "bookmarked": EITHER},
+)
+
+
+def actions(post: Post, by: Rendering) -> Html:
+    """The row of actions of a post, with its counts."""
+    return ACTIONS.fill(
+        by.language,
+        can_act=by.me is not None,
+        liked=post.context.acted.liked,
+        reposted=post.context.acted.reposted,
+        bookmarked=post.context.acted.bookmarked,
+        pid=post.pid,
+        at=at(post.author.username),
+        replies=post.counts.replies or "",
+        reposts=post.counts.reposts or "",
+        likes=post.counts.likes or "",
+    )
+
+
+# ---- Post cards
+
 
 OWN = ("own", "pinned")  # the viewers that wrote the post
 BEGINNING = 40  # characters of a text that tell screen readers which post a button deletes

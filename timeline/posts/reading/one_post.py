@@ -7,8 +7,16 @@ from retwis_site.exceptions import NotShown
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe
 from timeline.posts.entities import NoSuchPost, Post, PostDeleted, Unavailable
-from timeline.posts.reading.history import Version, ask_versions
-from timeline.posts.reading.records import FIELDS, Record, deleted_by, post_deleted, record_from, tombstone
+from timeline.posts.reading.records import (
+    FIELDS,
+    Record,
+    Version,
+    ask_versions,
+    deleted_by,
+    post_deleted,
+    record_from,
+    tombstone,
+)
 from timeline.relations.protocol.blocks import ask_blocks
 
 

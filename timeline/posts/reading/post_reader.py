@@ -7,6 +7,8 @@ on which they have acted a moment ago: people see at once what they did, on ever
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
 from math import inf
 from typing import NamedTuple
 
@@ -16,11 +18,8 @@ from accounts.users.repository import keep as keep_people
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.replies import Answer, Reply
-from timeline.posts.entities import NOT_ACTED, Acted, Post, Unavailable
-from timeline.posts.reading.acted import NOTHING_READ, LatestActed, ask_acted
+from timeline.posts.entities import NO_CONTEXT, NO_LINKS, NOT_ACTED, Acted, Context, Post, Unavailable
 from timeline.posts.reading.cached_posts import cached, cached_whole, keep, keep_whole, named_by, people_of
-from timeline.posts.reading.contexts import made_whole
-from timeline.posts.reading.hidden_by_staff import hidden_among, unseen_by
 from timeline.posts.reading.records import (
     FIELDS,
     Record,
@@ -31,7 +30,128 @@ from timeline.posts.reading.records import (
     record_from,
     tombstone,
 )
-from timeline.posts.reading.visibility import Rule, rules_of
+from timeline.posts.reading.visibility import (
+    MUTES_ASIDE,
+    NO_HIDDEN_READ,
+    NO_WORDS,
+    LatestHidden,
+    Rule,
+    ask_latest_hidden,
+    hidden_among,
+    rules_of,
+    unseen_by,
+)
+from timeline.relations.muted_words import Where
+
+# ---- What a card names beside the post itself.
+
+
+def made_whole(post: Post, seen: Mapping[int, Post], people: Mapping[int, User], hidden: AbstractSet[int]) -> Post:
+    """A post with what it names, as far as the viewer sees it. `seen`: the posts that the viewer sees, by id; `people`:
+    by uid, also those who are `hidden` from the viewer."""
+    links = post.links
+    if links is NO_LINKS:
+        return post
+    answered = None if links.reply_to_user in hidden else people.get(links.reply_to_user or 0)
+    quoted = _as_quoted(seen.get(links.quote) if links.quote else None, people)
+    return post._replace(context=Context(NOT_ACTED, None, (), answered, quoted, _names_of(links.mentions, people)))
+
+
+def _as_quoted(post: Post | None, people: Mapping[int, User]) -> Post | None:
+    """A post inside the post that quotes it; None for a repost, which nobody can quote."""
+    if post is None or post.links.repost_of is not None:
+        return None
+    if post.links.mentions is None and post.context is NO_CONTEXT:
+        return post
+    return post._replace(context=Context(mentioned=_names_of(post.links.mentions, people)))
+
+
+def _names_of(mentions: tuple[int, ...] | None, people: Mapping[int, User]) -> frozenset[str] | None:
+    if mentions is None:
+        return None
+    return frozenset(people[uid].username.lower() for uid in mentions if uid in people)
+
+
+# ---- What the viewer has done with the posts of a page: liked, reposted, bookmarked; and whom the viewer hides.
+
+
+LATEST = 50  # entries of each kind that `LatestActed` has at most
+CLOCKS_DIFFER = 60  # seconds; the clocks of two servers never differ by so much
+
+
+def ask_acted(pipe: Pipe, me: int, pids: Sequence[int]) -> Answer[dict[int, Acted]]:
+    """By id, what `me` has done with those of these posts (at least one) on which they have acted. Three commands."""
+    members = [str(pid) for pid in pids]
+    asked = [pipe.zmscore(key(me), members) for key in (keys.likes, keys.reposts, keys.bookmarks)]
+
+    def read() -> dict[int, Acted]:
+        rows = zip(pids, *(scores.value for scores in asked), strict=True)
+        return {pid: Acted(*(score is not None for score in scores)) for pid, *scores in rows if any(scores)}
+
+    return Answer(read)
+
+
+@dataclass(frozen=True, slots=True)
+class LatestActed:
+    """What the viewer has liked, reposted and bookmarked last.
+
+    A page can ask it before it knows which posts it has. Nobody acts on a post before it is published, so for most
+    pages it is all that the page must know."""
+
+    liked: frozenset[str]  # ids as text
+    reposted: frozenset[str]
+    bookmarked: frozenset[str]
+    since: float  # unix seconds: later likes and bookmarks are all known
+    since_id: float  # reposts with higher ids are all known
+    hidden: LatestHidden  # whom the viewer has blocked and muted last, and muted words
+
+    def knows(self, post: Post | None) -> bool:
+        """Whether all is known about this post; None: a post of which nothing is known yet."""
+        return self.knows_all or (
+            post is not None and post.time > self.since + CLOCKS_DIFFER and post.pid > self.since_id
+        )
+
+    @property
+    def knows_all(self) -> bool:
+        return self.since == self.since_id == -inf
+
+    def asking_for(self, pid: int) -> "LatestActed":
+        """The same for the page of a post: the viewer has asked for it, so no muted words hide it there."""
+        words = self.hidden.words
+        if words is NO_WORDS:
+            return self
+        return replace(self, hidden=self.hidden._replace(words=words._replace(besides=pid)))
+
+    def on(self, pids: Iterable[int]) -> dict[int, Acted]:
+        """By id, what the viewer has done with those of these posts on which they have acted."""
+        each = self.liked, self.reposted, self.bookmarked
+        every = frozenset().union(*each)
+        return {pid: Acted(*(str(pid) in those for those in each)) for pid in pids if str(pid) in every}
+
+
+NOTHING_READ = LatestActed(frozenset(), frozenset(), frozenset(), inf, inf, NO_HIDDEN_READ)
+NOTHING_READ_MUTES_ASIDE = replace(NOTHING_READ, hidden=MUTES_ASIDE)
+
+
+def ask_latest_acted(pipe: Pipe, me: int | None, where: Where = Where.EVERYWHERE) -> Answer[LatestActed]:
+    """Eight commands; none for a visitor, None. `where`: as for `muted_texts`."""
+    if me is None:
+        return Answer(lambda: NOTHING_READ)
+    of_each = (keys.likes, keys.reposts, keys.bookmarks)
+    asked = [pipe.zrevrange_withscores(key(me), 0, LATEST - 1) for key in of_each]
+    hidden = ask_latest_hidden(pipe, me, where)
+
+    def read() -> LatestActed:
+        rows = [reply.value for reply in asked]
+        likes, reposts, bookmarks = (each[-1][1] if len(each) >= LATEST else -inf for each in rows)
+        liked, reposted, bookmarked = (frozenset(member for member, _ in each) for each in rows)
+        return LatestActed(liked, reposted, bookmarked, max(likes, bookmarks), reposts, hidden.value)
+
+    return Answer(read)
+
+
+# ---- Post reader
+
 
 STEPS = 3  # a repost names its original, that names the post that it quotes, and that names its author
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from accounts.users.entities import User
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe
-from retwis_site.store.ids import parse_number, stored_id, stored_ids, stored_time
+from retwis_site.store.ids import note_bad, parse_number, stored_id, stored_ids, stored_time
 from retwis_site.store.local_cache import Hints, Memory
 from retwis_site.store.replies import Answer
 from timeline.posts.entities import (
@@ -20,6 +20,40 @@ from timeline.posts.entities import (
     PostRemoved,
     Unavailable,
 )
+
+# ---- The texts that a post had.
+
+
+class Version(NamedTuple):
+    """A text of a post."""
+
+    since: int  # unix seconds: since when it stands, or stood
+    text: str
+
+
+def ask_versions(pipe: Pipe, pid: int) -> Answer[tuple[Version, ...]]:
+    """All texts of an edited post, the one that stands now as the last; none for a post that was never edited. One
+    command.
+
+    The texts of a deleted post may still be there for a moment: a page must ask whether it is deleted."""
+    key = keys.edits(pid)
+    stored = pipe.hgetall(key)
+
+    def read() -> tuple[Version, ...]:
+        texts = []
+        for since, text in stored.value.items():
+            number = parse_number(since)
+            if number is None:
+                note_bad(key, since)
+            else:
+                texts.append(Version(number, text))
+        return tuple(sorted(texts))
+
+    return Answer(read)
+
+
+# ---- Records
+
 
 LINKS = ("reply_to", "root", "reply_to_user", "above", "quote", "repost_of", "mentions")  # as in `Links`
 COUNTS = ("likes", "reposts", "replies", "quotes")  # as in `Counts`

@@ -5,14 +5,190 @@ rule of every page (`rules_of`); it hides a post also where another post reposts
 is a rule of that page: it decides about the entries of the list. A repost is an entry by the person who reposts.
 """
 
-from collections.abc import Sequence
-from typing import Protocol
+import time
+from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import lru_cache
+from typing import NamedTuple, Protocol
 
-from retwis_site.store.client import Pipe
+from accounts.users.entities import State, User
+from accounts.users.repository import Users
+from retwis_site.store import keys
+from retwis_site.store.client import Pipe, Store
+from retwis_site.store.ids import parse_id
+from retwis_site.store.local_cache import Memory
+from retwis_site.store.replies import Answer
+from timeline.language.words import joined, phrase, words
 from timeline.posts.entities import Post
-from timeline.posts.reading.hidden_people import NOBODY_HIDDEN, HiddenPeople, LatestHidden
-from timeline.posts.reading.muted_texts import MutedTexts
-from timeline.relations.follow import FollowedPeople, LatestFollowed
+from timeline.relations.follow import FollowedPeople, LatestFollowed, ask_followed
+from timeline.relations.muted_words import How, MutedWord, Where, ask_muted_words
+
+# ---- Which texts have words that a viewer mutes.
+
+
+CACHED_VIEWERS = 200  # with muted words; at most 50 KB each
+
+# The words of texts, as phrases are looked for. An entry has some 1 KB, so all have 5 MB.
+_texts: Memory[str, str] = Memory(size=5000, seconds=3600)
+
+
+class MutedTexts(NamedTuple):
+    """What hides and folds posts of one viewer."""
+
+    hiding: Sequence[tuple[str, str]] = ()  # the words as a text has them, and as typed
+    folding: Sequence[tuple[str, str]] = ()
+    besides: int | None = None  # the id of a post that is shown whatever it says: the viewer has asked for it
+
+    def hide(self, text: str) -> bool:
+        return bool(self.hiding) and _first(self.hiding, text) is not None
+
+    def folded_for(self, text: str) -> str | None:
+        """The words, as typed, for which a post with this text is folded; None for most."""
+        return _first(self.folding, text) if self.folding else None
+
+
+NO_WORDS = MutedTexts()
+
+
+def muted_texts(muted: Iterable[MutedWord], where: Where) -> MutedTexts:
+    """What the words mute on a page: HOME for the viewer's home, EVERYWHERE for any other."""
+    here = tuple((one.how, one.words) for one in muted if one.where in (where, Where.EVERYWHERE))
+    return _muted_texts(here) if here else NO_WORDS
+
+
+@lru_cache(CACHED_VIEWERS)
+def _muted_texts(here: Sequence[tuple[How, str]]) -> MutedTexts:
+    hiding, folding = (
+        tuple((phrase(words(typed)), typed) for how, typed in here if how is wanted) for wanted in (How.HIDE, How.FOLD)
+    )
+    return MutedTexts(hiding, folding)
+
+
+def _first(muted: Sequence[tuple[str, str]], text: str) -> str | None:
+    in_text = _texts.get(text)
+    if in_text is None:
+        in_text = joined(words(text))
+        _texts.put(text, in_text)
+    return next((typed for wanted, typed in muted if wanted in in_text), None)
+
+
+# ---- Whom and what a viewer does not see: people whom they block or mute, people who block them, and muted words.
+
+
+LATEST = 50  # entries of each kind that `LatestHidden` has at most
+KINDS = (keys.blocked, keys.blocked_by, keys.muted, keys.muted_reposts)
+
+
+class LatestHidden(NamedTuple):
+    """The muted words, and the people of each of the KINDS that stand first there. A page can ask it before it knows
+    whose posts it has, and for nearly all users it is all that the page must know."""
+
+    people: tuple[frozenset[int], ...]  # uids, of each kind; a mute that has ended is not among them
+    are_all: tuple[bool, ...]  # of each kind, whether there are no others
+    words: MutedTexts = NO_WORDS
+
+    @property
+    def blocked(self) -> frozenset[int]:
+        """Those with a block between them and the viewer."""
+        return self.people[0] | self.people[1]
+
+    @property
+    def blocked_or_muted(self) -> frozenset[int]:
+        """Those whom lists leave out."""
+        return self.blocked | self.people[2]
+
+
+NO_HIDDEN_READ = LatestHidden((frozenset(),) * len(KINDS), (False,) * len(KINDS))
+# For a page on which a viewer has asked for a certain post: blocks hide it, mutes do not.
+MUTES_ASIDE = LatestHidden((frozenset(),) * len(KINDS), (False, False, True, True))
+NOBODY_HIDDEN = LatestHidden((frozenset(),) * len(KINDS), (True,) * len(KINDS))
+
+
+def ask_latest_hidden(pipe: Pipe, me: int, where: Where) -> Answer[LatestHidden]:
+    """Five commands. `where`: as for `muted_texts`."""
+    asked = [pipe.zrevrange_withscores(key(me), 0, LATEST - 1) for key in KINDS]
+    words = ask_muted_words(pipe, me)
+
+    def read() -> LatestHidden:
+        rows = [reply.value for reply in asked]
+        muted = muted_texts(words.value, where)
+        if not any(rows) and muted is NO_WORDS:
+            return NOBODY_HIDDEN
+        people = (
+            frozenset(uid for member, score in some if score > _stands_above(key) and (uid := parse_id(member)))
+            for key, some in zip(KINDS, rows, strict=True)
+        )
+        return LatestHidden(tuple(people), tuple(len(some) < LATEST for some in rows), muted)
+
+    return Answer(read)
+
+
+def _stands_above(key: Callable[[int], str]) -> float:
+    """Above which score an entry stands. The score of a block is since when, that of a mute until when."""
+    return -1 if key in (keys.blocked, keys.blocked_by) else time.time()
+
+
+class HiddenPeople:
+    """All people whom one viewer does not see, as far as they are asked about."""
+
+    def __init__(self, me: int, latest: LatestHidden) -> None:
+        """`latest`: what this request has read. It asks about others only where a user hides more than these."""
+        self._me = me
+        self._latest = latest
+        self._asked = {me}
+        self._answers: list[list[Answer[set[int]]]] = [[] for _ in KINDS]
+
+    def ask(self, pipe: Pipe, people: set[int]) -> None:
+        """At most four commands; none for most users."""
+        unknown = [*(people - self._asked)]
+        self._asked |= people
+        for answers, key, are_all in zip(self._answers, KINDS, self._latest.are_all, strict=True):
+            if unknown and not are_all:
+                answers.append(_ask_among(pipe, key(self._me), unknown, _stands_above(key)))
+
+    def read(self) -> tuple[set[int], set[int], set[int]]:
+        """The people with a block either way, those that are muted, and those whose reposts are."""
+        blocked, by, muted, reposts = (
+            set(latest).union(*(answer.value for answer in answers))
+            for latest, answers in zip(self._latest.people, self._answers, strict=True)
+        )
+        return blocked | by, muted, reposts
+
+
+def _ask_among(pipe: Pipe, key: str, people: list[int], after: float) -> Answer[set[int]]:
+    """Those of these people with a score above `after`."""
+    scores = pipe.zmscore(key, [str(uid) for uid in people])
+    return Answer(
+        lambda: {uid for uid, score in zip(people, scores.value, strict=True) if score is not None and score > after}
+    )
+
+
+# ---- People whom staff has hidden: their followers see them, and everyone on their own pages. No one else does.
+
+
+def hidden_among(people: Iterable[User]) -> set[int]:
+    """The uids of those of these people whom staff has hidden."""
+    return {person.uid for person in people if person.state is State.HIDDEN}
+
+
+def unseen_by(me: int | None, hidden: set[int], pipe: Pipe) -> set[int]:
+    """Those of these hidden people whom the viewer `me` (None: a visitor) does not see. One round trip; none without
+    hidden people, and for a visitor."""
+    others = hidden - {me}
+    if not others or me is None:
+        return others
+    followed = ask_followed(pipe, me, others)
+    pipe.execute()
+    return others - followed.value
+
+
+def seen_by_all(store: Store, people: Collection[int]) -> set[int]:
+    """The uids of those of these people whom a visitor sees: without unknown, deleted, suspended and hidden ones. At
+    most one round trip, of a command for each who is not cached."""
+    found = Users(store).people(people)
+    return found.keys() - hidden_among(found.values())
+
+
+# ---- Visibility
 
 
 class Rule(Protocol):

@@ -4,18 +4,18 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 
+from accounts.community.log import Act, Log, read_act
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE
 from retwis_site.store.client import Store
-from retwis_site.store.ids import nonce
+from retwis_site.store.ids import nonce, stored_id
 from timeline.posts.entities import NO_LINKS, DeletedBy, Links, NoSuchPost, PostDeleted
 from timeline.posts.notices import NewPost, PostNotices
 from timeline.posts.reading.cached_posts import forget
 from timeline.posts.reading.records import deleted_by
-from timeline.posts.writing.looks import Look
-from timeline.posts.writing.standing import Standing
+from timeline.posts.writing.standing import Look, Standing
 from timeline.relations.removal import ask_edges_to_post, remove_edges_to_posts
 
 
@@ -97,3 +97,35 @@ def mark_deleted(store: Store, pids: Sequence[int], by: DeletedBy = DeletedBy.AU
         pipe.hset(keys.post(pid), {"deleted": f"{now}{by.mark}"})
         forget(pid)
     pipe.execute()
+
+
+# ---- A post that staff deletes, with its line in the log: the job has both, so a worker can do all of it again.
+
+
+def delete_by_staff(store: Store, pid: int, by: int, reason: str) -> int:
+    """Delete anybody's post. Returns the uid of its author. Five round trips besides those of `Deletion.delete`. Raises
+    NoSuchPost, PostDeleted."""
+    author = stored_id(keys.post(pid), store.hget(keys.post(pid), "user_id"))
+    if author is None:
+        raise NoSuchPost(pid)
+    act = Act(what="post:deleted", by=by, whom=author, post=pid, reason=reason)
+    job = Outbox(store).add(f"unpost:{pid}:{act.line()}")
+    try:
+        Deletion(job.store).delete(author, pid, DeletedBy.STAFF)
+    except (NoSuchPost, PostDeleted):
+        job.done()  # it is not there, or its author was faster
+        raise
+    with suppress(LeaseEnded):
+        Log(job.store).write(act)
+        job.done()
+    return author
+
+
+def finish_staff_deletion(store: Store, claim: Claim) -> None:
+    """The job `unpost:<pid>:<line of the log>`: delete the post, unless it is deleted, and write the line."""
+    act = read_act("outbox", claim.name.split(":", 2)[2])
+    if act is not None:
+        with suppress(NoSuchPost, PostDeleted):
+            Deletion(store).delete(act.whom, act.post, DeletedBy.STAFF)
+        Log(store).write(act)
+    claim.outbox.done(claim.name)

@@ -17,11 +17,23 @@ from retwis_site.store.replies import Reply
 from timeline.posts.entities import NO_LINKS
 from timeline.posts.notices import PostNotices
 from timeline.posts.post_ids import post_ids
-from timeline.posts.writing import index_jobs
 from timeline.posts.writing.deletion import mark_deleted, notices_of
-from timeline.posts.writing.looks import Look, Seen
-from timeline.posts.writing.standing import Standing
+from timeline.posts.writing.standing import Look, Seen, Standing
 from timeline.relations.removal import remove_edges_to_posts
+
+# ---- A new or changed post is left to a worker, which writes it into the index of the search.
+
+
+def leave_to_the_index(pipe: Pipe, pid: int) -> None:
+    """Leave the job `index:<pid>:<nonce>` to a worker, due at once. It stands in the same key as the other jobs of the
+    post. Each job has a name of its own: a worker that has read the text before an edit does not remove the job of this
+    edit."""
+    job = f"index:{pid}:{nonce()}"
+    pipe.zadd(keys.outbox(job), {job: int(time.time())})
+
+
+# ---- Delivery
+
 
 FOLLOWERS_AT_ONCE = 2048  # homes pushed to in one round trip; an inline delivery has one such chunk
 FOLLOWERS_READ = 4 * FOLLOWERS_AT_ONCE  # followers read in one round trip; the next read waits for all pushes sent
@@ -119,7 +131,7 @@ class Delivery:
         pipe = self._store.pipeline()
         pipe.zadd(keys.updates(uid), {str(pid): pid})
         self._ids.queue_as_recent(pipe, pid)
-        index_jobs.leave(pipe, pid)
+        leave_to_the_index(pipe, pid)
         for now in written.values():
             self._standing.queue(pipe, pid, now)
         pipe.execute()

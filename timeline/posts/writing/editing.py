@@ -15,12 +15,11 @@ from retwis_site.store.client import Store
 from retwis_site.store.ids import nonce, stored_time
 from timeline.posts.entities import NO_LINKS, NoSuchPost, PostDeleted, TooManyEdits
 from timeline.posts.notices import PostNotices
-from timeline.posts.reading.history import Version
-from timeline.posts.writing import index_jobs
+from timeline.posts.reading.records import Version
+from timeline.posts.writing import delivery
 from timeline.posts.writing.deletion import notices_of
-from timeline.posts.writing.looks import Look, Seen
 from timeline.posts.writing.mentions import mentioned
-from timeline.posts.writing.standing import Standing
+from timeline.posts.writing.standing import Look, Seen, Standing
 
 MOST_TEXTS = 100  # of a post, the first one included
 
@@ -87,7 +86,7 @@ class Editing:
         """Remove the job of an edit. The new text goes into the index: that job comes first, and stands in the same
         key."""
         pipe = self._store.pipeline()
-        index_jobs.leave(pipe, pid)
+        delivery.leave_to_the_index(pipe, pid)
         self._outbox.queue_done(pipe, job)
         pipe.execute()
 

@@ -18,13 +18,171 @@ from typing import NamedTuple
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
-from retwis_site.store.ids import nonce
-from timeline.posts.entities import NO_LINKS
+from retwis_site.store.ids import nonce, stored_time
+from retwis_site.store.replies import Answer
+from timeline.posts.entities import NO_LINKS, Links
+from timeline.posts.parsing.links import in_index, tags_in
 from timeline.posts.reading.cached_posts import forget
-from timeline.posts.writing.listings import QUOTES, REPLIES, queue_spellings
-from timeline.posts.writing.looks import Look, Parent, Seen
+from timeline.posts.reading.records import LINKS, Version, ask_versions, links_from
 from timeline.posts.writing.mentions import mentioned
-from timeline.relations.protocol.counts import Counts
+from timeline.relations.protocol.counts import Counts, PostCount
+
+# ---- The sorted sets in which a post stands because of what its hash says: the thread, the replies to a post, its
+# quotes, the posts with a tag.
+#
+# The hash is the truth, and a listing follows from it (`standing.py`). Member and score of each entry are the post's
+# id.
+
+
+REPLIES = PostCount("replies", keys.replies_to)
+QUOTES = PostCount("quotes", keys.quotes_of)
+
+
+class Listing(NamedTuple):
+    """A sorted set in which a post stands. `has_tombstones`: also when it is deleted, as long as it has replies."""
+
+    key: str
+    has_tombstones: bool = False
+
+
+def listings_of(links: Links, body: str) -> list[Listing]:
+    """The listings of a post with these links and this text. An edit moves the post from the
+    sets of the old text to those of the new one."""
+    listings = []
+    if links.root is not None:
+        listings.append(Listing(keys.thread(links.root), has_tombstones=True))
+    if links.reply_to is not None:
+        listings.append(Listing(keys.replies_to(links.reply_to), has_tombstones=True))
+    if links.quote is not None:
+        listings.append(Listing(keys.quotes_of(links.quote)))
+    listings += [Listing(keys.tag(tag)) for tag in tags_in(body)]
+    return listings
+
+
+def queue_spellings(pipe: Pipe, body: str) -> None:
+    """Write how the tags of a text were first spelled, and by what beginning they are found. Both stay when no post has
+    the tag any more."""
+    for tag, spelling in tags_in(body).items():
+        pipe.hsetnx(keys.tags(), tag, spelling)
+        pipe.zadd(keys.tags_by_name(), {in_index(tag): 0})
+
+
+# ---- A look: all that decides where some posts stand, and what they answer and quote, read in one round trip.
+
+
+FOREVER = -1  # TTL of a key without an expiry
+
+
+class Seen(NamedTuple):
+    """All that decides where a post stands."""
+
+    exists: bool  # False: no hash, or one without an author
+    deleted: bool = False
+    has_replies: bool = False
+    links: Links = NO_LINKS
+    body: str = ""
+    edited: int | None = None  # unix seconds
+    texts: tuple[Version, ...] = ()  # of an edited post; the newest last
+
+    @property
+    def text(self) -> str:
+        """The text that the post must have: the newest one."""
+        return self.texts[-1].text if self.texts else self.body
+
+    @property
+    def stands_in(self) -> set[str]:
+        """The keys of the listings in which the post must stand."""
+        if not self.exists or (self.deleted and not self.has_replies):
+            return set()
+        listings = listings_of(self.links, self.text)
+        return {one.key for one in listings if one.has_tombstones or not self.deleted}
+
+    @property
+    def may_stand_in(self) -> set[str]:
+        """The keys of the listings of all its texts."""
+        texts = {self.body, *(version.text for version in self.texts)}
+        return {one.key for text in texts for one in listings_of(self.links, text)}
+
+
+class Parent(NamedTuple):
+    """A post that is answered."""
+
+    replies: int
+    deleted: bool
+    expires: bool
+
+    @property
+    def number(self) -> int:
+        """What its number of replies must be."""
+        return 0 if self.deleted else self.replies
+
+    @property
+    def stands_wrong(self) -> bool:
+        """Whether it is deleted, and its replies have come or gone since it was settled."""
+        return self.deleted and self.expires == bool(self.replies)
+
+
+class Look:
+    """Queues its commands. After `execute()` it has `seen`, `parents` and `quotes`."""
+
+    def __init__(self, pipe: Pipe, links: Mapping[int, Links]) -> None:
+        """`links`: those of each post, as far as they are known before the look."""
+        self._seen = {pid: _ask_seen(pipe, pid) for pid in links}
+        answered = {one.reply_to for one in links.values() if one.reply_to is not None}
+        quoted = {one.quote for one in links.values() if one.quote is not None}
+        self._parents = {pid: _ask_parent(pipe, pid) for pid in answered}
+        self._quotes = {pid: QUOTES.ask(pipe, pid) for pid in quoted}
+
+    @property
+    def seen(self) -> dict[int, Seen]:
+        return {pid: one.value for pid, one in self._seen.items()}
+
+    @property
+    def parents(self) -> dict[int, Parent]:
+        return {pid: one.value for pid, one in self._parents.items()}
+
+    @property
+    def quotes(self) -> dict[int, int]:
+        """What the number of quotes of each quoted post must be."""
+        return {pid: one.value for pid, one in self._quotes.items()}
+
+
+def _ask_seen(pipe: Pipe, pid: int) -> Answer[Seen]:
+    key = keys.post(pid)
+    fields = pipe.hmget(key, ("user_id", "deleted", "body", "edited", *LINKS))
+    replies = pipe.zcard(keys.replies_to(pid))
+    texts = ask_versions(pipe, pid)
+
+    def read() -> Seen:
+        author, deleted, body, edited, *links = fields.value
+        return Seen(
+            exists=author is not None,
+            deleted=deleted is not None,
+            has_replies=replies.value > 0,
+            links=links_from(key, links),
+            body=body or "",
+            edited=None if edited is None else stored_time(key, edited),
+            texts=texts.value,
+        )
+
+    return Answer(read)
+
+
+def _ask_parent(pipe: Pipe, pid: int) -> Answer[Parent]:
+    fields = pipe.hmget(keys.post(pid), ["user_id", "deleted"])
+    replies, seconds = pipe.zcard(keys.replies_to(pid)), pipe.ttl(keys.post(pid))
+
+    def read() -> Parent:
+        author, deleted = fields.value
+        if author is None:  # its hash has expired
+            return Parent(0, deleted=False, expires=False)
+        return Parent(replies.value, deleted is not None, seconds.value != FOREVER)
+
+    return Answer(read)
+
+
+# ---- Standing
+
 
 DELETED_STAYS = 30 * 24 * 3600  # seconds that the page of a deleted post without replies answers 410
 

@@ -8,7 +8,7 @@ from retwis_site.store.client import Pipe
 from retwis_site.store.ids import stored_time, whole
 from retwis_site.store.replies import Answer
 from timeline.notices.entities import Kind, Notice
-from timeline.notices.welcome import Welcome, ask_welcome, queue_notice
+from timeline.notices.inbox import Welcome, ask_welcome, queue_notice
 from timeline.relations.protocol.relation import Edge, Effect
 
 

@@ -11,10 +11,8 @@ from retwis_site.store import key_kinds, keys
 from retwis_site.store.chunks import batches
 from retwis_site.store.client import Store
 from retwis_site.store.ids import stored_id
-from timeline.posts.checks.post_checks import at_work_on
-from timeline.search.index.postings import ask_posts
-from timeline.search.index.range_bits import ask_ranges_with
-from timeline.search.index.ranges import ask_ranges
+from timeline.posts.checks import at_work_on
+from timeline.search.index.postings import ask_posts, ask_ranges, ask_ranges_with
 from timeline.search.index.rebuilding import LEASE_OF, stray_postings
 from timeline.search.index.writing import LAST, Indexing
 

@@ -10,16 +10,110 @@ the posts that a term leads to must be checked.
 
 import sys
 from array import array
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
-from itertools import compress
+from functools import cached_property, lru_cache
+from itertools import compress, islice
+from typing import NamedTuple
 from zlib import crc32
 
 from retwis_site.store import keys
-from retwis_site.store.client import Pipe
-from retwis_site.store.replies import Answer
-from timeline.search.index.ranges import Range
+from retwis_site.store.client import Pipe, Store
+from retwis_site.store.ids import LARGEST_ID, stored_ids, stored_time
+from retwis_site.store.local_cache import Memory
+from retwis_site.store.replies import Answer, Reply
+from retwis_site.store.snowflake import SMALLEST
+
+# ---- The ranges of ids by which the index is split: no key grows without limit, and a search reads the newest range
+# first.
+#
+# Ids from a counter: a range is RANGE ids. Ids from the time: the sorted set `posting_ranges` says where ranges begin.
+# A full one ends AHEAD seconds from now, at an id that no post has yet. So all workers agree where a post stands: none
+# works with a list of ranges that is so old.
+
+
+RANGE = 16_384  # ids of a counter: two bytes say which one of its range
+MOST_POSTS = 8192  # with ids from the time; a range with more is full
+AHEAD = 600  # seconds; above the LEASE of a job, and above the STEP by which clocks differ
+LONGEST = 2**47  # from the first id of a range to the first of the next: nine years; six bytes hold twice as much
+KEPT = 5.0  # seconds that a process keeps the ranges
+SOON = 1000  # ids that posts may get within KEPT seconds
+
+
+class Range(NamedTuple):
+    """The ids from `first` to `after`, which is not in it. `width`: the bytes that say which one of them. `number`: of
+    the range among all: those of the counter come first, whatever its value is."""
+
+    first: int
+    after: int
+    width: int
+    number: int
+
+
+class Ranges(NamedTuple):
+    """All ranges. `last_counted`: the last id of the counter. `starts`: where ranges of ids from the time begin, in
+    their order."""
+
+    last_counted: int
+    starts: tuple[int, ...]
+
+    def of(self, pid: int) -> Range:
+        """The range in which a post stands."""
+        if pid < SMALLEST:
+            number = pid // RANGE
+            return Range(number * RANGE, (number + 1) * RANGE, 2, number)
+        place = max(bisect_right(self.starts, pid), 1)
+        first = self.starts[place - 1] if self.starts else SMALLEST
+        after = self.starts[place] if place < len(self.starts) else LARGEST_ID + 1
+        return Range(first, after, 6, SMALLEST // RANGE + place - 1)
+
+    def below(self, before: int) -> Iterator[Range]:
+        """The ranges with ids below `before`, highest first."""
+        for place in range(len(self.starts), 0, -1):
+            if self.starts[place - 1] < before:
+                yield self.of(self.starts[place - 1])
+        last = min(self.last_counted, before - 1)
+        for first in range(last // RANGE * RANGE, -1, -RANGE):
+            yield self.of(first)
+
+
+@lru_cache(maxsize=16)
+def highest(ranges: Ranges, before: int, number: int) -> tuple[Range, ...]:
+    """The ranges with ids below `before`, highest first, at most so many. Kept, since most searches need the same."""
+    return tuple(islice(ranges.below(before), number))
+
+
+_kept: Memory[str, Ranges] = Memory(size=2, seconds=KEPT)
+
+
+def ask_ranges(pipe: Pipe) -> Answer[Ranges]:
+    """All ranges. Two commands; the answer has an entry for each MOST_POSTS posts with ids from the time."""
+    counter, starts = pipe.get(keys.next_post_id()), pipe.zrange(keys.posting_ranges(), 0, -1)
+
+    def read() -> Ranges:
+        return Ranges(
+            min(stored_time(keys.next_post_id(), counter.value), SMALLEST - 1),
+            tuple(sorted(stored_ids(keys.posting_ranges(), starts.value))),
+        )
+
+    return Answer(read)
+
+
+def known_ranges(store: Store) -> Ranges:
+    """All ranges, and one that may begin within seconds. One round trip, none within KEPT seconds of the last."""
+    known = _kept.get("")
+    if known is None:
+        pipe = store.pipeline()
+        asked = ask_ranges(pipe)
+        pipe.execute()
+        known = asked.value._replace(last_counted=asked.value.last_counted + SOON)
+        _kept.put("", known)
+    return known
+
+
+# ---- Postings
+
 
 BUCKETS = 1024
 FINGERPRINT = 2  # bytes
@@ -112,3 +206,55 @@ def place(term: str) -> tuple[int, int]:
     """The bucket of a term, and its fingerprint."""
     hashed = crc32(term.encode(errors="replace"))
     return hashed % BUCKETS, hashed >> 16
+
+
+# ---- Bits that say which ranges of ids have a term, so that a search for a rare word reads no other range.
+#
+# A key has the bits of GROUP ranges for one bucket of terms: SLOTS bits for each range. A term sets one of them. Terms
+# share bits, and no bit is ever cleared. So a range with the bit may have no post with the term, and one without it has
+# none. This is a Bloom filter with one hash function (B. H. Bloom, 1970).
+
+
+GROUP = 64  # ranges; with ids from the counter, a million posts
+SLOTS = 512  # so a key has at most 4 KB
+
+
+def queue_bits(pipe: Pipe, within: Range, terms: Iterable[str]) -> None:
+    """Write that a range has these terms. At most one command for each."""
+    for bucket, slot in {_slot(term) for term in terms}:
+        pipe.setbit(keys.posting_bits(within.number // GROUP, bucket), _bit(within, slot))
+
+
+def ask_ranges_with(pipe: Pipe, ranges: Sequence[Range], terms: Sequence[str]) -> Answer[list[Range]]:
+    """Those of the ranges that may have posts with all of these terms. One command for each term and group."""
+    by_group: defaultdict[int, list[Range]] = defaultdict(list)
+    for each in ranges:
+        by_group[each.number // GROUP].append(each)
+    asked = [
+        (some, [(slot, pipe.get_bytes(keys.posting_bits(group, bucket))) for bucket, slot in map(_slot, terms)])
+        for group, some in by_group.items()
+    ]
+
+    def read() -> list[Range]:
+        return [each for some, answers in asked for each in _with_all(some, answers)]
+
+    return Answer(read)
+
+
+def _with_all(ranges: Sequence[Range], answers: Iterable[tuple[int, Reply[bytes | None]]]) -> list[Range]:
+    """Those of the ranges of a group that have the bit of each slot."""
+    for slot, stored in answers:
+        # One byte of each range. As Redis counts bits, the first is the highest of its byte.
+        column, bit = (stored.value or b"")[slot // 8 :: SLOTS // 8], 128 >> slot % 8
+        having = {place for place, byte in enumerate(column) if byte & bit}
+        ranges = [each for each in ranges if each.number % GROUP in having]
+    return [*ranges]
+
+
+def _slot(term: str) -> tuple[int, int]:
+    bucket, fingerprint = place(term)
+    return bucket, fingerprint % SLOTS
+
+
+def _bit(within: Range, slot: int) -> int:
+    return within.number % GROUP * SLOTS + slot

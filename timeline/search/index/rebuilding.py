@@ -18,9 +18,16 @@ from retwis_site.store.chunks import AT_ONCE, batches
 from retwis_site.store.client import Store
 from retwis_site.store.ids import LARGEST_ID, nonce, parse_id, parse_number
 from retwis_site.store.snowflake import SMALLEST
-from timeline.search.index.postings import BUCKETS, queue_records
-from timeline.search.index.range_bits import queue_bits
-from timeline.search.index.ranges import LONGEST, MOST_POSTS, Range, Ranges, ask_ranges
+from timeline.search.index.postings import (
+    BUCKETS,
+    LONGEST,
+    MOST_POSTS,
+    Range,
+    Ranges,
+    ask_ranges,
+    queue_bits,
+    queue_records,
+)
 from timeline.search.index.writing import LAST, LATE, Indexing, Terms, by_term
 
 LEASE_OF = "reindex"  # one process at a time writes the index anew

@@ -1,17 +1,195 @@
 """The posts that may fit a query, the newest first, from as many ranges of ids as a page needs and may read."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.replies import Answer
-from timeline.posts.reading.moments import Bounds
-from timeline.search.index.range_bits import ask_ranges_with
-from timeline.search.index.ranges import Range
-from timeline.search.queries.proposals import Proposals, ask_proposals
-from timeline.search.queries.scopes import Among
+from timeline.language.stems import asked_terms
+from timeline.language.words import Word
+from timeline.posts.reading.moments import Bounds, moment
+from timeline.posts.reading.post_reader import ask_acted
+from timeline.posts.reading.records import ask_authors
+from timeline.relations.follow import ask_followed
+from timeline.search.index.postings import Postings, Range, ask_postings, ask_ranges_with, in_all
+from timeline.search.index.writing import HAS_LINK, IS_REPLY, from_user, tag, to_user
+from timeline.search.queries.parsing import (
+    Before,
+    ByPerson,
+    ByViewer,
+    Kind,
+    NotBefore,
+    OneWord,
+    Part,
+    Phrase,
+    Query,
+    Role,
+    Scope,
+    WithTag,
+)
 from timeline.timelines.pagination import POSTS_A_PAGE
+
+# ---- The ids of the posts that a query's dates leave. A search looks nowhere else.
+#
+# Every post is checked besides: these bounds need not be exact, but must leave nothing out. They would leave out a post
+# with an older date than its neighbours: `before:` does not find it.
+
+
+def bounds(store: Store, query: Query, below: int, newest: int) -> Bounds:
+    """The bounds of a query's dates, below the cursor. Round trips for each date as for `moment`."""
+    first, after = 0, below
+    for part in query.wanted:
+        if isinstance(part, NotBefore):
+            first = max(first, moment(store, part.seconds, newest).first)
+        elif isinstance(part, Before):
+            after = min(after, moment(store, part.seconds, newest).after)
+    return Bounds(first, after)
+
+
+# ---- The posts that the index proposes: those that stand under all terms of a query, in some ranges of ids.
+
+
+MOST_TERMS = 8  # that are looked up; the parts of the query with other terms are only checked
+
+
+class Proposals(NamedTuple):
+    """What the index says about some ranges, the newest first."""
+
+    ranges: Sequence[Range]
+    terms: Sequence[str]
+    found: Sequence[Sequence[Postings]]  # for each range, the posts under each term
+
+    def ids(self) -> Iterator[int]:
+        """The posts that stand under all terms, the newest first."""
+        for postings in self.found:
+            yield from sorted(in_all(postings), reverse=True)
+
+    def rarest(self, number: int) -> dict[str, int]:
+        """The rarest terms, each with the most posts that it has in a range."""
+        most = {term: max(len(postings[place]) for postings in self.found) for place, term in enumerate(self.terms)}
+        return {term: most[term] for term in sorted(most, key=lambda term: most[term])[:number]}
+
+
+def ask_proposals(pipe: Pipe, ranges: Sequence[Range], terms: Sequence[str]) -> Answer[Proposals]:
+    """Ask which posts stand under these terms, at least one. One command for each range and term."""
+    asked = [[ask_postings(pipe, each, term) for term in terms] for each in ranges]
+    return Answer(lambda: Proposals(ranges, terms, [[answer.value for answer in answers] for answers in asked]))
+
+
+def terms(query: Query, scope: Scope, uids: Mapping[str, int], me: int | None) -> list[str]:
+    """The terms under which a post must stand to fit the query, at most MOST_TERMS: people and tags first, then the
+    longest words, which are the rarest. None for a query without a wanted word, person, tag or kind."""
+    found: dict[str, None] = {}
+    if scope is Scope.MINE and me is not None:
+        found[from_user(me)] = None
+    words: set[str] = set()
+    for part in query.wanted:
+        match part:
+            case OneWord():
+                words |= _of_word(part)
+            case Phrase():
+                words = words.union(*map(_of_word, part.words))
+            case _:
+                found.update(dict.fromkeys(_of_other(part, uids, me)))
+    return [*found, *sorted(words, key=lambda term: (-len(term), term))][:MOST_TERMS]
+
+
+def _of_word(word: OneWord) -> set[str]:
+    return asked_terms(Word(0, 0, word.folded, word.is_run))
+
+
+def _of_other(part: Part, uids: Mapping[str, int], me: int | None) -> list[str]:
+    match part:
+        case WithTag():
+            return [tag(part.folded)]
+        case Kind.HAS_LINK:
+            return [HAS_LINK]
+        case Kind.IS_REPLY:
+            return [IS_REPLY]
+        case ByPerson():
+            return [_of_person(part.role, uids[part.name])]
+        case ByViewer() if me is not None:
+            return [_of_person(part.role, me)]
+    return []
+
+
+def _of_person(role: Role, uid: int) -> str:
+    return from_user(uid) if role is Role.FROM else to_user(uid)
+
+
+# ---- Which of the proposed posts are in the scope of a search: asked for many at once, before any is read.
+
+
+class Among(Protocol):
+    """Finds the posts of a scope among others."""
+
+    at_once: int  # posts that are looked at together
+    most: int  # posts that are looked at for a page
+
+    def some(self, pids: Sequence[int]) -> list[int]:
+        """Those of these posts, at least one, that are in the scope, in the same order."""
+
+
+class AmongAll:
+    """No round trip."""
+
+    at_once = 1
+    most = 1 << 30
+
+    def some(self, pids: Sequence[int]) -> list[int]:
+        return list(pids)
+
+
+class AmongSaved:
+    """The posts that a user likes or has bookmarked. One round trip."""
+
+    at_once, most = 1000, 4000
+
+    def __init__(self, store: Store, me: int) -> None:
+        self._store = store
+        self._me = me
+
+    def some(self, pids: Sequence[int]) -> list[int]:
+        pipe = self._store.pipeline()
+        acted = ask_acted(pipe, self._me, pids)
+        pipe.execute()
+        saved = {pid for pid, what in acted.value.items() if what.liked or what.bookmarked}
+        return [pid for pid in pids if pid in saved]
+
+
+class AmongFollowed:
+    """The posts by people whom a user follows. Two round trips; one while the authors are cached."""
+
+    at_once, most = 200, 1000
+
+    def __init__(self, store: Store, me: int) -> None:
+        self._store = store
+        self._me = me
+
+    def some(self, pids: Sequence[int]) -> list[int]:
+        pipe = self._store.pipeline()
+        authors = ask_authors(pipe, pids)
+        pipe.execute()
+        authors_by_pid = authors.value
+        people = sorted({*authors_by_pid.values()})
+        if not people:
+            return []
+        followed = ask_followed(pipe, self._me, people)
+        pipe.execute()
+        read = followed.value
+        return [pid for pid in pids if authors_by_pid.get(pid) in read]
+
+
+def among(scope: Scope, store: Store, me: int | None) -> Among:
+    """For a visitor, None, and for the viewer's own posts, which have a term of their own: all posts."""
+    if me is None or scope in (Scope.EVERYONE, Scope.MINE):
+        return AmongAll()
+    return AmongSaved(store, me) if scope is Scope.SAVED else AmongFollowed(store, me)
+
+
+# ---- Candidates
+
 
 NEWEST_RANGES = 2  # that are read for all terms
 MOST_RANGES = 64  # a page; a million posts with ids from a counter

@@ -11,22 +11,26 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
-from accounts.signing_in.questions import Question
-from accounts.signing_in.viewer import Viewer
+from accounts.signing_in.viewer import Question, Viewer
 from accounts.users.repository import ask_owners
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import LARGEST_ID
 from retwis_site.store.replies import Answer
 from timeline.posts.entities import Post
-from timeline.posts.reading.acted import LatestActed, ask_latest_acted
-from timeline.posts.reading.post_reader import PostReader
-from timeline.search.index.ranges import Range, highest, known_ranges
-from timeline.search.queries.candidates import FIRST_TAKEN, MOST_RANGES, Candidates, Newest, ask_newest
-from timeline.search.queries.dates import bounds
-from timeline.search.queries.entities import ByViewer, NothingToFind, Query, Scope, SearchPage, UnknownPerson
+from timeline.posts.reading.post_reader import LatestActed, PostReader, ask_latest_acted
+from timeline.search.index.postings import Range, highest, known_ranges
+from timeline.search.queries.candidates import (
+    FIRST_TAKEN,
+    MOST_RANGES,
+    Candidates,
+    Newest,
+    among,
+    ask_newest,
+    bounds,
+    terms,
+)
 from timeline.search.queries.matching import Matching
-from timeline.search.queries.proposals import terms
-from timeline.search.queries.scopes import among
+from timeline.search.queries.parsing import ByViewer, NothingToFind, Query, Scope, SearchPage, UnknownPerson
 from timeline.timelines.pagination import POSTS_A_PAGE
 
 # How many posts are read and checked at once: first a page and a few that may not fit, then those that fill it.

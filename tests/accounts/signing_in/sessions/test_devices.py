@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounts.signing_in.sessions.devices import BROWSERS, LONGEST_READ, SYSTEMS, Device, device_of
+from accounts.signing_in.sessions.entities import BROWSERS, LONGEST_READ, SYSTEMS, Device, device_of
 
 MOZILLA = "Mozilla/5.0"
 

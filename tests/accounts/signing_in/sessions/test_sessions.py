@@ -3,8 +3,7 @@
 import pytest
 
 from accounts.signing_in.sessions import entities
-from accounts.signing_in.sessions.devices import Device
-from accounts.signing_in.sessions.entities import MOST_SESSIONS, sessions_in
+from accounts.signing_in.sessions.entities import MOST_SESSIONS, Device, sessions_in
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.signing_in.viewer import Viewer
 from accounts.users.deletion import AccountDeletion

@@ -5,7 +5,7 @@ from django.core.management import call_command
 
 from accounts.joining.names import check_name
 from accounts.joining.refusals import NameRefused
-from accounts.users.checks.skeleton_checks import SkeletonChecks
+from accounts.users.checks.name_index_checks import SkeletonChecks
 from tests.support.maintenance.doctor_report import doctor
 from tests.support.maintenance.official_database import OfficialDatabase
 from tests.support.people import register

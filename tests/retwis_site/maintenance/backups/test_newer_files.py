@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from retwis_site.store.server.program import EmbeddedServerError
+from retwis_site.store.server.embedded import EmbeddedServerError
 from retwis_site.store.server.temporary import servers_on
 
 

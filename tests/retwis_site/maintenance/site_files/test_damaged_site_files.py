@@ -5,7 +5,7 @@ from django.core.management import CommandError
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from retwis_site.maintenance.site_files import distinct
+from retwis_site.maintenance.site_files import importing as distinct
 from tests.support.maintenance.site_files import empty, export, import_, of_type, parsed, person, site_file
 from tests.support.protocols.thoroughness import examples
 

@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from retwis_site.store.server import embedded
-from retwis_site.store.server.program import EmbeddedServerError
+from retwis_site.store.server.embedded import EmbeddedServerError
 from tests.support.processes.processes import (
     alive,
     contents,

@@ -6,7 +6,7 @@ from hypothesis.stateful import rule
 
 from accounts.signing_in.sessions import entities
 from accounts.signing_in.sessions.checks import SessionChecks
-from accounts.signing_in.sessions.devices import Device
+from accounts.signing_in.sessions.entities import Device
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User, Visitor

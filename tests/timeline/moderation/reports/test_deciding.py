@@ -16,8 +16,7 @@ from tests.support.stores.key_layouts import make_due, noted
 from tests.support.stores.seam import before_round_trip, killed_before_round_trip
 from timeline.moderation.reports import deciding
 from timeline.moderation.reports.deciding import DecidedAlready, Deciding, NoPost, NotYours
-from timeline.moderation.reports.entities import Action
-from timeline.moderation.reports.repository import Reports
+from timeline.moderation.reports.repository import Action, Reports
 
 DAN = 4
 MOST_STEPS = 44  # round trips of a decision about two reports

@@ -13,8 +13,7 @@ from tests.support.protocols.reports import ALICE, BOB, CAROL, report
 from tests.support.removed_accounts import doctor_findings
 from tests.support.stores.key_layouts import make_due, noted
 from tests.support.stores.seam import before_round_trip, killed_before_round_trip
-from timeline.moderation.reports.entities import NewReport
-from timeline.moderation.reports.repository import Reports
+from timeline.moderation.reports.repository import NewReport, Reports
 
 COMMIT = 3  # the round trip of the commit; the first is 0
 

@@ -4,9 +4,8 @@ import re
 
 import pytest
 
-from accounts.community.appeals import Appeal
 from accounts.community.roles import Roles
-from accounts.community.sanctions import Sanctions
+from accounts.community.sanctions import Appeal, Sanctions
 from accounts.users.entities import Role, State
 from tests.support.people import NEW_PASSWORD, log_in, register
 from tests.support.protocols.reports import ALICE, BOB, CAROL, make_moderator, report

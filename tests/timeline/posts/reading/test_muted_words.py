@@ -10,7 +10,7 @@ from timeline.posts.repository import Posts
 from timeline.posts.writing.reposting import Reposts
 from timeline.relations.follow import Follows
 from timeline.relations.mute import FOREVER
-from timeline.relations.words.muted_words import How, MutedWord, MutedWords, Where
+from timeline.relations.muted_words import How, MutedWord, MutedWords, Where
 from timeline.search.index.writing import Indexing
 
 ALICE, BOB, CAROL = 1, 2, 3

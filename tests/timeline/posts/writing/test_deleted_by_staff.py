@@ -9,7 +9,7 @@ from tests.support.command_output import said
 from tests.support.stored_keys import publish
 from tests.support.stores.key_layouts import make_due, noted
 from tests.support.stores.seam import killed_before_round_trip
-from timeline.posts.writing.staff_deletion import delete_by_staff
+from timeline.posts.writing.deletion import delete_by_staff
 
 ALICE, BOB = 1, 2
 

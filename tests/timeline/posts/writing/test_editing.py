@@ -4,7 +4,7 @@ import pytest
 
 from tests.support.people import LONG_AGO
 from timeline.posts.entities import NewPost, NoSuchPost, PostDeleted, TooManyEdits
-from timeline.posts.reading.history import Version, ask_versions
+from timeline.posts.reading.records import Version, ask_versions
 from timeline.posts.repository import Posts
 from timeline.posts.writing import editing
 from timeline.posts.writing.editing import MOST_TEXTS

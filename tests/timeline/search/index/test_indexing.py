@@ -15,8 +15,7 @@ from tests.support.stores.seam import before_round_trip, killed_before_round_tri
 from timeline.posts.entities import Links, NewPost
 from timeline.posts.repository import Posts
 from timeline.search.index import writing
-from timeline.search.index.terms import terms_of
-from timeline.search.index.writing import Indexing
+from timeline.search.index.writing import Indexing, terms_of
 
 
 def test_a_post_stands_under_its_words_and_what_operators_ask_for():

@@ -3,8 +3,7 @@
 import pytest
 
 from retwis_site.store.snowflake import SMALLEST
-from timeline.search.index.postings import BUCKETS, ask_posts, queue_records, records
-from timeline.search.index.ranges import Range, Ranges
+from timeline.search.index.postings import BUCKETS, Range, Ranges, ask_posts, queue_records, records
 
 COUNTED = Range(16_384, 32_768, 2, 1)
 FIRST_TIMED = 2**26  # the number of the first range of ids from the time

@@ -3,9 +3,7 @@
 import pytest
 
 from retwis_site.store.snowflake import SMALLEST
-from timeline.search.index.postings import BUCKETS
-from timeline.search.index.range_bits import GROUP, SLOTS, ask_ranges_with, queue_bits
-from timeline.search.index.ranges import Ranges
+from timeline.search.index.postings import BUCKETS, GROUP, SLOTS, Ranges, ask_ranges_with, queue_bits
 
 TIMED = [SMALLEST + step * 1_000_000 for step in range(100)]
 ALL = list(Ranges(100 * 16_384 - 1, tuple(TIMED)).below(2**53))

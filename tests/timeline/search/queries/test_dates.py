@@ -4,8 +4,8 @@ import pytest
 
 from retwis_site.store.snowflake import SMALLEST, first_of, made_at
 from timeline.posts.reading.moments import LOOKS
-from timeline.search.queries.dates import bounds
-from timeline.search.queries.entities import Before, NotBefore, Query
+from timeline.search.queries.candidates import bounds
+from timeline.search.queries.parsing import Before, NotBefore, Query
 
 NUMBER = 10_000  # posts, a minute apart; those of each tenth minute are gone
 

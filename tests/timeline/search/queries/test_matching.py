@@ -4,8 +4,7 @@ import pytest
 
 from accounts.users.entities import User
 from timeline.posts.entities import Links, Post
-from timeline.search.queries.marking import marks
-from timeline.search.queries.matching import Matching
+from timeline.search.queries.matching import Matching, marks
 from timeline.search.queries.parsing import parse
 
 BOB, CAROL = 2, 3

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from timeline.search.queries.entities import (
+from timeline.search.queries.parsing import (
+    LONGEST_QUERY,
     BadQuery,
     Before,
     ByPerson,
@@ -19,8 +20,8 @@ from timeline.search.queries.entities import (
     Query,
     Role,
     WithTag,
+    parse,
 )
-from timeline.search.queries.parsing import LONGEST_QUERY, parse
 
 
 def word(text):

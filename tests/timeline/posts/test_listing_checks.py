@@ -1,0 +1,100 @@
+"""`doctor` finds and repairs threads, replies and quotes that disagree with the posts; `cleanup` removes texts of posts
+that are gone."""
+
+import pytest
+
+from tests.support.command_output import said
+from tests.support.maintenance.doctor_report import doctor
+from tests.support.protocols.conversations import assert_conversations_agree
+from tests.support.stored_keys import everything
+from timeline.posts.entities import NewPost
+from timeline.posts.repository import Posts
+
+LACKING = "posts that are missing from a listing, or expire while they have replies"
+THREAD = "entries of thread: that no post explains"
+REPLIES_TO = "entries of replies_to: that no post explains"
+QUOTES_OF = "entries of quotes_of: that no post explains"
+NUMBERS = "wrong numbers in post:"
+TEXTS = "texts of posts that are deleted or do not exist"
+
+
+@pytest.fixture
+def site(store, alice, bob, raw, monkeypatch):
+    """Post 1; 2 answers 1; 3 answers 2; 4 quotes 1; 5 answers 1 and is deleted. Post 2 is a tombstone, 4 is edited."""
+    monkeypatch.setattr("timeline.posts.checks.time.sleep", lambda seconds: None)
+    news = ({}, {"reply_to": 1}, {"reply_to": 2}, {"quote": 1}, {"reply_to": 1})
+    for pid, new in enumerate(news, start=1):
+        Posts(store).publish(1 + pid % 2, NewPost(f"post {pid}", **new), str(pid))
+    Posts(store).delete(1, 2)
+    Posts(store).delete(2, 5)
+    Posts(store).edit(1, 4, "another text")
+    for pid in (2, 5):
+        raw.lrem("timeline", 0, pid)
+    return raw
+
+
+def expire(raw):
+    raw.expire("post:2", 100)
+
+
+FAULTS = {
+    "thread: lacks a post": (lambda r: r.zrem("thread:1", 3), {LACKING: 1}),
+    "thread: is gone": (lambda r: r.delete("thread:1"), {LACKING: 2}),
+    "thread: has a deleted post": (lambda r: r.zadd("thread:1", {"5": 5}), {THREAD: 1}),
+    "thread: has a post of another thread": (lambda r: r.zadd("thread:1", {"4": 4}), {THREAD: 1}),
+    "thread: has a post that does not exist": (lambda r: r.zadd("thread:1", {"90": 90}), {THREAD: 1}),
+    "replies_to: lacks a tombstone": (lambda r: r.zrem("replies_to:1", 2), {LACKING: 1, NUMBERS: 1}),
+    "replies_to: has a reply too many": (lambda r: r.zadd("replies_to:1", {"4": 4}), {REPLIES_TO: 1, NUMBERS: 1}),
+    "quotes_of: lacks a quote": (lambda r: r.zrem("quotes_of:1", 4), {LACKING: 1, NUMBERS: 1}),
+    "quotes_of: has a quote too many": (lambda r: r.zadd("quotes_of:1", {"3": 3}), {QUOTES_OF: 1, NUMBERS: 1}),
+    "a tombstone expires": (expire, {LACKING: 1}),
+    "a number is wrong": (lambda r: r.hset("post:1", "replies", 7), {NUMBERS: 1}),
+    "a number is gone": (lambda r: r.hdel("post:1", "quotes"), {NUMBERS: 1}),
+    "a text is not the newest": (lambda r: r.hset("post:4", "body", "post 4"), {LACKING: 1}),
+}
+
+
+def test_a_healthy_site_has_no_findings(site, capsys):
+    assert doctor(capsys) == (0, {}, {})
+    assert_conversations_agree(site, "healthy")
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_doctor_finds_and_repairs(site, capsys, fault):
+    before = everything(site)
+    damage, expected = FAULTS[fault]
+    damage(site)
+    code, errors, _ = doctor(capsys)
+    assert (code, errors) == (1, expected)
+    doctor(capsys, "--fix")
+    assert doctor(capsys) == (0, {}, {})
+    assert_conversations_agree(site, fault)
+    assert everything(site) == before
+
+
+@pytest.mark.parametrize("job", ["post:3:x", "edit:3:2:x", "del:3:2:x", "stone:3:x"])
+def test_a_reply_that_is_under_way_is_no_finding(site, capsys, job):
+    site.zrem("thread:1", 3)
+    site.zrem("replies_to:2", 3)
+    site.hset("post:1", "quotes", 7)
+    site.zadd("outbox", {job: 2**40, job.replace(":3:", ":4:"): 2**40})
+    _, errors, _ = doctor(capsys)
+    assert LACKING not in errors
+    assert NUMBERS not in errors
+
+
+def test_a_tombstone_whose_last_reply_is_lost_goes(site, capsys):
+    site.delete("post:3")
+    site.zrem("updates:2", 3)
+    doctor(capsys, "--fix")
+    assert doctor(capsys)[1] == {}
+    assert site.keys("thread:*") == site.keys("replies_to:*") == []
+    assert site.ttl("post:2") > 0
+
+
+def test_cleanup_removes_texts_of_posts_that_are_gone(site, capsys):
+    site.hset("edits:77", "5", "text of a post that does not exist")
+    site.hset("edits:5", "5", "text of a deleted post")
+    assert doctor(capsys)[2] == {TEXTS: 2}
+    said(capsys, "cleanup")
+    assert site.keys("edits:*") == ["edits:4"]

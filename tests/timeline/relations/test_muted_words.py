@@ -1,0 +1,79 @@
+"""Muted words are edges to texts: one command says what a user mutes now, and they go with the account."""
+
+import time
+
+import pytest
+
+from tests.support.removed_accounts import delete_and_remove
+from timeline.relations.mute import FOREVER, in_days
+from timeline.relations.muted_words import (
+    LONGEST_MUTED,
+    MOST_MUTED,
+    How,
+    MutedWord,
+    MutedWords,
+    Where,
+    ask_muted_words,
+)
+
+ALICE = 1
+FINALE = MutedWord("the Finale", Where.HOME, How.FOLD, FOREVER)
+
+
+def present(store):
+    pipe = store.pipeline()
+    found = ask_muted_words(pipe, ALICE)
+    pipe.execute()
+    return found.value
+
+
+def test_words_are_muted_with_an_end_or_without_and_unmuted(store, raw, alice):
+    week = MutedWord("rain", Where.EVERYWHERE, How.HIDE, in_days(7))
+    for new in (FINALE, week):
+        MutedWords(store).mute(ALICE, new, present(store))
+    assert raw.zrange("muted_words:1", 0, -1, withscores=True) == [
+        ("everywhere hide rain", week.until),
+        ("home fold the Finale", FOREVER),
+    ]
+    assert present(store) == (FINALE, week)
+    MutedWords(store).unmute(ALICE, FINALE)
+    assert present(store) == (week,)
+    assert raw.zcard("outbox") == 0
+
+
+def test_the_same_words_replace_those_that_were_muted_before(store, raw, alice):
+    MutedWords(store).mute(ALICE, FINALE, present(store))
+    MutedWords(store).mute(ALICE, FINALE._replace(words="THE finalé", how=How.HIDE), present(store))
+    assert raw.zrange("muted_words:1", 0, -1) == ["home hide THE finalé"]
+
+
+def test_a_mute_that_has_ended_does_not_stand(store, raw, alice):
+    raw.zadd("muted_words:1", {"home hide rain": int(time.time()) - 1})
+    assert present(store) == ()
+
+
+@pytest.mark.parametrize(
+    "member", ["rain", "home hide", "home hide !", "there hide rain", "home show rain", "home hide " + "x" * 101]
+)
+def test_what_is_no_such_member_is_skipped(store, raw, alice, member):
+    raw.zadd("muted_words:1", {member: "+inf"})
+    assert present(store) == ()
+
+
+def test_no_more_than_a_hundred_are_read_and_the_longest_fit(store, raw, alice):
+    raw.zadd("muted_words:1", {f"home hide word{number}": "+inf" for number in range(MOST_MUTED + 1)})
+    assert len(present(store)) == MOST_MUTED
+    raw.delete("muted_words:1")
+    raw.zadd("muted_words:1", {f"home hide {'x' * LONGEST_MUTED}": "+inf"})
+    assert len(present(store)) == 1
+
+
+def test_one_command_reads_them(store, alice, round_trips):
+    [round_trip] = round_trips(lambda: present(store)).round_trips
+    assert len(round_trip.commands) == 1
+
+
+def test_they_go_with_the_account(store, raw, alice):
+    MutedWords(store).mute(ALICE, FINALE, ())
+    delete_and_remove(store, alice)
+    assert not raw.exists("muted_words:1")

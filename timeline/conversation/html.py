@@ -1,0 +1,196 @@
+"""The pages about a post: its thread, its quotes, who likes or reposts it; and the viewer's likes and bookmarks."""
+
+from collections.abc import Iterable, Sequence
+from urllib.parse import quote
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+
+from accounts.signing_in.html import Page, Rendering
+from accounts.users.html import at
+from accounts.users.names import isolated
+from retwis_site.rendering.dates import iso
+from retwis_site.rendering.fragments import EITHER, NOTHING, Fragment, Html, joined
+from retwis_site.rendering.pages import origin_of
+from timeline.conversation.lists import ActedByPage, QuotesPage, SavedPage
+from timeline.conversation.threads import Branch, InThread, ThreadPage
+from timeline.people.html import listed
+from timeline.posts.entities import DeletedBy, Post, Unavailable
+from timeline.posts.entities import Page as PostsPage
+from timeline.posts.html.composer import composer
+from timeline.posts.html.post_cards import beginning_of, card_alone, cards, phrases, shortened
+from timeline.timelines import html as listing
+
+# ---- The pages of the people who like a post, and of those who have reposted it.
+
+
+ACTED_BY = {
+    name: Page(
+        "timeline/conversation/acted_by.html",
+        here=name,
+        slots=("at", "pid", "title_name", "shown_name", "rows", "older"),
+        shape={"which": (name,), "has_rows": EITHER, "more": EITHER},
+    )
+    for name in ("likes_of", "reposts_of")
+}
+
+
+def acted_by_page(request: HttpRequest, by: Rendering, found: ActedByPage, which: str) -> HttpResponse:
+    """`which`: `likes_of` or `reposts_of`."""
+    return ACTED_BY[which].answer(
+        request,
+        by,
+        which=which,
+        has_rows=bool(found.people),
+        more=found.older is not None,
+        at=at(found.author.username),
+        pid=found.pid,
+        title_name=isolated(found.author),
+        shown_name=found.author.shown_name,
+        rows=listed(found.people, by),
+        older=found.older or "",
+    )
+
+
+# ---- The pages of the posts that the viewer likes, and of the viewer's bookmarks.
+
+
+SAVED = {
+    name: Page(
+        "timeline/conversation/saved.html",
+        here=name,
+        slots=("composer", *listing.SLOTS),
+        shape={"which": (name,), **listing.SHAPE},
+    )
+    for name in ("likes", "bookmarks")
+}
+
+
+def saved_page(request: HttpRequest, by: Rendering, found: SavedPage, which: str, composer: Html) -> HttpResponse:
+    """`which`: `likes` or `bookmarks`."""
+    page = PostsPage(found.posts, found.older.uid if found.older else None)
+    shown = listing.listing(request, page, by) | {"older": str(found.older or "")}
+    return SAVED[which].answer(request, by, which=which, composer=composer, **shown)
+
+
+# ---- The page of the posts that quote a post.
+
+
+QUOTES = Page(
+    "timeline/conversation/quotes.html",
+    here="quotes",
+    slots=("at", "pid", "title_name", "shown_name", "composer", *listing.SLOTS),
+    shape=listing.SHAPE,
+)
+
+
+def quotes_page(request: HttpRequest, by: Rendering, found: QuotesPage, composer: Html) -> HttpResponse:
+    return QUOTES.answer(
+        request,
+        by,
+        at=at(found.author.username),
+        pid=found.pid,
+        title_name=isolated(found.author),
+        shown_name=found.author.shown_name,
+        composer=composer,
+        **listing.listing(request, found.page, by),
+    )
+
+
+# ---- The page of a post, with its thread.
+
+
+IN_TITLE = 60  # characters of the text
+IN_DESCRIPTION = 300  # characters of the text; longer than a post, but a foreign database may have longer ones
+
+THREAD = Page(
+    "timeline/conversation/thread.html",
+    here="post",
+    slots=(
+        *("at", "pid", "title_name", "title_text", "shown_name", "origin", "description", "iso"),
+        *("above", "higher_at", "higher_pid", "post", "numbers", "composer", "next", "replies", "after", "ages"),
+    ),
+    shape=dict.fromkeys(("is_there", "later", "higher", "has_above", "has_replies", "has_more", "is_muted"), EITHER),
+)
+BRANCH = Fragment(
+    "timeline/conversation/_branch.html",
+    slots=("posts", "branches", "at", "pid"),
+    shape={"forks": EITHER, "more": ("", "branch", "others")},
+)
+KINDS = ("reposts", "quotes", "likes")  # of the numbers below a post, as in `Counts`; each has a page
+NUMBER = Fragment("timeline/conversation/_number.html", slots=("at", "pid"), numbers=("number",), shape={"kind": KINDS})
+UNAVAILABLE = Fragment(
+    "timeline/conversation/_unavailable.html", slots=("pid",), shape={"deleted_by": ("", *DeletedBy)}
+)
+
+
+def thread_page(request: HttpRequest, by: Rendering, found: ThreadPage) -> HttpResponse:
+    """Status 410 for a deleted post, which has replies."""
+    post = found.post if isinstance(found.post, Post) else None
+    highest = found.above[0] if found.above else None
+    higher = highest if isinstance(highest, Post) and found.begins_higher else None
+    text = post.body if post else ""
+    return THREAD.answer(
+        request,
+        by,
+        status=410 if isinstance(found.post, Unavailable) and found.post.deleted_by else 200,
+        is_there=post is not None,
+        is_muted=found.is_muted,
+        later="after" in request.GET,
+        at=at(found.author.username),
+        pid=found.post.pid,
+        title_name=isolated(found.author),
+        title_text=beginning_of(text, IN_TITLE),
+        shown_name=found.author.shown_name,
+        origin=origin_of(request),
+        description=shortened(text, IN_DESCRIPTION),
+        iso=iso(post.time) if post else "",
+        has_above=bool(found.above),
+        higher=higher is not None,
+        higher_at=at(higher.author.username) if higher else "",
+        higher_pid=higher.pid if higher else "",
+        above=_in_a_row(found.above, by),
+        post=card_alone(found.post, by) if isinstance(found.post, Post) else _unavailable(found.post, by),
+        numbers=_numbers(post, by) if post else NOTHING,
+        composer=composer(request, by, reply_to=post.pid) if post else NOTHING,
+        next=quote(reverse("post", args=[found.author.username, found.post.pid])),
+        has_replies=bool(found.replies),
+        replies=_branches(found.replies, by),
+        ages=phrases(by.language),
+        has_more=found.after is not None,
+        after=found.after or "",
+    )
+
+
+def _numbers(post: Post, by: Rendering) -> Html:
+    """How often others have acted on a post, with links to who did."""
+    counted = [(kind, getattr(post.counts, kind)) for kind in KINDS]
+    place = {"at": at(post.author.username), "pid": post.pid}
+    return joined([NUMBER.fill(by.language, kind=kind, number=count, **place) for kind, count in counted if count])
+
+
+def _branches(branches: Iterable[Branch], by: Rendering) -> bytes:
+    return b"".join([_branch(branch, by) for branch in branches])
+
+
+def _branch(branch: Branch, by: Rendering) -> bytes:
+    """Where it continues elsewhere, it leads to the page of its last post that the viewer sees."""
+    seen = next((post for post in reversed(branch.posts) if isinstance(post, Post)), None)
+    more = ("others" if branch.forks else "branch") if branch.has_more and seen else ""
+    return BRANCH.fill_as_sent(
+        by.language,
+        posts=_in_a_row(branch.posts, by),
+        forks=bool(branch.forks),
+        branches=_branches(branch.forks, by),
+        more=more,
+        at=at(seen.author.username) if seen else "",
+        pid=seen.pid if seen else "",
+    )
+
+
+def _in_a_row(posts: Sequence[InThread], by: Rendering) -> bytes:
+    return b"".join([cards([post], by) if isinstance(post, Post) else _unavailable(post, by) for post in posts])
+
+
+def _unavailable(post: Unavailable, by: Rendering) -> bytes:
+    return UNAVAILABLE.fill_as_sent(by.language, pid=post.pid, deleted_by=post.deleted_by or "")

@@ -1,0 +1,462 @@
+"""Checks of posts, of their numbers and listings, and what killed processes leave of them."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+from accounts.users.checks.account_checks import sets_of_unknown_users
+from retwis_site.jobs.outbox import OWNER_GIVES_UP, Outbox
+from retwis_site.maintenance.checks import Check, Chunks, Finding, ask_damaged, confirmed, ids_of, members_of
+from retwis_site.store import keys
+from retwis_site.store.cached_list import parse_whole
+from retwis_site.store.client import Store
+from retwis_site.store.ids import nonce, parse_id, parse_number, stored_id, stored_time
+from timeline.posts.entities import NO_LINKS
+from timeline.posts.reading.records import BASIC
+from timeline.posts.repository import Posts
+from timeline.posts.writing.delivery import Delivery
+from timeline.posts.writing.standing import DELETED_STAYS, FOREVER, QUOTES, REPLIES, Look, Standing
+from timeline.relations.checks import miscounted
+from timeline.relations.like import LIKE, LIKES
+from timeline.relations.protocol.counts import Counts, PostCount
+from timeline.relations.protocol.targets import ask_post_exists
+from timeline.relations.repost import REPOST, REPOSTS
+
+# ---- Checks of posts: `updates:` and the `post:` hashes must agree.
+
+
+KINDS_OF_JOBS = ("post", "fan", "del", "restore", "edit", "stone")  # those whose name begins with the id of a post
+
+Listed = tuple[int, int, float]  # of an `updates:`: the uid of the set, member, score
+Written = tuple[int, int]  # pid, uid of the author
+
+
+class PostChecks:
+    """Searches the posts. A repair relies on the checks before it."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._posts = Posts(store)
+
+    def inconsistencies(self) -> list[Check]:
+        size = self._store.dbsize
+        return [
+            Check("posts of unknown users", self.of_unknown_users, size),
+            Check("entries of updates: that do not match a post", self.updates, size),
+            Check("posts missing from their author's updates:", self.lost_posts, size),
+        ]
+
+    def of_unknown_users(self) -> Chunks:
+        """`updates:` sets whose owner does not exist."""
+        return sets_of_unknown_users(self._store, "updates:*", keys.updates)
+
+    def updates(self) -> Chunks:
+        """Entries of `updates:` that do not match the post they name."""
+        for chunk in members_of(self._store, "updates:*"):
+            wrong = confirmed(
+                self._store, self._wrong(chunk), lambda one: at_work_on(str(one[1])) | {f"gone:{one[0]}"}, self._wrong
+            )
+            yield [
+                Finding(f"{keys.updates(uid)} has {pid}", partial(self._repair_entry, uid, pid))
+                for uid, pid, _ in wrong
+            ]
+
+    def _wrong(self, chunk: Sequence[Listed]) -> list[Listed]:
+        pipe = self._store.pipeline()
+        asked = [
+            (
+                (uid, pid, score),
+                pipe.hmget(keys.post(pid), (*BASIC, "repost_of")),
+                pipe.zscore(keys.updates(uid), str(pid)),  # another process may have removed the entry
+            )
+            for uid, pid, score in chunk
+        ]
+        pipe.execute()
+        return [
+            entry
+            for entry, fields, present in asked
+            if present.value is not None and not _matches(entry, *fields.value)
+        ]
+
+    def _repair_entry(self, uid: int, pid: int) -> None:
+        author, when, body, deleted, original = self._store.hmget(keys.post(pid), (*BASIC, "repost_of"))
+        body = body if original is None else ""
+        if deleted is not None or (author or str(uid)) != str(uid) or (author, body) == (None, None):
+            self._store.zrem(keys.updates(uid), str(pid))
+            return
+        self._store.hsetnx(keys.post(pid), "user_id", str(uid))
+        if not _is_time(when):
+            self._store.hset(keys.post(pid), {"time": "0"})
+        if body is None:
+            self._posts.delete(uid, pid)  # without a body there is nothing to show
+        else:
+            self._store.zadd(keys.updates(uid), {str(pid): pid})
+
+    def lost_posts(self) -> Chunks:
+        """Posts that were published and are missing from their author's `updates:`.
+
+        Only a timeline tells such a post from one whose request died before the commit: a post is pushed into timelines
+        after the commit. An author with one such post has lost entries, so all missing posts of that author are lost.
+        """
+        for batch in ids_of(self._store, "post:*"):
+            yield [
+                Finding(f"{keys.updates(author)} lacks {pid}", partial(self._put_back, pid))
+                for pid, author in self._lost([one for one in self.unlisted(batch) if self.was_listed(*one)])
+            ]
+
+    def _lost(self, suspects: Sequence[Written]) -> Sequence[Written]:
+        def still(some: Sequence[Written]) -> list[Written]:
+            return self.unlisted([pid for pid, _ in some])  # some may be deleted by now
+
+        return confirmed(self._store, suspects, lambda one: at_work_on(str(one[0])), still)
+
+    def unlisted(self, pids: Sequence[int]) -> list[Written]:
+        """The posts that are not deleted and are missing from their author's `updates:`, each with its author's uid; 0
+        for a post without an author. Two round trips."""
+        pipe = self._store.pipeline()
+        stored = {pid: pipe.hmget(keys.post(pid), ["user_id", "deleted"]) for pid in pids}
+        pipe.execute()
+        written = [
+            (pid, stored_id(keys.post(pid), author) or 0)
+            for pid, fields in stored.items()
+            for author, deleted in [fields.value]
+            if deleted is None
+        ]
+        entries = [(one, pipe.zscore(keys.updates(one[1]), str(one[0]))) for one in written]
+        pipe.execute()
+        return [one for one, score in entries if score.value is None]
+
+    def was_listed(self, pid: int, author: int) -> bool:
+        """Whether a post, or another lost post of its author, is in a timeline; or whether `updates:` has a bad entry
+        for it, or had any. False when the author does not exist: the post could not be put back. One round trip."""
+        pipe = self._store.pipeline()
+        exists = pipe.hexists(keys.user(author), "username")
+        places = [pipe.lpos(key, str(pid)) for key in (keys.timeline(pid), keys.home(author))]
+        entries = pipe.zcount(keys.updates(author), str(pid), str(pid))
+        damaged = ask_damaged(pipe, keys.updates(author))
+        pipe.execute()
+        if not exists.value:
+            return False
+        has_losses = author in self._authors_with_losses  # asked always, since after the first repair nobody can tell
+        return has_losses or bool(entries.value or damaged.value) or any(place.value is not None for place in places)
+
+    @cached_property
+    def _authors_with_losses(self) -> set[int]:
+        """The authors with a post that is in the global timeline and missing from their `updates:`."""
+        pipe = self._store.pipeline()
+        timelines = [(key, pipe.lrange(key, 0, -1)) for key in keys.timelines()]
+        pipe.execute()
+        listed = [pid for key, entries in timelines for pid in parse_whole(key, entries.value).ids]
+        return {author for _, author in self._lost(self.unlisted(listed))}
+
+    def _put_back(self, pid: int) -> None:
+        """Deliver a post again: this adds it to `updates:` and drops the homes, which may lack it."""
+        job = Outbox(self._store).add(f"post:{pid}:{nonce()}")
+        Delivery(job.store).redeliver(job.name)
+
+
+def at_work_on(pid: str) -> set[str]:
+    """The beginnings of the names of all jobs that may be at work on a post."""
+    return {f"{kind}:{pid}" for kind in KINDS_OF_JOBS}
+
+
+def _matches(entry: Listed, *fields: str | None) -> bool:
+    """Whether an entry of `updates:` matches the post that it names. `fields`: BASIC, and `repost_of`: a repost has no
+    body."""
+    uid, pid, score = entry
+    author, when, body, deleted, original = fields
+    is_whole = (body is not None or original is not None) and deleted is None and _is_time(when)
+    return author == str(uid) and is_whole and pid == score
+
+
+def _is_time(text: str | None) -> bool:
+    return text is not None and text.isascii() and text.isdigit()
+
+
+# ---- What `adopt` changes in the posts of an official database: it has no key of a user's own posts.
+
+
+class PostAdoption:
+    """Searches the posts of an official database."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._checks = PostChecks(store)
+
+    def checks(self) -> list[Check]:
+        return [Check("posts that no updates: lists", self.unlisted, self._store.dbsize)]
+
+    def unlisted(self) -> Chunks:
+        """Posts with an author that are missing from the author's `updates:`."""
+        for pids in ids_of(self._store, "post:*"):
+            lacking = [written for written in self._checks.unlisted(pids) if written[1]]
+            if lacking:
+                what = f"post {lacking[0][0]}, and {len(lacking) - 1} more"
+                yield [Finding(what, partial(self._list, lacking), len(lacking))]
+            else:
+                yield []
+
+    def _list(self, posts: Sequence[Written]) -> None:
+        pipe = self._store.pipeline()
+        for pid, author in posts:
+            pipe.zadd(keys.updates(author), {str(pid): pid})
+        pipe.execute()
+
+
+# ---- The check of the numbers in `post:` hashes: likes, reposts, replies and quotes.
+
+
+COUNTS = (LIKES, REPOSTS, REPLIES, QUOTES)
+
+
+@dataclass(frozen=True)
+class Miscount:
+    """A post with a wrong number."""
+
+    pid: int
+    count: PostCount
+    written: int
+    right: int
+
+
+class CountChecks:
+    """Searches the numbers of posts, all in one walk. A repair relies on the checks of edges and listings, which run
+    before."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def inconsistencies(self) -> list[Check]:
+        return [Check("wrong numbers in post:", self.wrong_counts, self._store.dbsize)]
+
+    def wrong_counts(self) -> Chunks:
+        """Numbers that are missing or wrong. Six commands a post."""
+        for pids in ids_of(self._store, "post:*"):
+            yield [
+                Finding(
+                    f"post {one.pid} has {one.right} {one.count.name}, but its number is {one.written}",
+                    partial(Counts(self._store, one.count).recount, [one.pid]),
+                )
+                for one in miscounted(pids, self._look, lambda one: one.pid, self._at_work_on)
+            ]
+
+    def _look(self, pids: Sequence[int]) -> list[Miscount]:
+        """The numbers that are wrong now. One round trip."""
+        names = [count.name for count in COUNTS]
+        pipe = self._store.pipeline()
+        asked = [
+            (
+                pid,
+                ask_post_exists(pipe, str(pid)),
+                pipe.hmget(keys.post(pid), names),
+                [pipe.zcard(count.mirror(pid)) for count in COUNTS],
+            )
+            for pid in pids
+        ]
+        pipe.execute()
+        numbers = [
+            Miscount(pid, count, parse_number(text or "") or 0, size.value if exists.value else 0)
+            for pid, exists, written, sizes in asked
+            for count, text, size in zip(COUNTS, written.value, sizes, strict=True)
+        ]
+        return [one for one in numbers if one.written != one.right]
+
+    def _at_work_on(self) -> set[int]:
+        """The posts that jobs are at work on, also for an edge to them, and those that these posts answer or quote."""
+        jobs = [job.split(":") for job in Outbox(self._store).under_way()]
+        edges = [job[2] for job in jobs if job[0] in (LIKE.kind, REPOST.kind) and len(job) == 3]
+        pids = {pid for job in jobs if job[0] in KINDS_OF_JOBS and len(job) == 2 and (pid := parse_id(job[1]))}
+        pipe = self._store.pipeline()
+        named = [(pid, pipe.hmget(keys.post(pid), ["reply_to", "quote"])) for pid in pids]
+        pipe.execute()
+        others = [stored_id(keys.post(pid), text) for pid, fields in named for text in fields.value]
+        return (
+            {pid for text in edges if (pid := parse_id(text))} | pids | {other for other in others if other is not None}
+        )
+
+
+# ---- Checks of threads, replies, quotes and other listings: they must agree with the hashes of the posts, both ways.
+
+
+LISTINGS = {"thread:*": keys.thread, "replies_to:*": keys.replies_to, "quotes_of:*": keys.quotes_of}
+
+Entry = tuple[int, int]  # the id in the key of a listing, and a member
+
+
+class ListingChecks:
+    """Searches the listings. A repair relies on the checks of `updates:`, which run before."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._standing = Standing(store)
+
+    def inconsistencies(self) -> list[Check]:
+        size = self._store.dbsize
+        return [
+            Check("posts that are missing from a listing, or expire while they have replies", self.posts, size),
+            *(
+                Check(f"entries of {pattern[:-1]} that no post explains", partial(self.entries, pattern), size)
+                for pattern in LISTINGS
+            ),
+        ]
+
+    def orphans(self) -> list[Check]:
+        return [Check("texts of posts that are deleted or do not exist", self.texts, self._store.dbsize)]
+
+    # ---- from the posts to their listings
+
+    def posts(self) -> Chunks:
+        """Posts that do not stand where they must."""
+        for pids in ids_of(self._store, "post:*"):
+            wrong = confirmed(self._store, self._wrong_posts(pids), lambda pid: at_work_on(str(pid)), self._wrong_posts)
+            yield [Finding(f"{keys.post(pid)} is not listed as it must", partial(self._settle, pid)) for pid in wrong]
+
+    def _wrong_posts(self, pids: Sequence[int]) -> list[int]:
+        """Two round trips, and one for posts that answer or quote others."""
+        pipe = self._store.pipeline()
+        look = Look(pipe, dict.fromkeys(pids, NO_LINKS))
+        asked = {pid: (pipe.hget(keys.post(pid), "user_id"), pipe.ttl(keys.post(pid))) for pid in pids}
+        pipe.execute()
+        wrong = [
+            pid
+            for pid, seen in look.seen.items()
+            if (seen.deleted and seen.has_replies and asked[pid][1].value != FOREVER)
+            or (seen.texts and not seen.deleted and seen.text != seen.body)
+        ]
+        # A post that is not in `updates:` was never published, unless it is deleted.
+        authors = {pid: stored_id(keys.post(pid), author.value) for pid, (author, _) in asked.items()}
+        naming = [(pid, seen) for pid, seen in look.seen.items() if seen.stands_in]
+        published = {pid: pipe.zscore(keys.updates(authors[pid] or 0), str(pid)) for pid, _ in naming}
+        entries = [(pid, seen, [pipe.zscore(key, str(pid)) for key in seen.stands_in]) for pid, seen in naming]
+        pipe.execute()
+        lacking = [
+            pid
+            for pid, seen, scores in entries
+            if (seen.deleted or published[pid].value is not None) and any(score.value is None for score in scores)
+        ]
+        return sorted({*wrong, *lacking})
+
+    def _settle(self, pid: int) -> None:
+        job = Outbox(self._store).add(f"stone:{pid}:{nonce()}")
+        Standing(job.store).settle([pid])
+        job.done()
+
+    # ---- from the listings to the posts
+
+    def entries(self, pattern: str) -> Chunks:
+        """Entries of posts that must not stand there."""
+        look = partial(self._unexplained, pattern)
+        for chunk in members_of(self._store, pattern):
+            suspects = look([(number, pid) for number, pid, _ in chunk])
+            yield [
+                Finding(f"{LISTINGS[pattern](number)} has {pid}", partial(self._remove, pattern, number, pid))
+                for number, pid in confirmed(self._store, suspects, lambda one: at_work_on(str(one[1])), look)
+            ]
+
+    def _unexplained(self, pattern: str, entries: Sequence[Entry]) -> list[Entry]:
+        pipe = self._store.pipeline()
+        look = Look(pipe, {pid: NO_LINKS for _, pid in entries})
+        present = [(entry, pipe.zscore(LISTINGS[pattern](entry[0]), str(entry[1]))) for entry in entries]
+        pipe.execute()
+        seen = look.seen
+        return [
+            (number, pid)
+            for (number, pid), score in present
+            if score.value is not None and LISTINGS[pattern](number) not in seen[pid].stands_in
+        ]
+
+    def _remove(self, pattern: str, number: int, pid: int) -> None:
+        """Remove an entry, and settle the post that has lost a reply or a quote."""
+        self._store.zrem(LISTINGS[pattern](number), str(pid))
+        for count in (REPLIES, QUOTES):
+            Counts(self._store, count).recount([number])
+        if self._store.hexists(keys.post(number), "deleted"):
+            self._settle(number)
+
+    # ---- texts
+
+    def texts(self) -> Chunks:
+        """`edits:` of posts that nobody sees."""
+        for pids in ids_of(self._store, "edits:*"):
+            orphans = confirmed(self._store, self._hidden(pids), lambda pid: at_work_on(str(pid)), self._hidden)
+            yield [Finding(keys.edits(pid), partial(self._store.unlink, keys.edits(pid))) for pid in orphans]
+
+    def _hidden(self, pids: Sequence[int]) -> list[int]:
+        pipe = self._store.pipeline()
+        look = Look(pipe, dict.fromkeys(pids, NO_LINKS))
+        pipe.execute()
+        return [pid for pid, seen in look.seen.items() if seen.texts and (seen.deleted or not seen.exists)]
+
+
+# ---- Orphans: what killed processes leave of posts. No page shows them; `cleanup` removes them.
+
+
+class PostOrphans:
+    """Searches the `post:` hashes."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._checks = PostChecks(store)
+
+    def orphans(self) -> list[Check]:
+        size = self._store.dbsize
+        return [
+            Check("orphaned post: hashes", self.orphaned_posts, size),
+            Check("deleted posts without replies and without an expiry", self.lasting_tombstones, size),
+        ]
+
+    def orphaned_posts(self) -> Chunks:
+        """`post:` hashes that are in no `updates:` and have no job in the outbox.
+
+        A hash that was written just now may be a post under way. It is checked again OWNER_GIVES_UP seconds later, when
+        its owner has given up. A store that is being seeded has no findings.
+        """
+        if not self._store.hlen(keys.users()):
+            return
+        all_recent: list[int] = []
+        for batch in ids_of(self._store, "post:*"):
+            orphans = self._orphans(batch)
+            recent = self._recent(orphans)
+            all_recent += recent
+            yield self._findings([pid for pid in orphans if pid not in recent])
+        if all_recent:
+            time.sleep(OWNER_GIVES_UP + 1)
+            yield self._findings(self._orphans(all_recent))
+
+    def _orphans(self, pids: Sequence[int]) -> list[int]:
+        return [pid for pid, author in self._checks.unlisted(pids) if not self._checks.was_listed(pid, author)]
+
+    def _recent(self, pids: Sequence[int]) -> set[int]:
+        pipe = self._store.pipeline()
+        times = [(pid, pipe.hget(keys.post(pid), "time")) for pid in pids]
+        given_up_before = time.time() - OWNER_GIVES_UP - 1
+        pipe.execute()
+        return {pid for pid, when in times if stored_time(keys.post(pid), when.value) >= given_up_before}
+
+    def _findings(self, suspects: Sequence[int]) -> list[Finding]:
+        """A post's job leaves the outbox only after the post is in `updates:`. So a post that is missing first from the
+        outbox and then from `updates:` never reached its commit."""
+        orphans = confirmed(self._store, suspects, lambda pid: at_work_on(str(pid)), self._orphans)
+        return [Finding(keys.post(pid), partial(self._store.unlink, keys.post(pid))) for pid in orphans]
+
+    def lasting_tombstones(self) -> Chunks:
+        """Hashes of deleted posts without replies that never expire."""
+        for batch in ids_of(self._store, "post:*"):
+            lasting = confirmed(self._store, self._lasting(batch), lambda pid: at_work_on(str(pid)), self._lasting)
+            yield [
+                Finding(keys.post(pid), partial(self._store.expire, keys.post(pid), DELETED_STAYS)) for pid in lasting
+            ]
+
+    def _lasting(self, pids: Sequence[int]) -> list[int]:
+        pipe = self._store.pipeline()
+        asked = [
+            (pid, pipe.hexists(keys.post(pid), "deleted"), pipe.ttl(keys.post(pid)), pipe.zcard(keys.replies_to(pid)))
+            for pid in pids
+        ]
+        pipe.execute()
+        return [
+            pid
+            for pid, deleted, seconds, replies in asked
+            if deleted.value and seconds.value == FOREVER and not replies.value
+        ]

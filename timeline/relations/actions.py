@@ -1,0 +1,155 @@
+"""Follow, block and mute a person, and the undo of each. All are for users."""
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect
+from django.urls import path
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from accounts.signing_in.guards import change, login_required, page_of_form
+from accounts.signing_in.middleware import RetwisRequest
+from accounts.users.entities import User
+from retwis_site.rendering.error_pages import error_page
+from retwis_site.store.client import connect
+from retwis_site.store.rate_limits import Limit, RateLimits
+from timeline.relations.block import BlockedPeople
+from timeline.relations.feature import BLOCKS, FOLLOWS
+from timeline.relations.follow import Follows
+from timeline.relations.mute import FOREVER, Mutes, in_days
+from timeline.relations.protocol.blocks import BlocksQuestion
+
+# ---- The form that mutes a person.
+
+
+ALL, REPOSTS = "all", "reposts"
+FOR_DAYS = (
+    ("", gettext_lazy("forever")),
+    ("1", gettext_lazy("for a day")),
+    ("7", gettext_lazy("for a week")),
+    ("30", gettext_lazy("for 30 days")),
+)
+
+
+class MuteForm(forms.Form):
+    what = forms.ChoiceField(
+        choices=((ALL, gettext_lazy("everything")), (REPOSTS, gettext_lazy("only reposts"))), initial=ALL
+    )
+    days = forms.ChoiceField(choices=FOR_DAYS, required=False)
+
+    @property
+    def only_reposts(self) -> bool:
+        return bool(self.cleaned_data["what"] == REPOSTS)
+
+    @property
+    def number_of_days(self) -> int | None:
+        """None: for ever."""
+        return int(self.cleaned_data["days"]) if self.cleaned_data["days"] else None
+
+
+# ---- Views
+
+
+@change
+@login_required
+def follow(request: RetwisRequest, me: User, username: str) -> HttpResponse:
+    person, blocks = request.viewer.ask_about(username, BlocksQuestion)
+    if person.uid == me.uid:
+        messages.error(request, _("You cannot follow yourself. Your posts are already on your home page."))
+    elif blocks.mine:
+        messages.error(request, _("You block %(name)s. Unblock them first.") % {"name": person.username})
+    elif blocks.theirs:
+        messages.error(request, _("You cannot follow %(name)s.") % {"name": person.username})
+    else:
+        _count(FOLLOWS, me)
+        Follows(connect()).follow(me.uid, person.uid)
+        messages.success(request, _("You now follow %(name)s.") % {"name": person.username})
+    return redirect("profile", person.username)
+
+
+@change
+@login_required
+def unfollow(request: RetwisRequest, me: User, username: str) -> HttpResponse:
+    person = request.viewer.find(username)
+    Follows(connect()).unfollow(me.uid, person.uid)
+    messages.success(request, _("You no longer follow %(name)s.") % {"name": person.username})
+    return redirect("profile", person.username)
+
+
+@change
+@login_required
+def block(request: RetwisRequest, me: User, username: str) -> HttpResponse:
+    person = request.viewer.find(username)
+    if person.uid == me.uid:
+        messages.error(request, _("You cannot block yourself."))
+    else:
+        _count(BLOCKS, me)
+        BlockedPeople(connect()).block(me.uid, person.uid)
+        text = _("You block %(name)s. Neither of you sees the other while logged in.")
+        messages.success(request, text % {"name": person.username})
+    return redirect("profile", person.username)
+
+
+@change
+@login_required
+def unblock(request: RetwisRequest, me: User, username: str) -> HttpResponse:
+    person = request.viewer.find(username)
+    BlockedPeople(connect()).unblock(me.uid, person.uid)
+    messages.success(request, _("You no longer block %(name)s.") % {"name": person.username})
+    return HttpResponseRedirect(page_of_form(request))
+
+
+@change
+@login_required
+def mute(request: RetwisRequest, me: User, username: str) -> HttpResponse:
+    person = request.viewer.find(username)
+    form = MuteForm(request.POST)
+    if not form.is_valid():
+        return error_page(request, 422, _("Not muted"), _("Choose what to mute, and for how long."))
+    if person.uid == me.uid:
+        messages.error(request, _("You cannot mute yourself."))
+        return HttpResponseRedirect(page_of_form(request))
+    _count(BLOCKS, me)
+    until = FOREVER if form.number_of_days is None else in_days(form.number_of_days)
+    if form.only_reposts:
+        Mutes(connect()).mute_reposts(me.uid, person.uid, until)
+        text = _("You no longer see reposts by %(name)s.")
+    else:
+        Mutes(connect()).mute(me.uid, person.uid, until)
+        text = _("You no longer see posts by %(name)s. They are not told.")
+    messages.success(request, text % {"name": person.username})
+    return HttpResponseRedirect(page_of_form(request))
+
+
+@change
+@login_required
+def unmute(request: RetwisRequest, me: User, username: str) -> HttpResponse:
+    person = request.viewer.find(username)
+    if request.POST.get("what") == REPOSTS:
+        Mutes(connect()).unmute_reposts(me.uid, person.uid)
+        text = _("You see reposts by %(name)s again.")
+    else:
+        Mutes(connect()).unmute(me.uid, person.uid)
+        text = _("You see posts by %(name)s again.")
+    messages.success(request, text % {"name": person.username})
+    return HttpResponseRedirect(page_of_form(request))
+
+
+def _count(limit: Limit, me: User) -> None:
+    RateLimits(connect()).count(limit, str(me.uid))
+
+
+# ---- Addresses
+
+
+PERSON = "@<username:username>/"
+
+urlpatterns = [
+    path(f"{PERSON}follow/", follow, name="follow"),
+    path(f"{PERSON}unfollow/", unfollow, name="unfollow"),
+    path(f"{PERSON}block/", block, name="block"),
+    path(f"{PERSON}unblock/", unblock, name="unblock"),
+    path(f"{PERSON}mute/", mute, name="mute"),
+    path(f"{PERSON}unmute/", unmute, name="unmute"),
+]

@@ -1,0 +1,166 @@
+"""Muted words: what they are, as they are stored, and their checks."""
+
+import time
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+from functools import partial
+from typing import NamedTuple
+
+from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, ids_of
+from retwis_site.store import keys
+from retwis_site.store.chunks import batches, newest_first_of_each
+from retwis_site.store.client import Pipe, Store
+from retwis_site.store.commands import Scored
+from retwis_site.store.ids import note_bad
+from retwis_site.store.replies import Answer
+from timeline.language.words import joined, words
+from timeline.relations.mute import FOREVER
+from timeline.relations.protocol.edges import Edges
+from timeline.relations.protocol.relation import Edge, Relation, Scores
+from timeline.relations.protocol.targets import WORDS
+
+# ---- Muted words: `muted_words:<uid>` is the truth. A member is `<where> <how> <words>`, its score until when it
+# lasts.
+
+
+MUTE_WORDS = Relation(kind="mute_words", truth=keys.muted_words, target=WORDS, scores=Scores.UNTIL)
+
+MOST_MUTED = 100  # of each user; no more are read
+LONGEST_MUTED = 100  # characters
+
+
+class Where(StrEnum):
+    """Where words are muted."""
+
+    HOME = "home"
+    EVERYWHERE = "everywhere"
+
+
+class How(StrEnum):
+    """What becomes of a post with muted words."""
+
+    HIDE = "hide"
+    FOLD = "fold"  # it waits behind a line that names the words
+
+
+class MutedWord(NamedTuple):
+    """A word or a phrase that a user mutes."""
+
+    words: str  # as typed, in one line, without colons: they would end a part of a job's name
+    where: Where
+    how: How
+    until: float  # unix seconds, or FOREVER
+
+    @property
+    def member(self) -> str:
+        return f"{self.where} {self.how} {self.words}"
+
+    @property
+    def compared(self) -> str:
+        """Words of which two are the same, such as in small and in capital letters."""
+        return joined(words(self.words))
+
+
+class MutedWords:
+    """The muted words of all users."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._edges = Edges(store, MUTE_WORDS)
+
+    def of(self, me: int) -> tuple[MutedWord, ...]:
+        """What `me` mutes now, as `ask_muted_words`. One round trip."""
+        pipe = self._store.pipeline()
+        found = ask_muted_words(pipe, me)
+        pipe.execute()
+        return found.value
+
+    def mute(self, me: int, new: MutedWord, present: Iterable[MutedWord]) -> None:
+        """Let `me` mute words. Of those that are muted at present, it replaces the same words. Round trips as for
+        `Edges.set`, and as many for what it replaces."""
+        self._edges.set(Edge(me, new.member), new.until)
+        for old in present:
+            if old.member != new.member and old.compared == new.compared:
+                self.unmute(me, old)
+
+    def unmute(self, me: int, old: MutedWord) -> None:
+        """Let `me` no longer mute words. Round trips as for `Edges.unset`."""
+        self._edges.unset(Edge(me, old.member))
+
+
+def ask_muted_words(pipe: Pipe, me: int) -> Answer[tuple[MutedWord, ...]]:
+    """What `me` mutes now, what lasts longest first; at most MOST_MUTED. One command, of at most 50 KB."""
+    scored = pipe.zrevrange_withscores(keys.muted_words(me), 0, MOST_MUTED - 1)
+    return Answer(lambda: that_stand(keys.muted_words(me), scored.value) if scored.value else ())
+
+
+def that_stand(key: str, scored: Scored) -> tuple[MutedWord, ...]:
+    """The muted words among members with scores that have not ended."""
+    now = time.time()
+    found = []
+    for member, until in scored:
+        muted = parse(member, until)
+        if muted is None:
+            note_bad(key, member)
+        elif until > now:
+            found.append(muted)
+    return tuple(found)
+
+
+def parse(member: str, until: float = FOREVER) -> MutedWord | None:
+    """The words in a member; None for anything else."""
+    where, _, rest = member.partition(" ")
+    how, _, typed = rest.partition(" ")
+    if where not in {*Where} or how not in {*How} or ":" in typed or len(typed) > LONGEST_MUTED or not words(typed):
+        return None
+    return MutedWord(typed, Where(where), How(how), until)
+
+
+# ---- Checks: each member names words, and has not ended. Readers skip the others.
+
+
+Row = tuple[int, str, float]  # the user, the member, its score
+
+
+class WordChecks:
+    """Searches the muted words. `TruthChecks` find those of unknown users."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def inconsistencies(self) -> list[Check]:
+        return [Check("members of muted_words: that are no words", self.bad_members, self._store.dbsize)]
+
+    def orphans(self) -> list[Check]:
+        return [Check("entries of muted_words: that have ended", self.ended, self._store.dbsize)]
+
+    def bad_members(self) -> Chunks:
+        for rows in self._rows():
+            yield [
+                Finding(f"{keys.muted_words(uid)} has {member!r}", partial(self._remove, uid, member))
+                for uid, member, _ in rows
+                if parse(member) is None
+            ]
+
+    def ended(self) -> Chunks:
+        for rows in self._rows():
+            now = time.time()
+            yield [
+                Finding(f"{keys.muted_words(uid)} has ended words", partial(self._remove_ended, uid, member))
+                for uid, member, until in rows
+                if until < now
+            ]
+
+    def _rows(self) -> Iterator[list[Row]]:
+        for uids in ids_of(self._store, "muted_words:*"):
+            rows = newest_first_of_each(self._store, {uid: keys.muted_words(uid) for uid in uids})
+            yield from batches(rows, AT_ONCE)
+
+    def _remove(self, uid: int, member: str) -> None:
+        self._store.zrem(keys.muted_words(uid), member)
+
+    def _remove_ended(self, uid: int, member: str) -> None:
+        """Remove words, unless they have been muted again meanwhile."""
+        until = self._store.zscore(keys.muted_words(uid), member)
+        if until is not None and until < time.time():
+            self._remove(uid, member)

@@ -1,5 +1,0 @@
-from django.urls import path
-
-from timeline.search import views
-
-urlpatterns = [path("search/", views.search, name="search")]

@@ -1,0 +1,188 @@
+"""Checks of timelines: lists that lack a post, and orphans in lists."""
+
+import heapq
+from collections.abc import Sequence
+from functools import partial
+
+from django.conf import settings
+
+from accounts.users.repository import ask_user
+from retwis_site.jobs.outbox import Outbox
+from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, confirmed, ids_of
+from retwis_site.store import key_kinds, keys
+from retwis_site.store.cached_list import KEPT, TimelineList
+from retwis_site.store.client import Store
+from retwis_site.store.ids import parse_id, parse_number, stored_ids
+from retwis_site.store.snowflake import SMALLEST
+from timeline.posts.checks import at_work_on
+from timeline.posts.post_ids import RECENT
+from timeline.posts.repository import Posts
+from timeline.timelines.everyone import EveryoneList
+
+# ---- Timelines that count as complete but lack a post. They are caches, but only incomplete lists are rebuilt.
+
+
+class TimelineChecks:
+    """Finds inconsistencies of timelines.
+
+    A check reads the sources, then the outbox, then the list. A post is lost when the list lacks it and no job in the
+    outbox delivers it.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._posts = Posts(store)
+        self._everyone = EveryoneList(store)
+
+    def inconsistencies(self) -> list[Check]:
+        return [
+            Check("home timelines that lack a post", self.homes, self._store.dbsize),
+            Check("posts that recent lacks", self.recent, self._store.dbsize),
+            Check("global timelines that lack a post", self.everyone, lambda: 1),
+        ]
+
+    def homes(self) -> Chunks:
+        """Compare each home with the `updates:` of its owner and of everyone they follow, down to its complete-down-to
+        id."""
+        for uids in ids_of(self._store, "posts:*"):
+            yield [
+                Finding(keys.home(uid), partial(self._store.unlink, keys.home(uid)))
+                for uid in confirmed(self._store, self._lacking(uids), lambda uid: {f"follow:{uid}"}, self._lacking)
+            ]
+
+    def _lacking(self, uids: Sequence[int]) -> list[int]:
+        return [uid for uid in uids if self._lacks(uid)]
+
+    def _lacks(self, uid: int) -> bool:
+        home = TimelineList(self._store, keys.home(uid), expires_after=None)
+        content = home.read()
+        if not content.complete:  # the next read rebuilds it
+            return False
+        followed = stored_ids(keys.following(uid), self._store.zrange(keys.following(uid), 0, -1))
+        pipe = self._store.pipeline()
+        lowest = str(content.complete_down_to)
+        updates = [keys.updates(source) for source in (uid, *followed)]
+        asked = [(key, pipe.zrevrangebyscore(key, "+inf", lowest, KEPT)) for key in updates]
+        pipe.execute()
+        return self._is_missing({pid for key, members in asked for pid in stored_ids(key, members.value)}, home)
+
+    def recent(self) -> Chunks:
+        """Compare `recent` with the newest ids of all `updates:` that were made from the time."""
+        if settings.POST_IDS == "incr":
+            return
+        newest: list[int] = []
+        for uids in ids_of(self._store, "updates:*"):
+            pipe = self._store.pipeline()
+            updates = [keys.updates(uid) for uid in uids]
+            asked = [(key, pipe.zrevrangebyscore(key, "+inf", str(SMALLEST), RECENT)) for key in updates]
+            pipe.execute()
+            pids = {pid for key, members in asked for pid in stored_ids(key, members.value)}
+            newest = heapq.nlargest(RECENT, pids.union(newest))
+            yield []
+        missing = confirmed(self._store, self._not_recent(newest), lambda pid: at_work_on(str(pid)), self._not_recent)
+        yield [
+            Finding(f"{keys.recent(pid)} lacks {pid}", partial(self._store.zadd, keys.recent(pid), {str(pid): pid}))
+            for pid in missing
+        ]
+
+    def _not_recent(self, pids: Sequence[int]) -> list[int]:
+        recent, lowest = self._everyone.recent()
+        records, _ = self._posts.read([pid for pid in pids if pid >= lowest and pid not in recent])
+        return [record.pid for record in records if record.links.repost_of is None]  # `recent` has no reposts
+
+    def everyone(self) -> Chunks:
+        """Compare the global timeline with the ids from which it would be rebuilt. A bad counter has its own check:
+        without the counter there is nothing to compare with."""
+        counter = self._store.get(keys.next_post_id())
+        if settings.POST_IDS == "incr" and counter is not None and parse_number(counter) is None:
+            return
+        for number, timeline in enumerate(self._everyone.lists):
+            content = timeline.read()
+            if not content.complete:  # the next read rebuilds it
+                continue
+            newest = self._everyone.newest(number)
+            if self._is_missing({pid for pid in newest.ids if pid >= content.complete_down_to}, timeline):
+                yield [Finding(keys.timeline(number), partial(self._store.unlink, keys.timeline(number)))]
+
+    def _is_missing(self, expected: set[int], timeline: TimelineList) -> bool:
+        """Whether the list is complete now and lacks one of these posts, which no job delivers."""
+        under_way = Outbox(self._store).under_way()
+        content = timeline.read()
+        missing = [
+            pid
+            for pid in expected.difference(content.ids)
+            if pid >= content.complete_down_to and under_way.isdisjoint(at_work_on(str(pid)))
+        ]
+        return content.complete and bool(self._existing(missing))
+
+    def _existing(self, pids: Sequence[int]) -> list[int]:
+        """The posts that exist and are not deleted. One round trip."""
+        records, _ = self._posts.read(pids)
+        return [record.pid for record in records]
+
+
+# ---- Orphans: dead ids, homes without an owner, lists of another number of shards.
+
+
+MOST_CACHED = 100_000  # ids of existing posts, while lists are searched
+
+
+class TimelineOrphans:
+    """Finds orphans in the lists."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._posts = Posts(store)
+
+    def orphans(self) -> list[Check]:
+        size = self._store.dbsize
+        return [
+            Check("lists with dead ids", self.dead_ids, lambda: 3 * size()),
+            Check("home timelines of unknown users", self.ownerless_homes, size),
+            Check("global timelines of another number of shards", self.other_shards, lambda: 1),
+        ]
+
+    def dead_ids(self) -> Chunks:
+        """Ids of missing or deleted posts in homes and in the global timeline."""
+        existing: set[int] = set()
+        for pattern in ("posts:*", "timeline", "timeline:[0-9]*"):
+            for batch in self._store.scan_keys(key_kinds.matching(pattern), AT_ONCE):
+                findings = []
+                for key in batch:
+                    entries = self._store.lrange(key, 0, -1)
+                    listed = [pid for entry in entries if (pid := parse_id(entry))]
+                    dead = self._dead(set(listed) - existing)
+                    existing = (existing if len(existing) < MOST_CACHED else set()) | set(listed) - dead
+                    if dead:
+                        timeline = TimelineList(self._store, key, expires_after=None)
+                        remove = partial(timeline.remove_dead, [pid for pid in listed if pid in dead])
+                        findings.append(Finding(f"{key}: {len(dead)} of {len(entries)}", remove))
+                yield findings
+
+    def _dead(self, pids: set[int]) -> set[int]:
+        _, dead = self._posts.read(pids)
+        return set(dead)
+
+    def ownerless_homes(self) -> Chunks:
+        """`posts:` lists without an owner, or of an account that was deleted while a page rebuilt its home."""
+        find = self._without_account
+        for batch in ids_of(self._store, "posts:*"):
+            yield [
+                Finding(keys.home(uid), partial(self._store.unlink, keys.home(uid)))
+                for uid in confirmed(self._store, find(batch), lambda uid: {f"gone:{uid}"}, find)
+            ]
+
+    def _without_account(self, uids: Sequence[int]) -> list[int]:
+        pipe = self._store.pipeline()
+        owners = [(uid, ask_user(pipe, uid)) for uid in uids]
+        pipe.execute()
+        return [uid for uid, owner in owners if owner.value is None]
+
+    def other_shards(self) -> Chunks:
+        """Lists of another TIMELINE_SHARDS. No process pushes to them, so they would be out of date if it were changed
+        back."""
+        pipe = self._store.pipeline()
+        others = [key for key in keys.whatever_shards("timeline") if key not in keys.timelines()]
+        types = [(key, pipe.type(key)) for key in others]
+        pipe.execute()
+        yield [Finding(key, partial(self._store.unlink, key)) for key, found in types if found.value != "none"]

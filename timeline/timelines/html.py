@@ -1,0 +1,260 @@
+"""The pages with timelines: home, the global timeline, the welcome page, profiles."""
+
+from typing import Any
+from urllib.parse import quote
+
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+
+from accounts.signing_in.html import Page, Rendering
+from accounts.users.html import PERSON, person
+from accounts.users.names import isolated
+from retwis_site.http.url_converters import in_path
+from retwis_site.rendering.fragments import EITHER, NOTHING, Fragment, Html, joined
+from retwis_site.rendering.pages import origin_of
+from retwis_site.store import snowflake
+from timeline.people.entities import Suggested
+from timeline.people.html import join_date, newest_users, suggestions
+from timeline.posts.entities import Page as PostsPage
+from timeline.posts.html.post_cards import card_pinned, cards, html_of, phrases
+from timeline.relations.html import (
+    COMMON_FOLLOWERS,
+    COMMON_FOLLOWING,
+    counts_of,
+    follow_button,
+    known_followers,
+    person_menu,
+)
+from timeline.timelines import unread
+from timeline.timelines.entities import EveryonePage, HomePage, ProfilePage, Tab
+
+# ---- A page of posts with its links to other pages, as all timelines show it (`_posts.html`).
+
+
+SLOTS = ("posts", "older", "newest_at", "ages")
+SHAPE = {"later": EITHER, "has_posts": EITHER, "end": ("older", "cap", "beginning"), "is_empty": EITHER}
+
+STOPPED = Fragment("timeline/timelines/_stopped.html")
+
+
+def listing(
+    request: HttpRequest, page: PostsPage, by: Rendering, *, last_read: int | None = None, at_the_cap: bool = False
+) -> dict[str, Any]:
+    """The shape and the slots of a page of posts. `last_read`: the newest id that the viewer had read; a line separates
+    the posts above it from the others. `at_the_cap`: older posts exist, but this list does not keep them."""
+    later = "before" in request.GET
+    end = "beginning"
+    if page.older is not None:
+        end = "older"
+    elif at_the_cap:
+        end = "cap"
+    return {
+        "later": later,
+        "has_posts": bool(page.posts),
+        "end": end,
+        "is_empty": not page.posts and page.older is None and not later,
+        "posts": _with_line(page, by, last_read),
+        "older": page.older or "",
+        "newest_at": request.path,
+        "ages": phrases(by.language),
+    }
+
+
+def _with_line(page: PostsPage, by: Rendering, last_read: int | None) -> bytes:
+    posts = page.posts
+    if last_read is None or not snowflake.newest(post.listed for post in posts) > last_read >= posts[-1].listed:
+        return cards(posts, by)
+    above = sum(post.listed > last_read for post in posts)
+    return cards(posts[:above], by) + STOPPED.fill_as_sent(by.language) + cards(posts[above:], by)
+
+
+# ---- The home page.
+
+
+HOME = Page(
+    "timeline/timelines/home.html",
+    here="home",
+    slots=(*PERSON, "counts", "composer", "newest", "unread", "suggestions", *SLOTS),
+    shape={"polls": EITHER, **SHAPE},
+)
+UNREAD = Fragment(
+    "timeline/timelines/_unread.html",
+    slots=("resume_before",),
+    numbers=("number",),
+    shape={
+        "says": ("stopped_here", "new_posts", "all_read"),
+        "has_more": EITHER,
+        "leads": ("", "back", "down"),
+    },
+)
+ARRIVALS = Fragment("timeline/timelines/_arrivals.html", numbers=("count",), shape={"more": EITHER})
+
+
+def home_page(
+    request: HttpRequest,
+    by: Rendering,
+    found: HomePage,
+    composer: Html,
+    *,
+    said: Html = NOTHING,
+    last_read: int | None = None,
+    suggested: tuple[Suggested, ...] = (),
+    status: int = 200,
+) -> HttpResponse:
+    """The page of the signed-in viewer. `said`: from `unread_html`. `last_read`: as for `listing`."""
+    user = found.viewer
+    # Posts above this id are new to an open page. It may be an id at the head of the list whose post is not shown.
+    newest = max(snowflake.newest(found.listed), found.newest, 1)
+    return HOME.answer(
+        request,
+        by,
+        status=status,
+        polls="before" not in request.GET,
+        **person(user, by.language),
+        counts=counts_of(user, found.counts.following, found.counts.followers, by),
+        composer=composer,
+        newest=newest,
+        unread=said,
+        suggestions=suggestions(suggested, by),
+        **listing(request, found.page, by, last_read=last_read),
+    )
+
+
+def unread_html(found: HomePage, before: int | None, last_read: int | None, language: str) -> Html:
+    """What the page says about unread posts. `last_read`: the newest id that the viewer had read before this visit."""
+    if unread.starts_at_last_read(found, before, last_read):
+        return _unread("stopped_here", unread.NO_UNREAD_POSTS, language)
+    if last_read is None or before is not None:
+        return NOTHING
+    posts = unread.unread_posts(found, last_read)
+    return _unread("new_posts" if posts.count else "all_read", posts, language)
+
+
+def _unread(says: str, posts: unread.UnreadPosts, language: str) -> Html:
+    leads = "down" if posts.has_divider else ""
+    return UNREAD.fill(
+        language,
+        says=says,
+        has_more=posts.has_more,
+        leads="back" if posts.resume_before else leads,
+        number=posts.count,
+        resume_before=posts.resume_before or "",
+    )
+
+
+def arrivals_html(count: int, more: bool, language: str) -> Html:
+    """The link that loads posts which have come since the page was opened."""
+    return ARRIVALS.fill(language, count=count, more=more)
+
+
+# ---- The pages that visitors see too: the global timeline, the welcome page, profiles.
+
+
+EVERYONE = Page(
+    "timeline/timelines/everyone.html",
+    here="timeline",
+    slots=("origin", "newest_users", "composer", *SLOTS),
+    shape=SHAPE,
+)
+WELCOME = Page("timeline/timelines/welcome.html", here="home", slots=("newest_users", *SLOTS), shape=SHAPE)
+PROFILE = Page(
+    "timeline/timelines/profile.html",
+    here="profile",
+    slots=(
+        *("uid", *PERSON, "username", "username_in_title", "title_name", "shown_name"),
+        *(
+            "origin",
+            "description",
+            "counts",
+            "bio",
+            "joined",
+            "next",
+            "button",
+            "menu",
+            "in_common",
+            "composer",
+            "pinned",
+        ),
+        *SLOTS,
+    ),
+    shape={
+        **dict.fromkeys(("is_me", "is_blocked", "follows_me", "has_bio", "has_pinned"), EITHER),
+        "tab": [tab.value for tab in Tab],
+        **SHAPE,
+    },
+)
+
+
+def everyone_page(request: HttpRequest, by: Rendering, found: EveryonePage, composer: Html) -> HttpResponse:
+    """The global timeline."""
+    return EVERYONE.answer(
+        request,
+        by,
+        origin=origin_of(request),
+        newest_users=newest_users(found.newest_users, by.language),
+        composer=composer,
+        **listing(request, found.page, by, at_the_cap=found.at_the_cap),
+    )
+
+
+def welcome_page(request: HttpRequest, by: Rendering, found: EveryonePage) -> HttpResponse:
+    """The home page of a visitor: the newest posts of everyone."""
+    return WELCOME.answer(
+        request,
+        by,
+        newest_users=newest_users(found.newest_users, by.language),
+        **listing(request, found.page, by),
+    )
+
+
+def profile_page(request: HttpRequest, by: Rendering, found: ProfilePage, composer: Html) -> HttpResponse:
+    """A user's profile with their posts, or with their posts and replies."""
+    pinned = [found.pinned] if found.pinned else []
+    others = [post for post in found.page.posts if post.pid not in {one.pid for one in pinned}]
+    shown = listing(request, PostsPage(others, found.page.older), by)
+    owner, relation, bio = found.person, found.relation, found.about.bio
+    can_follow = by.me is not None and not relation.is_me
+    is_blocked = relation.hiding.blocks.mine
+    return PROFILE.answer(
+        request,
+        by,
+        is_me=relation.is_me,
+        follows_me=relation.follows_me,
+        has_bio=bool(bio),
+        tab=found.tab.value,
+        has_pinned=bool(pinned),
+        pinned=card_pinned(found.pinned, by) if found.pinned else NOTHING,
+        uid=owner.uid,
+        username=owner.username,
+        username_in_title=owner.username.lower(),
+        **person(owner, by.language),
+        title_name=isolated(owner),
+        shown_name=owner.shown_name,
+        origin=origin_of(request),
+        description=bio or _("Posts by %(name)s") % {"name": isolated(owner)},
+        counts=counts_of(owner, found.counts.following, found.counts.followers, by),
+        bio=html_of(bio, by.language),
+        joined=join_date(found.about.joined, by.language),
+        next=quote(f"/@{in_path(owner.username)}/"),
+        is_blocked=is_blocked,
+        button=follow_button(owner, relation.following, by) if can_follow and not is_blocked else NOTHING,
+        menu=person_menu(owner, relation.hiding, by) if can_follow else NOTHING,
+        in_common=_in_common(found, by),
+        composer=composer,
+        **{**shown, "is_empty": shown["is_empty"] and not pinned},
+    )
+
+
+def _in_common(found: ProfilePage, by: Rendering) -> Html:
+    """Whom the viewer and the owner of the profile both know."""
+    relation = found.relation
+    notes = []
+    if relation.known is not None:
+        notes.append(known_followers(relation.known.people, relation.known.others, by))
+    followers, following = relation.common_followers, relation.common_following
+    if followers is not None and followers.count:
+        name = found.person.shown_name
+        notes.append(COMMON_FOLLOWERS.fill(by.language, exact=followers.exact, number=followers.count, name=name))
+    if following is not None and following.count:
+        notes.append(COMMON_FOLLOWING.fill(by.language, exact=following.exact, number=following.count))
+    return joined(notes)
