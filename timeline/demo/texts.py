@@ -1,19 +1,19 @@
 """Texts of the demo community's posts: topics, what a persona writes, and talks.
 
-All texts are drawn from the `random.Random` of the caller, so the same seed gives the same texts. `phrases.py`
-describes the scenes of posts, `phrases_of_talks.py` the talks.
+All texts are drawn from the `random.Random` of the caller, so the same seed gives the same texts. `phrases.toml` has
+the phrases.
 """
 
 import math
 import random
 import re
+import tomllib
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
-from timeline.demo.phrases import ENGLISH, Topics
-from timeline.demo.phrases_in_languages import OTHER_LANGUAGES, SHORT
-from timeline.demo.phrases_of_talks import ADDITIONS, COMMENTS, REPLIES_TO_THANKS, TAGS_OF_THE_WEEK, TALKS, THANKS
 from timeline.posts.entities import LONGEST_POST
 
 # ---- The grammar of the demo community's texts.
@@ -59,8 +59,7 @@ WEEK = 7 * 86400  # seconds
 _TRIES = 30
 _SHARE_OF_SHORT = 0.03
 _SHARE_OF_TAGGED = 0.06  # of the posts of a week
-# How many speakers the languages have, beside English.
-_SPOKEN = {language: 4 if language in {"de", "ar"} else 1 for language in OTHER_LANGUAGES}
+
 
 # These go with any English post, so that a long timeline need not repeat itself.
 _OPENERS = phrases("Well. ~ Right. ~ OK. ~ So. ~ Hello again. ~ Hey all. ~ Listen. ~ Honestly. ~ Hm.")
@@ -99,29 +98,39 @@ class Persona:
     topics: tuple[int, ...]
 
 
-def _scenes(topics: Topics) -> tuple[Scene, ...]:
+def _scenes(topics: Sequence[dict[str, str]]) -> tuple[Scene, ...]:
     scenes: list[Scene] = []
-    for emoji, hashtag, articles, text in topics:
+    for topic in topics:
+        hashtag, articles = topic["hashtag"], topic["articles"]
         links = phrases(_LINKS.replace("TAG", hashtag[1:]).replace("ARTICLES", articles)) if articles else ()
-        remarks, *bodies = re.split(r"^ *\* ", text, flags=re.MULTILINE)
+        remarks, *bodies = re.split(r"^ *\* ", topic["text"], flags=re.MULTILINE)
         for body in bodies:
             statements, follow_ups, endings = (phrases(part) for part in (*body.split("//"), "", "")[:3])
             endings += phrases(remarks)
             ways = sum(math.prod(map(len, phrase)) for phrase in statements) * (len(follow_ups + endings) + 1)
-            scene = Scene(statements, follow_ups, endings, phrases(emoji), links, phrases(hashtag))
+            scene = Scene(statements, follow_ups, endings, phrases(topic["emoji"]), links, phrases(hashtag))
             scenes += [scene] * max(1, ways.bit_length() - 4)  # a scene with more variants is drawn more often
     return tuple(scenes)
 
 
-TOPICS = tuple(_scenes((topic,)) for topic in ENGLISH)
-_SCENES = {language: _scenes(topics) for language, topics in OTHER_LANGUAGES.items()}
-_SHORT = _scenes(SHORT)
-_HASHTAGS = [topic[1] for topic in ENGLISH]
-_TALKS = [Talk(language, hashtag, *(phrases(part) for part in text.split("//"))) for language, hashtag, text in TALKS]
+_FILE = tomllib.loads(Path(__file__).with_name("phrases.toml").read_text(encoding="utf-8"))
+_ENGLISH = _FILE["topics"].pop("en")
+TOPICS = tuple(_scenes((topic,)) for topic in _ENGLISH)
+_SCENES = {language: _scenes(topics) for language, topics in _FILE["topics"].items()}
+_SHORT = _scenes(_FILE["short"])
+# How many speakers the languages have, beside English.
+_SPOKEN = {language: 4 if language in {"de", "ar"} else 1 for language in _SCENES}
+_HASHTAGS = [topic["hashtag"] for topic in _ENGLISH]
+_TALKS = [
+    Talk(language, talk["hashtag"], *(phrases(part) for part in talk["text"].split("//")))
+    for language, talks in _FILE["talks"].items()
+    for talk in talks
+]
 _THANKS, _REPLIES, _COMMENTS, _ADDITIONS = (
-    {language: phrases(text) for language, text in texts.items()}
-    for texts in (THANKS, REPLIES_TO_THANKS, COMMENTS, ADDITIONS)
+    {language: phrases(text) for language, text in _FILE[name].items()}
+    for name in ("thanks", "replies_to_thanks", "comments", "additions")
 )
+TAGS_OF_THE_WEEK = _FILE["tags_of_the_week"]
 DEMO_PERSONA = Persona(("en",), tuple(_HASHTAGS.index(topic) for topic in ("#tea", "#gardening", "#trains")))
 TALKED = frozenset(talk.language for talk in _TALKS)  # the languages that have talks
 
