@@ -26,11 +26,11 @@ test-processes: $(VENV)/.installed-test
 	$(BIN)/python -m pytest --ds=tests.settings.real -m "processes and not faults" $(IN_PARALLEL)
 
 # Plants faults of order into copies of the site, one at a time; each must be found by the tests that it names. On two
-# quiet cores it takes some six minutes. `python -m tests.mutants WORDS` plants those with these words in their names.
+# quiet cores it takes three minutes. `python -m tests.mutants WORDS` plants those with these words in their names.
 test-mutants: $(VENV)/.installed-test
 	@$(BIN)/python -m tests.mutants
 
-# What .ci/run leaves out. Needs an hour and a half.
+# What .ci/run leaves out. Needs two hours.
 nightly:
 	@.ci/nightly
 
@@ -100,11 +100,13 @@ test-deploy: $(VENV)/.installed-test
 screenshots: $(VENV)/.installed-test
 	SCREENSHOTS=1 $(BIN)/python -m pytest --ds=tests.settings.real tests/browser/looks/test_screenshots.py
 
-# Hostile requests to every address, in so many ROUNDS, or until one fails; Ctrl-C ends it.
+# FUZZ hostile requests of each kind to every address, in so many ROUNDS, or until one fails; Ctrl-C ends it.
 ROUNDS ?= 1000000
+FUZZ ?= 1000
 fuzz: $(VENV)/.installed-test
 	@trap 'exit 0' INT; for round in $$(seq $(ROUNDS)); do \
-		FUZZ=1 $(BIN)/python -m pytest --ds=tests.settings.fake -x tests/retwis_site/http/test_fuzz.py || exit 1; done
+		FUZZ=$(FUZZ) $(BIN)/python -m pytest --ds=tests.settings.fake -x --numprocesses auto --dist load \
+			tests/retwis_site/http/test_fuzz.py || exit 1; done
 
 # People use the site for ten minutes while its processes are killed and the clock steps: SECONDS=600 CLIENTS=50 SEED=7.
 # Needs a C compiler. Other settings of the site can be tried with it: `make soak POST_IDS=snowflake TIMELINE_SHARDS=3`.

@@ -14,7 +14,7 @@ from tests.support.processes.ports import free_port
 from tests.support.processes.processes import environment, manage, run_site, wait_until
 from tests.support.texts import guides
 
-pytestmark = [pytest.mark.real_server, pytest.mark.one_server]
+pytestmark = [pytest.mark.real_server, pytest.mark.processes, pytest.mark.one_server]
 
 GUIDE = "customising"
 BY_THE_SHELL = ("mkdir", "touch", "msgfmt")  # `export` sets what all other commands have

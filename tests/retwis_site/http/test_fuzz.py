@@ -31,7 +31,7 @@ profiles.register_profile(
     print_blob=True,
     suppress_health_check=list(HealthCheck),
 )
-profiles.register_profile("fuzz", profiles.get_profile("suite"), max_examples=1000)
+profiles.register_profile("fuzz", profiles.get_profile("suite"), max_examples=int(os.environ.get("FUZZ") or 1))
 profiles.register_profile("sample", profiles.get_profile("suite"), max_examples=30)
 PROFILE = profiles.get_profile("fuzz" if os.environ.get("FUZZ") else sampling.shorter("suite", "sample"))
 

@@ -5,7 +5,7 @@ import pytest
 from tests.support.processes.fresh_process import run_code
 from tests.support.processes.processes import environment, manage
 
-pytestmark = pytest.mark.one_server  # the other topologies always need REDIS_URL
+pytestmark = [pytest.mark.one_server, pytest.mark.processes]  # the other topologies always need REDIS_URL
 
 COMMANDS = [
     ("doctor",),
