@@ -18,8 +18,7 @@ from tests.support.protocols.site.machine import SiteMachine
 from tests.support.protocols.thoroughness import examples, tries_all
 from timeline.people import follow_pages
 from timeline.posts import post_ids
-from timeline.posts.reading import post_reader as acted
-from timeline.posts.reading import visibility as hidden_people
+from timeline.posts.reading import post_reader, visibility
 from timeline.posts.writing import deletion, delivery
 from timeline.relations import follow
 from timeline.timelines import everyone, home, pagination, profile
@@ -63,8 +62,8 @@ MODULES = (
     deletion,
     delivery,
     profile,
-    acted,
-    hidden_people,
+    post_reader,
+    visibility,
     follow,
     entities,
 )

@@ -140,7 +140,7 @@ _PUNCTUATION = "".join(char for char in map(chr, range(0x10000)) if unicodedata.
 _OUTSIDE_HOSTS = re.escape("$+=^`|" + re.sub("[-._]", "", _PUNCTUATION))
 # Characters that look like one of `/ \ ? # : @ .` or like a middle dot, or that browsers turn into one of these
 # (confusables.txt of UTS #39, NFKC);
-# of them only punctuation: hosts.py refuses the letters, and nothing else may follow a host. The fullwidth colon and
+# of them only punctuation: `is_host` refuses the letters, and nothing else may follow a host. The fullwidth colon and
 # question mark are not here. What stands before them is read as the host, and a Chinese sentence goes on after them.
 _LIKE_PARTS_OF_ADDRESSES = frozenset(
     ".:\\@%\xb7\u0387\u0589\u05c3\u0609\u060a\u066a\u0701\u0702\u0703\u0704\u16eb\u16ec\u1735\u1803\u1809\u2022\u2024\u2025\u2026\u2027\u2030\u2031"

@@ -1,4 +1,4 @@
-"""A new text for a post. The earlier ones stay readable: `reading/history.py`.
+"""A new text for a post. The earlier ones stay readable: `reading/records.py`.
 
 The newest text in `edits:` is the one that stands; `body` and `edited` follow from it. So of two edits at once both are
 kept, and all processes agree which one is the last.
