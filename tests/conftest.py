@@ -216,6 +216,13 @@ def moved(raw: redis.Redis, settings: Any) -> Iterator[Callable[[str], None]]:
 
 
 @pytest.fixture
+def site_timeout(moved: Callable[[str], None], settings: Any) -> None:
+    """The timeout of the site itself, for a test about a store that hangs."""
+    settings.REDIS_TIMEOUT = settings.SITE_REDIS_TIMEOUT
+    moved(settings.REDIS_URL)
+
+
+@pytest.fixture
 def own_server(moved: Callable[[str], None]) -> Iterator[Callable[..., Any]]:
     """`with own_server("--appendonly", "yes") as server:` gives the site a server that a test may kill. The next
     `own_server()` of the test has the same data."""

@@ -18,7 +18,7 @@ from tests.support.endurance.disturbances import Disturbances
 from tests.support.endurance.ledger import all_is_there
 from tests.support.endurance.person import Crowd
 from tests.support.processes.ports import free_port
-from tests.support.processes.processes import environment, manage, run_site, wait_until
+from tests.support.processes.processes import OWN_SETTINGS, environment, manage, run_site, wait_until
 from tests.support.processes.stepped_clock import COMPILER, stepped_clock
 from tests.support.protocols.conversations import assert_conversations_agree
 from tests.support.protocols.relations import assert_relations_agree
@@ -40,7 +40,8 @@ TWO_HOURS = 7200  # seconds; the clock was at most one hour ahead of what it is 
 def test_nothing_is_lost_and_memory_stays_flat(tmp_path):
     with stepped_clock(tmp_path) as clock, a_server() as server:
         server.start("--appendfsync", "always")
-        changes = {"REDIS_URL": server.url, "THROTTLE": "0", "DELIVER_INLINE_LIMIT": "5", "INSPECT": "0"}
+        trial = {"THROTTLE": "0", "DELIVER_INLINE_LIMIT": "5", "INSPECT": "0"}
+        changes = {"REDIS_URL": server.url, **trial, **OWN_SETTINGS}
         env = environment(tmp_path / "var", **changes)
         with run_site(tmp_path / "var", tmp_path / "log", free_port(), **changes) as site:
             site.wait_until_it_serves()

@@ -167,7 +167,7 @@ def administrator(own_server, settings):
 def test_fifty_clients_leave_consistent_data(administrator, settings, tmp_path, keys_are):
     raw = administrator
     changes = {"REDIS_URL": settings.REDIS_URL, "THROTTLE": "0", "DELIVER_INLINE_LIMIT": "10", **keys_are}
-    changes["DJANGO_SETTINGS_MODULE"] = "tests.support.processes.patient_settings"
+
     for name, value in keys_are.items():
         setattr(settings, name, int(value) if value.isdigit() else value)
     with run_site(tmp_path / "var", tmp_path / "log", free_port(), **changes) as site:

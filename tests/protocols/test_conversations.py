@@ -19,7 +19,7 @@ from tests.support.protocols.conversations import (
 )
 from tests.support.protocols.interleaving import Schedule
 from tests.support.protocols.small_site import ALICE, BOB, CAROL, finish_jobs, make_small_site
-from tests.support.protocols.thoroughness import examples
+from tests.support.protocols.thoroughness import examples, stride
 from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import before_part, killed_before_round_trip
 from timeline.posts.writing.standing import Standing
@@ -80,7 +80,7 @@ def test_a_killed_deletion_below_tombstones_takes_them_along(store, raw):
 
 @pytest.mark.parametrize("first_kill", range(3, 12))
 def test_a_worker_that_is_killed_too_leaves_the_job_to_the_next_one(store, raw, first_kill):
-    for second_kill in itertools.count(1):
+    for second_kill in itertools.count(1, stride()):
         make_small_site(raw)
         first, second = make_thread(store)
         removal(store, ALICE, first)()

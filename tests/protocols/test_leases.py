@@ -34,7 +34,7 @@ from tests.support.protocols.conversations import make_thread
 from tests.support.protocols.relations import CASES
 from tests.support.protocols.reports import make_admin, report
 from tests.support.protocols.small_site import ALICE, BOB, CAROL, make_small_site
-from tests.support.protocols.thoroughness import tries_all
+from tests.support.protocols.thoroughness import stride
 from tests.support.stored_keys import everything
 from tests.support.stores.key_layouts import make_due, noted
 from tests.support.stores.seam import before_round_trip, killed_before_round_trip
@@ -255,8 +255,7 @@ def test_a_worker_changes_nothing_after_its_lease(store, raw, begun, begin, minu
     """The owner has died after its commit, before the last of its round trips that leaves a job."""
     death = len(round_trips(begun(begin)).round_trips) - 1
     seen = 0
-    every = 1 if tries_all() else 2
-    for step in range(3, 99, every):  # in two round trips the worker finds and claims a job
+    for step in range(3, 99, stride()):  # in two round trips the worker finds and claims a job
         killed_before_round_trip(death, begun(begin))
         if not waiting(raw):
             break

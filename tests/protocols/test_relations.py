@@ -26,7 +26,7 @@ from tests.support.protocols.relations import (
     assert_relations_agree,
 )
 from tests.support.protocols.small_site import delete, finish_jobs, make_small_site
-from tests.support.protocols.thoroughness import examples
+from tests.support.protocols.thoroughness import examples, stride
 from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import before_part, before_round_trip, killed_before_part, killed_before_round_trip
 from timeline.relations.repost import REPOST
@@ -85,7 +85,7 @@ def test_a_change_that_is_killed_has_no_effect_or_its_full_effect(store, raw, ca
 @each_shape
 def test_a_change_whose_worker_is_killed_too_is_finished_by_the_next_one(store, raw, case):
     for step in range(case.job_after[0], case.round_trips[0]):
-        for second in itertools.count(1):
+        for second in itertools.count(1, stride()):
             make_small_site(raw)
             killed_before_round_trip(step, case.set(store, ALICE))
             [job] = noted(raw)
@@ -299,7 +299,7 @@ def test_the_deletion_of_what_an_edge_leads_to_is_finished_whatever_kills_it(sto
 def test_a_removal_that_is_killed_beside_an_edge_under_way_leaves_right_counts(store, raw, case):
     """Another process has written a mirror that is out of date, and takes it back just before the removal is killed."""
     mirror = f"{case.mirror}:{case.target}"
-    for step in itertools.count():
+    for step in itertools.count(0, stride()):
         make_small_site(raw)
         case.set(store, ALICE)()
         case.set(store, CAROL)()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.support.processes.ports import free_port
-from tests.support.processes.processes import Site, run_site, wait_until
+from tests.support.processes.processes import OWN_SETTINGS, Site, run_site, wait_until
 from tests.support.stores.store_faults import Server, down
 
 PATIENCE = 120.0  # seconds for a start, an end or an outage: a start has taken 25 on a busy machine
@@ -16,7 +16,7 @@ PATIENCE = 120.0  # seconds for a start, an end or an outage: a start has taken 
 def serving(folder: Path, store: str, **more: str) -> Iterator[Site]:
     """`manage.py serve` on that store, with `more` settings. One web worker, so that what is done is seen at once on
     every page."""
-    settings = {"REDIS_URL": store, "WEB_WORKERS": "1", "THROTTLE": "0", **more}
+    settings = {"REDIS_URL": store, "WEB_WORKERS": "1", "THROTTLE": "0", **OWN_SETTINGS, **more}
     with run_site(folder / "var", folder / "log", free_port(), **settings) as site:
         try:
             wait_until(lambda: _ended(site) or _answers(site, "/livez", 200), "the site", PATIENCE)

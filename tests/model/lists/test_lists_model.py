@@ -137,7 +137,10 @@ def test_a_complete_list_lacks_no_post(name, entries, monkeypatch):
     assert result.ends
 
 
-@pytest.mark.parametrize(("draft", "deaths"), [(WithoutLabels, 0), (DroppedByTheLate, 1)])
+DRAFTS = [(WithoutLabels, 0), (DroppedByTheLate, 1)]  # a death makes five times as many states
+
+
+@pytest.mark.parametrize(("draft", "deaths"), cases(DRAFTS, DRAFTS[:1]))
 def test_an_early_draft_of_the_rebuild_fails(draft, deaths):
     scenario = replace(SCENARIOS["two pages || a post"], crashes=deaths)
     errors = explored(draft(), LISTS["no list"], scenario).errors

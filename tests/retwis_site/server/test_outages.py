@@ -11,7 +11,7 @@ from retwis_site.store.connection.transport import OneServer
 from tests.support.http.http_browser import Browser
 from tests.support.people import LONG_AGO, PASSWORD, register
 from tests.support.processes.ports import free_port
-from tests.support.processes.processes import alive, run_site, wait_until
+from tests.support.processes.processes import OWN_SETTINGS, alive, run_site, wait_until
 from tests.support.runs.figures import assert_timeout
 from tests.support.stored_keys import publish
 from tests.support.stores.store_faults import FAULTS, READING_WORKS, a_server, down, hanging
@@ -23,6 +23,8 @@ SIGNED_IN = 'action="/logout/"'
 WRITTEN = "Written before"
 TYPED = 'Typed <meanwhile> & "kept", 여러분'
 TYPED_AS_HTML = "Typed &lt;meanwhile&gt; &amp; &quot;kept&quot;, 여러분"
+
+SETTINGS = {"THROTTLE": "0", **OWN_SETTINGS}
 
 numbers = itertools.count(1)
 
@@ -38,7 +40,9 @@ def server():
 def site(server, tmp_path_factory):
     """One site for all tests: it must survive every fault."""
     folder = tmp_path_factory.mktemp("site")
-    with run_site(folder / "var", folder / "log", free_port(), REDIS_URL=server.url, THROTTLE="0") as site:
+    with run_site(
+        folder / "var", folder / "log", free_port(), REDIS_URL=server.url, THROTTLE="0", **OWN_SETTINGS
+    ) as site:
         site.wait_until_it_serves()
         yield site
         assert site.stop() == 0
@@ -224,7 +228,9 @@ def test_the_worker_recovers_by_itself(site, server, alice):
 def test_a_site_that_starts_before_its_store_waits_for_it(tmp_path):
     with (
         a_server() as server,
-        run_site(tmp_path / "var", tmp_path / "log", free_port(), REDIS_URL=server.url, THROTTLE="0") as site,
+        run_site(
+            tmp_path / "var", tmp_path / "log", free_port(), REDIS_URL=server.url, THROTTLE="0", **OWN_SETTINGS
+        ) as site,
     ):
         site.wait_until_it_serves()
         unavailable(site.browser.ask("/"))

@@ -232,7 +232,7 @@ def test_a_killed_server_is_a_503_until_it_is_started_again(browser, own_server)
 
 
 @pytest.mark.real_server
-def test_a_server_that_hangs_is_a_503_within_three_seconds(browser, own_server):
+def test_a_server_that_hangs_is_a_503_within_three_seconds(browser, site_timeout, own_server):
     with own_server() as server:
         assert browser().get("/timeline/").status_code == 200
         server.send_signal(signal.SIGSTOP)

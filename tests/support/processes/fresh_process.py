@@ -45,6 +45,7 @@ PACKAGES = [
     "whitenoise.middleware",
     __name__,
 ]
+PATIENT = "tests.support.processes.patient_settings"
 _forks = multiprocessing.get_context("forkserver")
 _forks.set_forkserver_preload(PACKAGES)
 
@@ -57,7 +58,7 @@ def in_a_process(code: str, **env: str) -> str:
         script,
         {
             "PATH": os.environ["PATH"],
-            "DJANGO_SETTINGS_MODULE": "retwis_site.settings",
+            "DJANGO_SETTINGS_MODULE": PATIENT,
             "VAR_DIR": str(settings.VAR_DIR),
             "REDIS_URL": "redis://127.0.0.1:1",
             **env,

@@ -15,8 +15,12 @@ from django.conf import settings
 
 from retwis_site.store.server import embedded
 from tests.support.http.http_browser import TIMEOUT, Browser
-from tests.support.processes.fresh_process import run_code
+from tests.support.processes.fresh_process import PATIENT, run_code
 from tests.support.stores import acl_users
+
+OWN_SETTINGS = {
+    "DJANGO_SETTINGS_MODULE": "retwis_site.settings"
+}  # for a site that is to give a hanging store up in its own time
 
 
 @contextlib.contextmanager
@@ -70,7 +74,7 @@ def wait_until(condition: Callable[[], object], what: str, seconds: float = TIME
 
 def environment(var, **changes):
     """The environment for a separate `manage.py`."""
-    return {**os.environ, "DJANGO_SETTINGS_MODULE": "retwis_site.settings", "VAR_DIR": str(var), **changes}
+    return {**os.environ, "DJANGO_SETTINGS_MODULE": PATIENT, "VAR_DIR": str(var), **changes}
 
 
 def manage(*arguments, env, input=""):
@@ -144,7 +148,7 @@ with embedded.running():
 @contextlib.contextmanager
 def other_process(settings):
     """Another process that is inside `embedded.running()`."""
-    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "retwis_site.settings", "VAR_DIR": str(settings.VAR_DIR)}
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": PATIENT, "VAR_DIR": str(settings.VAR_DIR)}
     environment.pop("REDIS_URL")
     with subprocess.Popen(
         [sys.executable, "-c", OTHER_PROCESS],

@@ -24,3 +24,8 @@ def examples(number: int) -> int:
 def cases(every: Sequence[Case], some: Sequence[Case]) -> Sequence[Case]:
     """The cases of a test: `every` one of a product, or `some`, which have each of its parts."""
     return every if tries_all() else some
+
+
+def stride() -> int:
+    """A test that kills at each round trip in turn kills at each of them, or at every second one."""
+    return 1 if tries_all() else 2

@@ -190,7 +190,7 @@ def url_of(listening):
 
 
 @pytest.mark.cluster
-def test_servers_that_hang_or_are_down_may_be_first_in_the_url(browser, raw, moved, hanging, settings):
+def test_servers_that_hang_or_are_down_may_be_first_in_the_url(site_timeout, browser, raw, moved, hanging, settings):
     assert browser().get("/timeline/").status_code == 200  # loads the views and the templates
     [unused] = topologies.free_ports(1)
     moved(",".join([url_of(hanging[0]), f"redis://{acl_users.credentials()}127.0.0.1:{unused}", settings.REDIS_URL]))
@@ -200,7 +200,7 @@ def test_servers_that_hang_or_are_down_may_be_first_in_the_url(browser, raw, mov
 
 
 @pytest.mark.cluster
-def test_many_threads_ask_few_servers_when_the_whole_cluster_hangs(moved, hanging):
+def test_many_threads_ask_few_servers_when_the_whole_cluster_hangs(site_timeout, moved, hanging):
     moved(",".join(map(url_of, hanging)))
     transport = connect().transport
 
@@ -214,7 +214,7 @@ def test_many_threads_ask_few_servers_when_the_whole_cluster_hangs(moved, hangin
 
 
 @pytest.mark.cluster
-def test_while_one_server_hangs_the_others_answer(store, raw):
+def test_while_one_server_hangs_the_others_answer(site_timeout, store, raw):
     (server, *_) = configured.SERVERS
     keys = [f"user:{uid}" for uid in range(50)]
     there = [key for key in keys if raw.nodes_manager.get_node_from_slot(raw.keyslot(key)).port == server.port]

@@ -170,7 +170,7 @@ def test_nothing_is_sent_to_a_server_whose_certificate_is_refused(browser, tls, 
     assert tls.handshakes == 0
 
 
-def test_plain_redis_to_a_tls_port_is_a_503_and_does_not_hang(browser, tls, moved, caplog):
+def test_plain_redis_to_a_tls_port_is_a_503_and_does_not_hang(site_timeout, browser, tls, moved, caplog):
     moved(url(tls, scheme="redis"))
     assert "REDIS_URL" in log_line_of_a_503(browser, caplog)
     assert tls.handshakes == 0

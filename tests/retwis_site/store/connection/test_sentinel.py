@@ -63,7 +63,7 @@ def test_a_primary_that_fails_is_replaced(primary_and_replica, browser, fault):
     assert replica.refused() == []
 
 
-def test_sentinels_that_hang_or_are_down_may_be_first_in_the_url(raw, moved, browser, settings):
+def test_sentinels_that_hang_or_are_down_may_be_first_in_the_url(site_timeout, raw, moved, browser, settings):
     assert browser().get("/timeline/").status_code == 200  # loads the views and the templates
     [unused] = topologies.free_ports(1)
     with socket.create_server(("127.0.0.1", 0)) as listening:
@@ -77,7 +77,7 @@ def test_sentinels_that_hang_or_are_down_may_be_first_in_the_url(raw, moved, bro
         assert_timeout("a page while sentinels hang", time.monotonic() - started, 2)
 
 
-def test_when_all_sentinels_hang_pages_are_a_503_soon(moved, browser):
+def test_when_all_sentinels_hang_pages_are_a_503_soon(site_timeout, moved, browser):
     with contextlib.ExitStack() as listening:
         sockets = [listening.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(3)]
         moved(",".join(f"redis://127.0.0.1:{one.getsockname()[1]}" for one in sockets))
