@@ -22,6 +22,7 @@ from retwis_site.jobs.outbox import BatchHandler, JobHandler
 from retwis_site.maintenance.checks import Check
 from retwis_site.maintenance.server_advice import Advice
 from retwis_site.store.client import Pipe, Store
+from retwis_site.store.kinds import KINDS, OfId
 from retwis_site.store.rate_limits import Limit
 from retwis_site.store.replies import Answer, Reply
 
@@ -47,7 +48,7 @@ AskWaiting = Callable[[Pipe], Reply[int] | Answer[int]]
 class AccountSet:
     """A sorted set of a user. It is empty once the account is removed."""
 
-    key: Callable[[int], str]  # by uid
+    key: OfId
     explained_by: Callable[[int, str], set[str]]  # uid, member -> beginnings of the jobs that may be at work on it
 
 
@@ -99,7 +100,6 @@ class Feature:
     orphans: Checks = _nothing  # harmless; `cleanup` removes them
     advice: Callable[[Store], list[Advice]] = _nothing  # what `doctor` tells the operator to do
     adoption: Checks = _nothing  # what `adopt` changes in a database of the official Retwis
-    temporary_keys: Mapping[str, int] = field(default_factory=dict)  # SCAN pattern -> seconds; each key has an expiry
     # By name, numbers about the signed-in user for every page: `request.viewer.numbers`. The round trip that checks the
     # viewer asks for them; at most two commands each.
     viewer_numbers: Mapping[str, AskNumber] = field(default_factory=dict)
@@ -107,7 +107,8 @@ class Feature:
     waiting: AskWaiting | None = None
     account_lines: AccountLines | None = None  # for the personal download
     site_lines: Sequence[SiteLines] = ()  # for the file of the whole site; a type may name what types before it have
-    account_sets: Sequence[AccountSet] = ()
+    relations: Sequence[Any] = ()  # `Relation` of timeline/relations: what users do with people and posts
+    account_sets: Sequence[AccountSet] = ()  # those whose jobs the key table cannot say
     # What a worker removes with a deleted account: a step for each removed chunk, none when nothing is left. It runs
     # from the last feature to the first: what is built on an account goes before the account.
     remove_account: Callable[[Store, int], Iterable[object]] | None = None
@@ -123,6 +124,13 @@ class Feature:
 def features() -> tuple[Feature, ...]:
     """In the order of FEATURES. Raises ImproperlyConfigured for a name that is no feature."""
     return tuple(_load(name) for name in settings.FEATURES)
+
+
+def account_sets() -> list[AccountSet]:
+    """The sorted sets of users: those of the key table, with what features say of them."""
+    told = {account_set.key: account_set for feature in features() for account_set in feature.account_sets}
+    sets = [kind for kind in KINDS.values() if isinstance(kind, OfId) and kind.of_users and kind.type == "zset"]
+    return [told.get(kind, AccountSet(kind, kind.jobs_on)) for kind in sets]
 
 
 @cache

@@ -7,9 +7,8 @@ from accounts.community.lines import LOG, SANCTIONS, STAFF, account_lines
 from accounts.community.roles import finish_role
 from accounts.community.sanctioned.views import APPEALS
 from accounts.community.sanctions import ask_open, finish_answer, finish_appeal, finish_sanction
-from retwis_site.features import AccountSet, Feature
+from retwis_site.features import Feature
 from retwis_site.http.form_fields import FormField
-from retwis_site.store import keys
 
 FEATURE = Feature(
     urls="accounts.community.sanctioned.views",
@@ -27,6 +26,5 @@ FEATURE = Feature(
     orphans=lambda store: CommunityChecks(store).orphans(),
     account_lines=account_lines,
     site_lines=(STAFF, SANCTIONS, LOG),
-    account_sets=(AccountSet(keys.acts, lambda uid, line: {f"sanction:{uid}", f"role:{uid}"}),),
     remove_account=remove_community,
 )

@@ -10,12 +10,12 @@ from accounts.users.entities import User
 from accounts.users.repository import Users
 from retwis_site.exceptions import StoreRefused
 from retwis_site.inspector.keys.key_table import address_of
-from retwis_site.inspector.keys.meanings import What
 from retwis_site.inspector.keys.one_key import Cell
 from retwis_site.rendering.dates import moment
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_id
+from retwis_site.store.kinds import What
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,13 +21,12 @@ from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import Role, User
 from retwis_site.inspector.audience import is_at_home
 from retwis_site.inspector.keys.families import OTHERS, Families, Place, Sample, packed, place_in, tallies_in
-from retwis_site.inspector.keys.growth import GROWTH, Growth
-from retwis_site.inspector.keys.key_table import Line, address_of, line_of, lines, spans
-from retwis_site.inspector.keys.meanings import What
+from retwis_site.inspector.keys.key_table import address_of, line_of, spans
 from retwis_site.inspector.keys.one_key import NO_KEY, Cell, OneKey, beginning
 from retwis_site.inspector.keys.privacy import shown_key
 from retwis_site.rendering.fragments import active_language
 from retwis_site.store.client import connect
+from retwis_site.store.kinds import KINDS, Kind, What
 
 # ---- The guard of the pages that show the store.
 
@@ -69,8 +68,7 @@ OF = {"uid": What.USER, "pid": What.POST}
 class Family:
     """A row of the page of families."""
 
-    line: Line
-    growth: Growth
+    line: Kind
     number: int
     memory: int | None  # bytes
     is_estimate: bool
@@ -86,7 +84,7 @@ def families(request: RetwisRequest) -> HttpResponse:
     place = place_in(request.GET["from"]) if "from" in request.GET else Place()
     before = tallies_in(request.GET["seen"]) if "seen" in request.GET else {}
     sample = Families(connect()).look(place, before)
-    rows = [_family(line, sample) for line in lines().values()]
+    rows = [_family(line, sample) for line in KINDS.values()]
     further = urlencode({"from": str(sample.further), "seen": packed(sample.tallies)}) if sample.further else ""
     context = {
         "families": sorted(rows, key=lambda row: (-(row.memory or 0), -row.number, row.line.name)),
@@ -107,14 +105,13 @@ def one_key(request: RetwisRequest, key: str) -> HttpResponse:
     if line is None:
         raise Http404
     found = OneKey(connect(), key, line).look(beginning(request.GET.get("from")), request.viewer.uid)
-    about = Cell(key.rpartition(":")[2], OF[line.about]) if line.about else None
+    about = Cell(key.rpartition(":")[2], OF[line.parts[0]]) if line.parts in {("uid",), ("pid",)} else None
     cells = [cell for row in found.rows for cell in (row.name, row.value) if cell is not None]
     links = Links(connect(), [*cells, *([about] if about else [])], active_language())
     context: dict[str, Any] = {
         "key": shown_key(key),
         "line": line,
-        "holds": spans(line.holds),
-        "growth": GROWTH[line.pattern],
+        "holds": spans(line.text),
         "found": found,
         "is_there": found.type != NO_KEY,
         "about": links.of(about),
@@ -124,11 +121,10 @@ def one_key(request: RetwisRequest, key: str) -> HttpResponse:
     return form_page(request, "accounts/inspector/key.html", context, status=200 if context["is_there"] else 404)
 
 
-def _family(line: Line, sample: Sample) -> Family:
+def _family(line: Kind, sample: Sample) -> Family:
     pattern = line.pattern
     return Family(
         line,
-        GROWTH[pattern],
         sample.number(pattern),
         sample.memory(pattern),
         sample.is_estimate(pattern),

@@ -27,7 +27,6 @@ MOST_USES = 1000
 MOST_DAYS = 3650
 DAY = 24 * 3600  # seconds
 KEPT = DAY  # seconds that the uses of an invitation outlive it
-LONGEST_USES = MOST_DAYS * DAY + KEPT  # seconds that any `uses:` lives
 
 _CODE = re.compile(r"([0-9]{1,16})-([0-9]{1,16})-[0-9a-z]{1,24}")
 

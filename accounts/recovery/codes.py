@@ -93,7 +93,7 @@ def codes_left(viewer: Viewer) -> tuple[User, int, list[Session]]:
 # account of staff. UNLINK takes it: its reply tells one of two requests at once that it was first.
 
 
-LIVES = 24 * 3600  # seconds
+LIVES = keys.reset.lives  # seconds
 LONGEST_TOKEN = 100  # characters
 MADE_FOR = ("generation", "role")  # fields of a user; a link ends when one of them changes
 

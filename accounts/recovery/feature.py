@@ -2,7 +2,6 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from accounts.recovery.codes import LIVES
 from accounts.recovery.site_lines import RECOVERY_CODES
 from accounts.signing_in.passwords import HASHING
 from retwis_site.features import Feature
@@ -33,7 +32,6 @@ FEATURE = Feature(
     urls="accounts.recovery.views",
     slow_views={("POST", "recover"): HASHING, ("POST", "recovery"): HASHING},
     limits=(CODES, RECOVERIES, NEW_CODES),
-    temporary_keys={"reset:*": LIVES},
     site_lines=(RECOVERY_CODES,),
     form_fields={
         "recover": (

@@ -39,7 +39,7 @@ from tests.support.stores import topologies  # noqa: E402
 from tests.support.stores.topologies import Server  # noqa: E402
 
 HOT = [keys.users(), keys.auths(), keys.users_by_time(), keys.users_by_followers(), keys.next_post_id()]
-HOT += [*keys.timelines(), *keys.outboxes()]
+HOT += [*keys.timeline.all(), *keys.outbox.all()]
 USERS, POSTS, FOLLOWS = 10_000, 200_000, 40
 VIEWS = 4000
 settings.REDIS_TIMEOUT = 30.0  # on a busy machine a slow reply is no error

@@ -24,7 +24,7 @@ from benchmarks.stand import ROOT, Place, embedded_store, site, wait_for
 from benchmarks.texts import COMMON, COPIES, RARE, WORST_QUERY, Vocabulary, rare_posts, texts, vocabulary, worst_text
 from benchmarks.visitor import POSTS_A_PAGE, Viewer, Visitor, WrongAnswer
 from benchmarks.wrk import race, warm_up
-from retwis_site.store import key_kinds, keys
+from retwis_site.store import keys, kinds
 from timeline.search.index.postings import GROUP, RANGE
 from timeline.search.queries.candidates import MOST_RANGES
 
@@ -147,7 +147,7 @@ def _bytes_of_index(place: Place) -> tuple[int, int]:
 
 
 def _bytes_of(place: Place, kind: str) -> int:
-    names = place.client.scan_iter(key_kinds.matching(kind), count=1000)
+    names = place.client.scan_iter(kinds.matching(kind), count=1000)
     return sum(int(place.client.memory_usage(name, samples=0) or 0) for name in names)
 
 
@@ -282,6 +282,6 @@ def _author(plan: Plan, name: str, settings: str, stack: contextlib.ExitStack) -
 
 def _require_indexed(places: Sequence[Place]) -> None:
     """Raise RuntimeError unless the first store has an index and the second has none."""
-    has_index = [any(place.client.scan_iter(key_kinds.matching("postings:*"), count=1000)) for place in places]
+    has_index = [any(place.client.scan_iter(kinds.matching("postings:*"), count=1000)) for place in places]
     if has_index != [True, False]:
         raise RuntimeError(f"posts are in an index: {has_index}")

@@ -18,19 +18,18 @@ from django.core.signing import BadSignature, Signer
 
 from retwis_site.exceptions import StoreError
 from retwis_site.inspector.steps import SentCommand, Step, recorded_steps
-from retwis_site.store import key_kinds, keys
+from retwis_site.store import keys, kinds
 from retwis_site.store.client import Store
 from retwis_site.store.connection.recorder import Watch, watching
 
 logger = logging.getLogger("retwis.store")
 
 COOKIE = f"{settings.COOKIE_PREFIX}inspected"
-SECONDS = keys.INSPECTED_SECONDS
+SECONDS = keys.inspected.lives
 MOST_JOBS = 8  # of one form, whose work is shown
 LONGEST = 400  # characters of the cookie's value
 
 _signer = Signer(salt="inspected")
-_OUTBOXES = frozenset({"outbox", "outbox:[0-9]*"})
 
 
 @dataclass(frozen=True)
@@ -134,7 +133,7 @@ def _left_jobs(watch: Watch) -> list[str]:
     """The jobs that were added to the outbox and not removed again: a worker does them."""
     left: dict[str, None] = {}
     for name, key, *arguments in (command for command in watch.commands if len(command) > 2):
-        if key_kinds.kind_of(str(key)) not in _OUTBOXES:
+        if (kind := kinds.kind_of(str(key))) is None or kind.word != keys.outbox.word:
             continue
         if name == "ZADD":
             left[str(arguments[-1])] = None

@@ -19,7 +19,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import parse_id, whole
 
-LEASE = 60  # seconds until a worker may take a job over
+LEASE = keys.lease.lives  # seconds until a worker may take a job over
 READ_AT_ONCE = 500  # jobs
 RENEWS_EVERY = 20.0  # seconds after which a worker renews its lease
 OWNER_GIVES_UP = 10.0  # seconds after which an owner leaves its job to a worker; well below LEASE
@@ -102,7 +102,7 @@ class Outbox:
         trip."""
         pipe = self._store.pipeline()
         now = str(int(time.time()))
-        asked = [pipe.zrangebyscore(key, "-inf", now, limit) for key in keys.outboxes()]
+        asked = [pipe.zrangebyscore(key, "-inf", now, limit) for key in keys.outbox.all()]
         pipe.execute()
         return [job for jobs in asked for job in jobs.value]
 
@@ -111,7 +111,7 @@ class Outbox:
         each READ_AT_ONCE jobs."""
         return {
             prefix
-            for key in keys.outboxes()
+            for key in keys.outbox.all()
             for jobs in self._store.zset_members(key, READ_AT_ONCE)
             for job in jobs
             for prefix in accumulate(job.split(":"), lambda left, right: f"{left}:{right}")
@@ -120,7 +120,7 @@ class Outbox:
     def misplaced(self) -> Iterator[list[tuple[str, str, float]]]:
         """Jobs in a key that no worker reads, because OUTBOX_SHARDS has changed. Yields chunks of (key, name, score).
         MOST_SHARDS round trips and one more."""
-        for key in keys.whatever_shards("outbox"):
+        for key in keys.outbox.whatever_shards():
             for scored in self._store.zset_scored(key, READ_AT_ONCE):
                 yield [(key, name, score) for name, score in scored if keys.outbox(name) != key]
 

@@ -35,7 +35,7 @@ class OutboxChecks:
     def inconsistencies(self) -> list[Check]:
         return [
             Check("jobs in a key that no worker reads", self.misplaced, lambda: 1),
-            Check("overdue jobs", self.overdue, lambda: sum(map(self._store.zcard, keys.outboxes()))),
+            Check("overdue jobs", self.overdue, lambda: sum(map(self._store.zcard, keys.outbox.all()))),
             Check("dead letters", self.dead_letters, lambda: self._store.zcard(keys.dead_letters())),
         ]
 
@@ -49,7 +49,7 @@ class OutboxChecks:
 
     def overdue(self) -> Chunks:
         """Jobs that have been due for more than LEASE seconds, and that no worker has claimed."""
-        for key in keys.outboxes():
+        for key in keys.outbox.all():
             for scored in self._store.zset_scored(key, AT_ONCE):
                 late = [job for job, score in scored if score < time.time() - LEASE]
                 yield [self._finding(key, job) for job in self._unclaimed(key, late)]

@@ -143,7 +143,7 @@ class Census:
         if not self.posts:
             self._estimate_posts()
         pipe = self.store.pipeline()
-        jobs = [pipe.zcard(key) for key in keys.outboxes()]
+        jobs = [pipe.zcard(key) for key in keys.outbox.all()]
         pipe.execute()
         self.jobs = sum(number.value for number in jobs)
 

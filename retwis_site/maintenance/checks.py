@@ -10,7 +10,7 @@ from itertools import chain, count
 from typing import TypeVar
 
 from retwis_site.jobs.outbox import Outbox
-from retwis_site.store import key_kinds, keys
+from retwis_site.store import keys, kinds
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import parse_id
@@ -59,8 +59,8 @@ def confirmed(
 
 def ids_of(store: Store, pattern: str) -> Iterator[list[int]]:
     """The ids of all keys of a kind, such as `user:*`. Yields chunks, which may be empty."""
-    for names in store.scan_keys(key_kinds.matching(pattern), AT_ONCE):
-        yield [number for name in names if (number := key_kinds.number(name)) is not None]
+    for names in store.scan_keys(kinds.matching(pattern), AT_ONCE):
+        yield [number for name in names if (number := kinds.id_in(name)) is not None]
 
 
 def members_of(store: Store, pattern: str) -> Iterator[list[tuple[int, int, float]]]:
@@ -69,8 +69,8 @@ def members_of(store: Store, pattern: str) -> Iterator[list[tuple[int, int, floa
 
     One round trip reads the first AT_ONCE members of each set in a chunk of keys. Longer sets take one round trip more
     for each further AT_ONCE members."""
-    for names in store.scan_keys(key_kinds.matching(pattern), AT_ONCE):
-        owned = [(name, number) for name in names if (number := key_kinds.number(name)) is not None]
+    for names in store.scan_keys(kinds.matching(pattern), AT_ONCE):
+        owned = [(name, number) for name in names if (number := kinds.id_in(name)) is not None]
         pipe = store.pipeline()
         first = [(key, number, pipe.zscan(key, 0, AT_ONCE)) for key, number in owned]
         pipe.execute()
@@ -89,10 +89,7 @@ def _ids_in(number: int, scored: Scored) -> list[tuple[int, int, float]]:
     return [(number, member, score) for text, score in scored if (member := parse_id(text)) is not None]
 
 
-# ---- What `doctor --fix` removes because it is bad is kept under `damaged:`, for DAMAGED_STAYS seconds.
-
-
-DAMAGED_STAYS = 30 * 24 * 3600
+# ---- What `doctor --fix` removes because it is bad is kept under `damaged:`, until that expires.
 
 
 def move_away(store: Store, key: str) -> None:
@@ -102,7 +99,7 @@ def move_away(store: Store, key: str) -> None:
         names = chain([keys.damaged(key)], (keys.damaged_again(key, number) for number in count(2)))
         # The same content is there already when a repair was killed.
         free = next(name for name in names if store.dump(name) in {None, dumped})
-        store.restore(free, DAMAGED_STAYS, dumped)
+        store.restore(free, keys.damaged.lives, dumped)
         store.unlink(key)
 
 
@@ -112,7 +109,7 @@ def keep(store: Store, key: str, name: bytes, value: bytes | float) -> None:
     kept = keys.damaged_values(key)
     pipe = store.pipeline()
     pipe.send("HSETNX", kept, name, value)
-    pipe.expire(kept, DAMAGED_STAYS)
+    pipe.expire(kept, keys.damaged.lives)
     pipe.execute()
 
 

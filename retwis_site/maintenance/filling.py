@@ -4,17 +4,17 @@ While it is unfinished, its counters hold UNFINISHED instead of a number. So no 
 and the next run recognises what a killed run has left. The commit point is the SET of `next_user_id`.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from fnmatch import fnmatchcase
 
 from django.conf import settings
 
 from retwis_site.features import Line, LineField, SiteLines, site_lines
 from retwis_site.rendering.dates import unix
-from retwis_site.store import key_kinds, keys, schema
+from retwis_site.store import keys, schema
 from retwis_site.store.client import Store
 from retwis_site.store.ids import LARGEST_ID
+from retwis_site.store.kinds import About, is_ours, matching, may_be
 from retwis_site.store.schema import UNFINISHED, is_hash
 from retwis_site.store.snowflake import SMALLEST
 
@@ -60,16 +60,6 @@ def seconds(line: Line, field: str) -> int:
 
 
 AT_ONCE = 500  # keys that are removed in one round trip
-
-# What a site without users may have: a visitor makes the lists, a load balancer `health`, a worker `worker_seen`.
-_WITHOUT_USERS = {
-    *("schema", "health", "worker_seen", "inspected:*", "throttle:*", "lease:*", "attempts"),
-    *("timeline", "timeline:[0-9]*"),
-}
-
-_KINDS: dict[str, list[str]] = defaultdict(list)  # the part before the colon -> patterns of the key table
-for _pattern in key_kinds.ALL:
-    _KINDS[_pattern.partition(":")[0]].append(_pattern)
 
 
 class CannotFill(Exception):
@@ -170,24 +160,17 @@ def is_used(store: Store) -> bool:
     if counter is not None:
         return counter != UNFINISHED
     return any(
-        kind is not None and kind not in _WITHOUT_USERS
-        for names in store.scan_keys(key_kinds.matching("*"), AT_ONCE)
-        for kind in map(kind_of, names)
+        (kind := may_be(name)) is not None and kind.about is About.PEOPLE
+        for names in store.scan_keys(matching("*"), AT_ONCE)
+        for name in names
     )
 
 
 def _clear(store: Store) -> None:
-    """Remove every key of the key table except the counters."""
-    for names in store.scan_keys(key_kinds.matching("*"), AT_ONCE):
+    """Remove every key of the key table except the counters. Keys of other programs stay, such as `user:settings`."""
+    for names in store.scan_keys(matching("*"), AT_ONCE):
         pipe = store.pipeline()
         for name in names:
-            if kind_of(name) and name not in counters():
+            if is_ours(name) and name not in counters():
                 pipe.unlink(name)
         pipe.execute()
-
-
-def kind_of(name: str) -> str | None:
-    """The pattern of the key table that a key matches: `post:*` for `post:7`. None for a key of another program."""
-    unprefixed = name.removeprefix(keys.PREFIX)
-    prefix = unprefixed.partition(":")[0]
-    return next((kind for kind in _KINDS.get(prefix, []) if fnmatchcase(unprefixed, kind)), None)

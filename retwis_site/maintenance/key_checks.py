@@ -6,14 +6,12 @@ from functools import partial
 from django.conf import settings
 
 from retwis_site.features import features
-from retwis_site.jobs.outbox import LEASE
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, ids_of, move_away
-from retwis_site.store import key_kinds, keys
+from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import LONGEST_LOGGED, parse_id, parse_number
+from retwis_site.store.kinds import KINDS, kind_of, matching
 
-# SCAN pattern -> seconds: the keys that must expire, without those that features declare.
-TEMPORARY = {"lease:*": LEASE, "health": keys.HEALTH_SECONDS, "inspected:*": keys.INSPECTED_SECONDS}
 COUNTERS = "counters below the largest id"
 
 
@@ -22,12 +20,9 @@ class KeyChecks:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._temporary = TEMPORARY | {
-            pattern: seconds for feature in features() for pattern, seconds in feature.temporary_keys.items()
-        }
+        self._temporary = {kind.pattern: kind.lives for kind in KINDS.values() if kind.lives}
         windows = [limit.seconds for feature in features() for limit in feature.limits]
-        if windows:
-            self._temporary |= {"throttle:*": max(windows)}
+        self._temporary[keys.throttle.pattern] = max(windows, default=keys.throttle.lives)
 
     def inconsistencies(self) -> list[Check]:
         return [Check("keys of the wrong type", self.wrong_types, self._store.dbsize)]
@@ -46,8 +41,8 @@ class KeyChecks:
 
     def wrong_types(self) -> Chunks:
         """Keys whose type is not that of the key table. The store refuses every command on them."""
-        for names in self._store.scan_keys(key_kinds.matching("*"), AT_ONCE):
-            expected = {key: key_kinds.TYPES[kind] for key in names if (kind := key_kinds.kind_of(key))}
+        for names in self._store.scan_keys(matching("*"), AT_ONCE):
+            expected = {key: kind.type for key in names if (kind := kind_of(key))}
             pipe = self._store.pipeline()
             asked = [(key, wanted, pipe.type(key)) for key, wanted in expected.items()]
             pipe.execute()
@@ -98,7 +93,7 @@ class KeyChecks:
     def without_expiry(self) -> Chunks:
         """Temporary keys that have no expiry. The repair sets one."""
         for pattern, seconds in self._temporary.items():
-            for names in self._store.scan_keys(key_kinds.matching(pattern), AT_ONCE):
+            for names in self._store.scan_keys(matching(pattern), AT_ONCE):
                 pipe = self._store.pipeline()
                 asked = [(key, pipe.ttl(key)) for key in names]
                 pipe.execute()

@@ -167,7 +167,7 @@ def ids_ahead(store: Store) -> list[Advice]:
     if settings.POST_IDS != "snowflake":
         return []
     pipe = store.pipeline()
-    asked = [pipe.zrevrange(key, 0, 0) for key in keys.whatever_shards("recent")]
+    asked = [pipe.zrevrange(key, 0, 0) for key in keys.recent.whatever_shards()]
     pipe.execute()
     newest = [pid for members in asked for text in members.value if (pid := parse_id(text)) is not None]
     ahead = [pid for pid in newest if snowflake.is_ahead(pid)]

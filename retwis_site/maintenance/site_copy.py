@@ -12,17 +12,14 @@ from typing import Any
 
 from retwis_site.exceptions import StoreError, StoreRefused
 from retwis_site.maintenance import filling
-from retwis_site.maintenance.filling import CannotFill, counters, kind_of
-from retwis_site.store import key_kinds, keys
+from retwis_site.maintenance.filling import CannotFill, counters
+from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store, connect_exactly
+from retwis_site.store.kinds import Kind, kind_of, matching, unprefixed
 from retwis_site.store.replies import Answer, Reply
 from retwis_site.store.schema import UNFINISHED
 
 AT_ONCE = 500  # keys that are read in one round trip, and about the number of fields or members of each
-
-# Not copied: lists are caches that the next read rebuilds; the others belong to processes of the old site.
-NOT_COPIED = {"lease:*", "health", "worker_seen", "inspected:*"}
-COPIED = {kind: is_type for kind, is_type in key_kinds.TYPES.items() if is_type != "list" and kind not in NOT_COPIED}
 
 
 class CannotCopy(CannotFill):
@@ -34,12 +31,12 @@ class Key:
     """A key to be copied. `ttl` in milliseconds; -1 without an expiry."""
 
     name: str
-    kind: str
+    kind: Kind
     ttl: int
 
     @property
     def type(self) -> str:
-        return COPIED[self.kind]
+        return self.kind.type
 
 
 @dataclass(frozen=True)
@@ -140,7 +137,7 @@ class Comparison:
             with source_errors():
                 source_sizes = _sizes(server, chunk)
             for key, arrived, size in zip(chunk, target_sizes, source_sizes, strict=True):
-                counts = self.kinds[key.kind]
+                counts = self.kinds[key.kind.pattern]
                 counts.keys += size > 0
                 counts.entries += size
                 counts.complete += 0 < size <= arrived
@@ -179,7 +176,7 @@ def _refuse_replicas(source: Store) -> None:
 
 def _holder(store: Store, name: str) -> Store | None:
     """The server that has a key. Servers behind a proxy do not know each other, so each one is asked."""
-    pattern = key_kinds.matching(name.removeprefix(keys.PREFIX))
+    pattern = matching(unprefixed(name))
     return next((server for server in store.servers() if any(server.scan_keys(pattern, 10_000))), None)
 
 
@@ -192,12 +189,12 @@ def _chunks(store: Store) -> Iterator[tuple[Store, list[Key]]]:
     """All keys to be copied, in chunks, with the server that has them. A key whose type differs from the key table is
     skipped: it is inconsistent, or belongs to another program."""
     for server in store.servers():
-        for names in server.scan_keys(key_kinds.matching("*"), AT_ONCE):
-            named = [(name, kind) for name in names if (kind := kind_of(name)) in COPIED]
+        for names in server.scan_keys(matching("*"), AT_ONCE):
+            named = [(name, kind) for name in names if (kind := kind_of(name)) and kind.is_copied]
             pipe = server.pipeline()
             states = [(name, kind, pipe.type(name), pipe.pttl(name)) for name, kind in named]
             pipe.execute()
-            right = [(name, kind, ttl) for name, kind, found, ttl in states if found.value == COPIED[kind]]
+            right = [(name, kind, ttl) for name, kind, found, ttl in states if found.value == kind.type]
             yield server, [Key(name, kind, ttl.value) for name, kind, ttl in right]
 
 

@@ -11,11 +11,12 @@ from typing import Any
 from redis.client import NEVER_DECODE
 
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, keep, move_away
-from retwis_site.store import key_kinds
 from retwis_site.store.cached_list import MARKS
 from retwis_site.store.chunks import SETS_AT_ONCE, batches
 from retwis_site.store.client import Store
 from retwis_site.store.ids import LONGEST_LOGGED, parse_id, parse_number, whole
+from retwis_site.store.keys import user
+from retwis_site.store.kinds import Kind, kind_of, matching
 from retwis_site.store.schema import ADOPTING
 
 AS_BYTES = {NEVER_DECODE: True}
@@ -25,7 +26,7 @@ def _is_entry(text: str) -> bool:
     return parse_number(text.removeprefix("-")) is not None or (text.startswith(MARKS) and not text.startswith("-"))
 
 
-# By what `key_kinds.VALUES` says of a value.
+# By the `check` of a value.
 IS: dict[str, Callable[[str], bool]] = {
     "id": lambda text: parse_id(text) is not None,
     "number": lambda text: parse_number(text) is not None,
@@ -46,11 +47,11 @@ class ValueChecks:
         return [Check("values that are no id, number or text", self.bad_values, self._store.dbsize)]
 
     def bad_values(self) -> Chunks:
-        """Values that `key_kinds.VALUES` does not allow. The repair removes them, and keeps them under `damaged:`.
+        """Values that the key table does not allow. The repair removes them, and keeps them under `damaged:`.
 
         One round trip reads SETS_AT_ONCE keys. A long key takes one more for each further AT_ONCE values."""
-        for names in self._store.scan_keys(key_kinds.matching("*"), AT_ONCE):
-            known = [(key, kind) for key in names if (kind := key_kinds.kind_of(key)) in key_kinds.VALUES]
+        for names in self._store.scan_keys(matching("*"), AT_ONCE):
+            known = [(key, kind) for key in names if (kind := kind_of(key)) and kind.is_checked]
             for some in batches(known, SETS_AT_ONCE):
                 pipe = self._store.pipeline()
                 asked = [(key, kind, pipe.send(*_first_read(key, kind), **AS_BYTES)) for key, kind in some]
@@ -58,11 +59,11 @@ class ValueChecks:
                 found = chain.from_iterable(self._findings(key, kind, reply.value) for key, kind, reply in asked)
                 yield from batches(found, AT_ONCE)
 
-    def _findings(self, key: str, kind: str, reply: Any) -> Iterator[Finding]:
+    def _findings(self, key: str, kind: Kind, reply: Any) -> Iterator[Finding]:
         """The findings in one key, from the reply to its first read."""
-        holds, type_ = key_kinds.VALUES[kind], key_kinds.TYPES[kind]
-        if isinstance(holds, dict):
-            for (name, what), value in zip(holds.items(), reply, strict=True):
+        holds, type_ = kind.main.check, kind.type
+        if kind.checked_fields:
+            for (name, what), value in zip(kind.checked_fields.items(), reply, strict=True):
                 if value is not None and not _is(what, value):
                     yield self._bad_field(key, kind, name, value)
         elif type_ == "hash":
@@ -94,13 +95,13 @@ class ValueChecks:
             start += len(found)
             found = self._store.send("LRANGE", key, start, start + AT_ONCE - 1, **AS_BYTES)
 
-    def _bad_field(self, key: str, kind: str, field: str, value: bytes) -> Finding:
+    def _bad_field(self, key: str, kind: Kind, field: str, value: bytes) -> Finding:
         """The repair removes an id. `deleted` of a post becomes 0, since the field says by itself that it is deleted.
         `deleted` of a user has no repair: the checks after this one would remove all that the user has."""
         what = f"{key} has {_shown(value)} as {field}"
         if field != "deleted":
             return Finding(what, partial(self._remove, "HDEL", key, field.encode(), value))
-        if kind == "user:*":
+        if kind is user:
             how = f"HDEL {key} deleted; or, to delete the account: HSET {key} deleted 0"
             return Finding(f"{what}, so the account is hidden. To show it: {how}", None)
         return Finding(what, partial(self._mark_deleted, key, value))
@@ -109,11 +110,12 @@ class ValueChecks:
         keep(self._store, key, b"deleted", value)
         self._store.hset(key, {"deleted": "0"})
 
-    def _of_member(self, key: str, kind: str, member: bytes, score: float) -> Iterator[Finding]:
-        if not _is(str(key_kinds.VALUES[kind]), member):
+    def _of_member(self, key: str, kind: Kind, member: bytes, score: float) -> Iterator[Finding]:
+        if not _is(kind.main.check, member):
             yield Finding(f"{key} has {_shown(member)}", partial(self._remove, "ZREM", key, member, score))
             return
-        right = whole(score) if kind in key_kinds.TIMED else int(member) if kind in key_kinds.SCORED_BY_ID else score
+        rule = kind.score.rule
+        right = whole(score) if rule == "seconds" else int(member) if rule == "member" else score
         if abs(right - score) >= 1:
             what = f"{key} has the score {score:g}"
             yield Finding(what, partial(self._store.send, "ZADD", key, right, member))
@@ -124,17 +126,16 @@ class ValueChecks:
         self._store.send(command, key, name)
 
 
-def _first_read(key: str, kind: str) -> tuple[str | int, ...]:
+def _first_read(key: str, kind: Kind) -> tuple[str | int, ...]:
     """The command that reads a key, or the first members, fields or entries of a long one."""
-    holds = key_kinds.VALUES[kind]
-    if isinstance(holds, dict):
-        return ("HMGET", key, *holds)
+    if kind.checked_fields:
+        return ("HMGET", key, *kind.checked_fields)
     return {
         "hash": ("HSCAN", key, 0, "COUNT", AT_ONCE),
         "zset": ("ZSCAN", key, 0, "COUNT", AT_ONCE),
         "list": ("LRANGE", key, 0, AT_ONCE - 1),
         "string": ("GET", key),
-    }[key_kinds.TYPES[kind]]
+    }[kind.type]
 
 
 def _is(holds: str, value: bytes) -> bool:

@@ -87,7 +87,7 @@ def looks_official(store: Store) -> bool:
     this site has both keys. Up to three round trips."""
     pipe = store.pipeline()
     names, indexed = pipe.hlen(keys.users()), pipe.zcard(keys.users_by_name())
-    timeline = keys.whatever_shards("timeline")[0]
+    timeline = keys.timeline.whatever_shards()[0]
     newest = pipe.lrange(timeline, 0, SAMPLE - 1)
     pipe.execute()
     if indexed.value < names.value / 2:

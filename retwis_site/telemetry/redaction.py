@@ -1,53 +1,25 @@
-"""What may be shown of a command and of a key. What is not named here is hidden.
+"""What may be shown of a command and of a key: of kinds and fields that are shown in commands, as the table says.
 
-Hidden are secrets (passwords, sessions, codes, links), and what only some people may read (reports, the log of staff).
+Hidden are secrets (passwords, sessions, codes, links), and what only some people may read (reports, the log of staff,
+whom somebody blocks).
 """
 
 import re
 from collections.abc import Iterator, Sequence
 
-from retwis_site.store import key_kinds, keys
 from retwis_site.store.connection.recorder import KEY_IS_SECOND, KEYLESS, Command
 from retwis_site.store.ids import parse_id
+from retwis_site.store.keys import idem, inspected, lease, reset, staff
+from retwis_site.store.kinds import COMMANDS, Kind, kind_of, unprefixed
 
 HIDDEN = "•••"
 LONGEST = 60  # characters of one argument
 MOST_ARGUMENTS = 30
 
-# Of keys of these kinds all is shown: ids, times, counts, names, words that everyone may read.
-OPEN = frozenset(
-    {
-        *("next_user_id", "next_post_id", "users", "users_by_time", "users_by_name", "users_by_followers"),
-        *("following:*", "followers:*", "posts:*", "timeline", "timeline:[0-9]*", "recent", "recent:[0-9]*"),
-        *("updates:*", "likes:*", "liked_by:*", "reposts:*", "reposted_by:*", "bookmarks:*", "blocked:*"),
-        *("blocked_by:*", "muted:*", "muted_reposts:*", "muted_threads:*", "muted_words:*", "tags_of:*", "thread:*"),
-        *("replies_to:*", "quotes_of:*", "edits:*", "tag:*", "tags", "tags_by_name", "posting_ranges"),
-        *("search_index", "notices:*", "skeletons", "reports", "reports_about:*", "health", "worker_seen", "schema"),
-    }
-)
-# Of hashes of these kinds the values of these fields are shown.
-FIELDS = {
-    "user:*": frozenset(
-        {
-            *("username", "name", "bio", "language", "seen", "noticed", "quiet", "pinned", "deleted", "role"),
-            *("state", "state_until", "state_since", "dismissed"),
-        }
-    ),
-    "post:*": frozenset(
-        {
-            *("user_id", "time", "body", "reply_to", "root", "reply_to_user", "above", "quote", "repost_of"),
-            *("mentions", "edited", "likes", "reposts", "replies", "quotes", "deleted"),
-        }
-    ),
-    "site": frozenset(
-        {
-            *("name", "tagline", "colour", "about", "rules", "privacy", "contact", "announcement"),
-            *("registration", "invites"),
-        }
-    ),
-}
 _NAMED_IN_FIELDS = {"HGET": 1, "HMGET": 1, "HDEL": 1, "HEXISTS": 1, "HINCRBY": 2, "HSET": 2, "HSETNX": 2}
-_JOBS = frozenset({"outbox", "outbox:[0-9]*", "attempts", "set_aside", "lease:*"})
+# The commands that name members; of ZADD each second argument, from the last one on. Of the others numbers are ranks,
+# scores and limits.
+_NAME_MEMBERS = {"ZADD", "ZREM", "ZSCORE", "ZMSCORE", "ZRANK", "ZREVRANK", "ZINCRBY"}
 
 _PLAIN_FIELD = re.compile(r"[a-z_]{1,20}")
 # Numbers, and words by which commands are told how: no secret looks like that. Secrets of digits alone are longer.
@@ -58,11 +30,11 @@ _HARMLESS = re.compile(
 
 def shown_key(key: str) -> str:
     """The key, with what is secret in it hidden: the token of a form, the hash of a link, the name of a job."""
-    kind = key_kinds.kind_of(key)
-    if kind in {"lease:*", "idem:*"}:
+    kind = kind_of(key)
+    if kind in {lease, idem}:
         first, _, rest = key.partition(":")
         return f"{first}:{shown_job(rest)}"
-    if kind in {"reset:*", "inspected:*"}:
+    if kind in {reset, inspected}:
         return f"{key.rpartition(':')[0]}:{HIDDEN}"
     return key if kind is not None else HIDDEN
 
@@ -86,51 +58,66 @@ def logged_command(command: Command) -> str:
     """The command for the log, which has less than a page: of keys the kind and ids, of arguments numbers, and names of
     fields. No text that anybody has typed."""
     name, key, arguments = shown_command(command)
-    kind = key_kinds.kind_of(key)
-    step = _NAMED_IN_FIELDS.get(name, 0) if kind in FIELDS else 0
+    kind = kind_of(key)
+    step = _NAMED_IN_FIELDS.get(name, 0) if kind and kind.fields and kind.shown >= COMMANDS else 0
     logged = [
         text if _HARMLESS.fullmatch(text) or (step and place % step == 0) else HIDDEN
         for place, text in enumerate(arguments)
     ]
-    return " ".join(filter(None, (name, shown_job(key.removeprefix(keys.PREFIX)), *logged)))
+    return " ".join(filter(None, (name, shown_job(unprefixed(key)), *logged)))
 
 
 def shown_arguments(command: Command) -> tuple[str, ...]:
     """What may be shown of the arguments after the key."""
     name, arguments = str(command[0]), command[1:] if command[0] in KEYLESS else command[2:]
-    kind = key_kinds.kind_of(str(command[1])) if len(command) > 1 and name not in KEYLESS else None
+    kind = kind_of(str(command[1])) if len(command) > 1 and name not in KEYLESS else None
     shown = tuple(_cut(argument) for argument in _shown(name, kind, arguments[: MOST_ARGUMENTS + 1]))
     return (*shown[:MOST_ARGUMENTS], "…") if len(shown) > MOST_ARGUMENTS else shown
 
 
-def shown_field(kind: str | None, name: str) -> str:
+def shown_field(kind: Kind | None, name: str) -> str:
     """The name of a field of a hash of this kind. Those of sessions and codes have a secret after a colon."""
-    if kind in OPEN:
+    if _is_open(kind):
         return name
-    if kind not in FIELDS:
-        return name if kind == "staff" and name.isdigit() else HIDDEN
+    if kind is None or not kind.fields or kind.shown < COMMANDS:
+        return name if kind is staff and name.isdigit() else HIDDEN
     first, colon, _ = name.partition(":")
     return f"{first}:{HIDDEN}" if colon else name if _PLAIN_FIELD.fullmatch(name) else HIDDEN
 
 
-def shown_value(kind: str | None, field: str, value: str) -> str:
+def shown_value(kind: Kind | None, field: str, value: str) -> str:
     """The value of a field of a hash of this kind."""
-    return value if kind in OPEN or field in FIELDS.get(kind or "", ()) else HIDDEN
+    return value if kind is not None and kind.shows_field(field, COMMANDS) else HIDDEN
 
 
-def _shown(name: str, kind: str | None, arguments: Sequence[object]) -> Iterator[str]:
+def _is_open(kind: Kind | None) -> bool:
+    """Whether all that a command on it says is shown."""
+    return kind is not None and kind.shown >= COMMANDS and not kind.fields
+
+
+def _shown(name: str, kind: Kind | None, arguments: Sequence[object]) -> Iterator[str]:
     texts = [_text(argument) for argument in arguments]
     step = _NAMED_IN_FIELDS.get(name)
-    if kind in _JOBS:
+    if kind is not None and kind.named.of_job:
         return (text if _HARMLESS.fullmatch(text) else shown_job(text) for text in texts)
-    if kind in OPEN:
+    if _is_open(kind):
         return iter(texts)
-    if step is None or kind is None or kind not in key_kinds.TYPES:
-        return (text if _HARMLESS.fullmatch(text) else HIDDEN for text in texts)
+    if step is None or kind is None:
+        return (
+            text if _HARMLESS.fullmatch(text) and not _is_member(name, kind, place, texts) else HIDDEN
+            for place, text in enumerate(texts)
+        )
     return (
         shown_field(kind, text) if place % step == 0 else shown_value(kind, texts[place - 1], text)
         for place, text in enumerate(texts)
     )
+
+
+def _is_member(name: str, kind: Kind | None, place: int, texts: Sequence[str]) -> bool:
+    """Whether an argument is a member of a key that is hidden: an id says whom somebody blocks."""
+    if kind is None or kind.type != "zset" or name not in _NAME_MEMBERS:
+        return False
+    return not texts[place].isalpha() and (name != "ZADD" or (len(texts) - place) % 2 == 1)
 
 
 def _text(argument: object) -> str:

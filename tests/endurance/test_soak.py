@@ -94,7 +94,7 @@ def jobs_due_by_now(raw):
     """The jobs that are due, by the clock of the store. Those of killed processes are due after a minute, and the
     deletion of a suspended account after weeks."""
     now = raw.time()[0]
-    return [job for key in keys.outboxes() for job in raw.zrangebyscore(key, "-inf", now)]
+    return [job for key in keys.outbox.all() for job in raw.zrangebyscore(key, "-inf", now)]
 
 
 def free_jobs(raw):

@@ -127,11 +127,11 @@ MUTANTS = [
         "timeline/search/index/rebuilding.py",
         """            forget_progress(self._store)
             last = LARGEST_ID
-        self._has_index = any(self._store.scan_keys(key_kinds.matching("postings:*"), AT_ONCE))
+        self._has_index = any(self._store.scan_keys(kinds.matching("postings:*"), AT_ONCE))
         self._pids = self._all_posts()
 """,
         """            last = LARGEST_ID
-        self._has_index = any(self._store.scan_keys(key_kinds.matching("postings:*"), AT_ONCE))
+        self._has_index = any(self._store.scan_keys(kinds.matching("postings:*"), AT_ONCE))
         self._pids = self._all_posts()
         forget_progress(self._store)
 """,

@@ -49,7 +49,7 @@ FEW = 10  # of those that run with two layouts, with lists and without
 
 def evict(store):
     store.unlink("posts:1")
-    for key in keys.timelines():
+    for key in keys.timeline.all():
         store.unlink(key)
 
 

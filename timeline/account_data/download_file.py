@@ -7,16 +7,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import IO
 
-from retwis_site.features import Line
+from retwis_site.features import Line, LineField
 from retwis_site.maintenance.filling import ID, NAME, OPTIONAL_ID, TEXT, TIME, TIME_OR_NULL, seconds
 from retwis_site.maintenance.site_files.importing import NEWER, BadFile, check_fields, parsed, raw_lines
 from retwis_site.maintenance.site_files.streams import FORMAT as SITE_FORMAT
 from timeline.account_data.export import FORMAT, VERSION
-from timeline.account_data.restoring import Named, OldPost, named
+from timeline.account_data.restoring import Named, OldPost, named, restored
 from timeline.posts.entities import LONGEST_POST
 from timeline.posts.reading.records import Version
 from timeline.posts.site_lines import TEXTS
 from timeline.posts.writing.editing import MOST_TEXTS
+from timeline.relations.protocol.relation import Relation, Scores
 
 AT_ONCE = 500  # posts of a chunk
 
@@ -24,17 +25,9 @@ FIELDS = {
     "account": {"username": NAME, "name": TEXT, "bio": TEXT, "language": TEXT},
     "following": {"username": NAME},
     "follower": {},
-    "block": {"username": NAME, "since": TIME},
-    "mute": {"username": NAME, "until": TIME_OR_NULL},
-    "mute_reposts": {"username": NAME, "until": TIME_OR_NULL},
-    "mute_words": {"words": NAME, "until": TIME_OR_NULL},
-    "follow_tag": {"tag": NAME, "since": TIME},
-    "like": {"id": ID, "since": TIME, "address": TEXT},
-    "bookmark": {"id": ID, "since": TIME, "address": TEXT},
     "post": {"id": ID, "time": TIME, "text": TEXT, "reply_to": OPTIONAL_ID, "quote": OPTIONAL_ID, "texts": TEXTS},
     "pin": {"id": ID},
 }
-RELATIONS = ("block", "mute", "mute_reposts", "mute_words", "follow_tag", "like", "bookmark")
 TOO_LONG = f"posts with more than {LONGEST_POST} characters"
 TOO_MANY_TEXTS = f"posts with more than {MOST_TEXTS} texts"
 FROM_LATER = "posts with a date in the future"
@@ -47,7 +40,7 @@ class Download:
     file: IO[bytes]
     account: Line
     following: list[str] = field(default_factory=list)  # usernames, the newest follow first
-    relations: dict[str, list[Line]] = field(default_factory=lambda: {type_: [] for type_ in RELATIONS})
+    relations: dict[str, list[Line]] = field(default_factory=lambda: {relation.kind: [] for relation in restored()})
     pinned: int | None = None  # the id of a post
     left_out: Counter[str] = field(default_factory=Counter)  # by reason: posts that cannot be brought back
     _places: "array[int]" = field(default_factory=lambda: array("q"))  # of the lines about posts, in the file
@@ -72,7 +65,7 @@ class Download:
         """Take a verified line, which begins at a byte of the file."""
         if line["type"] == "following":
             self.following.append(line["username"])
-        elif line["type"] in RELATIONS:
+        elif line["type"] in self.relations:
             self.relations[line["type"]].append(line)
         elif line["type"] == "pin":
             self.pinned = line["id"]
@@ -101,6 +94,7 @@ def _left_out(post: Line) -> str:
 def read(file: IO[bytes]) -> Download:
     """Verify all of a file. Raises BadFile."""
     download: Download | None = None
+    fields = FIELDS | {relation.kind: _fields_of(relation) for relation in restored()}
     place, number = 0, 0
     for number, raw in enumerate(raw_lines(file), 1):
         line = parsed(number, raw)
@@ -113,10 +107,17 @@ def read(file: IO[bytes]) -> Download:
                 raise BadFile(number, "the number of lines is another")
             return download
         else:
-            check_fields(number, line, FIELDS.get(line["type"], {}))
+            check_fields(number, line, fields.get(line["type"], {}))
             download.add(line, place)
         place += len(raw)
     raise BadFile(number + 1, "there is no line with the type end")
+
+
+def _fields_of(relation: Relation) -> dict[str, LineField]:
+    when = {"until": TIME_OR_NULL} if relation.scores is Scores.UNTIL else {"since": TIME}
+    if relation.target.is_person:
+        return {"username": NAME, **when}
+    return {relation.fields[1]: NAME, **when} if relation.target.is_text else {"id": ID, **when, "address": TEXT}
 
 
 def _check_head(line: Line) -> None:

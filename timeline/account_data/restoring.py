@@ -38,13 +38,13 @@ from timeline.posts.writing.deletion import mark_deleted
 from timeline.posts.writing.delivery import FOLLOWERS_AT_ONCE
 from timeline.posts.writing.publication import MOST_ABOVE
 from timeline.posts.writing.standing import Standing
-from timeline.relations.block import BLOCK
-from timeline.relations.bookmark import BOOKMARK
-from timeline.relations.like import LIKE
-from timeline.relations.mute import MUTE, MUTE_REPOSTS
+from timeline.relations.follow import FOLLOW
+from timeline.relations.mute import MUTE_THREAD
 from timeline.relations.muted_words import MOST_MUTED, MUTE_WORDS, parse
 from timeline.relations.protocol.edges import Edges
 from timeline.relations.protocol.relation import Edge, Relation, to_person
+from timeline.relations.removal import relations
+from timeline.relations.repost import REPOST
 from timeline.relations.tag_follow import TAG_FOLLOW
 from timeline.timelines.profile import Pins
 
@@ -181,8 +181,10 @@ class Conversation:
 # ---- Brings back whom and what a person blocks and mutes, the tags that they follow, what they like and have saved.
 
 
-TO_PEOPLE = (BLOCK, MUTE, MUTE_REPOSTS)
-TO_POSTS = (LIKE, BOOKMARK)
+def restored() -> list[Relation]:
+    """The relations that are brought back. Follows are asked for again; a repost is a post of its own; the ids of
+    threads are others here."""
+    return [relation for relation in relations() if relation not in {FOLLOW, REPOST, MUTE_THREAD}]
 
 
 class RestoredRelations:
@@ -196,7 +198,7 @@ class RestoredRelations:
     def to_people(self, lines: Mapping[str, Sequence[Line]]) -> int:
         """Blocks and mutes of the people who have such a username here. Returns how many names no user has."""
         unknown = 0
-        for relation in TO_PEOPLE:
+        for relation in (one for one in restored() if one.target.is_person):
             for some in batches(lines[relation.kind], AT_ONCE):
                 uids = {line["username"]: Users(self._store).find(line["username"]) for line in some}
                 people = Users(self._store).people([uid for uid in uids.values() if uid is not None])
@@ -222,9 +224,9 @@ class RestoredRelations:
         return unknown
 
     def to_posts(self, lines: Mapping[str, Sequence[Line]], conversation: Conversation) -> int:
-        """Likes and bookmarks of the posts that this site has. Returns the number of the others."""
+        """Likes and the like of the posts that this site has. Returns the number of the others."""
         missing = 0
-        for relation in TO_POSTS:
+        for relation in (one for one in restored() if one.target.is_post):
             for some in batches(lines[relation.kind], AT_ONCE):
                 edges = self._edges_to_posts(some, conversation)
                 self._set(relation, edges)
@@ -348,7 +350,7 @@ class Restoring:
         """The jobs for posts of this user."""
         return [
             job
-            for key in keys.outboxes()
+            for key in keys.outbox.all()
             for jobs in self._store.zset_members(key, READ_AT_ONCE)
             for job in jobs
             if job.split(":")[0:3:2] == ["restore", str(self._uid)] and NOT_UTF_8 not in job
@@ -443,7 +445,7 @@ def _missing_from(claimed: Mapping[int, OldPost], posts: Sequence[OldPost]) -> l
 def drop_lists(store: Store, uid: int) -> None:
     """Drop the homes of a user and of the user's followers, and the global timeline."""
     pipe = store.pipeline()
-    for key in (keys.home(uid), *keys.timelines()):
+    for key in (keys.home(uid), *keys.timeline.all()):
         pipe.unlink(key)
     pipe.execute()
     for followers in store.zset_members(keys.followers(uid), FOLLOWERS_AT_ONCE):

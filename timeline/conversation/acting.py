@@ -23,7 +23,7 @@ from timeline.relations.mute import MutedThreads
 Act = Callable[[Store, int, Post], None]  # `int`: the uid of the viewer
 
 
-def _view(act: Act) -> Callable[..., HttpResponseBase]:
+def act_on_posts(act: Act) -> Callable[..., HttpResponseBase]:
     """A view that does this with a post, as often as the limit allows. One round trip finds the post. Raises
     NoSuchUser, AccountDeleted, NoSuchPost, PostDeleted, and NotShown for a post of a person with a block between them
     and the viewer."""
@@ -42,8 +42,8 @@ def _view(act: Act) -> Callable[..., HttpResponseBase]:
 
 
 def _undo(act: Act) -> Callable[..., HttpResponseBase]:
-    """As `_view`, for an undo: it is never limited, and no block refuses it. A post that a block hides is on no page,
-    so the page that has the button is opened anew."""
+    """As `act_on_posts`, for an undo: it is never limited, and no block refuses it. A post that a block hides is on no
+    page, so the page that has the button is opened anew."""
 
     @change
     @login_required
@@ -81,11 +81,11 @@ def _root(post: Post) -> int:
     return post.links.root or post.pid
 
 
-like = _view(lambda store, me, post: Likes(store).like(*_edge(me, post)))
+like = act_on_posts(lambda store, me, post: Likes(store).like(*_edge(me, post)))
 unlike = _undo(lambda store, me, post: Likes(store).unlike(*_edge(me, post)))
-repost = _view(lambda store, me, post: Reposts(store).repost(*_edge(me, post)))
+repost = act_on_posts(lambda store, me, post: Reposts(store).repost(*_edge(me, post)))
 unrepost = _undo(lambda store, me, post: Reposts(store).undo(*_edge(me, post)))
-bookmark = _view(lambda store, me, post: Bookmarks(store).add(*_edge(me, post)))
+bookmark = act_on_posts(lambda store, me, post: Bookmarks(store).add(*_edge(me, post)))
 unbookmark = _undo(lambda store, me, post: Bookmarks(store).remove(*_edge(me, post)))
-mute_thread = _view(lambda store, me, post: MutedThreads(store).mute(me, _root(post)))
+mute_thread = act_on_posts(lambda store, me, post: MutedThreads(store).mute(me, _root(post)))
 unmute_thread = _undo(lambda store, me, post: MutedThreads(store).unmute(me, _root(post)))

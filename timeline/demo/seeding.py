@@ -15,7 +15,7 @@ from django.conf import settings
 from accounts.users.entities import User
 from accounts.users.names import entries, holders
 from accounts.users.repository import new_secret
-from retwis_site.store import key_kinds, keys
+from retwis_site.store import keys, kinds
 from retwis_site.store.client import Store
 from timeline.demo.names import DEMO_BIO, bio, display_name, usernames
 from timeline.demo.showcase import FOLLOWED, NOTICED, bookmarked, has_showcase, showcase
@@ -191,9 +191,8 @@ def flush(store: Store) -> int:
     """Delete every key of the key table with the KEY_PREFIX, and nothing else. Returns their number."""
     deleted = 0
     pipe = store.pipeline()
-    for pattern in key_kinds.ALL:
-        for batch in store.scan_keys(key_kinds.matching(pattern), BATCH):
-            removed = [pipe.unlink(key) for key in batch]
-            pipe.execute()
-            deleted += sum(number.value for number in removed)
+    for batch in store.scan_keys(kinds.matching("*"), BATCH):
+        removed = [pipe.unlink(key) for key in batch if kinds.is_ours(key)]
+        pipe.execute()
+        deleted += sum(number.value for number in removed)
     return deleted

@@ -6,7 +6,7 @@ from retwis_site.features import AccountSet, Feature
 from retwis_site.http.form_fields import FormField
 from retwis_site.store import keys
 from retwis_site.store.rate_limits import Limit
-from timeline.moderation.reports.checks import ReportChecks, at_work_about, at_work_by, remove_reports
+from timeline.moderation.reports.checks import ReportChecks, at_work_by, remove_reports
 from timeline.moderation.reports.deciding import finish_report
 from timeline.moderation.reports.lines import REPORTS as REPORT_LINES
 from timeline.moderation.reports.lines import account_lines
@@ -36,6 +36,6 @@ FEATURE = Feature(
     orphans=lambda store: ReportChecks(store).orphans(),
     account_lines=account_lines,
     site_lines=(REPORT_LINES,),
-    account_sets=(AccountSet(keys.reports_about, at_work_about), AccountSet(keys.reports_by, at_work_by)),
+    account_sets=(AccountSet(keys.reports_by, at_work_by),),
     remove_account=remove_reports,
 )

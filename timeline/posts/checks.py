@@ -145,7 +145,7 @@ class PostChecks:
     def _authors_with_losses(self) -> set[int]:
         """The authors with a post that is in the global timeline and missing from their `updates:`."""
         pipe = self._store.pipeline()
-        timelines = [(key, pipe.lrange(key, 0, -1)) for key in keys.timelines()]
+        timelines = [(key, pipe.lrange(key, 0, -1)) for key in keys.timeline.all()]
         pipe.execute()
         listed = [pid for key, entries in timelines for pid in parse_whole(key, entries.value).ids]
         return {author for _, author in self._lost(self.unlisted(listed))}

@@ -2,13 +2,12 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from retwis_site.features import AccountSet, Feature
+from retwis_site.features import Feature
 from retwis_site.http.cookies import PersonalCookie
 from retwis_site.http.form_fields import FormField
-from retwis_site.store import keys
 from retwis_site.store.rate_limits import Limit
 from timeline.posts.account_lines import account_lines
-from timeline.posts.checks import CountChecks, ListingChecks, PostAdoption, PostChecks, PostOrphans, at_work_on
+from timeline.posts.checks import CountChecks, ListingChecks, PostAdoption, PostChecks, PostOrphans
 from timeline.posts.composing import drafts
 from timeline.posts.removal import remove_posts
 from timeline.posts.site_lines import POSTS as POST_LINES
@@ -16,7 +15,6 @@ from timeline.posts.site_lines import TOMBSTONES
 from timeline.posts.writing.deletion import Deletion, finish_staff_deletion
 from timeline.posts.writing.delivery import Delivery
 from timeline.posts.writing.editing import Editing
-from timeline.posts.writing.publication import TOKEN_LIVES
 from timeline.posts.writing.reposting import Reposts
 from timeline.posts.writing.standing import Standing
 from timeline.relations.lines import ABOUT_POSTS
@@ -51,10 +49,8 @@ FEATURE = Feature(
     ],
     orphans=lambda store: [*PostOrphans(store).orphans(), *ListingChecks(store).orphans()],
     adoption=lambda store: PostAdoption(store).checks(),
-    temporary_keys={"idem:*": TOKEN_LIVES},
     account_lines=account_lines,
     site_lines=(POST_LINES, TOMBSTONES, *ABOUT_POSTS),
-    account_sets=(AccountSet(keys.updates, lambda uid, pid: at_work_on(pid)),),
     remove_account=remove_posts,
     form_fields={
         "edit": (FormField("body", "textarea", _("Your post")),),

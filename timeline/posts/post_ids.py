@@ -77,7 +77,7 @@ class SnowflakeIds:
 
     def recents(self) -> list[str]:
         """The `recent` keys of every possible number of TIMELINE_SHARDS."""
-        return keys.whatever_shards("recent")
+        return keys.recent.whatever_shards()
 
 
 def post_ids(store: Store) -> CounterIds | SnowflakeIds:

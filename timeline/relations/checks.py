@@ -9,9 +9,10 @@ from typing import NamedTuple, TypeVar
 from accounts.users.checks.account_checks import sets_of_unknown_users, unknown
 from retwis_site.jobs.outbox import Outbox
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, ask_damaged, confirmed, ids_of, members_of
-from retwis_site.store import key_kinds, keys
+from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import parse_id, stored_id, stored_score, whole
+from retwis_site.store.kinds import OfId
 from retwis_site.store.replies import Answer
 from timeline.relations.follow import FOLLOW, RANKING
 from timeline.relations.protocol.counts import Counts
@@ -148,8 +149,8 @@ Entry = tuple[int, int]  # the id in the key of a set, and a member
 class Side:
     """One of the two sorted sets of an edge."""
 
-    own: Callable[[int], str]
-    other: Callable[[int], str]
+    own: OfId
+    other: OfId
     has_people: bool  # its members are uids
     ends: Callable[[int, int], tuple[int, int]]  # id of the set, member -> who acts, target
 
@@ -159,7 +160,7 @@ class Side:
 
     @property
     def pattern(self) -> str:
-        return key_kinds.kind_of(self.own(1)) or ""
+        return self.own.pattern
 
 
 class EdgeChecks:
@@ -379,7 +380,7 @@ class TruthChecks:
     def __init__(self, store: Store, relation: Relation) -> None:
         self._store = store
         self._relation = relation
-        self._pattern = key_kinds.kind_of(relation.truth(1)) or ""
+        self._pattern = relation.truth.pattern
 
     def inconsistencies(self) -> list[Check]:
         """Sets whose owner does not exist."""

@@ -1,21 +1,19 @@
 """Relations: their edges and counts, and the ranking of users by their number of followers."""
 
+from typing import Any
+
 from django.utils.translation import gettext_lazy as _
 
-from retwis_site.features import AccountSet, Feature
+from retwis_site.features import Feature
 from retwis_site.maintenance.checks import Check
-from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.rate_limits import Limit
-from timeline.relations.block import BLOCK
 from timeline.relations.checks import EdgeChecks, RankingChecks, RepostChecks, TruthChecks
-from timeline.relations.follow import FOLLOW
-from timeline.relations.like import LIKE
-from timeline.relations.lines import ABOUT_PEOPLE, account_lines
+from timeline.relations.lines import ABOUT_PEOPLE, account_lines, lines_of
 from timeline.relations.muted_words import WordChecks
 from timeline.relations.protocol.edges import handler
 from timeline.relations.protocol.relation import Relation
-from timeline.relations.removal import RELATIONS, WITHOUT_MIRROR, remove_relations
+from timeline.relations.removal import RELATIONS, relations, remove_relations
 from timeline.relations.repost import REPOST
 
 # ---- How often a user may follow, and block or mute.
@@ -35,29 +33,34 @@ BLOCKS = Limit(
 
 
 def _inconsistencies(store: Store) -> list[Check]:
+    mirrored = [relation for relation in relations() if relation.mirror]
     return [
-        *EdgeChecks(store, FOLLOW).inconsistencies(),
-        *EdgeChecks(store, BLOCK).inconsistencies(),
+        *(check for relation in mirrored for check in EdgeChecks(store, relation).inconsistencies()),
         *RankingChecks(store).inconsistencies(),
-        *EdgeChecks(store, LIKE).inconsistencies(),
-        *EdgeChecks(store, REPOST).inconsistencies(),
         *RepostChecks(store).inconsistencies(),
-        *(check for relation in WITHOUT_MIRROR for check in TruthChecks(store, relation).inconsistencies()),
+        *(check for relation in _without_mirror() for check in TruthChecks(store, relation).inconsistencies()),
         *WordChecks(store).inconsistencies(),
     ]
 
 
 def _orphans(store: Store) -> list[Check]:
+    to_posts = [relation for relation in relations() if relation.mirror and relation.target.has_author]
     return [
-        *EdgeChecks(store, LIKE).orphans(),
-        *EdgeChecks(store, REPOST).orphans(),
-        *(check for relation in WITHOUT_MIRROR for check in TruthChecks(store, relation).orphans()),
+        *(check for relation in to_posts for check in EdgeChecks(store, relation).orphans()),
+        *(check for relation in _without_mirror() for check in TruthChecks(store, relation).orphans()),
         *WordChecks(store).orphans(),
     ]
 
 
-def _account_set(relation: Relation) -> AccountSet:
-    return AccountSet(relation.truth, lambda uid, target: {f"{relation.kind}:{uid}:{target}"})
+def _without_mirror() -> list[Relation]:
+    return [relation for relation in relations() if relation.mirror is None]
+
+
+def feature_of(relation: Relation, **more: Any) -> Feature:
+    """What a relation of a site's own feature adds to the site. `more`: what the feature declares besides, such as the
+    addresses of its pages."""
+    jobs, lines = {relation.kind: handler(relation)}, (lines_of(relation),)
+    return Feature(relations=(relation,), jobs=jobs, site_lines=lines, **more)
 
 
 FEATURE = Feature(
@@ -69,10 +72,6 @@ FEATURE = Feature(
     orphans=_orphans,
     account_lines=account_lines,
     site_lines=ABOUT_PEOPLE,
-    account_sets=(
-        *map(_account_set, RELATIONS),
-        AccountSet(keys.followers, lambda uid, them: {f"follow:{them}:{uid}"}),
-        AccountSet(keys.blocked_by, lambda uid, them: {f"block:{them}:{uid}"}),
-    ),
+    relations=RELATIONS,
     remove_account=remove_relations,
 )

@@ -16,7 +16,6 @@ LIKE = Relation(
     kind="like",
     truth=keys.likes,
     target=POST,
-    mirror=keys.liked_by,
     count=LIKES,
     effects=(notice_of(Kind.LIKE),),
 )

@@ -11,48 +11,40 @@ from retwis_site.features import AddressOf, Line, Owner, SiteLines
 from retwis_site.maintenance.checks import ids_of
 from retwis_site.maintenance.filling import ID, NAME, TIME, TIME_OR_NULL, seconds
 from retwis_site.rendering.dates import iso
-from retwis_site.store import key_kinds, keys
+from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, batches, newest_first, newest_first_of_each
 from retwis_site.store.client import Store
 from retwis_site.store.ids import note_bad, stored_id, stored_ids, stored_score, stored_time
-from timeline.relations.block import BLOCK
-from timeline.relations.bookmark import BOOKMARK
 from timeline.relations.follow import FOLLOW
-from timeline.relations.like import LIKE
-from timeline.relations.mute import MUTE, MUTE_REPOSTS, MUTE_THREAD
 from timeline.relations.muted_words import MUTE_WORDS
 from timeline.relations.protocol.counts import Counts
 from timeline.relations.protocol.relation import Relation, Scores
 from timeline.relations.protocol.removal import edges_of
-from timeline.relations.removal import RELATIONS
+from timeline.relations.removal import RELATIONS, relations
 from timeline.relations.repost import REPOST
-from timeline.relations.tag_follow import TAG_FOLLOW
 
 # ---- Lines about edges in the file of a whole site: the same for every relation.
 
 
 @dataclass(frozen=True)
 class EdgeLines:
-    """The lines of one relation, which have the name of its jobs as their type. The others are the names of their
-    fields."""
+    """The lines of one relation, which have the name of its jobs as their type."""
 
     relation: Relation
-    who: str
-    target: str
-    when: str
 
     def read(self, store: Store) -> Iterator[list[Line]]:
         """A line for each edge, by the id of the person, newest first. Round trips as for `newest_first_of_each`."""
         truth = self.relation.truth
+        who, what, when = self.relation.fields
         for uids in uids_in_order(store):
             rows = newest_first_of_each(store, {uid: truth(uid) for uid in uids})
             for some in batches(rows, AT_ONCE):
                 yield [
                     {
                         "type": self.relation.kind,
-                        self.who: uid,
-                        self.target: target,
-                        self.when: None if score == inf else iso(stored_score(truth(uid), member, score)),
+                        who: uid,
+                        what: target,
+                        when: None if score == inf else iso(stored_score(truth(uid), member, score)),
                     }
                     for uid, member, score in some
                     if (target := self._target_of(truth(uid), member)) is not None
@@ -68,9 +60,10 @@ class EdgeLines:
     def write(self, store: Store, lines: Sequence[Line]) -> None:
         """Write both sides of each edge. One round trip."""
         members: dict[str, dict[str, float]] = defaultdict(dict)  # by key
+        of_who, of_target, when = self.relation.fields
         for line in lines:
-            who, target = line[self.who], line[self.target]
-            score = inf if line[self.when] is None else seconds(line, self.when)
+            who, target = line[of_who], line[of_target]
+            score = inf if line[when] is None else seconds(line, when)
             members[self.relation.truth(who)][str(target)] = score
             if self.relation.mirror:
                 members[self.relation.mirror(target)][str(who)] = score
@@ -83,23 +76,24 @@ class EdgeLines:
         """Count the edges to all targets. Four round trips for each 500 targets; none for a relation without counts."""
         if self.relation.count is None or self.relation.mirror is None:
             return
-        for targets in ids_of(store, key_kinds.kind_of(self.relation.mirror(1)) or ""):
+        for targets in ids_of(store, self.relation.mirror.pattern):
             Counts(store, self.relation.count).recount(targets)
 
     def lines(self) -> SiteLines:
         target = self.relation.target
+        who, what, when = self.relation.fields
         fields = {
-            self.who: ID,
-            self.target: NAME if target.is_text else ID,
-            self.when: TIME_OR_NULL if self.relation.scores is Scores.UNTIL else TIME,
+            who: ID,
+            what: NAME if target.is_text else ID,
+            when: TIME_OR_NULL if self.relation.scores is Scores.UNTIL else TIME,
         }
         return SiteLines(
             type=self.relation.kind,
             fields=lambda line: fields,
             read=self.read,
             write=self.write,
-            users=(self.who, self.target) if target.is_person else (self.who,),
-            posts=(self.target,) if target.has_author else (),
+            users=(who, what) if target.is_person else (who,),
+            posts=(what,) if target.has_author else (),
             finish=self.count,
         )
 
@@ -182,7 +176,7 @@ REPOSTS = SiteLines(
     unique=("id",),
     users=("user",),
     posts=("post",),
-    finish=EdgeLines(REPOST, "user", "post", "time").count,
+    finish=EdgeLines(REPOST).count,
 )
 
 
@@ -194,7 +188,7 @@ def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator
     first. At most three round trips a chunk."""
     yield from _people(store, "following", keys.following(owner.uid), "since")
     yield from _people(store, "follower", keys.followers(owner.uid), "since")
-    for relation in RELATIONS:
+    for relation in relations():
         key, when = relation.truth(owner.uid), "until" if relation.scores is Scores.UNTIL else "since"
         if relation is FOLLOW:
             continue
@@ -265,20 +259,9 @@ def _moment(key: str, member: str, score: float) -> str | None:
 # ---- The lines of each relation in the file of a whole site.
 
 
-FOLLOWS = EdgeLines(FOLLOW, "follower", "followed", "since").lines()
-ABOUT_PEOPLE = (
-    FOLLOWS,
-    EdgeLines(BLOCK, "user", "blocked", "since").lines(),
-    EdgeLines(MUTE, "user", "muted", "until").lines(),
-    EdgeLines(MUTE_REPOSTS, "user", "muted", "until").lines(),
-    EdgeLines(MUTE_WORDS, "user", "words", "until").lines(),
-    EdgeLines(TAG_FOLLOW, "user", "tag", "since").lines(),
-)
-# They name posts, so they come after the posts.
-LIKES = EdgeLines(LIKE, "user", "post", "time").lines()
-ABOUT_POSTS = (
-    LIKES,
-    REPOSTS,
-    EdgeLines(BOOKMARK, "user", "post", "time").lines(),
-    EdgeLines(MUTE_THREAD, "user", "thread", "since").lines(),
-)
+def lines_of(relation: Relation) -> SiteLines:
+    return REPOSTS if relation is REPOST else EdgeLines(relation).lines()
+
+
+ABOUT_PEOPLE = tuple(lines_of(relation) for relation in RELATIONS if not relation.target.is_post)
+ABOUT_POSTS = tuple(lines_of(relation) for relation in RELATIONS if relation.target.is_post)  # after the posts

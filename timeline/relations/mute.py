@@ -33,9 +33,10 @@ def _remove_notices(store: Store, stand: Mapping[Edge, bool]) -> None:
             Inbox(store, edge.who).remove_those_by([edge.owner])
 
 
-MUTE = Relation(kind="mute", truth=keys.muted, target=PERSON, scores=Scores.UNTIL, afterwards=_remove_notices)
-MUTE_REPOSTS = Relation(kind="mute_reposts", truth=keys.muted_reposts, target=PERSON, scores=Scores.UNTIL)
-MUTE_THREAD = Relation(kind="mute_thread", truth=keys.muted_threads, target=THREAD)
+_LINE = ("user", "muted", "until")
+MUTE = Relation("mute", keys.muted, PERSON, fields=_LINE, scores=Scores.UNTIL, afterwards=_remove_notices)
+MUTE_REPOSTS = Relation("mute_reposts", keys.muted_reposts, PERSON, fields=_LINE, scores=Scores.UNTIL)
+MUTE_THREAD = Relation("mute_thread", keys.muted_threads, THREAD, fields=("user", "thread", "since"))
 
 
 def in_days(days: int) -> float:

@@ -45,7 +45,6 @@ REPOST = Relation(
     kind="repost",
     truth=keys.reposts,
     target=POST,
-    mirror=keys.reposted_by,
     count=REPOSTS,
     conditions=(_ask_own_post,),
     effects=(Effect(_list_own_post, withdraw=_withdraw), notice_of(Kind.REPOST)),

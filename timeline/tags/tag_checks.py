@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, confirmed
-from retwis_site.store import key_kinds, keys
+from retwis_site.store import keys, kinds
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_id
 from timeline.posts.checks import at_work_on
@@ -64,14 +64,14 @@ class TagChecks:
 
     def _tags(self) -> Iterator[str]:
         """The folded tags that have a listing."""
-        for names in self._store.scan_keys(key_kinds.matching("tag:*"), AT_ONCE):
+        for names in self._store.scan_keys(kinds.matching("tag:*"), AT_ONCE):
             yield from (name.removeprefix(keys.tag("")) for name in names)
 
     # ---- the spellings and the index
 
     def unknown(self) -> Chunks:
         """Tags that have posts, but no spelling. Posts are listed in the round trip that writes it."""
-        for names in self._store.scan_keys(key_kinds.matching("tag:*"), AT_ONCE):
+        for names in self._store.scan_keys(kinds.matching("tag:*"), AT_ONCE):
             tags = [name.removeprefix(keys.tag("")) for name in names]
             suspects = confirmed(self._store, self._unspelled(tags), lambda tag: set(), self._unspelled)
             yield [Finding(f"{keys.tag(tag)} has no spelling", partial(self._spell, tag)) for tag in suspects]

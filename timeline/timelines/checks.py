@@ -9,7 +9,7 @@ from django.conf import settings
 from accounts.users.repository import ask_user
 from retwis_site.jobs.outbox import Outbox
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, confirmed, ids_of
-from retwis_site.store import key_kinds, keys
+from retwis_site.store import keys, kinds
 from retwis_site.store.cached_list import KEPT, TimelineList
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_id, parse_number, stored_ids
@@ -146,7 +146,7 @@ class TimelineOrphans:
         """Ids of missing or deleted posts in homes and in the global timeline."""
         existing: set[int] = set()
         for pattern in ("posts:*", "timeline", "timeline:[0-9]*"):
-            for batch in self._store.scan_keys(key_kinds.matching(pattern), AT_ONCE):
+            for batch in self._store.scan_keys(kinds.matching(pattern), AT_ONCE):
                 findings = []
                 for key in batch:
                     entries = self._store.lrange(key, 0, -1)
@@ -182,7 +182,7 @@ class TimelineOrphans:
         """Lists of another TIMELINE_SHARDS. No process pushes to them, so they would be out of date if it were changed
         back."""
         pipe = self._store.pipeline()
-        others = [key for key in keys.whatever_shards("timeline") if key not in keys.timelines()]
+        others = [key for key in keys.timeline.whatever_shards() if key not in keys.timeline.all()]
         types = [(key, pipe.type(key)) for key in others]
         pipe.execute()
         yield [Finding(key, partial(self._store.unlink, key)) for key, found in types if found.value != "none"]

@@ -35,8 +35,8 @@ class EveryoneList:
         self._store = store
         self._posts = Posts(store)
         self._ids = post_ids(store)
-        self._shards = len(keys.timelines())
-        self.lists = [TimelineList(store, key, expires_after=None, shards=self._shards) for key in keys.timelines()]
+        self._shards = len(keys.timeline.all())
+        self.lists = [TimelineList(store, key, expires_after=None, shards=self._shards) for key in keys.timeline.all()]
 
     def ask_page(self, pipe: Pipe, before: int | None) -> Answer[list[Head]]:
         """The entries that a page needs, list by list. One command for each list."""

@@ -16,7 +16,7 @@ from retwis_site.features import AddressOf, Line, Owner, SiteLines
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, confirmed, ids_of, keep
 from retwis_site.maintenance.filling import ID, NAME, PASSWORD, TEXT, TIME, seconds
 from retwis_site.rendering.dates import iso
-from retwis_site.store import key_kinds, keys
+from retwis_site.store import keys, kinds
 from retwis_site.store.chunks import SETS_AT_ONCE, batches
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_id, parse_number, stored_time
@@ -218,7 +218,7 @@ class JoiningChecks:
 
     def uses(self) -> Chunks:
         """Uses by uids that no user has. The repair gives them back."""
-        for names in self._store.scan_keys(key_kinds.matching("uses:*"), AT_ONCE):
+        for names in self._store.scan_keys(kinds.matching("uses:*"), AT_ONCE):
             for some in batches(names, SETS_AT_ONCE):
                 pipe = self._store.pipeline()
                 asked = [(key, pipe.zrange(key, 0, -1)) for key in some]  # at most MOST_USES each
@@ -241,7 +241,7 @@ class JoiningChecks:
 
     def ended(self) -> Chunks:
         """Invitations that have ended, and fields that are no invitations. A used one stays until its end."""
-        for names in self._store.scan_keys(key_kinds.matching("invites:*"), AT_ONCE):
+        for names in self._store.scan_keys(kinds.matching("invites:*"), AT_ONCE):
             for some in batches(names, SETS_AT_ONCE):
                 pipe = self._store.pipeline()
                 asked = [(key, pipe.hgetall(key)) for key in some]

@@ -6,7 +6,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.community.joining.answers import finish_application
 from accounts.community.joining.checks import JOINING, JoiningChecks, account_lines
-from accounts.joining.invitations import LONGEST_USES, finish_use
+from accounts.joining.invitations import finish_use
 from retwis_site.features import Feature
 from retwis_site.http.form_fields import FormField
 from retwis_site.store import keys
@@ -39,7 +39,6 @@ FEATURE = Feature(
     urls="accounts.community.joining.views",
     limits=(INVITATIONS, ANSWERS),
     jobs={"application": finish_application, "invited": finish_use},
-    temporary_keys={"uses:*": LONGEST_USES},
     inconsistencies=lambda store: JoiningChecks(store).inconsistencies(),
     orphans=lambda store: JoiningChecks(store).orphans(),
     account_lines=account_lines,

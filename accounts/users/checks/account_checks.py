@@ -13,7 +13,7 @@ from django.contrib.auth.hashers import make_password
 
 from accounts.users.deletion import KEPT_FIELDS, AccountDeletion, finish_deletion, is_deleted
 from accounts.users.repository import Users, ask_owner, ask_user, new_secret, spellings
-from retwis_site.features import AccountSet, features
+from retwis_site.features import AccountSet, account_sets
 from retwis_site.jobs.outbox import Claim, Outbox
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, confirmed, ids_of
 from retwis_site.store import keys, snowflake
@@ -361,7 +361,7 @@ class DeletedAccountChecks:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._sets: list[AccountSet] = [each for feature in features() for each in feature.account_sets]
+        self._sets: list[AccountSet] = account_sets()
 
     def inconsistencies(self) -> list[Check]:
         return [Check("deleted accounts with data left", self.left_data, self._store.dbsize)]

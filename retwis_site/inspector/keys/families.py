@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from retwis_site.exceptions import BadCursor, StoreRefused
-from retwis_site.inspector.keys.key_table import line_of, lines
+from retwis_site.inspector.keys.key_table import line_of
 from retwis_site.inspector.keys.one_key import ask_memory, asked_about_keys, scan
-from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_number
+from retwis_site.store.kinds import KINDS
 
 A_PAGE = 1000  # keys that a page looks at; the last SCAN may bring a few more
 AT_ONCE = 500  # keys of one SCAN, about
@@ -25,7 +25,7 @@ ALONE = "alone"  # counts the keys of all families that are one key
 NO_KEY = "none"  # the type of a key that is not there
 OTHERS = "others"  # counts what is not in the key table
 
-PATTERNS = (*(pattern for pattern, line in lines().items() if not line.is_one_key), ALONE, OTHERS)
+PATTERNS = (*(pattern for pattern in KINDS if "*" in pattern), ALONE, OTHERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,12 +127,12 @@ class Families:
                 break
         for key in seen:
             line = line_of(key)
-            found[OTHERS if line is None else ALONE if line.is_one_key else line.pattern].append(key)
+            found[OTHERS if line is None else line.pattern if line.pattern in PATTERNS else ALONE].append(key)
         return place if place.server < len(servers) else None
 
     def _alone(self) -> dict[str, list[str]]:
         """The keys of the families that are one key, by pattern; an empty list without the key. One round trip."""
-        names = {pattern: f"{keys.PREFIX}{pattern}" for pattern, line in lines().items() if line.is_one_key}
+        names = {pattern: kind.only_key for pattern, kind in KINDS.items() if not kind.parts}
         pipe = self._store.pipeline()
         types = {pattern: pipe.type(key) for pattern, key in names.items()}
         pipe.execute()

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from django.conf import settings
 
 from retwis_site.exceptions import BadCursor, StoreRefused
-from retwis_site.inspector.keys.key_table import Line
-from retwis_site.inspector.keys.meanings import FIELDS, MEMBERS, VALUES, What
 from retwis_site.inspector.keys.privacy import cut, may_read, may_read_field, shown_field, shown_member
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import parse_id, parse_number
+from retwis_site.store.keys import postings
+from retwis_site.store.kinds import Kind, What
 from retwis_site.store.replies import Answer, Reply
 
 # ---- The commands that only the key browser sends: they ask a server about its keys. All of them read.
@@ -60,7 +60,6 @@ def asked_about_keys(store: Store) -> list[Store]:
 Page = tuple[list["Row"], int]
 
 A_PAGE = 50  # members of a key; a small hash comes as a whole
-BINARY = "postings:*"  # a string that is no text
 NO_KEY = "none"  # the type of a key that is not there
 NOTHING_SHOWN: Answer[Page] = Answer(lambda: ([], 0))
 
@@ -105,7 +104,7 @@ class Found:
 class OneKey:
     """Reads one key of the key table."""
 
-    def __init__(self, store: Store, key: str, line: Line) -> None:
+    def __init__(self, store: Store, key: str, line: Kind) -> None:
         self._store = store
         self._key = key
         self._line = line
@@ -123,7 +122,7 @@ class OneKey:
         if type_.value == NO_KEY:
             return Found(NO_KEY, None)
         encoding, memory, refusal = self._about()
-        is_shown = type_.value == self._line.type and self._line.pattern != BINARY and may_read(self._key, viewer)
+        is_shown = type_.value == self._line.type and self._line is not postings and may_read(self._key, viewer)
         pipe = self._store.pipeline()
         length = ask_length(pipe, type_.value, self._key)
         page = self._ask_page(pipe, type_.value, begin, viewer) if is_shown else NOTHING_SHOWN
@@ -174,7 +173,7 @@ class OneKey:
     def _fields(self, fields: Mapping[str, str], viewer: int | None) -> list[Row]:
         return [
             Row(
-                Cell(shown_field(self._line.pattern, field), MEMBERS.get(self._line.pattern, What.TEXT)),
+                Cell(shown_field(self._line, field), self._line.named.what),
                 self._field_value(field, value, viewer),
             )
             for field, value in sorted(fields.items())
@@ -183,17 +182,16 @@ class OneKey:
     def _field_value(self, field: str, value: str, viewer: int | None) -> Cell:
         if not may_read_field(self._key, field, viewer):
             return Cell(None, size=len(value.encode()))
-        what = FIELDS.get(self._line.pattern, {}).get(field, VALUES.get(self._line.pattern, What.TEXT))
-        return Cell(cut(value), what)
+        return Cell(cut(value), self._line.what_of(field))
 
     def _scored(self, member: str, score: float) -> Row:
         return Row(self._member(member), self._value(f"{score:.17g}"))
 
     def _member(self, member: str) -> Cell:
-        return Cell(shown_member(self._line.pattern, member), MEMBERS.get(self._line.pattern, What.TEXT))
+        return Cell(shown_member(self._line, member), self._line.named.what)
 
     def _value(self, text: str) -> Cell:
-        return Cell(text, VALUES.get(self._line.pattern, What.TEXT))
+        return Cell(text, self._line.what_of(""))
 
 
 def beginning(text: str | None) -> int:

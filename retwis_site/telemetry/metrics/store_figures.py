@@ -39,8 +39,8 @@ def _of_site(store: Store) -> Iterator[Metric]:
     pipe, now = store.pipeline(), int(time.time())
     users, sessions = pipe.hlen(keys.users()), pipe.hlen(keys.auths())
     counter, ranges = pipe.get(keys.next_post_id()), pipe.hgetall(keys.search_index())
-    jobs = [pipe.zcard(key) for key in keys.outboxes()]
-    first = [pipe.zrange_withscores(key, 0, 0) for key in keys.outboxes()]
+    jobs = [pipe.zcard(key) for key in keys.outbox.all()]
+    first = [pipe.zrange_withscores(key, 0, 0) for key in keys.outbox.all()]
     dead, seen = pipe.zcard(keys.dead_letters()), pipe.get(keys.worker_seen())
     pipe.execute()
     yield _gauge("retwis_users", "Users.", users.value)

@@ -8,7 +8,7 @@ from accounts.community.roles import Roles
 from accounts.users.entities import Role
 from retwis_site.exceptions import StoreRefused
 from retwis_site.inspector.keys import families, one_key
-from retwis_site.inspector.keys.key_table import lines
+from retwis_site.store.kinds import KINDS
 from tests.support.http import page_text
 from tests.support.maintenance.copied_sites import make_site_with_every_key
 from tests.support.stored_keys import everything
@@ -109,7 +109,7 @@ def test_the_families_have_number_type_and_growth(raw, store, page):
 
 def test_every_family_of_the_key_table_is_named(page):
     text = page("/inspect/")
-    for line in lines().values():
+    for line in KINDS.values():
         assert line.name in text
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from retwis_site.inspector.changes import COOKIE
 from retwis_site.jobs.worker import drain
-from retwis_site.store import key_kinds
+from retwis_site.store import kinds
 from tests.support.stored_posts import write_posts
 from tests.support.texts.inspector import inspector
 from timeline.relations.follow import Follows
@@ -116,7 +116,7 @@ def test_a_record_that_is_none_is_passed_over(browser, raw, alice, bob, stored):
 
 @pytest.mark.real_server
 def test_without_the_right_to_the_key_pages_and_forms_work(browser, alice, bob, rights):
-    rights("resetkeys", *(f"~{kind}" for kind in key_kinds.ALL if kind != "inspected:*"))
+    rights("resetkeys", *(f"~{kind}" for kind in kinds.KINDS if kind != "inspected:*"))
     client = browser(alice)
     assert client.post("/@bob/follow/").status_code == 302
     assert client.get("/").status_code == 200

@@ -7,6 +7,7 @@ import redis
 from django.core.management import CommandError, call_command
 
 from retwis_site.maintenance import filling, site_copy
+from retwis_site.store.kinds import KINDS
 from tests.support.command_output import said
 from tests.support.maintenance.copied_sites import (
     NOT_COPIED,
@@ -30,7 +31,7 @@ def test_every_key_of_the_key_table_is_copied_unchanged(raw, source):
     assert everything(raw) == keys_to_copy(source.raw)
     assert everything(source.raw) == before
     kinds = {key.partition(":")[0] for key in keys_to_copy(source.raw)}
-    expected = {kind.partition(":")[0] for kind in site_copy.COPIED}
+    expected = {kind.word for kind in KINDS.values() if kind.is_copied}
     assert kinds == expected
     assert {"outbox", "outbox:1", "recent", "recent:3"} <= set(everything(raw))
 
@@ -87,7 +88,7 @@ def test_it_prints_the_counts_of_each_kind_of_key(raw, source, capsys):
     assert "following:*: 3 keys, 3 entries; 3 keys arrived" in lines
     assert "idem:*: 4 keys, 4 entries; 4 keys arrived" in lines
     assert lines[-1] == f"{len(keys_to_copy(source.raw))} keys copied."
-    assert len(lines) == len(site_copy.COPIED) + 1
+    assert len(lines) == sum(kind.is_copied for kind in KINDS.values()) + 1
 
 
 def test_the_source_can_be_read_from_standard_input(raw, source, typed, capsys):
@@ -155,7 +156,7 @@ def test_only_keys_with_the_prefix_are_copied(raw, source, monkeypatch, settings
     rights("~*")
     if settings.REAL_SERVER:
         source.raw.execute_command("ACL", "SETUSER", acl_users.SITE, "~*")
-    monkeypatch.setattr("retwis_site.store.keys.PREFIX", "blog[1]:")
+    monkeypatch.setattr("retwis_site.store.kinds.PREFIX", "blog[1]:")
     for key in ("next_user_id", "next_post_id"):
         source.raw.set(f"blog[1]:{key}", 8)
     source.raw.hset("blog[1]:users", "dora", 8)

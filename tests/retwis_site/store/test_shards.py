@@ -136,7 +136,7 @@ def test_doctor_restores_missing_ids_in_recent(store, raw, alice, capsys, settin
         raw.delete(key)
     call_command("doctor", "--fix", stdout=io.StringIO())
     assert "No errors." in said(capsys, "doctor")
-    raw.delete(*keys.timelines())
+    raw.delete(*keys.timeline.all())
     assert pids(global_page(store)) == made[:0:-1]
 
 
@@ -168,7 +168,7 @@ def test_all_jobs_about_one_id_are_in_one_outbox(store, raw, alice, bob, sent, s
 def test_jobs_about_different_ids_are_in_all_outboxes_and_workers_find_them(store, raw, alice):
     for pid in range(1, 40):
         raw.zadd(keys.outbox(f"post:{pid}:x"), {f"post:{pid}:x": LONG_AGO})
-    assert all(raw.zcard(key) > 5 for key in keys.outboxes())
+    assert all(raw.zcard(key) > 5 for key in keys.outbox.all())
     assert not raw.exists("outbox")
     assert len(Outbox(store).due(100)) == 39
     assert drain(store, "worker") == 39

@@ -168,7 +168,7 @@ def attempt(work: Callable[[], object], *refusals: type[Exception]) -> Callable[
 
 def take_all_over(store: Store) -> None:
     """Take over all jobs, also those that an owner or another worker is at work on: they have become too slow."""
-    for job in [job for key in keys.outboxes() for job in store.zrangebyscore(key, "-inf", "+inf", 100)]:
+    for job in [job for key in keys.outbox.all() for job in store.zrangebyscore(key, "-inf", "+inf", 100)]:
         take_over(store, job)
 
 

@@ -49,7 +49,7 @@ class Split:
 
 def noted(raw):
     """All jobs in all outboxes."""
-    return [job for key in keys.outboxes() for job in raw.zrange(key, 0, -1)]
+    return [job for key in keys.outbox.all() for job in raw.zrange(key, 0, -1)]
 
 
 def make_due(raw):

@@ -3,7 +3,7 @@
 import pytest
 from django.core.management import CommandError, call_command
 
-from retwis_site.store import key_kinds, keys
+from retwis_site.store import kinds
 from tests.support.demo_community import DEMO_LOGIN, members, seed
 from tests.support.stored_keys import everything, follower_counts, ranking
 from timeline.demo import seeding
@@ -83,8 +83,8 @@ def test_flush_with_a_prefix_deletes_only_keys_with_the_prefix(raw, rights, monk
     foreign = ["users", "user:1", "post:1", "other:users", "aXb:user:1", "aX:user:1", "bX:user:1", "backslash:user:1"]
     for key in foreign:
         raw.hset(key, "name", "foreign")
-    monkeypatch.setattr(keys, "PREFIX", prefix)
-    rights("resetkeys", *(f"~{key_kinds.matching(pattern)}" for pattern in key_kinds.ALL))
+    monkeypatch.setattr(kinds, "PREFIX", prefix)
+    rights("resetkeys", *(f"~{kinds.matching(pattern)}" for pattern in kinds.KINDS))
     raw.hset(f"{prefix}user:999", "username", "own")
     raw.set(f"{prefix}celery", "foreign")
     seed("--flush", "--noinput", users=3, posts=2, follows=1)

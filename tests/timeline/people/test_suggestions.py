@@ -7,7 +7,7 @@ import pytest
 from django.core.management import call_command
 
 from accounts.users.entities import User
-from retwis_site.store import key_kinds, keys
+from retwis_site.store import kinds
 from tests.support.people import LONG_AGO, register
 from tests.support.stored_keys import everything, follower_counts, publish, ranking
 from timeline.people import suggestions
@@ -245,8 +245,8 @@ def test_a_limited_number_of_sets_and_users_is_read(store, raw, round_trips, mon
 
 
 def test_suggestions_use_the_key_prefix(store, raw, rights, round_trips, monkeypatch):
-    monkeypatch.setattr(keys, "PREFIX", "blog:")
-    rights("resetkeys", *(f"~{key_kinds.matching(pattern)}" for pattern in key_kinds.ALL))
+    monkeypatch.setattr(kinds, "PREFIX", "blog:")
+    rights("resetkeys", *(f"~{kinds.matching(pattern)}" for pattern in kinds.KINDS))
     for me, them in ((1, 2), (2, 3)):
         Follows(store).follow(me, them)
     raw.hset("blog:user:3", "username", "carol")

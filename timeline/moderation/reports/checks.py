@@ -50,13 +50,8 @@ def _remove_members(store: Store, key: str, members: list[str]) -> None:
     pipe.execute()
 
 
-def at_work_about(uid: int, member: str) -> set[str]:
-    """The beginnings of the jobs that may be at work on a report about a user."""
-    return {f"gone:{uid}", f"report:{member}"}
-
-
 def at_work_by(uid: int, member: str) -> set[str]:
-    """The same of a report by a user."""
+    """The beginnings of the jobs that may be at work on a report by a user."""
     return {f"gone:{uid}", f"report:{member.rpartition(':')[2]}"}
 
 

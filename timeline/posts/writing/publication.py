@@ -114,9 +114,6 @@ def _check(store: Store, uid: int, targets: Iterable[Target]) -> None:
 # ---- Publication
 
 
-TOKEN_LIVES = 24 * 3600  # seconds that a form's one-time token is kept
-
-
 class Publication:
     """Publishes posts."""
 
@@ -174,7 +171,7 @@ class Publication:
     def _claim_token(self, uid: int, token: str, new_pid: int) -> int:
         """The id of the token's post: `new_pid`, or the id that an earlier click has given it."""
         key = keys.idem(uid, token)
-        while not self._store.set_nx_ex(key, str(new_pid), TOKEN_LIVES):
+        while not self._store.set_nx_ex(key, str(new_pid), keys.idem.lives):
             first_pid = self._store.get(key)
             if first_pid is None:  # it has just expired: claim it again
                 continue

@@ -3,10 +3,12 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
+from functools import cached_property
 
 from retwis_site.jobs.outbox import job_id
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce, parse_number
+from retwis_site.store.kinds import KINDS, OfId
 from retwis_site.store.replies import Answer, Reply
 from timeline.relations.protocol.counts import Count
 from timeline.relations.protocol.targets import Target
@@ -70,16 +72,22 @@ class Relation:
     """One kind of edge. All that differs between relations is here; `Edges` is the protocol of all of them."""
 
     kind: str  # of its jobs
-    truth: Callable[[int], str]  # the key, by the id of the person
+    truth: OfId  # by the id of the person
     target: Target
-    mirror: Callable[[int], str] | None = None  # the key, by the id of the target; None: the target knows nothing
     count: Count | None = None  # where the number of edges to a target stands; needs a mirror
+    fields: tuple[str, str, str] = ("user", "post", "time")  # who, what and when in a line of `export`
     conditions: tuple[Condition, ...] = ()
     effects: tuple[Effect, ...] = ()
     scores: Scores = Scores.SINCE
     # What else follows once edges agree with their mirrors, before their jobs are done: a block ends follows. It gets
     # which of them stand.
     afterwards: Callable[[Store, Mapping[Edge, bool]], None] = _nothing_more
+
+    @cached_property
+    def mirror(self) -> OfId | None:
+        """The key by the id of the target, as the key table says. None: the target knows nothing."""
+        kinds = (kind for kind in KINDS.values() if kind.mirrors is self.truth and isinstance(kind, OfId))
+        return next(kinds, None)
 
     def job(self, edge: Edge) -> str:
         """A new job about an edge: `<kind>:<who>:<target>:<nonce>`. Before the nonce stand the author of a post and the

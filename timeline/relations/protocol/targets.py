@@ -19,6 +19,11 @@ class Target:
     has_author: bool = False
     is_text: bool = False  # its name is no id
 
+    @property
+    def is_post(self) -> bool:
+        """Whether it is a post, or the first one of a thread."""
+        return not (self.is_person or self.is_text)
+
     def is_valid(self, member: str) -> bool:
         """Whether a member of the truth names a target of this kind."""
         return self.is_text or parse_id(member) is not None

@@ -7,7 +7,7 @@ from functools import partial
 
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, confirmed, ids_of
 from retwis_site.maintenance.server_advice import Advice
-from retwis_site.store import key_kinds, keys
+from retwis_site.store import keys, kinds
 from retwis_site.store.chunks import batches
 from retwis_site.store.client import Store
 from retwis_site.store.ids import stored_id
@@ -38,7 +38,7 @@ def _is_unfinished(store: Store) -> bool:
 
 
 def _has_index(store: Store) -> bool:
-    return any(store.scan_keys(key_kinds.matching("posting_bits:*"), AT_ONCE))
+    return any(store.scan_keys(kinds.matching("posting_bits:*"), AT_ONCE))
 
 
 class IndexChecks:

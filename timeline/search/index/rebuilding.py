@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from retwis_site.jobs.outbox import LEASE, RENEWS_EVERY
 from retwis_site.maintenance.checks import ids_of
-from retwis_site.store import key_kinds, keys
+from retwis_site.store import keys, kinds
 from retwis_site.store.chunks import AT_ONCE, batches
 from retwis_site.store.client import Store
 from retwis_site.store.ids import LARGEST_ID, nonce, parse_id, parse_number
@@ -68,7 +68,7 @@ class Rebuilding:
         if last is None:
             forget_progress(self._store)
             last = LARGEST_ID
-        self._has_index = any(self._store.scan_keys(key_kinds.matching("postings:*"), AT_ONCE))
+        self._has_index = any(self._store.scan_keys(kinds.matching("postings:*"), AT_ONCE))
         self._pids = self._all_posts()
         if last == LARGEST_ID:
             self._divide()
@@ -195,9 +195,9 @@ def _starts(timed: Sequence[int]) -> list[int]:
 
 def stray_postings(store: Store) -> Iterator[list[str]]:
     """The keys of ranges that are none any more. A round trip for each 500 keys of the store, and as many again."""
-    for names in store.scan_keys(key_kinds.matching("postings:*"), AT_ONCE):
+    for names in store.scan_keys(kinds.matching("postings:*"), AT_ONCE):
         pipe = store.pipeline()
         ranges = ask_ranges(pipe)
         pipe.execute()
-        known = [(name, int(name.split(":")[-2])) for name in names if key_kinds.kind_of(name)]
+        known = [(name, int(name.split(":")[-2])) for name in names if kinds.kind_of(name)]
         yield [name for name, first in known if ranges.value.of(first).first != first]

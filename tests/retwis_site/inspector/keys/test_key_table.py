@@ -1,42 +1,22 @@
-"""The lines of the key table as the key browser shows them: those of docs/keys.md."""
-
-from pathlib import Path
+"""The key table: which kind a key is of, and what the table says of each kind."""
 
 import pytest
-from django.conf import settings
 
-from retwis_site.inspector.keys.growth import GROWTH
-from retwis_site.inspector.keys.key_table import line_of, lines, spans
-from retwis_site.inspector.keys.meanings import FIELDS, MEMBERS, VALUES
-from retwis_site.inspector.keys.privacy import OPEN, OPEN_FIELDS, OWN, OWN_FIELDS
-from retwis_site.store import key_kinds
-
-DOCUMENT = (Path(settings.BASE_DIR) / "docs/keys.md").read_text()
-
-
-def test_each_line_stands_in_the_document():
-    rows = [row.split("|")[1:5] for row in DOCUMENT.splitlines() if row.startswith("| `")]
-    for line in lines().values():
-        [(type_, holds, kind)] = [cells for names, *cells in rows if f"`{line.name}`" in names]
-        assert (line.type, line.holds, line.kind) == (type_.strip(), holds.strip(), kind.strip())
-
-
-def test_each_kind_of_key_has_a_line_of_its_type():
-    for pattern, type_ in key_kinds.TYPES.items():
-        assert lines()[pattern].type == type_, pattern
-
-
-@pytest.mark.parametrize("table", [GROWTH, MEMBERS, VALUES, FIELDS, OPEN, OWN, OPEN_FIELDS, OWN_FIELDS])
-def test_what_is_said_of_kinds_of_keys_is_said_of_kinds_that_exist(table):
-    assert set(table) - set(key_kinds.ALL) == set()
+from retwis_site.inspector.keys.key_table import line_of, spans
+from retwis_site.store import keys
+from retwis_site.store.kinds import KINDS, NOT_KNOWN, kind_of, may_be
 
 
 def test_each_kind_of_key_says_how_it_grows():
-    assert set(GROWTH) == set(key_kinds.ALL)
+    assert [kind.name for kind in KINDS.values() if kind.grows is NOT_KNOWN] == []
 
 
-def test_nothing_is_open_and_own():
-    assert set() == OPEN & OWN
+def test_a_function_of_the_table_makes_a_key_of_its_kind():
+    arguments = {"uid": 7, "pid": 7, "rid": 7, "year": 2026, "first": 16_384, "group": 1, "bucket": 7, "key": "user:7"}
+    for name, kind in vars(keys).items():
+        if kind in KINDS.values() and kind is not keys.damaged:
+            parts = kind.parts or {"timeline": [7], "recent": [7], "outbox": ["post:7"]}.get(name, [])
+            assert kind_of(kind(*(arguments.get(part, part) for part in parts))) is kind, name
 
 
 @pytest.mark.parametrize(
@@ -63,8 +43,10 @@ def test_a_key_of_another_program_is_not(key):
     assert line_of(key) is None
 
 
-def test_the_owner_of_a_key_is_in_its_name():
-    assert [lines()[pattern].about for pattern in ("user:*", "liked_by:*", "tag:*", "users")] == ["uid", "pid", "", ""]
+@pytest.mark.parametrize(("key", "may"), [("user:settings", True), ("tag", False), ("user", False), ("another", False)])
+def test_a_key_with_a_word_of_the_table_may_be_one_of_another_retwis(key, may):
+    assert (may_be(key) is not None) is may
+    assert kind_of(key) is None
 
 
 def test_code_in_a_line_is_told_from_words():

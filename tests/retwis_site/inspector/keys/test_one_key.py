@@ -5,8 +5,8 @@ import pytest
 from retwis_site.exceptions import BadCursor
 from retwis_site.inspector.keys import one_key
 from retwis_site.inspector.keys.key_table import line_of
-from retwis_site.inspector.keys.meanings import What
 from retwis_site.inspector.keys.one_key import NO_KEY, Cell, OneKey, Row, beginning
+from retwis_site.store.kinds import What
 from tests.support.maintenance.copied_sites import make_site_with_every_key
 from tests.support.stored_posts import write_posts
 
@@ -27,8 +27,8 @@ def test_a_sorted_set_begins_with_the_highest_score(raw, look):
     found = look("updates:1")
     assert (found.type, found.length, found.ttl, found.further) == ("zset", 2, None, None)
     assert found.rows == [
-        Row(Cell("7", What.POST), Cell("7")),
-        Row(Cell("5", What.POST), Cell("5")),
+        Row(Cell("7", What.POST), Cell("7", What.POST)),
+        Row(Cell("5", What.POST), Cell("5", What.POST)),
     ]
 
 

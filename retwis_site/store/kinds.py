@@ -1,0 +1,444 @@
+"""The words in which `keys.py` tells of keys: what a kind of key holds, who sees it, how it grows and how it ends.
+
+A kind is known as soon as it is declared, also that of a site's own feature. All that the site does with every key
+(`doctor`, `copy`, the key browser, what a log may show) reads it here.
+"""
+
+import re
+from dataclasses import dataclass
+from enum import Enum, IntEnum, auto
+from functools import cached_property
+from typing import ClassVar
+from zlib import crc32
+
+from django.conf import settings
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from retwis_site.store.ids import parse_id, parse_number
+
+PREFIX: str = settings.REDIS_KEY_PREFIX
+
+
+class Shown(IntEnum):
+    """Who reads what a key or a field holds. What says nothing about it is hidden."""
+
+    NOBODY = auto()
+    OWNER = auto()  # the user whose key it is, in the key browser
+    COMMANDS = auto()  # also who reads the commands of a page or of a log: the operator and staff
+    EVERYONE = auto()
+
+
+class About(IntEnum):
+    """Whose life a key shares."""
+
+    PEOPLE = auto()
+    SITE = auto()  # it may be there before the first user
+    PROCESSES = auto()  # the same, and no copy of the site has it
+
+
+NOBODY, OWNER, COMMANDS, EVERYONE = Shown
+PEOPLE, SITE, PROCESSES = About
+
+
+# ---- What it holds
+
+
+class What(Enum):
+    """How the key browser shows it."""
+
+    TEXT = auto()
+    USER = auto()  # a uid, or several with spaces between
+    POST = auto()  # a pid, or several
+    TIME = auto()  # unix seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One member, entry, field or string. `check`: what `doctor` requires of it; empty: nothing, or a feature has a
+    check of its own."""
+
+    check: str = ""
+    what: What = What.TEXT
+    of_job: bool = False  # the name of a job: all but its ids may be secret
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """`rule`: "seconds", or "member" for the id itself; empty: a feature checks it."""
+
+    rule: str = ""
+    what: What = What.TEXT
+
+
+ANY, TEXT, NUMBER, ID, VERSION = Value(), Value("text"), Value("number"), Value("id"), Value("version")
+USER, POST, TIME = Value("id", What.USER), Value("id", What.POST), Value("number", What.TIME)
+USERS, POSTS, OWN_TIME = Value("", What.USER), Value("", What.POST), Value("", What.TIME)  # a feature checks them
+ENTRY = Value("entry", What.POST)  # an id, or a mark of a cached list
+DELETION = Value("deletion", What.TIME)  # a time, or one with `:staff` behind it
+JOB = Value("text", of_job=True)
+SECONDS, UNTIL = Score("seconds", What.TIME), Score("", What.TIME)  # unix seconds; UNTIL may be +inf
+ITSELF, REPOST, OTHER = Score("member"), Score("", What.POST), Score()
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a hash. With a `<part>` in its name there are many such fields."""
+
+    name: str
+    holds: Value = ANY
+    says: str = ""
+    shown: Shown = NOBODY
+
+
+@dataclass(frozen=True, slots=True)
+class String:
+    value: Value = ANY
+
+
+@dataclass(frozen=True, slots=True)
+class Hash:
+    fields: tuple[Field, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    """A hash that maps one thing to another."""
+
+    field: Value
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """A list. It is a cache: no copy of the site has it."""
+
+    entry: Value
+
+
+@dataclass(frozen=True, slots=True)
+class ZSet:
+    member: Value
+    score: Score
+
+
+@dataclass(frozen=True, slots=True)
+class Anything:
+    """Of any type."""
+
+
+Holds = String | Hash | Map | Entries | ZSet | Anything
+TYPES = {String: "string", Hash: "hash", Map: "hash", Entries: "list", ZSet: "zset", Anything: "any"}
+
+# ---- A kind
+
+SHARDS = ":[0-9]*"  # the end of the SCAN pattern for the parts of a Split
+IDS = {"uid", "pid", "rid", "year", "id"}  # parts of names that are ids
+NUMBERS = {"first", "bucket", "group"}  # and those that are numbers
+
+ONE = _("One key")
+NOT_KNOWN = _("Not known")
+EACH_SHARD = _("A fixed number of keys, which a setting chooses")
+EACH = {
+    "uid": _("At most one key for each user"),
+    "pid": _("At most one key for each post"),
+    "id": NOT_KNOWN,
+}
+EACH_ACTION = _("One key for each recent action; it expires")
+
+DAMAGED = "damaged"  # the word of keys that a repair has moved away
+KINDS: dict[str, "Kind"] = {}  # each kind by its SCAN pattern without the prefix, in the order of the declarations
+BY_WORD: dict[str, "Kind"] = {}  # by the first word of its name
+
+
+@dataclass(frozen=True, eq=False)
+class Kind:
+    """`name`: such as `likes:<uid>`, one key for each user."""
+
+    name: str
+    holds: Holds
+    says: str = ""  # what a reader of the table should know, with backquotes around what is code
+    grows: str | Promise = NOT_KNOWN  # what makes one key longer
+    truth: bool = False  # cannot be rebuilt
+    official: bool = False  # as in the Retwis of Redis's documentation
+    shown: Shown = NOBODY
+    mirrors: "Kind | None" = None  # the truth that it is rebuilt from
+    # Of a sorted set of a user: the beginnings of the names of the jobs that may be at work on a member, with spaces
+    # between. A feature says more in its `account_sets`.
+    jobs: str = ""
+    lives: int = 0  # seconds until it expires; 0: it stays
+    each: str | Promise = ""  # how many keys there are, where the name does not say it
+    also: str = ""  # an end of the name that is no id
+    about: About = PEOPLE
+
+    do_not_call_in_templates: ClassVar = True  # a template asks what it is, not for a key
+
+    def __post_init__(self) -> None:
+        KINDS[self.pattern] = self
+        BY_WORD.setdefault(self.word, self)
+
+    @cached_property
+    def word(self) -> str:
+        """`likes`."""
+        return self.name.partition(":")[0]
+
+    @cached_property
+    def parts(self) -> tuple[str, ...]:
+        """`("uid",)`."""
+        return tuple(re.findall("<(.*?)>", self.name))
+
+    @property
+    def pattern(self) -> str:
+        """For SCAN and for an ACL, without the prefix: `likes:*`."""
+        return f"{self.word}:*" if self.parts else self.word
+
+    @property
+    def only_key(self) -> str:
+        """Of a kind that is one key."""
+        return f"{PREFIX}{self.word}"
+
+    @property
+    def type(self) -> str:
+        return TYPES[type(self.holds)]
+
+    @property
+    def number(self) -> str | Promise:
+        """How many keys of it there are."""
+        return self.each or (EACH.get(self.parts[-1], EACH_ACTION) if self.parts else ONE)
+
+    @property
+    def words(self) -> str:
+        """Such as "official, truth"; empty for what stays and can be rebuilt."""
+        told = {"official": self.official, "truth": self.truth, "cache": self.is_cache, "expires": self.lives > 0}
+        return ", ".join(word for word, holds in told.items() if holds)
+
+    @property
+    def text(self) -> str:
+        """What it holds, with backquotes around what is code: a cell of docs/keys.md."""
+        of_mirror = f"the mirror of `{self.mirrors.word}:`" if self.mirrors else ""
+        fields = ", ".join(f"`{f.name}` ({f.says})" if f.says else f"`{f.name}`" for f in self.fields.values())
+        return ": ".join(filter(None, (of_mirror, self.says, fields)))
+
+    @property
+    def of_users(self) -> bool:
+        """Whether each user has one key of it."""
+        return self.parts == ("uid",)
+
+    @property
+    def is_cache(self) -> bool:
+        return isinstance(self.holds, Entries)
+
+    @property
+    def is_copied(self) -> bool:
+        """Whether a copy of the site has it: no caches, and nothing that belongs to processes of the old site."""
+        return self.about is not PROCESSES and not isinstance(self.holds, Entries | Anything)
+
+    @cached_property
+    def fields(self) -> dict[str, Field]:
+        """The fields of a hash with fields, by name; none for a map."""
+        return {field.name: field for field in self.holds.fields} if isinstance(self.holds, Hash) else {}
+
+    @cached_property
+    def main(self) -> Value:
+        """What each member, entry, value of a map, or string is."""
+        match self.holds:
+            case String(value) | Map(_, value) | Entries(value) | ZSet(value, _):
+                return value
+            case _:
+                return ANY
+
+    @cached_property
+    def named(self) -> Value:
+        """What each member, entry or field of a map is."""
+        return self.holds.field if isinstance(self.holds, Map) else self.main
+
+    @cached_property
+    def checked_fields(self) -> dict[str, str]:
+        """The fields that `doctor` looks at, with what it requires of them."""
+        return {name: field.holds.check for name, field in self.fields.items() if field.holds.check}
+
+    @property
+    def is_checked(self) -> bool:
+        return bool(self.main.check or self.checked_fields)
+
+    @property
+    def score(self) -> Score:
+        return self.holds.score if isinstance(self.holds, ZSet) else OTHER
+
+    def what_of(self, field: str) -> What:
+        """How a score, a string, or the value of this field is shown."""
+        if self.fields:
+            return self.fields[field].holds.what if field in self.fields else What.TEXT
+        if isinstance(self.holds, ZSet):
+            return self.main.what if self.score.rule == "member" else self.score.what
+        return self.main.what
+
+    def shows_field(self, field: str, least: Shown) -> bool:
+        """Whether a field of a hash is shown to those who see at least that much."""
+        if not self.fields:
+            return self.shown >= least
+        return field in self.fields and self.fields[field].shown >= least
+
+    def jobs_on(self, owner: int, member: str) -> set[str]:
+        """The beginnings of the names of the jobs that may be at work on this member of a user's sorted set."""
+        return set(self.jobs.format(owner=owner, member=member).split())
+
+
+class One(Kind):
+    """A single key: `users()`."""
+
+    def __call__(self) -> str:
+        return self.only_key
+
+
+class OfId(Kind):
+    """A key for each user, post, report or year: `likes(uid)`."""
+
+    def __call__(self, number: int) -> str:
+        return f"{PREFIX}{self.word}:{number}"
+
+
+class OfText(Kind):
+    """A key for each text: `tag("redis")`."""
+
+    def __call__(self, text: str) -> str:
+        return f"{PREFIX}{self.word}:{text}"
+
+
+class OfKey(Kind):
+    """`damaged("post:7")`, of a key with its prefix."""
+
+    def __call__(self, key: str) -> str:
+        return f"{PREFIX}{self.word}:{unprefixed(key)}"
+
+
+class OfTwo(Kind):
+    """`idem(uid, token)`."""
+
+    def __call__(self, first: int | str, second: int | str) -> str:
+        return f"{PREFIX}{self.word}:{first}:{second}"
+
+
+class Shard(Kind):
+    """The parts of a split key: `timeline:3`."""
+
+    @property
+    def pattern(self) -> str:
+        return f"{self.word}{SHARDS}"
+
+
+@dataclass(frozen=True, eq=False)
+class Split(Kind):
+    """One key, or several where a setting says so."""
+
+    setting: str = ""
+    parts_say: str = ""  # which of what it holds one of several has
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        says = f"with `{self.setting}` above 1, instead of `{self.word}`{self.parts_say}"
+        Shard(
+            *(f"{self.word}:<n>", self.holds, says),
+            grows=self.grows,
+            truth=self.truth,
+            shown=self.shown,
+            each=EACH_SHARD,
+            about=self.about,
+        )
+
+    def of_number(self, number: int) -> str:
+        shards: int = getattr(settings, self.setting)
+        return self.only_key if shards == 1 else f"{PREFIX}{self.word}:{number % shards}"
+
+    def all(self) -> list[str]:
+        return [self.of_number(number) for number in range(getattr(settings, self.setting))]
+
+    def whatever_shards(self) -> list[str]:
+        """Every name that it has with any number of shards."""
+        return [self.only_key, *(f"{PREFIX}{self.word}:{number}" for number in range(settings.MOST_SHARDS))]
+
+
+class SplitByPost(Split):
+    """`timeline(pid)`."""
+
+    def __call__(self, pid: int) -> str:
+        return self.of_number(pid)
+
+
+class SplitByJob(Split):
+    """`outbox(job)`: all jobs about the same id are in the same key."""
+
+    def __call__(self, job: str) -> str:
+        about = job.partition(":")[2].partition(":")[0]
+        return self.of_number(crc32(about.encode()))
+
+
+# ---- From a key to its kind
+
+
+def unprefixed(key: str) -> str:
+    return key.removeprefix(PREFIX)
+
+
+def kind_of(key: str) -> Kind | None:
+    """The kind of a key. None for a key that is not the site's, such as `user:settings`, and for `damaged:` ones, which
+    have the name of another key in theirs."""
+    word, colon, rest = unprefixed(key).partition(":")
+    kind = BY_WORD.get(word)
+    if kind is None or isinstance(kind.holds, Anything) or not key.startswith(PREFIX):
+        return None
+    if isinstance(kind, Split):
+        return (KINDS[f"{word}{SHARDS}"] if colon else kind) if key in kind.whatever_shards() else None
+    if not kind.parts:
+        return None if colon else kind
+    return kind if colon and (_fits(kind.parts, rest) or rest == kind.also != "") else None
+
+
+def _fits(parts: tuple[str, ...], rest: str) -> bool:
+    """Whether the end of a name has what its kind says: an id, two numbers, or any text."""
+    if not IDS.union(NUMBERS).issuperset(parts):
+        return True
+    given = rest.split(":")
+    parse = [parse_number if part in NUMBERS else parse_id for part in parts]
+    return len(given) == len(parts) and all(read(text) is not None for read, text in zip(parse, given, strict=True))
+
+
+def is_ours(key: str) -> bool:
+    """Whether the key table has a key, or a repair has moved it away."""
+    return kind_of(key) is not None or key.startswith(f"{PREFIX}{DAMAGED}:")
+
+
+def may_be(key: str) -> Kind | None:
+    """The kind of a key that the site, or another Retwis, may have written: the first word of its name is enough.
+    `kind_of` is stricter, since a program may have keys such as `user:settings` beside those of the site."""
+    word, colon, _ = unprefixed(key).partition(":")
+    kind = BY_WORD.get(word)
+    return kind if kind is not None and (isinstance(kind, Split) or bool(kind.parts) == bool(colon)) else None
+
+
+def id_in(key: str) -> int | None:
+    """The id in a key such as `post:12`; None for other keys, such as `post:12:likes` or `user:settings`."""
+    return parse_id(unprefixed(key).partition(":")[2])
+
+
+def matching(pattern: str) -> str:
+    """The SCAN pattern for one of KINDS, with the prefix; glob characters in the prefix are escaped."""
+    escaped = "".join(f"\\{char}" if char in r"*?[]^\\" else char for char in PREFIX)
+    return f"{escaped}{pattern}"
+
+
+# ---- Of a site's own features: settings.KEY_KINDS, by SCAN pattern
+
+
+_OF_TYPE: dict[str, Holds] = {
+    "string": String(),
+    "hash": Map(ANY, ANY),
+    "list": Entries(ANY),
+    "zset": ZSet(ANY, OTHER),
+}
+
+
+def declare(key_kinds: dict[str, str]) -> None:
+    """Declare kinds of which only the type is known."""
+    for pattern, type_ in key_kinds.items():
+        Kind(pattern.replace("*", "<id>"), _OF_TYPE[type_], "what a feature of this site alone keeps")

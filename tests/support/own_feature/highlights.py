@@ -1,0 +1,43 @@
+"""Highlights: a relation that a site of its own adds, from a user to a post, with a page and a button's address."""
+
+import time
+
+from django.http import HttpResponse
+from django.urls import path
+
+from accounts.signing_in.guards import login_required
+from accounts.signing_in.middleware import RetwisRequest
+from accounts.users.entities import User
+from retwis_site.store.client import connect
+from retwis_site.store.kinds import COMMANDS, POST, SECONDS, USER, OfId, ZSet
+from timeline.conversation.acting import act_on_posts
+from timeline.relations.protocol import targets
+from timeline.relations.protocol.edges import Edges
+from timeline.relations.protocol.relation import Edge, Relation
+
+highlights = OfId(
+    "highlights:<uid>",
+    ZSet(POST, SECONDS),
+    "the posts that this user has highlighted, score = since when (unix s)",
+    "longer with each highlight",
+    truth=True,
+    shown=COMMANDS,
+    jobs="highlight:{owner}:{member}",
+)
+highlighted_by = OfId("highlighted_by:<pid>", ZSet(USER, SECONDS), "", "longer with each highlight", mirrors=highlights)
+HIGHLIGHT = Relation("highlight", highlights, targets.POST)
+
+highlight = act_on_posts(
+    lambda store, me, post: Edges(store, HIGHLIGHT).set(Edge(me, str(post.pid), post.author.uid), int(time.time()))
+)
+
+
+@login_required
+def highlighted(request: RetwisRequest, me: User) -> HttpResponse:
+    return HttpResponse(" ".join(connect().zrevrange(highlights(me.uid), 0, 99)))
+
+
+urlpatterns = [
+    path("@<username:username>/<id:pid>/highlight/", highlight, name="highlight"),
+    path("highlights/", highlighted, name="highlights"),
+]
