@@ -18,16 +18,9 @@ from timeline.relations.protocol.targets import PERSON, POST, TAG
 ALICE, BOB = 1, 2
 MINUTE = 60
 
-BOOKMARK = Relation("bookmark", lambda uid: f"bookmarks:{uid}", POST)
-MUTE = Relation("mute", lambda uid: f"muted:{uid}", PERSON, scores=Scores.UNTIL)
-TAG_FOLLOW = Relation("tag", lambda uid: f"tags_of:{uid}", TAG)
-
-
-@pytest.fixture(autouse=True)
-def may_use_their_keys(rights):
-    """These keys are not in the key table, and a real server refuses them."""
-    names = ("bookmarks", "muted", "tags_of", "reposts", "reposted_by")
-    rights(*(f"~{name}:*" for name in names))
+BOOKMARK = Relation("bookmark", keys.bookmarks, POST)
+MUTE = Relation("mute", keys.muted, PERSON, scores=Scores.UNTIL)
+TAG_FOLLOW = Relation("tag", keys.tags_of, TAG)
 
 
 @pytest.fixture
@@ -101,10 +94,9 @@ def _deliver(pipe, edge, score, fact):
 
 REPOST = Relation(
     "repost",
-    lambda uid: f"reposts:{uid}",
+    keys.reposts,
     POST,
-    mirror=lambda pid: f"reposted_by:{pid}",
-    count=PostCount("reposts", lambda pid: f"reposted_by:{pid}"),
+    count=PostCount("reposts", keys.reposted_by),
     effects=(Effect(_deliver, withdraw=lambda pipe, edge, score: _withdraw(pipe, edge.who, int(score))),),
     scores=Scores.OWN_POST,
 )
