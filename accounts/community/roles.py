@@ -7,7 +7,7 @@ command is for the one key `staff`: of two admins who demote each other, the lat
 The mark stays until all that follows is done. A process that dies leaves a job, which removes the mark.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 
 from django.utils.translation import gettext_lazy as _
@@ -18,6 +18,7 @@ from accounts.users.entities import NoSuchUser, Role
 from accounts.users.repository import NO_SANCTION, Users
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
+from retwis_site.jobs.reconcile import reconcile
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_id
@@ -85,14 +86,18 @@ class Roles:
     def follow(self, uid: int) -> None:
         """Make the field `role` of a user follow `staff`. Three round trips; three more each time that another change
         comes between."""
-        while True:
-            role = self.of(uid)
-            fields = {"role": "" if role is Role.MEMBER else role}
-            if not Users(self._store).write(uid, fields | (NO_SANCTION if role is Role.ADMIN else {})):
-                self._store.hdel(keys.staff(), str(uid))  # the account was deleted meanwhile
-                return
-            if self.of(uid) is role:
-                return
+
+        def look(written: Collection[int]) -> dict[int, Role]:
+            return {one: self.of(one) for one in written}
+
+        def write(found: Mapping[int, Role]) -> Mapping[int, Role]:
+            fields = {"role": "" if found[uid] is Role.MEMBER else found[uid]}
+            if Users(self._store).write(uid, fields | (NO_SANCTION if found[uid] is Role.ADMIN else {})):
+                return found
+            self._store.hdel(keys.staff(), str(uid))  # the account was deleted meanwhile
+            return {}
+
+        reconcile(look([uid]), look, write)
 
 
 def staff_in(stored: Mapping[str, str]) -> dict[int, Role]:

@@ -14,8 +14,9 @@ from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import State, SuspendedLogin, User
 from accounts.users.repository import PERSON, Users, person, state_now
 from retwis_site.store import keys
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_id
+from retwis_site.store.reading import trip
 
 FIELD = "recovery:"  # what the names of the fields begin with
 NUMBER = 10  # codes that are made at once
@@ -69,21 +70,11 @@ def codes_in(fields: dict[str, str]) -> list[str]:
     return [name for name in fields if name.startswith(FIELD)]
 
 
-class OwnCodes:
-    """How many codes the viewer has left, and the viewer's sessions."""
-
-    def queue(self, pipe: Pipe, me: int) -> None:
-        self._fields = pipe.hgetall(keys.user(me))
-
-    def result(self) -> tuple[int, list[Session]]:
-        return len(codes_in(self._fields.value)), sessions_in(self._fields.value)
-
-
 def codes_left(viewer: Viewer) -> tuple[User, int, list[Session]]:
     """The signed-in user, how many codes are left, and the user's sessions. Round trips as for `Viewer.ask`. Raises
     NotSignedIn."""
-    me, (number, sessions) = viewer.ask_as_user(OwnCodes)
-    return me, number, sessions
+    me, [fields] = viewer.ask_as_user(lambda pipe, me: trip(pipe.hgetall(keys.user(me))))
+    return me, len(codes_in(fields)), sessions_in(fields)
 
 
 # ---- Links that set a new password once: `/reset/<token>/`. An operator or a moderator makes one and hands it over.

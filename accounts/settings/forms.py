@@ -13,24 +13,15 @@ from accounts.users.entities import User
 from accounts.users.names import LONGEST_BIO, LONGEST_DISPLAY_NAME, in_one_line
 from retwis_site.http.form_fields import MaxLength
 from retwis_site.store import keys
-from retwis_site.store.client import Pipe
+from retwis_site.store.reading import trip
 
 # ---- What the settings page shows of the viewer's own profile.
 
 
-class OwnBio:
-    """The viewer's bio; empty when there is none."""
-
-    def queue(self, pipe: Pipe, me: int) -> None:
-        self._bio = pipe.hget(keys.user(me), "bio")
-
-    def result(self) -> str:
-        return self._bio.value or ""
-
-
 def profile_of(viewer: Viewer) -> tuple[User, str]:
     """The signed-in user and the bio. Round trips as for `Viewer.ask`. Raises NotSignedIn."""
-    return viewer.ask_as_user(OwnBio)
+    me, [bio] = viewer.ask_as_user(lambda pipe, me: trip(pipe.hget(keys.user(me), "bio")))
+    return me, bio or ""
 
 
 # ---- Forms

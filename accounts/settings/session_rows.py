@@ -10,7 +10,7 @@ from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from retwis_site.rendering.dates import moment
 from retwis_site.store import keys
-from retwis_site.store.client import Pipe
+from retwis_site.store.reading import trip
 
 
 class Moment(NamedTuple):
@@ -28,19 +28,11 @@ class Row(NamedTuple):
     is_here: bool  # the browser that asks
 
 
-class OwnSessions:
-    """The sessions of the viewer, the most recently used first."""
-
-    def queue(self, pipe: Pipe, me: int) -> None:
-        self._fields = pipe.hgetall(keys.user(me))
-
-    def result(self) -> list[Session]:
-        return sessions_in(self._fields.value)
-
-
 def sessions_of(viewer: Viewer) -> tuple[User, list[Session]]:
-    """The signed-in user and their sessions. Round trips as for `Viewer.ask`. Raises NotSignedIn."""
-    return viewer.ask_as_user(OwnSessions)
+    """The signed-in user and their sessions, the most recently used first. Round trips as for `Viewer.ask`. Raises
+    NotSignedIn."""
+    me, [fields] = viewer.ask_as_user(lambda pipe, me: trip(pipe.hgetall(keys.user(me))))
+    return me, sessions_in(fields)
 
 
 def rows(sessions: Sequence[Session], here: str, language: str) -> list[Row]:

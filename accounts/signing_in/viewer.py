@@ -5,13 +5,13 @@ secret, or has it as `auth`, is the user signed in: an old entry in `auths` open
 
 The page's commands need the uid before the check is made. So a process caches which uid a secret leads to, and which
 uid a name has. A cached uid is a guess: each request checks it in the pipeline that also has the page's commands. When
-the guess was wrong, the replies are dropped, and a new question is asked.
+the guess was wrong, the replies are dropped, and the page asks anew.
 """
 
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from functools import cached_property, partial
-from typing import Generic, Protocol, TypeVar
+from typing import TypeVar
 
 from django.utils.crypto import constant_time_compare
 
@@ -34,58 +34,19 @@ from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import stored_id
 from retwis_site.store.local_cache import Hints, Memory
+from retwis_site.store.reading import Reading, begun, rest, trip
 from retwis_site.store.replies import Answer
 
-# ---- What a page asks of the store, in the round trip that checks the viewer.
+# ---- What a page asks of the store: a reader gets the pipe, the uid of the viewer (None: a visitor), and in a page
+# about a user that user's uid. Its first round trip also checks these uids. When one was wrong, the reader is not gone
+# on with, and a new one is made. So code after its first `yield` knows that they are right.
 
 
 T = TypeVar("T")
-T_co = TypeVar("T_co", covariant=True)
 
-
-class Question(Protocol[T_co]):
-    """What a page asks of the store. An object asks once: when a cached hint was wrong, a new object is made."""
-
-    def queue(self, pipe: Pipe, me: int | None) -> None:
-        """Queue the page's commands. `me`: the viewer's uid, None for a visitor."""
-
-    def result(self) -> T_co:
-        """What the replies say. It is called at most once, and only for an object whose hints were right."""
-
-
-class UserQuestion(Protocol[T_co]):
-    """What a page asks that is for users alone."""
-
-    def queue(self, pipe: Pipe, me: int) -> None: ...
-    def result(self) -> T_co: ...
-
-
-class QuestionAbout(Protocol[T_co]):
-    """What a page about a user asks, such as a profile. `them`: that user's uid."""
-
-    def queue(self, pipe: Pipe, me: int | None, them: int) -> None: ...
-    def result(self) -> T_co: ...
-
-
-class Nothing:
-    """Asks nothing: only the viewer, or the user with a name, is checked."""
-
-    def queue(self, pipe: Pipe, *uids: int | None) -> None: ...
-    def result(self) -> None: ...
-
-
-class IfSignedIn(Generic[T]):
-    """Asks only for a user. The result is the question, whose own result a visitor must not use."""
-
-    def __init__(self, question: UserQuestion[T]) -> None:
-        self._question = question
-
-    def queue(self, pipe: Pipe, me: int | None) -> None:
-        if me is not None:
-            self._question.queue(pipe, me)
-
-    def result(self) -> UserQuestion[T]:
-        return self._question
+Reader = Callable[[Pipe, int | None], Reading[T]]
+UserReader = Callable[[Pipe, int], Reading[T]]
+ReaderAbout = Callable[[Pipe, int | None, int], Reading[T]]
 
 
 # ---- Viewer
@@ -122,7 +83,7 @@ class Viewer:
         """The signed-in user, or a Visitor. No round trip without a cookie or after `ask`; else as for `ask`."""
         self.asked = True
         if self._user is None:
-            self.ask(Nothing)
+            self.ask(lambda pipe, me: trip())
         assert self._user is not None
         return self._user
 
@@ -184,23 +145,23 @@ class Viewer:
         """Whether the viewer has been checked and is a user. No round trip: False while nothing was asked."""
         return isinstance(self._user, User)
 
-    def ask(self, make: Callable[[], Question[T]]) -> T:
-        """The result of what a page asks. The same round trip checks the viewer.
+    def ask(self, make: Reader[T]) -> T:
+        """The result of a reader. Its first round trip checks the viewer.
 
-        One round trip when the secret names the viewer's uid or it is cached, two when not. A wrong uid costs one more,
-        a stale entry in `auths` too; each try makes a new question. Once an hour, a session costs one more: its use
-        is written; and for staff one more, while this process does not know their role. Raises StoreError.
+        One round trip when the secret names the viewer's uid or it is cached, two when not, and those of the reader
+        after its first. A wrong uid costs one more, a stale entry in `auths` too; each try makes a new reader. Once an
+        hour, a session costs one more: its use is written; and for staff one more, while this process does not know
+        their role. Raises StoreError.
         """
         self.asked = True
         for _ in range(TRIES):
             pipe = self._store.pipeline()
-            question = make()
             site = ask_site(pipe)
             if self._user is not None:
-                question.queue(pipe, self._user.uid if isinstance(self._user, User) else None)
+                reading = begun(make(pipe, self._user.uid if isinstance(self._user, User) else None))
                 pipe.execute()
                 self._site = site.value
-                return question.result()
+                return rest(pipe, reading)
             me = self._unchecked_uid()
             if me is None:
                 continue
@@ -210,7 +171,7 @@ class Viewer:
             )
             numbers = {name: ask_number(pipe, me) for name, ask_number in viewer_numbers().items()}
             waiting = ask_waiting(pipe) if _staff.get(me) else None
-            question.queue(pipe, me)
+            reading = begun(make(pipe, me))
             pipe.execute()
             self._site = site.value
             if uid.value != str(me):
@@ -230,7 +191,7 @@ class Viewer:
                 if session is not None:
                     self._note_use(me, session)
                 self.check(user)
-                return question.result()
+                return rest(pipe, reading)
             self._user = Visitor()  # a stale entry in `auths`
         raise StoreError("the account kept changing while the page was read; try again")
 
@@ -252,32 +213,36 @@ class Viewer:
             with suppress(StoreReadOnly):  # a page is read from such a store all the same
                 self._store.hset(keys.user(me), {f"{USED}{session.secret}": str(hour)})
 
-    def ask_as_user(self, make: Callable[[], UserQuestion[T]]) -> tuple[User, T]:
-        """The signed-in user, and the result of what a page for users alone asks. Raises NotSignedIn.
-
-        Round trips as for `ask`.
-        """
+    def ask_as_user(self, make: UserReader[T]) -> tuple[User, T]:
+        """The signed-in user, and the result of a reader for users alone. Round trips as for `ask`. Raises
+        NotSignedIn."""
         if self._user is not None:
             self.require_user()
-        question = self.ask(lambda: IfSignedIn(make()))
-        return self.require_user(), question.result()
 
-    def ask_about(self, name: str, make: Callable[[], QuestionAbout[T]]) -> tuple[User, T]:
-        """The user with this name, and the result of what a page about that user asks.
+        def if_signed_in(pipe: Pipe, me: int | None) -> Reading[T]:
+            if me is None:
+                yield
+                raise NotSignedIn
+            return (yield from make(pipe, me))
+
+        found = self.ask(if_signed_in)
+        return self.require_user(), found
+
+    def ask_about(self, name: str, make: ReaderAbout[T]) -> tuple[User, T]:
+        """The user with this name, and the result of a reader about that user.
 
         Round trips as for `ask`; one more when the uid of the name is not cached. Raises NoSuchUser, AccountDeleted.
         """
         for _ in range(TRIES):
-            them = self._unchecked_owner(name)
-            about = self.ask(partial(_About, make, name, them))
-            if about.owner.value == them:
-                return about.user(), about.question.result()
+            found = self.ask(partial(_about, make, name, self._unchecked_owner(name)))
+            if found is not None:
+                return found
             _uids_by_name.forget(name)
         raise StoreError(f"the name {name!r} kept changing its owner while the page was read; try again")
 
     def find(self, name: str) -> User:
         """The user with this name. Round trips and errors as for `ask_about`."""
-        user, _ = self.ask_about(name, Nothing)
+        user, _ = self.ask_about(name, lambda pipe, me, them: trip())
         return user
 
     def _unchecked_uid(self) -> int | None:
@@ -307,28 +272,22 @@ class Viewer:
         return uid
 
 
-class _About(Generic[T]):
-    """Asks whether the name leads to `them`, and what a page about them asks. The result is this object."""
+def _about(make: ReaderAbout[T], name: str, them: int, pipe: Pipe, me: int | None) -> Reading[tuple[User, T] | None]:
+    """The user `them` and the result of the reader; None when the name is not theirs. Raises NoSuchUser,
+    AccountDeleted, AccountSuspended."""
+    owner, fields = ask_owner(pipe, name), pipe.hmget(keys.user(them), PERSON)
+    reading = begun(make(pipe, me, them))
+    yield
+    if owner.value != them:
+        return None
+    return _user(them, name, fields.value), (yield from reading)
 
-    def __init__(self, make: Callable[[], QuestionAbout[T]], name: str, them: int) -> None:
-        self.question = make()
-        self._name = name
-        self._them = them
 
-    def queue(self, pipe: Pipe, me: int | None) -> None:
-        self.owner = ask_owner(pipe, self._name)
-        self._fields = pipe.hmget(keys.user(self._them), PERSON)
-        self.question.queue(pipe, me, self._them)
-
-    def result(self) -> "_About[T]":
-        return self
-
-    def user(self) -> User:
-        """The user that the page is about. Raises NoSuchUser, AccountDeleted, AccountSuspended."""
-        user = person(self._them, self._fields.value)
-        if user is not None:
-            return user
-        username, _, deleted, *_ = self._fields.value
-        if username is None:
-            raise NoSuchUser(self._name)
-        raise AccountSuspended(self._name) if deleted is None else AccountDeleted(self._name)
+def _user(uid: int, name: str, fields: list[str | None]) -> User:
+    user = person(uid, fields)
+    if user is not None:
+        return user
+    username, _, deleted, *_ = fields
+    if username is None:
+        raise NoSuchUser(name)
+    raise AccountSuspended(name) if deleted is None else AccountDeleted(name)

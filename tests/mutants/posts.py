@@ -55,8 +55,22 @@ MUTANTS = [
     Mutant(
         f"standing: {JOINS}",
         "timeline/posts/writing/standing.py",
-        "            pipe.execute()\n            last |= changed\n",
-        "            last |= changed\n",
+        """            pipe.execute()
+            last.update(changed)
+            return changed
+
+        def look_again(changed: Mapping[int, Seen]) -> dict[int, Seen]:
+            pipe = self._store.pipeline()
+""",
+        """            last.update(changed)
+            pipes.append(pipe)
+            return changed
+
+        pipes: list[Pipe] = []
+
+        def look_again(changed: Mapping[int, Seen]) -> dict[int, Seen]:
+            pipe = pipes.pop()
+""",
         (MIDDLE,),
     ),
     Mutant(
@@ -97,8 +111,8 @@ MUTANTS = [
     Mutant(
         f"notices of a post: {LEFT_OUT}",
         "timeline/posts/notices.py",
-        "            now = self._look(post, notices)\n            if now == seen:\n                return\n",
-        "            return\n",
+        "        reconcile(look(None), look, write)\n",
+        "        write(look(None))\n",
         ("tests/protocols/posts/test_interleaved_notices.py",),
     ),
     Mutant(

@@ -15,12 +15,15 @@ MUTANTS = [
     Mutant(
         f"relation: {JOINS}",
         EDGES,
-        "            self._write(seen)\n            pipe = self._store.pipeline()\n",
-        """            pipe = self._store.pipeline()
-            for edge, now in seen.items():
-                self._queue_mirror(pipe, edge, now.score)
-                for effect, fact in zip(self._relation.effects, now.facts, strict=True):
-                    effect.queue(pipe, edge, now.score, fact)
+        "        reconcile(seen, look, self._write)\n",
+        """        early: dict[Edge, Seen] = {}
+
+        def write(found: Mapping[Edge, Seen]) -> dict[Edge, Seen]:
+            early.clear()
+            early.update(look(found))
+            return self._write(found)
+
+        reconcile(seen, lambda written: early.copy(), write)
 """,
         (MIDDLE,),
     ),
@@ -55,10 +58,15 @@ MUTANTS = [
     Mutant(
         f"count: {JOINS}",
         "timeline/relations/protocol/counts.py",
-        "            pipe.execute()\n            now = self._read(numbers)\n",
-        """            asked = {target: self._count.ask(pipe, target) for target in numbers}
-            pipe.execute()
-            now = {target: number.value for target, number in asked.items()}
+        "        reconcile(numbers, self._read, self._write)\n",
+        """        early: dict[int, int] = {}
+
+        def write(found: Mapping[int, int]) -> Mapping[int, int]:
+            early.clear()
+            early.update(self._read(found))
+            return self._write(found)
+
+        reconcile(numbers, lambda written: early.copy(), write)
 """,
         (MIDDLE,),
     ),

@@ -2,21 +2,20 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from retwis_site.store import keys
-from retwis_site.store.client import Pipe, Store
-from retwis_site.store.commands import Scored
+from retwis_site.store.client import Store
 from retwis_site.store.ids import stored_ids, stored_rows
+from retwis_site.store.reading import trip
 from timeline.people.cursors import ScoreCursor, ask_start_rank
 from timeline.people.entities import ListedPerson
 from timeline.people.follow_pages import PEOPLE_A_PAGE
 from timeline.people.listed import ask_listed
 from timeline.posts.entities import Page, Post
 from timeline.posts.reading.one_post import OnePost
-from timeline.posts.reading.post_reader import LatestActed, PostReader, ask_latest_acted
+from timeline.posts.reading.post_reader import PostReader, ask_latest_acted
 from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, fill
 
 # ---- The posts that quote a post.
@@ -41,27 +40,19 @@ class Quotes:
         Two round trips with cached uids; one more where many of the quotes are hidden, and those of `PostReader.read`
         while the author of a post is not cached. Raises NoSuchUser, AccountDeleted, NoSuchPost, PostDeleted.
         """
-        author, (pids, acted) = viewer.ask_about(username, partial(_QuotesQuestion, pid, before))
+        below, most = "+inf" if before is None else f"({before}", POSTS_A_PAGE + READ_MORE + 1
+        author, (_, acted, quotes) = viewer.ask_about(
+            username,
+            lambda pipe, me, them: trip(
+                OnePost(pipe, me, them, pid),
+                ask_latest_acted(pipe, me),
+                pipe.zrevrangebyscore(keys.quotes_of(pid), below, "-inf", most),
+            ),
+        )
+        pids = stored_ids(keys.quotes_of(pid), quotes)
         reader = PostReader(self._store, viewer.user, acted=acted, fresh=viewer.just_changed)
         filled = fill(pids, POSTS_A_PAGE, reader.read)
         return QuotesPage(author, pid, Page(filled.posts, filled.older))
-
-
-class _QuotesQuestion:
-    def __init__(self, pid: int, before: int | None) -> None:
-        self._pid = pid
-        self._below = "+inf" if before is None else f"({before}"
-        self._post = OnePost(pid)
-
-    def queue(self, pipe: Pipe, me: int | None, them: int) -> None:
-        self._post.queue(pipe, me, them)
-        most = POSTS_A_PAGE + READ_MORE + 1
-        self._acted = ask_latest_acted(pipe, me)
-        self._pids = pipe.zrevrangebyscore(keys.quotes_of(self._pid), self._below, "-inf", most)
-
-    def result(self) -> tuple[list[int], LatestActed]:
-        self._post.result()  # which raises for a post that is not there
-        return stored_ids(keys.quotes_of(self._pid), self._pids.value), self._acted.value
 
 
 # ---- Who likes a post, and who has reposted it.
@@ -97,9 +88,19 @@ class ActedBy:
     ) -> ActedByPage:
         key = key_of(pid)
         if before is None:
-            author, found = viewer.ask_about(username, partial(_FirstRows, pid, key))
+            author, (_, found) = viewer.ask_about(
+                username,
+                lambda pipe, me, them: trip(
+                    OnePost(pipe, me, them, pid), pipe.zrevrange_withscores(key, 0, PEOPLE_A_PAGE)
+                ),
+            )
         else:
-            author, start = viewer.ask_about(username, partial(_StartRank, pid, key, before))
+            author, (_, start) = viewer.ask_about(
+                username,
+                lambda pipe, me, them: trip(
+                    OnePost(pipe, me, them, pid), ask_start_rank(pipe, key, str(before.uid), before.score)
+                ),
+            )
             found = self._store.zrevrange_withscores(key, start, start + PEOPLE_A_PAGE)
         shown = stored_rows(key, found[:PEOPLE_A_PAGE])
         pipe = self._store.pipeline()
@@ -110,39 +111,6 @@ class ActedBy:
             uid, score = shown[-1]
             older = str(ScoreCursor(score, uid))
         return ActedByPage(author, pid, [*people.value.values()], older)
-
-
-class _FirstRows:
-    """Asks for a post, and for the first rows of the people."""
-
-    def __init__(self, pid: int, key: str) -> None:
-        self._post = OnePost(pid)
-        self._key = key
-
-    def queue(self, pipe: Pipe, me: int | None, them: int) -> None:
-        self._post.queue(pipe, me, them)
-        self._rows = pipe.zrevrange_withscores(self._key, 0, PEOPLE_A_PAGE)
-
-    def result(self) -> Scored:
-        self._post.result()  # which raises for a post that is not there
-        return self._rows.value
-
-
-class _StartRank:
-    """Asks for a post, and at which rank a later page begins."""
-
-    def __init__(self, pid: int, key: str, before: ScoreCursor) -> None:
-        self._post = OnePost(pid)
-        self._key = key
-        self._before = before
-
-    def queue(self, pipe: Pipe, me: int | None, them: int) -> None:
-        self._post.queue(pipe, me, them)
-        self._rank = ask_start_rank(pipe, self._key, str(self._before.uid), self._before.score)
-
-    def result(self) -> int:
-        self._post.result()
-        return self._rank.value
 
 
 # ---- A user's own lists of posts: those that they like, and their bookmarks.
@@ -175,37 +143,19 @@ class SavedPosts:
         return self._page(viewer, keys.bookmarks, before)
 
     def _page(self, viewer: Viewer, key: Callable[[int], str], before: ScoreCursor | None) -> SavedPage:
-        me, asked = viewer.ask_as_user(partial(_Question, key, before))
-        scored = asked.rows
-        if before is not None:
-            scored = self._store.zrevrange_withscores(key(me.uid), asked.start, asked.start + MOST - 1)
+        if before is None:
+            me, (scored, acted) = viewer.ask_as_user(
+                lambda pipe, me: trip(pipe.zrevrange_withscores(key(me), 0, MOST - 1), ask_latest_acted(pipe, me))
+            )
+        else:
+            me, (start, acted) = viewer.ask_as_user(
+                lambda pipe, me: trip(
+                    ask_start_rank(pipe, key(me), str(before.uid), before.score), ask_latest_acted(pipe, me)
+                )
+            )
+            scored = self._store.zrevrange_withscores(key(me.uid), start, start + MOST - 1)
         scores = dict(stored_rows(key(me.uid), scored))
-        reader = PostReader(self._store, me, acted=asked.acted, fresh=viewer.just_changed)
+        reader = PostReader(self._store, me, acted=acted, fresh=viewer.just_changed)
         filled = fill([*scores], POSTS_A_PAGE, reader.read)
         older = filled.older
         return SavedPage(filled.posts, None if older is None else ScoreCursor(scores[older], older))
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    rows: Scored  # of the first page
-    start: int  # the rank of the first row of a later page
-    acted: LatestActed
-
-
-class _Question:
-    def __init__(self, key: Callable[[int], str], before: ScoreCursor | None) -> None:
-        self._key = key
-        self._before = before
-
-    def queue(self, pipe: Pipe, me: int) -> None:
-        if self._before is None:
-            self._rows = pipe.zrevrange_withscores(self._key(me), 0, MOST - 1)
-        else:
-            self._start = ask_start_rank(pipe, self._key(me), str(self._before.uid), self._before.score)
-        self._acted = ask_latest_acted(pipe, me)
-
-    def result(self) -> _Asked:
-        if self._before is None:
-            return _Asked(self._rows.value, 0, self._acted.value)
-        return _Asked([], self._start.value, self._acted.value)

@@ -6,16 +6,17 @@ stands below them among the next IN_THREAD posts of the thread. What is below th
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import stored_ids
+from retwis_site.store.reading import trip
+from retwis_site.store.replies import Answer
 from timeline.posts.entities import NO_LINKS, DeletedBy, Links, NoSuchPost, Post, Unavailable
-from timeline.posts.reading.one_post import OnePost
-from timeline.posts.reading.post_reader import NOTHING_READ_MUTES_ASIDE, LatestActed, PostReader, ask_latest_acted
+from timeline.posts.reading.one_post import PostOrPlace
+from timeline.posts.reading.post_reader import NOTHING_READ_MUTES_ASIDE, PostReader, ask_latest_acted
 from timeline.posts.reading.records import Record, post_deleted
 from timeline.relations.follow import FollowedPeople, LatestFollowed, ask_latest_followed
 from timeline.relations.mute import ask_muted_threads
@@ -110,7 +111,8 @@ class ThreadPage:
 A_PAGE = 100  # replies to the post itself that a page has
 IN_THREAD = 200  # posts of the thread among which a page finds the replies to replies
 
-FOLLOWS_NOBODY = LatestFollowed(frozenset(), are_all=True)
+FOLLOWS_NOBODY = Answer(lambda: LatestFollowed(frozenset(), are_all=True))
+NOTHING_MUTED: Answer[frozenset[str]] = Answer(frozenset)
 
 
 class Threads:
@@ -129,30 +131,41 @@ class Threads:
 
         The id of a repost gives the post that it reposts, without its thread.
         """
-        author, asked = viewer.ask_about(username, partial(_ThreadQuestion, pid, after))
-        found, links = asked.post, asked.post.links
+        limit = "-inf" if after is None else f"({after}"
+        author, (found, replies, in_thread, known, latest, muted) = viewer.ask_about(
+            username,
+            lambda pipe, me, them: trip(
+                PostOrPlace(pipe, me, them, pid),
+                pipe.zrangebyscore(keys.replies_to(pid), limit, "+inf", A_PAGE + 1),
+                pipe.zrangebyscore(keys.thread(pid), limit, "+inf", IN_THREAD),
+                FOLLOWS_NOBODY if me is None else ask_latest_followed(pipe, me),
+                ask_latest_acted(pipe, me),
+                NOTHING_MUTED if me is None else ask_muted_threads(pipe, me),
+            ),
+        )
+        links = found.links
         if links.repost_of is not None:
             return self._reposted(viewer, pid)
-        direct = asked.replies[:A_PAGE]
-        below = asked.below
+        listed = stored_ids(keys.replies_to(pid), replies)
+        direct, below = listed[:A_PAGE], stored_ids(keys.thread(pid), in_thread)
         if direct and links.root is not None and links.root != pid:
             below = self._in_thread(links.root, max(pid, after or 0))
         here = set(direct)
         above = [higher for higher in _above(links) if higher != pid] if after is None else []
-        followed = FollowedPeople(viewer.uid or 0, asked.followed)
+        followed = FollowedPeople(viewer.uid or 0, known)
         rules = [_AsksWhomTheViewerFollows(followed)]
-        acted = asked.acted.asking_for(pid)
+        acted = latest.asking_for(pid)
         reader = PostReader(self._store, viewer.user, rules, [author], acted, viewer.just_changed, author.uid)
         posts = self._read(reader, dict.fromkeys([*above, pid, *direct, *below]))
-        replies = [post for post in posts.values() if post.links.reply_to != pid or post.pid in here]
+        shown = [post for post in posts.values() if post.links.reply_to != pid or post.pid in here]
         page = ThreadPage(
             author,
             _as_it_is_now(posts.get(pid), found, author),
             [posts.get(higher) or Unavailable(higher, NO_LINKS, DeletedBy.AUTHOR) for higher in reversed(above)],
             begins_higher=bool(above) and _is_reply(posts.get(above[-1])),
-            replies=branches(pid, replies, _rank(author.uid, followed)),
-            after=direct[-1] if len(asked.replies) > A_PAGE else None,
-            is_muted=str(links.root or pid) in asked.muted,
+            replies=branches(pid, shown, _rank(author.uid, followed)),
+            after=direct[-1] if len(listed) > A_PAGE else None,
+            is_muted=str(links.root or pid) in muted,
         )
         if isinstance(found, Unavailable) and found.deleted_by and not page.replies and page.after is None:
             raise post_deleted(pid, found.deleted_by)
@@ -220,40 +233,3 @@ class _AsksWhomTheViewerFollows:
 
     def visible(self, posts: list[Post]) -> list[Post]:
         return posts
-
-
-@dataclass(frozen=True, slots=True)
-class _AskedThread:
-    """What the first round trip of a thread says."""
-
-    post: Record | Unavailable
-    replies: list[int]  # to the post itself: those of a page, and one more
-    below: list[int]  # of the thread, if the post is its first
-    followed: LatestFollowed
-    acted: LatestActed
-    muted: frozenset[str]  # the threads that the viewer has muted, by their first posts
-
-
-class _ThreadQuestion:
-    def __init__(self, pid: int, after: int | None) -> None:
-        self._pid = pid
-        self._above = "-inf" if after is None else f"({after}"
-        self._post = OnePost(pid)
-
-    def queue(self, pipe: Pipe, me: int | None, them: int) -> None:
-        self._post.queue(pipe, me, them)
-        self._replies = pipe.zrangebyscore(keys.replies_to(self._pid), self._above, "+inf", A_PAGE + 1)
-        self._below = pipe.zrangebyscore(keys.thread(self._pid), self._above, "+inf", IN_THREAD)
-        self._followed = None if me is None else ask_latest_followed(pipe, me)
-        self._acted = ask_latest_acted(pipe, me)
-        self._muted = None if me is None else ask_muted_threads(pipe, me)
-
-    def result(self) -> _AskedThread:
-        return _AskedThread(
-            self._post.or_unavailable(),
-            stored_ids(keys.replies_to(self._pid), self._replies.value),
-            stored_ids(keys.thread(self._pid), self._below.value),
-            FOLLOWS_NOBODY if self._followed is None else self._followed.value,
-            self._acted.value,
-            frozenset() if self._muted is None else self._muted.value,
-        )

@@ -10,15 +10,16 @@ from typing import NamedTuple
 
 from accounts.signing_in.viewer import Viewer
 from retwis_site.store import keys
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.client import Store
 from retwis_site.store.ids import LARGEST_ID, stored_ids
 from retwis_site.store.local_cache import Memory
+from retwis_site.store.reading import trip
 from timeline.people.entities import Suggested
 from timeline.people.suggestions import Suggestions
 from timeline.posts.entities import Post
 from timeline.posts.parsing.links import tags_in
 from timeline.posts.reading.moments import moment
-from timeline.posts.reading.post_reader import LatestActed, PostReader, ask_latest_acted
+from timeline.posts.reading.post_reader import PostReader, ask_latest_acted
 from timeline.posts.reading.records import Record, ask_authors
 from timeline.posts.reading.visibility import seen_by_all
 from timeline.posts.repository import Posts
@@ -264,7 +265,7 @@ class Explore:
         Two round trips while the posts are cached, and those of the suggestions. Every five minutes a process looks
         anew: some twenty more.
         """
-        acted = viewer.ask(_Acted)
+        [acted] = viewer.ask(lambda pipe, me: trip(ask_latest_acted(pipe, me)))
         explored = self._explored()
         reader = PostReader(self._store, viewer.user, acted=acted, fresh=viewer.just_changed, at_most=MOST_SHOWN)
         posts, _ = reader.read(explored.best.pids)
@@ -280,13 +281,3 @@ class Explore:
             explored = Explored(best_posts(self._store, posts, now), rising_tags(self._store, posts, now))
             _explored.put("", explored)
         return explored
-
-
-class _Acted:
-    """Asks for what the viewer did last."""
-
-    def queue(self, pipe: Pipe, me: int | None) -> None:
-        self._acted = ask_latest_acted(pipe, me)
-
-    def result(self) -> LatestActed:
-        return self._acted.value

@@ -20,12 +20,13 @@ from accounts.users.entities import User
 from retwis_site.http.form_fields import MaxLength
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
+from retwis_site.store.reading import trip
 from timeline.moderation.feature import REPORTS
 from timeline.moderation.reports.repository import LONGEST_NOTE, RULE, NewReport, Reason, Reports
 from timeline.posts.entities import NoSuchPost, Post
 from timeline.posts.reading.one_post import one_post_or_hidden
 from timeline.relations.html import person_menu
-from timeline.relations.mute import HidingQuestion
+from timeline.relations.mute import ask_hiding
 
 # ---- The form that reports a person or a post.
 
@@ -131,6 +132,6 @@ def _report(request: RetwisRequest, me: User, person: User, post: Post | None) -
 @login_required
 def reported(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     """What else the reporter can do about a person: block them, or mute them."""
-    person, hiding = request.viewer.ask_about(username, HidingQuestion)
+    person, [hiding] = request.viewer.ask_about(username, lambda pipe, me, them: trip(ask_hiding(pipe, me or 0, them)))
     menu = person_menu(person, hiding, rendering(request)) if person.uid != me.uid else ""
     return form_page(request, "timeline/moderation/reporting/reported.html", {"person": person, "menu": menu})

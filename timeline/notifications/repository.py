@@ -11,8 +11,9 @@ from accounts.users.entities import User
 from accounts.users.repository import Users
 from retwis_site.exceptions import BadCursor, StoreReadOnly
 from retwis_site.rendering.dates import A_DAY
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_number
+from retwis_site.store.reading import trip
 from timeline.moderation.reports.repository import Report, ask_reports
 from timeline.notices.entities import ABOUT_POSTS, BY_POSTS, Kind, parse_notice
 from timeline.notices.inbox import Inbox, Row, ask_noticed, ask_rows
@@ -136,7 +137,9 @@ class Notifications:
         """The notices below the cursor, newest first. Two round trips with cached uids, however many notices there are;
         as many more as `PostReader` needs where a post is not known yet, and one more with decisions. The first page of
         all notices makes them read: one more when there is a new one. Raises NotSignedIn."""
-        owner, (rows, noticed, acted) = viewer.ask_as_user(_Question)
+        owner, (rows, noticed, acted) = viewer.ask_as_user(
+            lambda pipe, me: trip(ask_rows(pipe, me), ask_noticed(pipe, me), ask_latest_acted(pipe, me))
+        )
         hidden = acted.hidden.blocked_or_muted
         groups = below(grouped([row for row in rows if row.notice.who not in hidden]), before, only)
         items = self._items(owner, acted, viewer.just_changed, groups[:A_PAGE])
@@ -195,13 +198,3 @@ def _item(group: Group, loaded: Sequence[User | None], posts: dict[int, Post]) -
     deleted = len(loaded) - len(people)
     named = tuple(people[:NAMED])
     return Item(group, named, len(group.people) - deleted - len(named), post)
-
-
-class _Question:
-    def queue(self, pipe: Pipe, me: int) -> None:
-        self._rows = ask_rows(pipe, me)
-        self._noticed = ask_noticed(pipe, me)
-        self._acted = ask_latest_acted(pipe, me)
-
-    def result(self) -> tuple[list[Row], int, LatestActed]:
-        return self._rows.value, self._noticed.value, self._acted.value

@@ -8,7 +8,6 @@ while the user still has the name.
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import NamedTuple
 
 from accounts.signing_in.viewer import Viewer
@@ -20,6 +19,7 @@ from retwis_site.store.client import Pipe, Store
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import stored_rows, stored_score
 from retwis_site.store.local_cache import Memory
+from retwis_site.store.reading import trip
 from retwis_site.store.replies import Answer, Reply
 from timeline.people.cursors import NameCursor, ScoreCursor, ask_start_rank
 from timeline.people.entities import ListedPerson, PeopleList, SearchResult, ask_join_dates
@@ -84,9 +84,10 @@ class People:
         member and the score that it had. One round trip, two with `after`."""
 
         if after is None:
-            return viewer.ask(partial(_FirstRows, key))
+            [rows] = viewer.ask(lambda pipe, me: trip(pipe.zrevrange_withscores(key, 0, PEOPLE_A_PAGE)))
+            return rows
         member, score = after
-        start = viewer.ask(partial(_StartRank, key, member, score))
+        [start] = viewer.ask(lambda pipe, me: trip(ask_start_rank(pipe, key, member, score)))
         return self._store.zrevrange_withscores(key, start, start + PEOPLE_A_PAGE)
 
     def _uids_of(self, names: Sequence[str]) -> dict[str, int]:
@@ -117,7 +118,7 @@ class People:
         order, by the bytes of the entries. Of several words that are all frequent only the first WORD_ENTRIES of each
         are compared.
         """
-        candidates = viewer.ask(partial(AskedPeople, query))
+        [candidates] = viewer.ask(lambda pipe, me: trip(ask_candidates(pipe, query)))
         pipe = self._store.pipeline()
         found = candidates.ask(pipe, viewer.uid)
         pipe.execute()
@@ -164,32 +165,6 @@ class ShownNames:
         return [name for name in self._names if (uid := self._uids.get(name)) in people and uid not in left_out]
 
 
-class _FirstRows:
-    """Asks for the first rows of a list of people, and one more."""
-
-    def __init__(self, key: str) -> None:
-        self._key = key
-
-    def queue(self, pipe: Pipe, me: int | None) -> None:
-        self._rows = pipe.zrevrange_withscores(self._key, 0, PEOPLE_A_PAGE)
-
-    def result(self) -> Scored:
-        return self._rows.value
-
-
-class _StartRank:
-    """Asks at which rank a later page begins."""
-
-    def __init__(self, key: str, member: str, score: int) -> None:
-        self._cursor = key, member, score
-
-    def queue(self, pipe: Pipe, me: int | None) -> None:
-        self._rank = ask_start_rank(pipe, *self._cursor)
-
-    def result(self) -> int:
-        return self._rank.value
-
-
 class Candidates(NamedTuple):
     """Users that a search for names may have found."""
 
@@ -216,31 +191,27 @@ class Candidates(NamedTuple):
         return Answer(read)
 
 
-class AskedPeople:
-    """Asks who has the name `query`, from `search_query`, and to whom the entries lead that begin with the folded query
-    or with its words."""
+def ask_candidates(pipe: Pipe, query: str) -> Answer[Candidates]:
+    """Who has the name `query`, from `search_query`, and to whom the entries lead that begin with the folded query or
+    with its words. Three commands, and one for each of up to WORDS_ASKED words."""
+    prefix = folded(query)
+    words = list(dict.fromkeys(prefix.split()))
+    owner = ask_owner(pipe, query)
+    exact = pipe.zrangebylex(keys.users_by_name(), f"[{prefix}:", f"({prefix};", EXACT_ENTRIES)
+    beginning = _ask_beginning(pipe, prefix, PREFIX_ENTRIES)
+    asked = [_ask_beginning(pipe, word, WORD_ENTRIES) for word in (words[:WORDS_ASKED] if words != [prefix] else [])]
 
-    def __init__(self, query: str) -> None:
-        self._query = query
-        self._prefix = folded(query)
-
-    def queue(self, pipe: Pipe, me: int | None) -> None:
-        prefix = self._prefix
-        words = list(dict.fromkeys(prefix.split()))
-        self._owner = ask_owner(pipe, self._query)
-        self._exact = pipe.zrangebylex(keys.users_by_name(), f"[{prefix}:", f"({prefix};", EXACT_ENTRIES)
-        self._all = _ask_beginning(pipe, prefix, PREFIX_ENTRIES)
-        asked = words[:WORDS_ASKED] if words != [prefix] else []
-        self._of_words = [_ask_beginning(pipe, word, WORD_ENTRIES) for word in asked]
-
-    def result(self) -> Candidates:
-        owner, of_words = self._owner.value, [entries.value for entries in self._of_words]
+    def read() -> Candidates:
+        of_words = [entries.value for entries in asked]
         complete = [entries for entries in of_words if len(entries) < WORD_ENTRIES]
-        all_read = len(self._all.value) < PREFIX_ENTRIES and bool(complete or not of_words)
-        exact = [uid for ending, uid in _parsed(self._exact.value) if ending == self._prefix]
-        in_order = [uid for ending, uid in _parsed(self._all.value) if ending.startswith(self._prefix)]
-        uids = [*([owner] if owner else []), *exact, *in_order, *_in_all(complete or of_words, of_words)]
-        return Candidates(self._prefix, owner, list(dict.fromkeys(uids)), all_read)
+        all_read = len(beginning.value) < PREFIX_ENTRIES and bool(complete or not of_words)
+        exactly = [uid for ending, uid in _parsed(exact.value) if ending == prefix]
+        in_order = [uid for ending, uid in _parsed(beginning.value) if ending.startswith(prefix)]
+        first = [owner.value] if owner.value else []
+        uids = [*first, *exactly, *in_order, *_in_all(complete or of_words, of_words)]
+        return Candidates(prefix, owner.value, list(dict.fromkeys(uids)), all_read)
+
+    return Answer(read)
 
 
 def _ask_beginning(pipe: Pipe, prefix: str, number: int) -> Reply[list[str]]:

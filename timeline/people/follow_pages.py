@@ -1,16 +1,15 @@
 """Pages of a user's followers and following: all rows, the mutual ones, or those that are not followed back."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
 
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from retwis_site.exceptions import NotShown
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
-from retwis_site.store.commands import Scored
 from retwis_site.store.ids import stored_rows
 from retwis_site.store.local_cache import Memory
+from retwis_site.store.reading import trip
 from retwis_site.store.replies import Answer
 from timeline.people.cursors import ScoreCursor, ask_start_rank
 from timeline.people.entities import FollowRow, PeoplePage, Show
@@ -77,10 +76,22 @@ class FollowPages:
         """The user, at most `limit` rows and one more, from the first one or below the cursor, newest first, and
         whether the store has more than `limit` of them."""
         if before is None:
-            person, found = viewer.ask_about(username, partial(_FirstRows, side, limit + 1))
+            person, (blocks, found) = viewer.ask_about(
+                username,
+                lambda pipe, me, them: trip(
+                    ask_blocks(pipe, me, them), pipe.zrevrange_withscores(side(them), 0, limit)
+                ),
+            )
         else:
-            person, start = viewer.ask_about(username, partial(_StartRank, side, before))
+            person, (blocks, start) = viewer.ask_about(
+                username,
+                lambda pipe, me, them: trip(
+                    ask_blocks(pipe, me, them), ask_start_rank(pipe, side(them), str(before.uid), before.score)
+                ),
+            )
             found = self._store.zrevrange_withscores(side(person.uid), start, start + limit)
+        if blocks.theirs:  # then nothing of their profile is shown
+            raise NotShown
         return person, stored_rows(side(person.uid), found), len(found) > limit
 
     def _fitting(self, rows: Sequence[Row], other: str, show: Show) -> list[Row]:
@@ -119,47 +130,3 @@ def _ask_follow_me(pipe: Pipe, me: int, uids: Sequence[int]) -> Answer[set[int]]
         return {uid for uid, follows in cached.items() if follows}
 
     return Answer(read)
-
-
-class _NotIfBlocked:
-    """Asks whether the user blocks the viewer: then nothing of their profile is shown."""
-
-    def queue(self, pipe: Pipe, me: int | None, them: int) -> None:
-        self._blocks = ask_blocks(pipe, me, them)
-
-    def check(self) -> None:
-        """Raises NotShown."""
-        if self._blocks.value.theirs:
-            raise NotShown
-
-
-class _FirstRows(_NotIfBlocked):
-    """Asks for the first `count` rows of one side of a user's edges. Its `result` raises NotShown."""
-
-    def __init__(self, side: Side, count: int) -> None:
-        self._side = side
-        self._count = count
-
-    def queue(self, pipe: Pipe, me: int | None, them: int) -> None:
-        super().queue(pipe, me, them)
-        self._rows = pipe.zrevrange_withscores(self._side(them), 0, self._count - 1)
-
-    def result(self) -> Scored:
-        self.check()
-        return self._rows.value
-
-
-class _StartRank(_NotIfBlocked):
-    """Asks at which rank a later page begins. Its `result` raises NotShown."""
-
-    def __init__(self, side: Side, before: ScoreCursor) -> None:
-        self._side = side
-        self._before = before
-
-    def queue(self, pipe: Pipe, me: int | None, them: int) -> None:
-        super().queue(pipe, me, them)
-        self._rank = ask_start_rank(pipe, self._side(them), str(self._before.uid), self._before.score)
-
-    def result(self) -> int:
-        self.check()
-        return self._rank.value

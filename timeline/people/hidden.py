@@ -13,6 +13,8 @@ from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import stored_id
+from retwis_site.store.reading import trip
+from retwis_site.store.replies import Answer
 
 MOST = 100  # people of each kind that the page has
 
@@ -43,7 +45,7 @@ HiddenPeople = dict[Hides, list[HiddenPerson]]
 def hidden_people(store: Store, viewer: Viewer) -> HiddenPeople:
     """The people of each kind, without deleted accounts: at most MOST, the last blocked and the longest muted ones. Two
     round trips with cached uids. Raises NotSignedIn."""
-    _, found = viewer.ask_as_user(_Question)
+    _, [found] = viewer.ask_as_user(lambda pipe, me: trip(_ask_rows(pipe, me)))
     pipe = store.pipeline()
     people = ask_people(pipe, {uid for rows in found.values() for uid in rows})
     pipe.execute()
@@ -53,13 +55,9 @@ def hidden_people(store: Store, viewer: Viewer) -> HiddenPeople:
     }
 
 
-class _Question:
-    def queue(self, pipe: Pipe, me: int) -> None:
-        self._me = me
-        self._asked = {kind: pipe.zrevrange_withscores(key(me), 0, MOST - 1) for kind, key in KEYS.items()}
-
-    def result(self) -> dict[Hides, dict[int, int | None]]:
-        return {kind: _that_stand(kind, KEYS[kind](self._me), asked.value) for kind, asked in self._asked.items()}
+def _ask_rows(pipe: Pipe, me: int) -> Answer[dict[Hides, dict[int, int | None]]]:
+    asked = {kind: pipe.zrevrange_withscores(key(me), 0, MOST - 1) for kind, key in KEYS.items()}
+    return Answer(lambda: {kind: _that_stand(kind, KEYS[kind](me), rows.value) for kind, rows in asked.items()})
 
 
 def _that_stand(kind: Hides, key: str, rows: Scored) -> dict[int, int | None]:

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from accounts.users.deletion import is_deleted
+from retwis_site.jobs.reconcile import reconcile
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import stored_id
@@ -24,6 +25,9 @@ class NewPost(NamedTuple):
     mentions: tuple[int, ...] = ()  # uids
 
 
+Seen = tuple[bool, dict[int, Welcome]]  # whether a post stands, and who wants to know of it
+
+
 class PostNotices:
     """The notices of posts. It runs under the job of the post: a process that dies leaves the rest to a worker."""
 
@@ -39,13 +43,15 @@ class PostNotices:
         notices = self._notices(post, self._authors([post]))
         if not notices:
             return
-        seen = self._look(post, notices)
-        while True:
-            self._queue(post, notices, seen)
-            now = self._look(post, notices)
-            if now == seen:
-                return
-            seen = now
+
+        def look(written: object) -> dict[int, Seen]:
+            return {post.pid: self._look(post, notices)}
+
+        def write(seen: Mapping[int, Seen]) -> Mapping[int, Seen]:
+            self._queue(post, notices, seen[post.pid])
+            return seen
+
+        reconcile(look(None), look, write)
 
     def remove(self, posts: Collection[NewPost]) -> None:
         """Take back all notices of deleted posts. One round trip; one more with a quote."""
@@ -83,7 +89,7 @@ class PostNotices:
         authors = {pid: stored_id(keys.post(pid), author.value) for pid, author in asked.items()}
         return {pid: author for pid, author in authors.items() if author}
 
-    def _look(self, post: NewPost, notices: Mapping[int, Notice]) -> tuple[bool, dict[int, Welcome]]:
+    def _look(self, post: NewPost, notices: Mapping[int, Notice]) -> Seen:
         """Whether the post stands, and who wants to know of it. One round trip."""
         pipe = self._store.pipeline()
         fields = pipe.hmget(keys.post(post.pid), ["user_id", "deleted", "body"])
@@ -98,7 +104,7 @@ class PostNotices:
             for owner, welcome in asked.items()
         }
 
-    def _queue(self, post: NewPost, notices: Mapping[int, Notice], seen: tuple[bool, Mapping[int, Welcome]]) -> None:
+    def _queue(self, post: NewPost, notices: Mapping[int, Notice], seen: Seen) -> None:
         """Write what a look has found. One round trip."""
         stands, welcome = seen
         pipe = self._store.pipeline()

@@ -18,7 +18,7 @@ from timeline.relations.block import BlockedPeople
 from timeline.relations.feature import BLOCKS, FOLLOWS
 from timeline.relations.follow import Follows
 from timeline.relations.mute import FOREVER, Mutes, in_days
-from timeline.relations.protocol.blocks import BlocksQuestion
+from timeline.relations.protocol.blocks import read_blocks
 
 # ---- The form that mutes a person.
 
@@ -54,7 +54,7 @@ class MuteForm(forms.Form):
 @change
 @login_required
 def follow(request: RetwisRequest, me: User, username: str) -> HttpResponse:
-    person, blocks = request.viewer.ask_about(username, BlocksQuestion)
+    person, blocks = request.viewer.ask_about(username, read_blocks)
     if person.uid == me.uid:
         messages.error(request, _("You cannot follow yourself. Your posts are already on your home page."))
     elif blocks.mine:

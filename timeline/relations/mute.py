@@ -102,13 +102,3 @@ def ask_hiding(pipe: Pipe, me: int, them: int) -> Answer[Hiding]:
     blocks = ask_blocks(pipe, me, them)
     muted, reposts = ask_standing(pipe, MUTE, me, [them]), ask_standing(pipe, MUTE_REPOSTS, me, [them])
     return Answer(lambda: Hiding(blocks.value, bool(muted.value), bool(reposts.value)))
-
-
-class HidingQuestion:
-    """Asks what a signed-in viewer does not see of a person, with a page about that person."""
-
-    def queue(self, pipe: Pipe, me: int | None, them: int) -> None:
-        self._hiding = ask_hiding(pipe, me or 0, them)
-
-    def result(self) -> Hiding:
-        return self._hiding.value

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from retwis_site.store.client import Pipe
 from retwis_site.store.replies import Answer
-from timeline.people.directory import AskedPeople, Candidates, search_query
+from timeline.people.directory import Candidates, ask_candidates, search_query
 from timeline.people.entities import ListedPerson
 from timeline.search.queries.parsing import OneWord, Query, WithTag
-from timeline.tags.completion import AskedTags, NamedTags
+from timeline.tags.completion import NamedTags, ask_named_tags
 from timeline.tags.tag_pages import UsedTag
 
 MOST_PEOPLE = 3
@@ -40,31 +40,17 @@ class Meant(NamedTuple):
         return Answer(read)
 
 
-class AskedNames:
-    """Asks for people, for a query of words alone, and for tags, for one word or one tag."""
-
-    def __init__(self, typed: str, query: Query) -> None:
-        self._people = AskedPeople(search_query(typed)) if query.words else None
-        match query.wanted, query.unwanted:
-            case ((OneWord(folded=tag) | WithTag(folded=tag),), ()):
-                self._tags: AskedTags | None = AskedTags(tag)
-            case _:
-                self._tags = None
-
-    def queue(self, pipe: Pipe, me: int | None) -> None:
-        for asked in (self._people, self._tags):
-            if asked:
-                asked.queue(pipe, me)
-
-    def result(self) -> Meant:
-        return Meant(self._people.result() if self._people else None, self._tags.result() if self._tags else None)
+def ask_meant(typed: str, query: Query, pipe: Pipe) -> Answer[Meant]:
+    """The people whom a query of words alone may mean, and the tags that one word or one tag may mean."""
+    people = ask_candidates(pipe, search_query(typed)) if query.words else None
+    match query.wanted, query.unwanted:
+        case ((OneWord(folded=tag) | WithTag(folded=tag),), ()):
+            tags: Answer[NamedTags] | None = ask_named_tags(pipe, tag)
+        case _:
+            tags = None
+    return Answer(lambda: Meant(people.value if people else None, tags.value if tags else None))
 
 
-class NoNames:
-    """Asks for nothing: no names stand above later pages, and above what is not by everyone."""
-
-    def queue(self, pipe: Pipe, me: int | None) -> None:
-        """Nothing to ask."""
-
-    def result(self) -> Meant:
-        return Meant(None, None)
+def ask_no_names(pipe: Pipe) -> Answer[Meant]:
+    """No names stand above later pages, and above what is not by everyone."""
+    return Answer(lambda: Meant(None, None))

@@ -16,7 +16,7 @@ from retwis_site.store.rate_limits import RateLimits
 from timeline.people.cursors import choice
 from timeline.search.feature import SEARCHES, VISITORS_SEARCHES
 from timeline.search.html import Asked, not_searched_page, results_page
-from timeline.search.names import AskedNames, Meant, Names, NoNames
+from timeline.search.names import Meant, Names, ask_meant, ask_no_names
 from timeline.search.queries.parsing import BadQuery, NothingToFind, Scope, UnknownPerson, parse
 from timeline.search.queries.searching import Search, Searching
 from timeline.timelines.pagination import post_cursor
@@ -37,7 +37,7 @@ def search(request: RetwisRequest) -> HttpResponse:
     first = before is None and asked.scope is Scope.EVERYONE
     try:
         query = parse(typed)
-        beside = partial(AskedNames, typed, query) if first else NoNames
+        beside = partial(ask_meant, typed, query) if first else ask_no_names
         search, meant = Searching(connect()).begin(request.viewer, query, asked.scope, before, beside)
     except BadQuery as error:
         return not_searched_page(request, rendering(request), asked, error.problem, status=400)

@@ -1,11 +1,11 @@
 """What completes a name or a tag while it is typed."""
 
-from functools import partial
 from typing import NamedTuple
 
 from accounts.signing_in.viewer import Viewer
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
+from retwis_site.store.reading import trip
 from retwis_site.store.replies import Answer
 from timeline.people.directory import People, after_prefix, search_query
 from timeline.people.entities import ListedPerson
@@ -31,7 +31,7 @@ def tags_named(store: Store, viewer: Viewer, typed: str) -> list[UsedTag]:
     nothing matches, none without a text."""
     if not _beginning(typed):
         return []
-    named = viewer.ask(partial(AskedTags, typed))
+    [named] = viewer.ask(lambda pipe, me: trip(ask_named_tags(pipe, typed)))
     pipe = store.pipeline()
     used = named.ask(pipe)
     pipe.execute()
@@ -63,15 +63,8 @@ class NamedTags(NamedTuple):
         return Answer(read)
 
 
-class AskedTags:
-    """Asks for the tags that begin with a text, which is not empty."""
-
-    def __init__(self, typed: str) -> None:
-        self._typed = typed
-
-    def queue(self, pipe: Pipe, me: int | None) -> None:
-        prefix = _beginning(self._typed)
-        self._names = pipe.zrangebylex(keys.tags_by_name(), f"[{prefix}", after_prefix(prefix), TAGS_READ)
-
-    def result(self) -> NamedTags:
-        return NamedTags(self._typed, [folded(name) for name in self._names.value])
+def ask_named_tags(pipe: Pipe, typed: str) -> Answer[NamedTags]:
+    """The tags that begin with a text, which is not empty. One command."""
+    prefix = _beginning(typed)
+    names = pipe.zrangebylex(keys.tags_by_name(), f"[{prefix}", after_prefix(prefix), TAGS_READ)
+    return Answer(lambda: NamedTags(typed, [folded(name) for name in names.value]))

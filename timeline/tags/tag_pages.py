@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from heapq import merge
 from itertools import islice
 from typing import NamedTuple
@@ -13,6 +12,7 @@ from retwis_site.exceptions import NotFound
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import stored_ids
+from retwis_site.store.reading import trip
 from retwis_site.store.replies import Answer
 from timeline.posts.entities import Page
 from timeline.posts.reading.post_reader import LatestActed, PostReader, ask_latest_acted
@@ -104,6 +104,7 @@ def followed_tag(store: Store, me: int, folded: str) -> FollowedTag:
 
 READ = POSTS_A_PAGE + READ_MORE  # ids of one tag
 READ_OF_EACH = 3 * POSTS_A_PAGE  # ids of each followed tag
+NOT_FOLLOWED = Answer(bool)
 
 
 class TagPages:
@@ -117,18 +118,29 @@ class TagPages:
 
         One round trip while all posts are cached, else two; one more where posts of the page are hidden or deleted,
         and one while the author of a post is not cached."""
-        asked = viewer.ask(partial(_TagQuestion, tag, before))
-        if asked.spelling is None:
+        spelling, posts, following, acted = viewer.ask(
+            lambda pipe, me: trip(
+                pipe.hget(keys.tags(), tag),
+                _ask_posts(pipe, tag, before, READ),
+                NOT_FOLLOWED if me is None else ask_follows_tag(pipe, me, tag),
+                ask_latest_acted(pipe, me),
+            )
+        )
+        if spelling is None:
             raise NoSuchTag(tag)
-        page = self._filled(viewer, asked.posts, asked.acted)
-        return TagPage(Tag(tag, asked.spelling), asked.following, page)
+        return TagPage(Tag(tag, spelling), following, self._filled(viewer, posts, acted))
 
     def of_followed(self, viewer: Viewer, before: int | None) -> FollowedTagsPage:
         """The posts of the tags that the viewer follows, newest first. Raises NotSignedIn.
 
         Two round trips while all posts are cached, else three; one without tags; more as for `page`. It does not matter
         how many tags are followed."""
-        user, (folded, acted) = viewer.ask_as_user(_FollowedTags)
+        user, (folded, acted) = viewer.ask_as_user(
+            lambda pipe, me: trip(
+                pipe.zrevrange(keys.tags_of(me), 0, MOST_FOLLOWED - 1),  # the follow of last first
+                ask_latest_acted(pipe, me),
+            )
+        )
         if not folded:
             return FollowedTagsPage(user, [], Page([], None))
         pipe = self._store.pipeline()
@@ -143,44 +155,6 @@ class TagPages:
         reader = PostReader(self._store, viewer.user, acted=acted, fresh=viewer.just_changed)
         filled = fill(found.ids, POSTS_A_PAGE, reader.read)
         return Page(filled.posts, filled.older or (filled.last if found.has_more else None))
-
-
-class _AskedTag(NamedTuple):
-    """What the first round trip of a tag's page says."""
-
-    spelling: str | None  # None: no post ever had the tag
-    posts: Newest
-    following: bool
-    acted: LatestActed
-
-
-class _TagQuestion:
-    """Asks for the spelling of a tag, the ids of its posts, whether the viewer follows it, and what they did last."""
-
-    def __init__(self, tag: str, before: int | None) -> None:
-        self._tag = tag
-        self._before = before
-
-    def queue(self, pipe: Pipe, me: int | None) -> None:
-        self._spelling = pipe.hget(keys.tags(), self._tag)
-        self._posts = _ask_posts(pipe, self._tag, self._before, READ)
-        self._following = None if me is None else ask_follows_tag(pipe, me, self._tag)
-        self._acted = ask_latest_acted(pipe, me)
-
-    def result(self) -> _AskedTag:
-        following = self._following is not None and self._following.value
-        return _AskedTag(self._spelling.value, self._posts.value, following, self._acted.value)
-
-
-class _FollowedTags:
-    """Asks for the tags that the viewer follows, the follow of last first, and for what the viewer did last."""
-
-    def queue(self, pipe: Pipe, me: int) -> None:
-        self._tags = pipe.zrevrange(keys.tags_of(me), 0, MOST_FOLLOWED - 1)
-        self._acted = ask_latest_acted(pipe, me)
-
-    def result(self) -> tuple[list[str], LatestActed]:
-        return self._tags.value, self._acted.value
 
 
 def _ask_posts(pipe: Pipe, tag: str, before: int | None, number: int) -> Answer[Newest]:

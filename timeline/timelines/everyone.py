@@ -12,11 +12,12 @@ from retwis_site.store import keys
 from retwis_site.store.cached_list import KEPT, Head, ListContent, Merge, Slice, TimelineList, merge
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import LARGEST_ID, parse_number, stored_ids, stored_names
+from retwis_site.store.reading import trip
 from retwis_site.store.replies import Answer
 from timeline.people.directory import ShownNames
 from timeline.posts.entities import Page, Post
 from timeline.posts.post_ids import RECENT, post_ids
-from timeline.posts.reading.post_reader import LatestActed, PostReader, ask_latest_acted
+from timeline.posts.reading.post_reader import PostReader, ask_latest_acted
 from timeline.posts.reading.visibility import NOBODY_HIDDEN, NoReposts
 from timeline.posts.repository import Posts
 from timeline.timelines.entities import EveryonePage
@@ -159,8 +160,15 @@ class EveryoneTimeline:
         missing list costs six or more to rebuild.
         """
 
-        heads, newest_users, acted = viewer.ask(partial(_EveryoneQuestion, self._list, before))
-        newest = ShownNames(newest_users, viewer.uid if acted.hidden is not NOBODY_HIDDEN else None)
+        heads, newest_users, acted = viewer.ask(
+            lambda pipe, me: trip(
+                self._list.ask_page(pipe, before),
+                pipe.zrevrange(keys.users_by_time(), 0, NEWEST_USERS - 1),
+                ask_latest_acted(pipe, me),
+            )
+        )
+        names = stored_names(keys.users_by_time(), newest_users)
+        newest = ShownNames(names, viewer.uid if acted.hidden is not NOBODY_HIDDEN else None)
         reader = PostReader(self._store, viewer.user, [NoReposts()], acted=acted, fresh=viewer.just_changed)
         pipe = self._store.pipeline()
         newest.ask_uids(pipe)
@@ -189,20 +197,3 @@ class EveryoneTimeline:
         return EveryonePage(
             newest.read(), Page(posts, older), at_the_cap=older is None and content.complete_down_to > 0
         )
-
-
-class _EveryoneQuestion:
-    """Asks for the entries of the global timeline, for the newest users, and for what the viewer did last."""
-
-    def __init__(self, timeline: EveryoneList, before: int | None) -> None:
-        self._list = timeline
-        self._before = before
-
-    def queue(self, pipe: Pipe, me: int | None) -> None:
-        self._heads = self._list.ask_page(pipe, self._before)
-        self._newest_users = pipe.zrevrange(keys.users_by_time(), 0, NEWEST_USERS - 1)
-        self._acted = ask_latest_acted(pipe, me)
-
-    def result(self) -> tuple[list[Head], list[str], LatestActed]:
-        newest = stored_names(keys.users_by_time(), self._newest_users.value)
-        return self._heads.value, newest, self._acted.value

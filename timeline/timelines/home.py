@@ -2,23 +2,21 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import partial
 from itertools import takewhile
 
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from retwis_site.exceptions import StoreReadOnly
 from retwis_site.store import keys, snowflake
-from retwis_site.store.cached_list import FIRST_TRUSTED, KEPT, Head, Merge, Slice, TimelineList, merge
+from retwis_site.store.cached_list import FIRST_TRUSTED, KEPT, Merge, Slice, TimelineList, merge
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import stored_id, stored_ids
+from retwis_site.store.reading import trip
 from retwis_site.store.replies import Answer
 from timeline.posts.entities import Page, Post
-from timeline.posts.reading.post_reader import LatestActed, PostReader, ask_latest_acted
+from timeline.posts.reading.post_reader import PostReader, ask_latest_acted
 from timeline.posts.reading.records import cached_author
 from timeline.posts.reading.visibility import PostsOfFollowed
-from timeline.relations.entities import FollowCounts
 from timeline.relations.follow import NO_FOLLOWED_READ, LatestFollowed, ask_follow_counts, ask_latest_followed
 from timeline.relations.muted_words import Where
 from timeline.timelines.entities import HomePage
@@ -45,20 +43,28 @@ class Homes:
         more where ids are dead, or where the list ends and the `updates:` sets are merged, however long the history. A
         missing list costs three to six to rebuild. Raises NotSignedIn.
         """
-
-        owner, asked = viewer.ask_as_user(partial(_HomeQuestion, self, before))
-        sources = HomeSources(self._store, owner.uid, asked.followed)
-        content = self.list_of(owner.uid).page(asked.head, before, sources.newest)
+        owner, (head, counts, shown, followed, acted) = viewer.ask_as_user(
+            lambda pipe, me: trip(
+                self.list_of(me).ask_page(pipe, before),
+                ask_follow_counts(pipe, me),
+                pipe.hget(keys.user(me), "seen"),
+                ask_latest_followed(pipe, me),
+                ask_latest_acted(pipe, me, Where.HOME),
+            )
+        )
+        me, seen = owner.uid, _seen(owner.uid, shown)
+        sources = HomeSources(self._store, me, followed)
+        content = self.list_of(me).page(head, before, sources.newest)
         listed = content.ids if before is None else [pid for pid in content.ids if pid < before]
-        rules = [PostsOfFollowed(owner.uid, sources.followed)]
+        rules = [PostsOfFollowed(me, sources.followed)]
         at_most = POSTS_A_PAGE + 1  # one more tells that there are older ones
-        reader = PostReader(self._store, owner, rules, acted=asked.acted, fresh=viewer.just_changed, at_most=at_most)
+        reader = PostReader(self._store, owner, rules, acted=acted, fresh=viewer.just_changed, at_most=at_most)
         page = self._page(sources, listed, content.complete_down_to, before, reader.read)
         newest = snowflake.newest(post.listed for post in page.posts)
         if before is None and newest:
-            self._write_seen(owner.uid, newest, asked.seen)
-        hidden = asked.acted.hidden.blocked_or_muted
-        return HomePage(owner, asked.counts, page, asked.seen, listed, content.complete_down_to > 0, hidden, newest)
+            self._write_seen(me, newest, seen)
+        hidden = acted.hidden.blocked_or_muted
+        return HomePage(owner, counts, page, seen, listed, content.complete_down_to > 0, hidden, newest)
 
     def arrived(self, viewer: Viewer, after: int) -> int:
         """The number of other users' posts above the id `after` that the viewer would see, at most FIRST_TRUSTED. One
@@ -68,7 +74,7 @@ class Homes:
         Only the newest POSTS_A_PAGE ids are looked at; those below may be dead or hidden. A dropped list, as after a
         follow, is rebuilt here: until then, nothing is pushed into it.
         """
-        owner, head = viewer.ask_as_user(partial(_ListQuestion, self))
+        owner, [head] = viewer.ask_as_user(lambda pipe, me: trip(self.list_of(me).ask_page(pipe, None)))
         content = self.list_of(owner.uid).page(head, None, HomeSources(self._store, owner.uid).newest)
         if snowflake.is_ahead(after):  # the page was made while the clock was ahead: what was pushed since then?
             above = [*map(int, filter(str.isdecimal, takewhile(str(after).__ne__, head.entries)))]
@@ -107,6 +113,12 @@ class Homes:
         if len(filled.posts) == POSTS_A_PAGE:
             return Page(filled.posts, below)
         return _below_the_list(sources, filled.posts, below, read)
+
+
+def _seen(me: int, text: str | None) -> int | None:
+    """The highest id that the home has shown. None when it was written while the clock was ahead."""
+    seen = stored_id(keys.user(me), text)
+    return None if seen is not None and snowflake.is_ahead(seen) else seen
 
 
 def _below_the_list(sources: "HomeSources", posts: list[Post], below: int | None, read: Shown) -> Page:
@@ -184,46 +196,3 @@ def _slice(uid: int, members: Sequence[str], length: int) -> Slice:
     """A slice without any id has no end from which one could read on."""
     pids = stored_ids(keys.updates(uid), members)
     return Slice(pids, has_more=len(members) >= length and bool(pids))
-
-
-@dataclass(frozen=True, slots=True)
-class _AskedHome:
-    """What the first round trip of a home says."""
-
-    head: Head  # of the list
-    counts: FollowCounts
-    seen: int | None
-    followed: LatestFollowed
-    acted: LatestActed
-
-
-class _HomeQuestion:
-    def __init__(self, homes: Homes, before: int | None) -> None:
-        self._homes = homes
-        self._before = before
-
-    def queue(self, pipe: Pipe, me: int) -> None:
-        self._me = me
-        self._head = self._homes.list_of(me).ask_page(pipe, self._before)
-        self._counts = ask_follow_counts(pipe, me)
-        self._seen = pipe.hget(keys.user(me), "seen")
-        self._followed = ask_latest_followed(pipe, me)
-        self._acted = ask_latest_acted(pipe, me, Where.HOME)
-
-    def result(self) -> _AskedHome:
-        seen = stored_id(keys.user(self._me), self._seen.value)
-        seen = None if seen is not None and snowflake.is_ahead(seen) else seen
-        return _AskedHome(self._head.value, self._counts.value, seen, self._followed.value, self._acted.value)
-
-
-class _ListQuestion:
-    """Asks for the head of the viewer's list."""
-
-    def __init__(self, homes: Homes) -> None:
-        self._homes = homes
-
-    def queue(self, pipe: Pipe, me: int) -> None:
-        self._head = self._homes.list_of(me).ask_page(pipe, None)
-
-    def result(self) -> Head:
-        return self._head.value

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import NamedTuple
 
 from accounts.signing_in.viewer import Viewer
@@ -18,10 +17,11 @@ from retwis_site.store.cached_list import KEPT
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import stored_id, stored_ids
 from retwis_site.store.local_cache import Memory
+from retwis_site.store.reading import trip
 from retwis_site.store.replies import Answer, Reply
 from timeline.people.entities import About, KnownFollowers, Relation, ask_join_dates
 from timeline.posts.entities import NoSuchPost, Page, Post, PostDeleted
-from timeline.posts.reading.post_reader import LatestActed, PostReader, ask_latest_acted
+from timeline.posts.reading.post_reader import PostReader, ask_latest_acted
 from timeline.posts.reading.visibility import HiddenPeople, NoRepliesToOthers, PostsBy, Rule
 from timeline.posts.repository import Posts
 from timeline.relations.entities import FollowCounts, Hiding, InCommon
@@ -99,6 +99,8 @@ SPARE = 10  # ids that the tab of posts reads besides a page: it does not show r
 MOST_NAMED = 2  # followers that the viewer follows; a profile names these and counts the others
 SETTLED_AFTER = 60  # seconds after a follow; the clocks of two servers never differ by so much
 
+NOT_MINE: Answer["Mine | None"] = Answer(lambda: None)  # for a visitor, and on the viewer's own profile
+
 # The comparisons of a viewer with a user, by both uids, with the viewer's follows when they were made: 1 MB.
 _compared: Memory[tuple[int, int], tuple["Follows", "Common"]] = Memory(size=2000, seconds=5)
 
@@ -125,19 +127,28 @@ class Profiles:
         return self._page(viewer, username, before, Tab.REPLIES)
 
     def _page(self, viewer: Viewer, username: str, before: int | None, tab: Tab) -> ProfilePage:
-        person, asked = viewer.ask_about(username, partial(_ProfileQuestion, before))
-        if asked.mine and asked.mine.hiding.blocks.theirs:
+        below, most = "+inf" if before is None else f"({before}", POSTS_A_PAGE + READ_MORE
+        person, (members, (bio, pin), counts, mine, acted) = viewer.ask_about(
+            username,
+            lambda pipe, me, them: trip(
+                pipe.zrevrangebyscore(keys.updates(them), below, "-inf", most + 1),
+                pipe.hmget(keys.user(them), ["bio", "pinned"]),
+                ask_follow_counts(pipe, them),
+                _ask_mine(pipe, me, them) if me is not None and me != them else NOT_MINE,
+                ask_latest_acted(pipe, me),
+            ),
+        )
+        if mine and mine.hiding.blocks.theirs:
             raise NotShown
-        pids = asked.pids or self._not_adopted(person.uid, before)
-        pinned = asked.pinned if tab is Tab.POSTS and before is None else None
+        pids = stored_ids(keys.updates(person.uid), members) or self._not_adopted(person.uid, before)
+        pinned = stored_id(keys.user(person.uid), pin) if tab is Tab.POSTS and before is None else None
         rules: list[Rule] = [PostsBy(person.uid)]
         if tab is Tab.POSTS:
             rules.append(NoRepliesToOthers(pinned))
-        mine = asked.mine
         cached = mine and _cached_comparisons(mine, person)
-        to_make = _comparisons(mine, person.uid, asked.counts) if mine and not cached else None
+        to_make = _comparisons(mine, person.uid, counts) if mine and not cached else None
         changed, uid = viewer.just_changed, person.uid
-        reader = PostReader(self._store, viewer.user, rules, [person], asked.acted, changed, uid)
+        reader = PostReader(self._store, viewer.user, rules, [person], acted, changed, uid)
         at_first = POSTS_A_PAGE + (SPARE if tab is Tab.POSTS else 0)
         read = self._read(reader, pids, at_first, pinned, person, to_make)
         if mine and read.common and mine.follows.are_settled():
@@ -145,11 +156,11 @@ class Profiles:
         common = cached or read.common
         relation = Relation(is_me=viewer.uid == person.uid)
         if mine and common:
-            relation = self._relation(mine, common, HiddenPeople(mine.uid, asked.acted.hidden))
-        about = About(asked.bio, read.joined)
-        older = read.filled.older or (read.filled.last if asked.has_more else None)
+            relation = self._relation(mine, common, HiddenPeople(mine.uid, acted.hidden))
+        about = About(bio or "", read.joined)
+        older = read.filled.older or (read.filled.last if len(members) > most else None)
         page = Page(read.filled.posts, older)
-        return ProfilePage(person, about, asked.counts, relation, page, read.pinned, tab)
+        return ProfilePage(person, about, counts, relation, page, read.pinned, tab)
 
     def _not_adopted(self, uid: int, before: int | None) -> list[int]:
         """The own posts in a user's home, newest first, for a database of the official Retwis that was not adopted: it
@@ -251,41 +262,6 @@ class _Read:
     pinned: Post | None
     joined: int | None  # unix seconds
     common: "Common | None"
-
-
-@dataclass(frozen=True, slots=True)
-class AskedProfile:
-    """What the first round trip of a profile says."""
-
-    pids: list[int]  # those that may be read, and one more
-    has_more: bool  # than these; some of the members may be no ids
-    bio: str
-    pinned: int | None
-    counts: FollowCounts
-    mine: Mine | None  # None for a visitor, and on the viewer's own profile
-    acted: LatestActed
-
-
-class _ProfileQuestion:
-    def __init__(self, before: int | None) -> None:
-        self._below = "+inf" if before is None else f"({before}"
-
-    def queue(self, pipe: Pipe, me: int | None, them: int) -> None:
-        self._updates = keys.updates(them)
-        self._members = pipe.zrevrangebyscore(self._updates, self._below, "-inf", POSTS_A_PAGE + READ_MORE + 1)
-        self._user = keys.user(them)
-        self._about = pipe.hmget(self._user, ["bio", "pinned"])
-        self._counts = ask_follow_counts(pipe, them)
-        self._mine = _ask_mine(pipe, me, them) if me is not None and me != them else None
-        self._acted = ask_latest_acted(pipe, me)
-
-    def result(self) -> AskedProfile:
-        pids = stored_ids(self._updates, self._members.value)
-        bio, pinned = self._about.value
-        mine = None if self._mine is None else self._mine.value
-        has_more = len(self._members.value) > POSTS_A_PAGE + READ_MORE
-        pinned_pid = stored_id(self._user, pinned)
-        return AskedProfile(pids, has_more, bio or "", pinned_pid, self._counts.value, mine, self._acted.value)
 
 
 def _ask_mine(pipe: Pipe, me: int, them: int) -> Answer[Mine]:

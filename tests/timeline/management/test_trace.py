@@ -203,7 +203,7 @@ alice follows bob: 12 round trips, 45 commands
       ZCARD notices:1                                                           O(1)         inbox.ask_new
    3  HMGET users bob bob                                                       O(N)         repository.ask_owner
    4  HMGET users bob bob                                                       O(N)         repository.ask_owner
-      HMGET user:2 username name deleted state state_until                      O(N)         _About.queue
+      HMGET user:2 username name deleted state state_until                      O(N)         viewer._about
       ZSCORE blocked:1 2                                                        O(1)         blocks.ask_blocks
       ZSCORE blocked:2 1                                                        O(1)         blocks.ask_blocks
    5  ZREMRANGEBYSCORE throttle:follow:1 -inf 1799996400                        O(log(N)+M)  trace._follow

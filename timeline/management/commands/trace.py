@@ -23,7 +23,7 @@ from timeline.posts.feature import POSTS
 from timeline.posts.repository import Posts
 from timeline.relations.feature import FOLLOWS
 from timeline.relations.follow import Follows
-from timeline.relations.protocol.blocks import BlocksQuestion
+from timeline.relations.protocol.blocks import read_blocks
 from timeline.timelines.home import Homes
 
 NO_USER = "There is no user {name!r}. `manage.py createuser` makes one; `manage.py seed` makes many, and the user demo."
@@ -122,7 +122,7 @@ def _post(store: Store, viewer: Viewer, text: str) -> Callable[[], object]:
 def _follow(store: Store, viewer: Viewer, name: str) -> Callable[[], object]:
     def act() -> None:
         me = viewer.require_user()
-        person, blocks = viewer.ask_about(name, BlocksQuestion)
+        person, blocks = viewer.ask_about(name, read_blocks)
         if person.uid == me.uid:
             raise CommandError("Nobody can follow themselves. Name another user.")
         if blocks.mine or blocks.theirs:

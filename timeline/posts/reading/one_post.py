@@ -1,11 +1,10 @@
 """One post of a user. It says why a post is not there, so it reads the post itself and caches nothing."""
 
-from functools import partial
-
 from accounts.signing_in.viewer import Viewer
 from retwis_site.exceptions import NotShown
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe
+from retwis_site.store.reading import Reading, trip
 from timeline.posts.entities import NoSuchPost, Post, PostDeleted, Unavailable
 from timeline.posts.reading.records import (
     FIELDS,
@@ -23,40 +22,51 @@ from timeline.relations.protocol.blocks import ask_blocks
 def one_post(viewer: Viewer, username: str, pid: int) -> Post:
     """One post of the user `username`. One round trip with cached uids. Raises NoSuchUser, AccountDeleted, NoSuchPost,
     PostDeleted, NotShown."""
-
-    author, found = viewer.ask_about(username, partial(OnePost, pid))
+    author, [found] = viewer.ask_about(username, lambda pipe, me, them: trip(OnePost(pipe, me, them, pid)))
     return found.by(author)
 
 
 def one_post_or_hidden(viewer: Viewer, username: str, pid: int) -> tuple[Post, bool]:
     """As `one_post`, also when a block hides the post from the viewer, and whether one does."""
-    author, (found, is_hidden) = viewer.ask_about(username, partial(OnePostOrHidden, pid))
+
+    def reading(pipe: Pipe, me: int | None, them: int) -> Reading[tuple[Record, bool]]:
+        post = OnePost(pipe, me, them, pid)
+        yield
+        return post.behind_blocks(), post.is_hidden()
+
+    author, (found, is_hidden) = viewer.ask_about(username, reading)
     return found.by(author), is_hidden
 
 
 def texts_of_post(viewer: Viewer, username: str, pid: int) -> tuple[Post, tuple[Version, ...]]:
     """A post and all its texts, the one that stands now as the last. Round trips and errors as for `one_post`."""
-    author, (found, versions) = viewer.ask_about(username, partial(PostWithTexts, pid))
+    author, (found, versions) = viewer.ask_about(
+        username, lambda pipe, me, them: trip(OnePost(pipe, me, them, pid), ask_versions(pipe, pid))
+    )
     return found.by(author), versions or (Version(found.time, found.body),)
 
 
 class OnePost:
-    """Asks for one post of a user. Its `result` raises NoSuchPost, PostDeleted, NotShown."""
+    """Asks for one post of the user `them`. Three commands."""
 
-    def __init__(self, pid: int) -> None:
+    def __init__(self, pipe: Pipe, me: int | None, them: int, pid: int) -> None:
         self._pid = pid
-
-    def queue(self, pipe: Pipe, me: int | None, them: int) -> None:
         self._author = them
         self._pipe = pipe
-        self._fields = pipe.hmget(keys.post(self._pid), FIELDS)
-        self._score = pipe.zscore(keys.updates(them), str(self._pid))
+        self._fields = pipe.hmget(keys.post(pid), FIELDS)
+        self._score = pipe.zscore(keys.updates(them), str(pid))
         self._blocks = ask_blocks(pipe, me, them)
 
-    def result(self) -> Record:
+    @property
+    def value(self) -> Record:
+        """Raises NoSuchPost, PostDeleted, NotShown."""
         if self.is_hidden():
             raise NotShown
         return self.behind_blocks()
+
+    @property
+    def fields(self) -> list[str | None]:
+        return self._fields.value
 
     def is_hidden(self) -> bool:
         """Whether one of the viewer and the author blocks the other."""
@@ -77,40 +87,21 @@ class OnePost:
             raise NoSuchPost(self._pid)
         return found
 
-    def or_unavailable(self) -> Record | Unavailable:
-        """The post, also when it is deleted: then its place in a thread. Raises NoSuchPost, NotShown."""
+
+class PostOrPlace:
+    """As OnePost, also for a deleted post: then its place in a thread."""
+
+    def __init__(self, pipe: Pipe, me: int | None, them: int, pid: int) -> None:
+        self._pid = pid
+        self._post = OnePost(pipe, me, them, pid)
+
+    @property
+    def value(self) -> Record | Unavailable:
+        """Raises NoSuchPost, NotShown, and PostDeleted for a deleted post without a place."""
         try:
-            return self.result()
+            return self._post.value
         except PostDeleted:
-            found = tombstone(self._pid, self._fields.value)
+            found = tombstone(self._pid, self._post.fields)
             if found is None:
                 raise
             return found
-
-
-class OnePostOrHidden:
-    """Asks for one post, and whether a block hides it. Its `result` raises NoSuchPost, PostDeleted."""
-
-    def __init__(self, pid: int) -> None:
-        self._post = OnePost(pid)
-
-    def queue(self, pipe: Pipe, me: int | None, them: int) -> None:
-        self._post.queue(pipe, me, them)
-
-    def result(self) -> tuple[Record, bool]:
-        return self._post.behind_blocks(), self._post.is_hidden()
-
-
-class PostWithTexts:
-    """Asks for one post of a user, and its texts; none for one that was never edited. Raises as OnePost."""
-
-    def __init__(self, pid: int) -> None:
-        self._pid = pid
-        self._post = OnePost(pid)
-
-    def queue(self, pipe: Pipe, me: int | None, them: int) -> None:
-        self._post.queue(pipe, me, them)
-        self._versions = ask_versions(pipe, self._pid)
-
-    def result(self) -> tuple[Record, tuple[Version, ...]]:
-        return self._post.result(), self._versions.value

@@ -16,6 +16,7 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
+from retwis_site.jobs.reconcile import reconcile
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce, stored_time
@@ -264,18 +265,26 @@ class Standing:
     def _write_until_same(self, written: Mapping[int, Seen], look: Look) -> Settled:
         settled = Settled(look.seen, look.parents, look.quotes)
         last = dict(written)
-        while changed := {pid: now for pid, now in settled.seen.items() if now != last.get(pid)}:
-            changed = {pid: self._with_mentions(now) for pid, now in changed.items()}
+
+        def write(found: Mapping[int, Seen]) -> dict[int, Seen]:
+            changed = {pid: self._with_mentions(now) for pid, now in found.items()}
             pipe = self._store.pipeline()
             for pid, now in changed.items():
                 self.queue(pipe, pid, now, last.get(pid))
             pipe.execute()
-            last |= changed
+            last.update(changed)
+            return changed
+
+        def look_again(changed: Mapping[int, Seen]) -> dict[int, Seen]:
+            pipe = self._store.pipeline()
             look = Look(pipe, {pid: now.links for pid, now in changed.items()})
             pipe.execute()
             settled.seen.update(look.seen)
             settled.parents.update(look.parents)
             settled.quotes.update(look.quotes)
+            return look.seen
+
+        reconcile({pid: now for pid, now in look.seen.items() if now != last.get(pid)}, look_again, write)
         return settled
 
     def _with_mentions(self, now: Seen) -> Seen:

@@ -4,6 +4,7 @@ from collections.abc import Collection
 
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe
+from retwis_site.store.reading import Reading, trip
 from retwis_site.store.replies import Answer, Reply
 from timeline.relations.entities import NO_BLOCKS, Blocks
 from timeline.relations.protocol.relation import Edge
@@ -23,6 +24,12 @@ def ask_not_blocked(pipe: Pipe, edge: Edge, score: Reply[float | None]) -> Answe
     return Answer(lambda: not any(blocks.value))
 
 
+def read_blocks(pipe: Pipe, me: int | None, them: int) -> Reading[Blocks]:
+    """The blocks between the viewer and a person, in a round trip of its own."""
+    [blocks] = yield from trip(ask_blocks(pipe, me, them))
+    return blocks
+
+
 def ask_blocked(pipe: Pipe, me: int, people: Collection[int]) -> Answer[set[int]]:
     """Those of these people whom `me` blocks or who block `me`. Two commands; none without people."""
     if not people:
@@ -35,13 +42,3 @@ def ask_blocked(pipe: Pipe, me: int, people: Collection[int]) -> Answer[set[int]
         return {uid for uid, mine, theirs in rows if mine is not None or theirs is not None}
 
     return Answer(read)
-
-
-class BlocksQuestion:
-    """Asks for the blocks between the viewer and a person, with a page about that person."""
-
-    def queue(self, pipe: Pipe, me: int | None, them: int) -> None:
-        self._blocks = ask_blocks(pipe, me, them)
-
-    def result(self) -> Blocks:
-        return self._blocks.value

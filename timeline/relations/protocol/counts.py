@@ -1,15 +1,11 @@
-"""The number of edges to a target, where it is shown or sorted by. It is counted anew after each change.
-
-Several processes may change the edges to one target at once, and each makes the others' counts out of date. So a
-process counts again after it has written, and writes again while the count has changed. The last process to write has
-thus seen that its count is right. Counting again takes its own round trip, because on several servers the commands of
-one round trip have no order.
-"""
+"""The number of edges to a target, where it is shown or sorted by. It is counted anew after each change, and counted
+again after it was written."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from retwis_site.jobs.reconcile import reconcile
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import parse_number
@@ -66,13 +62,14 @@ class Counts:
     def write(self, numbers: Mapping[int, int]) -> None:
         """Write counts (by target), and correct those that have changed since they were read. Two round trips; two more
         each time that one has changed meanwhile. None without counts."""
-        while numbers:
-            pipe = self._store.pipeline()
-            for target, number in numbers.items():
-                self._count.queue(pipe, target, number)
-            pipe.execute()
-            now = self._read(numbers)
-            numbers = {target: number for target, number in now.items() if number != numbers[target]}
+        reconcile(numbers, self._read, self._write)
+
+    def _write(self, numbers: Mapping[int, int]) -> Mapping[int, int]:
+        pipe = self._store.pipeline()
+        for target, number in numbers.items():
+            self._count.queue(pipe, target, number)
+        pipe.execute()
+        return numbers
 
     def recount(self, targets: Collection[int]) -> None:
         """Count the edges to these targets anew. Three round trips for all together; two more as for `write`."""

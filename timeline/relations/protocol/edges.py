@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.jobs.outbox import Job, JobHandler, Outbox
+from retwis_site.jobs.reconcile import reconcile
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import stored_score, whole
 from retwis_site.store.replies import Answer, Reply
@@ -163,20 +164,33 @@ class Edges:
         """Make mirrors, effects and counts match the truth. Returns which edges stand."""
         stand: dict[Edge, bool] = {}
         counts: dict[int, int] = {}
-        while seen:
-            seen = self._take_back(seen)
-            self._write(seen)
+
+        def look(written: Mapping[Edge, Seen]) -> dict[Edge, Seen]:
             pipe = self._store.pipeline()
-            look = Look(pipe, self._relation, seen)
+            look = Look(pipe, self._relation, written)
             pipe.execute()
-            counts |= look.counts
-            stand |= {edge: now.score is not None for edge, now in look.seen.items()}
-            seen = {edge: now for edge, now in look.seen.items() if now != seen[edge]}
+            counts.update(look.counts)
+            stand.update({edge: now.score is not None for edge, now in look.seen.items()})
+            return look.seen
+
+        reconcile(seen, look, self._write)
         if self._relation.count is not None:
             Counts(self._store, self._relation.count).write(counts)
         return stand
 
-    def _take_back(self, seen: dict[Edge, Seen]) -> dict[Edge, Seen]:
+    def _write(self, seen: Mapping[Edge, Seen]) -> dict[Edge, Seen]:
+        """Take back the edges that must not stand, and write what follows from the truth, but the counts. One round
+        trip, two more with such edges; none where nothing follows."""
+        standing = self._take_back(seen)
+        pipe = self._store.pipeline()
+        for edge, now in standing.items():
+            self._queue_mirror(pipe, edge, now.score)
+            for effect, fact in zip(self._relation.effects, now.facts, strict=True):
+                effect.queue(pipe, edge, now.score, fact)
+        pipe.execute()
+        return standing
+
+    def _take_back(self, seen: Mapping[Edge, Seen]) -> dict[Edge, Seen]:
         """Remove the truth of the edges that must not stand. First what only its score leads to."""
         refused = [(edge, now.score) for edge, now in seen.items() if now.score is not None and not now.allowed]
         pipe = self._store.pipeline()
@@ -187,7 +201,7 @@ class Edges:
         for edge, score in refused:
             self._queue_removal(pipe, edge, score)
         pipe.execute()
-        return seen | {edge: replace(seen[edge], score=None) for edge, _ in refused}
+        return {**seen, **{edge: replace(seen[edge], score=None) for edge, _ in refused}}
 
     def _queue_removal(self, pipe: Pipe, edge: Edge, score: float) -> None:
         """Remove the truth. Of an edge with its own post only the one with this score: the person may have undone it
@@ -197,15 +211,6 @@ class Edges:
             pipe.zremrangebyscore(key, str(whole(score)), str(whole(score)))
         else:
             pipe.zrem(key, edge.target)
-
-    def _write(self, seen: Mapping[Edge, Seen]) -> None:
-        """Write what follows from the truth, but the counts. One round trip; none where nothing follows."""
-        pipe = self._store.pipeline()
-        for edge, now in seen.items():
-            self._queue_mirror(pipe, edge, now.score)
-            for effect, fact in zip(self._relation.effects, now.facts, strict=True):
-                effect.queue(pipe, edge, now.score, fact)
-        pipe.execute()
 
     def _queue_mirror(self, pipe: Pipe, edge: Edge, score: float | None) -> None:
         if self._relation.mirror is None:

@@ -9,15 +9,16 @@ the bounds below; where they end it, the page says that older posts were not sea
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Generic, NamedTuple, TypeVar
+from typing import TypeVar
 
-from accounts.signing_in.viewer import Question, Viewer
+from accounts.signing_in.viewer import Viewer
 from accounts.users.repository import ask_owners
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import LARGEST_ID
+from retwis_site.store.reading import trip
 from retwis_site.store.replies import Answer
 from timeline.posts.entities import Post
-from timeline.posts.reading.post_reader import LatestActed, PostReader, ask_latest_acted
+from timeline.posts.reading.post_reader import PostReader, ask_latest_acted
 from timeline.search.index.postings import Range, highest, known_ranges
 from timeline.search.queries.candidates import (
     FIRST_TAKEN,
@@ -48,61 +49,44 @@ class Searching:
         self._store = store
 
     def begin(
-        self, viewer: Viewer, query: Query, scope: Scope, before: int | None, beside: Callable[[], Question[T]]
+        self, viewer: Viewer, query: Query, scope: Scope, before: int | None, beside: Callable[[Pipe], Answer[T]]
     ) -> "tuple[Search, T]":
         """A search for the posts below the cursor, and what is asked `beside` it. One round trip, which also checks the
         viewer; more as for `known_ranges` and `bounds`. Raises NothingToFind, UnknownPerson."""
         below = LARGEST_ID + 1 if before is None else before
         ranges = highest(known_ranges(self._store), below, MOST_RANGES + 1)
-        begun, answer = viewer.ask(lambda: _Beginning(query, scope, ranges, beside()))
+        answer, acted, uids, newest = viewer.ask(
+            lambda pipe, me: trip(
+                beside(pipe),
+                ask_latest_acted(pipe, me),
+                ask_owners(pipe, query.names) if query.names else NO_UIDS,
+                _ask_newest(pipe, ranges, [] if query.names else terms(query, scope, {}, me)),
+            )
+        )
         me = viewer.uid
         for name in query.names:
-            if name not in begun.uids:
+            if name not in uids:
                 raise UnknownPerson(name)
         if me is None and any(isinstance(part, ByViewer) for part in query.parts):
             raise UnknownPerson("me")
-        asked = terms(query, scope, begun.uids, me)
+        asked = terms(query, scope, uids, me)
         if not asked:
             raise NothingToFind
         within = bounds(self._store, query, below, max((each.after for each in ranges), default=0))
         searched = among(scope, self._store, me)
-        candidates = Candidates(self._store, asked, ranges, begun.newest, within, searched)
-        matching = Matching(query, begun.uids, me)
-        reader = PostReader(self._store, viewer.user, [matching], acted=begun.acted, fresh=viewer.just_changed)
+        candidates = Candidates(self._store, asked, ranges, newest, within, searched)
+        matching = Matching(query, uids, me)
+        reader = PostReader(self._store, viewer.user, [matching], acted=acted, fresh=viewer.just_changed)
         return Search(candidates, reader), answer
 
 
-class _Begun(NamedTuple):
-    """What the first round trip says."""
-
-    uids: dict[str, int]  # of the people whom the query names
-    acted: LatestActed
-    newest: Newest | None  # None while the uids are not known, by which posts are found
+NO_UIDS: Answer[dict[str, int]] = Answer(dict)
 
 
-class _Beginning(Generic[T]):
-    """Asks what a search must know first, and what is asked beside it."""
-
-    def __init__(self, query: Query, scope: Scope, ranges: Sequence[Range], beside: Question[T]) -> None:
-        self._beside = beside
-        self._query = query
-        self._scope = scope
-        self._ranges = ranges
-        self._uids: Answer[dict[str, int]] | None = None
-        self._newest: Answer[Newest] | None = None
-
-    def queue(self, pipe: Pipe, me: int | None) -> None:
-        self._beside.queue(pipe, me)
-        self._acted = ask_latest_acted(pipe, me)
-        if self._query.names:
-            self._uids = ask_owners(pipe, self._query.names)
-        elif asked := terms(self._query, self._scope, {}, me):
-            self._newest = ask_newest(pipe, self._ranges, asked)
-
-    def result(self) -> tuple[_Begun, T]:
-        newest = self._newest.value if self._newest else None
-        begun = _Begun(self._uids.value if self._uids else {}, self._acted.value, newest)
-        return begun, self._beside.result()
+def _ask_newest(pipe: Pipe, ranges: Sequence[Range], asked: Sequence[str]) -> Answer[Newest | None]:
+    """None without terms: the uids of named people are not known yet, by which posts are found."""
+    newest = ask_newest(pipe, ranges, asked) if asked else None
+    return Answer(lambda: newest.value if newest else None)
 
 
 class Search:
