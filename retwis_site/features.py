@@ -93,6 +93,7 @@ class Feature:
     # By method and name of the address, requests that take much work. They wait in a queue, and nothing waits for them.
     slow_views: Mapping[tuple[str, str], FairQueue] = field(default_factory=dict)
     jobs: Mapping[str, JobHandler] = field(default_factory=dict)  # by kind: what a worker does for it
+    former_jobs: Mapping[str, str] = field(default_factory=dict)  # kinds as earlier versions called them -> as now
     batches: Mapping[str, BatchHandler] = field(default_factory=dict)  # the same, for many short jobs at once
     limits: Sequence[Limit] = ()
     # `doctor` runs them in the order of FEATURES: a repair may rely on the checks before it.

@@ -27,7 +27,7 @@ from tests.settings import static_files
 from tests.support.clock import Clock
 from tests.support.people import register
 from tests.support.processes.ports import free_port
-from tests.support.processes.processes import end, run_server, run_site
+from tests.support.processes.processes import OWN_SETTINGS, end, run_server, run_site
 from tests.support.protocols.thoroughness import examples
 from tests.support.runs import sampling
 from tests.support.runs.reporting import pytest_runtest_makereport, pytest_sessionstart, pytest_terminal_summary
@@ -235,7 +235,9 @@ def own_server(moved: Callable[[str], None]) -> Iterator[Callable[..., Any]]:
 def served_by_one_worker(real_server: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """The site under `manage.py serve`, for all tests of a file."""
     folder = tmp_path_factory.mktemp("served")
-    with run_site(folder, folder / "log", free_port(), REDIS_URL=settings.REDIS_URL, WEB_WORKERS="1") as site:
+    with run_site(
+        folder, folder / "log", free_port(), REDIS_URL=settings.REDIS_URL, WEB_WORKERS="1", **OWN_SETTINGS
+    ) as site:
         site.wait_until_it_serves()
         yield site
 

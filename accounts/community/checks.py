@@ -12,12 +12,12 @@ from accounts.community.sanctions import (
     GRACE,
     GRANTED,
     STORED,
+    SanctionCase,
     Sanctions,
-    Standing,
     answer_of,
+    case_in,
     imposed,
     read_appeal,
-    standing_in,
 )
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import Role, State, User
@@ -38,7 +38,7 @@ def finish_removal(store: Store, claim: Claim) -> None:
     waits no more, and the sanction as it was before."""
     uid, act_id = job_id(claim.name, 1), claim.name.split(":")[2]
     stored = store.hgetall(keys.user(uid))
-    username, present = stored.get("username"), standing_in(uid, stored)
+    username, present = stored.get("username"), case_in(uid, stored)
     is_for_good = present is not None and present.imposed.deleted_at and present.imposed.act_id == act_id
     if present is None or not is_for_good or not username or "deleted" in stored:
         claim.outbox.done(claim.name)
@@ -51,7 +51,7 @@ def finish_removal(store: Store, claim: Claim) -> None:
     claim.outbox.done(claim.name)
 
 
-def _due(present: Standing) -> int:
+def _due(present: SanctionCase) -> int:
     """When an account may be deleted, in unix seconds: an hour after the last moment to lift the suspension. That is 30
     days, or the refusal of an appeal. A granted appeal is about to end it."""
     if present.is_asked or (present.answer is not None and present.answer.what == GRANTED):

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from accounts.users.deletion import is_deleted
 from retwis_site.store import keys
 from retwis_site.store.client import Store
-from retwis_site.store.ids import LARGEST_ID, nonce, note_bad, whole
+from retwis_site.store.ids import LARGEST_ID, integer, nonce, note_bad
 
 EVIDENCE = "act:"  # what the name of such a field begins with
 OPERATOR = 0  # the uid of acts that a command or the site itself does
@@ -148,5 +148,5 @@ def _page(found: Sequence[tuple[str, str]]) -> LogPage:
 
 def year_of(milliseconds: int) -> int:
     """The year of a moment, by which the log is split; from FIRST_YEAR to 9999."""
-    seconds = min(whole(milliseconds) // 1000, 253_402_300_799)
+    seconds = min(integer(milliseconds) // 1000, 253_402_300_799)
     return max(datetime.fromtimestamp(seconds, UTC).year, FIRST_YEAR)

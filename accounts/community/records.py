@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-from accounts.community.sanctions import Standing, standing_in
+from accounts.community.sanctions import SanctionCase, case_in
 from accounts.signing_in.sessions.entities import sessions_in
 from accounts.users.entities import NoSuchUser, Role, User
 from accounts.users.repository import Users, role_of
 from retwis_site.store import keys
 from retwis_site.store.client import Store
-from retwis_site.store.ids import parse_number, stored_time, whole
+from retwis_site.store.ids import integer, parse_number, stored_time
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Record:
 
     user: User
     role: Role
-    standing: Standing | None  # what is imposed, with the appeal
+    standing: SanctionCase | None  # what is imposed, with the appeal
     deleted: int | None  # since when; None for an account that is not deleted
     registered: int | None
     posts: int
@@ -60,9 +60,9 @@ class Records:
         return Record(
             user=User(uid, username, fields.get("name", "")),
             role=role_of(uid, role.value),
-            standing=standing_in(uid, fields),
+            standing=case_in(uid, fields),
             deleted=None if deleted is None else stored_time(keys.user(uid), deleted),
-            registered=None if registered.value is None else whole(registered.value),
+            registered=None if registered.value is None else integer(registered.value),
             posts=posts.value,
             followers=followers.value,
             following=following.value,

@@ -23,7 +23,7 @@ from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE
 from retwis_site.store.client import Pipe, Store
-from retwis_site.store.ids import nonce, stored_id, stored_time, whole
+from retwis_site.store.ids import integer, nonce, stored_id, stored_time
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.replies import Reply
 
@@ -81,7 +81,7 @@ def open_appeals(store: Store, before: int | None = None) -> AppealPage:
     second, so that none is left out between two pages. Three round trips at most."""
     key = keys.appeals()
     rows = store.zrevrangebyscore_withscores(key, "+inf" if before is None else f"({before}", "-inf", 0, PAGE)
-    older = whole(rows[-1][1]) if len(rows) == PAGE else None
+    older = integer(rows[-1][1]) if len(rows) == PAGE else None
     if older is not None:
         rows = [*rows, *store.zrevrangebyscore_withscores(key, str(older), str(older), 0, AT_ONCE)]
     members = dict(rows)
@@ -148,7 +148,7 @@ class Imposed(NamedTuple):
         return self.since + SUSPENDED_FOR if self.state is State.SUSPENDED and not self.until else 0
 
 
-class Standing(NamedTuple):
+class SanctionCase(NamedTuple):
     """What is imposed on a user, and what has been said about it."""
 
     imposed: Imposed
@@ -179,7 +179,7 @@ class Sanctions:
         stored = self._store.hgetall(keys.user(uid))
         if not stored.get("username") or "deleted" in stored:
             raise NoSuchUser(str(uid))
-        _require_in_time(standing_in(uid, stored))
+        _require_in_time(case_in(uid, stored))
         if self._is_admin(uid):
             raise SanctionsAdmin
         fields = {
@@ -270,9 +270,9 @@ class Sanctions:
             job = self._outbox.add(_appeal_job(appeal))
             Sanctions(job.store).queue_appeal(job.name, appeal)
 
-    def standing(self, uid: int) -> Standing | None:
+    def standing(self, uid: int) -> SanctionCase | None:
         """What is imposed on a person, with their appeal and its answer; None when nothing is. One round trip."""
-        return standing_in(uid, self._store.hgetall(keys.user(uid)))
+        return case_in(uid, self._store.hgetall(keys.user(uid)))
 
     def decide_appeal(self, uid: int, granted: bool, by: int, reason: str) -> None:
         """Lift what is imposed, or let it stand. Commit: HSETNX, which decides between two moderators. Nine round
@@ -316,21 +316,21 @@ def imposed(uid: int, fields: list[str | None]) -> Imposed | None:
     return Imposed(now, stored_time(key, until), reason or "", stored_time(key, since), act_id or "")
 
 
-def standing_in(uid: int, fields: Mapping[str, str]) -> Standing | None:
+def case_in(uid: int, fields: Mapping[str, str]) -> SanctionCase | None:
     """The same, from all fields of the user."""
     present = imposed(uid, [fields.get(field) for field in STORED])
     if present is None:
         return None
     appeal, line = read_appeal(uid, fields.get("appeal")), fields.get(answer_of(present.act_id))
     answer = read_act(keys.user(uid), line) if line is not None else None
-    return Standing(present, appeal if appeal is not None and appeal.act_id == present.act_id else None, answer)
+    return SanctionCase(present, appeal if appeal is not None and appeal.act_id == present.act_id else None, answer)
 
 
 def _appeal_job(appeal: Appeal) -> str:
     return f"appeal:{appeal.uid}:{appeal.act_id}:{nonce()}"
 
 
-def _require_in_time(standing: Standing | None) -> None:
+def _require_in_time(standing: SanctionCase | None) -> None:
     """Raises TooLate for a suspension of 30 days, unless an appeal is open. A worker may delete the account an hour
     later: what has begun in time has ended by then."""
     if standing is None or standing.is_asked or not standing.imposed.deleted_at:

@@ -16,7 +16,7 @@ from retwis_site.rendering.dates import iso
 from retwis_site.store import keys, snowflake
 from retwis_site.store.chunks import AT_ONCE, batches
 from retwis_site.store.client import Store
-from retwis_site.store.ids import stored_ids, stored_time, whole
+from retwis_site.store.ids import integer, stored_ids, stored_time
 from retwis_site.store.schema import is_hash
 
 ABOUT = ("name", "bio", "language")
@@ -70,7 +70,7 @@ def _line(uid: int, fields: Mapping[str, str | None], registered: float | None) 
         return line | {"deleted": iso(stored_time(keys.user(uid), deleted))}
     line["password"] = fields["password"] or fields["old_password"]
     line |= {field: fields[field] or "" for field in ABOUT}
-    return line | {"registered": None if registered is None else iso(whole(registered))}
+    return line | {"registered": None if registered is None else iso(integer(registered))}
 
 
 def write_users(store: Store, lines: Sequence[Line]) -> None:
@@ -148,7 +148,7 @@ def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator
             "name": name or "",
             "bio": bio or "",
             "language": language or "",
-            "registered": None if registered.value is None else iso(whole(registered.value)),
+            "registered": None if registered.value is None else iso(integer(registered.value)),
             "address": address_of("profile", owner.username),
         }
     ]

@@ -17,7 +17,7 @@ from retwis_site.jobs.heartbeat import queue_beat
 from retwis_site.jobs.lease import Lease, LeasedStore
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
-from retwis_site.store.ids import parse_id, whole
+from retwis_site.store.ids import integer, parse_id
 
 LEASE = keys.lease.lives  # seconds until a worker may take a job over
 READ_AT_ONCE = 500  # jobs
@@ -126,7 +126,7 @@ class Outbox:
 
     def move(self, key: str, name: str, score: float) -> None:
         """Move a misplaced job to the key that workers read. Two round trips."""
-        self._store.zadd_nx(keys.outbox(name), {name: whole(score)})
+        self._store.zadd_nx(keys.outbox(name), {name: integer(score)})
         self._store.zrem(key, name)
 
     def claim(self, names: Sequence[str], worker: str, told_to_stop: Callable[[], bool]) -> "list[Claim]":
@@ -215,7 +215,7 @@ class Outbox:
 
     def make_dead_letter(self, name: str) -> None:
         """Move a job that no worker could finish to the dead letters. No worker tries it again. Two round trips."""
-        self._store.zadd(keys.dead_letters(), {name: int(time.time())})
+        self._store.zadd(keys.set_aside(), {name: int(time.time())})
         self.finish([name])
 
 

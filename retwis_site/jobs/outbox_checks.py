@@ -36,7 +36,7 @@ class OutboxChecks:
         return [
             Check("jobs in a key that no worker reads", self.misplaced, lambda: 1),
             Check("overdue jobs", self.overdue, lambda: sum(map(self._store.zcard, keys.outbox.all()))),
-            Check("dead letters", self.dead_letters, lambda: self._store.zcard(keys.dead_letters())),
+            Check("dead letters", self.dead_letters, lambda: self._store.zcard(keys.set_aside())),
         ]
 
     def orphans(self) -> list[Check]:
@@ -62,8 +62,8 @@ class OutboxChecks:
 
     def dead_letters(self) -> Chunks:
         """Jobs that failed ATTEMPTS times. The repair tries once more."""
-        for jobs in self._store.zset_members(keys.dead_letters(), AT_ONCE):
-            yield [self._finding(keys.dead_letters(), job) for job in jobs]
+        for jobs in self._store.zset_members(keys.set_aside(), AT_ONCE):
+            yield [self._finding(keys.set_aside(), job) for job in jobs]
 
     def _finding(self, key: str, job: str) -> Finding:
         return Finding(_label(job), partial(self._carry_out, key, job))

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from enum import Enum, auto
-from functools import partial
+from functools import cache, partial
 from threading import Event
 
 from retwis_site.exceptions import LeaseEnded, StoreError, StoreRefused
@@ -39,11 +39,16 @@ class _Outcome(Enum):
 
 def handler_for(job: str) -> JobHandler | None:
     """What finishes this job alone; None for a kind that no feature declares."""
-    kind = _kind(job)
+    kind = _former_kinds().get(_kind(job), _kind(job))
     together = _batch_handler(kind)
     if together is not None:
         return partial(_finish_alone, together)
     return next((feature.jobs[kind] for feature in features() if kind in feature.jobs), None)
+
+
+@cache
+def _former_kinds() -> dict[str, str]:
+    return {former: kind for feature in features() for former, kind in feature.former_jobs.items()}
 
 
 def _batch_handler(kind: str) -> BatchHandler | None:

@@ -14,7 +14,7 @@ from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, keep
 from retwis_site.store.cached_list import MARKS
 from retwis_site.store.chunks import SETS_AT_ONCE, batches
 from retwis_site.store.client import Store
-from retwis_site.store.ids import LONGEST_LOGGED, parse_id, parse_number, whole
+from retwis_site.store.ids import LONGEST_LOGGED, integer, parse_id, parse_number
 from retwis_site.store.keys import user
 from retwis_site.store.kinds import Kind, kind_of, matching
 from retwis_site.store.schema import ADOPTING
@@ -115,7 +115,7 @@ class ValueChecks:
             yield Finding(f"{key} has {_shown(member)}", partial(self._remove, "ZREM", key, member, score))
             return
         rule = kind.score.rule
-        right = whole(score) if rule == "seconds" else int(member) if rule == "member" else score
+        right = integer(score) if rule == "seconds" else int(member) if rule == "member" else score
         if abs(right - score) >= 1:
             what = f"{key} has the score {score:g}"
             yield Finding(what, partial(self._store.send, "ZADD", key, right, member))

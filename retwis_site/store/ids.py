@@ -32,7 +32,7 @@ def parse_id(text: str) -> int | None:
     return parse_number(text) or None
 
 
-def whole(score: float) -> int:
+def integer(score: float) -> int:
     """A score as a whole number, from 0 to LARGEST_ID. A foreign database may hold infinite scores."""
     return int(min(max(score, 0), LARGEST_ID))
 
@@ -104,7 +104,7 @@ def stored_score(key: str, member: str, score: float) -> int:
     """The score of a member as a whole number, from 0 to LARGEST_ID."""
     if not 0 <= score <= LARGEST_ID:
         note_bad(key, f"{score:g}, the score of {member}")
-    return whole(score)
+    return integer(score)
 
 
 def stored_names(key: str, names: Sequence[str]) -> list[str]:

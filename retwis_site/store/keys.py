@@ -127,7 +127,7 @@ post = OfId(
 updates = OfId(
     "updates:<uid>", ZSet(POST, ITSELF), "the user's own post ids, member = score = pid; never trimmed",
     _("longer with each post of the user"), truth=True, shown=EVERYONE,
-    jobs="post:{member} fan:{member} del:{member} restore:{member} edit:{member} stone:{member}",
+    jobs="post:{member} fan:{member} del:{member} restore:{member} edit:{member} settle:{member} stone:{member}",
 )
 edits = OfId(
     "edits:<pid>", Map(TIME, TEXT),
@@ -369,7 +369,7 @@ attempts = One(
     "job -> number of times that a worker has claimed it; 1 again after a worker released it", BY_WORK, shown=EVERYONE,
     about=SITE,
 )
-dead_letters = One(
+set_aside = One(
     "set_aside", ZSet(JOB, SECONDS),
     "dead letters: jobs that no worker could finish, score = since when (unix s); `deliver` leaves them alone", BY_WORK,
     truth=True, shown=EVERYONE,

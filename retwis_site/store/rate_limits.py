@@ -16,7 +16,7 @@ from django.utils.functional import Promise
 from retwis_site.exceptions import TooOften
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
-from retwis_site.store.ids import nonce, whole
+from retwis_site.store.ids import integer, nonce
 from retwis_site.store.replies import Answer
 
 
@@ -102,7 +102,9 @@ class RateLimits:
             self.take_back(counted)
             [(_, oldest)] = first.value
             raise TooOften(
-                f"{limit.allowed} {limit.what}", limit.refusal(), max(1, min(whole(oldest), now) + limit.seconds - now)
+                f"{limit.allowed} {limit.what}",
+                limit.refusal(),
+                max(1, min(integer(oldest), now) + limit.seconds - now),
             )
 
         return Answer(read)

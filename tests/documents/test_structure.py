@@ -22,7 +22,7 @@ REPOSITORIES += tuple(
     f"timeline/posts/reading/{name}.py" for name in ("post_reader", "records", "one_post", "visibility")
 )
 REPOSITORIES += tuple(
-    f"timeline/posts/writing/{name}.py" for name in ("publication", "delivery", "deletion", "editing", "standing")
+    f"timeline/posts/writing/{name}.py" for name in ("publication", "delivery", "deletion", "editing", "settling")
 )
 REPOSITORIES += tuple(f"timeline/timelines/{name}.py" for name in ("home", "everyone", "profile"))
 REPOSITORIES += tuple(f"timeline/conversation/{name}.py" for name in ("threads", "lists"))

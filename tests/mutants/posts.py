@@ -20,8 +20,8 @@ MUTANTS = [
     Mutant(
         f"new post: {JOINS}",
         "timeline/posts/writing/delivery.py",
-        "        pipe.execute()\n        look = Look(pipe, {pid: written[pid].links",
-        "        look = Look(pipe, {pid: written[pid].links",
+        "        pipe.execute()\n        look = PostLook(pipe, {pid: written[pid].links",
+        "        look = PostLook(pipe, {pid: written[pid].links",
         (MIDDLE,),
     ),
     Mutant(
@@ -34,8 +34,8 @@ MUTANTS = [
     Mutant(
         f"edit: {JOINS}",
         "timeline/posts/writing/editing.py",
-        "        self._standing.queue(pipe, pid, now, before)\n        pipe.execute()\n",
-        "        self._standing.queue(pipe, pid, now, before)\n",
+        "        self._settling.queue(pipe, pid, now, before)\n        pipe.execute()\n",
+        "        self._settling.queue(pipe, pid, now, before)\n",
         (MIDDLE,),
     ),
     Mutant(
@@ -54,12 +54,12 @@ MUTANTS = [
     ),
     Mutant(
         f"standing: {JOINS}",
-        "timeline/posts/writing/standing.py",
+        "timeline/posts/writing/settling.py",
         """            pipe.execute()
             last.update(changed)
             return changed
 
-        def look_again(changed: Mapping[int, Seen]) -> dict[int, Seen]:
+        def look_again(changed: Mapping[int, PostState]) -> dict[int, PostState]:
             pipe = self._store.pipeline()
 """,
         """            last.update(changed)
@@ -68,28 +68,28 @@ MUTANTS = [
 
         pipes: list[Pipe] = []
 
-        def look_again(changed: Mapping[int, Seen]) -> dict[int, Seen]:
+        def look_again(changed: Mapping[int, PostState]) -> dict[int, PostState]:
             pipe = pipes.pop()
 """,
         (MIDDLE,),
     ),
     Mutant(
         "edit: what it has written of a post whose hash has expired is left",
-        "timeline/posts/writing/standing.py",
+        "timeline/posts/writing/settling.py",
         "            if not now.exists:  # a late edit",
         "            if now.exists is None:  # a late edit",
         ("tests/timeline/posts/writing/test_tombstones.py",),
     ),
     Mutant(
         f"tombstones above: {LEFT_OUT}",
-        "timeline/posts/writing/standing.py",
+        "timeline/posts/writing/settling.py",
         "            above = [pid for pid, parent in settled.parents.items() if parent.stands_wrong]\n",
         "            above: list[int] = []\n",
         (CONVERSATIONS,),
     ),
     Mutant(
         "tombstones above: they have no jobs",
-        "timeline/posts/writing/standing.py",
+        "timeline/posts/writing/settling.py",
         "        self._outbox.add_all(new)\n",
         "        self._outbox.add_all([])\n",
         (CONVERSATIONS,),
@@ -97,8 +97,8 @@ MUTANTS = [
     Mutant(
         "new post: what was written of a post that is deleted meanwhile is forgotten",
         "timeline/posts/writing/delivery.py",
-        "            self._standing.settle([pid], written)\n",
-        "            self._standing.settle([pid])\n",
+        "            self._settling.settle([pid], written)\n",
+        "            self._settling.settle([pid])\n",
         (MIDDLE,),
     ),
     Mutant(

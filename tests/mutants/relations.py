@@ -16,9 +16,9 @@ MUTANTS = [
         f"relation: {JOINS}",
         EDGES,
         "        reconcile(seen, look, self._write)\n",
-        """        early: dict[Edge, Seen] = {}
+        """        early: dict[Edge, EdgeState] = {}
 
-        def write(found: Mapping[Edge, Seen]) -> dict[Edge, Seen]:
+        def write(found: Mapping[Edge, EdgeState]) -> dict[Edge, EdgeState]:
             early.clear()
             early.update(look(found))
             return self._write(found)

@@ -22,7 +22,7 @@ from tests.support.protocols.small_site import ALICE, BOB, CAROL, finish_jobs, m
 from tests.support.protocols.thoroughness import examples, stride
 from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import before_part, killed_before_round_trip
-from timeline.posts.writing.standing import Standing
+from timeline.posts.writing.settling import Settling
 
 RUNS = 10  # seeds for each scenario and layout
 ROUNDS = 5  # each takes the round trips apart in its own way
@@ -116,7 +116,7 @@ def test_a_change_during_a_deletion_agrees_with_it(store, raw, change, gone):
 
 def finish_again(store, pid):
     """Another worker has the job of a post."""
-    return lambda: Standing(store).settle([pid])
+    return lambda: Settling(store).settle([pid])
 
 
 SCENARIOS = {

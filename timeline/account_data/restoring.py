@@ -37,7 +37,7 @@ from timeline.posts.writing import delivery
 from timeline.posts.writing.deletion import mark_deleted
 from timeline.posts.writing.delivery import FOLLOWERS_AT_ONCE
 from timeline.posts.writing.publication import MOST_ABOVE
-from timeline.posts.writing.standing import Standing
+from timeline.posts.writing.settling import Settling
 from timeline.relations.follow import FOLLOW
 from timeline.relations.mute import MUTE_THREAD
 from timeline.relations.muted_words import MOST_MUTED, MUTE_WORDS, parse
@@ -408,7 +408,7 @@ class Restoring:
 
     def _list(self, leased: Store, pids: Sequence[int]) -> bool:
         """Add posts to `updates:`, the commit, and then to the threads, quotes and tags in which they stand. Two round
-        trips, and those of `Standing.settle`. Returns False, and deletes the posts, when the account is deleted.
+        trips, and those of `Settling.settle`. Returns False, and deletes the posts, when the account is deleted.
 
         The deletion is read after the write. Either this read sees it, or the worker that removes the account sees the
         posts."""
@@ -421,12 +421,12 @@ class Restoring:
         pipe.execute()
         if leased.hget(keys.user(self._uid), "deleted") is not None:
             mark_deleted(leased, pids)
-            Standing(leased).settle(pids)  # the jobs of the posts stay in the outbox
+            Settling(leased).settle(pids)  # the jobs of the posts stay in the outbox
             for pid in pids:
                 pipe.zrem(keys.updates(self._uid), str(pid))
             pipe.execute()
             return False
-        Standing(leased).settle(pids)
+        Settling(leased).settle(pids)
         return True
 
     def _remove_jobs(self, store: Store, jobs: Sequence[str]) -> None:

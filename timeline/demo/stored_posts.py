@@ -13,7 +13,7 @@ from timeline.posts.entities import Links
 from timeline.posts.parsing.links import in_index, tags_in
 from timeline.posts.reading.records import link_fields
 from timeline.posts.writing.publication import MOST_ABOVE
-from timeline.posts.writing.standing import QUOTES, REPLIES, listings_of
+from timeline.posts.writing.settling import QUOTES, REPLIES, listings_of
 from timeline.relations.like import LIKE, LIKES
 from timeline.relations.repost import REPOST, REPOSTS
 

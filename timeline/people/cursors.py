@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from retwis_site.exceptions import BadCursor
 from retwis_site.store.client import Pipe
-from retwis_site.store.ids import parse_id, parse_number, whole
+from retwis_site.store.ids import integer, parse_id, parse_number
 from retwis_site.store.replies import Answer
 
 Choice = TypeVar("Choice", bound=StrEnum)
@@ -79,7 +79,7 @@ def ask_start_rank(pipe: Pipe, key: str, member: str, score: int) -> Answer[int]
     higher = pipe.zcount(key, str(score + 1), "+inf")
 
     def read() -> int:
-        if rank.value is None or now.value is None or whole(now.value) != score:
+        if rank.value is None or now.value is None or integer(now.value) != score:
             return higher.value
         return rank.value + 1
 

@@ -16,7 +16,7 @@ from timeline.posts.entities import NO_LINKS
 from timeline.posts.reading.records import BASIC
 from timeline.posts.repository import Posts
 from timeline.posts.writing.delivery import Delivery
-from timeline.posts.writing.standing import DELETED_STAYS, FOREVER, QUOTES, REPLIES, Look, Standing
+from timeline.posts.writing.settling import DELETED_STAYS, FOREVER, QUOTES, REPLIES, PostLook, Settling
 from timeline.relations.checks import miscounted
 from timeline.relations.like import LIKE, LIKES
 from timeline.relations.protocol.counts import Counts, PostCount
@@ -26,7 +26,8 @@ from timeline.relations.repost import REPOST, REPOSTS
 # ---- Checks of posts: `updates:` and the `post:` hashes must agree.
 
 
-KINDS_OF_JOBS = ("post", "fan", "del", "restore", "edit", "stone")  # those whose name begins with the id of a post
+# Those whose name begins with the id of a post; `stone` is what earlier versions called `settle`.
+KINDS_OF_JOBS = ("post", "fan", "del", "restore", "edit", "settle", "stone")
 
 Listed = tuple[int, int, float]  # of an `updates:`: the uid of the set, member, score
 Written = tuple[int, int]  # pid, uid of the author
@@ -289,7 +290,7 @@ class ListingChecks:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._standing = Standing(store)
+        self._settling = Settling(store)
 
     def inconsistencies(self) -> list[Check]:
         size = self._store.dbsize
@@ -315,7 +316,7 @@ class ListingChecks:
     def _wrong_posts(self, pids: Sequence[int]) -> list[int]:
         """Two round trips, and one for posts that answer or quote others."""
         pipe = self._store.pipeline()
-        look = Look(pipe, dict.fromkeys(pids, NO_LINKS))
+        look = PostLook(pipe, dict.fromkeys(pids, NO_LINKS))
         asked = {pid: (pipe.hget(keys.post(pid), "user_id"), pipe.ttl(keys.post(pid))) for pid in pids}
         pipe.execute()
         wrong = [
@@ -338,8 +339,8 @@ class ListingChecks:
         return sorted({*wrong, *lacking})
 
     def _settle(self, pid: int) -> None:
-        job = Outbox(self._store).add(f"stone:{pid}:{nonce()}")
-        Standing(job.store).settle([pid])
+        job = Outbox(self._store).add(f"settle:{pid}:{nonce()}")
+        Settling(job.store).settle([pid])
         job.done()
 
     # ---- from the listings to the posts
@@ -356,7 +357,7 @@ class ListingChecks:
 
     def _unexplained(self, pattern: str, entries: Sequence[Entry]) -> list[Entry]:
         pipe = self._store.pipeline()
-        look = Look(pipe, {pid: NO_LINKS for _, pid in entries})
+        look = PostLook(pipe, {pid: NO_LINKS for _, pid in entries})
         present = [(entry, pipe.zscore(LISTINGS[pattern](entry[0]), str(entry[1]))) for entry in entries]
         pipe.execute()
         seen = look.seen
@@ -384,7 +385,7 @@ class ListingChecks:
 
     def _hidden(self, pids: Sequence[int]) -> list[int]:
         pipe = self._store.pipeline()
-        look = Look(pipe, dict.fromkeys(pids, NO_LINKS))
+        look = PostLook(pipe, dict.fromkeys(pids, NO_LINKS))
         pipe.execute()
         return [pid for pid, seen in look.seen.items() if seen.texts and (seen.deleted or not seen.exists)]
 

@@ -16,7 +16,7 @@ from timeline.posts.writing.deletion import Deletion, finish_staff_deletion
 from timeline.posts.writing.delivery import Delivery
 from timeline.posts.writing.editing import Editing
 from timeline.posts.writing.reposting import Reposts
-from timeline.posts.writing.standing import Standing
+from timeline.posts.writing.settling import Settling
 from timeline.relations.lines import ABOUT_POSTS
 
 # ---- How often a user may post.
@@ -36,13 +36,14 @@ FEATURE = Feature(
     jobs={
         "post": lambda store, claim: Delivery(store).redeliver(claim.name),
         "repost": lambda store, claim: Reposts(store).finish(claim),
-        "spread": lambda store, claim: Reposts(store).fan_out(claim),
+        "fan_repost": lambda store, claim: Reposts(store).fan_out(claim),
         "fan": lambda store, claim: Delivery(store).fan_out(claim),
-        "unpost": finish_staff_deletion,
+        "staff_deletion": finish_staff_deletion,
         "del": lambda store, claim: Deletion(store).finish(claim),
         "edit": lambda store, claim: Editing(store).finish(claim),
-        "stone": lambda store, claim: Standing(store).finish(claim),
+        "settle": lambda store, claim: Settling(store).finish(claim),
     },
+    former_jobs={"spread": "fan_repost", "unpost": "staff_deletion", "stone": "settle"},
     limits=(POSTS,),
     inconsistencies=lambda store: [
         check for checks in (PostChecks, ListingChecks, CountChecks) for check in checks(store).inconsistencies()

@@ -25,7 +25,7 @@ class NewPost(NamedTuple):
     mentions: tuple[int, ...] = ()  # uids
 
 
-Seen = tuple[bool, dict[int, Welcome]]  # whether a post stands, and who wants to know of it
+Concerned = tuple[bool, dict[int, Welcome]]  # whether a post stands, and who wants to know of it
 
 
 class PostNotices:
@@ -44,10 +44,10 @@ class PostNotices:
         if not notices:
             return
 
-        def look(written: object) -> dict[int, Seen]:
+        def look(written: object) -> dict[int, Concerned]:
             return {post.pid: self._look(post, notices)}
 
-        def write(seen: Mapping[int, Seen]) -> Mapping[int, Seen]:
+        def write(seen: Mapping[int, Concerned]) -> Mapping[int, Concerned]:
             self._queue(post, notices, seen[post.pid])
             return seen
 
@@ -89,7 +89,7 @@ class PostNotices:
         authors = {pid: stored_id(keys.post(pid), author.value) for pid, author in asked.items()}
         return {pid: author for pid, author in authors.items() if author}
 
-    def _look(self, post: NewPost, notices: Mapping[int, Notice]) -> Seen:
+    def _look(self, post: NewPost, notices: Mapping[int, Notice]) -> Concerned:
         """Whether the post stands, and who wants to know of it. One round trip."""
         pipe = self._store.pipeline()
         fields = pipe.hmget(keys.post(post.pid), ["user_id", "deleted", "body"])
@@ -104,7 +104,7 @@ class PostNotices:
             for owner, welcome in asked.items()
         }
 
-    def _queue(self, post: NewPost, notices: Mapping[int, Notice], seen: Seen) -> None:
+    def _queue(self, post: NewPost, notices: Mapping[int, Notice], seen: Concerned) -> None:
         """Write what a look has found. One round trip."""
         stands, welcome = seen
         pipe = self._store.pipeline()

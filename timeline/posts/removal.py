@@ -10,7 +10,7 @@ from retwis_site.store.ids import nonce, stored_ids
 from timeline.posts.notices import PostNotices
 from timeline.posts.reading.records import LINKS, links_from
 from timeline.posts.writing.deletion import mark_deleted, notices_of
-from timeline.posts.writing.standing import Standing
+from timeline.posts.writing.settling import Settling
 from timeline.relations.removal import remove_edges_to_posts
 
 
@@ -23,7 +23,7 @@ def remove_posts(store: Store, uid: int) -> Iterator[None]:
 
     Only removed from the set: a post of another author that is in it by mistake, and reposts. Their edges withdraw
     them, perhaps just now, and to mark a withdrawn one would make a hash. Six round trips a chunk, up
-    to two more with notices, and those of `Standing.settle` and `remove_edges_to_posts`."""
+    to two more with notices, and those of `Settling.settle` and `remove_edges_to_posts`."""
     key = keys.updates(uid)
     for members in emptied(store, key):
         pipe = store.pipeline()
@@ -33,10 +33,10 @@ def remove_posts(store: Store, uid: int) -> Iterator[None]:
             pid: links_from(keys.post(pid), fields.value[1:]) for pid, fields in asked if fields.value[0] == str(uid)
         }
         own = [pid for pid, named in links.items() if named.repost_of is None]
-        jobs = [f"stone:{pid}:{nonce()}" for pid in own]
+        jobs = [f"settle:{pid}:{nonce()}" for pid in own]
         leased = Outbox(store).add_all(jobs)
         mark_deleted(leased, own)
-        Standing(leased).settle(own)
+        Settling(leased).settle(own)
         for job in jobs:
             Outbox(leased).queue_done(pipe, job)
         pipe.execute()

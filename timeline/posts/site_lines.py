@@ -26,7 +26,7 @@ from timeline.posts.reading.records import (
     record_from,
 )
 from timeline.posts.writing.publication import MOST_ABOVE
-from timeline.posts.writing.standing import QUOTES, REPLIES, listings_of, queue_spellings
+from timeline.posts.writing.settling import QUOTES, REPLIES, listings_of, queue_spellings
 from timeline.relations.protocol.counts import Counts
 
 ID_FIELDS = ("reply_to", "root", "reply_to_user", "quote")

@@ -11,7 +11,7 @@ from retwis_site.jobs.outbox import Outbox
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, ask_damaged, confirmed, ids_of, members_of
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
-from retwis_site.store.ids import parse_id, stored_id, stored_score, whole
+from retwis_site.store.ids import integer, parse_id, stored_id, stored_score
 from retwis_site.store.kinds import OfId
 from retwis_site.store.replies import Answer
 from timeline.relations.follow import FOLLOW, RANKING
@@ -233,7 +233,7 @@ class EdgeChecks:
             if own.value is not None
             and (
                 other.value is None
-                or (side is self._truth and whole(own.value) != whole(other.value))  # the mirror has another date
+                or (side is self._truth and integer(own.value) != integer(other.value))  # the mirror has another date
                 or (exists is not None and not exists.value)
             )
         ]
@@ -303,7 +303,7 @@ class RepostChecks:
 
     def edges(self) -> Chunks:
         for chunk in members_of(self._store, "reposts:*"):
-            reposts = [Repost(who, original, whole(own)) for who, original, own in chunk]
+            reposts = [Repost(who, original, integer(own)) for who, original, own in chunk]
             yield self._findings(reposts, self._without_post)
 
     def _without_post(self, reposts: Sequence[Repost]) -> list[Repost]:

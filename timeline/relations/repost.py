@@ -6,7 +6,7 @@ Here is what belongs to the edge: the repost stands in `updates:` of its author 
 
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe
-from retwis_site.store.ids import whole
+from retwis_site.store.ids import integer
 from retwis_site.store.replies import Answer, Reply
 from timeline.notices.entities import Kind
 from timeline.relations.protocol.counts import PostCount
@@ -27,7 +27,7 @@ def _list_own_post(pipe: Pipe, edge: Edge, score: float | None, fact: object) ->
 
 def _withdraw(pipe: Pipe, edge: Edge, own_post: float) -> None:
     """Remove a repost. A home that still has its id shows nothing: there is no hash."""
-    pid = whole(own_post)
+    pid = integer(own_post)
     pipe.zrem(keys.updates(edge.who), str(pid))
     pipe.unlink(keys.post(pid))
 

@@ -13,7 +13,7 @@ from retwis_site.store.ids import parse_id
 from timeline.posts.checks import at_work_on
 from timeline.posts.entities import NO_LINKS
 from timeline.posts.parsing.links import folded, in_index, tags_in
-from timeline.posts.writing.standing import Look
+from timeline.posts.writing.settling import PostLook
 
 Entry = tuple[str, int]  # a folded tag, and the post in its listing
 
@@ -52,7 +52,7 @@ class TagChecks:
 
     def _unexplained(self, entries: Sequence[Entry]) -> list[Entry]:
         pipe = self._store.pipeline()
-        look = Look(pipe, dict.fromkeys([pid for _, pid in entries], NO_LINKS))
+        look = PostLook(pipe, dict.fromkeys([pid for _, pid in entries], NO_LINKS))
         present = [(entry, pipe.zscore(keys.tag(entry[0]), str(entry[1]))) for entry in entries]
         pipe.execute()
         seen = look.seen

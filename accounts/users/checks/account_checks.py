@@ -18,7 +18,7 @@ from retwis_site.jobs.outbox import Claim, Outbox
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, confirmed, ids_of
 from retwis_site.store import keys, snowflake
 from retwis_site.store.client import Pipe, Store
-from retwis_site.store.ids import nonce, parse_id, stored_id, whole
+from retwis_site.store.ids import integer, nonce, parse_id, stored_id
 from retwis_site.store.replies import Reply
 
 # ---- Finds uids that no user has.
@@ -237,7 +237,7 @@ class AccountChecks:
     def _estimated_date(self, uid: int) -> int:
         """About when a user with a counted uid registered, in unix seconds: the newest date of the uids just below."""
         neighbours = [other for other in self._usernames(range(max(uid - NEIGHBOURS, 1), uid)) if other is not None]
-        known = [whole(when) for when in self._registered(neighbours) if when is not None]
+        known = [integer(when) for when in self._registered(neighbours) if when is not None]
         return max(known, default=int(time.time()))
 
     def unknown_names(self) -> Chunks:

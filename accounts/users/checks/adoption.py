@@ -13,7 +13,7 @@ from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, ids_
 from retwis_site.store import keys
 from retwis_site.store.chunks import batches
 from retwis_site.store.client import Store, connect_exactly
-from retwis_site.store.ids import NOT_UTF_8, nonce, parse_id, whole
+from retwis_site.store.ids import NOT_UTF_8, integer, nonce, parse_id
 from retwis_site.store.schema import is_hash
 
 HASHED_AT_ONCE = 50  # passwords; each takes some 20 ms of a core
@@ -102,7 +102,7 @@ class AccountAdoption:
         self._store.hsetnx(keys.users(), name.lower(), str(other.uid))
         registered = self._store.zscore(keys.users_by_time(), other.name)
         if registered is not None:
-            self._store.zadd_nx(keys.users_by_time(), {name: whole(registered)})
+            self._store.zadd_nx(keys.users_by_time(), {name: integer(registered)})
         self._store.hset(keys.user(other.uid), {"username": name})
         self._store.hset(keys.users(), {lower: str(first.uid)})
         if other.name != lower:

@@ -41,7 +41,7 @@ def _of_site(store: Store) -> Iterator[Metric]:
     counter, ranges = pipe.get(keys.next_post_id()), pipe.hgetall(keys.search_index())
     jobs = [pipe.zcard(key) for key in keys.outbox.all()]
     first = [pipe.zrange_withscores(key, 0, 0) for key in keys.outbox.all()]
-    dead, seen = pipe.zcard(keys.dead_letters()), pipe.get(keys.worker_seen())
+    dead, seen = pipe.zcard(keys.set_aside()), pipe.get(keys.worker_seen())
     pipe.execute()
     yield _gauge("retwis_users", "Users.", users.value)
     yield _gauge("retwis_sessions", "Sessions that were not ended, about.", sessions.value)

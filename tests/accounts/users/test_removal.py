@@ -37,7 +37,7 @@ from tests.support.stores.seam import before_round_trip, killed_before_round_tri
 from timeline.posts import removal as post_removal
 from timeline.posts.entities import NewPost, NoSuchPost, PostDeleted
 from timeline.posts.repository import Posts
-from timeline.posts.writing.standing import DELETED_STAYS
+from timeline.posts.writing.settling import DELETED_STAYS
 from timeline.relations.follow import Follows
 from timeline.relations.protocol import removal as edge_removal
 from timeline.timelines.everyone import EveryoneTimeline

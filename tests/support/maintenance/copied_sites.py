@@ -10,7 +10,17 @@ from tests.support.stored_keys import add_overdue_job, everything, publish
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows
 
-NOT_COPIED = ("posts:", "timeline", "lease:", "damaged:", "health", "worker_seen", "inspected:", "another-program")
+NOT_COPIED = (
+    "posts:",
+    "timeline",
+    "lease:",
+    "damaged:",
+    "health",
+    "worker_seen",
+    "inspected:",
+    "another-program",
+    "user:settings",
+)
 
 
 @dataclass

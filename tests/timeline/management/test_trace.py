@@ -159,8 +159,8 @@ alice posts 'hello': 13 round trips, 30 commands
       ZCARD followers:1                                                         O(1)         Publication.publish
    7  ZADD outbox 1800000060 post:2:•••                                         O(log(N))    Outbox.add
    8  ZADD updates:1 2 2                                                        O(log(N))    Delivery._list
-   9  HMGET post:2 user_id deleted body edited reply_to root reply_to_user ab…  O(N)         standing._ask_seen
-      ZCARD replies_to:2                                                        O(1)         standing._ask_seen
+   9  HMGET post:2 user_id deleted body edited reply_to root reply_to_user ab…  O(N)         settling._ask_seen
+      ZCARD replies_to:2                                                        O(1)         settling._ask_seen
       HGETALL edits:2                                                           O(N)         records.ask_versions
       HGET user:1 deleted                                                       O(1)         Delivery._list
   10  LPUSHX posts:1 2                                                          O(N)         Delivery._push_own
@@ -204,8 +204,8 @@ alice follows bob: 12 round trips, 45 commands
    3  HMGET users bob bob                                                       O(N)         repository.ask_owner
    4  HMGET users bob bob                                                       O(N)         repository.ask_owner
       HMGET user:2 username name deleted state state_until                      O(N)         viewer._about
-      ZSCORE blocked:1 2                                                        O(1)         blocks.ask_blocks
-      ZSCORE blocked:2 1                                                        O(1)         blocks.ask_blocks
+      ZSCORE blocked:1 •••                                                      O(1)         blocks.ask_blocks
+      ZSCORE blocked:2 •••                                                      O(1)         blocks.ask_blocks
    5  ZREMRANGEBYSCORE throttle:follow:1 -inf 1799996400                        O(log(N)+M)  trace._follow
       ZADD throttle:follow:1 1800000000 •••                                     O(log(N))    trace._follow
       EXPIRE throttle:follow:1 3600                                             O(1)         trace._follow
@@ -213,13 +213,13 @@ alice follows bob: 12 round trips, 45 commands
       ZRANGE throttle:follow:1 0 0 WITHSCORES                                   O(log(N)+M)  trace._follow
    6  ZADD outbox 1800000060 follow:1:2:•••                                     O(log(N))    Outbox.add
    7  ZADD following:1 NX 1800000000 2                                          O(log(N))    Edges.set
-      ZSCORE following:1 2                                                      O(1)         Look.__init__
+      ZSCORE following:1 2                                                      O(1)         EdgeLook.__init__
       HGET user:1 deleted                                                       O(1)         targets.ask_person_exists
       HGET user:2 deleted                                                       O(1)         targets.ask_person_exists
-      ZSCORE blocked:1 2                                                        O(1)         blocks.ask_blocks
-      ZSCORE blocked:2 1                                                        O(1)         blocks.ask_blocks
-      ZSCORE blocked:2 1                                                        O(1)         inbox.ask_welcome
-      ZSCORE blocked:1 2                                                        O(1)         inbox.ask_welcome
+      ZSCORE blocked:1 •••                                                      O(1)         blocks.ask_blocks
+      ZSCORE blocked:2 •••                                                      O(1)         blocks.ask_blocks
+      ZSCORE blocked:2 •••                                                      O(1)         inbox.ask_welcome
+      ZSCORE blocked:1 •••                                                      O(1)         inbox.ask_welcome
       ZSCORE muted:2 1                                                          O(1)         inbox.ask_welcome
       HMGET user:2 username deleted quiet                                       O(N)         inbox.ask_welcome
       ZCARD followers:2                                                         O(1)         Ranking.ask
@@ -227,13 +227,13 @@ alice follows bob: 12 round trips, 45 commands
       UNLINK posts:1                                                            O(1)         follow._drop_home
       ZADD notices:2 NX 1800000000 follow:2:1                                   O(log(N))    inbox.queue_add
       ZREMRANGEBYRANK notices:2 0 -1002                                         O(log(N)+M)  inbox.queue_add
-   9  ZSCORE following:1 2                                                      O(1)         Look.__init__
+   9  ZSCORE following:1 2                                                      O(1)         EdgeLook.__init__
       HGET user:1 deleted                                                       O(1)         targets.ask_person_exists
       HGET user:2 deleted                                                       O(1)         targets.ask_person_exists
-      ZSCORE blocked:1 2                                                        O(1)         blocks.ask_blocks
-      ZSCORE blocked:2 1                                                        O(1)         blocks.ask_blocks
-      ZSCORE blocked:2 1                                                        O(1)         inbox.ask_welcome
-      ZSCORE blocked:1 2                                                        O(1)         inbox.ask_welcome
+      ZSCORE blocked:1 •••                                                      O(1)         blocks.ask_blocks
+      ZSCORE blocked:2 •••                                                      O(1)         blocks.ask_blocks
+      ZSCORE blocked:2 •••                                                      O(1)         inbox.ask_welcome
+      ZSCORE blocked:1 •••                                                      O(1)         inbox.ask_welcome
       ZSCORE muted:2 1                                                          O(1)         inbox.ask_welcome
       HMGET user:2 username deleted quiet                                       O(N)         inbox.ask_welcome
       ZCARD followers:2                                                         O(1)         Ranking.ask

@@ -40,7 +40,7 @@ def test_each_number_is_found_and_written_anew(posts, raw, store, count):
     assert findings(store) == []
 
 
-@pytest.mark.parametrize("job", ["like:1:7:x", "repost:1:7:x", "post:7:x", "del:7:1:x", "stone:7:x", "edit:9:1:x"])
+@pytest.mark.parametrize("job", ["like:1:7:x", "repost:1:7:x", "post:7:x", "del:7:1:x", "settle:7:x", "edit:9:1:x"])
 def test_a_job_explains_a_number(posts, raw, store, job):
     raw.hset("post:9", "reply_to", 7)
     raw.hset("post:7", "likes", 3)

@@ -72,7 +72,7 @@ def test_doctor_finds_and_repairs(site, capsys, fault):
     assert everything(site) == before
 
 
-@pytest.mark.parametrize("job", ["post:3:x", "edit:3:2:x", "del:3:2:x", "stone:3:x"])
+@pytest.mark.parametrize("job", ["post:3:x", "edit:3:2:x", "del:3:2:x", "settle:3:x"])
 def test_a_reply_that_is_under_way_is_no_finding(site, capsys, job):
     site.zrem("thread:1", 3)
     site.zrem("replies_to:2", 3)

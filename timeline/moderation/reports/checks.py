@@ -14,7 +14,7 @@ from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, ids_
 from retwis_site.store import keys
 from retwis_site.store.chunks import emptied, newest_first
 from retwis_site.store.client import Store
-from retwis_site.store.ids import stored_ids, whole
+from retwis_site.store.ids import integer, stored_ids
 from timeline.moderation.reports.repository import Report, Reports, close, forget_all_but_member
 
 # ---- What of reports goes with a deleted account.
@@ -35,7 +35,7 @@ def remove_reports(store: Store, uid: int) -> Iterator[None]:
     for members in emptied(store, key):
         scores = store.zmscore(key, members)
         pipe = store.pipeline()
-        for rid in (whole(score) for score in scores if score is not None):
+        for rid in (integer(score) for score in scores if score is not None):
             for field in ("who", "note"):
                 pipe.hdel(keys.report(rid), field)
         pipe.execute()
@@ -139,11 +139,11 @@ class ReportChecks:
             for uids in ids_of(self._store, pattern):
                 for key in map(key_of, uids):
                     for rows in newest_first(self._store, key):
-                        found = Reports(self._store).some([whole(score) for _, score in rows])
+                        found = Reports(self._store).some([integer(score) for _, score in rows])
                         yield [
                             Finding(f"{key} has {member}", partial(self._store.zrem, key, member))
                             for member, score in rows
-                            if whole(score) not in found and not _is_young(whole(score))
+                            if integer(score) not in found and not _is_young(integer(score))
                         ]
 
     def _reports(self) -> Iterator[list[Report]]:

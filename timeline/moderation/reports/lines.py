@@ -11,7 +11,7 @@ from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, batches, newest_first, newest_first_of_each
 from retwis_site.store.client import Store
-from retwis_site.store.ids import stored_ids, whole
+from retwis_site.store.ids import integer, stored_ids
 from timeline.moderation.reports.repository import NewReport, Report, Reports, fields_of
 
 
@@ -37,7 +37,7 @@ def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator
     """The reports that the owner has made, newest first; without the text of the reported post, which is another
     person's. Three round trips a chunk."""
     for rows in newest_first(store, keys.reports_by(owner.uid)):
-        found = Reports(store).some([whole(score) for _, score in rows])
+        found = Reports(store).some([integer(score) for _, score in rows])
         people = Users(store).people({report.about.whom for report in found.values()})
         yield [
             {

@@ -15,7 +15,7 @@ from timeline.posts.entities import NO_LINKS, DeletedBy, Links, NoSuchPost, Post
 from timeline.posts.notices import NewPost, PostNotices
 from timeline.posts.reading.cached_posts import forget
 from timeline.posts.reading.records import deleted_by
-from timeline.posts.writing.standing import Look, Standing
+from timeline.posts.writing.settling import PostLook, Settling
 from timeline.relations.removal import ask_edges_to_post, remove_edges_to_posts
 
 
@@ -25,7 +25,7 @@ class Deletion:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._outbox = Outbox(store)
-        self._standing = Standing(store)
+        self._settling = Settling(store)
 
     def delete(self, uid: int, pid: int, by: DeletedBy = DeletedBy.AUTHOR) -> None:
         """Delete a post of user `uid`, and the likes of it: up to AT_ONCE here, more of them by a worker. Eight round
@@ -53,7 +53,7 @@ class Deletion:
     def _remove(self, uid: int, pid: int) -> int:
         """Remove what a deleted post has led to, but the likes and the like; returns their number."""
         look, edges = self._unlist(uid, pid)
-        self._standing.agree({}, look)
+        self._settling.agree({}, look)
         PostNotices(self._store).remove([notices_of(pid, uid, look.seen[pid].links, 0)])
         return edges
 
@@ -72,13 +72,13 @@ class Deletion:
         self._outbox.done(claim.name)
         return True
 
-    def _unlist(self, uid: int, pid: int) -> tuple[Look, int]:
+    def _unlist(self, uid: int, pid: int) -> tuple[PostLook, int]:
         """Remove a deleted post from its author's posts; returns how it stands, and how many edges lead to it. An edge
         that comes later sees the deletion itself. One round trip."""
         pipe = self._store.pipeline()
         pipe.zrem(keys.updates(uid), str(pid))
         edges = ask_edges_to_post(pipe, pid)
-        look = Look(pipe, {pid: NO_LINKS})
+        look = PostLook(pipe, {pid: NO_LINKS})
         pipe.execute()
         return look, edges.value
 
@@ -89,7 +89,7 @@ def notices_of(pid: int, uid: int, links: Links, when: int) -> NewPost:
 
 
 def mark_deleted(store: Store, pids: Sequence[int], by: DeletedBy = DeletedBy.AUTHOR) -> None:
-    """The commit of a deletion. What follows is written by `Standing.settle`, which also removes the texts. One round
+    """The commit of a deletion. What follows is written by `Settling.settle`, which also removes the texts. One round
     trip."""
     now = int(time.time())
     pipe = store.pipeline()
@@ -109,7 +109,7 @@ def delete_by_staff(store: Store, pid: int, by: int, reason: str) -> int:
     if author is None:
         raise NoSuchPost(pid)
     act = Act(what="post:deleted", by=by, whom=author, post=pid, reason=reason)
-    job = Outbox(store).add(f"unpost:{pid}:{act.line()}")
+    job = Outbox(store).add(f"staff_deletion:{pid}:{act.line()}")
     try:
         Deletion(job.store).delete(author, pid, DeletedBy.STAFF)
     except (NoSuchPost, PostDeleted):
@@ -122,7 +122,7 @@ def delete_by_staff(store: Store, pid: int, by: int, reason: str) -> int:
 
 
 def finish_staff_deletion(store: Store, claim: Claim) -> None:
-    """The job `unpost:<pid>:<line of the log>`: delete the post, unless it is deleted, and write the line."""
+    """The job `staff_deletion:<pid>:<line of the log>`: delete the post, unless it is deleted, and write the line."""
     act = read_act("outbox", claim.name.split(":", 2)[2])
     if act is not None:
         with suppress(NoSuchPost, PostDeleted):

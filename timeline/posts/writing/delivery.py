@@ -18,7 +18,7 @@ from timeline.posts.entities import NO_LINKS
 from timeline.posts.notices import PostNotices
 from timeline.posts.post_ids import post_ids
 from timeline.posts.writing.deletion import mark_deleted, notices_of
-from timeline.posts.writing.standing import Look, Seen, Standing
+from timeline.posts.writing.settling import PostLook, PostState, Settling
 from timeline.relations.removal import remove_edges_to_posts
 
 # ---- A new or changed post is left to a worker, which writes it into the index of the search.
@@ -50,12 +50,12 @@ class Delivery:
         self._store = store
         self._outbox = Outbox(store)
         self._ids = post_ids(store)
-        self._standing = Standing(store)
+        self._settling = Settling(store)
 
-    def deliver(self, job: Job, uid: int, pid: int, now: Seen, followers: int) -> None:
+    def deliver(self, job: Job, uid: int, pid: int, now: PostState, followers: int) -> None:
         """Deliver a new post whose `job` was just added; `job.store` is the store of this object. Up to
         DELIVER_INLINE_LIMIT followers get it here, more of them from a worker. Seven round trips, and up to two more
-        where lists are cut; for a reply or a quote those of `Standing.agree`, and for a post that concerns people
+        where lists are cut; for a reply or a quote those of `Settling.agree`, and for a post that concerns people
         those of `PostNotices.write`."""
         look = self._list(uid, pid, {pid: now})
         self._settle(pid, {pid: now}, look)
@@ -120,7 +120,7 @@ class Delivery:
         queue_cut(pipe, keys.home(uid), home)
         pipe.execute()
 
-    def _list(self, uid: int, pid: int, written: Mapping[int, Seen]) -> Look | None:
+    def _list(self, uid: int, pid: int, written: Mapping[int, PostState]) -> PostLook | None:
         """Add a post to its author's `updates:`, to the jobs of the search index, and, when it is known (`written`), to
         its listings. Returns how it stands; None when the post or its author's account is deleted.
 
@@ -133,9 +133,9 @@ class Delivery:
         self._ids.queue_as_recent(pipe, pid)
         leave_to_the_index(pipe, pid)
         for now in written.values():
-            self._standing.queue(pipe, pid, now)
+            self._settling.queue(pipe, pid, now)
         pipe.execute()
-        look = Look(pipe, {pid: written[pid].links if pid in written else NO_LINKS})
+        look = PostLook(pipe, {pid: written[pid].links if pid in written else NO_LINKS})
         account_deleted = pipe.hget(keys.user(uid), "deleted")
         pipe.execute()
         now = look.seen[pid]
@@ -150,13 +150,13 @@ class Delivery:
             raise StoreError(REMOVED_BY_CLEANUP)
         return None
 
-    def _settle(self, pid: int, written: Mapping[int, Seen], look: Look | None) -> None:
+    def _settle(self, pid: int, written: Mapping[int, PostState], look: PostLook | None) -> None:
         """Make the listings match. `look`: None for a deleted post, which is read again; its text, which leads to what
         was written of it, may be gone by now."""
         if look is None:
-            self._standing.settle([pid], written)
+            self._settling.settle([pid], written)
         else:
-            self._standing.agree(written, look)
+            self._settling.agree(written, look)
 
     def _push_own(self, uid: int, pid: int) -> None:
         """Push a new post into its author's home and the global timeline. One round trip, two where a list is cut."""

@@ -19,7 +19,7 @@ from timeline.posts.reading.records import Version
 from timeline.posts.writing import delivery
 from timeline.posts.writing.deletion import notices_of
 from timeline.posts.writing.mentions import mentioned
-from timeline.posts.writing.standing import Look, Seen, Standing
+from timeline.posts.writing.settling import PostLook, PostState, Settling
 
 MOST_TEXTS = 100  # of a post, the first one included
 
@@ -27,7 +27,7 @@ MOST_TEXTS = 100  # of a post, the first one included
 class Before(NamedTuple):
     """A post that is to be edited."""
 
-    seen: Seen
+    seen: PostState
     since: int  # its text stands since this unix second
 
 
@@ -37,11 +37,11 @@ class Editing:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._outbox = Outbox(store)
-        self._standing = Standing(store)
+        self._settling = Settling(store)
 
     def edit(self, uid: int, pid: int, body: str) -> bool:
         """Give a post of user `uid` a new text. Returns False when it has this text already. Six round trips, one more
-        for a text with an @name, those of `Standing.agree` for a reply or a quote, and those of
+        for a text with an @name, those of `Settling.agree` for a reply or a quote, and those of
         `PostNotices.write_mentions` where the people mentioned change. Raises NoSuchPost (also for
         another author's, and for a repost), PostDeleted, TooManyEdits.
 
@@ -59,22 +59,22 @@ class Editing:
             leased._finish(pid, job.name)
         return True
 
-    def _follow(self, uid: int, pid: int, now: Seen, before: Seen) -> None:
+    def _follow(self, uid: int, pid: int, now: PostState, before: PostState) -> None:
         """What follows the commit."""
         pipe = self._store.pipeline()
-        self._standing.queue(pipe, pid, now, before)
+        self._settling.queue(pipe, pid, now, before)
         pipe.execute()
-        look = Look(pipe, {pid: now.links})
+        look = PostLook(pipe, {pid: now.links})
         pipe.execute()
-        self._standing.agree({pid: now}, look)
+        self._settling.agree({pid: now}, look)
         self._tell(uid, pid, now, before.links.mentions or ())
 
     def finish(self, claim: Claim) -> None:
         """The job `edit:<pid>:<uid>:<nonce>`, for a worker: finish an edit."""
         pid, uid = job_id(claim.name, 1), job_id(claim.name, 2)
-        self._standing.settle([pid])
+        self._settling.settle([pid])
         pipe = self._store.pipeline()
-        look = Look(pipe, {pid: NO_LINKS})
+        look = PostLook(pipe, {pid: NO_LINKS})
         pipe.execute()
         now = look.seen[pid]
         if now.texts and not now.deleted:
@@ -90,7 +90,7 @@ class Editing:
         self._outbox.queue_done(pipe, job)
         pipe.execute()
 
-    def _tell(self, uid: int, pid: int, now: Seen, before: tuple[int, ...]) -> None:
+    def _tell(self, uid: int, pid: int, now: PostState, before: tuple[int, ...]) -> None:
         """Write the notices of people who are mentioned now, and remove those of people who were mentioned `before`."""
         if set(before) != set(now.links.mentions or ()):
             when = now.edited or int(time.time())
@@ -99,7 +99,7 @@ class Editing:
     def _editable(self, uid: int, pid: int) -> Before:
         pipe = self._store.pipeline()
         fields = pipe.hmget(keys.post(pid), ["user_id", "time"])
-        look = Look(pipe, {pid: NO_LINKS})
+        look = PostLook(pipe, {pid: NO_LINKS})
         pipe.execute()
         author, when = fields.value
         seen = look.seen[pid]
@@ -111,7 +111,7 @@ class Editing:
             return Before(seen, seen.texts[-1].since)
         return Before(seen, stored_time(keys.post(pid), when))
 
-    def _commit(self, pid: int, before: Before, body: str, mentions: tuple[int, ...] | None) -> Seen:
+    def _commit(self, pid: int, before: Before, body: str, mentions: tuple[int, ...] | None) -> PostState:
         """Add the new text, and before it the first one, which is in the hash alone. Returns the post as it is then.
 
         A second has one text, so an edit in the same second as the last one takes the next second."""

@@ -25,7 +25,7 @@ from timeline.posts.post_ids import post_ids
 from timeline.posts.reading.records import LINKS, link_fields, links_from
 from timeline.posts.writing.delivery import REMOVED_BY_CLEANUP, Delivery
 from timeline.posts.writing.mentions import mentioned
-from timeline.posts.writing.standing import Seen
+from timeline.posts.writing.settling import PostState
 
 # ---- What a new post names: the post that it replies to and the post that it quotes.
 
@@ -156,7 +156,7 @@ class Publication:
         followers = pipe.zcard(keys.followers(uid))
         pipe.execute()
         body, *stored_links = stored.value
-        now = Seen(exists=True, links=links_from(keys.post(pid), stored_links), body=body or "")
+        now = PostState(exists=True, links=links_from(keys.post(pid), stored_links), body=body or "")
         job = Outbox(leased).add(f"post:{pid}:{nonce()}")
         with suppress(LeaseEnded):
             Delivery(job.store).deliver(job, uid, pid, now, followers.value)

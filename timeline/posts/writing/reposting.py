@@ -9,7 +9,7 @@ from django.conf import settings
 from retwis_site.jobs.outbox import Claim, Outbox, job_id, owned
 from retwis_site.store import keys
 from retwis_site.store.client import Store
-from retwis_site.store.ids import nonce, stored_id, stored_time, whole
+from retwis_site.store.ids import integer, nonce, stored_id, stored_time
 from timeline.posts.post_ids import post_ids
 from timeline.posts.reading.cached_posts import forget
 from timeline.posts.writing.delivery import PUSHED_WITHIN, Delivery
@@ -47,8 +47,8 @@ class Reposts:
         own = self._store.zscore(keys.reposts(me), str(pid))
         if own is None:
             return
-        Edges(self._store, REPOST).unset(Edge(me, str(pid), author, whole(own)))
-        forget(whole(own))
+        Edges(self._store, REPOST).unset(Edge(me, str(pid), author, integer(own)))
+        forget(integer(own))
         forget(pid)
 
     def finish(self, claim: Claim) -> None:
@@ -57,8 +57,8 @@ class Reposts:
         Edges(self._store, replace(REPOST, afterwards=_drop)).finish(claim.name)
 
     def fan_out(self, claim: Claim) -> bool:
-        """The job `spread:<pid>:<nonce>`: push a repost into the homes of many followers. Returns False when the worker
-        had to stop before the end. Later attempts, and a late first one, drop the homes."""
+        """The job `fan_repost:<pid>:<nonce>`: push a repost into the homes of many followers. Returns False when the
+        worker had to stop before the end. Later attempts, and a late first one, drop the homes."""
         pid = job_id(claim.name, 1)
         author, when = self._store.hmget(keys.post(pid), ["user_id", "time"])
         uid = stored_id(keys.post(pid), author)
@@ -72,7 +72,7 @@ class Reposts:
         return True
 
 
-def _standing(store: Store, stand: Mapping[Edge, bool]) -> dict[Edge, int]:
+def _settling(store: Store, stand: Mapping[Edge, bool]) -> dict[Edge, int]:
     """The edges whose own post stands, with the numbers of followers of the people. One round trip; none without own
     posts."""
     pipe = store.pipeline()
@@ -88,11 +88,11 @@ def _standing(store: Store, stand: Mapping[Edge, bool]) -> dict[Edge, int]:
 def _push(store: Store, stand: Mapping[Edge, bool]) -> None:
     """Push a new repost into homes. When the lease ends before that, the worker drops them."""
     delivery = Delivery(store)
-    for edge, followers in _standing(store, stand).items():
+    for edge, followers in _settling(store, stand).items():
         delivery.push_into_own_home(edge.who, edge.own_post)
         if followers > settings.DELIVER_INLINE_LIMIT:
             pipe = store.pipeline()
-            Outbox(store).queue_due(pipe, f"spread:{edge.own_post}:{nonce()}")
+            Outbox(store).queue_due(pipe, f"fan_repost:{edge.own_post}:{nonce()}")
             pipe.execute()
         else:
             for _ in delivery.push_to_followers(edge.who, edge.own_post):
@@ -100,5 +100,5 @@ def _push(store: Store, stand: Mapping[Edge, bool]) -> None:
 
 
 def _drop(store: Store, stand: Mapping[Edge, bool]) -> None:
-    for edge in _standing(store, stand):
+    for edge in _settling(store, stand):
         Delivery(store).drop_homes(edge.who)

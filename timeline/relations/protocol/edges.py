@@ -21,7 +21,7 @@ from retwis_site.exceptions import LeaseEnded
 from retwis_site.jobs.outbox import Job, JobHandler, Outbox
 from retwis_site.jobs.reconcile import reconcile
 from retwis_site.store.client import Pipe, Store
-from retwis_site.store.ids import stored_score, whole
+from retwis_site.store.ids import integer, stored_score
 from retwis_site.store.replies import Answer, Reply
 from timeline.relations.protocol.counts import Counts
 from timeline.relations.protocol.relation import Edge, Relation, Scores
@@ -31,7 +31,7 @@ from timeline.relations.protocol.targets import ask_person_exists
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class EdgeState:
     """What a look has found about an edge."""
 
     score: float | None  # in the truth; None: the edge does not stand
@@ -39,7 +39,7 @@ class Seen:
     facts: tuple[object, ...]  # for each effect, what decides about it
 
 
-class Look:
+class EdgeLook:
     """Queues its commands; after `execute()` it has `seen` and `counts`."""
 
     def __init__(self, pipe: Pipe, relation: Relation, edges: Collection[Edge]) -> None:
@@ -65,9 +65,9 @@ class Look:
             self._counts = {int(target): relation.count.ask(pipe, int(target)) for target in targets}
 
     @property
-    def seen(self) -> dict[Edge, Seen]:
+    def seen(self) -> dict[Edge, EdgeState]:
         return {
-            edge: Seen(score.value, all(each.value for each in conditions), tuple(fact.value for fact in facts))
+            edge: EdgeState(score.value, all(each.value for each in conditions), tuple(fact.value for fact in facts))
             for edge, score, conditions, facts in self._asked
         }
 
@@ -98,7 +98,7 @@ class Edges:
         if self._relation.scores is Scores.UNTIL:
             pipe.zadd(self._relation.truth(edge.who), {edge.target: score})
         else:
-            pipe.zadd_nx(self._relation.truth(edge.who), {edge.target: whole(score)})
+            pipe.zadd_nx(self._relation.truth(edge.who), {edge.target: integer(score)})
         self._commit(pipe, job, edge)
 
     def unset(self, edge: Edge) -> None:
@@ -125,21 +125,21 @@ class Edges:
         for edge, score in scores.items():
             if score is not None:
                 pipe.zadd_nx(self._relation.truth(edge.who), {edge.target: score})
-        look = Look(pipe, self._relation, scores)
+        look = EdgeLook(pipe, self._relation, scores)
         pipe.execute()
         Edges(leased, self._relation)._finish(look, jobs)
 
     def finish(self, job: str) -> None:
         """Carry out what follows the commit of a job, for a worker. Six round trips, and more as for `set`."""
         pipe = self._store.pipeline()
-        look = Look(pipe, self._relation, [self._relation.edge(job)])
+        look = EdgeLook(pipe, self._relation, [self._relation.edge(job)])
         pipe.execute()
         self._finish(look, [job])
 
     def reconcile(self, edges: Collection[Edge]) -> None:
         """Like `mend`, for edges that another job has led to: without jobs of their own. At most seven round trips."""
         pipe = self._store.pipeline()
-        look = Look(pipe, self._relation, edges)
+        look = EdgeLook(pipe, self._relation, edges)
         pipe.execute()
         self._reconcile(look.seen)
 
@@ -147,12 +147,12 @@ class Edges:
 
     def _commit(self, pipe: Pipe, job: Job, edge: Edge) -> None:
         """Send the commit, which is in `pipe`, together with the first look; then all that follows."""
-        look = Look(pipe, self._relation, [edge])
+        look = EdgeLook(pipe, self._relation, [edge])
         pipe.execute()
         with suppress(LeaseEnded):
             Edges(job.store, self._relation)._finish(look, [job.name])
 
-    def _finish(self, look: Look, jobs: Sequence[str]) -> None:
+    def _finish(self, look: EdgeLook, jobs: Sequence[str]) -> None:
         """Make all that follows match, and remove the jobs."""
         self._relation.afterwards(self._store, self._reconcile(look.seen))
         pipe = self._store.pipeline()
@@ -160,14 +160,14 @@ class Edges:
             self._outbox.queue_done(pipe, job)
         pipe.execute()
 
-    def _reconcile(self, seen: dict[Edge, Seen]) -> dict[Edge, bool]:
+    def _reconcile(self, seen: dict[Edge, EdgeState]) -> dict[Edge, bool]:
         """Make mirrors, effects and counts match the truth. Returns which edges stand."""
         stand: dict[Edge, bool] = {}
         counts: dict[int, int] = {}
 
-        def look(written: Mapping[Edge, Seen]) -> dict[Edge, Seen]:
+        def look(written: Mapping[Edge, EdgeState]) -> dict[Edge, EdgeState]:
             pipe = self._store.pipeline()
-            look = Look(pipe, self._relation, written)
+            look = EdgeLook(pipe, self._relation, written)
             pipe.execute()
             counts.update(look.counts)
             stand.update({edge: now.score is not None for edge, now in look.seen.items()})
@@ -178,7 +178,7 @@ class Edges:
             Counts(self._store, self._relation.count).write(counts)
         return stand
 
-    def _write(self, seen: Mapping[Edge, Seen]) -> dict[Edge, Seen]:
+    def _write(self, seen: Mapping[Edge, EdgeState]) -> dict[Edge, EdgeState]:
         """Take back the edges that must not stand, and write what follows from the truth, but the counts. One round
         trip, two more with such edges; none where nothing follows."""
         standing = self._take_back(seen)
@@ -190,7 +190,7 @@ class Edges:
         pipe.execute()
         return standing
 
-    def _take_back(self, seen: Mapping[Edge, Seen]) -> dict[Edge, Seen]:
+    def _take_back(self, seen: Mapping[Edge, EdgeState]) -> dict[Edge, EdgeState]:
         """Remove the truth of the edges that must not stand. First what only its score leads to."""
         refused = [(edge, now.score) for edge, now in seen.items() if now.score is not None and not now.allowed]
         pipe = self._store.pipeline()
@@ -208,7 +208,7 @@ class Edges:
         and set it again."""
         key = self._relation.truth(edge.who)
         if self._relation.scores is Scores.OWN_POST:
-            pipe.zremrangebyscore(key, str(whole(score)), str(whole(score)))
+            pipe.zremrangebyscore(key, str(integer(score)), str(integer(score)))
         else:
             pipe.zrem(key, edge.target)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe
-from retwis_site.store.ids import stored_time, whole
+from retwis_site.store.ids import integer, stored_time
 from retwis_site.store.replies import Answer
 from timeline.notices.entities import Kind, Notice
 from timeline.notices.inbox import Welcome, ask_welcome, queue_notice
@@ -13,7 +13,7 @@ from timeline.relations.protocol.relation import Edge, Effect
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class NoticeFacts:
     """What a look has found about a notice."""
 
     welcome: Welcome
@@ -28,20 +28,20 @@ def notice_of(kind: Kind) -> Effect:
         post = None if kind is Kind.FOLLOW else int(edge.target)
         welcome = ask_welcome(pipe, edge.owner, _notice(edge), post)
         if not edge.own_post:
-            return Answer(lambda: Seen(welcome.value))
+            return Answer(lambda: NoticeFacts(welcome.value))
         key = keys.post(edge.own_post)
         when = pipe.hget(key, "time")
-        return Answer(lambda: Seen(welcome.value, stored_time(key, when.value)))
+        return Answer(lambda: NoticeFacts(welcome.value, stored_time(key, when.value)))
 
     def queue(pipe: Pipe, edge: Edge, score: float | None, fact: object) -> None:
-        assert isinstance(fact, Seen)
+        assert isinstance(fact, NoticeFacts)
         queue_notice(pipe, edge.owner, _notice(edge), _date(score, fact), fact.welcome)
 
-    def _date(score: float | None, seen: Seen) -> int | None:
+    def _date(score: float | None, facts: NoticeFacts) -> int | None:
         """Unix seconds; None when the edge does not stand. The score of a repost is an id, so its post has the date."""
         if score is None:
             return None
-        return whole(score) if kind is not Kind.REPOST else seen.made or int(time.time())
+        return integer(score) if kind is not Kind.REPOST else facts.made or int(time.time())
 
     def _notice(edge: Edge) -> Notice:
         return Notice(kind, int(edge.target), edge.who)

@@ -88,7 +88,7 @@ def test_many_followers_get_it_from_a_worker(store, raw, pid, settings):
     Reposts(store).repost(ALICE, pid, BOB)
     own = own_post(raw, pid)
     [job] = noted(raw)
-    assert job.startswith(f"spread:{own}:")
+    assert job.startswith(f"fan_repost:{own}:")
     assert str(own) not in raw.lrange("posts:3", 0, -1)
     assert drain(store, "worker") == 1
     assert raw.lindex("posts:3", 0) == str(own)

@@ -11,7 +11,7 @@ from tests.support.stores.key_layouts import make_due
 from tests.support.stores.seam import Killed, before_round_trip
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
-from timeline.posts.writing.standing import DELETED_STAYS, Standing
+from timeline.posts.writing.settling import DELETED_STAYS, Settling
 from timeline.relations.protocol.counts import Counts
 
 
@@ -119,5 +119,15 @@ def test_what_follows_from_a_hash_that_has_expired_makes_no_hash(store, alice, r
     raw.hset("post:1", mapping={"body": "too #late", "edited": "5"})
     raw.hset("edits:1", "5", "too #late")
     raw.zadd("tag:late", {"1": 1})
-    Standing(store).settle([1])
+    Settling(store).settle([1])
     assert raw.keys("post:1") == raw.keys("edits:*") == raw.keys("tag:*") == []
+
+
+@pytest.mark.parametrize("kind", ["settle", "stone"])
+def test_a_job_is_finished_also_under_the_name_that_an_earlier_version_gave_it(store, thread, raw, kind):
+    raw.hset("post:3", "replies", "7")
+    raw.zrem("replies_to:3", 4)
+    raw.zadd("outbox", {f"{kind}:4:x": 1})
+    drain(store, "worker")
+    assert raw.zrange("replies_to:3", 0, -1) == ["4"]
+    assert raw.keys("outbox*") == []

@@ -1,4 +1,4 @@
-"""Where posts stand: all that follows from the hash of a post, made to match it.
+"""Settles posts: all that follows from the hash of a post, made to match it.
 
 What decides is read, what follows is written, and then it is read again. While the two differ, it is written again. So
 of two processes that change a post and its replies at once, the last to write has seen what the other one did. Every
@@ -31,7 +31,7 @@ from timeline.relations.protocol.counts import Counts, PostCount
 # ---- The sorted sets in which a post stands because of what its hash says: the thread, the replies to a post, its
 # quotes, the posts with a tag.
 #
-# The hash is the truth, and a listing follows from it (`standing.py`). Member and score of each entry are the post's
+# The hash is the truth, and a listing follows from it (`settling.py`). Member and score of each entry are the post's
 # id.
 
 
@@ -74,7 +74,7 @@ def queue_spellings(pipe: Pipe, body: str) -> None:
 FOREVER = -1  # TTL of a key without an expiry
 
 
-class Seen(NamedTuple):
+class PostState(NamedTuple):
     """All that decides where a post stands."""
 
     exists: bool  # False: no hash, or one without an author
@@ -123,7 +123,7 @@ class Parent(NamedTuple):
         return self.deleted and self.expires == bool(self.replies)
 
 
-class Look:
+class PostLook:
     """Queues its commands. After `execute()` it has `seen`, `parents` and `quotes`."""
 
     def __init__(self, pipe: Pipe, links: Mapping[int, Links]) -> None:
@@ -135,7 +135,7 @@ class Look:
         self._quotes = {pid: QUOTES.ask(pipe, pid) for pid in quoted}
 
     @property
-    def seen(self) -> dict[int, Seen]:
+    def seen(self) -> dict[int, PostState]:
         return {pid: one.value for pid, one in self._seen.items()}
 
     @property
@@ -148,15 +148,15 @@ class Look:
         return {pid: one.value for pid, one in self._quotes.items()}
 
 
-def _ask_seen(pipe: Pipe, pid: int) -> Answer[Seen]:
+def _ask_seen(pipe: Pipe, pid: int) -> Answer[PostState]:
     key = keys.post(pid)
     fields = pipe.hmget(key, ("user_id", "deleted", "body", "edited", *LINKS))
     replies = pipe.zcard(keys.replies_to(pid))
     texts = ask_versions(pipe, pid)
 
-    def read() -> Seen:
+    def read() -> PostState:
         author, deleted, body, edited, *links = fields.value
-        return Seen(
+        return PostState(
             exists=author is not None,
             deleted=deleted is not None,
             has_replies=replies.value > 0,
@@ -182,7 +182,7 @@ def _ask_parent(pipe: Pipe, pid: int) -> Answer[Parent]:
     return Answer(read)
 
 
-# ---- Standing
+# ---- Settling
 
 
 DELETED_STAYS = 30 * 24 * 3600  # seconds that the page of a deleted post without replies answers 410
@@ -191,29 +191,29 @@ DELETED_STAYS = 30 * 24 * 3600  # seconds that the page of a deleted post withou
 class Settled(NamedTuple):
     """Posts whose listings agree with them, and what they answer and quote."""
 
-    seen: dict[int, Seen]
+    seen: dict[int, PostState]
     parents: dict[int, Parent]
     quotes: dict[int, int]
 
 
-class Standing:
+class Settling:
     """Makes all that follows from posts match them. Their jobs must be in the outbox."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._outbox = Outbox(store)
 
-    def settle(self, pids: Collection[int], written: Mapping[int, Seen] | None = None) -> None:
+    def settle(self, pids: Collection[int], written: Mapping[int, PostState] | None = None) -> None:
         """Make all match for these posts. `written`: what was written of them before.
 
         Three round trips for all together; one more for deleted posts with a text, two more each where posts are
         answered and where posts are quoted; more while others change the same posts, and for tombstones above."""
         pipe = self._store.pipeline()
-        look = Look(pipe, dict.fromkeys(pids, NO_LINKS))
+        look = PostLook(pipe, dict.fromkeys(pids, NO_LINKS))
         pipe.execute()
         self.agree(written or {}, look)
 
-    def agree(self, written: Mapping[int, Seen], look: Look) -> None:
+    def agree(self, written: Mapping[int, PostState], look: PostLook) -> None:
         """As `settle`, for posts that were just read (`look`). `written`: what was written of them before that. No
         round trip for a post that was written as it is and names no other."""
         settled = self._write_until_same(written, look)
@@ -222,20 +222,20 @@ class Standing:
             self._remove_texts(settled.seen)
             self._count(settled)
             above = [pid for pid, parent in settled.parents.items() if parent.stands_wrong]
-            jobs = self._replace(jobs, [f"stone:{pid}:{nonce()}" for pid in above])
+            jobs = self._replace(jobs, [f"settle:{pid}:{nonce()}" for pid in above])
             if not above:
                 return
             pipe = self._store.pipeline()
-            look = Look(pipe, dict.fromkeys(above, NO_LINKS))
+            look = PostLook(pipe, dict.fromkeys(above, NO_LINKS))
             pipe.execute()
             settled = self._write_until_same({}, look)
 
     def finish(self, claim: Claim) -> None:
-        """The job `stone:<pid>:<nonce>`: the first reply to a deleted post has come, or the last one has gone."""
+        """The job `settle:<pid>:<nonce>`: the first reply to a deleted post has come, or the last one has gone."""
         self.settle([job_id(claim.name, 1)])
         claim.outbox.done(claim.name)
 
-    def queue(self, pipe: Pipe, pid: int, now: Seen, before: Seen | None = None) -> None:
+    def queue(self, pipe: Pipe, pid: int, now: PostState, before: PostState | None = None) -> None:
         """Write what follows from a post as it is now. `before`: what was written of it last."""
         stands_in = now.stands_in
         for key in stands_in:
@@ -262,11 +262,11 @@ class Standing:
                 fields["mentions"] = " ".join(map(str, now.links.mentions))
             pipe.hset(keys.post(pid), fields)
 
-    def _write_until_same(self, written: Mapping[int, Seen], look: Look) -> Settled:
+    def _write_until_same(self, written: Mapping[int, PostState], look: PostLook) -> Settled:
         settled = Settled(look.seen, look.parents, look.quotes)
         last = dict(written)
 
-        def write(found: Mapping[int, Seen]) -> dict[int, Seen]:
+        def write(found: Mapping[int, PostState]) -> dict[int, PostState]:
             changed = {pid: self._with_mentions(now) for pid, now in found.items()}
             pipe = self._store.pipeline()
             for pid, now in changed.items():
@@ -275,9 +275,9 @@ class Standing:
             last.update(changed)
             return changed
 
-        def look_again(changed: Mapping[int, Seen]) -> dict[int, Seen]:
+        def look_again(changed: Mapping[int, PostState]) -> dict[int, PostState]:
             pipe = self._store.pipeline()
-            look = Look(pipe, {pid: now.links for pid, now in changed.items()})
+            look = PostLook(pipe, {pid: now.links for pid, now in changed.items()})
             pipe.execute()
             settled.seen.update(look.seen)
             settled.parents.update(look.parents)
@@ -287,14 +287,14 @@ class Standing:
         reconcile({pid: now for pid, now in look.seen.items() if now != last.get(pid)}, look_again, write)
         return settled
 
-    def _with_mentions(self, now: Seen) -> Seen:
+    def _with_mentions(self, now: PostState) -> PostState:
         """The post with the mentions of its newest text. One round trip for an edited post whose text has an @name,
         else none."""
         if now.deleted or not now.texts:
             return now
         return now._replace(links=now.links._replace(mentions=mentioned(self._store, now.text)))
 
-    def _remove_texts(self, seen: Mapping[int, Seen]) -> None:
+    def _remove_texts(self, seen: Mapping[int, PostState]) -> None:
         """One round trip; none without deleted posts that have a text, and posts whose hash has expired."""
         pipe = self._store.pipeline()
         for pid, now in seen.items():
