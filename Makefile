@@ -121,7 +121,7 @@ soak: $(VENV)/.installed-test
 growth: $(VENV)/.installed-test
 	@$(BIN)/python -m benchmarks.growth && $(BIN)/python -m benchmarks.growth.paper
 
-# Measures how fast the site is, and writes docs/benchmarks.md. Needs 25 minutes, 1 GB of memory and Debian's wrk,
+# Measures how fast the site is, and writes docs/benchmarks.md. Needs 40 minutes, 1 GB of memory and Debian's wrk,
 # apache2-utils, redis-tools and redis-server.
 bench: $(VENV)/.installed-test
 	@$(BIN)/python -m benchmarks.bench
