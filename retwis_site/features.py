@@ -48,7 +48,7 @@ AskWaiting = Callable[[Pipe], Reply[int] | Answer[int]]
 class AccountSet:
     """A sorted set of a user. It is empty once the account is removed."""
 
-    key: OfId
+    key: Callable[[int], str]  # by uid: a kind of the key table, such as `keys.notices`
     explained_by: Callable[[int, str], set[str]]  # uid, member -> beginnings of the jobs that may be at work on it
 
 
@@ -131,7 +131,7 @@ def account_sets() -> list[AccountSet]:
     """The sorted sets of users: those of the key table, with what features say of them."""
     told = {account_set.key: account_set for feature in features() for account_set in feature.account_sets}
     sets = [kind for kind in KINDS.values() if isinstance(kind, OfId) and kind.of_users and kind.type == "zset"]
-    return [told.get(kind, AccountSet(kind, kind.jobs_on)) for kind in sets]
+    return [*(AccountSet(kind, kind.jobs_on) for kind in sets if kind not in told), *told.values()]
 
 
 @cache

@@ -84,7 +84,7 @@ class Roles:
         self._outbox.done(job)
 
     def follow(self, uid: int) -> None:
-        """Make the field `role` of a user follow `staff`. Three round trips; three more each time that another change
+        """Make the field `role` of a user follow `staff`. Three round trips; two more each time that another change
         comes between."""
 
         def look(written: Collection[int]) -> dict[int, Role]:

@@ -20,7 +20,7 @@ def reconcile(
 ) -> None:
     """`found`: what the first look has found, by what it is about. `write` writes what follows from it, and returns
     what it has written that for: others may be left out, or corrected. `look` reads it anew, in a round trip of its
-    own. The store of both is that of a job, which looks at its lease before each round trip."""
+    own. In a job, the store of both is that of the job, which looks at its lease before each round trip."""
     while found:
         written = write(found)
         found = {key: now for key, now in look(written).items() if now != written[key]}

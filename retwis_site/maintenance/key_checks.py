@@ -20,8 +20,8 @@ class KeyChecks:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._temporary = {kind.pattern: kind.lives for kind in KINDS.values() if kind.lives}
         windows = [limit.seconds for feature in features() for limit in feature.limits]
+        self._temporary = {kind.pattern: kind.lives for kind in KINDS.values() if kind.lives}
         self._temporary[keys.throttle.pattern] = max(windows, default=keys.throttle.lives)
 
     def inconsistencies(self) -> list[Check]:

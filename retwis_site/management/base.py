@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from retwis_site.exceptions import StoreError
+from retwis_site.features import features
 from retwis_site.maintenance.checks import Check
 from retwis_site.maintenance.examination import Examination
 from retwis_site.store.client import Store, connect
@@ -60,6 +61,7 @@ class StoreCommand(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         self.verbosity: int = options["verbosity"]
+        features()  # they may declare kinds of keys
         with running_store(announcer(self, self.verbosity)) as store:
             self.run(store, **options)
 

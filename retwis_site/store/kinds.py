@@ -12,6 +12,7 @@ from typing import ClassVar
 from zlib import crc32
 
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
@@ -55,8 +56,8 @@ class What(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One member, entry, field or string. `check`: what `doctor` requires of it; empty: nothing, or a feature has a
-    check of its own."""
+    """One member, entry, field or string. `check`: what `doctor` requires of it, but of the fields of a map; empty:
+    nothing, or a feature has a check of its own."""
 
     check: str = ""
     what: What = What.TEXT
@@ -132,7 +133,6 @@ TYPES = {String: "string", Hash: "hash", Map: "hash", Entries: "list", ZSet: "zs
 
 # ---- A kind
 
-SHARDS = ":[0-9]*"  # the end of the SCAN pattern for the parts of a Split
 IDS = {"uid", "pid", "rid", "year", "id"}  # parts of names that are ids
 NUMBERS = {"first", "bucket", "group"}  # and those that are numbers
 
@@ -148,7 +148,7 @@ EACH_ACTION = _("One key for each recent action; it expires")
 
 DAMAGED = "damaged"  # the word of keys that a repair has moved away
 KINDS: dict[str, "Kind"] = {}  # each kind by its SCAN pattern without the prefix, in the order of the declarations
-BY_WORD: dict[str, "Kind"] = {}  # by the first word of its name
+BY_START: dict[str, "Kind"] = {}  # by what the names of its keys begin with: `users`, `likes:`
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,13 +174,20 @@ class Kind:
     do_not_call_in_templates: ClassVar = True  # a template asks what it is, not for a key
 
     def __post_init__(self) -> None:
-        KINDS[self.pattern] = self
-        BY_WORD.setdefault(self.word, self)
+        known = BY_START.get(self.start)
+        if known is not None and not isinstance(known, TypeAlone):
+            raise ImproperlyConfigured(f"The kinds of keys {known.name} and {self.name} begin alike: rename one.")
+        KINDS[self.pattern] = BY_START[self.start] = self
 
     @cached_property
     def word(self) -> str:
         """`likes`."""
         return self.name.partition(":")[0]
+
+    @property
+    def start(self) -> str:
+        """What the names of its keys begin with, after the prefix: `likes:`."""
+        return f"{self.word}:" if self.parts else self.word
 
     @cached_property
     def parts(self) -> tuple[str, ...]:
@@ -281,7 +288,7 @@ class Kind:
 
     def jobs_on(self, owner: int, member: str) -> set[str]:
         """The beginnings of the names of the jobs that may be at work on this member of a user's sorted set."""
-        return set(self.jobs.format(owner=owner, member=member).split())
+        return {job.format(owner=owner, member=member) for job in self.jobs.split()}
 
 
 class One(Kind):
@@ -324,7 +331,12 @@ class Shard(Kind):
 
     @property
     def pattern(self) -> str:
-        return f"{self.word}{SHARDS}"
+        return f"{self.word}:[0-9]*"
+
+    def has(self, end: str) -> bool:
+        """Whether a name may end so, with any number of shards."""
+        number = parse_number(end)
+        return number is not None and number < settings.MOST_SHARDS
 
 
 @dataclass(frozen=True, eq=False)
@@ -384,14 +396,12 @@ def kind_of(key: str) -> Kind | None:
     """The kind of a key. None for a key that is not the site's, such as `user:settings`, and for `damaged:` ones, which
     have the name of another key in theirs."""
     word, colon, rest = unprefixed(key).partition(":")
-    kind = BY_WORD.get(word)
+    kind = BY_START.get(f"{word}{colon}")
     if kind is None or isinstance(kind.holds, Anything) or not key.startswith(PREFIX):
         return None
-    if isinstance(kind, Split):
-        return (KINDS[f"{word}{SHARDS}"] if colon else kind) if key in kind.whatever_shards() else None
-    if not kind.parts:
-        return None if colon else kind
-    return kind if colon and (_fits(kind.parts, rest) or rest == kind.also != "") else None
+    if isinstance(kind, Shard):
+        return kind if kind.has(rest) else None
+    return kind if not kind.parts or _fits(kind.parts, rest) or rest == kind.also != "" else None
 
 
 def _fits(parts: tuple[str, ...], rest: str) -> bool:
@@ -411,9 +421,9 @@ def is_ours(key: str) -> bool:
 def may_be(key: str) -> Kind | None:
     """The kind of a key that the site, or another Retwis, may have written: the first word of its name is enough.
     `kind_of` is stricter, since a program may have keys such as `user:settings` beside those of the site."""
-    word, colon, _ = unprefixed(key).partition(":")
-    kind = BY_WORD.get(word)
-    return kind if kind is not None and (isinstance(kind, Split) or bool(kind.parts) == bool(colon)) else None
+    word, colon, rest = unprefixed(key).partition(":")
+    kind = BY_START.get(f"{word}{colon}")
+    return None if isinstance(kind, Shard) and not kind.has(rest) else kind
 
 
 def id_in(key: str) -> int | None:
@@ -430,6 +440,10 @@ def matching(pattern: str) -> str:
 # ---- Of a site's own features: settings.KEY_KINDS, by SCAN pattern
 
 
+class TypeAlone(Kind):
+    """A kind of which only the type is known. A feature may declare it anew, and say more."""
+
+
 _OF_TYPE: dict[str, Holds] = {
     "string": String(),
     "hash": Map(ANY, ANY),
@@ -441,4 +455,4 @@ _OF_TYPE: dict[str, Holds] = {
 def declare(key_kinds: dict[str, str]) -> None:
     """Declare kinds of which only the type is known."""
     for pattern, type_ in key_kinds.items():
-        Kind(pattern.replace("*", "<id>"), _OF_TYPE[type_], "what a feature of this site alone keeps")
+        TypeAlone(pattern.replace("*", "<id>"), _OF_TYPE[type_], "what a feature of this site alone keeps")

@@ -5,8 +5,8 @@
         [best] = yield from trip(ask_best(pipe, name))
         return Profile(name, counts, best)
 
-A reader queues commands in a pipe that it was given, and yields. Whoever runs it sends the pipe: `Viewer.ask` with the
-check of the viewer in the first round trip.
+A reader queues commands in a pipe that it was given, and yields at least once. Whoever runs it sends the pipe:
+`Viewer.ask` with the check of the viewer in the first round trip. A StoreError is raised there, not in the reader.
 """
 
 from collections.abc import Generator

@@ -1,7 +1,7 @@
 """What may be shown of a command and of a key: of kinds and fields that are shown in commands, as the table says.
 
-Hidden are secrets (passwords, sessions, codes, links), and what only some people may read (reports, the log of staff,
-whom somebody blocks).
+Hidden are secrets (passwords, sessions, codes, links), and what the keys hold that only some people may read (reports,
+the log of staff, `blocked:`). Of jobs the kind and the ids are shown.
 """
 
 import re
@@ -17,9 +17,10 @@ LONGEST = 60  # characters of one argument
 MOST_ARGUMENTS = 30
 
 _NAMED_IN_FIELDS = {"HGET": 1, "HMGET": 1, "HDEL": 1, "HEXISTS": 1, "HINCRBY": 2, "HSET": 2, "HSETNX": 2}
-# The commands that name members; of ZADD each second argument, from the last one on. Of the others numbers are ranks,
-# scores and limits.
-_NAME_MEMBERS = {"ZADD", "ZREM", "ZSCORE", "ZMSCORE", "ZRANK", "ZREVRANK", "ZINCRBY"}
+# The commands that name members. Of the others numbers are ranks, limits and scores.
+_NAME_MEMBERS = {"ZADD", "ZREM", "ZSCORE", "ZMSCORE", "ZREVRANK"}
+_NAME_RANKS = {"ZRANGE", "ZREVRANGE", "ZREMRANGEBYRANK"}
+_FLAGS = {"NX", "XX", "GT", "LT", "CH", "INCR"}  # of ZADD, before the first score
 
 _PLAIN_FIELD = re.compile(r"[a-z_]{1,20}")
 # Numbers, and words by which commands are told how: no secret looks like that. Secrets of digits alone are longer.
@@ -114,10 +115,16 @@ def _shown(name: str, kind: Kind | None, arguments: Sequence[object]) -> Iterato
 
 
 def _is_member(name: str, kind: Kind | None, place: int, texts: Sequence[str]) -> bool:
-    """Whether an argument is a member of a key that is hidden: an id says whom somebody blocks."""
-    if kind is None or kind.type != "zset" or name not in _NAME_MEMBERS:
+    """Whether an argument is a member of a sorted set that is hidden, such as the id of somebody who is blocked, or a
+    score that is the member."""
+    if kind is None or kind.type != "zset" or name in _NAME_RANKS:
         return False
-    return not texts[place].isalpha() and (name != "ZADD" or (len(texts) - place) % 2 == 1)
+    if kind.score.rule == "member":
+        return texts[place][-1].isdigit()
+    if name != "ZADD":
+        return name in _NAME_MEMBERS
+    flags = sum(text in _FLAGS for text in texts[:6])
+    return place >= flags and (place - flags) % 2 == 1
 
 
 def _text(argument: object) -> str:

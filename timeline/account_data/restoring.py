@@ -39,7 +39,6 @@ from timeline.posts.writing.delivery import FOLLOWERS_AT_ONCE
 from timeline.posts.writing.publication import MOST_ABOVE
 from timeline.posts.writing.settling import Settling
 from timeline.relations.follow import FOLLOW
-from timeline.relations.mute import MUTE_THREAD
 from timeline.relations.muted_words import MOST_MUTED, MUTE_WORDS, parse
 from timeline.relations.protocol.edges import Edges
 from timeline.relations.protocol.relation import Edge, Relation, to_person
@@ -183,8 +182,9 @@ class Conversation:
 
 def restored() -> list[Relation]:
     """The relations that are brought back. Follows are asked for again; a repost is a post of its own; the ids of
-    threads are others here."""
-    return [relation for relation in relations() if relation not in {FOLLOW, REPOST, MUTE_THREAD}]
+    threads are others here; of texts it must be known which are good."""
+    to_people_and_posts = [one for one in relations() if one.target.is_person or one.target.has_author]
+    return [one for one in (*to_people_and_posts, MUTE_WORDS, TAG_FOLLOW) if one not in {FOLLOW, REPOST}]
 
 
 class RestoredRelations:

@@ -1,19 +1,22 @@
 """Pages of a user's followers and following: all rows, the mutual ones, or those that are not followed back."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from retwis_site.exceptions import NotShown
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
+from retwis_site.store.commands import Scored
 from retwis_site.store.ids import stored_rows
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.reading import trip
+from retwis_site.store.reading import Reading, trip
 from retwis_site.store.replies import Answer
 from timeline.people.cursors import ScoreCursor, ask_start_rank
 from timeline.people.entities import FollowRow, PeoplePage, Show
 from timeline.people.listed import AskLeftOut, ask_listed
+from timeline.relations.entities import Blocks
 from timeline.relations.follow import COMPARED
 from timeline.relations.mute import ask_hidden
 from timeline.relations.protocol.blocks import ask_blocked, ask_blocks
@@ -75,23 +78,7 @@ class FollowPages:
     ) -> tuple[User, list[Row], bool]:
         """The user, at most `limit` rows and one more, from the first one or below the cursor, newest first, and
         whether the store has more than `limit` of them."""
-        if before is None:
-            person, (blocks, found) = viewer.ask_about(
-                username,
-                lambda pipe, me, them: trip(
-                    ask_blocks(pipe, me, them), pipe.zrevrange_withscores(side(them), 0, limit)
-                ),
-            )
-        else:
-            person, (blocks, start) = viewer.ask_about(
-                username,
-                lambda pipe, me, them: trip(
-                    ask_blocks(pipe, me, them), ask_start_rank(pipe, side(them), str(before.uid), before.score)
-                ),
-            )
-            found = self._store.zrevrange_withscores(side(person.uid), start, start + limit)
-        if blocks.theirs:  # then nothing of their profile is shown
-            raise NotShown
+        person, found = viewer.ask_about(username, partial(_read_rows, side, before, limit))
         return person, stored_rows(side(person.uid), found), len(found) > limit
 
     def _fitting(self, rows: Sequence[Row], other: str, show: Show) -> list[Row]:
@@ -130,3 +117,25 @@ def _ask_follow_me(pipe: Pipe, me: int, uids: Sequence[int]) -> Answer[set[int]]
         return {uid for uid, follows in cached.items() if follows}
 
     return Answer(read)
+
+
+def _read_rows(
+    side: Side, before: ScoreCursor | None, limit: int, pipe: Pipe, me: int | None, them: int
+) -> Reading[Scored]:
+    """`limit` rows and one more. One round trip, two below a cursor. Raises NotShown when the user blocks the viewer:
+    then nothing of their profile is shown."""
+    if before is None:
+        blocks, rows = yield from trip(ask_blocks(pipe, me, them), pipe.zrevrange_withscores(side(them), 0, limit))
+        _require_shown(blocks)
+        return rows
+    blocks, start = yield from trip(
+        ask_blocks(pipe, me, them), ask_start_rank(pipe, side(them), str(before.uid), before.score)
+    )
+    _require_shown(blocks)
+    [rows] = yield from trip(pipe.zrevrange_withscores(side(them), start, start + limit))
+    return rows
+
+
+def _require_shown(blocks: Blocks) -> None:
+    if blocks.theirs:
+        raise NotShown

@@ -57,8 +57,8 @@ def _without_mirror() -> list[Relation]:
 
 
 def feature_of(relation: Relation, **more: Any) -> Feature:
-    """What a relation of a site's own feature adds to the site. `more`: what the feature declares besides, such as the
-    addresses of its pages."""
+    """What a relation of a site's own feature adds to the site. `more`: what the feature declares besides
+    jobs and lines, such as the addresses of its pages."""
     jobs, lines = {relation.kind: handler(relation)}, (lines_of(relation),)
     return Feature(relations=(relation,), jobs=jobs, site_lines=lines, **more)
 

@@ -16,7 +16,6 @@ from retwis_site.store.chunks import AT_ONCE, batches, newest_first, newest_firs
 from retwis_site.store.client import Store
 from retwis_site.store.ids import note_bad, stored_id, stored_ids, stored_score, stored_time
 from timeline.relations.follow import FOLLOW
-from timeline.relations.muted_words import MUTE_WORDS
 from timeline.relations.protocol.counts import Counts
 from timeline.relations.protocol.relation import Relation, Scores
 from timeline.relations.protocol.removal import edges_of
@@ -189,7 +188,7 @@ def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator
     yield from _people(store, "following", keys.following(owner.uid), "since")
     yield from _people(store, "follower", keys.followers(owner.uid), "since")
     for relation in relations():
-        key, when = relation.truth(owner.uid), "until" if relation.scores is Scores.UNTIL else "since"
+        key, when = relation.truth(owner.uid), _when(relation)
         if relation is FOLLOW:
             continue
         if relation.target.is_person:
@@ -222,7 +221,7 @@ def _people(store: Store, type_: str, key: str, when: str) -> Iterator[list[Line
 
 def _posts(store: Store, relation: Relation, me: int, address_of: AddressOf) -> Iterator[list[Line]]:
     """Lines about posts, without those of deleted accounts. Three round trips a chunk."""
-    key = relation.truth(me)
+    key, when = relation.truth(me), _when(relation)
     for rows in newest_first(store, key):
         scores = dict(rows)
         edges = edges_of(store, relation, [(me, str(pid)) for pid in stored_ids(key, list(scores))])
@@ -231,7 +230,7 @@ def _posts(store: Store, relation: Relation, me: int, address_of: AddressOf) -> 
             {
                 "type": relation.kind,
                 "id": int(edge.target),
-                "since": _moment(key, edge.target, scores[edge.target]),
+                when: _moment(key, edge.target, scores[edge.target]),
                 "address": address_of("post", people[edge.owner].username, int(edge.target)),
             }
             for edge in edges
@@ -241,7 +240,7 @@ def _posts(store: Store, relation: Relation, me: int, address_of: AddressOf) -> 
 
 def _others(store: Store, relation: Relation, key: str, when: str) -> Iterator[list[Line]]:
     """Lines about tags and words, and about threads, by the id of the first post. One round trip a chunk."""
-    name = "words" if relation is MUTE_WORDS else "tag" if relation.target.is_text else "id"
+    name = relation.fields[1] if relation.target.is_text else "id"
     for rows in newest_first(store, key):
         scores = dict(rows)
         targets = list(scores) if relation.target.is_text else stored_ids(key, list(scores))
@@ -249,6 +248,11 @@ def _others(store: Store, relation: Relation, key: str, when: str) -> Iterator[l
             {"type": relation.kind, name: target, when: _moment(key, str(target), scores[str(target)])}
             for target in targets
         ]
+
+
+def _when(relation: Relation) -> str:
+    """What a line calls the score of an edge."""
+    return "until" if relation.scores is Scores.UNTIL else "since"
 
 
 def _moment(key: str, member: str, score: float) -> str | None:

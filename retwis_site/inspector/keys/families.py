@@ -25,7 +25,10 @@ ALONE = "alone"  # counts the keys of all families that are one key
 NO_KEY = "none"  # the type of a key that is not there
 OTHERS = "others"  # counts what is not in the key table
 
-PATTERNS = (*(pattern for pattern in KINDS if "*" in pattern), ALONE, OTHERS)
+
+def patterns() -> tuple[str, ...]:
+    """What is counted: each kind of many keys, and these two."""
+    return (*(pattern for pattern, kind in KINDS.items() if kind.parts), ALONE, OTHERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What a page and those before it have found. `tallies` has all PATTERNS, and each family that is one key."""
+    """What a page and those before it have found. `tallies` has all `patterns()`, and each family that is one key."""
 
     tallies: Mapping[str, Tally]
     examples: Mapping[str, Sequence[str]]  # some keys of each family, found by this page
@@ -60,10 +63,10 @@ class Sample:
 
     @property
     def looked_at(self) -> int:
-        return sum(self.tallies[pattern].found for pattern in PATTERNS)
+        return sum(self.tallies[pattern].found for pattern in patterns())
 
     def is_estimate(self, pattern: str) -> bool:
-        return self.further is not None and pattern in PATTERNS and self.looked_at > 0
+        return self.further is not None and pattern in patterns() and self.looked_at > 0
 
     def number(self, pattern: str) -> int:
         """How many keys a family has; an estimate until all were looked at."""
@@ -95,14 +98,14 @@ class Families:
         servers = self._store.servers()
         if place.server >= len(servers):
             raise BadCursor(str(place))
-        found: Mapping[str, list[str]] = {pattern: [] for pattern in PATTERNS}
+        found: Mapping[str, list[str]] = {pattern: [] for pattern in patterns()}
         total, further = 0, None
         try:
             total = self._store.dbsize()
             further = self._scan(servers, place, found)
         except StoreRefused as error:
             refusals.append(str(error))
-        chosen = {pattern: found[pattern][:MEASURED] for pattern in PATTERNS if pattern not in {ALONE, OTHERS}}
+        chosen = {pattern: found[pattern][:MEASURED] for pattern in patterns() if pattern not in {ALONE, OTHERS}}
         alone = self._alone()
         try:
             memory = self._memory([key for some in (*chosen.values(), *alone.values()) for key in some])
@@ -127,7 +130,7 @@ class Families:
                 break
         for key in seen:
             line = line_of(key)
-            found[OTHERS if line is None else line.pattern if line.pattern in PATTERNS else ALONE].append(key)
+            found[OTHERS if line is None else line.pattern if line.pattern in patterns() else ALONE].append(key)
         return place if place.server < len(servers) else None
 
     def _alone(self) -> dict[str, list[str]]:
@@ -167,16 +170,18 @@ def place_in(text: str) -> Place:
 
 
 def packed(tallies: Mapping[str, Tally]) -> str:
-    """The tallies as a text for `tallies_in`: three numbers for each of PATTERNS."""
-    return "_".join(f"{one.found}.{one.measured}.{one.bytes}" for one in (tallies[pattern] for pattern in PATTERNS))
+    """The tallies as a text for `tallies_in`: three numbers for each of `patterns()`."""
+    return "_".join(f"{one.found}.{one.measured}.{one.bytes}" for one in (tallies[pattern] for pattern in patterns()))
 
 
 def tallies_in(text: str) -> Mapping[str, Tally]:
     """The tallies that `packed` has made a text of. Raises BadCursor for any other text."""
     numbers = [[parse_number(number) for number in part.split(".")] for part in text.split("_")]
-    if len(numbers) != len(PATTERNS) or any(len(part) != 3 or None in part for part in numbers):
+    if len(numbers) != len(patterns()) or any(len(part) != 3 or None in part for part in numbers):
         raise BadCursor(text)
-    return {pattern: Tally(*(number or 0 for number in part)) for pattern, part in zip(PATTERNS, numbers, strict=True)}
+    return {
+        pattern: Tally(*(number or 0 for number in part)) for pattern, part in zip(patterns(), numbers, strict=True)
+    }
 
 
 def _is_digits(text: str) -> bool:

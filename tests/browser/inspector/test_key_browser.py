@@ -35,7 +35,7 @@ def test_a_developer_goes_from_the_families_to_a_person(window, alice, bob, stor
     expect(main.get_by_role("heading", name=f"user:{bob.user.uid}")).to_be_visible()
     expect(main.get_by_text("32 bytes, not shown").first).to_be_visible()
     page.goto(f"/inspect/updates:{bob.user.uid}")
-    main.get_by_role("listitem").get_by_role("link", name=f"@{bob.user.username}").click()
+    main.get_by_role("listitem").get_by_role("link", name=f"@{bob.user.username}").first.click()
     expect(page.get_by_text("Look at the keys")).to_be_visible()
     assert page.url.endswith(f"/{pid}/")
 

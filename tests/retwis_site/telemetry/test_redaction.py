@@ -59,6 +59,12 @@ def test_long_texts_and_many_arguments_are_cut():
     assert len(shown_arguments(("ZMSCORE", "likes:7", *map(str, range(1000))))) == MOST_ARGUMENTS + 1
 
 
+def test_members_are_told_from_scores_also_where_a_long_command_is_cut():
+    command = ("ZADD", "blocked:7", *(part for uid in range(100, 140) for part in (1700000000, str(uid))))
+    assert set(shown_arguments(command)[:-1:2]) == {"1700000000"}
+    assert set(shown_arguments(command)[1:-1:2]) == {HIDDEN}
+
+
 @pytest.mark.parametrize(
     ("command", "logged"),
     [
@@ -66,8 +72,9 @@ def test_long_texts_and_many_arguments_are_cut():
         (("ZADD", "blocked_by:9", "NX", 1700000000, "7"), f"ZADD blocked_by:9 NX 1700000000 {HIDDEN}"),
         (("ZREM", "blocked:7", "9"), f"ZREM blocked:7 {HIDDEN}"),
         (("ZMSCORE", "blocked:7", "9", "10"), f"ZMSCORE blocked:7 {HIDDEN} {HIDDEN}"),
-        (("ZADD", "reports_about:7", 1700000000, "1700000000"), f"ZADD reports_about:7 1700000000 {HIDDEN}"),
-        (("ZADD", "reports", 1700000000, "1700000000"), f"ZADD reports 1700000000 {HIDDEN}"),
+        (("ZADD", "reports_about:7", 1700000000, "1700000000"), f"ZADD reports_about:7 {HIDDEN} {HIDDEN}"),
+        (("ZREVRANGEBYSCORE", "reports", "(1700000000", "-inf"), f"ZREVRANGEBYSCORE reports {HIDDEN} -inf"),
+        (("ZREVRANGE", "reports", 0, 20), "ZREVRANGE reports 0 20"),
         (("ZADD", "muted_words:7", "inf", "home hide war"), f"ZADD muted_words:7 inf {HIDDEN}"),
         (("ZRANGE", "blocked:7", 0, 49), "ZRANGE blocked:7 0 49"),
         (("ZADD", "likes:7", 1700000000, "9"), "ZADD likes:7 1700000000 9"),

@@ -106,3 +106,13 @@ def test_doctor_finds_and_repairs_what_is_wrong_with_it(found):
 def test_it_goes_with_the_account(found):
     assert found["keys of a deleted account"] == [{}, {}]
     assert found["problems of a deleted account"] == []
+
+
+def test_a_command_knows_its_kinds_before_it_looks_at_keys():
+    """Else `copy` would leave them out."""
+    code = f"""{FAKE}
+from django.core.management import call_command
+call_command("deliver", "--once", verbosity=0)
+from retwis_site.store.kinds import kind_of
+print(kind_of("highlights:7").name)"""
+    assert in_a_process(code, DJANGO_SETTINGS_MODULE="tests.support.own_feature.settings") == "highlights:<uid>"

@@ -72,7 +72,7 @@ class Reposts:
         return True
 
 
-def _settling(store: Store, stand: Mapping[Edge, bool]) -> dict[Edge, int]:
+def _own_posts(store: Store, stand: Mapping[Edge, bool]) -> dict[Edge, int]:
     """The edges whose own post stands, with the numbers of followers of the people. One round trip; none without own
     posts."""
     pipe = store.pipeline()
@@ -88,7 +88,7 @@ def _settling(store: Store, stand: Mapping[Edge, bool]) -> dict[Edge, int]:
 def _push(store: Store, stand: Mapping[Edge, bool]) -> None:
     """Push a new repost into homes. When the lease ends before that, the worker drops them."""
     delivery = Delivery(store)
-    for edge, followers in _settling(store, stand).items():
+    for edge, followers in _own_posts(store, stand).items():
         delivery.push_into_own_home(edge.who, edge.own_post)
         if followers > settings.DELIVER_INLINE_LIMIT:
             pipe = store.pipeline()
@@ -100,5 +100,5 @@ def _push(store: Store, stand: Mapping[Edge, bool]) -> None:
 
 
 def _drop(store: Store, stand: Mapping[Edge, bool]) -> None:
-    for edge in _settling(store, stand):
+    for edge in _own_posts(store, stand):
         Delivery(store).drop_homes(edge.who)

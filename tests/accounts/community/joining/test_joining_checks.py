@@ -9,8 +9,9 @@ from django.core.management import call_command
 from accounts.community.joining.answers import APPROVED, answer_of
 from accounts.community.log import Act, Log
 from accounts.joining.applications import Applications
-from accounts.joining.invitations import Invitations, uses_of
+from accounts.joining.invitations import DAY, KEPT, MOST_DAYS, Invitations, uses_of
 from retwis_site.jobs.worker import drain
+from retwis_site.store import keys
 from tests.support.people import LONG_AGO
 from tests.support.removed_accounts import delete_account, doctor_findings
 
@@ -126,3 +127,7 @@ def test_a_number_of_uses_that_is_none_is_removed(site, capsys, key):
     site.hset(key, code, "many")
     assert doctor_findings(capsys, "--fix")[0] == {"values that are no id, number or text": 1}
     assert not site.exists(key)
+
+
+def test_no_uses_of_an_invitation_live_longer_than_the_key_table_says():
+    assert keys.uses.lives == MOST_DAYS * DAY + KEPT

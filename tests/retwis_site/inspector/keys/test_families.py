@@ -4,7 +4,7 @@ import pytest
 
 from retwis_site.exceptions import BadCursor
 from retwis_site.inspector.keys import families
-from retwis_site.inspector.keys.families import OTHERS, PATTERNS, Families, Place, Tally, packed, place_in, tallies_in
+from retwis_site.inspector.keys.families import OTHERS, Families, Place, Tally, packed, patterns, place_in, tallies_in
 from tests.support.stored_posts import write_posts
 
 
@@ -136,5 +136,5 @@ def test_what_are_no_tallies_is_a_bad_cursor(text):
 
 
 def test_tallies_come_back_from_an_address():
-    tallies = {pattern: Tally(number, 1, number * 100) for number, pattern in enumerate(PATTERNS)}
+    tallies = {pattern: Tally(number, 1, number * 100) for number, pattern in enumerate(patterns())}
     assert tallies_in(packed(tallies)) == tallies

@@ -1,10 +1,11 @@
 """The key table: which kind a key is of, and what the table says of each kind."""
 
 import pytest
+from django.core.exceptions import ImproperlyConfigured
 
 from retwis_site.inspector.keys.key_table import line_of, spans
-from retwis_site.store import keys
-from retwis_site.store.kinds import KINDS, NOT_KNOWN, kind_of, may_be
+from retwis_site.store import keys, kinds
+from retwis_site.store.kinds import KINDS, NOT_KNOWN, TEXT, OfId, String, declare, kind_of, may_be
 
 
 def test_each_kind_of_key_says_how_it_grows():
@@ -43,7 +44,10 @@ def test_a_key_of_another_program_is_not(key):
     assert line_of(key) is None
 
 
-@pytest.mark.parametrize(("key", "may"), [("user:settings", True), ("tag", False), ("user", False), ("another", False)])
+@pytest.mark.parametrize(
+    ("key", "may"),
+    [("user:settings", True), ("tag", False), ("user", False), ("another", False), ("outbox:abc", False)],
+)
 def test_a_key_with_a_word_of_the_table_may_be_one_of_another_retwis(key, may):
     assert (may_be(key) is not None) is may
     assert kind_of(key) is None
@@ -51,3 +55,26 @@ def test_a_key_with_a_word_of_the_table_may_be_one_of_another_retwis(key, may):
 
 def test_code_in_a_line_is_told_from_words():
     assert spans("the mirror of `likes:`") == [(False, "the mirror of "), (True, "likes:")]
+
+
+def test_two_kinds_may_not_begin_alike():
+    with pytest.raises(ImproperlyConfigured, match="rename one"):
+        OfId("user:<uid>", String())
+
+
+def test_a_feature_says_more_of_a_kind_whose_type_alone_was_known(declared):
+    declare({"motto:*": "string", "mottos": "zset"})
+    motto = OfId("motto:<uid>", String(TEXT))
+    assert kind_of("motto:7") is kinds.KINDS["motto:*"] is motto
+    assert kind_of("mottos").type == "zset"
+
+
+def test_jobs_at_work_are_told_also_of_a_member_with_spaces():
+    assert keys.muted_words.jobs_on(7, "home hide two words") == {"mute_words:7:home hide two words"}
+
+
+@pytest.fixture
+def declared(monkeypatch):
+    """Kinds that a test declares are forgotten after it."""
+    monkeypatch.setattr(kinds, "KINDS", dict(KINDS))
+    monkeypatch.setattr(kinds, "BY_START", dict(kinds.BY_START))
