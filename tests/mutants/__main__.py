@@ -1,7 +1,7 @@
 """`python -m tests.mutants [words of a name]` plants each mutant into a copy of the site, and runs what must find it.
 
-Prints a line for each: its seconds and the test that has found it. The exit status is 0 when all were found. The tests
-try all their random cases, as in `make nightly`.
+Prints a line for each: its seconds, the seed and the test that have found it. The exit status is 0 when all were found.
+The tests try all their random cases, as in `make nightly`.
 """
 
 import os
@@ -17,11 +17,13 @@ from pathlib import Path
 
 from tests.mutants import accounts, community, posts, relations
 from tests.mutants.mutant import Mutant
+from tests.support.runs.seed import SEED
 
 ROOT = Path(__file__).parents[2]
 MUTANTS = [*accounts.MUTANTS, *community.MUTANTS, *posts.MUTANTS, *relations.MUTANTS]
 AT_ONCE = 2  # processes that test
 LONGEST = 900  # seconds of one
+SEEDS = (SEED, *(f"{SEED}-{number}" for number in range(2, 6)))
 TESTS_FAILED = 1  # pytest's exit status; that of a test that cannot be collected is another one
 
 
@@ -52,30 +54,43 @@ def _copied(folder: Path) -> Path:
 
 
 def _is_found(mutant: Mutant, copies: queue.Queue[Path]) -> bool:
+    """Chance decides how round trips are taken apart, so a mutant that one seed does not find gets others."""
     folder = copies.get()
     began, planted = time.monotonic(), folder / mutant.file
     sound = planted.read_text()
     planted.write_text(sound.replace(mutant.old, mutant.new))
-    pytest = [sys.executable, "-m", "pytest", "--ds=tests.settings.fake", "-x", "-p", "no:cacheprovider"]
     try:
-        run = _run([*pytest, *mutant.tests], folder)
-    except subprocess.TimeoutExpired:
-        run = None
+        found = next(filter(None, (_failed(mutant, folder, seed) for seed in SEEDS)), None)
     finally:
         planted.write_text(sound)
         copies.put(folder)
-    failed = re.search(r"^FAILED (\S.*?)(?: - .*)?$", run.stdout, re.MULTILINE) if run is not None else None
-    is_found = run is not None and run.returncode == TESTS_FAILED and failed is not None
-    outcome = failed[1] if failed and is_found else "NOT FOUND" if run is not None else "TOO SLOW"
-    _say(f"{mutant.name}: {time.monotonic() - began:.0f} s, {outcome}")
-    if run is not None and not is_found and run.returncode:
+    _say(f"{mutant.name}: {time.monotonic() - began:.0f} s, {found or 'NOT FOUND'}")
+    return found is not None
+
+
+def _failed(mutant: Mutant, folder: Path, seed: str) -> str | None:
+    """The test that fails because of a planted mutant, with the seed; None when none does."""
+    pytest = [sys.executable, "-m", "pytest", "--ds=tests.settings.fake", "-x", "-p", "no:cacheprovider"]
+    environment = os.environ | {"EXAMPLES": "all", "SEED": seed}
+    try:
+        run = subprocess.run(
+            [*pytest, *mutant.tests],
+            cwd=folder,
+            env=environment,
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=LONGEST,
+        )
+    except subprocess.TimeoutExpired:
+        _say(f"{mutant.name}: too slow")
+        return None
+    failed = re.search(r"^FAILED (\S.*?)(?: - .*)?$", run.stdout, re.MULTILINE)
+    if failed and run.returncode == TESTS_FAILED:
+        return f"SEED={seed} {failed[1]}"
+    if run.returncode:
         _say(run.stdout[-2000:] + run.stderr[-2000:])
-    return is_found
-
-
-def _run(command: list[str], folder: Path) -> "subprocess.CompletedProcess[str]":
-    every = os.environ | {"EXAMPLES": "all"}
-    return subprocess.run(command, cwd=folder, env=every, check=False, capture_output=True, text=True, timeout=LONGEST)
+    return None
 
 
 def _say(text: str) -> None:
