@@ -9,6 +9,7 @@ MIDDLE, KILLED = (
     f"{ACTS}::test_an_act_in_the_middle_of_another_agrees_with_it",
     f"{ACTS}::test_a_killed_act_of_moderation_has_no_effect_or_its_full_effect",
 )
+DELETED_MEANWHILE = f"{ACTS}::test_a_killed_report_about_an_account_that_is_deleted_meanwhile_goes_again"
 REPORTS = "tests/protocols/moderation/test_interleaved_reports.py"
 
 MUTANTS = [
@@ -159,7 +160,7 @@ MUTANTS = [
         pipe.zremrangebyscore(keys.reports_by(who), str(rid), str(rid))
     pipe.execute()
     store.unlink""",
-        (REPORTS,),
+        (DELETED_MEANWHILE, REPORTS),
     ),
     Mutant(
         f"decision: {JOB_FIRST}",

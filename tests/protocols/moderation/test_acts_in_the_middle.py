@@ -8,7 +8,9 @@ import pytest
 from accounts.community.refusals import Refused
 from accounts.community.roles import Roles
 from accounts.community.sanctions import Sanctions
-from accounts.users.entities import Role, State
+from accounts.users.deletion import AccountDeletion
+from accounts.users.entities import AccountDeleted, Role, State, User
+from retwis_site.jobs.worker import drain
 from tests.support.protocols.community import (
     MODERATOR,
     OTHER,
@@ -22,12 +24,13 @@ from tests.support.protocols.reports import assert_decisions_are_carried_out, as
 from tests.support.protocols.small_site import ALICE, BOB, CAROL
 from tests.support.protocols.thoroughness import examples
 from tests.support.stores.key_layouts import noted
-from tests.support.stores.seam import before_part, killed_before_round_trip
+from tests.support.stores.seam import before_part, before_round_trip, killed_before_part, killed_before_round_trip
 from timeline.moderation.reports.deciding import Deciding
 from timeline.moderation.reports.repository import Action, NewReport, Reports
 from timeline.posts.entities import PostDeleted
 from timeline.posts.writing.deletion import delete_by_staff
 
+LISTED = 4  # round trips of a report before it is listed
 ROUNDS = 5  # each takes the round trips apart in its own way
 
 
@@ -154,6 +157,24 @@ def test_a_killed_act_of_moderation_has_no_effect_or_its_full_effect(store, raw,
             assert [one for one in acts_in_log(raw) if one["post"] == 2], step
         if not killed:
             break
+
+
+def test_a_killed_report_about_an_account_that_is_deleted_meanwhile_goes_again(store, raw):
+    """Its process has listed it, reads that the account is deleted, and dies while it removes the report."""
+
+    def leave():
+        AccountDeletion(store).delete(User(CAROL, "carol"), "secret3")
+        drain(store, "worker")
+
+    for _ in range(examples(2 * ROUNDS)):
+        for kill in itertools.count():
+            make_moderated_site(raw)
+            with before_round_trip(LISTED, leave):
+                killed = killed_before_part(kill, attempt(report(store), AccountDeleted))
+            assert_all_agree(store, raw, kill)
+            if not killed:
+                break
+        assert kill > LISTED
 
 
 def assert_all_agree(store, raw, where):

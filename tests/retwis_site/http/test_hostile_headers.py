@@ -60,7 +60,7 @@ def entries():
 def test_a_host_with_hundreds_of_thousands_of_digits_is_a_400(alice, path):
     answer = ask(path, host=f"localhost:{'1' * 350_000}")
     assert answer.status_code == 400
-    assert "1111" not in answer.content.decode()
+    assert "1" * 32 not in answer.content.decode()
     assert answer["X-Content-Type-Options"] == "nosniff"
 
 

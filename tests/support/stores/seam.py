@@ -59,10 +59,11 @@ def failing_store(fails: Callable[[], object]) -> AbstractContextManager[None]:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """In this block round trips are made without any of these changes."""
+    """In this block round trips are made without any of these changes, and nothing comes between their parts."""
     previous, Store.round_trip = Store.round_trip, _REAL_ROUND_TRIP  # type: ignore[method-assign]
     try:
-        yield
+        with scattering.switching(scattering.nothing):
+            yield
     finally:
         Store.round_trip = previous  # type: ignore[method-assign]
 
