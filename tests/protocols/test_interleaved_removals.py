@@ -37,7 +37,7 @@ from tests.support.stored_keys import expected_name_entries, follower_counts, na
 from tests.support.stores.key_layouts import noted
 from timeline.relations.follow import Follows
 
-RUNS = 10  # seeds for each scenario
+RUNS = 5  # seeds for each scenario
 NAMES = {ALICE: "alice", BOB: "bob", CAROL: "carol"}
 
 
