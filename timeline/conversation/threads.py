@@ -12,7 +12,7 @@ from accounts.users.entities import User
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import stored_ids
-from retwis_site.store.reading import trip
+from retwis_site.store.reading import rest, trip
 from retwis_site.store.replies import Answer
 from timeline.posts.entities import NO_LINKS, DeletedBy, Links, NoSuchPost, Post, Unavailable
 from timeline.posts.reading.one_post import PostOrPlace
@@ -187,10 +187,8 @@ class Threads:
     def _read(self, reader: PostReader, pids: dict[int, None]) -> dict[int, InThread]:
         """The posts by id, also those that are not shown. Round trips as for `PostReader.read`."""
         pipe = self._store.pipeline()
-        reading = reader.ask(pipe, [*pids])
-        pipe.execute()
-        posts, _ = reading.posts(pipe)
-        all_of_them: list[InThread] = [*reading.unavailable(), *posts]
+        found = rest(pipe, reader.reading(pipe, [*pids]))
+        all_of_them: list[InThread] = [*found.unavailable(), *found.posts]
         return {post.pid: post for post in all_of_them}
 
 

@@ -13,7 +13,7 @@ from retwis_site.exceptions import BadCursor, StoreReadOnly
 from retwis_site.rendering.dates import A_DAY
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_number
-from retwis_site.store.reading import trip
+from retwis_site.store.reading import begun, rest, trip
 from timeline.moderation.reports.repository import Report, ask_reports
 from timeline.notices.entities import ABOUT_POSTS, BY_POSTS, Kind, parse_notice
 from timeline.notices.inbox import Inbox, Row, ask_noticed, ask_rows
@@ -156,13 +156,12 @@ class Notifications:
         pids = dict.fromkeys(group.what for group in groups if group.kind in ABOUT_POSTS)
         pipe = self._store.pipeline()
         reader = PostReader(self._store, owner, acted=acted, fresh=just_changed)
-        reading = reader.ask(pipe, list(pids))
+        reading = begun(reader.reading(pipe, list(pids)))
         people = reader.ask_about(pipe, {uid for group in groups for uid in group.people[:LOADED]})
         reports = ask_reports(pipe, [group.what for group in groups if group.kind is Kind.REPORT])
         pipe.execute()
-        found, _ = reading.posts(pipe)
-        hidden = reader.hidden() | unseen_by(owner.uid, hidden_among(people.value.values()), pipe)
-        posts = {post.pid: post for post in found}
+        posts = {post.pid: post for post in rest(pipe, reading).posts}
+        hidden = reader.hidden() | rest(pipe, unseen_by(pipe, owner.uid, hidden_among(people.value.values())))
         shown = {uid: user for uid, user in people.value.items() if uid not in hidden}
         decided = self._decided(reports.value)
         items = [

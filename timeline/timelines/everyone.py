@@ -12,7 +12,7 @@ from retwis_site.store import keys
 from retwis_site.store.cached_list import KEPT, Head, ListContent, Merge, Slice, TimelineList, merge
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import LARGEST_ID, parse_number, stored_ids, stored_names
-from retwis_site.store.reading import trip
+from retwis_site.store.reading import begun, rest, trip
 from retwis_site.store.replies import Answer
 from timeline.people.directory import ShownNames
 from timeline.posts.entities import Page, Post
@@ -175,10 +175,11 @@ class EveryoneTimeline:
 
         def shown(pids: Sequence[int]) -> tuple[list[Post], list[int]]:
             """As `PostReader.read`, in the round trips that also ask for the newest users."""
-            reading = reader.ask(pipe, pids)
+            reading = begun(reader.reading(pipe, pids))
             pipe.execute()
             newest.ask_people(pipe)
-            return reading.posts(pipe)
+            found = rest(pipe, reading)
+            return found.posts, found.dead
 
         content = self._list.page(heads, before)
         filled = fill([pid for pid in content.ids if before is None or pid < before], size, shown)
@@ -187,8 +188,8 @@ class EveryoneTimeline:
             older = filled.last  # the head of the list has filled the page; the list may have more below it
         elif before is None and older is None and content.complete_down_to:
             last = filled.last or LARGEST_ID
-            rest = [pid for pid in self._list.below(last).ids if pid < last]
-            filled = fill(rest, size - len(posts), shown)
+            lower = [pid for pid in self._list.below(last).ids if pid < last]
+            filled = fill(lower, size - len(posts), shown)
             posts, dead, older = posts + filled.posts, dead + filled.dead, filled.older
         self._list.remove_dead(dead)
         pipe.execute()

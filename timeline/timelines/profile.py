@@ -17,7 +17,7 @@ from retwis_site.store.cached_list import KEPT
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import stored_id, stored_ids
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.reading import trip
+from retwis_site.store.reading import begun, rest, trip
 from retwis_site.store.replies import Answer, Reply
 from timeline.people.entities import About, KnownFollowers, Relation, ask_join_dates
 from timeline.posts.entities import NoSuchPost, Page, Post, PostDeleted
@@ -185,22 +185,20 @@ class Profiles:
         comparisons = compared or ()
         pipe = self._store.pipeline()
         first = pids[:at_first]
-        reading = reader.ask(pipe, first if pinned is None or pinned in first else [*first, pinned])
+        reading = begun(reader.reading(pipe, first if pinned is None or pinned in first else [*first, pinned]))
         smaller: dict[str, Reply[list[str]]] = {}  # by key: comparisons may share it
         for comparison in comparisons:
             if comparison.smaller not in smaller:
                 smaller[comparison.smaller] = comparison.ask_smaller(pipe)
         dates = ask_join_dates(pipe, [person])
         pipe.execute()
-        posts, _ = reading.posts(pipe)
+        posts = rest(pipe, reading).posts
         shown_first = next((post for post in posts if post.pid == pinned), None)
         posts = [post for post in posts if post is not shown_first or pinned in first]
         shared = [comparison.ask_shared(pipe, smaller[comparison.smaller].value) for comparison in comparisons]
-        rest = further_ids(pids, len(first), len(posts), POSTS_A_PAGE)
-        reading = reader.ask(pipe, rest)
-        pipe.execute()
-        more, _ = reading.posts(pipe)
-        filled = filled_page(pids, POSTS_A_PAGE, [*first, *rest], [*posts, *more], [])
+        further = further_ids(pids, len(first), len(posts), POSTS_A_PAGE)
+        more = rest(pipe, reader.reading(pipe, further)).posts
+        filled = filled_page(pids, POSTS_A_PAGE, [*first, *further], [*posts, *more], [])
         common = Common(*(answer.value for answer in shared)) if shared else None
         return _Read(filled, shown_first, dates.value.get(person.uid), common)
 

@@ -17,6 +17,7 @@ from accounts.users.repository import ask_people
 from accounts.users.repository import keep as keep_people
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
+from retwis_site.store.reading import Reading, rest
 from retwis_site.store.replies import Answer, Reply
 from timeline.posts.entities import NO_CONTEXT, NO_LINKS, NOT_ACTED, Acted, Context, Post, Unavailable
 from timeline.posts.reading.cached_posts import cached, cached_whole, keep, keep_whole, named_by, people_of
@@ -188,23 +189,48 @@ class PostReader:
         self.shown: set[int] = set()  # the posts that the page has by now
 
     def read(self, pids: Sequence[int]) -> tuple[list[Post], list[int]]:
-        """The posts that the viewer sees, in the order of `pids`, and the ids of posts that do not exist. The id of a
-        repost stands for the post that it reposts.
+        """The posts and the dead ids of `reading`, whose round trips it makes."""
+        pipe = self._store.pipeline()
+        found = rest(pipe, self.reading(pipe, pids))
+        return found.posts, found.dead
+
+    def reading(self, pipe: Pipe, pids: Sequence[int]) -> Reading["Found"]:
+        """The posts that the viewer sees, in the order of `pids`. The id of a repost stands for the post that it
+        reposts.
 
         One round trip; for a visitor none while the posts are cached, unless a rule asks. At most STEPS more where this
         process does not know yet whom and what a post names: one when it does not know its author. One more for a user
         where staff has hidden an author.
         """
-        pipe = self._store.pipeline()
-        reading = self.ask(pipe, pids)
-        pipe.execute()
-        return reading.posts(pipe)
-
-    def ask(self, pipe: Pipe, pids: Sequence[int]) -> "Reading":
-        """Ask for these posts, the posts and people that they name, and what the rules must know."""
-        reading = Reading(self, pids)
-        reading.ask(pipe)
-        return reading
+        whole = self._cached_whole(pids)
+        parts = _Parts(self, whole)
+        parts.ask(pipe, [pid for pid in pids if pid not in whole], ())
+        yield
+        parts.note_replies()
+        for _ in range(STEPS if parts.fields else 0):  # of cached posts, all that they name was asked for
+            posts, people = parts.not_asked_for(pids)
+            if not posts and not people:
+                break
+            parts.ask(pipe, posts, people)
+            yield
+            parts.note_replies()
+        made = parts.put_together()
+        existing = made | whole
+        hidden_by_staff = hidden_among(post.author for post in made.values())  # no post is kept whole that names one
+        unseen = yield from unseen_by(pipe, self.me, hidden_by_staff - {self.page_of})
+        seen = {pid: post for pid, post in existing.items() if post.author.uid not in unseen} if unseen else existing
+        for rule in self.rules_of_viewer:
+            seen = {post.pid: post for post in rule.visible([*seen.values()])}
+        if made:
+            rest_of_list = self._made_whole([pid for pid in pids if pid in seen and pid not in whole], seen, parts)
+            if not self.rules_of_viewer and not hidden_by_staff:
+                keep_whole(rest_of_list.values())
+            seen |= rest_of_list
+        listed = [seen[pid] for pid in pids if pid in seen]
+        for rule_of_page in self.rules:
+            listed = rule_of_page.visible(listed)
+        shown = self._for_page(listed, seen, parts.acted)
+        return Found(pids, shown, parts.dead(pids), existing, parts.fields)
 
     def ask_about(self, pipe: Pipe, people: set[int]) -> Answer[dict[int, User]]:
         """Ask for people, and what the rules must know about them."""
@@ -216,80 +242,93 @@ class PostReader:
         for rule in (*self.rules_of_viewer, *self.rules):
             rule.ask(pipe, people)
 
-    def whole(self, pids: Sequence[int]) -> dict[int, Post]:
-        """Posts that are cached with all that they name, and the originals of reposts among them. None for a viewer
-        who hides people: what a card may name depends on them."""
-        return {} if self.rules_of_viewer else cached_whole(pids, self.me, self.fresh)
-
     def hidden(self) -> set[int]:
         """Those of the people asked about, here and by posts, whose posts the viewer does not see."""
         return set().union(*(rule.hidden() for rule in self.rules_of_viewer))
 
+    def _cached_whole(self, pids: Sequence[int]) -> dict[int, Post]:
+        """Posts that are cached with all that they name, and the originals of reposts among them. None for a viewer
+        who hides people: what a card may name depends on them."""
+        return {} if self.rules_of_viewer else cached_whole(pids, self.me, self.fresh)
 
-class _Asked(NamedTuple):
-    """What one round trip is asked about posts and people."""
+    def _made_whole(self, pids: Sequence[int], seen: Mapping[int, Post], parts: "_Parts") -> dict[int, Post]:
+        """These posts with what they name, and the originals of reposts among them."""
+        originals = [seen[of] for pid in pids if (of := seen[pid].links.repost_of) is not None and of in seen]
+        hidden = self.hidden()
+        posts = (*originals, *(seen[pid] for pid in pids))
+        return {post.pid: made_whole(post, seen, parts.people, hidden) for post in posts}
 
-    people: Answer[dict[int, User]]
-    acted: Answer[dict[int, Acted]] | None  # None when nothing must be asked
+    def _for_page(self, listed: Sequence[Post], seen: Mapping[int, Post], asked: dict[int, Acted]) -> list[Post]:
+        """Each post once, in the place where it comes first. A repost stands for its original. `asked`: what the viewer
+        has done with the posts that were asked for."""
+        found: dict[int, tuple[Post, int]] = {}
+        room = self.at_most - len(self.shown)
+        reposted_by: dict[int, dict[User, None]] = {}
+        for entry in listed:
+            repost_of = entry.links.repost_of
+            post = entry if repost_of is None else seen.get(repost_of)
+            if post is None or post.links.repost_of is not None or post.pid in self.shown:
+                continue
+            if post.pid not in found and len(found) == room:
+                continue
+            found.setdefault(post.pid, (post, entry.pid))
+            if post is not entry:
+                reposted_by.setdefault(post.pid, {})[entry.author] = None
+        self.shown.update(found)
+        acted = self.acted.on(found) | asked  # what was asked for each post knows more
+        shown = [
+            post
+            if pid not in acted and pid not in reposted_by
+            else _in_list(post, entry, acted.get(pid, NOT_ACTED), reposted_by.get(pid, ()))
+            for pid, (post, entry) in found.items()
+        ]
+        for rule in self.rules_of_viewer:
+            shown = rule.folded(shown)
+        return shown
 
 
-class Reading:
-    """Posts that were asked for. Call `posts` when the pipe was executed."""
+def _in_list(post: Post, entry: int, acted: Acted, reposted_by: Iterable[User]) -> Post:
+    """A post with what the viewer has done, and with those who repost it. `entry`: its id in the list."""
+    listed = None if entry == post.pid else entry
+    return post._replace(context=post.context._replace(acted=acted, listed=listed, reposted_by=tuple(reposted_by)))
 
-    def __init__(self, reader: PostReader, pids: Sequence[int]) -> None:
-        self._reader = reader
-        self._pids = pids
-        self._cached: dict[int, Post] = {}
-        self._fields: dict[int, Reply[list[str | None]]] = {}  # of posts that are not cached
-        self._records: dict[int, Record | None] = {}
-        self._uids: set[int] = set()  # the people that were asked for
-        self._people = reader.people.copy()
-        self._acted: dict[int, Acted] = {}
-        self._hidden_by_staff: set[int] = set()  # uids of authors
 
-    def ask(self, pipe: Pipe) -> None:
-        self._whole = self._reader.whole(self._pids)
-        self._last = self._ask_for(pipe, [pid for pid in self._pids if pid not in self._whole], ())
+class Found(NamedTuple):
+    """What a list of ids leads to."""
 
-    def posts(self, pipe: Pipe) -> tuple[list[Post], list[int]]:
-        """As for `PostReader.read`, after its first round trip."""
-        self._read_replies()
-        for _ in range(STEPS if self._fields else 0):  # of cached posts, all that they name was asked for
-            posts, people = self._not_asked_for()
-            if not posts and not people:
-                break
-            self._last = self._ask_for(pipe, posts, people)
-            pipe.execute()
-            self._read_replies()
-        made = self._put_together()
-        self._existing = made | self._whole
-        seen = self._without_hidden_by_staff(made, pipe)
-        for rule in self._reader.rules_of_viewer:
-            seen = {post.pid: post for post in rule.visible([*seen.values()])}
-        if made:
-            seen |= self._rest_made_whole(seen)
-        listed = [seen[pid] for pid in self._pids if pid in seen]
-        for rule_of_page in self._reader.rules:
-            listed = rule_of_page.visible(listed)
-        dead = [pid for pid in self._pids if pid in self._records and self._records[pid] is None]
-        shown = self._for_page(listed, seen)
-        self._shown = {post.pid for post in shown}
-        return shown, dead
+    pids: Sequence[int]
+    posts: list[Post]  # what the viewer sees
+    dead: list[int]  # ids of posts that do not exist
+    existing: Mapping[int, Post]  # also those that the viewer does not see
+    fields: Mapping[int, Reply[list[str | None]]]  # FIELDS of the posts that were read
 
     def unavailable(self) -> list[Unavailable]:
-        """The posts that `posts` has left out and that still say which posts they answer. Call it after `posts`."""
-        listed = set(self._pids)
-        left_out = (post for pid, post in self._existing.items() if pid in listed and pid not in self._shown)
-        hidden = [Unavailable(post.pid, post.links, None) for post in left_out]
-        deleted = (tombstone(pid, self._fields[pid].value) for pid in self._pids if pid in self._fields)
+        """The posts of the list that are not shown and that still say which posts they answer."""
+        not_shown = {*self.pids} - {post.pid for post in self.posts}
+        hidden = [Unavailable(pid, post.links, None) for pid, post in self.existing.items() if pid in not_shown]
+        deleted = [tombstone(pid, self.fields[pid].value) for pid in self.dead]
         return hidden + [one for one in deleted if one is not None]
 
-    def _ask_for(self, pipe: Pipe, pids: Iterable[int], people: Iterable[int]) -> _Asked:
+
+class _Parts:
+    """What a page knows by now of its posts, and of the posts and people that they name."""
+
+    def __init__(self, reader: PostReader, whole: dict[int, Post]) -> None:
+        self._reader = reader
+        self._whole = whole
+        self._cached: dict[int, Post] = {}
+        self.fields: dict[int, Reply[list[str | None]]] = {}  # of posts that are not cached
+        self._records: dict[int, Record | None] = {}
+        self._uids: set[int] = set()  # the people that were asked for
+        self.people = reader.people.copy()
+        self.acted: dict[int, Acted] = {}
+
+    def ask(self, pipe: Pipe, pids: Iterable[int], people: Iterable[int]) -> None:
         """Ask for posts and people, and for those that the posts name, as far as this process knows them."""
         me, fresh = self._reader.me, self._reader.fresh
         uids, asked = set(people), []
         for _ in range(STEPS):
-            pids = [pid for pid in dict.fromkeys(pids) if pid not in self._cached and pid not in self._fields]
+            pids = [pid for pid in dict.fromkeys(pids) if pid not in self._cached and pid not in self.fields]
             if not pids:
                 break
             asked += pids
@@ -302,7 +341,7 @@ class Reading:
                     uids.update(people_of(post.author.uid, post.links))
                     named += named_by(post.links)
                 else:
-                    self._fields[pid] = pipe.hmget(keys.post(pid), FIELDS)
+                    self.fields[pid] = pipe.hmget(keys.post(pid), FIELDS)
                     named += filter(None, [cached_named(pid)])
                     uids.update(filter(None, (cached_author(pid), cached_answered(pid))), cached_mentions(pid))
             pids = named
@@ -311,10 +350,11 @@ class Reading:
         known = {post.author.uid for post in self._whole.values()}
         known.update([post.links.reply_to_user or post.author.uid for post in self._whole.values()])
         self._reader.ask_rules(pipe, uids | known)
-        asked_people = ask_people(pipe, uids - self._reader.people.keys())
-        return _Asked(asked_people, self._ask_acted(pipe, [*self._whole, *asked]))
+        self._asked_people = ask_people(pipe, uids - self._reader.people.keys())
+        self._asked_acted = self._ask_acted(pipe, [*self._whole, *asked])
 
     def _ask_acted(self, pipe: Pipe, pids: Iterable[int]) -> Answer[dict[int, Acted]] | None:
+        """None when nothing must be asked."""
         me, latest = self._reader.me, self._reader.acted
         if me is None or latest.knows_all:
             return None
@@ -322,27 +362,27 @@ class Reading:
         unknown = [pid for pid in pids if not latest.knows(known.get(pid))]
         return ask_acted(pipe, me, unknown) if unknown else None
 
-    def _read_replies(self) -> None:
-        """Read what the last round trip says."""
-        new = {pid: record_from(pid, *self._fields[pid].value) for pid in self._fields.keys() - self._records.keys()}
+    def note_replies(self) -> None:
+        """Note what the last round trip says."""
+        new = {pid: record_from(pid, *self.fields[pid].value) for pid in self.fields.keys() - self._records.keys()}
         self._records |= new
-        self._people |= self._last.people.value
-        if self._last.acted is not None:
-            self._acted |= self._last.acted.value
+        self.people |= self._asked_people.value
+        if self._asked_acted is not None:
+            self.acted |= self._asked_acted.value
 
-    def _not_asked_for(self) -> tuple[list[int], list[int]]:
+    def not_asked_for(self, pids: Sequence[int]) -> tuple[list[int], list[int]]:
         """The posts and the people that only the last round trip has named."""
         known = {pid: one.links for pid, one in (self._cached | self._records).items() if one is not None}
-        named = [each for pid in self._pids if pid in known for each in named_by(known[pid])]
-        originals = [known[pid].repost_of for pid in self._pids if pid in known]
+        named = [each for pid in pids if pid in known for each in named_by(known[pid])]
+        originals = [known[pid].repost_of for pid in pids if pid in known]
         named += [each for pid in originals if pid in known for each in named_by(known[pid])]
-        posts = [pid for pid in named if pid not in self._cached and pid not in self._fields]
+        posts = [pid for pid in named if pid not in self._cached and pid not in self.fields]
         people = {uid for one in self._records.values() if one is not None for uid in people_of(one.uid, one.links)}
         return posts, list(people - self._uids)
 
-    def _put_together(self) -> dict[int, Post]:
+    def put_together(self) -> dict[int, Post]:
         """By id, all posts, also those that others name, whose authors have an account."""
-        people = self._people
+        people = self.people
         read = {
             pid: one.by(people[one.uid]) for pid, one in self._records.items() if one is not None and one.uid in people
         }
@@ -354,59 +394,9 @@ class Reading:
                 found[pid] = post if author is post.author else _by(author, post)
         return found
 
-    def _without_hidden_by_staff(self, made: Mapping[int, Post], pipe: Pipe) -> dict[int, Post]:
-        """The posts that exist, but for those of authors whom only their followers see. On the page of such an author
-        everyone does. `made`: the posts that were not cached whole; the others have no such author."""
-        self._hidden_by_staff = hidden_among(post.author for post in made.values())
-        unseen = unseen_by(self._reader.me, self._hidden_by_staff - {self._reader.page_of}, pipe)
-        if not unseen:
-            return self._existing
-        return {pid: post for pid, post in self._existing.items() if post.author.uid not in unseen}
-
-    def _for_page(self, listed: Sequence[Post], seen: Mapping[int, Post]) -> list[Post]:
-        """Each post once, in the place where it comes first. A repost stands for its original."""
-        found: dict[int, tuple[Post, int]] = {}
-        room = self._reader.at_most - len(self._reader.shown)
-        reposted_by: dict[int, dict[User, None]] = {}
-        for entry in listed:
-            repost_of = entry.links.repost_of
-            post = entry if repost_of is None else seen.get(repost_of)
-            if post is None or post.links.repost_of is not None or post.pid in self._reader.shown:
-                continue
-            if post.pid not in found and len(found) == room:
-                continue
-            found.setdefault(post.pid, (post, entry.pid))
-            if post is not entry:
-                reposted_by.setdefault(post.pid, {})[entry.author] = None
-        self._reader.shown.update(found)
-        self._acted = self._reader.acted.on(found) | self._acted  # what was asked for each post knows more
-        shown = [
-            post if pid not in self._acted and pid not in reposted_by else self._of_page(post, listed, reposted_by)
-            for pid, (post, listed) in found.items()
-        ]
-        for rule in self._reader.rules_of_viewer:
-            shown = rule.folded(shown)
-        return shown
-
-    def _of_page(self, post: Post, listed: int, reposted_by: Mapping[int, Iterable[User]]) -> Post:
-        """A post with what the viewer has done, and with those who repost it."""
-        context = post.context._replace(
-            acted=self._acted.get(post.pid, NOT_ACTED),
-            listed=None if listed == post.pid else listed,
-            reposted_by=tuple(reposted_by.get(post.pid, ())),
-        )
-        return post._replace(context=context)
-
-    def _rest_made_whole(self, seen: Mapping[int, Post]) -> dict[int, Post]:
-        """The posts of the list that were not cached whole, and the originals of reposts among them."""
-        rest = [seen[pid] for pid in self._pids if pid in seen and pid not in self._whole]
-        named = (post.links.repost_of for post in rest)
-        originals = [seen[pid] for pid in named if pid is not None and pid in seen]
-        hidden = self._reader.hidden()
-        whole = {post.pid: made_whole(post, seen, self._people, hidden) for post in (*originals, *rest)}
-        if not self._reader.rules_of_viewer and not self._hidden_by_staff:
-            keep_whole(whole.values())
-        return whole
+    def dead(self, pids: Sequence[int]) -> list[int]:
+        """Those of these posts that do not exist."""
+        return [pid for pid in pids if pid in self._records and self._records[pid] is None]
 
 
 def _by(author: User, post: Post) -> Post:

@@ -16,6 +16,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import parse_id
 from retwis_site.store.local_cache import Memory
+from retwis_site.store.reading import Reading, trip
 from retwis_site.store.replies import Answer
 from timeline.language.words import joined, phrase, words
 from timeline.posts.entities import Post
@@ -170,15 +171,14 @@ def hidden_among(people: Iterable[User]) -> set[int]:
     return {person.uid for person in people if person.state is State.HIDDEN}
 
 
-def unseen_by(me: int | None, hidden: set[int], pipe: Pipe) -> set[int]:
+def unseen_by(pipe: Pipe, me: int | None, hidden: set[int]) -> Reading[set[int]]:
     """Those of these hidden people whom the viewer `me` (None: a visitor) does not see. One round trip; none without
     hidden people, and for a visitor."""
     others = hidden - {me}
     if not others or me is None:
         return others
-    followed = ask_followed(pipe, me, others)
-    pipe.execute()
-    return others - followed.value
+    [followed] = yield from trip(ask_followed(pipe, me, others))
+    return others - followed
 
 
 def seen_by_all(store: Store, people: Collection[int]) -> set[int]:

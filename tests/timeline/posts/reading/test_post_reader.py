@@ -4,6 +4,7 @@ import pytest
 
 from accounts.users.entities import User, Visitor
 from retwis_site.store.local_cache import Memory
+from retwis_site.store.reading import rest
 from tests.support.stored_posts import delete_answered, write_answer, write_posts
 from timeline.posts.entities import DeletedBy
 from timeline.posts.reading import records
@@ -158,9 +159,7 @@ def test_a_reading_names_what_it_has_left_out_with_its_place_in_the_thread(store
     delete_answered(raw, 8)
     for _ in range(2):  # from the store, then from the cache
         pipe = store.pipeline()
-        reading = PostReader(store, Visitor(), [PostsBy(2)]).ask(pipe, [7, 8, 9, 10])
-        pipe.execute()
-        found, _ = reading.posts(pipe)
-        assert [post.pid for post in found] == [7]
-        left_out = {one.pid: (one.links.reply_to, one.deleted_by) for one in reading.unavailable()}
+        found = rest(pipe, PostReader(store, Visitor(), [PostsBy(2)]).reading(pipe, [7, 8, 9, 10]))
+        assert [post.pid for post in found.posts] == [7]
+        left_out = {one.pid: (one.links.reply_to, one.deleted_by) for one in found.unavailable()}
         assert left_out == {8: (7, DeletedBy.AUTHOR), 9: (8, None)}
